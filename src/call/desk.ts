@@ -1,0 +1,32 @@
+// What the API asks of calls: start one, answer a provider's webhooks, drain. The interface only; the
+// rooms above see nothing else of a call.
+
+import type { ProviderName } from '../model/provider.ts';
+import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
+
+export interface StartCall {
+  organizationId: string;
+  apiKeyId: string;
+  apiKeyCreatedBy: string;
+  /** What the caller named: an agent or one of its triggers. */
+  agent: { type: 'workflow_uuid' | 'trigger_path'; identifier: string };
+  /** Test runs use the draft and the template variables. */
+  mode: 'production' | 'test';
+  phoneNumber: string;
+  initialContext: Record<string, unknown>;
+  configurationId: string | null;
+  fromPhoneNumberId: string | null;
+}
+
+export interface CallDesk {
+  /** Errors in the order of contract §6.1. On a refusal by the provider the run is kept, completed. */
+  start(request: StartCall): Promise<{ runId: string; runName: string }>;
+  /** An inbound call's webhook. Refusals are markup with status 200. With `workflowId`, the
+   *  deprecated route: the workflow selects the agent and the organization. */
+  inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;
+  /** The answer URL of a call that we placed. Throws WEBHOOK_SIGNATURE, RUN_NOT_FOUND. */
+  answer(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
+  /** A status or answered-by callback. Throws WEBHOOK_SIGNATURE. An unknown run is ignored. */
+  event(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
+  readonly activeCalls: number;
+}

@@ -1,0 +1,175 @@
+// Every error the gateway raises on purpose: one row per code, one class.
+// Callers match on `code`, never on `message`. HTTP statuses live in api/reply.ts, not here.
+// `{name}` in a text is replaced by the fact of that name.
+
+const table = {
+  // Start
+  CONFIG_INVALID: { retry: false, text: 'Configuration is invalid: {problems}' },
+  NATIVE_BROKEN: { retry: false, text: 'The native module {file} is present but unusable' },
+
+  // Store
+  STORE_LOCKED: {
+    retry: false,
+    text: 'Another process uses the data folder {folder}. Stop it, or set PATCHBAY_DATA to another folder.',
+  },
+  STORE_NOT_DURABLE: {
+    retry: false,
+    text: 'The embedded database does not reach the disk (no fsync seen). Use DATABASE_URL.',
+  },
+  STORE_UNAVAILABLE: { retry: true, text: 'The database does not answer' },
+  STORE_FULL: { retry: true, text: 'The disk is full' },
+  MIGRATION_CHANGED: {
+    retry: false,
+    text: 'Migration {name} differs from the one that was applied to this database',
+  },
+  MIGRATION_UNKNOWN: {
+    retry: false,
+    text: 'The database was written by a newer version (migration {name}). Start that version.',
+  },
+  SECRET_KEY_MISSING: { retry: false, text: 'No key with id {keyId} to open a stored secret' },
+  SECRET_UNREADABLE: { retry: false, text: 'A stored secret cannot be opened: {field}' },
+
+  // Credentials
+  CREDENTIALS_MISSING: { retry: false, text: 'Authorization header required' },
+  API_KEY_INVALID: { retry: false, text: 'Invalid or expired API key' },
+  AGENT_API_KEY_INVALID: { retry: false, text: 'Invalid API key' },
+  API_KEY_NOT_FOUND: { retry: false, text: 'API key not found' },
+
+  // Telephony configurations and numbers
+  CONFIGURATION_NOT_FOUND: { retry: false, text: 'Telephony configuration not found' },
+  CONFIGURATION_NAME_TAKEN: {
+    retry: false,
+    text: "A telephony configuration named '{name}' already exists in this organization",
+  },
+  CONFIGURATION_PROVIDER_FIXED: {
+    retry: false,
+    text: 'Provider cannot be changed; create a new configuration instead.',
+  },
+  CONFIGURATION_IN_USE: {
+    retry: false,
+    text: 'Telephony configuration {id} is referenced by one or more campaigns',
+  },
+  PHONE_NUMBER_NOT_FOUND: { retry: false, text: 'Phone number not found' },
+  PHONE_NUMBER_TAKEN: {
+    retry: false,
+    text: 'A phone number with this address already exists in the org.',
+  },
+  PHONE_NUMBER_ROUTED_ELSEWHERE: {
+    retry: false,
+    text: 'This number of this provider account already belongs to another configuration',
+  },
+  PHONE_NUMBER_NOT_OWNED: {
+    retry: false,
+    text: 'The provider account does not own the number {address}',
+  },
+
+  // Workflows
+  WORKFLOW_NOT_FOUND: { retry: false, text: 'Workflow with id {id} not found' },
+  WORKFLOW_INVALID: { retry: false, text: 'The workflow is not valid: {problems}' },
+  WORKFLOW_CONFLICT: { retry: false, text: 'The workflow conflicts with stored data: {problems}' },
+  WORKFLOW_NO_DRAFT: { retry: false, text: 'No draft to publish' },
+  AGENT_NOT_FOUND: { retry: false, text: 'Workflow not found' },
+  AGENT_NOT_ACTIVE: { retry: false, text: 'Workflow is not active' },
+  AGENT_NOT_PUBLISHED: { retry: false, text: 'Workflow has no published definition' },
+  TRIGGER_NOT_FOUND: { retry: false, text: 'Agent trigger not found' },
+  TRIGGER_FORBIDDEN: { retry: false, text: 'Access denied' },
+  TRIGGER_NOT_ACTIVE: { retry: false, text: 'Agent trigger is not active' },
+  TRIGGER_NOT_IN_AGENT: { retry: false, text: 'Trigger not found in the selected Agent' },
+
+  // Runs and artifacts
+  RUN_NOT_FOUND: { retry: false, text: 'Workflow run not found' },
+  FILTER_INVALID: { retry: false, text: 'Invalid filter format' },
+  FILTER_FORBIDDEN: { retry: false, text: "Invalid attribute '{attribute}'" },
+  ARTIFACT_TYPE_UNKNOWN: { retry: false, text: 'Unsupported artifact type' },
+  ARTIFACT_TOKEN_INVALID: { retry: false, text: 'Invalid or expired token' },
+  ARTIFACT_MISSING: { retry: false, text: 'No {artifact} available for this workflow run' },
+  FILE_KEY_INVALID: { retry: false, text: 'Invalid key format' },
+  FILE_FORBIDDEN: { retry: false, text: 'Access denied' },
+  FILE_LINK_INVALID: { retry: false, text: 'The link is not valid or has expired' },
+  FILE_NOT_FOUND: { retry: false, text: 'File not found' },
+
+  // Starting a call
+  TELEPHONY_NOT_CONFIGURED: {
+    retry: false,
+    text: 'Telephony provider not configured for this organization',
+  },
+  CONFIGURATION_NOT_READY: {
+    retry: false,
+    text: "'{name}' is not ready for outbound calls. {reason}",
+  },
+  CALLER_ID_NOT_FOUND: { retry: false, text: 'from_phone_number_not_found' },
+  CALL_LIMIT_REACHED: { retry: true, text: 'Concurrent call limit reached' },
+  CALL_NOT_PLACED: { retry: false, text: 'Failed to initiate call: {reason}' },
+  GATEWAY_DRAINING: { retry: true, text: 'This gateway is shutting down and takes no new call' },
+  PROVIDER_NOT_BUILT: {
+    retry: false,
+    text: 'Calls over {provider} are not supported by this version',
+  },
+
+  // A provider's REST interface
+  PROVIDER_AUTH: { retry: false, text: '{provider} refused the credentials' },
+  PROVIDER_DESTINATION: { retry: false, text: '{provider} refused the destination: {reason}' },
+  PROVIDER_CAPACITY: { retry: true, text: '{provider} is at its limit: {reason}' },
+  PROVIDER_FAILED: { retry: true, text: '{provider} failed: {reason}' },
+  PROVIDER_TIMEOUT: { retry: false, text: '{provider} did not answer in time' },
+
+  // A provider's webhooks and media
+  WEBHOOK_SIGNATURE: { retry: false, text: 'Invalid webhook signature' },
+  WEBHOOK_MALFORMED: { retry: false, text: 'The webhook cannot be understood' },
+  MEDIA_MALFORMED: { retry: false, text: 'The media message does not follow the protocol' },
+  MEDIA_OVERSIZED: { retry: false, text: 'The media message is larger than {bytesMax} bytes' },
+  MEDIA_FLOOD: { retry: false, text: 'More media messages than real time allows' },
+  MEDIA_STALLED: { retry: false, text: 'The media socket does not accept audio' },
+  MEDIA_SILENT: { retry: false, text: 'No media arrived in time' },
+  MEDIA_UNAUTHORIZED: { retry: false, text: 'The media token is missing, wrong, used or expired' },
+  MEDIA_CODEC: { retry: false, text: 'The provider offers the encoding {encoding}' },
+  CODEC_UNKNOWN: { retry: false, text: 'The codec {name} is not supported' },
+
+  // Speech services
+  STT_UNAVAILABLE: { retry: true, text: 'Speech recognition is not available: {reason}' },
+  STT_FAILED: { retry: true, text: 'Speech recognition failed: {reason}' },
+  TTS_UNAVAILABLE: { retry: true, text: 'Speech synthesis is not available: {reason}' },
+  TTS_FAILED: { retry: true, text: 'Speech synthesis failed: {reason}' },
+  TTS_TIMEOUT: { retry: true, text: 'Speech synthesis gave no audio in time' },
+  LLM_AUTH: { retry: false, text: 'The language model refused the credentials' },
+  LLM_RATE: { retry: true, text: 'The language model is at its rate limit' },
+  LLM_REFUSED: { retry: false, text: 'The language model refused the request: {reason}' },
+  LLM_FAILED: { retry: true, text: 'The language model failed: {reason}' },
+  LLM_TIMEOUT: { retry: true, text: 'The language model gave no {what} in time' },
+  LLM_EMPTY: { retry: true, text: 'The language model answered with nothing' },
+  LLM_MALFORMED: { retry: true, text: 'The language model answered with something unreadable' },
+
+  // Limits inside
+  QUEUE_FULL: { retry: true, text: 'The queue {queue} is full' },
+  RECORDING_FAILED: { retry: false, text: 'The recording cannot be written: {reason}' },
+} as const satisfies Record<string, { retry: boolean; text: string }>;
+
+export type ErrorCode = keyof typeof table;
+export type Facts = Record<string, string | number>;
+
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  readonly code: ErrorCode;
+  /** Facts for the log line and the text: ids, sizes, names. Never audio, speech or secrets. */
+  readonly facts: Facts;
+
+  constructor(code: ErrorCode, facts: Facts = {}, cause?: unknown) {
+    super(fill(table[code].text, facts), cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.facts = facts;
+  }
+
+  /** Whether the same request may succeed later. */
+  get retry(): boolean {
+    return table[this.code].retry;
+  }
+}
+
+/** The code if `error` is one of ours, else undefined. */
+export function codeOf(error: unknown): ErrorCode | undefined {
+  return error instanceof GatewayError ? error.code : undefined;
+}
+
+function fill(text: string, facts: Facts): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(facts[name] ?? whole));
+}

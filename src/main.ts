@@ -1,0 +1,3 @@
+// The composition root: the only file that knows every room. Read top to bottom to see the system.
+
+export {};

@@ -1,0 +1,177 @@
+// Every metric of the gateway, declared once: name, unit, help, bounded labels. Rooms import the
+// instances; the registry is read by the API's /metrics.
+
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export const registry = new Registry();
+const registers = [registry];
+
+/** Process and Node.js figures; called once by main. */
+export function collectProcessMetrics(): void {
+  collectDefaultMetrics({ register: registry });
+}
+
+const LATENCY_SECONDS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3, 5];
+
+export const callsStarted = new Counter({
+  name: 'gateway_calls_started_total',
+  help: 'Calls that were created, by provider and direction',
+  labelNames: ['provider', 'direction'] as const,
+  registers,
+});
+export const callsEnded = new Counter({
+  name: 'gateway_calls_ended_total',
+  help: 'Calls that ended, by provider and end reason',
+  labelNames: ['provider', 'reason'] as const,
+  registers,
+});
+export const callsActive = new Gauge({
+  name: 'gateway_calls_active',
+  help: 'Calls with an open media socket',
+  labelNames: ['provider'] as const,
+  registers,
+});
+export const callsRefused = new Counter({
+  name: 'gateway_calls_refused_total',
+  help: 'Calls that were not taken, by error code',
+  labelNames: ['code'] as const,
+  registers,
+});
+export const callSeconds = new Histogram({
+  name: 'gateway_call_seconds',
+  help: 'Length of calls from the media socket opening to the end',
+  labelNames: ['provider'] as const,
+  buckets: [5, 15, 30, 60, 120, 300, 600, 1200],
+  registers,
+});
+
+export const responseSeconds = new Histogram({
+  name: 'gateway_response_seconds',
+  help: "From the caller's last speech to the agent's first frame on the socket, by part",
+  labelNames: ['part'] as const,
+  buckets: [0.001, 0.005, 0.01, 0.02, ...LATENCY_SECONDS],
+  registers,
+});
+export const bargeInSeconds = new Histogram({
+  name: 'gateway_barge_in_seconds',
+  help: "From the caller's speech onset to silence on the wire",
+  buckets: LATENCY_SECONDS,
+  registers,
+});
+export const turns = new Counter({
+  name: 'gateway_turns_total',
+  help: 'Turns that ended, by who spoke and from where the words came',
+  labelNames: ['source'] as const,
+  registers,
+});
+export const interruptions = new Counter({
+  name: 'gateway_interruptions_total',
+  help: 'Possible interruptions, by what became of them',
+  labelNames: ['outcome'] as const,
+  registers,
+});
+
+export const framesIn = new Counter({
+  name: 'gateway_frames_in_total',
+  help: 'Audio frames (20 ms) of callers that were heard',
+  registers,
+});
+export const framesOut = new Counter({
+  name: 'gateway_frames_out_total',
+  help: 'Audio frames (20 ms) sent to callers',
+  registers,
+});
+export const framesConcealed = new Counter({
+  name: 'gateway_frames_concealed_total',
+  help: 'Missing frames of callers that were filled',
+  registers,
+});
+export const underruns = new Counter({
+  name: 'gateway_underruns_total',
+  help: 'Times an utterance had begun and no audio was there for the next frame',
+  registers,
+});
+export const frameLatenessSeconds = new Histogram({
+  name: 'gateway_frame_lateness_seconds',
+  help: 'How late the 20 ms media clock ticked',
+  buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5],
+  registers,
+});
+export const mediaFaults = new Counter({
+  name: 'gateway_media_faults_total',
+  help: 'Media messages and sockets that broke the protocol or a limit, by error code',
+  labelNames: ['code'] as const,
+  registers,
+});
+export const mediaSockets = new Gauge({
+  name: 'gateway_media_sockets',
+  help: 'Open media sockets',
+  registers,
+});
+
+export const webhooks = new Counter({
+  name: 'gateway_webhooks_total',
+  help: "Providers' webhooks, by provider and result",
+  labelNames: ['provider', 'result'] as const,
+  registers,
+});
+export const providerRequestSeconds = new Histogram({
+  name: 'gateway_provider_request_seconds',
+  help: "Requests to providers' REST interfaces",
+  labelNames: ['provider', 'action', 'result'] as const,
+  buckets: LATENCY_SECONDS,
+  registers,
+});
+
+export const serviceSeconds = new Histogram({
+  name: 'gateway_service_seconds',
+  help: 'Speech and model services: time to the first result, by service',
+  labelNames: ['job', 'service', 'result'] as const,
+  buckets: [0.01, 0.02, ...LATENCY_SECONDS],
+  registers,
+});
+export const modelTokens = new Counter({
+  name: 'gateway_model_tokens_total',
+  help: 'Tokens used by language models',
+  labelNames: ['service', 'kind'] as const,
+  registers,
+});
+export const promptCache = new Counter({
+  name: 'gateway_prompt_cache_total',
+  help: 'Prompts looked up in the cache of rendered speech',
+  labelNames: ['result'] as const,
+  registers,
+});
+
+export const storeSeconds = new Histogram({
+  name: 'gateway_store_seconds',
+  help: 'Statements to the database',
+  labelNames: ['result'] as const,
+  buckets: [0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+  registers,
+});
+export const eventsStored = new Counter({
+  name: 'gateway_events_stored_total',
+  help: 'Call events written to the log, and lost',
+  labelNames: ['result'] as const,
+  registers,
+});
+export const recordingBytes = new Counter({
+  name: 'gateway_recording_bytes_total',
+  help: 'Bytes of recordings written',
+  registers,
+});
+
+export const requestSeconds = new Histogram({
+  name: 'gateway_request_seconds',
+  help: 'HTTP requests, by route and status class',
+  labelNames: ['route', 'status'] as const,
+  buckets: [0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+  registers,
+});
+export const kernelInUse = new Gauge({
+  name: 'gateway_kernel_in_use',
+  help: '1 for the build of the signal-processing kernels in use',
+  labelNames: ['kernel'] as const,
+  registers,
+});

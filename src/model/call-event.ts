@@ -1,0 +1,170 @@
+// What happens in a call, as the run's append-only log keeps it. Transcript, usage, latency, state and
+// live monitoring are projections of these events; nothing else is stored about how a call went.
+
+import { z } from 'zod';
+import { endReason } from './end-reason.ts';
+import { callStatus, direction, providerName } from './provider.ts';
+
+/** Where the caller's turn came from. */
+export const turnSource = z.enum(['speech', 'dtmf', 'chat']);
+export type TurnSource = z.infer<typeof turnSource>;
+
+/** Why the agent speaks. */
+export const utteranceKind = z.enum([
+  'greeting',
+  'reply',
+  'transition',
+  'reprompt',
+  'idle',
+  'fallback',
+  'goodbye',
+  'notice',
+]);
+export type UtteranceKind = z.infer<typeof utteranceKind>;
+
+/** Milliseconds from the caller's last speech to the agent's first sample on the wire, by part. */
+export const turnLatency = z.object({
+  /** From the last speech to the decision that the turn is over. */
+  endpointingMs: z.number(),
+  /** From that decision to the final words. */
+  recognitionMs: z.number(),
+  /** From the final words to the first sentence to say (0 for the scripted policy). */
+  modelMs: z.number(),
+  /** From the first sentence to its first samples. */
+  speechMs: z.number(),
+  /** From the caller's last speech to the first agent frame on the socket. */
+  totalMs: z.number(),
+  /** The gateway's own share: total less endpointing, recognition, model and speech. */
+  gatewayMs: z.number(),
+});
+export type TurnLatency = z.infer<typeof turnLatency>;
+
+const body = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('call.created'),
+    direction,
+    provider: providerName,
+    from: z.string().nullable(),
+    to: z.string().nullable(),
+  }),
+  z.object({
+    type: z.literal('call.status'),
+    status: callStatus,
+    providerStatus: z.string(),
+    callId: z.string(),
+    durationS: z.number().nullable(),
+    /** The provider's own fields, secrets removed. */
+    raw: z.record(z.string(), z.unknown()),
+  }),
+  z.object({ type: z.literal('call.answered-by'), answeredBy: z.string() }),
+  z.object({ type: z.literal('media.started'), codec: z.string(), rateHz: z.number() }),
+  z.object({
+    type: z.literal('node.entered'),
+    nodeId: z.string(),
+    nodeName: z.string(),
+    previousNodeId: z.string().nullable(),
+    previousNodeName: z.string().nullable(),
+    allowInterrupt: z.boolean(),
+  }),
+  z.object({
+    type: z.literal('user.turn'),
+    text: z.string(),
+    source: turnSource,
+    confidence: z.number().nullable(),
+    nodeId: z.string().nullable(),
+    nodeName: z.string().nullable(),
+    /** Media time of the first and last speech of the turn. */
+    startMs: z.number(),
+    endMs: z.number(),
+  }),
+  z.object({ type: z.literal('user.backchannel'), text: z.string() }),
+  z.object({
+    type: z.literal('agent.said'),
+    utteranceId: z.number(),
+    kind: utteranceKind,
+    /** Only what the caller certainly heard. */
+    text: z.string(),
+    interrupted: z.boolean(),
+    nodeId: z.string().nullable(),
+    nodeName: z.string().nullable(),
+    startMs: z.number(),
+    endMs: z.number(),
+  }),
+  z.object({
+    type: z.literal('interruption'),
+    cause: z.enum(['speech', 'dtmf']),
+    /** From the caller's real onset to the decision, and to silence on the wire. */
+    decisionMs: z.number(),
+    silenceMs: z.number(),
+  }),
+  z.object({ type: z.literal('dtmf'), digit: z.string() }),
+  z.object({ type: z.literal('turn.latency'), parts: turnLatency }),
+  z.object({
+    type: z.literal('model.usage'),
+    service: z.string(),
+    model: z.string(),
+    firstTokenMs: z.number(),
+    totalMs: z.number(),
+    promptTokens: z.number(),
+    completionTokens: z.number(),
+    cachedTokens: z.number(),
+  }),
+  z.object({
+    type: z.literal('speech.usage'),
+    service: z.string(),
+    model: z.string(),
+    characters: z.number(),
+  }),
+  z.object({
+    type: z.literal('recognition.usage'),
+    service: z.string(),
+    model: z.string(),
+    seconds: z.number(),
+  }),
+  z.object({
+    type: z.literal('function.called'),
+    callId: z.string(),
+    name: z.string(),
+    arguments: z.record(z.string(), z.unknown()),
+  }),
+  z.object({
+    type: z.literal('function.returned'),
+    callId: z.string(),
+    name: z.string(),
+    result: z.string(),
+  }),
+  z.object({
+    type: z.literal('variables.extracted'),
+    nodeId: z.string(),
+    values: z.record(z.string(), z.unknown()),
+  }),
+  z.object({
+    type: z.literal('fault'),
+    code: z.string(),
+    message: z.string(),
+    fatal: z.boolean(),
+  }),
+  z.object({ type: z.literal('recording.finished'), seconds: z.number(), bytes: z.number() }),
+  z.object({
+    type: z.literal('call.ended'),
+    reason: endReason,
+    /** Who ended it. */
+    by: z.enum(['caller', 'agent', 'provider', 'gateway']),
+    durationS: z.number(),
+  }),
+]);
+export type CallEventBody = z.infer<typeof body>;
+export type CallEventType = CallEventBody['type'];
+
+/** One row of a run's log. `seq` counts from 1 without gaps within a run. */
+export interface CallEvent {
+  runId: string;
+  seq: number;
+  /** Wall clock, milliseconds since 1970. */
+  at: number;
+  /** Milliseconds of media since the media socket opened; 0 before. */
+  mediaMs: number;
+  body: CallEventBody;
+}
+
+export const callEventBody = body;

@@ -1,0 +1,32 @@
+// What the caller is expected to say or press next, in a form that any recogniser and any turn
+// detector can use: a closed set of phrases and slots, or open speech.
+
+/** A kind of value with a grammar of its own. */
+export type SlotType =
+  | 'yes_no'
+  | 'digit'
+  | 'digits'
+  | 'number'
+  | 'date'
+  | 'time'
+  | 'weekday'
+  | 'money'
+  | 'spelling';
+
+export interface Expectation {
+  /** True if only the phrases and slots below are meant; false for open speech. */
+  closed: boolean;
+  /** Lower-case phrases without punctuation. */
+  phrases: readonly string[];
+  slots: readonly SlotType[];
+  /** Words that a recogniser should prefer (open speech). */
+  boost: readonly string[];
+  digits?: {
+    /** Digits after which an entry is complete. */
+    countMax: number;
+    /** Ends an entry early. */
+    terminator: '#' | '*' | null;
+  };
+}
+
+export const OPEN_SPEECH: Expectation = { closed: false, phrases: [], slots: [], boost: [] };

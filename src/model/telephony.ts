@@ -1,0 +1,39 @@
+// Telephony configurations and phone numbers as rows. Credential fields belong to each provider
+// (telephony/<provider>/config).
+
+import type { ProviderName } from './provider.ts';
+
+export interface TelephonyConfiguration {
+  id: string;
+  organizationId: string;
+  name: string;
+  provider: ProviderName;
+  isDefaultOutbound: boolean;
+  /** Every stored key, secrets in clear: never log or return it as it is. */
+  credentials: Record<string, unknown>;
+  inactiveSince: Date | null;
+  inactiveReason: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export type AddressType = 'pstn' | 'sip_uri' | 'sip_extension';
+
+export interface PhoneNumber {
+  id: string;
+  organizationId: string;
+  configurationId: string;
+  /** As it was given. */
+  address: string;
+  /** `+` and digits, a `sip:` URI, or a lower-cased extension. */
+  addressNormalized: string;
+  addressType: AddressType;
+  countryCode: string | null;
+  label: string | null;
+  inboundWorkflowId: string | null;
+  isActive: boolean;
+  isDefaultCallerId: boolean;
+  extraMetadata: Record<string, unknown>;
+  createdAt: Date;
+  updatedAt: Date;
+}

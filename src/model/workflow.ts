@@ -1,0 +1,87 @@
+// The stored shape of an agent: the graph as clients send it, and the settings beside it.
+// Source: contract §5.3 and §5.5. What each node's `data` may hold is workflow/nodes' business; here
+// a node is only an id, a type and an object, so that drafts may be incomplete.
+
+import { z } from 'zod';
+
+const position = z.looseObject({ x: z.number(), y: z.number() });
+
+export const workflowNode = z.looseObject({
+  id: z.string(),
+  type: z.string(),
+  position: position.optional(),
+  data: z.record(z.string(), z.unknown()).default({}),
+});
+export type WorkflowNode = z.infer<typeof workflowNode>;
+
+export const workflowEdge = z.looseObject({
+  id: z.string(),
+  source: z.string(),
+  target: z.string(),
+  data: z.record(z.string(), z.unknown()).default({}),
+});
+export type WorkflowEdge = z.infer<typeof workflowEdge>;
+
+export const workflowDefinition = z.looseObject({
+  nodes: z.array(workflowNode).max(500).default([]),
+  edges: z.array(workflowEdge).max(2_000).default([]),
+});
+export type WorkflowDefinition = z.infer<typeof workflowDefinition>;
+
+/** One thing that is wrong with a workflow. Wire shape of the contract (§5.3). */
+export interface WorkflowProblem {
+  kind: 'node' | 'edge' | 'workflow';
+  id: string | null;
+  /** Dotted path inside the item, as in `data.prompt`. */
+  field: string | null;
+  message: string;
+}
+
+/** `workflow_configurations`: known keys with their defaults; unknown keys are kept. */
+export const workflowConfigurations = z.looseObject({
+  /** Seconds until a call is ended whatever happens. */
+  max_call_duration: z.int().min(1).max(1_200).default(300),
+  /** Seconds of silence before the agent asks whether the caller is there. */
+  max_user_idle_timeout: z.number().min(1).max(600).default(10),
+  turn_start_strategy: z.enum(['default', 'min_words', 'provisional_vad']).default('default'),
+  turn_start_min_words: z.int().min(1).max(20).default(3),
+  provisional_vad_pause_secs: z.number().min(0.1).max(10).default(1.5),
+  turn_stop_strategy: z.enum(['transcription', 'turn_analyzer']).default('transcription'),
+  smart_turn_stop_secs: z.number().min(0.1).max(10).default(2),
+  /** Seconds after which a turn of the caller is over whatever the recogniser says. */
+  user_turn_stop_timeout: z.number().min(0.5).max(30).default(5),
+  dictionary: z.string().default(''),
+  context_compaction_enabled: z.boolean().default(false),
+  text_chat_inactivity_timeout_seconds: z.int().min(60).max(10_500).default(1_800),
+  transcript_configuration: z
+    .looseObject({ include_end_timestamps: z.boolean().default(false) })
+    .prefault({}),
+});
+export type WorkflowConfigurations = z.infer<typeof workflowConfigurations>;
+
+export type WorkflowStatus = 'active' | 'archived';
+export type VersionStatus = 'draft' | 'published' | 'archived';
+
+/** A workflow's row. Ids are strings of digits. */
+export interface Workflow {
+  id: string;
+  organizationId: string;
+  uuid: string;
+  name: string;
+  status: WorkflowStatus;
+  dispositionCodes: string[];
+  createdAt: Date;
+}
+
+/** One numbered version of a workflow's content. */
+export interface WorkflowVersion {
+  id: string;
+  workflowId: string;
+  versionNumber: number;
+  status: VersionStatus;
+  definition: WorkflowDefinition;
+  configurations: Record<string, unknown>;
+  templateContextVariables: Record<string, unknown>;
+  createdAt: Date;
+  publishedAt: Date | null;
+}

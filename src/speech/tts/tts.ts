@@ -1,0 +1,32 @@
+// Text to speech: the interface that every synthesiser implements.
+
+export interface SpeechRequest {
+  /** One sentence or clause, plain text. */
+  text: string;
+  /** The service's voice name; its default if undefined. */
+  voice: string | undefined;
+}
+
+/** Word timings are milliseconds from the start of this request's audio. */
+export interface WordTiming {
+  word: string;
+  startMs: number;
+  endMs: number;
+}
+
+export interface SpeechListener {
+  /** Audio at 8 kHz, any length, in order. `samples` is the listener's to keep. */
+  onAudio(samples: Int16Array): void;
+  /** Optional; may come before or after the audio they speak of. */
+  onWords(words: readonly WordTiming[]): void;
+}
+
+export interface TextToSpeech {
+  readonly name: string;
+  readonly model: string;
+  readonly capabilities: { wordTimings: boolean; streaming: boolean };
+  /** Resolves when all audio has been delivered. Rejects with TTS_*; with the signal's reason when
+   *  aborted, after which the listener hears nothing more. */
+  synthesize(request: SpeechRequest, listener: SpeechListener, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,24 @@
+// Time as a thing that is handed in: wall clock, monotonic clock and timers. Tests hand in a fake.
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall clock, milliseconds since 1970. May jump. */
+  now(): number;
+  /** Monotonic milliseconds with fractions, from an arbitrary origin. Never goes back. */
+  monotonicMs(): number;
+  /** Calls `run` once after `delayMs`. A timer alone does not keep the process alive. */
+  after(delayMs: number, run: () => void): Timer;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, run) {
+    const handle = setTimeout(run, delayMs);
+    handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};

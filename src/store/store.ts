@@ -1,0 +1,278 @@
+// The store as the rest of the gateway sees it: one repository per noun. Every read and write names the
+// organization that owns the row; a foreign id is the same as no id (undefined).
+
+import type { CallEvent } from '../model/call-event.ts';
+import type { Direction, ProviderName } from '../model/provider.ts';
+import type { Run } from '../model/run.ts';
+import type { AddressType, PhoneNumber, TelephonyConfiguration } from '../model/telephony.ts';
+import type {
+  Workflow,
+  WorkflowDefinition,
+  WorkflowStatus,
+  WorkflowVersion,
+} from '../model/workflow.ts';
+
+export interface ApiKey {
+  id: string;
+  organizationId: string;
+  userId: string;
+  name: string;
+  /** First eight characters, for people to recognise it. */
+  prefix: string;
+  isActive: boolean;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  archivedAt: Date | null;
+}
+
+/** Who makes a request. */
+export interface Principal {
+  organizationId: string;
+  userId: string;
+  apiKeyId: string;
+}
+
+export interface AccountStore {
+  /** On an empty database: one organization, one user and one key, whose text is returned once. */
+  ensureFirst(): Promise<{ apiKey: string } | undefined>;
+  createApiKey(
+    owner: { organizationId: string; userId: string },
+    name: string,
+  ): Promise<{ record: ApiKey; apiKey: string }>;
+  listApiKeys(organizationId: string, includeArchived: boolean): Promise<ApiKey[]>;
+  /** False if there is none of that id. */
+  archiveApiKey(organizationId: string, id: string): Promise<boolean>;
+  reactivateApiKey(organizationId: string, id: string): Promise<boolean>;
+  /** Whose key this is; undefined for an unknown or archived one. Notes the time of use. */
+  authenticate(apiKey: string): Promise<Principal | undefined>;
+  concurrentCallLimit(organizationId: string): Promise<number>;
+}
+
+export interface ConfigurationSummary extends TelephonyConfiguration {
+  activePhoneNumbers: number;
+}
+
+export interface TelephonyStore {
+  /** Oldest first. */
+  listConfigurations(organizationId: string): Promise<ConfigurationSummary[]>;
+  getConfiguration(organizationId: string, id: string): Promise<ConfigurationSummary | undefined>;
+  /** Throws CONFIGURATION_NAME_TAKEN. */
+  createConfiguration(
+    organizationId: string,
+    input: {
+      name: string;
+      provider: ProviderName;
+      isDefaultOutbound: boolean;
+      credentials: Record<string, unknown>;
+      /** The value by which inbound calls find this configuration; null if it has none. */
+      accountId: string | null;
+      /** Names of the credential fields to seal. */
+      secretFields: readonly string[];
+    },
+  ): Promise<ConfigurationSummary>;
+  /** Throws CONFIGURATION_NAME_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE. */
+  updateConfiguration(
+    organizationId: string,
+    id: string,
+    patch: {
+      name?: string;
+      credentials?: Record<string, unknown>;
+      accountId?: string | null;
+      secretFields?: readonly string[];
+    },
+  ): Promise<ConfigurationSummary | undefined>;
+  setDefaultOutbound(organizationId: string, id: string): Promise<ConfigurationSummary | undefined>;
+  /** False if there is none of that id. Removes its numbers. */
+  deleteConfiguration(organizationId: string, id: string): Promise<boolean>;
+  /** Across organizations: the active configuration and active number that an inbound call reaches. */
+  findInbound(
+    provider: ProviderName,
+    accountId: string,
+    addressNormalized: string,
+  ): Promise<{ configuration: TelephonyConfiguration; number: PhoneNumber } | undefined>;
+
+  listNumbers(configurationId: string): Promise<(PhoneNumber & { workflowName: string | null })[]>;
+  getNumber(
+    configurationId: string,
+    id: string,
+  ): Promise<(PhoneNumber & { workflowName: string | null }) | undefined>;
+  /** Throws PHONE_NUMBER_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE. */
+  createNumber(
+    organizationId: string,
+    configurationId: string,
+    input: {
+      address: string;
+      addressNormalized: string;
+      addressType: AddressType;
+      countryCode: string | null;
+      label: string | null;
+      inboundWorkflowId: string | null;
+      isActive: boolean;
+      isDefaultCallerId: boolean;
+      extraMetadata: Record<string, unknown>;
+    },
+  ): Promise<PhoneNumber>;
+  updateNumber(
+    configurationId: string,
+    id: string,
+    patch: {
+      label?: string | null;
+      inboundWorkflowId?: string | null;
+      isActive?: boolean;
+      countryCode?: string | null;
+      extraMetadata?: Record<string, unknown>;
+    },
+  ): Promise<PhoneNumber | undefined>;
+  setDefaultCaller(configurationId: string, id: string): Promise<PhoneNumber | undefined>;
+  deleteNumber(configurationId: string, id: string): Promise<boolean>;
+}
+
+export interface WorkflowContent {
+  definition: WorkflowDefinition;
+  configurations: Record<string, unknown>;
+  templateContextVariables: Record<string, unknown>;
+}
+
+export interface WorkflowStore {
+  /** Version 1, published. Throws WORKFLOW_CONFLICT if a trigger path is taken. */
+  create(
+    owner: { organizationId: string; userId: string },
+    input: { name: string; triggerPaths: readonly string[] } & WorkflowContent,
+  ): Promise<{ workflow: Workflow; version: WorkflowVersion }>;
+  list(
+    organizationId: string,
+    statuses: readonly WorkflowStatus[],
+  ): Promise<(Workflow & { totalRuns: number })[]>;
+  get(organizationId: string, id: string): Promise<Workflow | undefined>;
+  findByUuid(uuid: string): Promise<Workflow | undefined>;
+  /** The workflow that owns a trigger path, live or archived. */
+  findTrigger(path: string): Promise<{ workflow: Workflow; isActive: boolean } | undefined>;
+  rename(organizationId: string, id: string, name: string): Promise<Workflow | undefined>;
+  setStatus(
+    organizationId: string,
+    id: string,
+    status: WorkflowStatus,
+  ): Promise<Workflow | undefined>;
+  totalRuns(id: string): Promise<number>;
+  /** Writes into the draft, made from the published version if there is none. */
+  saveDraft(
+    id: string,
+    patch: Partial<WorkflowContent> & { triggerPaths?: readonly string[] },
+  ): Promise<WorkflowVersion>;
+  /** The draft, made if there is none. */
+  createDraft(id: string): Promise<WorkflowVersion>;
+  /** Throws WORKFLOW_NO_DRAFT. The former published version becomes archived. */
+  publish(id: string): Promise<WorkflowVersion>;
+  /** Newest first. */
+  versions(id: string, page: { limit: number; offset: number }): Promise<WorkflowVersion[]>;
+  published(id: string): Promise<WorkflowVersion | undefined>;
+  draft(id: string): Promise<WorkflowVersion | undefined>;
+  version(id: string, definitionId: string): Promise<WorkflowVersion | undefined>;
+  /** Paths among `paths` that another workflow owns. */
+  takenTriggers(paths: readonly string[], exceptWorkflowId: string | null): Promise<string[]>;
+  addDisposition(id: string, disposition: string): Promise<void>;
+}
+
+export interface RunFilter {
+  createdFrom?: Date;
+  createdTo?: Date;
+  dispositions?: readonly string[];
+  durationMinS?: number;
+  durationMaxS?: number;
+  completed?: boolean;
+}
+
+export interface RunPage {
+  filter: RunFilter;
+  sortBy: 'created_at' | 'duration';
+  descending: boolean;
+  limit: number;
+  offset: number;
+}
+
+/** Objects are merged by top-level key; other fields replace. */
+export interface RunPatch {
+  state?: Run['state'];
+  providerCallId?: string;
+  initialContext?: Record<string, unknown>;
+  gatheredContext?: Record<string, unknown>;
+  logs?: Record<string, unknown>;
+  annotations?: Record<string, unknown>;
+  usageInfo?: Record<string, unknown>;
+  costInfo?: Record<string, unknown>;
+  disposition?: string;
+  durationS?: number;
+  recordingKey?: string;
+  transcriptKey?: string;
+  startedAt?: Date;
+  endedAt?: Date;
+}
+
+export interface RunStore {
+  /** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed. */
+  create(
+    input: {
+      organizationId: string;
+      workflowId: string;
+      definitionId: string;
+      name: string;
+      mode: string;
+      callType: Direction;
+      configurationId: string;
+      providerCallId: string | null;
+      initialContext: Record<string, unknown>;
+      gatheredContext: Record<string, unknown>;
+      logs: Record<string, unknown>;
+    },
+    limit: number,
+  ): Promise<Run>;
+  get(organizationId: string, id: string): Promise<Run | undefined>;
+  /** For webhooks, which know no organization. */
+  find(id: string): Promise<Run | undefined>;
+  findByProviderCall(configurationId: string, callId: string): Promise<Run | undefined>;
+  list(workflowId: string, page: RunPage): Promise<{ runs: Run[]; total: number }>;
+  /** A completed run keeps its state, disposition, duration and end. */
+  patch(id: string, patch: RunPatch): Promise<Run | undefined>;
+  /** Appends one provider callback to `logs.telephony_status_callbacks`; false if `dedupeKey` was
+   *  seen before. Atomic. */
+  appendCallback(id: string, dedupeKey: string, entry: Record<string, unknown>): Promise<boolean>;
+  /** The run's public token, minted at the first call. */
+  publicToken(id: string): Promise<string>;
+  findByToken(token: string): Promise<Run | undefined>;
+  /** Runs that a process left open: not completed and owned by `node` or by no living node. */
+  openRuns(node: string): Promise<Run[]>;
+  appendEvents(events: readonly CallEvent[]): Promise<void>;
+  events(runId: string): Promise<CallEvent[]>;
+}
+
+/** Files of runs. Keys look like `recordings/42.wav`; each is checked, no path leaves the folder. */
+export interface FileStore {
+  /** Opens a file that grows as the call goes. */
+  create(key: string): Promise<FileWriter>;
+  write(key: string, bytes: Uint8Array): Promise<void>;
+  stat(key: string): Promise<{ size: number; modifiedAt: Date } | undefined>;
+  read(key: string, range?: { start: number; end: number }): Promise<NodeJS.ReadableStream>;
+  readAll(key: string): Promise<Buffer>;
+  remove(key: string): Promise<void>;
+}
+
+export interface FileWriter {
+  /** Queues `bytes` (borrowed until the call returns) at the end; bounded, throws QUEUE_FULL. */
+  append(bytes: Uint8Array): void;
+  /** Replaces bytes at `offset` (file headers), in order with the appends. */
+  patch(offset: number, bytes: Uint8Array): void;
+  readonly size: number;
+  /** The first error of the disk, once there is one. */
+  readonly error: Error | undefined;
+  close(): Promise<void>;
+}
+
+export interface Store {
+  readonly accounts: AccountStore;
+  readonly telephony: TelephonyStore;
+  readonly workflows: WorkflowStore;
+  readonly runs: RunStore;
+  /** False if the database does not answer within a second. */
+  alive(): Promise<boolean>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,39 @@
+// A provider's media envelope: messages of its socket to what they mean, and back. Pure: it holds the
+// stream's ids and numbers, and it never acts.
+
+/** What the provider's messages mean. Payloads are borrowed until the call returns. */
+export interface MediaListener {
+  /** The stream's parameters; comes once, before anything else that matters. */
+  onStart(start: MediaStart): void;
+  /** Encoded audio of the caller. `timestampMs` counts from the start of the stream; NaN if the
+   *  provider gives none. */
+  onAudio(payload: Uint8Array, timestampMs: number): void;
+  onDigit(digit: string): void;
+  /** Everything sent before the mark of this name has been played, or was cleared: see
+   *  `capabilities.marks`. */
+  onMark(name: string): void;
+  onCleared(): void;
+  onStop(): void;
+}
+
+export interface MediaStart {
+  /** The provider's ids of call and stream. */
+  callId: string;
+  streamId: string;
+  /** Codec names as in codec/registry, in and out separately. */
+  codecIn: string;
+  codecOut: string;
+  /** What we put into the markup, as it came back. */
+  parameters: Record<string, string>;
+}
+
+/** One socket's protocol. `decode…` throws MEDIA_MALFORMED on anything that breaks the protocol. */
+export interface MediaProtocol {
+  decodeText(message: string, listener: MediaListener): void;
+  decodeBinary(message: Uint8Array, listener: MediaListener): void;
+  /** One message that carries `payload` (any whole number of frames within capabilities). */
+  encodeAudio(payload: Uint8Array): string | Uint8Array;
+  encodeMark(name: string): string | undefined;
+  encodeClear(): string | undefined;
+  encodeDigits(digits: string): string | undefined;
+}

@@ -1,0 +1,165 @@
+// What every telephony provider is to the rest of the gateway. Providers declare capabilities; nothing
+// outside a provider's folder asks its name.
+
+import type { CallStatus, ProviderName } from '../model/provider.ts';
+import type { MediaProtocol } from './media.ts';
+
+export interface ProviderCapabilities {
+  /** How an inbound call is answered. */
+  answerStyle: 'markup' | 'command' | 'event';
+  /** What becomes of pending marks after a clear (providers.md §7.2). */
+  marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
+  clear: boolean;
+  digitsIn: boolean;
+  digitsOut: 'socket' | 'rest' | 'none';
+  /** Answering-machine detection that runs beside the media. */
+  answeringMachine: boolean;
+  transfer: readonly ('cold' | 'warm' | 'refer')[];
+  /** Whether closing the media socket ends the call. */
+  closeEndsCall: boolean;
+  /** Audio sent ahead of real time, in milliseconds: aim, and the most ever. */
+  leadMs: { aim: number; max: number };
+  idempotentDial: boolean;
+  callS: { max: number };
+}
+
+/** Credentials as stored, checked by the provider's own schema before use. */
+export type Credentials = Record<string, unknown>;
+
+/** What a webhook or an upgrade request carried. `url` is built from the configured public base URL,
+ *  never from the Host header. */
+export interface ProviderRequest {
+  method: string;
+  url: string;
+  headers: Record<string, string | undefined>;
+  rawBody: Buffer;
+  /** Form fields, last value wins; repeated values are in `formAll`. Empty for JSON bodies. */
+  form: Record<string, string>;
+  formAll: Record<string, string[]>;
+  /** The parsed JSON body, or undefined. */
+  json: unknown;
+}
+
+export interface WebhookReply {
+  status: number;
+  contentType: string;
+  body: string;
+}
+
+/** A provider's event, normalised. `dedupeKey` is the same for a repeated delivery. */
+export type ProviderEvent =
+  | {
+      kind: 'inbound-call';
+      callId: string;
+      /** Value of the configuration field that names the provider account. */
+      accountId: string;
+      from: string;
+      to: string;
+      dedupeKey: string;
+      raw: Record<string, unknown>;
+    }
+  | {
+      kind: 'status';
+      callId: string;
+      status: CallStatus;
+      providerStatus: string;
+      /** Orders events of one call; undefined if the provider gives none. */
+      sequence: number | undefined;
+      durationS: number | null;
+      dedupeKey: string;
+      raw: Record<string, unknown>;
+    }
+  | { kind: 'answered-by'; callId: string; answeredBy: string; machine: boolean; dedupeKey: string }
+  | { kind: 'other'; dedupeKey: string };
+
+export interface DialRequest {
+  /** Provider form of the numbers. */
+  from: string;
+  to: string;
+  answerUrl: string;
+  statusUrl: string;
+  answeredByUrl: string;
+  /** Ring time before giving up, and the longest call, both in seconds. */
+  ringS: number;
+  callS: number;
+}
+
+export interface DialResult {
+  callId: string;
+  /** Facts of the provider's answer that belong into the run (no secrets). */
+  metadata: Record<string, string>;
+}
+
+export interface CallSnapshot {
+  status: CallStatus;
+  durationS: number | null;
+  answeredBy: string | null;
+}
+
+export type RejectReason =
+  | 'not-configured'
+  | 'no-workflow'
+  | 'signature'
+  | 'busy'
+  | 'draining'
+  | 'error';
+
+/** How to reach the provider's REST interface. Every call has a deadline and can be aborted; all fail
+ *  with PROVIDER_* codes. */
+export interface ProviderControl {
+  /** Never retried: a second request could place a second call. */
+  dial(credentials: Credentials, request: DialRequest, signal: AbortSignal): Promise<DialResult>;
+  /** Succeeds if the call is already gone. */
+  hangUp(credentials: Credentials, callId: string, signal: AbortSignal): Promise<void>;
+  /** Hands the caller over to `to` and leaves the call. */
+  transfer(
+    credentials: Credentials,
+    callId: string,
+    target: { to: string; callerId: string; ringS: number },
+    signal: AbortSignal,
+  ): Promise<void>;
+  getCall(
+    credentials: Credentials,
+    callId: string,
+    signal: AbortSignal,
+  ): Promise<CallSnapshot | undefined>;
+  /** Whether the account owns `address`; undefined where the provider has no notion of it. */
+  ownsNumber(
+    credentials: Credentials,
+    address: string,
+    signal: AbortSignal,
+  ): Promise<boolean | undefined>;
+  /** Points the number's inbound calls at `url`, or detaches it (null). */
+  configureInbound(
+    credentials: Credentials,
+    address: string,
+    url: string | null,
+    signal: AbortSignal,
+  ): Promise<{ ok: boolean; message: string | null }>;
+}
+
+/** The provider's webhooks: who sent it, is it true, what does it say, what do we answer. */
+export interface ProviderWebhook {
+  /** Whether `request` looks like this provider's. Chooses the verifier only; proves nothing. */
+  recognises(request: ProviderRequest): boolean;
+  /** Constant-time check of the provider's proof over webhook or socket upgrade. */
+  verify(request: ProviderRequest, credentials: Credentials): boolean;
+  /** Throws WEBHOOK_MALFORMED. */
+  parse(request: ProviderRequest): ProviderEvent;
+  /** Connects the call to our media socket. */
+  answer(mediaUrl: string): WebhookReply;
+  reject(reason: RejectReason): WebhookReply;
+  /** The plain "thank you" to an event. */
+  acknowledge(): WebhookReply;
+}
+
+export interface TelephonyProvider {
+  readonly name: ProviderName;
+  readonly capabilities: ProviderCapabilities;
+  /** The number as this provider wants it in requests. */
+  formatAddress(addressNormalized: string): string;
+  readonly control: ProviderControl;
+  readonly webhook: ProviderWebhook;
+  /** A fresh protocol for one socket. */
+  createMedia(): MediaProtocol;
+}

@@ -1,0 +1,35 @@
+// What a call sees of its media connection: whole messages in and out, already within limits. No
+// envelope is parsed here.
+
+/** Who receives a socket's messages. Calls are synchronous and in order. */
+export interface MediaSocketListener {
+  onText(message: string): void;
+  /** `message` is borrowed until the call returns. */
+  onBinary(message: Uint8Array): void;
+  /** Called exactly once, whatever ended the socket. 1006 if it broke. */
+  onClose(code: number, reason: string): void;
+}
+
+export interface MediaSocket {
+  /** Sends one text message; dropped silently once the socket is closing. */
+  sendText(message: string): void;
+  sendBinary(message: Uint8Array): void;
+  /** Bytes accepted but not yet handed to the kernel. */
+  readonly bufferedBytes: number;
+  readonly open: boolean;
+  /** Starts the closing handshake; the socket is torn down if the peer does not answer in time. */
+  close(code: number, reason: string): void;
+}
+
+/** Close codes of the media endpoint (contract §7.4). */
+export const CLOSE = {
+  normal: 1000,
+  goingAway: 1001,
+  policy: 1008,
+  tooBig: 1009,
+  internal: 1011,
+  badRequest: 4400,
+  unauthorized: 4401,
+  notFound: 4404,
+  conflict: 4409,
+} as const;

@@ -1,0 +1,63 @@
+// What the workflow engine is told and what it asks for. The engine is pure: every fact of the world
+// (time, words, a model's answer) arrives as an event, every wish leaves as an action.
+
+import type { CallEventBody, TurnSource, UtteranceKind } from '../model/call-event.ts';
+import type { ModelMessage, ModelTool, ModelToolCall } from '../model/conversation.ts';
+import type { EndReason } from '../model/end-reason.ts';
+import type { Expectation } from '../model/expectation.ts';
+import type { Direction } from '../model/provider.ts';
+
+/** `at` is the wall clock in milliseconds since 1970. */
+export type DialogueEvent = { at: number } & (
+  | { type: 'started'; direction: Direction; initialContext: Record<string, unknown> }
+  | { type: 'waited'; waitId: number }
+  /** The caller has finished a turn. DTMF entries come here too, as their digits. */
+  | { type: 'caller-turn'; text: string; confidence: number | null; source: TurnSource }
+  /** All that will be heard of an utterance has been heard. */
+  | { type: 'utterance-finished'; utteranceId: number; heardText: string; interrupted: boolean }
+  | {
+      type: 'model-answered';
+      requestId: number;
+      text: string;
+      toolCalls: readonly ModelToolCall[];
+    }
+  /** The model gave nothing usable, after the session's own retries. */
+  | { type: 'model-failed'; requestId: number; code: string }
+  | { type: 'extracted'; extractionId: number; values: Record<string, unknown> }
+  | { type: 'extraction-failed'; extractionId: number; code: string }
+  /** Nobody has spoken for the configured time. */
+  | { type: 'idle' }
+);
+
+export type DialogueAction =
+  /** Speak a fixed text. Utterances are spoken in the order in which they are asked for. */
+  | {
+      type: 'say';
+      utteranceId: number;
+      kind: UtteranceKind;
+      text: string;
+      interruptible: boolean;
+    }
+  /** Ask the model; its text is spoken as `utteranceId` while it comes. */
+  | {
+      type: 'generate';
+      requestId: number;
+      utteranceId: number;
+      kind: UtteranceKind;
+      interruptible: boolean;
+      messages: readonly ModelMessage[];
+      tools: readonly ModelTool[];
+    }
+  /** Forget a request: the caller spoke on. Its utterance is finished as interrupted. */
+  | { type: 'abandon'; requestId: number }
+  /** Ask the model, out of band, for values as one JSON object. */
+  | { type: 'extract'; extractionId: number; messages: readonly ModelMessage[] }
+  | { type: 'expect'; expectation: Expectation }
+  | { type: 'wait'; waitId: number; delayMs: number }
+  /** A fact for the run's log. */
+  | { type: 'log'; body: CallEventBody }
+  /** End the call now; everything to be said has been heard. */
+  | { type: 'end'; reason: EndReason };
+
+/** Who decides what the agent says. */
+export type DialoguePolicy = 'model' | 'scripted';

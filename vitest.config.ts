@@ -1,0 +1,9 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    coverage: { provider: 'v8', include: ['src/**'] },
+    testTimeout: 20_000,
+  },
+});
