@@ -1,0 +1,98 @@
+// Writes what happens in calls to the store as it happens: one batch for all calls every FLUSH_MS, so
+// that a killed process loses less than a second. Keeps each run's events for its projections.
+
+import type { Log } from '../log.ts';
+import { eventsStored } from '../metrics.ts';
+import type { CallEvent, CallEventBody } from '../model/call-event.ts';
+import type { Clock, Timer } from '../std/clock.ts';
+
+const FLUSH_MS = 200;
+/** One statement carries at most this many rows. */
+const BATCH_MAX = 500;
+/** Events that may wait while the database is away: about an hour of 100 busy calls. */
+const WAITING_MAX = 50_000;
+/** Pause after a failed write. */
+const RETRY_MS = 1_000;
+
+export interface EventSink {
+  appendEvents(events: readonly CallEvent[]): Promise<void>;
+}
+
+export interface RunLog {
+  readonly events: readonly CallEvent[];
+  append(body: CallEventBody, mediaMs: number): void;
+}
+
+export class EventLog {
+  readonly #sink: EventSink;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #waiting: CallEvent[] = [];
+  #timer: Timer | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(deps: { sink: EventSink; clock: Clock; log: Log }) {
+    this.#sink = deps.sink;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+  }
+
+  /** A run's log. `earlier` are events that are stored already. */
+  open(runId: string, earlier: readonly CallEvent[] = []): RunLog {
+    const events = [...earlier];
+    let seq = events.reduce((last, event) => Math.max(last, event.seq), 0);
+    return {
+      events,
+      append: (body, mediaMs) => {
+        seq += 1;
+        const event = { runId, seq, at: this.#clock.now(), mediaMs: Math.round(mediaMs), body };
+        events.push(event);
+        this.#enqueue(event);
+      },
+    };
+  }
+
+  /** Resolves when everything appended so far is stored, or the store has refused it once more. */
+  flush(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    return this.#write();
+  }
+
+  #enqueue(event: CallEvent): void {
+    if (this.#waiting.length >= WAITING_MAX) {
+      eventsStored.inc({ result: 'lost' });
+      return;
+    }
+    this.#waiting.push(event);
+    this.#timer ??= this.#clock.after(FLUSH_MS, () => this.#due());
+  }
+
+  #due(): void {
+    this.#timer = undefined;
+    void this.#write();
+  }
+
+  /** Writes follow one another, so that a run's events are stored in order. */
+  #write(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#writeAll());
+    return this.#writing;
+  }
+
+  /** Never rejects. Stops at the first failure and comes back after RETRY_MS. */
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, BATCH_MAX);
+      try {
+        await this.#sink.appendEvents(batch);
+      } catch (error) {
+        eventsStored.inc({ result: 'failed' });
+        this.#log.error({ err: error, waiting: this.#waiting.length }, 'events not stored yet');
+        this.#timer ??= this.#clock.after(RETRY_MS, () => this.#due());
+        return;
+      }
+      this.#waiting.splice(0, batch.length);
+      eventsStored.inc({ result: 'stored' }, batch.length);
+    }
+  }
+}

@@ -1,0 +1,138 @@
+// The contract's `rtf-*` items (logs.realtime_feedback_events, contract §8.10) from a run's event log.
+
+import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
+import { stamp } from './transcript.ts';
+
+export interface FeedbackItem {
+  type: string;
+  payload: Record<string, unknown>;
+  timestamp: string;
+  turn?: number;
+  node_id?: string;
+  node_name?: string;
+}
+
+interface Place {
+  turn: number;
+  nodeId: string | undefined;
+  nodeName: string | undefined;
+}
+
+/** Items in the order of the log. Events without a counterpart in the contract are left out. */
+export function feedbackItems(events: readonly CallEvent[]): FeedbackItem[] {
+  const place: Place = { turn: 0, nodeId: undefined, nodeName: undefined };
+  const items: FeedbackItem[] = [];
+  for (const event of events) {
+    const { body } = event;
+    if (body.type === 'node.entered') {
+      place.nodeId = body.nodeId;
+      place.nodeName = body.nodeName;
+    }
+    if (body.type === 'user.turn') place.turn += 1;
+    const item = itemOf(body, event.at - event.mediaMs);
+    if (item === undefined) continue;
+    items.push({
+      ...item,
+      timestamp: stamp(event.at),
+      turn: place.turn,
+      ...(place.nodeId === undefined ? {} : { node_id: place.nodeId }),
+      ...(place.nodeName === undefined ? {} : { node_name: place.nodeName }),
+    });
+  }
+  return items;
+}
+
+type Item = Pick<FeedbackItem, 'type' | 'payload'>;
+
+function itemOf(body: CallEventBody, originAt: number): Item | undefined {
+  switch (body.type) {
+    case 'user.turn':
+      return {
+        type: 'rtf-user-transcription',
+        payload: { text: body.text, final: true, ...span(originAt, body), source: body.source },
+      };
+    case 'agent.said':
+      return {
+        type: 'rtf-bot-text',
+        payload: { text: body.text, ...span(originAt, body), interrupted: body.interrupted },
+      };
+    case 'node.entered':
+      return {
+        type: 'rtf-node-transition',
+        payload: {
+          node_id: body.nodeId,
+          node_name: body.nodeName,
+          previous_node_id: body.previousNodeId,
+          previous_node_name: body.previousNodeName,
+          allow_interrupt: body.allowInterrupt,
+        },
+      };
+    case 'turn.latency':
+      return {
+        type: 'rtf-latency-measured',
+        payload: {
+          latency_seconds: body.parts.totalMs / 1_000,
+          parts_ms: {
+            endpointing: body.parts.endpointingMs,
+            recognition: body.parts.recognitionMs,
+            model: body.parts.modelMs,
+            speech: body.parts.speechMs,
+            gateway: body.parts.gatewayMs,
+          },
+        },
+      };
+    case 'fault':
+      return {
+        type: 'rtf-pipeline-error',
+        payload: { error: body.message, fatal: body.fatal, processor: body.code },
+      };
+    default:
+      return functionItem(body);
+  }
+}
+
+function functionItem(body: CallEventBody): Item | undefined {
+  switch (body.type) {
+    case 'model.usage':
+      return {
+        type: 'rtf-ttfb-metric',
+        payload: {
+          ttfb_seconds: body.firstTokenMs / 1_000,
+          processor: body.service,
+          model: body.model,
+        },
+      };
+    case 'function.called':
+      return {
+        type: 'rtf-function-call-start',
+        payload: {
+          function_name: body.name,
+          tool_call_id: body.callId,
+          arguments: body.arguments,
+        },
+      };
+    case 'function.returned':
+      return {
+        type: 'rtf-function-call-end',
+        payload: { function_name: body.name, tool_call_id: body.callId, result: body.result },
+      };
+    case 'interruption':
+      return {
+        type: 'rtf-interruption',
+        payload: {
+          cause: body.cause,
+          decision_seconds: body.decisionMs / 1_000,
+          silence_seconds: body.silenceMs / 1_000,
+        },
+      };
+    default:
+      return undefined;
+  }
+}
+
+function span(originAt: number, turn: { startMs: number; endMs: number }): Record<string, string> {
+  return {
+    timestamp: stamp(originAt + turn.startMs),
+    end_timestamp: stamp(originAt + turn.endMs),
+  };
+}

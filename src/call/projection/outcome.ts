@@ -1,0 +1,143 @@
+// What a call came to, from its event log alone: context gathered, usage, disposition, length. The same
+// function serves a call that ended well and one whose process was killed. Source: contract §6.3, §8.9.
+
+import type { CallEvent } from '../../model/call-event.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+
+export interface Outcome {
+  reason: EndReason;
+  /** The extracted variable `call_disposition`, else the reason. */
+  disposition: string;
+  durationS: number;
+  gatheredContext: Record<string, unknown>;
+  usageInfo: Record<string, unknown>;
+  costInfo: Record<string, unknown>;
+}
+
+/** `fallbackReason` stands in for a log without an end. */
+export function outcomeOf(events: readonly CallEvent[], fallbackReason: EndReason): Outcome {
+  const ended = events.find(({ body }) => body.type === 'call.ended')?.body;
+  const reason = ended?.type === 'call.ended' ? ended.reason : fallbackReason;
+  const durationS = ended?.type === 'call.ended' ? ended.durationS : lastMediaMs(events) / 1_000;
+  const extracted = extractedValues(events);
+  const disposition = dispositionOf(extracted, reason);
+  const answeredBy = answeredByOf(events);
+  const seconds = Math.round(durationS);
+  return {
+    reason,
+    disposition,
+    durationS,
+    gatheredContext: {
+      ...extracted,
+      extracted_variables: extracted,
+      nodes_visited: nodesVisited(events),
+      call_disposition: disposition,
+      mapped_call_disposition: disposition,
+      call_status: reason,
+      call_tags: callTags(events, disposition, extracted),
+      ...(answeredBy === undefined ? {} : { answered_by: answeredBy }),
+    },
+    usageInfo: { ...usageOf(events), call_duration_seconds: seconds },
+    costInfo: { dograh_token_usage: 0, call_duration_seconds: seconds },
+  };
+}
+
+function lastMediaMs(events: readonly CallEvent[]): number {
+  return events.reduce((latest, event) => Math.max(latest, event.mediaMs), 0);
+}
+
+function extractedValues(events: readonly CallEvent[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const { body } of events) {
+    if (body.type === 'variables.extracted') Object.assign(values, body.values);
+  }
+  return values;
+}
+
+function dispositionOf(extracted: Record<string, unknown>, reason: EndReason): string {
+  const own = extracted['call_disposition'];
+  return typeof own === 'string' && own !== '' ? own : reason;
+}
+
+function answeredByOf(events: readonly CallEvent[]): string | undefined {
+  const body = events.findLast((event) => event.body.type === 'call.answered-by')?.body;
+  return body?.type === 'call.answered-by' ? body.answeredBy : undefined;
+}
+
+/** Names of the nodes in the order of their first entry. */
+function nodesVisited(events: readonly CallEvent[]): string[] {
+  const names = new Set<string>();
+  for (const { body } of events) if (body.type === 'node.entered') names.add(body.nodeName);
+  return [...names];
+}
+
+function callTags(
+  events: readonly CallEvent[],
+  disposition: string,
+  extracted: Record<string, unknown>,
+): string[] {
+  const tags = new Set([disposition]);
+  if (events.some(({ body }) => body.type === 'user.turn')) tags.add('user_speech');
+  for (const [name, value] of Object.entries(extracted)) {
+    if (name.startsWith('tag_') && typeof value === 'string') tags.add(value);
+  }
+  return [...tags];
+}
+
+interface Tokens {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  cache_read_input_tokens: number;
+  cache_creation_input_tokens: number;
+}
+
+function usageOf(events: readonly CallEvent[]): Record<string, unknown> {
+  const llm: Record<string, Tokens> = {};
+  const tts: Record<string, number> = {};
+  const stt: Record<string, number> = {};
+  for (const { body } of events) {
+    if (body.type === 'model.usage') addTokens(llm, body);
+    if (body.type === 'speech.usage') add(tts, body, body.characters);
+    if (body.type === 'recognition.usage') add(stt, body, body.seconds);
+  }
+  return { llm, tts, stt };
+}
+
+function serviceKey(body: { service: string; model: string }): string {
+  return `${body.service}|||${body.model}`;
+}
+
+function add(
+  sums: Record<string, number>,
+  body: { service: string; model: string },
+  amount: number,
+): void {
+  const key = serviceKey(body);
+  sums[key] = (sums[key] ?? 0) + amount;
+}
+
+function addTokens(
+  sums: Record<string, Tokens>,
+  body: {
+    service: string;
+    model: string;
+    promptTokens: number;
+    completionTokens: number;
+    cachedTokens: number;
+  },
+): void {
+  const key = serviceKey(body);
+  const sum = sums[key] ?? {
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    total_tokens: 0,
+    cache_read_input_tokens: 0,
+    cache_creation_input_tokens: 0,
+  };
+  sum.prompt_tokens += body.promptTokens;
+  sum.completion_tokens += body.completionTokens;
+  sum.total_tokens += body.promptTokens + body.completionTokens;
+  sum.cache_read_input_tokens += body.cachedTokens;
+  sums[key] = sum;
+}

@@ -1,0 +1,46 @@
+// The transcript of a run, from its event log: one line per turn, ordered by when it began to sound.
+// Line format: contract §6.4.
+
+import type { CallEvent } from '../../model/call-event.ts';
+
+export interface TranscriptLine {
+  role: 'user' | 'assistant';
+  text: string;
+  /** Wall clock, milliseconds since 1970. */
+  startAt: number;
+  endAt: number;
+}
+
+/** Turns of both sides, in the order in which they began on the line. */
+export function transcriptLines(events: readonly CallEvent[]): TranscriptLine[] {
+  const turns: (TranscriptLine & { startMs: number })[] = [];
+  for (const { at, mediaMs, body } of events) {
+    if (body.type !== 'user.turn' && body.type !== 'agent.said') continue;
+    if (body.text === '') continue;
+    const origin = at - mediaMs;
+    turns.push({
+      role: body.type === 'user.turn' ? 'user' : 'assistant',
+      text: body.text,
+      startMs: body.startMs,
+      startAt: origin + body.startMs,
+      endAt: origin + body.endMs,
+    });
+  }
+  turns.sort((a, b) => a.startMs - b.startMs);
+  return turns.map(({ startMs: _, ...line }) => line);
+}
+
+/** The transcript file. `withEnds` writes `[start -> end]`. Ends with a newline unless empty. */
+export function transcriptText(events: readonly CallEvent[], withEnds: boolean): string {
+  return transcriptLines(events)
+    .map(({ role, text, startAt, endAt }) => {
+      const span = withEnds ? `${stamp(startAt)} -> ${stamp(endAt)}` : stamp(startAt);
+      return `[${span}] ${role}: ${text.replace(/\s+/g, ' ').trim()}\n`;
+    })
+    .join('');
+}
+
+/** ISO 8601 in UTC with milliseconds and an explicit offset. */
+export function stamp(at: number): string {
+  return new Date(at).toISOString().replace('Z', '+00:00');
+}
