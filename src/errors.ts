@@ -6,6 +6,7 @@ const table = {
   // Start
   CONFIG_INVALID: { retry: false, text: 'Configuration is invalid: {problems}' },
   NATIVE_BROKEN: { retry: false, text: 'The native module {file} is present but unusable' },
+  NATIVE_MISSING: { retry: false, text: 'The file {file} is missing. Make it by: {command}' },
 
   // Store
   STORE_LOCKED: {
@@ -124,6 +125,8 @@ const table = {
   MEDIA_UNAUTHORIZED: { retry: false, text: 'The media token is missing, wrong, used or expired' },
   MEDIA_CODEC: { retry: false, text: 'The provider offers the encoding {encoding}' },
   CODEC_UNKNOWN: { retry: false, text: 'The codec {name} is not supported' },
+
+  WAV_UNREADABLE: { retry: false, text: 'The WAV file cannot be read: {reason}' },
 
   // Speech services
   STT_UNAVAILABLE: { retry: true, text: 'Speech recognition is not available: {reason}' },

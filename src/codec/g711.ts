@@ -1,0 +1,28 @@
+// G.711 µ-law and A-law, 8 kHz mono, 64 kbit/s: one byte per sample. No loss concealment and no comfort
+// noise (G.711 appendices I and II): pipeline/ does what it needs of both.
+// Source: ITU-T G.711 (11/88), by the tables of audio/companding.
+
+import { alaw, type Law, ulaw } from '../audio/companding.ts';
+import type { Codec } from './codec.ts';
+
+function companded(name: string, { samples, codes }: Law): Codec {
+  return {
+    name,
+    rateHz: 8_000,
+    frameBytes: 160,
+    samplesIn: (payload) => payload.length,
+    decode(payload, pcm) {
+      const count = payload.length;
+      for (let i = 0; i < count; i++) pcm[i] = samples[payload[i] as number] as number;
+      return count;
+    },
+    encode(pcm, payload) {
+      const count = pcm.length;
+      for (let i = 0; i < count; i++) payload[i] = codes[(pcm[i] as number) & 0xffff] as number;
+      return count;
+    },
+  };
+}
+
+export const pcmu = companded('PCMU', ulaw);
+export const pcma = companded('PCMA', alaw);

@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { SampleRateHz } from '../../src/audio/pcm.ts';
+import { createResampler } from '../../src/audio/resample.ts';
+import { amplitudeAt, meanSquare, noise, powerDb, sine } from './sine.ts';
+
+const rates: SampleRateHz[] = [8_000, 16_000, 24_000, 48_000];
+const pairs = rates.flatMap((fromHz) =>
+  rates.filter((toHz) => toHz !== fromHz).map((toHz) => ({ fromHz, toHz })),
+);
+const AMPLITUDE = 16_000;
+
+/** The steady part (0.1-0.5 s) of a tone after the filter. */
+function tone(pair: { fromHz: SampleRateHz; toHz: SampleRateHz }, hz: number): Int16Array {
+  const samples = sine({
+    hz,
+    rateHz: pair.fromHz,
+    count: pair.fromHz / 2,
+    amplitude: AMPLITUDE,
+  });
+  return createResampler(pair)
+    .process(samples)
+    .slice(pair.toHz / 10);
+}
+
+/** Frequencies from..to as shares of the lower rate's half band. */
+function sweep(pair: { fromHz: number; toHz: number }, shares: number[]): number[] {
+  return shares.map((share) => Math.round((share * Math.min(pair.fromHz, pair.toHz)) / 20) * 10);
+}
+
+describe.each(pairs)('from $fromHz to $toHz Hz', (pair) => {
+  const { fromHz, toHz } = pair;
+
+  it('gives 20 ms for 20 ms, every time', () => {
+    const resampler = createResampler(pair);
+    for (let frame = 0; frame < 50; frame++) {
+      expect(resampler.process(new Int16Array(fromHz / 50))).toHaveLength(toHz / 50);
+    }
+  });
+
+  it('passes up to 85 % of the band within 0.02 dB', () => {
+    for (const hz of sweep(pair, [0.05, 0.2, 0.4, 0.55, 0.7, 0.8, 0.85])) {
+      const gainDb = 2 * powerDb(amplitudeAt(tone(pair, hz), hz, toHz) / AMPLITUDE);
+      expect(Math.abs(gainDb), `${hz} Hz: ${gainDb} dB`).toBeLessThan(0.02);
+    }
+  });
+
+  it('adds no image or alias above -59 dB', () => {
+    for (const hz of sweep(pair, [0.1, 0.5, 0.9])) {
+      const passed = tone(pair, hz);
+      const wanted = amplitudeAt(passed, hz, toHz) ** 2 / 2;
+      const added = powerDb(Math.max(1, meanSquare(passed) - wanted) / (AMPLITUDE ** 2 / 2));
+      expect(added, `${hz} Hz`).toBeLessThan(-59);
+    }
+  });
+
+  it('delays by what it says', () => {
+    const resampler = createResampler(pair);
+    const click = new Int16Array(fromHz / 10);
+    click[fromHz / 20] = 30_000;
+    const heard = [...resampler.process(click)];
+    const peakMs = (heard.indexOf(Math.max(...heard)) / toHz) * 1_000;
+    expect(Math.abs(peakMs - 50 - resampler.delayMs)).toBeLessThan(0.1);
+    expect(resampler.delayMs).toBeLessThan(2.1);
+  });
+
+  it('keeps a steady level steady', () => {
+    const level = createResampler(pair).process(new Int16Array(fromHz / 10).fill(10_000));
+    expect([...new Set(level.slice(toHz / 50))]).toEqual([10_000]);
+  });
+
+  it('gives the same sound however the input is cut', () => {
+    const random = noise(fromHz + toHz);
+    const input = Int16Array.from({ length: 2_400 }, () => random() * 30_000);
+    const whole = [...createResampler(pair).process(input)];
+    fc.assert(
+      fc.property(fc.array(fc.nat(1_100), { maxLength: 8 }), (cuts) => {
+        const resampler = createResampler(pair);
+        const edges = [0, ...cuts.map((cut) => cut * 2).sort((a, b) => a - b), 2_400];
+        const pieces = edges
+          .slice(1)
+          .map((to, i) => [...resampler.process(input.slice(edges[i], to))]);
+        expect(pieces.flat()).toEqual(whole);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('forgets the past on reset', () => {
+    const resampler = createResampler(pair);
+    const input = sine({ hz: 440, rateHz: fromHz, count: 500, amplitude: AMPLITUDE });
+    const first = [...resampler.process(input)];
+    resampler.process(new Int16Array(333).fill(-32_768));
+    resampler.reset();
+    expect([...resampler.process(input)]).toEqual(first);
+  });
+});
+
+describe.each(pairs.filter(({ fromHz, toHz }) => toHz < fromHz))(
+  'down from $fromHz to $toHz Hz',
+  (pair) => {
+    const { fromHz, toHz } = pair;
+
+    it('keeps out what the lower rate cannot carry, by 60 dB', () => {
+      const shares = [1.0875, 1.2, 1.5, 1.9].filter((share) => share * toHz < fromHz);
+      for (const hz of sweep(pair, shares)) {
+        const leaked = powerDb(Math.max(1, meanSquare(tone(pair, hz))) / (AMPLITUDE ** 2 / 2));
+        expect(leaked, `${hz} Hz`).toBeLessThan(-60);
+      }
+    });
+  },
+);
+
+describe('createResampler', () => {
+  it('hands samples through when the rates are equal', () => {
+    const samples = Int16Array.of(1, 2, 3);
+    expect(createResampler({ fromHz: 8_000, toHz: 8_000 }).process(samples)).toBe(samples);
+  });
+
+  it('clips instead of wrapping', () => {
+    const square = Int16Array.from({ length: 800 }, (_, i) => (i % 20 < 10 ? 32_767 : -32_768));
+    const heard = createResampler({ fromHz: 8_000, toHz: 24_000 }).process(square);
+    for (let i = 1; i < heard.length; i++) {
+      expect(Math.abs((heard[i] ?? 0) - (heard[i - 1] ?? 0))).toBeLessThan(40_000);
+    }
+    expect(Math.max(...heard)).toBe(32_767);
+  });
+
+  it('accepts no samples', () => {
+    expect(createResampler({ fromHz: 8_000, toHz: 16_000 }).process(new Int16Array(0))).toEqual(
+      new Int16Array(0),
+    );
+  });
+});

@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readWav, WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
+import { codeOf } from '../../src/errors.ts';
+
+/** A file of ffmpeg: `ffmpeg -f s16le -ar 8000 -ac 1 -i - -c:a pcm_mulaw -f wav -`, 4 samples in
+ *  (0, 1000, -1000, 32767); it puts a LIST chunk before the data. */
+const ffmpegUlaw = Buffer.from(
+  '524946465800000057415645666d74201200000007000100401f0000401f00000100080000006661' +
+    '637404000000040000004c4953541a000000494e464f495346540e0000004c61766635392e32372e' +
+    '313030006461746104000000ffce4e80',
+  'hex',
+);
+
+function unreadable(reason: string): object {
+  return expect.objectContaining({ code: 'WAV_UNREADABLE', facts: { reason } });
+}
+
+function file(samples: number[], channels = 1): Buffer {
+  const data = Buffer.from(Int16Array.from(samples).buffer);
+  return Buffer.concat([wavHeader({ rateHz: 8_000, channels, dataBytes: data.length }), data]);
+}
+
+describe('wavHeader', () => {
+  it('is the canonical 44 bytes', () => {
+    const header = wavHeader({ rateHz: 8_000, channels: 2, dataBytes: 640 });
+    expect(header).toHaveLength(WAV_HEADER_BYTES);
+    expect(header.toString('hex')).toBe(
+      '52494646a402000057415645666d74201000000001000200401f0000007d00000400100064617461' +
+        '80020000',
+    );
+  });
+
+  it('stays valid for more data than a WAV file can name', () => {
+    const header = wavHeader({ rateHz: 8_000, channels: 2, dataBytes: 5e9 });
+    expect(header.readUInt32LE(4)).toBe(0xffff_ffff);
+  });
+});
+
+describe('readWav', () => {
+  it('reads what wavHeader begins', () => {
+    expect(readWav(file([1, -2, 32_767, -32_768], 2))).toEqual({
+      rateHz: 8_000,
+      channels: 2,
+      samples: Int16Array.of(1, -2, 32_767, -32_768),
+    });
+  });
+
+  it('reads µ-law as ffmpeg writes it, past chunks it does not know', () => {
+    expect(readWav(ffmpegUlaw)).toEqual({
+      rateHz: 8_000,
+      channels: 1,
+      samples: Int16Array.of(0, 988, -988, 32_124),
+    });
+  });
+
+  it('reads A-law', () => {
+    const bytes = Buffer.concat([file([]), Buffer.of(0xd5, 0x55, 0xaa, 0x2a)]);
+    bytes.writeUInt16LE(6, 20);
+    bytes.writeUInt16LE(8, 34);
+    bytes.writeUInt32LE(4, 40);
+    expect([...readWav(bytes).samples]).toEqual([8, -8, 32_256, -32_256]);
+  });
+
+  it('reads the extensible format', () => {
+    const fmt = Buffer.alloc(48);
+    fmt.write('fmt ', 0, 'latin1');
+    fmt.writeUInt32LE(40, 4);
+    fmt.writeUInt16LE(0xfffe, 8);
+    fmt.writeUInt16LE(1, 10);
+    fmt.writeUInt32LE(16_000, 12);
+    fmt.writeUInt16LE(16, 22);
+    fmt.writeUInt16LE(1, 32);
+    const whole = file([5, 6]);
+    const bytes = Buffer.concat([whole.subarray(0, 12), fmt, whole.subarray(36)]);
+    expect(readWav(bytes)).toEqual({ rateHz: 16_000, channels: 1, samples: Int16Array.of(5, 6) });
+  });
+
+  it('reads a stream whose header promises more than there is', () => {
+    const bytes = file([7, 8, 9]);
+    bytes.writeUInt32LE(0xffff_ffff, 40);
+    expect([...readWav(bytes).samples]).toEqual([7, 8, 9]);
+  });
+
+  it('drops half a sample at the end', () => {
+    expect([...readWav(file([7, 8]).subarray(0, 47)).samples]).toEqual([7]);
+  });
+
+  it.each([
+    ['nothing', Buffer.alloc(0), 'it does not begin with RIFF and WAVE'],
+    ['an MP3', Buffer.from('ID3\u0004 and so on'), 'it does not begin with RIFF and WAVE'],
+    ['a header alone', file([]).subarray(0, 36), 'there is no data chunk'],
+    [
+      'data first',
+      Buffer.concat([file([]).subarray(0, 12), file([1]).subarray(36)]),
+      'the data chunk comes before the format chunk',
+    ],
+  ])('refuses %s', (_what, bytes, reason) => {
+    expect(() => readWav(bytes)).toThrow(unreadable(reason));
+  });
+
+  it.each([
+    ['24 bits', 34, 24, 'format 1 with 24 bits is neither 16-bit PCM nor G.711'],
+    ['floats', 20, 3, 'format 3 with 16 bits is neither 16-bit PCM nor G.711'],
+    ['no channel', 22, 0, 'it has 0 channels'],
+  ])('refuses %s', (_what, offset, value, reason) => {
+    const bytes = file([1]);
+    bytes.writeUInt16LE(value, offset);
+    expect(() => readWav(bytes)).toThrow(unreadable(reason));
+  });
+
+  it('gives samples or WAV_UNREADABLE for any bytes', () => {
+    const damaged = fc
+      .record({ at: fc.nat(47), bytes: fc.uint8Array({ maxLength: 20 }), length: fc.nat(60) })
+      .map(({ at, bytes, length }) => {
+        const whole = Buffer.concat([file([1, 2, 3, 4, 5, 6, 7, 8])]);
+        whole.set(bytes.subarray(0, whole.length - at), at);
+        return whole.subarray(0, length);
+      });
+    fc.assert(
+      fc.property(fc.oneof(fc.uint8Array(), damaged), (bytes) => {
+        try {
+          const { samples, channels } = readWav(bytes);
+          expect(samples.length % channels).toBe(0);
+        } catch (error) {
+          expect(codeOf(error)).toBe('WAV_UNREADABLE');
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
