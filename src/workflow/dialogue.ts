@@ -27,6 +27,9 @@ export type DialogueEvent = { at: number } & (
   | { type: 'extraction-failed'; extractionId: number; code: string }
   /** Nobody has spoken for the configured time. */
   | { type: 'idle' }
+  /** The call is over or must be (hang-up, time limit): nothing more is said. What is still to be
+   *  extracted is asked for, then `end` comes with this reason, within six seconds. */
+  | { type: 'ending'; reason: EndReason }
 );
 
 export type DialogueAction =

@@ -1,0 +1,32 @@
+// Trigger paths of a definition: reading them and giving one to triggers that have none. Whether a
+// path is free across organizations is the store's knowledge. Source: contract §2, §5.1, §5.2.
+
+import type { WorkflowDefinition, WorkflowNode } from '../model/workflow.ts';
+import type { Random } from '../std/random.ts';
+import { trigger } from './nodes/trigger.ts';
+
+/** The path of a trigger node; undefined for other nodes and for a trigger without one. */
+export function triggerPathOf(node: WorkflowNode): string | undefined {
+  if (node.type !== trigger.name) return undefined;
+  const path = node.data['trigger_path'];
+  return typeof path === 'string' && path !== '' ? path : undefined;
+}
+
+/** Every path in the definition once, in its order. */
+export function triggerPathsOf(definition: WorkflowDefinition): string[] {
+  const paths = definition.nodes.map(triggerPathOf).filter((path) => path !== undefined);
+  return [...new Set(paths)];
+}
+
+/** The definition with a new path for each trigger that has none. The rest is the same. */
+export function mintTriggerPaths(
+  definition: WorkflowDefinition,
+  random: Random,
+): WorkflowDefinition {
+  const nodes = definition.nodes.map((node) => {
+    const own = node.data['trigger_path'] ?? '';
+    if (node.type !== trigger.name || own !== '') return node;
+    return { ...node, data: { ...node.data, trigger_path: random.uuid() } };
+  });
+  return { ...definition, nodes };
+}
