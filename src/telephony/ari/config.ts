@@ -1,0 +1,86 @@
+// Asterisk's credentials for its REST interface: schema, form and secrets. Source: specification §2.2
+// (ari), contract §4.2. The name of the Stasis application is minted when a configuration is stored.
+
+import { z } from 'zod';
+import { fieldFacts, type ProviderVariant, textField } from '../variant.ts';
+
+const text = z.string().trim().min(1).max(500);
+
+const agentInterface = z.object({
+  url: text,
+  username: text,
+  password: text,
+  source: z.string().max(100).default('patchbay'),
+});
+
+/** A dialler beside the PBX, as the reference's clients send it. Kept and masked, not acted upon. */
+const externalPbx = z.object({
+  type: z.literal('vicidial').default('vicidial'),
+  agent_api: agentInterface,
+  non_agent_api: z
+    .object({
+      url: text.nullable().default(null),
+      username: text.nullable().default(null),
+      password: text.nullable().default(null),
+      source: z.string().max(100).default('patchbay'),
+    })
+    .nullable()
+    .default(null),
+  timeout_seconds: z.int().min(1).max(30).default(8),
+});
+
+const formFields = {
+  ari_endpoint: z
+    .url({ protocol: /^https?$/, hostname: /^.+$/ })
+    .max(500)
+    .register(fieldFacts, {
+      label: 'ARI address',
+      type: 'text',
+      description: "Where Asterisk's HTTP server listens, without /ari.",
+      placeholder: 'http://pbx.example.com:8088',
+    }),
+  app_name: textField({
+    label: 'ARI user',
+    type: 'text',
+    description: 'The user name in ari.conf.',
+  }),
+  app_password: textField({
+    label: 'ARI password',
+    type: 'password',
+    sensitive: true,
+    description: 'The password of that user in ari.conf.',
+  }),
+  ws_client_name: z.string().trim().max(255).register(fieldFacts, {
+    label: 'Websocket client',
+    type: 'text',
+    description: 'The connection in websocket_client.conf over which Asterisk sends us the audio.',
+    placeholder: 'patchbay',
+  }),
+};
+const fields = { ...formFields, external_pbx: externalPbx.nullable() };
+const provider = z.literal('ari');
+
+export const ariConfig = z.object({
+  provider,
+  ...fields,
+  ws_client_name: fields.ws_client_name.default(''),
+  external_pbx: fields.external_pbx.default(null),
+});
+export type AriConfig = z.infer<typeof ariConfig>;
+
+export const ariConfigPatch = z.object(fields).partial().extend({ provider });
+
+export const ariVariant: ProviderVariant = {
+  displayName: 'Asterisk (ARI)',
+  connectivity: 'sip',
+  accountIdField: null,
+  fields: formFields,
+  readableKeys: ['external_pbx', 'stasis_app_name'],
+  nestedSecrets: [
+    'external_pbx.agent_api.username',
+    'external_pbx.agent_api.password',
+    'external_pbx.non_agent_api.username',
+    'external_pbx.non_agent_api.password',
+  ],
+  docsUrl: 'https://docs.asterisk.org/Configuration/Interfaces/Asterisk-REST-Interface-ARI/',
+};

@@ -1,0 +1,52 @@
+// Cloudonix' credentials: schema, form and secrets. Source: specification §2.2 (variant a), contract §4.2.
+
+import { z } from 'zod';
+import { fieldFacts, optionalTextField, type ProviderVariant, textField } from '../variant.ts';
+
+const DOMAIN_SUFFIX = '.cloudonix.net';
+
+/** Domains are compared in full: `Acme` and `acme.cloudonix.net` are one. */
+function fullDomain(name: string): string {
+  const lower = name.toLowerCase();
+  return lower.includes('.') ? lower : `${lower}${DOMAIN_SUFFIX}`;
+}
+
+const fields = {
+  bearer_token: textField({
+    label: 'API token',
+    type: 'password',
+    sensitive: true,
+    description: 'A key of the domain, made in the Cloudonix cockpit.',
+  }),
+  domain_id: z.string().trim().min(1).max(255).overwrite(fullDomain).register(fieldFacts, {
+    label: 'Domain',
+    type: 'text',
+    description: 'The domain of the account; a short name is completed.',
+    placeholder: 'acme.cloudonix.net',
+  }),
+  application_name: optionalTextField({
+    label: 'Voice application',
+    type: 'text',
+    description: 'Receives inbound calls. Left empty, one is made when this is saved.',
+  }),
+};
+const provider = z.literal('cloudonix');
+
+export const cloudonixConfig = z.object({
+  provider,
+  ...fields,
+  application_name: fields.application_name.default(null),
+});
+export type CloudonixConfig = z.infer<typeof cloudonixConfig>;
+
+export const cloudonixConfigPatch = z.object(fields).partial().extend({ provider });
+
+export const cloudonixVariant: ProviderVariant = {
+  displayName: 'Cloudonix',
+  connectivity: 'sip',
+  accountIdField: 'domain_id',
+  fields,
+  readableKeys: [],
+  nestedSecrets: [],
+  docsUrl: 'https://developers.cloudonix.com/',
+};

@@ -1,0 +1,54 @@
+// What each provider's config.ts declares: the schema of its credentials, how a form shows them, and
+// which of them are secret. Not the list of providers (configuration.ts).
+
+import { z } from 'zod';
+
+export const CONNECTIVITY = ['api', 'sip'] as const;
+export type Connectivity = (typeof CONNECTIVITY)[number];
+
+/** One field as a form shows it. The rest (name, required) is read from the schema. */
+export interface FieldFacts {
+  label: string;
+  type: 'text' | 'password' | 'textarea' | 'boolean';
+  /** Masked on output; a mask that comes back keeps the stored value. */
+  sensitive?: true;
+  description?: string;
+  placeholder?: string;
+}
+
+/** Where a field's facts are kept, beside its schema. */
+export const fieldFacts = z.registry<FieldFacts>();
+
+/** Longest name, id or token. Providers' own are below 200 characters. */
+const TEXT_MAX = 500;
+/** A 4096-bit RSA key in PEM is 3,300 characters. */
+const KEY_MAX = 8_192;
+
+/** A required single-line value. Blanks around it, as pasting leaves them, are dropped. */
+export function textField(facts: FieldFacts) {
+  return z.string().trim().min(1).max(TEXT_MAX).register(fieldFacts, facts);
+}
+
+/** A value that may be left out, null or empty. All three mean "none". */
+export function optionalTextField(facts: FieldFacts) {
+  return z.string().trim().max(TEXT_MAX).nullable().register(fieldFacts, facts);
+}
+
+/** A required value of several lines. */
+export function keyField(facts: FieldFacts) {
+  return z.string().trim().min(1).max(KEY_MAX).register(fieldFacts, facts);
+}
+
+export interface ProviderVariant {
+  displayName: string;
+  connectivity: Connectivity;
+  /** The field that names the account in webhooks; null where webhooks name none. */
+  accountIdField: string | null;
+  /** Form fields in the order of the form, by name. */
+  fields: Readonly<Record<string, z.ZodType>>;
+  /** Keys that the gateway stores beside the fields and that clients may see. */
+  readableKeys: readonly string[];
+  /** Secrets below the top level, as dotted paths. */
+  nestedSecrets: readonly string[];
+  docsUrl: string | null;
+}

@@ -1,0 +1,44 @@
+// Vobiz's credentials: schema, form and secrets. Source: specification §2.2 (variant e), contract §4.2.
+
+import { z } from 'zod';
+import { optionalTextField, type ProviderVariant, textField } from '../variant.ts';
+
+const fields = {
+  auth_id: textField({
+    label: 'Auth ID',
+    type: 'text',
+    sensitive: true,
+    description: 'Names the account; shown on the first page of the Vobiz console.',
+  }),
+  auth_token: textField({
+    label: 'Auth token',
+    type: 'password',
+    sensitive: true,
+    description: 'The token beside the auth ID. Webhook signatures are checked with it too.',
+  }),
+  application_id: optionalTextField({
+    label: 'Application',
+    type: 'text',
+    description: 'Receives inbound calls. Left empty, one is made when this is saved.',
+  }),
+};
+const provider = z.literal('vobiz');
+
+export const vobizConfig = z.object({
+  provider,
+  ...fields,
+  application_id: fields.application_id.default(null),
+});
+export type VobizConfig = z.infer<typeof vobizConfig>;
+
+export const vobizConfigPatch = z.object(fields).partial().extend({ provider });
+
+export const vobizVariant: ProviderVariant = {
+  displayName: 'Vobiz',
+  connectivity: 'api',
+  accountIdField: 'auth_id',
+  fields,
+  readableKeys: [],
+  nestedSecrets: [],
+  docsUrl: 'https://docs.vobiz.ai/',
+};
