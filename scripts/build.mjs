@@ -1,0 +1,75 @@
+// Builds dist/: the compiled sources, the files beside them that are no code (migrations), and the
+// native parts. Knows by a hash over all of these whether a build is up to date.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const marker = 'dist/.built-from';
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(build() ? 0 : 1);
+
+/** Whether dist/ was built from the files that are there. */
+export function isBuilt() {
+  const path = join(root, marker);
+  return existsSync(path) && readFileSync(path, 'utf8') === fingerprint();
+}
+
+/** Builds dist/ anew. False if the compiler found a fault (and has printed it). */
+export function build() {
+  rmSync(join(root, 'dist'), { recursive: true, force: true });
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const arguments_ = [compiler, '-p', 'tsconfig.json'];
+  const compiled = spawnSync(process.execPath, arguments_, { cwd: root, stdio: 'inherit' });
+  if (compiled.status !== 0) return false;
+  for (const { from, to } of copies()) {
+    mkdirSync(dirname(join(root, to)), { recursive: true });
+    copyFileSync(join(root, from), join(root, to));
+  }
+  writeFileSync(join(root, marker), fingerprint());
+  return true;
+}
+
+/** Files that go into dist/ as they are: `src/store/migrations/0001.sql`, `native/audio.wasm`, ... */
+function copies() {
+  const data = filesIn('src')
+    .filter((path) => !path.endsWith('.ts'))
+    .map((path) => ({ from: path, to: path.replace(/^src/, 'dist') }));
+  return [...data, ...natives().map((path) => ({ from: path, to: `dist/${path}` }))];
+}
+
+function natives() {
+  return filesIn('native').filter((path) => /\.(wasm|bin)$/.test(path));
+}
+
+function fingerprint() {
+  const hash = createHash('sha256');
+  for (const path of ['tsconfig.json', 'package-lock.json', ...filesIn('src'), ...natives()]) {
+    hash
+      .update(path)
+      .update('\0')
+      .update(readFileSync(join(root, path)));
+  }
+  return hash.digest('hex');
+}
+
+/** Every file below `folder`, as paths from the project's folder, sorted. */
+function filesIn(folder) {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length))
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort();
+}

@@ -1,0 +1,186 @@
+// The settings: the only reader of environment variables. One schema, read once by main; every fault is
+// reported together and the process refuses to start. Rooms receive values, never this.
+
+import { z } from 'zod';
+import { GatewayError } from './errors.ts';
+
+/** Bytes of a sealing key (AES-256). */
+const SECRET_KEY_BYTES = 32;
+
+/** Where a variable that is not known stops being someone else's and is a slip of the pen. */
+const OWN_PREFIX = 'PATCHBAY_';
+
+export interface SecretKey {
+  id: string;
+  /** 32 bytes. */
+  key: Buffer;
+}
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,6}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max));
+
+const webAddress = z
+  .url({ protocol: /^https?$/, error: 'must be a URL with http or https' })
+  .refine((text) => !/[?#]/.test(text), 'must have neither query nor fragment')
+  .transform((text) => text.replace(/\/+$/, ''));
+
+const flag = z.enum(['0', '1']).transform((text) => text === '1');
+
+const secretKeys = z
+  .string()
+  .transform((text) =>
+    text.split(',').map((pair) => {
+      const [id = '', ...rest] = pair.trim().split(':');
+      return { id, key: Buffer.from(rest.join(':'), 'base64') };
+    }),
+  )
+  .refine(
+    (keys) => keys.every(({ id, key }) => /^\w{1,32}$/.test(id) && key.length === SECRET_KEY_BYTES),
+    'must be id:key pairs with commas between them, each key 32 bytes in base64',
+  )
+  .refine(
+    (keys) => new Set(keys.map(({ id }) => id)).size === keys.length,
+    'must not name one id twice',
+  );
+
+/** Every setting by its variable. README.md's table is checked against descriptions and defaults. */
+export const settings = z.object({
+  PATCHBAY_HOST: z.string().prefault('0.0.0.0').describe('Address to listen on.'),
+  PATCHBAY_PORT: wholeNumber(1, 65_535)
+    .prefault('8000')
+    .describe('Port of the API, of webhooks and of media.'),
+  PATCHBAY_PUBLIC_URL: webAddress
+    .optional()
+    .describe(
+      'Where providers and clients reach the gateway. Default: `http://localhost:` and the port.',
+    ),
+  PATCHBAY_DATA: z
+    .string()
+    .prefault('./data')
+    .describe('Folder of the embedded database, recordings, transcripts and the sealing key.'),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' })
+    .optional()
+    .describe('A PostgreSQL server (15 or newer) in place of the embedded one.'),
+  PATCHBAY_SECRET_KEYS: secretKeys
+    .optional()
+    .describe(
+      'Keys that seal stored credentials, as `id:base64,id:base64`; the first seals, all open. Default: a key made in the data folder.',
+    ),
+  PATCHBAY_CALL_LIMIT: wholeNumber(1, 10_000)
+    .prefault('10')
+    .describe('Calls at a time for one organization.'),
+  PATCHBAY_DRAIN_SECONDS: wholeNumber(0, 3_600)
+    .prefault('300')
+    .describe('How long a stopping gateway lets running calls finish.'),
+  OPENAI_BASE_URL: webAddress
+    .optional()
+    .describe(
+      'Language model with the OpenAI chat interface (Ollama, vLLM, llama.cpp too). With this or `OPENAI_API_KEY` set, the model leads the conversation.',
+    ),
+  OPENAI_API_KEY: z.string().optional().describe('Key for the language model.'),
+  OPENAI_MODEL: z.string().prefault('gpt-4.1-mini').describe('Name of the language model.'),
+  PATCHBAY_VOICE: z
+    .enum(['slt', 'rms', 'awb', 'kal16', 'kal'])
+    .prefault('slt')
+    .describe("The agent's voice: slt (female), rms, awb, kal16 or kal (male)."),
+  PATCHBAY_STT: z
+    .enum(['auto', 'pocketsphinx', 'none'])
+    .prefault('auto')
+    .describe(
+      'Speech recogniser: `pocketsphinx`, `none` (keypad only), or `auto` (pocketsphinx if installed).',
+    ),
+  PATCHBAY_TWILIO_URL: webAddress
+    .prefault('https://api.twilio.com')
+    .describe("Twilio's REST interface (another one for regions, proxies and tests)."),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    .prefault('info')
+    .describe('Least important kind of line to log.'),
+  LOG_PII: flag
+    .prefault('0')
+    .describe('1 writes what people say and their phone numbers into the log.'),
+  DEPLOYMENT_MODE: z
+    .string()
+    .regex(/^[a-z-]{1,32}$/, 'must be a short lower-case word')
+    .prefault('oss')
+    .describe('Reported by the health check.'),
+  AUTH_PROVIDER: z
+    .enum(['local'])
+    .prefault('local')
+    .describe('Who checks credentials; reported by the health check.'),
+});
+
+export interface Config {
+  host: string;
+  port: number;
+  /** Without a trailing slash. */
+  publicUrl: string;
+  dataFolder: string;
+  /** Undefined: the embedded database. */
+  databaseUrl: string | undefined;
+  /** Undefined: a key file in the data folder. The first seals, all open. */
+  secretKeys: readonly SecretKey[] | undefined;
+  callLimit: number;
+  drainMs: number;
+  /** Undefined: the scripted policy leads the conversation. */
+  model: { baseUrl: string; apiKey: string | undefined; name: string } | undefined;
+  voice: string;
+  stt: 'auto' | 'pocketsphinx' | 'none';
+  /** Without a trailing slash. */
+  twilioUrl: string;
+  log: { level: string; pii: boolean };
+  deploymentMode: string;
+  authProvider: string;
+}
+
+const OPENAI_URL = 'https://api.openai.com/v1';
+
+/** Reads all settings from `env`. An empty variable counts as not set. Throws CONFIG_INVALID, which
+ *  names every faulty variable and never quotes a value. */
+export function readConfig(env: Record<string, string | undefined> = process.env): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, text]) => text?.trim()));
+  const parsed = settings.safeParse(given);
+  const unknown = Object.keys(given).filter(
+    (name) => name.startsWith(OWN_PREFIX) && !(name in settings.shape),
+  );
+  const problems = [
+    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+    ...unknown.map((name) => `${name}: there is no such setting`),
+  ];
+  if (!parsed.success || problems.length > 0) {
+    throw new GatewayError('CONFIG_INVALID', { problems: problems.join('; ') });
+  }
+  return fromSettings(parsed.data);
+}
+
+function fromSettings(set: z.infer<typeof settings>): Config {
+  return {
+    host: set.PATCHBAY_HOST,
+    port: set.PATCHBAY_PORT,
+    publicUrl: set.PATCHBAY_PUBLIC_URL ?? `http://localhost:${set.PATCHBAY_PORT}`,
+    dataFolder: set.PATCHBAY_DATA,
+    databaseUrl: set.DATABASE_URL,
+    secretKeys: set.PATCHBAY_SECRET_KEYS,
+    callLimit: set.PATCHBAY_CALL_LIMIT,
+    drainMs: set.PATCHBAY_DRAIN_SECONDS * 1_000,
+    model:
+      set.OPENAI_BASE_URL === undefined && set.OPENAI_API_KEY === undefined
+        ? undefined
+        : {
+            baseUrl: set.OPENAI_BASE_URL ?? OPENAI_URL,
+            apiKey: set.OPENAI_API_KEY,
+            name: set.OPENAI_MODEL,
+          },
+    voice: set.PATCHBAY_VOICE,
+    stt: set.PATCHBAY_STT,
+    twilioUrl: set.PATCHBAY_TWILIO_URL,
+    log: { level: set.LOG_LEVEL, pii: set.LOG_PII },
+    deploymentMode: set.DEPLOYMENT_MODE,
+    authProvider: set.AUTH_PROVIDER,
+  };
+}

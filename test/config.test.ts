@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readConfig, settings } from '../src/config.ts';
+import { codeOf, GatewayError } from '../src/errors.ts';
+
+const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
+
+function problemsOf(env: Record<string, string>): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'CONFIG_INVALID') return error.message;
+    throw error;
+  }
+  return '';
+}
+
+describe('settings', () => {
+  it('need nothing to be set', () => {
+    expect(readConfig({})).toEqual({
+      host: '0.0.0.0',
+      port: 8000,
+      publicUrl: 'http://localhost:8000',
+      dataFolder: './data',
+      databaseUrl: undefined,
+      secretKeys: undefined,
+      callLimit: 10,
+      drainMs: 300_000,
+      model: undefined,
+      voice: 'slt',
+      stt: 'auto',
+      twilioUrl: 'https://api.twilio.com',
+      log: { level: 'info', pii: false },
+      deploymentMode: 'oss',
+      authProvider: 'local',
+    });
+  });
+
+  it('the public URL follows the port and loses its trailing slash', () => {
+    expect(readConfig({ PATCHBAY_PORT: '9001' }).publicUrl).toBe('http://localhost:9001');
+    const given = readConfig({ PATCHBAY_PUBLIC_URL: 'https://gw.example.com/patchbay/' });
+    expect(given.publicUrl).toBe('https://gw.example.com/patchbay');
+  });
+
+  it('an empty variable is one that is not set', () => {
+    expect(readConfig({ PATCHBAY_PORT: '', OPENAI_API_KEY: ' ' })).toEqual(readConfig({}));
+  });
+
+  it('a model leads the conversation once its address or its key is there', () => {
+    expect(readConfig({ OPENAI_API_KEY: 'k' }).model).toEqual({
+      baseUrl: 'https://api.openai.com/v1',
+      apiKey: 'k',
+      name: 'gpt-4.1-mini',
+    });
+    const local = { OPENAI_BASE_URL: 'http://127.0.0.1:11434/v1/', OPENAI_MODEL: 'qwen3' };
+    expect(readConfig(local).model).toEqual({
+      baseUrl: 'http://127.0.0.1:11434/v1',
+      apiKey: undefined,
+      name: 'qwen3',
+    });
+    expect(readConfig({ OPENAI_MODEL: 'qwen3' }).model).toBeUndefined();
+  });
+
+  it('sealing keys keep their order', () => {
+    const { secretKeys } = readConfig({ PATCHBAY_SECRET_KEYS: `b:${key(2)}, a:${key(1)}` });
+    expect(secretKeys?.map(({ id }) => id)).toEqual(['b', 'a']);
+    expect(secretKeys?.[0]?.key).toEqual(Buffer.alloc(32, 2));
+  });
+
+  it('every fault is reported at once', () => {
+    const problems = problemsOf({
+      PATCHBAY_PORT: '70000',
+      DATABASE_URL: 'mysql://db/x',
+      LOG_LEVEL: 'loud',
+      PATCHBAY_DRAIN_SECOND: '3',
+    });
+    for (const name of ['PATCHBAY_PORT', 'DATABASE_URL', 'LOG_LEVEL', 'PATCHBAY_DRAIN_SECOND']) {
+      expect(problems).toContain(`${name}: `);
+    }
+  });
+
+  it.each([
+    { PATCHBAY_SECRET_KEYS: 'a:too-short-s3cret' },
+    { PATCHBAY_SECRET_KEYS: `a:${key(1)},a:${key(2)}` },
+    { DATABASE_URL: 'no url but s3cret' },
+    { PATCHBAY_PUBLIC_URL: 'ftp://s3cret' },
+    { PATCHBAY_PUBLIC_URL: 'https://gw.example.com/?s3cret' },
+  ])('a fault never quotes the value: %o', (env) => {
+    const problems = problemsOf(env);
+    expect(problems).not.toBe('');
+    expect(problems).not.toMatch(/s3cret/);
+  });
+
+  it('any environment gives a configuration or CONFIG_INVALID', () => {
+    const names = fc.constantFrom(...Object.keys(settings.shape));
+    fc.assert(
+      fc.property(fc.dictionary(names, fc.string()), (env) => {
+        try {
+          expect(readConfig(env).port).toBeGreaterThan(0);
+        } catch (error) {
+          expect(codeOf(error)).toBe('CONFIG_INVALID');
+        }
+      }),
+    );
+  });
+});
