@@ -1,0 +1,69 @@
+// What the two builds of the speech detector's forward pass have in common: the network's measures, the
+// layout of its weights, and the interface by which audio/vad drives them.
+// Source: Silero VAD v6 (MIT), the 8 kHz branch; scripts/extract-vad.mjs writes the weights.
+//
+// The network hears 32 ms: the spectrum of four overlapping stretches, four convolutions that end in 128
+// features, a recurrent layer (LSTM) that remembers the stream, and one output.
+
+export interface VadKernel {
+  readonly name: 'wasm' | 'portable';
+  /** Makes the memory of `slot` (0..STREAMS_MAX-1) that of a new stream. */
+  clear(slot: number): void;
+  /** Hears the next WINDOW_SAMPLES of the stream in `slot`; the probability of speech, 0..1. */
+  process(slot: number, window: Int16Array): number;
+}
+
+/** More than twice the streams one core can hear in real time (36 µs in every 32 ms). */
+export const STREAMS_MAX = 2_048;
+
+/** 32 ms at 8 kHz. */
+export const WINDOW_SAMPLES = 256;
+/** The end of the last window, heard again before the next. */
+export const CONTEXT_SAMPLES = 32;
+/** Context, window, and the window's end mirrored. */
+export const PADDED_SAMPLES = CONTEXT_SAMPLES + WINDOW_SAMPLES + CONTEXT_SAMPLES;
+
+/** Stretches of 128 samples, 64 apart, and the bins of each one's spectrum. */
+export const STRETCHES = 4;
+export const STRETCH_SAMPLES = 128;
+export const STRETCH_STEP = 64;
+export const BINS = 65;
+
+/** Outputs of the four convolutions. */
+export const WIDTHS = [128, 64, 64, 128] as const;
+/** Units of the recurrent layer, which has four gates for each. */
+export const UNITS = 128;
+
+/** Floats a stream keeps: context, the recurrent layer's output, and its memory. */
+export const STATE_FLOATS = CONTEXT_SAMPLES + 2 * UNITS;
+
+/** Floats of one row of each convolution: inputs by taps, filled up to a multiple of four. */
+export const ROWS = [196, 384, 128, 64] as const;
+
+/** Where each part of the weights begins, in floats. */
+export const WEIGHTS = layout({
+  basis: 2 * BINS * STRETCH_SAMPLES,
+  convolution0: WIDTHS[0] * ROWS[0],
+  bias0: WIDTHS[0],
+  convolution1: WIDTHS[1] * ROWS[1],
+  bias1: WIDTHS[1],
+  convolution2: WIDTHS[2] * ROWS[2],
+  bias2: WIDTHS[2],
+  convolution3: WIDTHS[3] * ROWS[3],
+  bias3: WIDTHS[3],
+  gates: 4 * UNITS * 2 * UNITS,
+  gateBias: 4 * UNITS,
+  output: UNITS,
+  outputBias: 4,
+});
+
+function layout<Part extends string>(lengths: Record<Part, number>): Record<Part | 'end', number> {
+  let at = 0;
+  const offsets: Record<string, number> = {};
+  for (const [part, length] of Object.entries<number>(lengths)) {
+    offsets[part] = at;
+    at += length;
+  }
+  offsets['end'] = at;
+  return offsets as Record<Part | 'end', number>; // every key of `lengths` was just written
+}

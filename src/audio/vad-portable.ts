@@ -1,0 +1,176 @@
+// The speech detector's forward pass in plain TypeScript: what the WebAssembly build is measured against,
+// and what runs where that build is not present. About 0.2 ms a window.
+
+import {
+  BINS,
+  CONTEXT_SAMPLES,
+  PADDED_SAMPLES,
+  ROWS,
+  STATE_FLOATS,
+  STREAMS_MAX,
+  STRETCH_SAMPLES,
+  STRETCH_STEP,
+  STRETCHES,
+  UNITS,
+  type VadKernel,
+  WEIGHTS,
+  WIDTHS,
+  WINDOW_SAMPLES,
+} from './vad-kernel.ts';
+
+/** A matrix among the weights: `rows` outputs of `columns` inputs (a multiple of four) each. */
+interface Matrix {
+  readonly at: number;
+  readonly rows: number;
+  readonly columns: number;
+  /** Where the biases are. Without them the outputs are not rectified either. */
+  readonly bias?: number;
+  readonly rectified?: boolean;
+}
+
+const basis: Matrix = { at: WEIGHTS.basis, rows: 2 * BINS, columns: STRETCH_SAMPLES };
+const recurrent: Matrix = {
+  at: WEIGHTS.gates,
+  rows: 4 * UNITS,
+  columns: 2 * UNITS,
+  bias: WEIGHTS.gateBias,
+};
+const convolution0 = convolution(0);
+const convolution1 = convolution(1);
+const convolution2 = convolution(2);
+const convolution3 = convolution(3);
+
+/** `weights` as scripts/extract-vad.mjs writes them (WEIGHTS has the layout). */
+export function portableVadKernel(weights: Float32Array): VadKernel {
+  const states = new Float32Array(STREAMS_MAX * STATE_FLOATS);
+  const network = new Network(weights);
+  return {
+    name: 'portable',
+    clear: (slot) => {
+      states.fill(0, slot * STATE_FLOATS, (slot + 1) * STATE_FLOATS);
+    },
+    process: (slot, window) => network.hear(window, states, slot * STATE_FLOATS),
+  };
+}
+
+/** The work space of one window. Views are made once, so that nothing is allocated for a window. */
+class Network {
+  private readonly weights: Float32Array;
+  private readonly padded = new Float32Array(PADDED_SAMPLES);
+  private readonly spectrum = new Float32Array(2 * BINS);
+  // Columns of zeros at both ends are the convolutions' padding; the three floats behind fill a row up.
+  private readonly magnitudes = new Float32Array((STRETCHES + 2) * BINS + 3);
+  private readonly hidden0 = new Float32Array((STRETCHES + 2) * WIDTHS[0]);
+  private readonly hidden1 = new Float32Array(2 * WIDTHS[1]);
+  private readonly hidden2 = new Float32Array(WIDTHS[2]);
+  private readonly features = new Float32Array(2 * UNITS);
+  private readonly gates = new Float32Array(4 * UNITS);
+
+  private readonly stretches = [0, 1, 2, 3].map((i) => this.padded.subarray(i * STRETCH_STEP));
+  private readonly inputs0 = [0, 1, 2, 3].map((i) => this.magnitudes.subarray(i * BINS));
+  private readonly outputs0 = [1, 2, 3, 4].map((i) => this.hidden0.subarray(i * WIDTHS[0]));
+  private readonly inputs1 = [0, 2].map((i) => this.hidden0.subarray(i * WIDTHS[0]));
+  private readonly outputs1 = [0, 1].map((i) => this.hidden1.subarray(i * WIDTHS[1]));
+
+  constructor(weights: Float32Array) {
+    this.weights = weights;
+  }
+
+  /** One window of the stream whose state begins at `state`; the probability of speech. */
+  hear(window: Int16Array, states: Float32Array, state: number): number {
+    this.analyse(window, states, state);
+    this.convolve();
+    return this.remember(states, state);
+  }
+
+  /** The stretches' magnitudes of context, window, and the window's end mirrored. */
+  private analyse(window: Int16Array, states: Float32Array, state: number): void {
+    const { padded, spectrum, magnitudes } = this;
+    const end = CONTEXT_SAMPLES + WINDOW_SAMPLES;
+    for (let i = 0; i < CONTEXT_SAMPLES; i++) padded[i] = states[state + i] as number;
+    for (let i = 0; i < WINDOW_SAMPLES; i++) {
+      padded[CONTEXT_SAMPLES + i] = (window[i] as number) / 32_768;
+    }
+    for (let i = 0; i < CONTEXT_SAMPLES; i++) {
+      padded[end + i] = padded[end - 2 - i] as number;
+      states[state + i] = padded[end - CONTEXT_SAMPLES + i] as number;
+    }
+    for (let i = 0; i < STRETCHES; i++) {
+      multiply(this.weights, basis, this.stretches[i] as Float32Array, spectrum);
+      for (let bin = 0; bin < BINS; bin++) {
+        const real = spectrum[bin] as number;
+        const imaginary = spectrum[BINS + bin] as number;
+        magnitudes[(i + 1) * BINS + bin] = Math.sqrt(real * real + imaginary * imaginary);
+      }
+    }
+  }
+
+  private convolve(): void {
+    const { weights, inputs0, outputs0, inputs1, outputs1 } = this;
+    for (let i = 0; i < STRETCHES; i++) {
+      multiply(weights, convolution0, inputs0[i] as Float32Array, outputs0[i] as Float32Array);
+    }
+    for (let i = 0; i < 2; i++) {
+      multiply(weights, convolution1, inputs1[i] as Float32Array, outputs1[i] as Float32Array);
+    }
+    multiply(weights, convolution2, this.hidden1, this.hidden2);
+    multiply(weights, convolution3, this.hidden2, this.features);
+  }
+
+  /** One step of the recurrent layer, and the probability that it says. */
+  private remember(states: Float32Array, state: number): number {
+    const { weights, features, gates } = this;
+    const output = state + CONTEXT_SAMPLES;
+    const memory = output + UNITS;
+    for (let i = 0; i < UNITS; i++) features[UNITS + i] = states[output + i] as number;
+    multiply(weights, recurrent, features, gates);
+    let sum = weights[WEIGHTS.outputBias] as number;
+    for (let i = 0; i < UNITS; i++) {
+      const kept = logistic(gates[UNITS + i] as number) * (states[memory + i] as number);
+      const taken = logistic(gates[i] as number) * Math.tanh(gates[2 * UNITS + i] as number);
+      const told = logistic(gates[3 * UNITS + i] as number) * Math.tanh(kept + taken);
+      states[memory + i] = kept + taken;
+      states[output + i] = told;
+      if (told > 0) sum += (weights[WEIGHTS.output + i] as number) * told;
+    }
+    return logistic(sum);
+  }
+}
+
+function convolution(layer: 0 | 1 | 2 | 3): Matrix {
+  return {
+    at: WEIGHTS[`convolution${layer}`],
+    rows: WIDTHS[layer],
+    columns: ROWS[layer],
+    bias: WEIGHTS[`bias${layer}`],
+    rectified: true,
+  };
+}
+
+/** out = matrix . input + bias. */
+function multiply(
+  weights: Float32Array,
+  { at, rows, columns, bias, rectified }: Matrix,
+  input: Float32Array,
+  out: Float32Array,
+): void {
+  for (let row = 0, from = at; row < rows; row++, from += columns) {
+    // Four sums, so that one product need not wait for the last.
+    let a = bias === undefined ? 0 : (weights[bias + row] as number);
+    let b = 0;
+    let c = 0;
+    let d = 0;
+    for (let i = 0; i < columns; i += 4) {
+      a += (weights[from + i] as number) * (input[i] as number);
+      b += (weights[from + i + 1] as number) * (input[i + 1] as number);
+      c += (weights[from + i + 2] as number) * (input[i + 2] as number);
+      d += (weights[from + i + 3] as number) * (input[i + 3] as number);
+    }
+    const sum = a + b + c + d;
+    out[row] = rectified === true && sum < 0 ? 0 : sum;
+  }
+}
+
+function logistic(x: number): number {
+  return 1 / (1 + Math.exp(-x));
+}
