@@ -1,0 +1,360 @@
+// Writes grafana/dashboards/calls.json from the table below: rows by question, four panels a row.
+// Edit here, run `node scripts/make-dashboard.mjs && npm run fix`; a test compares the two.
+
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const WIDTH = 24;
+const PANEL_WIDTH = 6;
+const PANEL_HEIGHT = 8;
+
+const each = (metric, by) =>
+  `sum by (${by}) (rate(${metric}{instance=~"$instance"}[$__rate_interval]))`;
+const all = (metric) => `sum(rate(${metric}{instance=~"$instance"}[$__rate_interval]))`;
+const now = (metric, by) => `sum by (${by}) (${metric}{instance=~"$instance"})`;
+const quantile = (q, metric, by = '', only = '') => {
+  const labels = by === '' ? 'le' : `le, ${by}`;
+  const where = only === '' ? '' : `, ${only}`;
+  return `histogram_quantile(${q}, sum by (${labels}) (rate(${metric}_bucket{instance=~"$instance"${where}}[$__rate_interval])))`;
+};
+const quantiles = (metric, only) =>
+  [0.5, 0.95, 0.99].map((q) => [quantile(q, metric, '', only), `p${q * 100}`]);
+
+/** Row -> panels: title, unit, [expression, legend] pairs, what to make of it. */
+const rows = {
+  'Are calls failing?': [
+    [
+      'Calls now',
+      'short',
+      [[now('gateway_calls_active', 'provider'), '{{provider}}']],
+      'Calls with an open media socket.',
+    ],
+    [
+      'Calls started',
+      'cps',
+      [[each('gateway_calls_started_total', 'provider, direction'), '{{provider}} {{direction}}']],
+      'A provider that falls to zero has lost its way to us.',
+    ],
+    [
+      'Calls ended, by reason',
+      'cps',
+      [[each('gateway_calls_ended_total', 'reason'), '{{reason}}']],
+      'pipeline_error and unexpected_error are ours; user_hangup early in a call is about the agent.',
+    ],
+    [
+      'Calls refused',
+      'cps',
+      [[each('gateway_calls_refused_total', 'code'), '{{code}}']],
+      'CALL_LIMIT_REACHED: raise PATCHBAY_CALL_LIMIT or add machines.',
+    ],
+    [
+      'Length of calls',
+      's',
+      [
+        [quantile(0.5, 'gateway_call_seconds', 'provider'), '{{provider}} p50'],
+        [quantile(0.95, 'gateway_call_seconds', 'provider'), '{{provider}} p95'],
+      ],
+      'Many very short calls: callers hang up on silence, or the media socket fails.',
+    ],
+    [
+      'Webhooks',
+      'reqps',
+      [[each('gateway_webhooks_total', 'provider, result'), '{{provider}} {{result}}']],
+      'signature: the stored secret or the public URL is wrong.',
+    ],
+  ],
+  'How fast do we answer?': [
+    [
+      'Silence before the answer',
+      's',
+      quantiles('gateway_response_seconds', 'part="total"'),
+      "From the caller's last speech to the agent's first frame on the socket.",
+    ],
+    [
+      'Where the silence goes (p95)',
+      's',
+      [[quantile(0.95, 'gateway_response_seconds', 'part', 'part!="total"'), '{{part}}']],
+      'endpointing is the wait for a pause, recognition and model and speech are services, gateway is the rest.',
+    ],
+    [
+      'Yield to an interruption',
+      's',
+      quantiles('gateway_barge_in_seconds'),
+      "From the caller's onset to silence on the wire.",
+    ],
+    [
+      'Interruptions',
+      'ops',
+      [[each('gateway_interruptions_total', 'outcome'), '{{outcome}}']],
+      'Many that come to nothing: echo, noise, or callers who only say "yes, yes".',
+    ],
+    [
+      'Turns',
+      'ops',
+      [[each('gateway_turns_total', 'source'), '{{source}}']],
+      'dtmf instead of speech: the recogniser is missing or does not understand.',
+    ],
+  ],
+  'Is audio steady?': [
+    [
+      'Frames',
+      'ops',
+      [
+        [all('gateway_frames_in_total'), 'in'],
+        [all('gateway_frames_out_total'), 'out'],
+      ],
+      '50 a second and call on the way in.',
+    ],
+    [
+      'Missing frames filled',
+      'percentunit',
+      [[`${all('gateway_frames_concealed_total')} / ${all('gateway_frames_in_total')}`, 'filled']],
+      'Above 1 %: packets are lost between the provider and us.',
+    ],
+    [
+      'Underruns',
+      'ops',
+      [[all('gateway_underruns_total'), 'underruns']],
+      'Speech that stuttered because the synthesiser was late.',
+    ],
+    [
+      'Media clock lateness',
+      's',
+      quantiles('gateway_frame_lateness_seconds'),
+      'Above 20 ms callers hear it: the machine is too small or the process is blocked.',
+    ],
+    [
+      'Media faults',
+      'ops',
+      [[each('gateway_media_faults_total', 'code'), '{{code}}']],
+      'Messages and sockets that broke the protocol or a limit.',
+    ],
+    [
+      'Media sockets',
+      'short',
+      [[`sum(gateway_media_sockets{instance=~"$instance"})`, 'open']],
+      'More sockets than calls: connections that never start.',
+    ],
+  ],
+  'Are the services healthy?': [
+    [
+      "Providers' REST interfaces (p95)",
+      's',
+      [
+        [
+          quantile(0.95, 'gateway_provider_request_seconds', 'provider, action'),
+          '{{provider}} {{action}}',
+        ],
+      ],
+      'Dialling, hanging up, transferring.',
+    ],
+    [
+      "Providers' answers",
+      'reqps',
+      [
+        [
+          each('gateway_provider_request_seconds_count', 'provider, result'),
+          '{{provider}} {{result}}',
+        ],
+      ],
+      'By result.',
+    ],
+    [
+      'Time to the first result (p95)',
+      's',
+      [[quantile(0.95, 'gateway_service_seconds', 'job, service'), '{{job}} {{service}}']],
+      'Recogniser, language model and synthesiser.',
+    ],
+    [
+      'Service results',
+      'reqps',
+      [[each('gateway_service_seconds_count', 'job, result'), '{{job}} {{result}}']],
+      'Anything but ok is an answer that the caller did not get from it.',
+    ],
+    [
+      'Model tokens',
+      'ops',
+      [[each('gateway_model_tokens_total', 'service, kind'), '{{service}} {{kind}}']],
+      'What the language model costs.',
+    ],
+    [
+      'Speech cache',
+      'ops',
+      [[each('gateway_prompt_cache_total', 'result'), '{{result}}']],
+      'A hit is speech without a wait.',
+    ],
+  ],
+  'Is the store healthy?': [
+    ['Statements', 's', quantiles('gateway_store_seconds'), 'How long the database takes.'],
+    [
+      'Statements, by result',
+      'ops',
+      [[each('gateway_store_seconds_count', 'result'), '{{result}}']],
+      'Errors here lose runs.',
+    ],
+    [
+      'Call events',
+      'ops',
+      [[each('gateway_events_stored_total', 'result'), '{{result}}']],
+      'lost: a transcript has a hole.',
+    ],
+    [
+      'Recordings',
+      'Bps',
+      [[all('gateway_recording_bytes_total'), 'written']],
+      '32 kB a second and call.',
+    ],
+  ],
+  'Is the process healthy?': [
+    [
+      'HTTP requests',
+      'reqps',
+      [[each('gateway_request_seconds_count', 'status'), '{{status}}']],
+      'By status class.',
+    ],
+    [
+      'HTTP requests, p95 by route',
+      's',
+      [[quantile(0.95, 'gateway_request_seconds', 'route'), '{{route}}']],
+      'The slowest route shows first.',
+    ],
+    [
+      'Kernels in use',
+      'short',
+      [[now('gateway_kernel_in_use', 'kernel'), '{{kernel}}']],
+      'The plain one costs six times the CPU of the SIMD one.',
+    ],
+    [
+      'CPU',
+      'percentunit',
+      [
+        [
+          `rate(process_cpu_seconds_total{instance=~"$instance"}[$__rate_interval])`,
+          '{{instance}}',
+        ],
+      ],
+      'One core is 100 %.',
+    ],
+    [
+      'Memory',
+      'bytes',
+      [
+        [`process_resident_memory_bytes{instance=~"$instance"}`, '{{instance}} resident'],
+        [`nodejs_heap_size_used_bytes{instance=~"$instance"}`, '{{instance}} heap'],
+      ],
+      'Grows with calls and falls after them.',
+    ],
+    [
+      'Event loop lag (p99)',
+      's',
+      [[`nodejs_eventloop_lag_p99_seconds{instance=~"$instance"}`, '{{instance}}']],
+      'Everything in the process waits this long.',
+    ],
+    [
+      'Garbage collection',
+      'percentunit',
+      [[each('nodejs_gc_duration_seconds_sum', 'kind'), '{{kind}}']],
+      'Share of time.',
+    ],
+    [
+      'Open files',
+      'short',
+      [
+        [`process_open_fds{instance=~"$instance"}`, '{{instance}} open'],
+        [`process_max_fds{instance=~"$instance"}`, '{{instance}} limit'],
+      ],
+      'Sockets count.',
+    ],
+  ],
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const target = new URL('../grafana/dashboards/calls.json', import.meta.url);
+  writeFileSync(target, `${JSON.stringify(dashboard(), null, 2)}\n`);
+}
+
+export function dashboard() {
+  return {
+    uid: 'patchbay-calls',
+    title: 'Patchbay: calls',
+    tags: ['patchbay'],
+    schemaVersion: 39,
+    version: 1,
+    editable: true,
+    timezone: 'browser',
+    refresh: '10s',
+    time: { from: 'now-1h', to: 'now' },
+    templating: { list: variables() },
+    panels: panels(),
+  };
+}
+
+function variables() {
+  return [
+    { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
+    {
+      name: 'instance',
+      label: 'Gateway',
+      type: 'query',
+      datasource: source(),
+      definition: 'label_values(nodejs_version_info, instance)',
+      query: { query: 'label_values(nodejs_version_info, instance)', refId: 'instance' },
+      refresh: 2,
+      includeAll: true,
+      multi: true,
+      allValue: '.*',
+      current: { text: 'All', value: '$__all' },
+    },
+  ];
+}
+
+function panels() {
+  const list = [];
+  let y = 0;
+  for (const [question, members] of Object.entries(rows)) {
+    list.push({
+      id: list.length + 1,
+      type: 'row',
+      title: question,
+      collapsed: false,
+      gridPos: { x: 0, y, w: WIDTH, h: 1 },
+      panels: [],
+    });
+    y += 1;
+    for (const [index, member] of members.entries()) {
+      const x = (index * PANEL_WIDTH) % WIDTH;
+      const top = y + Math.floor((index * PANEL_WIDTH) / WIDTH) * PANEL_HEIGHT;
+      list.push(panel(list.length + 1, { x, y: top, w: PANEL_WIDTH, h: PANEL_HEIGHT }, member));
+    }
+    y += Math.ceil((members.length * PANEL_WIDTH) / WIDTH) * PANEL_HEIGHT;
+  }
+  return list;
+}
+
+function panel(id, gridPos, [title, unit, queries, description]) {
+  return {
+    id,
+    type: 'timeseries',
+    title,
+    description,
+    datasource: source(),
+    gridPos,
+    fieldConfig: {
+      defaults: { unit, min: 0, custom: { fillOpacity: 10, showPoints: 'never' } },
+      overrides: [],
+    },
+    options: {
+      legend: { displayMode: 'list', placement: 'bottom' },
+      tooltip: { mode: 'multi', sort: 'desc' },
+    },
+    targets: queries.map(([expr, legendFormat], index) => ({
+      refId: String.fromCharCode(65 + index),
+      expr,
+      legendFormat,
+    })),
+  };
+}
+
+function source() {
+  return { type: 'prometheus', uid: '$datasource' };
+}

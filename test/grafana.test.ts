@@ -1,0 +1,157 @@
+// The dashboard and the alert rules against the metrics that the gateway has.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Registry } from 'prom-client';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { collectProcessMetrics, registry } from '../src/metrics.ts';
+
+const rectangle = z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() });
+const dashboardSchema = z.object({
+  templating: z.object({ list: z.array(z.object({ name: z.string() })) }),
+  panels: z.array(
+    z.object({
+      id: z.number(),
+      type: z.enum(['row', 'timeseries']),
+      title: z.string().min(1),
+      gridPos: rectangle,
+      datasource: z.object({ uid: z.literal('$datasource') }).optional(),
+      targets: z.array(z.object({ expr: z.string(), legendFormat: z.string() })).default([]),
+    }),
+  ),
+});
+
+const written: unknown = JSON.parse(readFileSync('grafana/dashboards/calls.json', 'utf8'));
+const dashboard = dashboardSchema.parse(written);
+const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+const alerts = readFileSync('grafana/alerts.yml', 'utf8');
+
+/** Words of PromQL, of our labels and of Grafana's variables that are no metric. */
+const notMetrics =
+  /^(sum|by|rate|increase|histogram_quantile|le|instance|provider|direction|reason|code|part|outcome|source|action|result|job|service|kind|status|route|kernel|up)$/;
+
+/** The metric names in an expression: identifiers outside strings, ranges and variables. */
+function metricsOf(expression: string): string[] {
+  const bare = expression.replace(/"[^"]*"|\[[^\]]*\]|\$\w+/g, ' ');
+  const words = bare.match(/[a-zA-Z_:][\w:]*/g) ?? [];
+  return [...new Set(words.filter((word) => !notMetrics.test(word)))];
+}
+
+async function families(from: Registry): Promise<{ name: string; type: string }[]> {
+  const all: unknown = await from.getMetricsAsJSON();
+  return z.array(z.object({ name: z.string(), type: z.string() })).parse(all);
+}
+
+let own: { name: string; type: string }[];
+let known: Set<string>;
+
+beforeAll(async () => {
+  own = await families(registry);
+  collectProcessMetrics();
+  known = new Set(
+    (await families(registry)).flatMap(({ name, type }) =>
+      type === 'histogram'
+        ? ['_bucket', '_sum', '_count'].map((suffix) => name + suffix)
+        : type === 'summary'
+          ? [name, `${name}_sum`, `${name}_count`]
+          : [name],
+    ),
+  );
+});
+
+describe('the dashboard', () => {
+  it('finds metric names, and nothing else, in an expression', () => {
+    const expression =
+      'histogram_quantile(0.9, sum by (le, part) (rate(a_seconds_bucket{part!="b_c"}[$__rate_interval]))) / d_total';
+    expect(metricsOf(expression)).toEqual(['a_seconds_bucket', 'd_total']);
+  });
+
+  it('names no metric that does not exist', () => {
+    const missing = expressions.flatMap(metricsOf).filter((name) => !known.has(name));
+    expect(missing).toEqual([]);
+    expect(expressions.filter((expression) => metricsOf(expression).length === 0)).toEqual([]);
+  });
+
+  it('has a panel for every metric family', () => {
+    const shown = new Set(expressions.flatMap(metricsOf));
+    const unseen = own.filter(
+      ({ name }) => ![name, `${name}_bucket`, `${name}_count`].some((each) => shown.has(each)),
+    );
+    expect(unseen.map(({ name }) => name)).toEqual([]);
+    expect(own.length).toBeGreaterThan(20);
+  });
+
+  it('asks the chosen data source for the chosen gateways', () => {
+    expect(dashboard.templating.list.map(({ name }) => name)).toEqual(['datasource', 'instance']);
+    const bare = dashboard.panels.filter(({ type, datasource }) => type !== 'row' && !datasource);
+    expect(bare).toEqual([]);
+    expect(expressions.filter((each) => !each.includes('instance=~"$instance"'))).toEqual([]);
+  });
+
+  it('has unique ids and titles', () => {
+    const { panels } = dashboard;
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+  });
+
+  it('has a grid without overlaps', () => {
+    const taken = new Map<string, string>();
+    const overlaps: string[] = [];
+    for (const { title, gridPos } of dashboard.panels) {
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+          const other = taken.get(`${x},${y}`);
+          if (other !== undefined) overlaps.push(`${other} and ${title}`);
+          taken.set(`${x},${y}`, title);
+        }
+      }
+    }
+    expect(overlaps).toEqual([]);
+  });
+
+  it('is what scripts/make-dashboard.mjs writes', () => {
+    const script =
+      "import('./scripts/make-dashboard.mjs').then((m) => process.stdout.write(JSON.stringify(m.dashboard())))";
+    const made = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+    expect(written).toEqual(JSON.parse(made.stdout));
+  });
+});
+
+describe('the alert rules', () => {
+  it('name no metric that does not exist', () => {
+    const names = alerts.match(/\bgateway_\w+/g) ?? [];
+    expect(names.filter((name) => !known.has(name))).toEqual([]);
+    expect(names.length).toBeGreaterThan(5);
+  });
+
+  it('are rules that Prometheus accepts', ({ skip }) => {
+    if (spawnSync('promtool', ['--version']).error !== undefined) {
+      skip('promtool is not installed (Debian package prometheus)');
+    }
+    const checked = spawnSync('promtool', ['check', 'rules', 'grafana/alerts.yml'], {
+      encoding: 'utf8',
+    });
+    expect(checked.stdout + checked.stderr).toContain('SUCCESS');
+    expect(checked.status).toBe(0);
+  });
+
+  it('and so are the expressions of the dashboard', ({ skip }) => {
+    if (spawnSync('promtool', ['--version']).error !== undefined) {
+      skip('promtool is not installed (Debian package prometheus)');
+    }
+    const rules = expressions.map((expression, index) => ({
+      record: `check:panel_${index}`,
+      expr: expression.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
+    }));
+    const folder = mkdtempSync(join(tmpdir(), 'grafana-'));
+    const file = join(folder, 'rules.json');
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+    const checked = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });
+    rmSync(folder, { recursive: true });
+    expect(checked.stdout + checked.stderr).toContain(`${rules.length} rules found`);
+  });
+});
