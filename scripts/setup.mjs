@@ -49,11 +49,9 @@ function installPackages() {
 
 async function build() {
   if (!existsSync(join(root, 'src'))) return; // An image carries the build alone.
-  const weights = join(root, 'native/build/silero-v6-8k.bin');
   const extract = join(root, 'scripts/extract-vad.mjs');
-  if (!existsSync(weights) && existsSync(extract)) {
-    say('Extracting the weights of the speech detector ...');
-    if (!run(process.execPath, [extract])) stop('The weights could not be extracted; see above.');
+  if (existsSync(extract) && !run(process.execPath, [extract])) {
+    stop('The weights of the speech detector could not be extracted; see above.');
   }
   const { isBuilt, build: buildAll } = await import('./build.mjs');
   if (isBuilt()) return;

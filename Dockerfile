@@ -1,0 +1,34 @@
+# The gateway with its embedded services. Data lies in the volume /data.
+#   docker build -t patchbay .
+#   docker run -p 8000:8000 -v patchbay:/data -e PATCHBAY_PUBLIC_URL=https://gw.example.com patchbay
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json ./
+COPY scripts scripts
+COPY native native
+COPY src src
+RUN node scripts/extract-vad.mjs && node scripts/build.mjs && npm prune --omit=dev
+
+FROM node:24-bookworm-slim
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends libpocketsphinx3 pocketsphinx-en-us \
+  && rm -rf /var/lib/apt/lists/* \
+  && install -d -o node -g node /data
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY LICENSE README.md ./
+COPY native/NOTICE.md native/NOTICE.md
+ENV NODE_ENV=production PATCHBAY_DATA=/data
+USER node
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=15s --timeout=3s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PATCHBAY_PORT || 8000}/api/v1/health`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Running calls may finish: give `docker stop` as long as PATCHBAY_DRAIN_SECONDS (300 by default).
+STOPSIGNAL SIGTERM
+CMD ["node", "dist/main.js"]
