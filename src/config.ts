@@ -94,9 +94,6 @@ export const settings = z.object({
     .describe(
       'Speech recogniser: `pocketsphinx`, `none` (keypad only), or `auto` (pocketsphinx if installed).',
     ),
-  PATCHBAY_TWILIO_URL: webAddress
-    .prefault('https://api.twilio.com')
-    .describe("Twilio's REST interface (another one for regions, proxies and tests)."),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .prefault('info')
@@ -131,8 +128,6 @@ export interface Config {
   model: { baseUrl: string; apiKey: string | undefined; name: string } | undefined;
   voice: string;
   stt: 'auto' | 'pocketsphinx' | 'none';
-  /** Without a trailing slash. */
-  twilioUrl: string;
   log: { level: string; pii: boolean };
   deploymentMode: string;
   authProvider: string;
@@ -178,7 +173,6 @@ function fromSettings(set: z.infer<typeof settings>): Config {
           },
     voice: set.PATCHBAY_VOICE,
     stt: set.PATCHBAY_STT,
-    twilioUrl: set.PATCHBAY_TWILIO_URL,
     log: { level: set.LOG_LEVEL, pii: set.LOG_PII },
     deploymentMode: set.DEPLOYMENT_MODE,
     authProvider: set.AUTH_PROVIDER,

@@ -29,7 +29,6 @@ describe('settings', () => {
       model: undefined,
       voice: 'slt',
       stt: 'auto',
-      twilioUrl: 'https://api.twilio.com',
       log: { level: 'info', pii: false },
       deploymentMode: 'oss',
       authProvider: 'local',
