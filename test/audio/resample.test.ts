@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { loadKernels } from '../../src/audio/native.ts';
 import type { SampleRateHz } from '../../src/audio/pcm.ts';
 import { createResampler } from '../../src/audio/resample.ts';
+import { portableFilter } from '../../src/audio/resample-portable.ts';
+import { wasmFilters } from '../../src/audio/resample-wasm.ts';
 import { amplitudeAt, meanSquare, noise, powerDb, sine } from './sine.ts';
 
 const rates: SampleRateHz[] = [8_000, 16_000, 24_000, 48_000];
@@ -111,7 +114,40 @@ describe.each(pairs.filter(({ fromHz, toHz }) => toHz < fromHz))(
   },
 );
 
+describe.each(pairs)('the two builds from $fromHz to $toHz Hz', (pair) => {
+  it('differ by no more than one step of a sample', () => {
+    const kernels = loadKernels();
+    if (kernels === undefined) throw new Error('native/kernels.wasm is committed, yet not there');
+    const random = noise(3);
+    const wasm = createResampler(pair, wasmFilters(kernels));
+    const portable = createResampler(pair, portableFilter);
+    for (const length of [1, 160, 959, 960, 961, 2_500, 7]) {
+      const input = Int16Array.from({ length }, () => random() * 40_000);
+      const [one, other] = [wasm.process(input), portable.process(input)];
+      expect(one).toHaveLength(other.length);
+      const apart = one.map((sample, i) => Math.abs(sample - (other[i] ?? Number.NaN)));
+      expect(Math.max(0, ...apart)).toBeLessThanOrEqual(1);
+    }
+  });
+});
+
 describe('createResampler', () => {
+  it('keeps streams apart', () => {
+    const input = sine({ hz: 300, rateHz: 8_000, count: 160, amplitude: AMPLITUDE });
+    const rates = { fromHz: 8_000, toHz: 16_000 } as const;
+    const alone = createResampler(rates);
+    const expected = [[...alone.process(input)], [...alone.process(input)]];
+    const [one, other] = [createResampler(rates), createResampler(rates)];
+    const first = [...one.process(input)];
+    other.process(new Int16Array(160).fill(20_000));
+    expect([first, [...one.process(input)]]).toEqual(expected);
+  });
+
+  it('refuses more than a minute at once', () => {
+    const resampler = createResampler({ fromHz: 48_000, toHz: 8_000 });
+    expect(() => resampler.process(new Int16Array(60 * 48_000 + 1))).toThrow('more than a minute');
+  });
+
   it('hands samples through when the rates are equal', () => {
     const samples = Int16Array.of(1, 2, 3);
     expect(createResampler({ fromHz: 8_000, toHz: 8_000 }).process(samples)).toBe(samples);

@@ -1,0 +1,61 @@
+// The resampler's filter in WebAssembly SIMD. A stream's history lives here and goes in and out with each
+// block, so that streams need no place in the kernels' memory and nothing has to be closed.
+
+import type { Kernels } from './native.ts';
+import { BLOCK_SAMPLES, type BlockFilter, type Phases } from './resample-filter.ts';
+
+/** As in native/src/resample.c: the longest row, and places for the weights of each ratio. */
+const TAPS_MAX = 192;
+const RATIOS_MAX = 12;
+
+/** Makes filters that work in one instance of the kernels. */
+export function wasmFilters(kernels: Kernels): (phases: Phases) => BlockFilter {
+  const { memory } = kernels;
+  const address = (name: string, ...of: number[]) => kernels.function(name)(...of);
+  const line = new Float32Array(memory, address('resampleLine'), TAPS_MAX + BLOCK_SAMPLES);
+  const block = new Int16Array(memory, address('resampleInput'), BLOCK_SAMPLES);
+  const result = new Int16Array(memory, address('resampleOutput'), BLOCK_SAMPLES * 6 + 6);
+  const cursor = new Int32Array(memory, address('resampleCursor'), 2);
+  const filterBlock = kernels.function('resampleBlock');
+  const places = new Map<string, number>();
+
+  /** Filters of the same ratio share their weights. */
+  function placeOf({ up, down, weights }: Phases): number {
+    const key = `${up}/${down}`;
+    const known = places.get(key);
+    if (known !== undefined) return known;
+    if (places.size === RATIOS_MAX) throw new RangeError('more ratios than there are');
+    const place = places.size;
+    places.set(key, place);
+    new Float32Array(memory, address('resampleWeights', place), TAPS_MAX).set(weights);
+    return place;
+  }
+
+  return (phases) => {
+    const { up, down, taps } = phases;
+    const place = placeOf(phases);
+    const history = new Float32Array(taps - 1);
+    const past = line.subarray(0, taps - 1);
+    let at = 0;
+    let phase = 0;
+    return {
+      run(input, from, count, output, written) {
+        past.set(history);
+        block.set(count === input.length ? input : input.subarray(from, from + count));
+        cursor[0] = at;
+        cursor[1] = phase;
+        const made = filterBlock(place, count, up, down, taps);
+        at = cursor[0];
+        phase = cursor[1];
+        history.set(past);
+        for (let i = 0; i < made; i++) output[written + i] = result[i] as number;
+        return written + made;
+      },
+      reset() {
+        history.fill(0);
+        at = 0;
+        phase = 0;
+      },
+    };
+  };
+}

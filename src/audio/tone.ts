@@ -1,0 +1,108 @@
+// Sounds that are computed: a sine, comfort noise, DTMF digits. Nothing is detected here.
+// Source: ITU-T Q.23 (DTMF frequencies), Q.24 (levels and times), G.711 appendix II (why lines hiss).
+
+import { fadeIn, fadeOut, gainOfDb } from './gain.ts';
+import { msToSamples, RATE_HZ, type SampleRateHz } from './pcm.ts';
+
+/** An endless sound, taken frame by frame. */
+export interface Sound {
+  /** Overwrites `pcm` with the next samples. */
+  fill(pcm: Int16Array): void;
+}
+
+/** A sine whose peak is `levelDbfs` against full scale (0 is the loudest). */
+export function sine(of: { hz: number; levelDbfs: number; rateHz?: SampleRateHz }): Sound {
+  const step = (2 * Math.PI * of.hz) / (of.rateHz ?? RATE_HZ);
+  const peak = 32_767 * gainOfDb(of.levelDbfs);
+  let angle = 0;
+  return {
+    fill(pcm) {
+      for (let i = 0; i < pcm.length; i++) {
+        pcm[i] = Math.round(peak * Math.sin(angle));
+        angle += step;
+        if (angle > Math.PI) angle -= 2 * Math.PI;
+      }
+    },
+  };
+}
+
+/** Quieter than a quiet line (-65 dBm0), louder than a dead one. */
+const COMFORT_LEVEL_DBFS = -66;
+
+/** A faint hiss of `levelDbfs` (mean square), falling off to the highs as lines do. `seed`: any whole
+ *  number; equal seeds give equal noise. */
+export function comfortNoise(of: { seed: number; levelDbfs?: number }): Sound {
+  // A one-pole low-pass of weight w lets w / (2 - w) of white noise's energy through; uniform white noise
+  // has a third of its peak's.
+  const weight = 0.5;
+  const peak =
+    32_768 * gainOfDb(of.levelDbfs ?? COMFORT_LEVEL_DBFS) * Math.sqrt((3 * (2 - weight)) / weight);
+  const random = xorshift(of.seed);
+  let smoothed = 0;
+  return {
+    fill(pcm) {
+      for (let i = 0; i < pcm.length; i++) {
+        smoothed += weight * (peak * random() - smoothed);
+        pcm[i] = Math.round(smoothed);
+      }
+    },
+  };
+}
+
+/** Column and row of each digit's two tones. */
+const DTMF_LOWS_HZ = [697, 770, 852, 941];
+const DTMF_HIGHS_HZ = [1_209, 1_336, 1_477, 1_633];
+const DTMF_KEYS = '123A456B789C*0#D';
+
+/** Peaks of the two tones: -7 and -5 dBm0, a twist of 2 dB (0 dBm0 is a sine of -3.17 dBFS). */
+const DTMF_LOW_DBFS = -10.17;
+const DTMF_HIGH_DBFS = -8.17;
+const DTMF_TONE_MS = 100;
+const DTMF_PAUSE_MS = 100;
+/** Begin and end of a tone are softened over this, or its click is heard in all bands. */
+const DTMF_EDGE_MS = 4;
+/** Longer than any number, card or code; 13 s of tones. */
+export const DTMF_DIGITS_MAX = 64;
+
+export function isDtmfDigit(digit: string): boolean {
+  return digit.length === 1 && DTMF_KEYS.includes(digit);
+}
+
+/** The digits' tones at 8 kHz, each 100 ms with 100 ms of silence behind it. Throws RangeError on more
+ *  than DTMF_DIGITS_MAX digits and on anything but 0-9, *, #, A-D. */
+export function dtmfTones(digits: string): Int16Array {
+  if (digits.length > DTMF_DIGITS_MAX) throw new RangeError('too many DTMF digits');
+  const toneSamples = msToSamples(DTMF_TONE_MS);
+  const digitSamples = toneSamples + msToSamples(DTMF_PAUSE_MS);
+  const pcm = new Int16Array(digits.length * digitSamples);
+  for (const [i, digit] of [...digits].entries()) {
+    fillDigit(pcm.subarray(i * digitSamples, i * digitSamples + toneSamples), digit);
+  }
+  return pcm;
+}
+
+function fillDigit(pcm: Int16Array, digit: string): void {
+  if (!isDtmfDigit(digit)) throw new RangeError('not a DTMF digit');
+  const key = DTMF_KEYS.indexOf(digit);
+  const low = (2 * Math.PI * (DTMF_LOWS_HZ[key >> 2] as number)) / RATE_HZ;
+  const high = (2 * Math.PI * (DTMF_HIGHS_HZ[key & 3] as number)) / RATE_HZ;
+  const lowPeak = 32_768 * gainOfDb(DTMF_LOW_DBFS);
+  const highPeak = 32_768 * gainOfDb(DTMF_HIGH_DBFS);
+  for (let i = 0; i < pcm.length; i++) {
+    pcm[i] = Math.round(lowPeak * Math.sin(low * i) + highPeak * Math.sin(high * i));
+  }
+  const edge = msToSamples(DTMF_EDGE_MS);
+  fadeIn(pcm.subarray(0, edge));
+  fadeOut(pcm.subarray(pcm.length - edge));
+}
+
+/** Marsaglia's xorshift, 32 bits: evenly distributed in -1..1. Never for secrets. */
+function xorshift(seed: number): () => number {
+  let state = seed | 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state / 2_147_483_648;
+  };
+}

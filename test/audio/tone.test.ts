@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { levelDbfs } from '../../src/audio/gain.ts';
+import {
+  comfortNoise,
+  DTMF_DIGITS_MAX,
+  dtmfTones,
+  isDtmfDigit,
+  type Sound,
+  sine,
+} from '../../src/audio/tone.ts';
+import { amplitudeAt } from './sine.ts';
+
+function taken(sound: Sound, frames: number, frameSamples = 160): Int16Array {
+  const pcm = new Int16Array(frames * frameSamples);
+  for (let i = 0; i < frames; i++)
+    sound.fill(pcm.subarray(i * frameSamples, (i + 1) * frameSamples));
+  return pcm;
+}
+
+const rowsHz = [697, 770, 852, 941];
+const columnsHz = [1_209, 1_336, 1_477, 1_633];
+/** ITU-T Q.23, figure 1. */
+const keypad = ['123A', '456B', '789C', '*0#D'];
+
+describe('sine', () => {
+  it('goes on over frames', () => {
+    const pcm = taken(sine({ hz: 440, levelDbfs: -20 }), 50);
+    expect(amplitudeAt(pcm, 440, 8_000)).toBeCloseTo(3_276.7, 0);
+    expect(taken(sine({ hz: 440, levelDbfs: -20 }), 10, 800)).toEqual(pcm);
+  });
+
+  it('keeps its pitch at another rate', () => {
+    const pcm = taken(sine({ hz: 1_000, levelDbfs: 0, rateHz: 16_000 }), 50, 320);
+    expect(amplitudeAt(pcm, 1_000, 16_000)).toBeGreaterThan(32_700);
+  });
+});
+
+describe('comfort noise', () => {
+  it.each([-66, -50])('has the level %d dBFS', (wanted) => {
+    expect(levelDbfs(taken(comfortNoise({ seed: 5, levelDbfs: wanted }), 500))).toBeCloseTo(
+      wanted,
+      0,
+    );
+  });
+
+  it('is -66 dBFS unless told', () => {
+    expect(levelDbfs(taken(comfortNoise({ seed: 9 }), 500))).toBeCloseTo(-66, 0);
+  });
+
+  it('does not repeat, and is equal for equal seeds', () => {
+    const one = taken(comfortNoise({ seed: 1 }), 100);
+    expect(taken(comfortNoise({ seed: 1 }), 100)).toEqual(one);
+    expect(taken(comfortNoise({ seed: 0 }), 100)).toEqual(one); // 0 has no sequence of its own
+    expect(taken(comfortNoise({ seed: 2 }), 100)).not.toEqual(one);
+    expect(one.slice(0, 8_000)).not.toEqual(one.slice(8_000));
+  });
+});
+
+describe('DTMF tones', () => {
+  const digits = keypad.flatMap((keys, row) =>
+    [...keys].map((digit, column) => ({ digit, row, column })),
+  );
+
+  it.each(digits)(
+    'of $digit are the tones of its row and column alone',
+    ({ digit, row, column }) => {
+      const tone = dtmfTones(digit).subarray(0, 800);
+      const peaks = [...rowsHz, ...columnsHz].map((hz) => amplitudeAt(tone, hz, 8_000));
+      const [low = 0, high = 0] = [peaks[row], peaks[4 + column]];
+      expect(20 * Math.log10(low / 32_768)).toBeCloseTo(-10.2, 0);
+      expect(20 * Math.log10(high / low)).toBeCloseTo(2, 0);
+      const others = peaks.filter((_, i) => i !== row && i !== 4 + column);
+      expect(Math.max(...others)).toBeLessThan(low / 10);
+    },
+  );
+
+  it('are 100 ms each with 100 ms of silence behind', () => {
+    const pcm = dtmfTones('12');
+    expect(pcm).toHaveLength(3_200);
+    for (const [from, to, level] of [
+      [0, 800, -9],
+      [800, 1_600, -100],
+      [1_600, 2_400, -9],
+      [2_400, 3_200, -100],
+    ] as const) {
+      expect(levelDbfs(pcm.subarray(from, to))).toBeCloseTo(level, -1);
+    }
+  });
+
+  it('begin and end softly', () => {
+    const pcm = dtmfTones('5');
+    expect(Math.abs(pcm[0] ?? 1)).toBe(0);
+    expect(Math.abs(pcm[799] ?? 99)).toBeLessThan(100);
+  });
+
+  it('are refused for anything else', () => {
+    expect(() => dtmfTones('12x')).toThrow(RangeError);
+    expect(() => dtmfTones('1'.repeat(DTMF_DIGITS_MAX + 1))).toThrow(RangeError);
+    expect(dtmfTones('')).toHaveLength(0);
+    expect(['', '12', 'a', 'é'].map(isDtmfDigit)).toEqual([false, false, false, false]);
+  });
+});
