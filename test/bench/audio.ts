@@ -1,0 +1,97 @@
+// What audio arithmetic costs: the frames' codecs and resampling, and the detector's window, each in the
+// builds there are. Run by `npm run bench`; test/bench/audio.test.ts runs it with tiny inputs.
+
+import { readFileSync } from 'node:fs';
+import { loadKernels } from '../../src/audio/native.ts';
+import { FRAME_SAMPLES } from '../../src/audio/pcm.ts';
+import { createResampler, type Rates } from '../../src/audio/resample.ts';
+import { portableFilter } from '../../src/audio/resample-portable.ts';
+import { comfortNoise } from '../../src/audio/tone.ts';
+import { loadVad, VAD_WINDOW_SAMPLES, type VadModel, vadModel } from '../../src/audio/vad.ts';
+import { WEIGHTS } from '../../src/audio/vad-kernel.ts';
+import { portableVadKernel } from '../../src/audio/vad-portable.ts';
+import { codecByName } from '../../src/codec/registry.ts';
+
+/** Streams in turn, as in a gateway: no stream's state stays in the processor's nearest cache. */
+const VAD_STREAMS = 100;
+/** The window is worth some hundred codec frames. */
+const VAD_SHARE = 20;
+const RESAMPLE_SHARE = 5;
+const ROUNDS = 5;
+
+/** Microseconds for one 20 ms frame (one 32 ms window of the detector), the fastest of five rounds that
+ *  make `iterations` together. */
+export function benchAudio(iterations: number): Record<string, number> {
+  return {
+    ...benchCodec('PCMU', iterations),
+    ...benchCodec('PCMA', iterations),
+    ...benchCodec('L16', iterations),
+    ...benchResampler({ fromHz: 8_000, toHz: 16_000 }, iterations),
+    ...benchResampler({ fromHz: 8_000, toHz: 24_000 }, iterations),
+    ...benchResampler({ fromHz: 16_000, toHz: 8_000 }, iterations),
+    ...benchResampler({ fromHz: 24_000, toHz: 8_000 }, iterations),
+    ...benchResampler({ fromHz: 48_000, toHz: 8_000 }, iterations),
+    ...benchVad(iterations),
+  };
+}
+
+function benchCodec(name: string, iterations: number): Record<string, number> {
+  const codec = codecByName(name);
+  const pcm = noise(FRAME_SAMPLES);
+  const payload = new Uint8Array(codec.frameBytes);
+  return {
+    [`${name} encode`]: fastestUs(iterations, () => codec.encode(pcm, payload)),
+    [`${name} decode`]: fastestUs(iterations, () => codec.decode(payload, pcm)),
+  };
+}
+
+function benchResampler(rates: Rates, iterations: number): Record<string, number> {
+  const frame = noise(rates.fromHz / 50);
+  const times = Math.ceil(iterations / RESAMPLE_SHARE);
+  const label = `resample ${rates.fromHz} to ${rates.toHz}`;
+  const figures: Record<string, number> = {};
+  const portable = createResampler(rates, portableFilter);
+  figures[`${label} portable`] = fastestUs(times, () => portable.process(frame));
+  if (loadKernels() === undefined) return figures;
+  const wasm = createResampler(rates);
+  figures[`${label} wasm`] = fastestUs(times, () => wasm.process(frame));
+  return figures;
+}
+
+function benchVad(iterations: number): Record<string, number> {
+  const fastest = loadVad();
+  const bytes = readFileSync('native/build/silero-v6-8k.bin');
+  const weights = Float32Array.from({ length: WEIGHTS.end }, (_, i) => bytes.readFloatLE(4 * i));
+  const portable = vadModel(portableVadKernel(weights));
+  const times = Math.ceil(iterations / VAD_SHARE);
+  return {
+    [`VAD window ${fastest.kernel}`]: windowUs(fastest, times),
+    'VAD window portable': windowUs(portable, times),
+  };
+}
+
+function windowUs(model: VadModel, iterations: number): number {
+  const window = noise(VAD_WINDOW_SAMPLES);
+  const streams = Array.from({ length: VAD_STREAMS }, () => model.open());
+  let turn = 0;
+  return fastestUs(iterations, () => {
+    streams[turn]?.process(window);
+    turn = (turn + 1) % VAD_STREAMS;
+  });
+}
+
+function noise(count: number): Int16Array {
+  const pcm = new Int16Array(count);
+  comfortNoise({ seed: 1, levelDbfs: -20 }).fill(pcm);
+  return pcm;
+}
+
+function fastestUs(iterations: number, work: () => unknown): number {
+  const each = Math.max(1, Math.ceil(iterations / ROUNDS));
+  const rounds = Array.from({ length: ROUNDS }, () => {
+    const from = performance.now();
+    for (let i = 0; i < each; i++) work();
+    return ((performance.now() - from) * 1_000) / each;
+  });
+  return Math.min(...rounds);
+}
