@@ -112,6 +112,12 @@ const table = {
   PROVIDER_DESTINATION: { retry: false, text: '{provider} refused the destination: {reason}' },
   PROVIDER_CAPACITY: { retry: true, text: '{provider} is at its limit: {reason}' },
   PROVIDER_FAILED: { retry: true, text: '{provider} failed: {reason}' },
+  PROVIDER_REFUSED: { retry: false, text: '{provider} refused the request: {reason}' },
+  /** The request may have taken effect: repeating it could place a second call. */
+  PROVIDER_UNCERTAIN: {
+    retry: false,
+    text: '{provider} may or may not have carried out the request: {reason}',
+  },
   PROVIDER_TIMEOUT: { retry: false, text: '{provider} did not answer in time' },
 
   // A provider's webhooks and media

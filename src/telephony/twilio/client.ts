@@ -1,0 +1,112 @@
+// One request to Twilio's REST interface: address, credentials, and what its refusals mean. What is
+// asked for is control.ts and numbers.ts. Source: twilio.com/docs/usage/requests-to-twilio; error codes
+// from twilio.com/docs/api/errors
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors.ts';
+import { parseJson } from '../../std/json.ts';
+import type { Credentials } from '../provider.ts';
+import type { Rest, RestResponse } from '../rest.ts';
+import { type TwilioConfig, twilioConfig } from './config.ts';
+
+const provider = 'twilio';
+const BASE_URL = 'https://api.twilio.com';
+
+/** The call had ended, or never began, when we asked for something. */
+const NOT_IN_PROGRESS = 21_220;
+/** Codes that blame one of the two numbers. */
+const destinationCodes = new Set([
+  13_223, 13_224, 13_225, 13_226, 13_227, 21_210, 21_211, 21_212, 21_213, 21_214, 21_215, 21_216,
+  21_217, 21_219, 21_401,
+]);
+/** Too many requests; too many calls at once. */
+const capacityCodes = new Set([20_429, 10_004]);
+
+const fault = z.object({ code: z.int().optional() });
+
+/** A request below the account. */
+export interface Ask {
+  action: string;
+  path: string;
+  /** Null for a GET. */
+  form: URLSearchParams | null;
+  /** Whether sending it twice does no harm. */
+  repeatable: boolean;
+}
+
+export interface TwilioClient {
+  /** Any status is an answer; fails as `Rest.send` does. */
+  ask(credentials: Credentials, wanted: Ask, signal: AbortSignal): Promise<RestResponse>;
+}
+
+export function createTwilioClient(rest: Rest): TwilioClient {
+  return {
+    ask(credentials, wanted, signal) {
+      const config = checkedCredentials(credentials);
+      const base = (config.api_base_url || BASE_URL).replace(/\/+$/, '');
+      const login = Buffer.from(`${config.account_sid}:${config.auth_token}`).toString('base64');
+      const request = {
+        action: wanted.action,
+        method: wanted.form === null ? ('GET' as const) : ('POST' as const),
+        url: `${base}/2010-04-01/Accounts/${encodeURIComponent(config.account_sid)}/${wanted.path}`,
+        headers: {
+          authorization: `Basic ${login}`,
+          accept: 'application/json',
+          ...(wanted.form && { 'content-type': 'application/x-www-form-urlencoded' }),
+        },
+        body: wanted.form?.toString() ?? null,
+        repeatable: wanted.repeatable,
+      };
+      return rest.send(request, signal);
+    },
+  };
+}
+
+/** Throws PROVIDER_AUTH if they cannot be Twilio's. */
+export function checkedCredentials(credentials: Credentials): TwilioConfig {
+  const config = twilioConfig.safeParse({ ...credentials, provider });
+  if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider }, config.error);
+  return config.data;
+}
+
+/** Whether the answer says that the call has ended. */
+export function isGone(response: RestResponse): boolean {
+  return response.status === 404 || codeOf(response) === NOT_IN_PROGRESS;
+}
+
+/** The answer's content, or the PROVIDER_* error that its status and Twilio's code stand for. */
+export function answerOf<T>(response: RestResponse, wanted: Ask, schema: z.ZodType<T>): T {
+  if (response.status < 200 || response.status > 299) throw failureOf(response, wanted);
+  const answer = schema.safeParse(parseJson(response.body));
+  if (!answer.success) throw unreadable(wanted, answer.error);
+  return answer.data;
+}
+
+/** Success, but not in words that we know: the request has probably taken effect. */
+export function unreadable({ action, repeatable }: Ask, cause?: unknown): GatewayError {
+  const facts = { provider, action, reason: 'unreadable answer' };
+  return new GatewayError(repeatable ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN', facts, cause);
+}
+
+function codeOf({ body }: RestResponse): number | undefined {
+  return fault.safeParse(parseJson(body)).data?.code;
+}
+
+function failureOf(response: RestResponse, { action, repeatable }: Ask): GatewayError {
+  const { status } = response;
+  const code = codeOf(response);
+  // Twilio's own message is left out: it repeats the numbers.
+  const reason = code === undefined ? `HTTP ${status}` : `HTTP ${status}, Twilio error ${code}`;
+  const facts = { provider, action, reason };
+  if (status >= 500) {
+    return new GatewayError(repeatable ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN', facts);
+  }
+  if (code !== undefined && destinationCodes.has(code)) {
+    return new GatewayError('PROVIDER_DESTINATION', facts);
+  }
+  if (status === 429 || (code !== undefined && capacityCodes.has(code))) {
+    return new GatewayError('PROVIDER_CAPACITY', facts);
+  }
+  if (status === 401 || status === 403) return new GatewayError('PROVIDER_AUTH', facts);
+  return new GatewayError('PROVIDER_REFUSED', facts);
+}

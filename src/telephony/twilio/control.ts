@@ -1,0 +1,96 @@
+// Twilio's calls over REST: place, end, redirect, read. Source: twilio-oai, twilio_api_v2010, Calls.
+
+import { z } from 'zod';
+import type { DialRequest, ProviderControl } from '../provider.ts';
+import type { Rest } from '../rest.ts';
+import { answerOf, checkedCredentials, createTwilioClient, isGone, unreadable } from './client.ts';
+import type { TwilioConfig } from './config.ts';
+import { createTwilioNumbers } from './numbers.ts';
+import { dialDocument } from './twiml.ts';
+import { statusOf } from './webhook.ts';
+
+/** Twilio's own limits, in seconds. */
+const RING_S_MAX = 600;
+export const CALL_S_MAX = 86_400;
+
+const created = z.object({ sid: z.string().min(1), status: z.string().optional() });
+const call = z.object({
+  status: z.string(),
+  duration: z.string().nullish(),
+  answered_by: z.string().nullish(),
+});
+
+export function createTwilioControl(rest: Rest): ProviderControl {
+  const client = createTwilioClient(rest);
+  return {
+    ...createTwilioNumbers(client),
+
+    async dial(credentials, request, signal) {
+      const form = dialForm(request, checkedCredentials(credentials));
+      const wanted = { action: 'dial', path: 'Calls.json', form, repeatable: false };
+      const answer = await client.ask(credentials, wanted, signal);
+      const { sid, status } = answerOf(answer, wanted, created);
+      return {
+        callId: sid,
+        metadata: { call_id: sid, ...(status && { provider_status: status }) },
+      };
+    },
+
+    async hangUp(credentials, callId, signal) {
+      const form = new URLSearchParams([['Status', 'completed']]);
+      const wanted = { action: 'hang-up', path: callPath(callId), form, repeatable: true };
+      const answer = await client.ask(credentials, wanted, signal);
+      if (!isGone(answer)) answerOf(answer, wanted, z.unknown());
+    },
+
+    async transfer(credentials, callId, target, signal) {
+      const ringS = within(target.ringS, RING_S_MAX);
+      const form = new URLSearchParams([['Twiml', dialDocument({ ...target, ringS })]]);
+      const wanted = { action: 'transfer', path: callPath(callId), form, repeatable: false };
+      answerOf(await client.ask(credentials, wanted, signal), wanted, z.unknown());
+    },
+
+    async getCall(credentials, callId, signal) {
+      const wanted = { action: 'get-call', path: callPath(callId), form: null, repeatable: true };
+      const answer = await client.ask(credentials, wanted, signal);
+      if (answer.status === 404) return undefined;
+      const { status, duration, answered_by } = answerOf(answer, wanted, call);
+      const known = statusOf(status);
+      if (known === undefined) throw unreadable(wanted);
+      const seconds = duration ? Number(duration) : Number.NaN;
+      const durationS = Number.isFinite(seconds) ? seconds : null;
+      return { status: known, durationS, answeredBy: answered_by ?? null };
+    },
+  };
+}
+
+function dialForm(request: DialRequest, config: TwilioConfig): URLSearchParams {
+  const form = new URLSearchParams([
+    ['To', request.to],
+    ['From', request.from],
+    ['Url', request.answerUrl],
+    ['Method', 'POST'],
+    ['StatusCallback', request.statusUrl],
+    ['StatusCallbackMethod', 'POST'],
+    ['Timeout', String(within(request.ringS, RING_S_MAX))],
+    ['TimeLimit', String(within(request.callS, CALL_S_MAX))],
+  ]);
+  for (const event of ['initiated', 'ringing', 'answered', 'completed']) {
+    form.append('StatusCallbackEvent', event);
+  }
+  if (config.amd_enabled) {
+    form.set('MachineDetection', 'Enable');
+    form.set('AsyncAmd', 'true'); // Otherwise Twilio holds the call until it has made up its mind.
+    form.set('AsyncAmdStatusCallback', request.answeredByUrl);
+    form.set('AsyncAmdStatusCallbackMethod', 'POST');
+  }
+  return form;
+}
+
+function within(seconds: number, max: number): number {
+  return Math.min(max, Math.max(1, Math.round(seconds)));
+}
+
+function callPath(callId: string): string {
+  return `Calls/${encodeURIComponent(callId)}.json`;
+}

@@ -1,0 +1,77 @@
+// The account's phone numbers: does it own one, and where do its inbound calls go.
+// Source: twilio-oai, twilio_api_v2010, IncomingPhoneNumbers.
+
+import { z } from 'zod';
+import type { Credentials, ProviderControl } from '../provider.ts';
+import { answerOf, type TwilioClient } from './client.ts';
+
+/** Numbers in one answer. The filter names one number, so more than a few cannot match. */
+const PAGE_SIZE = 20;
+
+const page = z.object({
+  incoming_phone_numbers: z.array(
+    z.object({
+      sid: z.string(),
+      phone_number: z.string(),
+      voice_application_sid: z.string().nullish(),
+      trunk_sid: z.string().nullish(),
+    }),
+  ),
+});
+type OwnedNumber = z.infer<typeof page>['incoming_phone_numbers'][number];
+
+export function createTwilioNumbers(
+  client: TwilioClient,
+): Pick<ProviderControl, 'ownsNumber' | 'configureInbound'> {
+  return {
+    async ownsNumber(credentials, address, signal) {
+      if (!address.startsWith('+')) return undefined;
+      return (await find(client, { credentials, address, signal })) !== undefined;
+    },
+
+    async configureInbound(credentials, address, url, signal) {
+      if (!address.startsWith('+')) return refusal('Twilio routes phone numbers here, not SIP.');
+      const number = await find(client, { credentials, address, signal });
+      if (number === undefined) return refusal('The Twilio account does not own this number.');
+      const elsewhere = url === null ? null : takenBy(number);
+      if (elsewhere !== null) return refusal(elsewhere);
+      const form = new URLSearchParams([
+        ['VoiceUrl', url ?? ''],
+        ['VoiceMethod', 'POST'],
+      ]);
+      const path = `IncomingPhoneNumbers/${encodeURIComponent(number.sid)}.json`;
+      const wanted = { action: 'configure-inbound', path, form, repeatable: true };
+      answerOf(await client.ask(credentials, wanted, signal), wanted, z.unknown());
+      return { ok: true, message: null };
+    },
+  };
+}
+
+function refusal(message: string): { ok: false; message: string } {
+  return { ok: false, message };
+}
+
+async function find(
+  client: TwilioClient,
+  options: { credentials: Credentials; address: string; signal: AbortSignal },
+): Promise<OwnedNumber | undefined> {
+  const { credentials, address, signal } = options;
+  const query = new URLSearchParams([
+    ['PhoneNumber', address],
+    ['PageSize', String(PAGE_SIZE)],
+  ]);
+  const path = `IncomingPhoneNumbers.json?${query}`;
+  const wanted = { action: 'find-number', path, form: null, repeatable: true };
+  const answer = answerOf(await client.ask(credentials, wanted, signal), wanted, page);
+  // The filter matches parts of numbers too.
+  return answer.incoming_phone_numbers.find((each) => each.phone_number === address);
+}
+
+/** What makes Twilio ignore the number's own URL. It is reported, never cleared. */
+function takenBy({ voice_application_sid, trunk_sid }: OwnedNumber): string | null {
+  if (trunk_sid) return 'The number belongs to a SIP trunk at Twilio, which receives its calls.';
+  if (voice_application_sid) {
+    return 'The number belongs to a TwiML application at Twilio, which receives its calls.';
+  }
+  return null;
+}
