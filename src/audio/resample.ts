@@ -44,6 +44,7 @@ export function createResampler(rates: Rates, filterOf = fastestFilter()): Resam
   const phases = designPhases(fromHz, toHz);
   const filter = filterOf(phases);
   let output = new Int16Array(0);
+  let result = output;
   return {
     delayMs: delayMsOf(phases, fromHz),
     process(samples) {
@@ -55,7 +56,11 @@ export function createResampler(rates: Rates, filterOf = fastestFilter()): Resam
         const count = Math.min(BLOCK_SAMPLES, samples.length - from);
         written = filter.run(samples, from, count, output, written);
       }
-      return output.subarray(0, written);
+      // The same view while frames are of one length, so that nothing is allocated for a frame.
+      if (result.buffer !== output.buffer || result.length !== written) {
+        result = output.subarray(0, written);
+      }
+      return result;
     },
     reset: () => filter.reset(),
   };

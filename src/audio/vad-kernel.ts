@@ -13,7 +13,7 @@ export interface VadKernel {
   process(slot: number, window: Int16Array): number;
 }
 
-/** More than twice the streams one core can hear in real time (36 µs in every 32 ms). */
+/** About twice the streams one core can hear in real time (29 µs in every 32 ms). */
 export const STREAMS_MAX = 2_048;
 
 /** 32 ms at 8 kHz. */

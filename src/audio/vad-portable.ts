@@ -1,5 +1,6 @@
 // The speech detector's forward pass in plain TypeScript: what the WebAssembly build is measured against,
-// and what runs where that build is not present. About 0.2 ms a window.
+// and what runs where that build is not present. About 0.4 ms a window,
+// fourteen times the other's.
 
 import {
   BINS,

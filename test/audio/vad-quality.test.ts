@@ -29,10 +29,10 @@ function speaking(probabilities: number[]): boolean[] {
   let now = false;
   let otherMs = 0; // for how long the other state has been heard
   return probabilities.map((probability) => {
-    const spoken = probability > SPEECH_ABOVE;
+    const voiced = probability > SPEECH_ABOVE;
     const silent = probability < SILENCE_BELOW;
-    if (now ? spoken : silent) otherMs = 0;
-    if (now ? silent : spoken) otherMs += WINDOW_MS;
+    if (now ? voiced : silent) otherMs = 0;
+    if (now ? silent : voiced) otherMs += WINDOW_MS;
     if (otherMs >= (now ? SILENCE_MS : SPEECH_MS)) {
       now = !now;
       otherMs = 0;
