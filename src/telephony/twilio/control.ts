@@ -14,11 +14,7 @@ const RING_S_MAX = 600;
 export const CALL_S_MAX = 86_400;
 
 const created = z.object({ sid: z.string().min(1), status: z.string().optional() });
-const call = z.object({
-  status: z.string(),
-  duration: z.string().nullish(),
-  answered_by: z.string().nullish(),
-});
+const call = z.looseObject({ status: z.string(), answered_by: z.string().nullish() });
 
 export function createTwilioControl(rest: Rest): ProviderControl {
   const client = createTwilioClient(rest);
@@ -54,12 +50,11 @@ export function createTwilioControl(rest: Rest): ProviderControl {
       const wanted = { action: 'get-call', path: callPath(callId), form: null, repeatable: true };
       const answer = await client.ask(credentials, wanted, signal);
       if (answer.status === 404) return undefined;
-      const { status, duration, answered_by } = answerOf(answer, wanted, call);
-      const known = statusOf(status);
-      if (known === undefined) throw unreadable(wanted);
-      const seconds = duration ? Number(duration) : Number.NaN;
-      const durationS = Number.isFinite(seconds) ? seconds : null;
-      return { status: known, durationS, answeredBy: answered_by ?? null };
+      const read = answerOf(answer, wanted, call);
+      const status = statusOf(read.status);
+      if (status === undefined) throw unreadable(wanted);
+      const durationS = secondsOf(read['duration']);
+      return { status, durationS, answeredBy: read.answered_by ?? null };
     },
   };
 }
@@ -89,6 +84,11 @@ function dialForm(request: DialRequest, config: TwilioConfig): URLSearchParams {
 
 function within(seconds: number, max: number): number {
   return Math.min(max, Math.max(1, Math.round(seconds)));
+}
+
+/** Twilio writes seconds as digits, and null until the call has ended. */
+function secondsOf(text: unknown): number | null {
+  return typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : null;
 }
 
 function callPath(callId: string): string {
