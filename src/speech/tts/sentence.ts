@@ -1,0 +1,169 @@
+// Cuts text that comes piece by piece into what is spoken in one go: the first piece early (a sentence, or a
+// clause that is long enough), later ones by whole sentences. Nothing is changed: the pieces joined are the text.
+// English rules; it does not parse SSML or Markdown.
+
+export interface SentenceSplitter {
+  /** The pieces that `delta` completes, in order, with the white space after them. */
+  push(delta: string): string[];
+  /** What is left; the next `push` begins a new text. */
+  end(): string[];
+}
+
+export interface SplitterOptions {
+  /** A clause this long may open the text. Characters, default 20. */
+  firstMinChars?: number;
+  /** Sentences after the first piece are joined up to this length. Characters, default 20. */
+  minChars?: number;
+}
+
+/** Text without any boundary is cut here: half a minute of speech, and what one synthesis accepts. */
+const PIECE_CHARS_MAX = 400;
+
+const SENTENCE_END = /[.!?…。！？]/;
+const CLAUSE_END = /[,;:–—]/;
+const CLOSING = /[.!?…。！？"'”’)\]»*]/;
+const CONTENT = /[\p{L}\p{N}]/u;
+/** Needs no white space after it. */
+const FULL_WIDTH = /[。！？]/;
+/** The word just before a full stop, with inner stops: "p.m", "example", "12". */
+const LAST_WORD = /[^\s(["'“]*$/;
+
+/** A name or number follows these. */
+const TITLES = new Set(
+  'mr mrs ms dr prof st gen sen rep lt col capt rev hon gov messrs mme vs cf al e.g i.e viz'.split(
+    ' ',
+  ),
+);
+/** A number follows these, or they end a sentence. */
+const BEFORE_NUMBER = new Set('no nos fig ext approx dept sec art vol pp p ch apt'.split(' '));
+
+/** Where a piece ends, or that it does not, or that this cannot be told yet. */
+type Verdict = number | 'no' | 'unknown';
+
+export function createSentenceSplitter(options: SplitterOptions = {}): SentenceSplitter {
+  const firstMinChars = options.firstMinChars ?? 20;
+  const minChars = options.minChars ?? 20;
+  let text = '';
+  /** Everything before this was looked at and is no boundary. */
+  let looked = 0;
+  let first = true;
+
+  function take(end: number): string {
+    const piece = text.slice(0, end);
+    text = text.slice(end);
+    looked = 0;
+    first = false;
+    return piece;
+  }
+
+  function judge(index: number, ended: boolean): Verdict {
+    const verdict = boundaryAt(text, index, { clauses: first, ended });
+    if (typeof verdict !== 'number') return verdict;
+    const head = text.slice(0, index + 1);
+    if (!CONTENT.test(head)) return 'no';
+    if (first)
+      return isClauseOnly(text, index) && head.trim().length < firstMinChars ? 'no' : verdict;
+    return head.trim().length < minChars ? 'no' : verdict;
+  }
+
+  function next(ended: boolean): string | undefined {
+    for (; looked < Math.min(text.length, PIECE_CHARS_MAX); looked++) {
+      const verdict = judge(looked, ended);
+      if (verdict === 'unknown') break;
+      if (verdict !== 'no') return take(verdict);
+    }
+    return text.length > PIECE_CHARS_MAX ? take(cutPoint(text)) : undefined;
+  }
+
+  function drain(ended: boolean): string[] {
+    const pieces: string[] = [];
+    for (let piece = next(ended); piece !== undefined; piece = next(ended)) pieces.push(piece);
+    return pieces;
+  }
+
+  return {
+    push(delta) {
+      text += delta;
+      return drain(false);
+    },
+    end() {
+      const pieces = drain(true);
+      if (text !== '') pieces.push(take(text.length));
+      first = true;
+      return pieces;
+    },
+  };
+}
+
+function isClauseOnly(text: string, index: number): boolean {
+  return CLAUSE_END.test(text[index] ?? '');
+}
+
+function boundaryAt(
+  text: string,
+  index: number,
+  how: { clauses: boolean; ended: boolean },
+): Verdict {
+  const mark = text[index] ?? '';
+  if (mark === '\n') return skipSpace(text, index + 1);
+  if (how.clauses && CLAUSE_END.test(mark)) return clauseEnd(text, index);
+  return SENTENCE_END.test(mark) ? sentenceEnd(text, index, how.ended) : 'no';
+}
+
+function sentenceEnd(text: string, index: number, ended: boolean): Verdict {
+  const mark = text[index] ?? '';
+  let after = index + 1;
+  while (after < text.length && CLOSING.test(text[after] ?? '')) after++;
+  if (after === text.length) return ended ? after : 'unknown';
+  if (FULL_WIDTH.test(mark)) return skipSpace(text, after);
+  if (!isSpace(text[after])) return 'no';
+  const next = skipSpace(text, after);
+  if (mark !== '.' && mark !== '…') return next;
+  if (next === text.length) return ended ? next : 'unknown';
+  return stopEndsSentence(text, index, next) ? next : 'no';
+}
+
+function clauseEnd(text: string, index: number): Verdict {
+  if (index + 1 === text.length) return 'unknown';
+  if (!isSpace(text[index + 1])) return 'no';
+  const next = skipSpace(text, index + 1);
+  if (next === text.length) return 'unknown';
+  const inNumber = /\d/.test(text[index - 1] ?? '') && /\d/.test(text[next] ?? '');
+  return inNumber ? 'no' : next;
+}
+
+/** Whether the full stop at `index`, with white space up to `next`, is more than an abbreviation's. */
+function stopEndsSentence(text: string, index: number, next: number): boolean {
+  const follower = text[next] ?? '';
+  if (/\p{Ll}/u.test(follower)) return false;
+  const word = (LAST_WORD.exec(text.slice(0, index))?.[0] ?? '').toLowerCase();
+  if (TITLES.has(word)) return false;
+  const numberFollows = /\d/.test(follower);
+  if (numberFollows && (BEFORE_NUMBER.has(word) || /\d$/.test(word))) return false;
+  if (/^\d{1,2}$/.test(word)) return !opensLine(text, index - word.length);
+  if (/^\p{L}$/u.test(word)) return word === 'i';
+  return !word.includes('.') || /^[ap]\.m$/.test(word) || word.length > 5;
+}
+
+/** "1." at the begin of a line numbers a list. */
+function opensLine(text: string, index: number): boolean {
+  return /(^|\n)[ \t]*$/.test(text.slice(0, index));
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && isSpace(text[at])) at++;
+  return at;
+}
+
+function isSpace(char: string | undefined): boolean {
+  return char !== undefined && /\s/.test(char);
+}
+
+/** The last white space within the limit, or the limit itself, never inside a surrogate pair. */
+function cutPoint(text: string): number {
+  const space = text.slice(0, PIECE_CHARS_MAX).search(/\s\S*$/);
+  if (space > 0) return space + 1;
+  const high = text.charCodeAt(PIECE_CHARS_MAX - 1);
+  return high >= 0xd800 && high <= 0xdbff ? PIECE_CHARS_MAX - 1 : PIECE_CHARS_MAX;
+}
