@@ -34,5 +34,7 @@ export interface LanguageModel {
     listener: ModelListener,
     signal: AbortSignal,
   ): Promise<ModelAnswer>;
+  /** Opens the connection ahead of the first request (when the phone rings). Never throws. */
+  prepare?(): void;
   close(): Promise<void>;
 }

@@ -1,0 +1,79 @@
+// Connections to an OpenAI-compatible server, kept open between requests. It knows the path and the key, not the
+// protocol; deadlines of answers are the caller's (speech/llm/watch).
+
+import { Agent, type Dispatcher } from 'undici';
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
+
+export interface ConnectionOptions {
+  /** Up to and with the version: `https://api.openai.com/v1`. */
+  baseUrl: string;
+  /** Undefined for servers without keys. */
+  apiKey: string | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+export interface OpenAiConnection {
+  /** Sends a request for an answer; `signal` closes it. Rejects with the network's errors. */
+  post(body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>;
+  /** Opens a connection ahead of the first request. */
+  prepare(): void;
+  /** Ends everything under way. */
+  close(): Promise<void>;
+}
+
+const CONNECT_MS_MAX = 5_000;
+/** Idle connections stay open between a call's turns. */
+const KEEP_ALIVE_MS = 60_000;
+/** Simultaneous answers of one process; more wait for a connection within their deadline. */
+const CONNECTIONS_MAX = 256;
+/** A prepared connection is not prepared again within this time. */
+const PREPARED_MS = 20_000;
+
+export function openConnection(options: ConnectionOptions, service: string): OpenAiConnection {
+  const { clock, log } = options;
+  const base = new URL(`${options.baseUrl.replace(/\/+$/, '')}/`);
+  const agent = new Agent({
+    connect: { timeout: CONNECT_MS_MAX },
+    connections: CONNECTIONS_MAX,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'text/event-stream, application/json',
+    ...(options.apiKey !== undefined && { authorization: `Bearer ${options.apiKey}` }),
+  };
+  let usedAtMs = Number.NEGATIVE_INFINITY;
+
+  function target(resource: string): { origin: string; path: string } {
+    return { origin: base.origin, path: `${base.pathname}${resource}${base.search}` };
+  }
+
+  return {
+    post(body, signal) {
+      usedAtMs = clock.monotonicMs();
+      return agent.request({
+        ...target('chat/completions'),
+        method: 'POST',
+        headers,
+        body,
+        signal,
+      });
+    },
+    prepare() {
+      if (clock.monotonicMs() - usedAtMs < PREPARED_MS) return;
+      usedAtMs = clock.monotonicMs();
+      const limits = { headersTimeout: CONNECT_MS_MAX, bodyTimeout: CONNECT_MS_MAX };
+      agent
+        .request({ ...target('models'), method: 'GET', headers, ...limits })
+        .then((response) => response.body.dump())
+        .catch((error: unknown) =>
+          log.debug({ service, err: error }, 'language model not prepared'),
+        );
+    },
+    close: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,29 @@
+// Which language model a setting names. The settings are values: config and stored keys are read elsewhere.
+
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
+import { createFallback } from './fallback.ts';
+import type { LanguageModel } from './llm.ts';
+import { createOpenAi } from './openai.ts';
+
+export interface LanguageModelSettings {
+  service: 'openai';
+  /** Up to and with the version. */
+  baseUrl: string;
+  apiKey: string | undefined;
+  model: string;
+  /** Fields added to every request's body. */
+  extra?: Record<string, unknown>;
+}
+
+/** The models in order of preference as one, or undefined without any: the scripted dialogue then answers. */
+export function openLanguageModel(
+  settings: readonly LanguageModelSettings[],
+  means: { clock: Clock; log: Log },
+): LanguageModel | undefined {
+  if (settings.length === 0) return undefined;
+  const models = settings.map((each) => create[each.service]({ ...each, ...means }));
+  return createFallback({ models, ...means });
+}
+
+const create = { openai: createOpenAi };

@@ -1,0 +1,53 @@
+// How long an answer may take: to its first token, between tokens and in all. It ends the request through a
+// signal of its own and says why.
+
+import { GatewayError } from '../../errors.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+
+export interface WatchLimits {
+  firstTokenMsMax: number;
+  betweenTokensMsMax: number;
+  totalMsMax: number;
+}
+
+export interface Watch {
+  /** Aborted by the caller's signal or by a limit. */
+  readonly signal: AbortSignal;
+  /** LLM_TIMEOUT once a limit was reached. */
+  readonly timeout: GatewayError | undefined;
+  /** A token came. */
+  progress(): void;
+  stop(): void;
+}
+
+export function startWatch(clock: Clock, limits: WatchLimits, caller: AbortSignal): Watch {
+  const controller = new AbortController();
+  let timeout: GatewayError | undefined;
+  let waiting: Timer;
+
+  function expire(what: string): void {
+    timeout ??= new GatewayError('LLM_TIMEOUT', { what });
+    controller.abort(timeout);
+  }
+  const onAbort = () => controller.abort(caller.reason);
+  caller.addEventListener('abort', onAbort, { once: true });
+  if (caller.aborted) onAbort();
+  const total = clock.after(limits.totalMsMax, () => expire('complete answer'));
+  waiting = clock.after(limits.firstTokenMsMax, () => expire('first token'));
+
+  return {
+    signal: controller.signal,
+    get timeout() {
+      return timeout;
+    },
+    progress() {
+      waiting.cancel();
+      waiting = clock.after(limits.betweenTokensMsMax, () => expire('further token'));
+    },
+    stop() {
+      waiting.cancel();
+      total.cancel();
+      caller.removeEventListener('abort', onAbort);
+    },
+  };
+}

@@ -1,0 +1,466 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { codeOf, GatewayError } from '../../../src/errors.ts';
+import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
+import { createOpenAi } from '../../../src/speech/llm/openai.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import {
+  calls,
+  chunk,
+  DONE,
+  data,
+  type FakeOpenAiServer,
+  failure,
+  says,
+  startOpenAiServer,
+  usage,
+} from '../../fakes/openai-server.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { ask, languageModelContract } from './llm-contract.ts';
+
+const KEY = 'sk-test-do-not-show';
+const never = new AbortController().signal;
+
+languageModelContract('openai', async () => {
+  const server = await startOpenAiServer();
+  const clock = new FakeClock();
+  const { log } = quietLog();
+  const model = createOpenAi({ baseUrl: server.baseUrl, apiKey: KEY, model: 'm', clock, log });
+  return {
+    model,
+    clock,
+    next: {
+      says: (text) => server.script(says(text)),
+      calls: (name, args) => server.script(calls(name, args)),
+      stallsAfter: (text) => server.script({ steps: [chunk({ content: text }), 'stall'] }),
+      refusesCredentials: () => server.script(failure(401, { message: `Bad key: ${KEY}` })),
+      isEmpty: () => server.script({ steps: [chunk({}, 'stop'), DONE] }),
+    },
+    async requested() {
+      while (server.requests.length === 0) await settle();
+    },
+    closed: async () => server.requests.at(-1)?.aborted,
+    async close() {
+      await model.close();
+      await server.close();
+    },
+  };
+});
+
+describe('openai', () => {
+  let server: FakeOpenAiServer;
+  let clock: FakeClock;
+  let model: LanguageModel;
+  let heard: string;
+  let onHeard: () => void;
+  let quiet: ReturnType<typeof quietLog>;
+  const listener = {
+    onText(delta: string) {
+      heard += delta;
+      onHeard();
+    },
+  };
+  const respond = (request = ask) => model.respond(request, listener, never);
+
+  beforeEach(async () => {
+    server = await startOpenAiServer();
+    clock = new FakeClock();
+    quiet = quietLog();
+    heard = '';
+    onHeard = () => undefined;
+    const { baseUrl } = server;
+    model = createOpenAi({ baseUrl, apiKey: KEY, model: 'm-1', clock, log: quiet.log });
+  });
+  afterEach(async () => {
+    await model.close();
+    await server.close();
+  });
+
+  it('sends what the interface asks for, in the wire form', async () => {
+    server.script(says('Ok.'));
+    await respond({
+      ...ask,
+      messages: [
+        ...ask.messages,
+        {
+          role: 'assistant',
+          content: '',
+          toolCalls: [{ id: 'c1', name: 'end_call', arguments: { a: 1 } }],
+        },
+        { role: 'tool', callId: 'c1', content: 'done' },
+      ],
+      json: true,
+    });
+    const [request] = server.requests;
+    expect(request?.path).toBe('/v1/chat/completions');
+    expect(request?.headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(request?.body).toEqual({
+      model: 'm-1',
+      stream: true,
+      stream_options: { include_usage: true },
+      temperature: 0.2,
+      max_tokens: 100,
+      response_format: { type: 'json_object' },
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'end_call', description: 'Hangs up', parameters: { type: 'object' } },
+        },
+      ],
+      messages: [
+        { role: 'system', content: 'You answer the phone.' },
+        { role: 'user', content: 'Hello?' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'c1', type: 'function', function: { name: 'end_call', arguments: '{"a":1}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'done' },
+      ],
+    });
+  });
+
+  it('leaves out what is not asked for', async () => {
+    server.script(says('Ok.'));
+    await respond({ ...ask, tools: [], temperature: undefined, tokensMax: undefined });
+    expect(Object.keys(server.requests[0]?.body ?? {}).sort()).toEqual([
+      'messages',
+      'model',
+      'stream',
+      'stream_options',
+    ]);
+  });
+
+  it('counts the tokens that the server counted', async () => {
+    server.script({ steps: [chunk({ content: 'Hi' }, 'stop'), usage(100, 7, 64), DONE] });
+    expect((await respond()).usage).toEqual({
+      promptTokens: 100,
+      completionTokens: 7,
+      cachedTokens: 64,
+    });
+  });
+
+  it('opens one connection for one answer after the other', async () => {
+    for (let i = 0; i < 3; i++) {
+      server.script(says('Ok.'));
+      await respond();
+      await settle();
+    }
+    expect(server.connections).toBe(1);
+  });
+
+  it('has a connection open before the first request when it was told to prepare', async () => {
+    model.prepare?.();
+    while (server.connections === 0) await settle();
+    server.script(says('Ok.'));
+    await respond();
+    expect(server.connections).toBe(1);
+  });
+
+  const args = { name: 'end_call', arguments: '{"why":"bye"}' };
+  it.each<[string, string[]]>([
+    ['whole arguments and no id', [chunk({ tool_calls: [{ index: 0, function: args }] }, 'stop')]],
+    ['no index', [chunk({ tool_calls: [{ id: 'x', function: args }] }, 'tool_calls')]],
+    [
+      'arguments as an object',
+      [chunk({ tool_calls: [{ function: { ...args, arguments: { why: 'bye' } } }] }, 'stop')],
+    ],
+    [
+      'the id again in each fragment',
+      ['{"why"', ':"bye"}'].map((part, i) =>
+        chunk(
+          { tool_calls: [{ index: 0, id: 'x', function: { name: 'end_call', arguments: part } }] },
+          i === 1 ? 'tool_calls' : null,
+        ),
+      ),
+    ],
+  ])('understands a tool call with %s', async (_what, steps) => {
+    server.script({ steps: [...steps, DONE] });
+    const answer = await respond();
+    expect(answer.toolCalls).toMatchObject([{ name: 'end_call', arguments: { why: 'bye' } }]);
+    expect(answer.toolCalls[0]?.id).not.toBe('');
+    expect(answer.finishReason).toBe('tool_calls');
+  });
+
+  it('keeps two calls apart that come under one index', async () => {
+    const call = (id: string) => ({
+      index: 0,
+      id,
+      function: { name: `do_${id}`, arguments: '{}' },
+    });
+    server.script({
+      steps: [chunk({ tool_calls: [call('a')] }), chunk({ tool_calls: [call('b')] }, 'stop'), DONE],
+    });
+    expect((await respond()).toolCalls.map((each) => each.id)).toEqual(['a', 'b']);
+  });
+
+  it('gives an empty object for a tool call without arguments', async () => {
+    server.script({
+      steps: [
+        chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'x' } }] }, 'stop'),
+        DONE,
+      ],
+    });
+    expect((await respond()).toolCalls[0]?.arguments).toEqual({});
+  });
+
+  it('takes text and a tool call in one answer', async () => {
+    server.script(calls('end_call', {}, { text: 'Good bye. ' }));
+    const answer = await respond();
+    expect(heard).toBe('Good bye. ');
+    expect(answer).toMatchObject({ text: 'Good bye. ', toolCalls: [{ name: 'end_call' }] });
+  });
+
+  it('never speaks reasoning, in a field or inline', async () => {
+    server.script({
+      steps: [
+        chunk({ reasoning_content: 'He is angry.' }),
+        chunk({ reasoning: 'Hmm.', content: null }),
+        chunk({ content: '<think>Really' }),
+        chunk({ content: '.</think>Hello.' }, 'stop'),
+        DONE,
+      ],
+    });
+    expect((await respond()).text).toBe('Hello.');
+    expect(heard).toBe('Hello.');
+  });
+
+  it.each([
+    ['one JSON body', 'application/json'],
+    ['one JSON body under the wrong type', 'text/event-stream'],
+  ])('understands %s from a server that does not stream', async (_what, type) => {
+    const message = {
+      role: 'assistant',
+      content: 'Höflich.',
+      tool_calls: [{ id: 'a', function: { name: 'x', arguments: '{"n":1}' } }],
+    };
+    const body = Buffer.from(
+      ` {"choices":[{"index":0,"message":${JSON.stringify(message)},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,
+    );
+    server.script({
+      headers: { 'content-type': type },
+      steps: [body.subarray(0, 90), body.subarray(90)],
+    });
+    expect(await respond()).toMatchObject({
+      text: 'Höflich.',
+      toolCalls: [{ id: 'a', arguments: { n: 1 } }],
+      usage: { promptTokens: 3, completionTokens: 4, cachedTokens: 0 },
+    });
+    expect(heard).toBe('Höflich.');
+  });
+
+  it.each<[string, string[]]>([
+    ['[DONE] missing', [chunk({ content: 'Hi.' }), chunk({}, 'stop')]],
+    ['finish_reason missing', [chunk({ content: 'Hi.' }), DONE]],
+    [
+      'usage missing and keep-alive comments',
+      [': ok\n\n', chunk({ content: 'Hi.' }, 'stop'), DONE],
+    ],
+    ['CRLF and no space', [`data:${chunk({ content: 'Hi.' }, 'stop').slice(6).trim()}\r\n\r\n`]],
+    ['content in parts', [chunk({ content: [{ type: 'text', text: 'Hi.' }] }, 'stop'), DONE]],
+  ])('copes with %s', async (_what, steps) => {
+    server.script({ steps: steps as [] });
+    expect((await respond()).text).toBe('Hi.');
+  });
+
+  it('waits no longer than 250 ms for a server that keeps a finished answer open', async () => {
+    server.script({ steps: [chunk({ content: 'Hi.' }, 'stop'), 'stall'] });
+    const answer = respond();
+    while (heard === '') await settle();
+    clock.advance(250);
+    expect((await answer).text).toBe('Hi.');
+  });
+
+  it.each([
+    [400, { code: 'context_length_exceeded' }, 'LLM_REFUSED', 'context_length_exceeded'],
+    [401, { message: KEY }, 'LLM_AUTH', 'status 401'],
+    [403, {}, 'LLM_AUTH', 'status 403'],
+    [404, { code: 'model_not_found' }, 'LLM_REFUSED', 'model_not_found'],
+    [429, { type: 'insufficient_quota' }, 'LLM_REFUSED', 'insufficient_quota'],
+    [429, { type: 'tokens' }, 'LLM_RATE', 'tokens'],
+    [500, { message: 'oops' }, 'LLM_FAILED', 'status 500'],
+    [503, { code: 503 }, 'LLM_FAILED', 'status 503'],
+  ])('maps status %i with %j to %s', async (status, error, code, reason) => {
+    server.script(failure(status, error));
+    const thrown = await respond().catch((each: unknown) => each);
+    expect(thrown).toMatchObject({ code, facts: { service: 'openai', status, reason } });
+  });
+
+  it.each([
+    ['2', 2_000],
+    ['0.5', 500],
+    ['Thu, 15 Jan 2026 09:00:30 GMT', 30_000],
+    ['soon', undefined],
+  ])('reads Retry-After: %s', async (value, ms) => {
+    server.script(failure(429, {}, { 'retry-after': value }));
+    const thrown = await respond().catch((each: unknown) => each);
+    expect(thrown).toBeInstanceOf(GatewayError);
+    expect((thrown as GatewayError).facts['retryAfterMs']).toBe(ms);
+  });
+
+  it.each([
+    [{ error: { message: 'x', type: 'server_error' } }, 'LLM_FAILED'],
+    [{ error: { code: 'rate_limit_exceeded' } }, 'LLM_RATE'],
+    [{ error: 'overloaded' }, 'LLM_FAILED'],
+  ])('ends with the error that comes in mid-stream: %j', async (error, code) => {
+    server.script({ steps: [chunk({ content: 'We' }), data(error)] });
+    await expect(respond().catch(codeOf)).resolves.toBe(code);
+    expect(heard).toBe('We');
+  });
+
+  it.each<[string, string[], string]>([
+    ['nothing', [chunk({}, 'stop'), DONE], 'LLM_EMPTY'],
+    ['white space', [chunk({ content: ' \n' }, 'stop'), DONE], 'LLM_EMPTY'],
+    ['only reasoning', [chunk({ content: '<think>Hm' }, 'length'), DONE], 'LLM_EMPTY'],
+    ['a refusal', [chunk({ refusal: 'No.' }, 'stop'), DONE], 'LLM_REFUSED'],
+    ['a filtered answer', [chunk({}, 'content_filter'), DONE], 'LLM_REFUSED'],
+    ['no JSON', [data('{"choices":[')], 'LLM_MALFORMED'],
+    ['another shape', [data({ choices: 'x' })], 'LLM_MALFORMED'],
+    ['broken arguments', calls('x', {}).steps.toSpliced(2, 1) as string[], 'LLM_MALFORMED'],
+    ['half an answer', [chunk({ content: 'We' })], 'LLM_FAILED'],
+    ['a broken connection', [chunk({ content: 'We' }), 'reset'], 'LLM_FAILED'],
+    ['a broken connection before the first byte', ['reset'], 'LLM_FAILED'],
+    ['HTML', ['<html>busy</html>'], 'LLM_FAILED'],
+    ['an empty body', [], 'LLM_FAILED'],
+  ])('rejects %s', async (_what, steps, code) => {
+    server.script({ steps: steps as [] });
+    await expect(respond().catch(codeOf)).resolves.toBe(code);
+  });
+
+  it('says LLM_FAILED when nobody listens', async () => {
+    await server.close();
+    await expect(respond().catch(codeOf)).resolves.toBe('LLM_FAILED');
+  });
+
+  it('says LLM_TIMEOUT when the first token stays away', async () => {
+    server.script({ steps: ['stall'] });
+    const answer = respond().catch((error: unknown) => error);
+    while (server.requests.length === 0) await settle();
+    clock.advance(8_000);
+    expect(await answer).toMatchObject({ code: 'LLM_TIMEOUT', facts: { what: 'first token' } });
+    await server.requests[0]?.aborted;
+  });
+
+  it('says LLM_TIMEOUT when a further token stays away for 5 seconds', async () => {
+    const afterText = new Promise<void>((resolve) => {
+      onHeard = resolve;
+    });
+    const text = chunk({ content: 'so ' });
+    server.script({ steps: [text, { until: () => afterText }, text, 'stall'] });
+    const answer = respond().catch((error: unknown) => error);
+    clock.advance(7_000);
+    while (heard !== 'so so ') await settle();
+    clock.advance(4_999);
+    expect(clock.timers).toBe(2);
+    clock.advance(1);
+    expect(await answer).toMatchObject({ code: 'LLM_TIMEOUT', facts: { what: 'further token' } });
+  });
+
+  it('says LLM_TIMEOUT when an answer takes more than a minute in all', async () => {
+    let go = () => undefined as unknown;
+    const gate = () =>
+      new Promise<void>((resolve) => {
+        go = resolve;
+      });
+    server.script({
+      steps: Array.from({ length: 30 }, () => [{ until: gate }, chunk({ content: 'x' })]).flat(),
+    });
+    const answer = respond().catch((error: unknown) => error);
+    for (let count = 1; count <= 14; count++) {
+      await settle();
+      clock.advance(4_200);
+      go();
+      while (heard.length < count) await settle();
+    }
+    clock.advance(4_200);
+    expect(await answer).toMatchObject({ facts: { what: 'complete answer' } });
+  });
+
+  it('takes an answer as complete though the connection breaks after its end', async () => {
+    const afterText = new Promise<void>((resolve) => {
+      onHeard = resolve;
+    });
+    server.script({
+      steps: [chunk({ content: 'Hi.' }, 'stop'), { until: () => afterText }, 'reset'],
+    });
+    expect((await respond()).text).toBe('Hi.');
+  });
+
+  it('learns what a server does not know, and asks again without it', async () => {
+    server.script(
+      failure(400, {
+        param: 'max_tokens',
+        message: "'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
+      }),
+      failure(400, { message: 'Unrecognized request argument: stream_options' }),
+      says('Ok.'),
+      says('Ok.'),
+    );
+    expect((await respond()).text).toBe('Ok.');
+    await respond();
+    expect(server.requests).toHaveLength(4);
+    for (const { body } of server.requests.slice(2)) {
+      expect(body).toMatchObject({ max_completion_tokens: 100 });
+      expect(body).not.toHaveProperty('max_tokens');
+      expect(body).not.toHaveProperty('stream_options');
+    }
+  });
+
+  it('does not ask again for ever', async () => {
+    server.otherwise(() =>
+      failure(400, { message: 'max_completion_tokens stream_options temperature response_format' }),
+    );
+    await expect(respond().catch(codeOf)).resolves.toBe('LLM_REFUSED');
+    expect(server.requests).toHaveLength(5);
+  });
+
+  it('shows the key in no error and no log line', async () => {
+    const pii = quietLog('trace');
+    server.script(failure(401, { message: `Incorrect API key: ${KEY}`, code: KEY, type: KEY }));
+    const error = await respond().catch((each: unknown) => each);
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(KEY);
+    expect(JSON.stringify([quiet.lines(), pii.lines()])).not.toContain(KEY);
+    expect(quiet.lines()).toHaveLength(1);
+  });
+
+  it('speaks nothing after an abort, though it came already', async () => {
+    const abort = new AbortController();
+    server.script(says('One two three four.'));
+    const outcome = model
+      .respond(
+        ask,
+        {
+          onText(delta) {
+            heard += delta;
+            abort.abort(new Error('stop'));
+          },
+        },
+        abort.signal,
+      )
+      .catch((error: Error) => error.message);
+    expect(await outcome).toBe('stop');
+    expect(heard).toBe('One ');
+  });
+
+  it('answers or fails with a code whatever the server sends', async () => {
+    const good = [chunk({ content: 'Hi' }), chunk({}, 'stop'), DONE, usage(1, 1)];
+    const value = fc.jsonValue().map((each) => data(each));
+    const shaped = fc
+      .jsonValue()
+      .map((each) => data({ choices: [{ delta: { tool_calls: each } }] }));
+    const step = fc.oneof(fc.constantFrom(...good), value, shaped, fc.string(), fc.uint8Array());
+    await fc.assert(
+      fc.asyncProperty(fc.array(step), async (steps) => {
+        server.script({ steps });
+        const outcome = await respond().then(
+          () => 'ok',
+          (error: unknown) => codeOf(error) ?? error,
+        );
+        expect(outcome).toMatch(/^(ok|LLM_[A-Z]+)$/);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
