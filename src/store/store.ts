@@ -190,7 +190,7 @@ export interface RunPage {
   offset: number;
 }
 
-/** Objects are merged by top-level key; other fields replace. */
+/** Contexts, logs and annotations are merged by top-level key; every other field replaces. */
 export interface RunPatch {
   state?: Run['state'];
   providerCallId?: string;
@@ -239,7 +239,8 @@ export interface RunStore {
   /** The run's public token, minted at the first call. */
   publicToken(id: string): Promise<string>;
   findByToken(token: string): Promise<Run | undefined>;
-  /** Runs that a process left open: not completed and owned by `node` or by no living node. */
+  /** Runs that a process left open: not completed and owned by `node` or by no living node. They are
+   *  `node`'s from then on. */
   openRuns(node: string): Promise<Run[]>;
   appendEvents(events: readonly CallEvent[]): Promise<void>;
   events(runId: string): Promise<CallEvent[]>;
@@ -251,19 +252,22 @@ export interface FileStore {
   create(key: string): Promise<FileWriter>;
   write(key: string, bytes: Uint8Array): Promise<void>;
   stat(key: string): Promise<{ size: number; modifiedAt: Date } | undefined>;
+  /** Both ends of `range` are read. Throws FILE_NOT_FOUND, as `readAll` does. */
   read(key: string, range?: { start: number; end: number }): Promise<NodeJS.ReadableStream>;
   readAll(key: string): Promise<Buffer>;
   remove(key: string): Promise<void>;
 }
 
 export interface FileWriter {
-  /** Queues `bytes` (borrowed until the call returns) at the end; bounded, throws QUEUE_FULL. */
+  /** Queues `bytes` (borrowed until the call returns) at the end; bounded, throws QUEUE_FULL. Does
+   *  nothing once the disk has failed. */
   append(bytes: Uint8Array): void;
   /** Replaces bytes at `offset` (file headers), in order with the appends. */
   patch(offset: number, bytes: Uint8Array): void;
   readonly size: number;
   /** The first error of the disk, once there is one. */
   readonly error: Error | undefined;
+  /** Everything is on the disk then. Throws the first error (STORE_FULL, RECORDING_FAILED). */
   close(): Promise<void>;
 }
 

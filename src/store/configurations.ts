@@ -1,0 +1,279 @@
+// Telephony configurations: a provider's credentials, secrets sealed, under a name. At most one per
+// organization is the default for outbound calls.
+
+import type { Selectable } from 'kysely';
+import { GatewayError } from '../errors.ts';
+import type { TelephonyConfiguration } from '../model/telephony.ts';
+import type { StoreContext, Transacting } from './context.ts';
+import { violated } from './database.ts';
+import type { TelephonyConfigurationTable } from './schema.ts';
+import { fieldOf, isFreshlySealed, openFields, sealFields } from './sealed-fields.ts';
+import type { ConfigurationSummary, TelephonyStore } from './store.ts';
+import { isRowId, jsonText } from './stored-values.ts';
+
+type Row = Selectable<TelephonyConfigurationTable>;
+
+/** Rows rewritten in one go when keys are rotated. */
+const RESEAL_ROWS_MAX = 100;
+
+export async function listConfigurations(
+  context: StoreContext,
+  organizationId: string,
+): Promise<ConfigurationSummary[]> {
+  if (!isRowId(organizationId)) return [];
+  const rows = await summaries(context)
+    .where('organization_id', '=', organizationId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => toSummary(context, row));
+}
+
+export async function getConfiguration(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<ConfigurationSummary | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await summaries(context)
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toSummary(context, row);
+}
+
+export async function createConfiguration(
+  context: StoreContext,
+  organizationId: string,
+  input: Parameters<TelephonyStore['createConfiguration']>[1],
+): Promise<ConfigurationSummary> {
+  const { secrets } = context;
+  const now = new Date(context.clock.now());
+  const sealed = sealFields(input.credentials, input.secretFields, organizationId, secrets);
+  try {
+    return await context.db.transaction().execute(async (tx) => {
+      if (input.isDefaultOutbound) await clearDefault(tx, organizationId);
+      const row = await tx
+        .insertInto('telephony_configurations')
+        .values({
+          organization_id: organizationId,
+          name: input.name,
+          provider: input.provider,
+          is_default_outbound: input.isDefaultOutbound,
+          credentials: jsonText(sealed.credentials),
+          sealed_fields: sealed.sealedFields,
+          account_id: input.accountId,
+          inactive_since: null,
+          inactive_reason: null,
+          created_at: now,
+          updated_at: now,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      return toSummary(context, { ...row, active_phone_numbers: '0' });
+    });
+  } catch (error) {
+    throw asConflict(error, input.name);
+  }
+}
+
+export async function updateConfiguration(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+  patch: Parameters<TelephonyStore['updateConfiguration']>[2],
+): Promise<ConfigurationSummary | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  try {
+    await context.db.transaction().execute(async (tx) => {
+      const row = await lockConfiguration(tx, organizationId, id);
+      if (row === undefined) return;
+      await tx
+        .updateTable('telephony_configurations')
+        .set({ ...changes(context, row, patch), updated_at: new Date(context.clock.now()) })
+        .where('id', '=', id)
+        .execute();
+      if (patch.accountId === undefined || patch.accountId === row.account_id) return;
+      await tx
+        .updateTable('phone_numbers')
+        .set({ account_id: patch.accountId })
+        .where('configuration_id', '=', id)
+        .execute();
+    });
+  } catch (error) {
+    throw asConflict(error, patch.name ?? '');
+  }
+  return getConfiguration(context, organizationId, id);
+}
+
+export async function setDefaultOutbound(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<ConfigurationSummary | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  await context.db.transaction().execute(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    if ((await lockConfiguration(tx, organizationId, id)) === undefined) return;
+    await clearDefault(tx, organizationId);
+    await tx
+      .updateTable('telephony_configurations')
+      .set({ is_default_outbound: true, updated_at: new Date(context.clock.now()) })
+      .where('id', '=', id)
+      .execute();
+  });
+  return getConfiguration(context, organizationId, id);
+}
+
+export async function deleteConfiguration(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<boolean> {
+  if (!isRowId(organizationId) || !isRowId(id)) return false;
+  const { numDeletedRows } = await context.db
+    .deleteFrom('telephony_configurations')
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Seals every secret by the newest key; gives how many configurations changed. After it the older
+ *  keys may go. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+export async function resealConfigurations(context: StoreContext): Promise<number> {
+  let changed = 0;
+  for (let after = '0'; ; ) {
+    const last = await context.db.transaction().execute(async (tx) => {
+      const rows = await tx
+        .selectFrom('telephony_configurations')
+        .selectAll()
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(RESEAL_ROWS_MAX)
+        .forUpdate()
+        .execute();
+      for (const row of rows) if (await reseal(context, tx, row)) changed += 1;
+      return rows.at(-1)?.id;
+    });
+    if (last === undefined) return changed;
+    after = last;
+  }
+}
+
+/** The configuration in clear. */
+export function toConfiguration(context: StoreContext, row: Row): TelephonyConfiguration {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    name: row.name,
+    provider: row.provider,
+    isDefaultOutbound: row.is_default_outbound,
+    credentials: openFields(
+      row.credentials,
+      row.sealed_fields,
+      row.organization_id,
+      context.secrets,
+    ),
+    inactiveSince: row.inactive_since,
+    inactiveReason: row.inactive_reason,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** Nobody else changes its numbers or its account until the transaction ends. */
+export function lockConfiguration(
+  tx: Transacting,
+  organizationId: string | undefined,
+  id: string,
+): Promise<Row | undefined> {
+  return tx
+    .selectFrom('telephony_configurations')
+    .selectAll()
+    .where('id', '=', id)
+    .$if(organizationId !== undefined, (query) =>
+      query.where('organization_id', '=', organizationId ?? ''),
+    )
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+}
+
+async function reseal(context: StoreContext, tx: Transacting, row: Row): Promise<boolean> {
+  const { secrets } = context;
+  if (isFreshlySealed(row.credentials, row.sealed_fields, secrets)) return false;
+  const clear = openFields(row.credentials, row.sealed_fields, row.organization_id, secrets);
+  const sealed = sealFields(clear, row.sealed_fields, row.organization_id, secrets);
+  await tx
+    .updateTable('telephony_configurations')
+    .set({ credentials: jsonText(sealed.credentials) })
+    .where('id', '=', row.id)
+    .execute();
+  return true;
+}
+
+function changes(
+  { secrets }: StoreContext,
+  row: Row,
+  patch: Parameters<TelephonyStore['updateConfiguration']>[2],
+): { name?: string; account_id?: string | null; credentials?: string; sealed_fields?: string[] } {
+  const changed: ReturnType<typeof changes> = {};
+  if (patch.name !== undefined) changed.name = patch.name;
+  if (patch.accountId !== undefined) changed.account_id = patch.accountId;
+  if (patch.credentials !== undefined) {
+    const fields = patch.secretFields ?? row.sealed_fields.map(fieldOf);
+    const sealed = sealFields(patch.credentials, fields, row.organization_id, secrets);
+    changed.credentials = jsonText(sealed.credentials);
+    changed.sealed_fields = sealed.sealedFields;
+  }
+  return changed;
+}
+
+function summaries({ db }: StoreContext) {
+  return db
+    .selectFrom('telephony_configurations')
+    .selectAll()
+    .select((of) =>
+      of
+        .selectFrom('phone_numbers')
+        .select((number) => number.fn.countAll<string>().as('count'))
+        .whereRef('configuration_id', '=', 'telephony_configurations.id')
+        .where('is_active', '=', true)
+        .as('active_phone_numbers'),
+    );
+}
+
+function toSummary(
+  context: StoreContext,
+  row: Row & { active_phone_numbers: string | null },
+): ConfigurationSummary {
+  return {
+    ...toConfiguration(context, row),
+    activePhoneNumbers: Number(row.active_phone_numbers ?? 0),
+  };
+}
+
+async function clearDefault(tx: Transacting, organizationId: string): Promise<void> {
+  await lockOrganization(tx, organizationId);
+  await tx
+    .updateTable('telephony_configurations')
+    .set({ is_default_outbound: false })
+    .where('organization_id', '=', organizationId)
+    .where('is_default_outbound', '=', true)
+    .execute();
+}
+
+async function lockOrganization(tx: Transacting, id: string): Promise<void> {
+  await tx.selectFrom('organizations').select('id').where('id', '=', id).forNoKeyUpdate().execute();
+}
+
+function asConflict(error: unknown, name: string): unknown {
+  const constraint = violated(error);
+  if (constraint === 'telephony_configurations_name') {
+    return new GatewayError('CONFIGURATION_NAME_TAKEN', { name }, error);
+  }
+  if (constraint === 'phone_numbers_route') {
+    return new GatewayError('PHONE_NUMBER_ROUTED_ELSEWHERE', {}, error);
+  }
+  return error;
+}

@@ -1,0 +1,18 @@
+// What every repository works with.
+
+import type { Kysely, Transaction } from 'kysely';
+import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import type { Tables } from './schema.ts';
+import type { SecretBox } from './secrets.ts';
+
+export interface StoreContext {
+  db: Kysely<Tables>;
+  clock: Clock;
+  random: Random;
+  secrets: SecretBox;
+  /** This process, as `nodes` and `runs.owner_node` name it. */
+  node: string;
+}
+
+export type Transacting = Transaction<Tables>;

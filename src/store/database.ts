@@ -1,0 +1,140 @@
+// The connections to the database, of either engine, and what their errors mean. Every statement
+// goes through here: it has a deadline, is measured, and a connection that failed is not used again.
+
+import {
+  Kysely,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+} from 'kysely';
+import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { GatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { storeSeconds } from '../metrics.ts';
+import { APPLICATION_NAME } from './embedded/wire.ts';
+import type { Tables } from './schema.ts';
+import { plainText } from './stored-values.ts';
+
+/** Enough for a few hundred calls; the embedded engine does one thing at a time anyway. */
+const CONNECTIONS_MAX = 10;
+/** For a free connection. */
+const CONNECT_MS_MAX = 5_000;
+/** For one statement at the server; the client waits a little longer to hear of it. */
+const STATEMENT_MS_MAX = 9_000;
+const ANSWER_MS_MAX = 10_000;
+/** For a transaction in which nothing happens. */
+const IDLE_IN_TRANSACTION_MS_MAX = 15_000;
+
+export type Target = { kind: 'server'; url: string } | { kind: 'embedded'; socketFolder: string };
+
+export function connectionConfig(target: Target): PoolConfig {
+  return target.kind === 'server'
+    ? {
+        connectionString: target.url,
+        application_name: APPLICATION_NAME,
+        statement_timeout: STATEMENT_MS_MAX,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+        keepAlive: true,
+      }
+    : {
+        host: target.socketFolder,
+        user: 'postgres',
+        database: 'postgres',
+        application_name: APPLICATION_NAME,
+      };
+}
+
+/** `ready` is awaited before a connection is taken: the embedded engine may be starting again. */
+export function openDatabase(target: Target, ready: () => Promise<void>, log: Log): Kysely<Tables> {
+  const pool = new Pool({
+    ...connectionConfig(target),
+    max: CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    query_timeout: ANSWER_MS_MAX,
+    idleTimeoutMillis: 30_000,
+  });
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: new CheckedPool(pool, ready) }),
+    log: (event) =>
+      storeSeconds
+        .labels(event.level === 'query' ? 'ok' : 'failed')
+        .observe(event.queryDurationMillis / 1_000),
+  });
+}
+
+/** The constraint that `error` says was violated (unique or foreign key), if it says so. */
+export function violated(error: unknown): string | undefined {
+  if (!(error instanceof DatabaseError)) return undefined;
+  return error.code === '23505' || error.code === '23503' ? error.constraint : undefined;
+}
+
+/** An error of the driver as one of ours, where the statement was not to blame. */
+export function asStoreError(error: unknown): unknown {
+  if (error instanceof GatewayError) return error;
+  if (!(error instanceof DatabaseError)) return new GatewayError('STORE_UNAVAILABLE', {}, error);
+  // These may quote rows: names, numbers, credentials.
+  error.detail = undefined;
+  error.where = undefined;
+  error.internalQuery = undefined;
+  if (error.code === '53100') return new GatewayError('STORE_FULL', {}, error);
+  const unavailable = /^(08|53|57|58|40001|40P01|25P03|55P03)/.test(error.code ?? '');
+  return unavailable ? new GatewayError('STORE_UNAVAILABLE', {}, error) : error;
+}
+
+class CheckedPool implements PostgresPool {
+  readonly #pool: Pool;
+  readonly #ready: () => Promise<void>;
+
+  constructor(pool: Pool, ready: () => Promise<void>) {
+    this.#pool = pool;
+    this.#ready = ready;
+  }
+
+  async connect(): Promise<PostgresPoolClient> {
+    await this.#ready();
+    try {
+      return new CheckedClient(await this.#pool.connect());
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+
+  end(): Promise<void> {
+    return this.#pool.end();
+  }
+}
+
+/** One use of a connection. After a deadline or a broken socket the connection is thrown away. */
+class CheckedClient implements PostgresPoolClient {
+  readonly #client: PoolClient;
+  #broken = false;
+
+  constructor(client: PoolClient) {
+    this.#client = client;
+  }
+
+  query(cursor: never): never;
+  query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  async query(text: string, values: readonly unknown[] = []): Promise<unknown> {
+    try {
+      return await this.#client.query(text, values.map(acceptable));
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || /^(57P|08)/.test(error.code ?? '')) {
+        this.#broken = true;
+      }
+      throw asStoreError(error);
+    }
+  }
+
+  release(): void {
+    this.#client.release(this.#broken);
+  }
+}
+
+function acceptable(value: unknown): unknown {
+  if (typeof value === 'string') return plainText(value);
+  if (Array.isArray(value)) return value.map(acceptable);
+  return value;
+}

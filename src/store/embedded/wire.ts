@@ -1,0 +1,146 @@
+// The little of the PostgreSQL protocol that stands between a driver and the embedded engine:
+// cutting a stream into frontend messages, and the few messages that the engine itself does not
+// answer. Source: PostgreSQL documentation, "Frontend/Backend Protocol", message formats.
+
+/** By this name the engine knows connections that keep no state between transactions. */
+export const APPLICATION_NAME = 'patchbay';
+
+/** One statement, or one workflow with all its prompts. Larger is not one of our clients. */
+export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
+/** A startup message holds a few short settings. */
+const STARTUP_BYTES_MAX = 10_000;
+
+const PROTOCOL_3 = 3;
+const CANCEL_REQUEST = 80_877_102;
+const SSL_REQUEST = 80_877_103;
+const GSS_REQUEST = 80_877_104;
+
+export type Startup =
+  | { kind: 'start'; settings: ReadonlyMap<string, string> }
+  /** Wants encryption first: to be answered with `N`, then it starts. */
+  | { kind: 'encrypt' }
+  | { kind: 'cancel' }
+  | { kind: 'malformed' };
+
+/** Cuts what a client sends into messages. A client's first message has no type byte. */
+export class FrontendMessages {
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  /** Bytes that wait. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+  }
+
+  /** The next startup message, once it is complete. */
+  startup(): Startup | undefined {
+    const length = this.#peek(4)?.readInt32BE(0);
+    if (length === undefined) return undefined;
+    if (length < 8 || length > STARTUP_BYTES_MAX) return { kind: 'malformed' };
+    const message = this.#take(length);
+    return message === undefined ? undefined : parseStartup(message);
+  }
+
+  /** The next message with its type byte and length, once it is complete; null if there can never
+   *  be one. */
+  next(): Buffer | null | undefined {
+    const length = this.#peek(5)?.readInt32BE(1);
+    if (length === undefined) return undefined;
+    if (length < 4 || length > MESSAGE_BYTES_MAX) return null;
+    return this.#take(1 + length);
+  }
+
+  /** The first `count` bytes in one piece, left where they are. */
+  #peek(count: number): Buffer | undefined {
+    if (this.#bytes < count) return undefined;
+    const first = this.#chunks[0];
+    if (first !== undefined && first.length >= count) return first;
+    const joined = Buffer.concat(this.#chunks);
+    this.#chunks.splice(0, this.#chunks.length, joined);
+    return joined;
+  }
+
+  #take(count: number): Buffer | undefined {
+    const first = this.#peek(count);
+    if (first === undefined) return undefined;
+    if (first.length === count) this.#chunks.shift();
+    else this.#chunks[0] = first.subarray(count);
+    this.#bytes -= count;
+    return first.subarray(0, count);
+  }
+}
+
+function parseStartup(message: Buffer): Startup {
+  const code = message.readInt32BE(4);
+  if (code === SSL_REQUEST || code === GSS_REQUEST) return { kind: 'encrypt' };
+  if (code === CANCEL_REQUEST) return { kind: 'cancel' };
+  if (code >> 16 !== PROTOCOL_3) return { kind: 'malformed' };
+  const words = message.subarray(8).toString('utf8').split('\0');
+  const settings = new Map<string, string>();
+  for (let i = 0; i + 1 < words.length && words[i] !== ''; i += 2) {
+    settings.set(words[i] ?? '', words[i + 1] ?? '');
+  }
+  return { kind: 'start', settings };
+}
+
+/** One message: its type, its length, its body. */
+function message(type: string, body: Buffer): Buffer {
+  const bytes = Buffer.alloc(5 + body.length);
+  bytes.write(type, 0, 'latin1');
+  bytes.writeInt32BE(4 + body.length, 1);
+  body.copy(bytes, 5);
+  return bytes;
+}
+
+export function queryMessage(sql: string): Buffer {
+  return message('Q', Buffer.from(`${sql}\0`));
+}
+
+export function syncMessage(): Buffer {
+  return message('S', Buffer.alloc(0));
+}
+
+/** What a server says to a client that may go on: no password, our settings, ready. */
+export function welcome(): Buffer {
+  const settings = ['client_encoding\0UTF8\0', 'DateStyle\0ISO, MDY\0', 'TimeZone\0UTC\0'];
+  settings.push('integer_datetimes\0on\0', 'standard_conforming_strings\0on\0');
+  settings.push('server_version\x0018.6\0');
+  return Buffer.concat([
+    message('R', Buffer.alloc(4)),
+    ...settings.map((setting) => message('S', Buffer.from(setting))),
+    message('K', Buffer.alloc(8)),
+    message('Z', Buffer.from('I')),
+  ]);
+}
+
+/** An error that ends the connection. */
+export function fatal(sqlState: string, text: string): Buffer {
+  return message('E', Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0M${text}\0\0`));
+}
+
+/** A frontend message that says goodbye. */
+export function isTerminate(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x58;
+}
+
+export type TransactionStatus = 'idle' | 'open' | 'failed';
+
+/** The status that an answer ends with; undefined if the engine expects more of this client. */
+export function statusAfter(answer: Uint8Array): TransactionStatus | undefined {
+  const at = answer.length - 6;
+  const isReady =
+    at >= 0 &&
+    answer[at] === 0x5a &&
+    answer[at + 1] === 0 &&
+    answer[at + 2] === 0 &&
+    answer[at + 3] === 0 &&
+    answer[at + 4] === 5;
+  if (!isReady) return undefined;
+  if (answer[at + 5] === 0x49) return 'idle';
+  return answer[at + 5] === 0x54 ? 'open' : 'failed';
+}

@@ -1,0 +1,129 @@
+// Files of runs on the local disk, under one folder. Keys are names with slashes; each is checked
+// before it touches a path. Whole files appear at once or not at all.
+
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { GatewayError } from '../errors.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import { diskError, LocalFileWriter } from './file-writer.ts';
+import type { FileStore, FileWriter } from './store.ts';
+
+const KEY_CHARACTERS_MAX = 300;
+const KEY_PARTS_MAX = 8;
+/** A part begins with a letter, a digit, `_` or `-`: no `.`, no `..`, nothing hidden. */
+const KEY_PART = /^[\p{L}\p{N}_-][\p{L}\p{N} ._@+()-]{0,120}$/u;
+
+/** Throws FILE_KEY_INVALID unless `key` names a file below the folder. */
+export function checkFileKey(key: string): void {
+  const parts = key.split('/');
+  const isValid =
+    key.length <= KEY_CHARACTERS_MAX &&
+    parts.length <= KEY_PARTS_MAX &&
+    parts.every((part) => KEY_PART.test(part));
+  if (!isValid) throw new GatewayError('FILE_KEY_INVALID');
+}
+
+export class LocalFileStore implements FileStore {
+  readonly #folder: string;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(folder: string, { clock, random }: { clock: Clock; random: Random }) {
+    this.#folder = folder;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** An older file of that key is replaced. Throws FILE_KEY_INVALID, STORE_FULL. */
+  async create(key: string): Promise<FileWriter> {
+    const path = this.#path(key);
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      return new LocalFileWriter(await open(path, 'w', 0o600), this.#clock);
+    } catch (error) {
+      throw diskError(error);
+    }
+  }
+
+  /** Throws FILE_KEY_INVALID, STORE_FULL. */
+  async write(key: string, bytes: Uint8Array): Promise<void> {
+    const path = this.#path(key);
+    const unfinished = `${path}.${this.#random.uuid()}.part`;
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeDurably(unfinished, bytes);
+      await rename(unfinished, path);
+      await flushFolder(dirname(path));
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw diskError(error);
+    }
+  }
+
+  async stat(key: string): Promise<{ size: number; modifiedAt: Date } | undefined> {
+    try {
+      const status = await stat(this.#path(key));
+      return status.isFile() ? { size: status.size, modifiedAt: status.mtime } : undefined;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Both ends of `range` are read. Throws FILE_NOT_FOUND. */
+  async read(key: string, range?: { start: number; end: number }): Promise<NodeJS.ReadableStream> {
+    const path = this.#path(key);
+    try {
+      const file = await open(path, 'r');
+      return createReadStream(path, { fd: file, ...range });
+    } catch (error) {
+      throw isMissing(error) ? new GatewayError('FILE_NOT_FOUND', {}, error) : error;
+    }
+  }
+
+  /** Throws FILE_NOT_FOUND. */
+  async readAll(key: string): Promise<Buffer> {
+    try {
+      return await readFile(this.#path(key));
+    } catch (error) {
+      throw isMissing(error) ? new GatewayError('FILE_NOT_FOUND', {}, error) : error;
+    }
+  }
+
+  /** No error if there is none. */
+  async remove(key: string): Promise<void> {
+    await rm(this.#path(key), { force: true });
+  }
+
+  #path(key: string): string {
+    checkFileKey(key);
+    return join(this.#folder, key);
+  }
+}
+
+async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The name of a new file is on the disk only with its folder. */
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'EISDIR';
+}

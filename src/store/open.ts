@@ -1,0 +1,162 @@
+// Opens the store: the embedded database or a server, brought up to date, with its repositories, the
+// files beside it and the links to them.
+
+import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Kysely, sql } from 'kysely';
+import { GatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import { AccountRepository } from './accounts.ts';
+import { resealConfigurations } from './configurations.ts';
+import type { StoreContext } from './context.ts';
+import { openDatabase, type Target } from './database.ts';
+import { EmbeddedDatabase } from './embedded/supervisor.ts';
+import { FileLinks } from './file-links.ts';
+import { LocalFileStore } from './files.ts';
+import { migrate, ownMigrations } from './migrate.ts';
+import { NodePresence } from './nodes.ts';
+import { runStore } from './run-store.ts';
+import type { Tables } from './schema.ts';
+import { parseSecretKeys, readKeyFile, type SecretKey } from './secret-keys.ts';
+import { SecretBox } from './secrets.ts';
+import type { FileStore, Store } from './store.ts';
+import { telephonyStore } from './telephony.ts';
+import { Upkeep } from './upkeep.ts';
+import { workflowStore } from './workflow-store.ts';
+
+const ALIVE_MS_MAX = 1_000;
+
+export interface OpenStoreOptions {
+  /** Files, the key file and the embedded database. Made if it is missing. */
+  dataFolder: string;
+  /** A PostgreSQL server; undefined for the embedded database. */
+  databaseUrl: string | undefined;
+  /** Secret keys as the configuration gives them (secret-keys.ts); undefined for the key file. Nodes
+   *  that share a server must be given the same. */
+  secrets: { keys: string | undefined };
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** This process among the nodes of one server: the same after a restart, never used by two at
+   *  once. Default: host name and data folder. */
+  node?: string | undefined;
+  /** Where the API serves files. Default `/api/v1/files`. */
+  filesPath?: string | undefined;
+  /** For the template of new databases. Default: `.cache/patchbay` in the home folder. */
+  cacheFolder?: string | undefined;
+}
+
+export interface OpenStore extends Store {
+  readonly files: FileStore;
+  readonly links: FileLinks;
+  /** This process, as `runs.openRuns` wants it. */
+  readonly node: string;
+  /** Seals every stored secret by the newest key; gives how many rows changed. */
+  resealSecrets(): Promise<number>;
+}
+
+/** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE, MIGRATION_CHANGED,
+ *  MIGRATION_UNKNOWN. */
+export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
+  const { clock, random, log } = options;
+  const dataFolder = resolve(options.dataFolder);
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  const keys = secretKeys(options, dataFolder);
+  const engine = await openEngine(options, dataFolder);
+  const node = options.node ?? `${hostname()}:${dataFolder}`;
+  const db = openDatabase(engine.target, engine.ready, log);
+  const context = { db, clock, random, secrets: new SecretBox(keys, random), node };
+  const presence = new NodePresence(context, log);
+  const upkeep = new Upkeep(engine.target, { clock, log });
+  try {
+    await migrate(engine.target, ownMigrations(), { clock, log });
+    await presence.enter(engine.isAlone);
+  } catch (error) {
+    await db.destroy();
+    await engine.close();
+    throw error;
+  }
+  if (engine.isAlone) upkeep.start();
+  return {
+    ...repositories(context),
+    files: new LocalFileStore(join(dataFolder, 'files'), { clock, random }),
+    links: new FileLinks({ keys, clock, basePath: options.filesPath ?? '/api/v1/files' }),
+    node,
+    resealSecrets: () => resealConfigurations(context),
+    alive: () => isAlive(db, clock),
+    close: async () => {
+      await upkeep.stop();
+      await presence.leave().catch((error: unknown) => {
+        log.warn({ err: error }, 'the node did not say goodbye');
+      });
+      await db.destroy();
+      await engine.close();
+    },
+  };
+}
+
+interface OpenEngine {
+  target: Target;
+  ready: () => Promise<void>;
+  /** No other process can be at this database. */
+  isAlone: boolean;
+  close: () => Promise<void>;
+}
+
+async function openEngine(options: OpenStoreOptions, dataFolder: string): Promise<OpenEngine> {
+  if (options.databaseUrl !== undefined) {
+    return {
+      target: { kind: 'server', url: options.databaseUrl },
+      ready: () => Promise.resolve(),
+      isAlone: false,
+      close: () => Promise.resolve(),
+    };
+  }
+  const { cacheFolder, clock, log } = options;
+  const embedded = new EmbeddedDatabase({ dataFolder, cacheFolder, clock, log });
+  await embedded.start();
+  return {
+    target: { kind: 'embedded', socketFolder: embedded.socketFolder },
+    ready: () => embedded.ready(),
+    isAlone: true,
+    close: () => embedded.close(),
+  };
+}
+
+function secretKeys(
+  { secrets, random }: OpenStoreOptions,
+  dataFolder: string,
+): [SecretKey, ...SecretKey[]] {
+  const [first, ...rest] =
+    secrets.keys === undefined
+      ? readKeyFile(join(dataFolder, 'secret.key'), random)
+      : parseSecretKeys(secrets.keys);
+  if (first === undefined) throw new GatewayError('SECRET_KEY_MISSING', { keyId: 'any' });
+  return [first, ...rest];
+}
+
+function repositories(
+  context: StoreContext,
+): Pick<Store, 'accounts' | 'telephony' | 'workflows' | 'runs'> {
+  return {
+    accounts: new AccountRepository(context),
+    telephony: telephonyStore(context),
+    workflows: workflowStore(context),
+    runs: runStore(context),
+  };
+}
+
+async function isAlive(db: Kysely<Tables>, clock: Clock): Promise<boolean> {
+  const answer = sql`select 1`.execute(db).then(
+    () => true,
+    () => false,
+  );
+  const silence = new Promise<boolean>((resolve) => {
+    const timer = clock.after(ALIVE_MS_MAX, () => resolve(false));
+    answer.finally(() => timer.cancel()).catch(() => undefined); // It never fails.
+  });
+  return Promise.race([answer, silence]);
+}

@@ -1,0 +1,51 @@
+// A run's append-only log of events. Writing a batch again changes nothing, so a writer that heard no
+// answer sends it once more.
+
+import { sql } from 'kysely';
+import type { CallEvent } from '../model/call-event.ts';
+import type { StoreContext } from './context.ts';
+import { isRowId, jsonText } from './stored-values.ts';
+
+/** Rows in one statement: some hundred kilobytes. */
+const ROWS_MAX = 1_000;
+/** What is read of one run. Twenty minutes of a talkative call are a few thousand. */
+const EVENTS_READ_MAX = 100_000;
+
+/** Throws STORE_UNAVAILABLE, STORE_FULL; what was not written may be sent again. */
+export async function appendEvents(
+  { db }: StoreContext,
+  events: readonly CallEvent[],
+): Promise<void> {
+  for (let from = 0; from < events.length; from += ROWS_MAX) {
+    const rows = events.slice(from, from + ROWS_MAX);
+    await sql`
+      insert into run_events (run_id, seq, at, media_ms, body)
+      select run_id, seq, at, media_ms, body::json from unnest(
+        ${rows.map(({ runId }) => runId)}::bigint[],
+        ${rows.map(({ seq }) => seq)}::integer[],
+        ${rows.map(({ at }) => Math.floor(at))}::bigint[],
+        ${rows.map(({ mediaMs }) => mediaMs)}::double precision[],
+        ${rows.map(({ body }) => jsonText(body))}::text[]
+      ) as fresh (run_id, seq, at, media_ms, body)
+      on conflict (run_id, seq) do nothing`.execute(db);
+  }
+}
+
+/** In order. */
+export async function readEvents({ db }: StoreContext, runId: string): Promise<CallEvent[]> {
+  if (!isRowId(runId)) return [];
+  const rows = await db
+    .selectFrom('run_events')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .orderBy('seq')
+    .limit(EVENTS_READ_MAX)
+    .execute();
+  return rows.map((row) => ({
+    runId: row.run_id,
+    seq: row.seq,
+    at: Number(row.at),
+    mediaMs: row.media_ms,
+    body: row.body,
+  }));
+}

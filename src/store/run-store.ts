@@ -1,0 +1,34 @@
+// Runs, their lists and their logs as the one repository that the other rooms see.
+
+import type { StoreContext } from './context.ts';
+import { appendEvents, readEvents } from './run-events.ts';
+import { listRuns } from './run-list.ts';
+import {
+  appendCallback,
+  createRun,
+  findByProviderCall,
+  findByToken,
+  findRun,
+  getRun,
+  patchRun,
+  publicToken,
+  takeOpenRuns,
+} from './runs.ts';
+import type { RunStore } from './store.ts';
+
+export function runStore(context: StoreContext): RunStore {
+  return {
+    create: (input, limit) => createRun(context, input, limit),
+    get: (organizationId, id) => getRun(context, organizationId, id),
+    find: (id) => findRun(context, id),
+    findByProviderCall: (...from) => findByProviderCall(context, ...from),
+    list: (workflowId, page) => listRuns(context, workflowId, page),
+    patch: (id, patch) => patchRun(context, id, patch),
+    appendCallback: (...from) => appendCallback(context, ...from),
+    publicToken: (id) => publicToken(context, id),
+    findByToken: (token) => findByToken(context, token),
+    openRuns: (node) => takeOpenRuns(context, node),
+    appendEvents: (events) => appendEvents(context, events),
+    events: (runId) => readEvents(context, runId),
+  };
+}

@@ -1,0 +1,282 @@
+// Runs: one row per call. A run moves forward only and is final once completed; objects are merged in
+// the database, so that two writers do not lose each other's keys. Lists are in run-list.ts, the log
+// in run-events.ts.
+
+import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { GatewayError } from '../errors.ts';
+import type { Run, RunState } from '../model/run.ts';
+import type { StoreContext } from './context.ts';
+import { DEAD_AFTER_MS } from './nodes.ts';
+import type { RunTable } from './schema.ts';
+import type { RunPatch, RunStore } from './store.ts';
+import { isRowId, jsonText } from './stored-values.ts';
+
+/** A provider that calls back without end fills no row without end. */
+const CALLBACKS_MAX = 500;
+/** What a process of hundreds of calls leaves behind when it is killed, and then some. */
+const OPEN_RUNS_MAX = 5_000;
+
+/** Throws CALL_LIMIT_REACHED. */
+export async function createRun(
+  context: StoreContext,
+  input: Parameters<RunStore['create']>[0],
+  limit: number,
+): Promise<Run> {
+  return context.db.transaction().execute(async (tx) => {
+    // Starts of one organization stand in line here, so that each counts the one before it.
+    await tx
+      .selectFrom('organizations')
+      .select('id')
+      .where('id', '=', input.organizationId)
+      .forNoKeyUpdate()
+      .execute();
+    const { open } = await tx
+      .selectFrom('runs')
+      .select((run) => run.fn.countAll<string>().as('open'))
+      .where('organization_id', '=', input.organizationId)
+      .where(isOpen())
+      .executeTakeFirstOrThrow();
+    if (Number(open) >= limit) throw new GatewayError('CALL_LIMIT_REACHED', { limit });
+    const row = await tx
+      .insertInto('runs')
+      .values({
+        organization_id: input.organizationId,
+        workflow_id: input.workflowId,
+        definition_id: input.definitionId,
+        name: input.name,
+        mode: input.mode,
+        call_type: input.callType,
+        state: 'initialized',
+        configuration_id: input.configurationId,
+        provider_call_id: input.providerCallId,
+        owner_node: context.node,
+        initial_context: jsonText(input.initialContext),
+        gathered_context: jsonText(input.gatheredContext),
+        usage_info: null,
+        cost_info: null,
+        logs: jsonText(input.logs),
+        annotations: '{}',
+        created_at: new Date(context.clock.now()),
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return toRun(row);
+  });
+}
+
+export async function getRun(
+  { db }: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<Run | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
+}
+
+export async function findRun({ db }: StoreContext, id: string): Promise<Run | undefined> {
+  if (!isRowId(id)) return undefined;
+  const row = await db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
+}
+
+/** The newest, should a provider use an id twice. */
+export async function findByProviderCall(
+  { db }: StoreContext,
+  configurationId: string,
+  callId: string,
+): Promise<Run | undefined> {
+  if (!isRowId(configurationId)) return undefined;
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('configuration_id', '=', configurationId)
+    .where('provider_call_id', '=', callId)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
+}
+
+export async function patchRun(
+  context: StoreContext,
+  id: string,
+  patch: RunPatch,
+): Promise<Run | undefined> {
+  if (!isRowId(id)) return undefined;
+  const changes = changesOf(patch);
+  if (changes.length === 0) return findRun(context, id);
+  const { rows } = await sql<Selectable<RunTable>>`
+    update runs set ${sql.join(changes)} where id = ${id} returning *`.execute(context.db);
+  const [row] = rows;
+  return row === undefined ? undefined : toRun(row);
+}
+
+export async function appendCallback(
+  { db }: StoreContext,
+  id: string,
+  dedupeKey: string,
+  entry: Record<string, unknown>,
+): Promise<boolean> {
+  if (!isRowId(id)) return false;
+  const { rows } = await sql<{ id: string }>`
+    with fresh as (
+      insert into run_callbacks (run_id, dedupe_key)
+      select id, ${dedupeKey} from runs where id = ${id}
+      on conflict do nothing
+      returning run_id
+    )
+    update runs set logs =
+      case
+        when jsonb_array_length(coalesce(logs -> ${CALLBACKS_KEY}, '[]')) >= ${CALLBACKS_MAX}
+        then logs
+        else logs || jsonb_build_object(
+          ${CALLBACKS_KEY}::text,
+          coalesce(logs -> ${CALLBACKS_KEY}, '[]') || jsonb_build_array(${jsonText(entry)}::jsonb)
+        )
+      end
+    from fresh where runs.id = fresh.run_id
+    returning runs.id`.execute(db);
+  return rows.length > 0;
+}
+
+/** Throws RUN_NOT_FOUND. */
+export async function publicToken(context: StoreContext, id: string): Promise<string> {
+  if (!isRowId(id)) throw new GatewayError('RUN_NOT_FOUND');
+  const row = await context.db
+    .updateTable('runs')
+    .set((of) => ({
+      public_access_token: of.fn.coalesce('public_access_token', of.val(context.random.uuid())),
+    }))
+    .where('id', '=', id)
+    .returning('public_access_token')
+    .executeTakeFirst();
+  if (row === undefined || row.public_access_token === null)
+    throw new GatewayError('RUN_NOT_FOUND');
+  return row.public_access_token;
+}
+
+export async function findByToken({ db }: StoreContext, token: string): Promise<Run | undefined> {
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('public_access_token', '=', token)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
+}
+
+/** Takes them over for `node`, so that of several nodes one closes each. Oldest first. */
+export async function takeOpenRuns({ db, clock }: StoreContext, node: string): Promise<Run[]> {
+  const deadSince = new Date(clock.now() - DEAD_AFTER_MS);
+  const { rows } = await sql<Selectable<RunTable>>`
+    update runs set owner_node = ${node} where id in (
+      select id from runs
+      where ${isOpen()}
+        and (owner_node = ${node} or not exists (
+          select from nodes where nodes.name = runs.owner_node and nodes.seen_at >= ${deadSince}
+        ))
+      order by id limit ${OPEN_RUNS_MAX}
+      for update skip locked
+    )
+    returning *`.execute(db);
+  return rows.map(toRun).sort((one, other) => Number(one.id) - Number(other.id));
+}
+
+/** In the words of the index `runs_open`. */
+export function isOpen(): RawBuilder<SqlBool> {
+  return sql<SqlBool>`state <> 'completed'`;
+}
+
+export function toRun(row: Selectable<RunTable>): Run {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    workflowId: row.workflow_id,
+    definitionId: row.definition_id,
+    name: row.name,
+    mode: row.mode,
+    callType: row.call_type,
+    state: row.state,
+    configurationId: row.configuration_id,
+    providerCallId: row.provider_call_id,
+    initialContext: row.initial_context,
+    gatheredContext: row.gathered_context,
+    usageInfo: row.usage_info,
+    costInfo: row.cost_info,
+    logs: row.logs,
+    annotations: row.annotations,
+    disposition: row.disposition,
+    durationS: row.duration_s,
+    recordingKey: row.recording_key,
+    transcriptKey: row.transcript_key,
+    publicAccessToken: row.public_access_token,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+  };
+}
+
+const CALLBACKS_KEY = 'telephony_status_callbacks';
+
+/** Kept once the run is completed. */
+const FINAL = {
+  disposition: 'disposition',
+  durationS: 'duration_s',
+  endedAt: 'ended_at',
+} as const;
+/** Objects, merged by top-level key. */
+const MERGED = {
+  initialContext: 'initial_context',
+  gatheredContext: 'gathered_context',
+  logs: 'logs',
+  annotations: 'annotations',
+} as const;
+/** Objects, replaced. */
+const REPLACED = { usageInfo: 'usage_info', costInfo: 'cost_info' } as const;
+const PLAIN = {
+  providerCallId: 'provider_call_id',
+  recordingKey: 'recording_key',
+  transcriptKey: 'transcript_key',
+  startedAt: 'started_at',
+} as const;
+
+/** Assignments; on their right sides stands the row as it was. */
+function changesOf(patch: RunPatch): RawBuilder<unknown>[] {
+  const changes: RawBuilder<unknown>[] = [];
+  if (patch.state !== undefined) changes.push(stateChange(patch.state));
+  for (const [field, column] of entries(FINAL)) {
+    const value = patch[field];
+    if (value === undefined) continue;
+    const name = sql.ref(column);
+    changes.push(sql`${name} = case when state = 'completed' then ${name} else ${value} end`);
+  }
+  for (const [field, column] of entries(MERGED)) {
+    const value = patch[field];
+    if (value === undefined) continue;
+    changes.push(sql`${sql.ref(column)} = ${sql.ref(column)} || ${jsonText(value)}::jsonb`);
+  }
+  for (const [field, column] of entries(REPLACED)) {
+    const value = patch[field];
+    if (value !== undefined) changes.push(sql`${sql.ref(column)} = ${jsonText(value)}::jsonb`);
+  }
+  for (const [field, column] of entries(PLAIN)) {
+    const value = patch[field];
+    if (value !== undefined) changes.push(sql`${sql.ref(column)} = ${value}`);
+  }
+  return changes;
+}
+
+/** Forward only. */
+function stateChange(next: RunState): RawBuilder<unknown> {
+  const earlier = next === 'completed' ? ['initialized', 'running'] : ['initialized'];
+  return sql`state = case when state = any(${earlier}) then ${next} else state end`;
+}
+
+function entries<F extends string, C extends string>(columns: Readonly<Record<F, C>>): [F, C][] {
+  return Object.entries(columns) as [F, C][]; // The constants above have no other keys.
+}

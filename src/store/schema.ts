@@ -1,0 +1,168 @@
+// The tables as types: what kysely checks our statements against. migrations/*.sql makes them; the
+// two are kept equal by the repositories' tests. Ids are bigint: strings of digits here.
+
+import type { ColumnType, Generated } from 'kysely';
+import type { CallEventBody } from '../model/call-event.ts';
+import type { Direction, ProviderName } from '../model/provider.ts';
+import type { RunState } from '../model/run.ts';
+import type { AddressType } from '../model/telephony.ts';
+import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../model/workflow.ts';
+
+/** Read as a value, written as text (json-text.ts). */
+type JsonColumn<T> = ColumnType<T, string, string>;
+type Fields = Record<string, unknown>;
+
+export interface OrganizationTable {
+  id: Generated<string>;
+  slug: string | null;
+  name: string;
+  concurrent_call_limit: Generated<number>;
+  created_at: Date;
+}
+
+export interface UserTable {
+  id: Generated<string>;
+  organization_id: string;
+  name: string;
+  created_at: Date;
+}
+
+export interface ApiKeyTable {
+  id: Generated<string>;
+  organization_id: string;
+  user_id: string;
+  name: string;
+  prefix: string;
+  key_hash: Buffer;
+  is_active: Generated<boolean>;
+  created_at: Date;
+  last_used_at: Date | null;
+  archived_at: Date | null;
+}
+
+export interface TelephonyConfigurationTable {
+  id: Generated<string>;
+  organization_id: string;
+  name: string;
+  provider: ProviderName;
+  is_default_outbound: boolean;
+  credentials: JsonColumn<Fields>;
+  sealed_fields: string[];
+  account_id: string | null;
+  inactive_since: Date | null;
+  inactive_reason: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface PhoneNumberTable {
+  id: Generated<string>;
+  organization_id: string;
+  configuration_id: string;
+  provider: ProviderName;
+  account_id: string | null;
+  address: string;
+  address_normalized: string;
+  address_type: AddressType;
+  country_code: string | null;
+  label: string | null;
+  inbound_workflow_id: string | null;
+  is_active: boolean;
+  is_default_caller_id: boolean;
+  extra_metadata: JsonColumn<Fields>;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface WorkflowTable {
+  id: Generated<string>;
+  organization_id: string;
+  user_id: string;
+  uuid: string;
+  name: string;
+  status: WorkflowStatus;
+  disposition_codes: Generated<string[]>;
+  version_number_last: number;
+  created_at: Date;
+}
+
+export interface WorkflowVersionTable {
+  id: Generated<string>;
+  workflow_id: string;
+  version_number: number;
+  status: VersionStatus;
+  definition: JsonColumn<WorkflowDefinition>;
+  configurations: JsonColumn<Fields>;
+  template_context_variables: JsonColumn<Fields>;
+  trigger_paths: string[];
+  created_at: Date;
+  published_at: Date | null;
+}
+
+export interface WorkflowTriggerTable {
+  path: string;
+  workflow_id: string;
+  is_active: boolean;
+}
+
+export interface NodeTable {
+  name: string;
+  started_at: Date;
+  seen_at: Date;
+}
+
+export interface RunTable {
+  id: Generated<string>;
+  organization_id: string;
+  workflow_id: string;
+  definition_id: string;
+  name: string;
+  mode: string;
+  call_type: Direction;
+  state: RunState;
+  configuration_id: string | null;
+  provider_call_id: string | null;
+  owner_node: string;
+  initial_context: JsonColumn<Fields>;
+  gathered_context: JsonColumn<Fields>;
+  usage_info: ColumnType<Fields | null, string | null, string | null>;
+  cost_info: ColumnType<Fields | null, string | null, string | null>;
+  logs: JsonColumn<Fields>;
+  annotations: JsonColumn<Fields>;
+  disposition: string | null;
+  duration_s: number | null;
+  recording_key: string | null;
+  transcript_key: string | null;
+  public_access_token: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  ended_at: Date | null;
+}
+
+export interface RunEventTable {
+  run_id: string;
+  seq: number;
+  at: string;
+  media_ms: number;
+  body: JsonColumn<CallEventBody>;
+}
+
+export interface RunCallbackTable {
+  run_id: string;
+  dedupe_key: string;
+}
+
+export interface Tables {
+  organizations: OrganizationTable;
+  users: UserTable;
+  api_keys: ApiKeyTable;
+  telephony_configurations: TelephonyConfigurationTable;
+  phone_numbers: PhoneNumberTable;
+  workflows: WorkflowTable;
+  workflow_versions: WorkflowVersionTable;
+  workflow_triggers: WorkflowTriggerTable;
+  nodes: NodeTable;
+  runs: RunTable;
+  run_events: RunEventTable;
+  run_callbacks: RunCallbackTable;
+}

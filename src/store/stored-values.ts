@@ -1,0 +1,28 @@
+// Values on their way into the database: ids as they come from outside, JSON as text. PostgreSQL
+// takes neither NUL in any text nor half a surrogate pair in jsonb; clients send both.
+
+/** Whether `id` can be the id of a row: a bigint above zero. Anything else names no row. */
+export function isRowId(id: string): boolean {
+  return /^[1-9]\d{0,17}$/.test(id);
+}
+
+/** JSON text that PostgreSQL accepts: NUL is left out, half a surrogate pair becomes U+FFFD. */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value);
+  return /\\u(0000|d[89a-f])/i.test(text) ? JSON.stringify(value, clean) : text;
+}
+
+/** Text that PostgreSQL accepts. */
+export function plainText(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '') : text;
+}
+
+function clean(_key: string, value: unknown): unknown {
+  if (typeof value === 'string') return wellFormed(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [wellFormed(key), each]));
+}
+
+function wellFormed(text: string): string {
+  return plainText(text).replace(/\p{Surrogate}/gu, '\uFFFD');
+}

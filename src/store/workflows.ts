@@ -1,0 +1,191 @@
+// Workflows as rows, and the trigger paths by which the outside starts them. What a workflow says is
+// in its versions (workflow-versions.ts).
+
+import type { Selectable } from 'kysely';
+import { sql } from 'kysely';
+import type { Workflow, WorkflowStatus, WorkflowVersion } from '../model/workflow.ts';
+import type { StoreContext } from './context.ts';
+import type { WorkflowTable } from './schema.ts';
+import type { WorkflowStore } from './store.ts';
+import { isRowId, jsonText } from './stored-values.ts';
+import { syncTriggers, toVersion } from './workflow-versions.ts';
+
+/** A workflow that invents dispositions without end keeps the first. */
+const DISPOSITIONS_MAX = 500;
+
+export async function createWorkflow(
+  context: StoreContext,
+  owner: { organizationId: string; userId: string },
+  input: Parameters<WorkflowStore['create']>[1],
+): Promise<{ workflow: Workflow; version: WorkflowVersion }> {
+  const now = new Date(context.clock.now());
+  return context.db.transaction().execute(async (tx) => {
+    const workflow = await tx
+      .insertInto('workflows')
+      .values({
+        organization_id: owner.organizationId,
+        user_id: owner.userId,
+        uuid: context.random.uuid(),
+        name: input.name,
+        status: 'active',
+        version_number_last: 1,
+        created_at: now,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const version = await tx
+      .insertInto('workflow_versions')
+      .values({
+        workflow_id: workflow.id,
+        version_number: 1,
+        status: 'published',
+        definition: jsonText(input.definition),
+        configurations: jsonText(input.configurations),
+        template_context_variables: jsonText(input.templateContextVariables),
+        trigger_paths: [...input.triggerPaths],
+        created_at: now,
+        published_at: now,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await syncTriggers(tx, workflow.id);
+    return { workflow: toWorkflow(workflow), version: toVersion(version) };
+  });
+}
+
+export async function listWorkflows(
+  { db }: StoreContext,
+  organizationId: string,
+  statuses: readonly WorkflowStatus[],
+): Promise<(Workflow & { totalRuns: number })[]> {
+  if (!isRowId(organizationId) || statuses.length === 0) return [];
+  const rows = await db
+    .selectFrom('workflows')
+    .selectAll()
+    .select((of) =>
+      of
+        .selectFrom('runs')
+        .select((run) => run.fn.countAll<string>().as('count'))
+        .whereRef('runs.workflow_id', '=', 'workflows.id')
+        .as('total_runs'),
+    )
+    .where('organization_id', '=', organizationId)
+    .where('status', 'in', statuses)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({ ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) }));
+}
+
+export async function getWorkflow(
+  { db }: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<Workflow | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await db
+    .selectFrom('workflows')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toWorkflow(row);
+}
+
+export async function findByUuid(
+  { db }: StoreContext,
+  uuid: string,
+): Promise<Workflow | undefined> {
+  const row = await db
+    .selectFrom('workflows')
+    .selectAll()
+    .where('uuid', '=', uuid)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toWorkflow(row);
+}
+
+export async function findTrigger(
+  { db }: StoreContext,
+  path: string,
+): Promise<{ workflow: Workflow; isActive: boolean } | undefined> {
+  const row = await db
+    .selectFrom('workflow_triggers')
+    .innerJoin('workflows', 'workflows.id', 'workflow_triggers.workflow_id')
+    .selectAll('workflows')
+    .select('workflow_triggers.is_active')
+    .where('path', '=', path)
+    .executeTakeFirst();
+  return row === undefined ? undefined : { workflow: toWorkflow(row), isActive: row.is_active };
+}
+
+export async function takenTriggers(
+  { db }: StoreContext,
+  paths: readonly string[],
+  exceptWorkflowId: string | null,
+): Promise<string[]> {
+  if (paths.length === 0) return [];
+  const rows = await db
+    .selectFrom('workflow_triggers')
+    .select('path')
+    .where('path', 'in', paths)
+    .$if(exceptWorkflowId !== null && isRowId(exceptWorkflowId), (query) =>
+      query.where('workflow_id', '<>', exceptWorkflowId ?? ''),
+    )
+    .orderBy('path')
+    .execute();
+  return rows.map(({ path }) => path);
+}
+
+export async function changeWorkflow(
+  { db }: StoreContext,
+  organizationId: string,
+  id: string,
+  change: { name: string } | { status: WorkflowStatus },
+): Promise<Workflow | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await db
+    .updateTable('workflows')
+    .set(change)
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  return row === undefined ? undefined : toWorkflow(row);
+}
+
+export async function totalRuns({ db }: StoreContext, id: string): Promise<number> {
+  if (!isRowId(id)) return 0;
+  const row = await db
+    .selectFrom('runs')
+    .select((run) => run.fn.countAll<string>().as('count'))
+    .where('workflow_id', '=', id)
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+export async function addDisposition(
+  { db }: StoreContext,
+  id: string,
+  disposition: string,
+): Promise<void> {
+  if (!isRowId(id)) return;
+  await db
+    .updateTable('workflows')
+    .set({ disposition_codes: sql`array_append(disposition_codes, ${disposition})` })
+    .where('id', '=', id)
+    .where(sql<boolean>`not ${disposition} = any(disposition_codes)`)
+    .where(sql<boolean>`cardinality(disposition_codes) < ${DISPOSITIONS_MAX}`)
+    .execute();
+}
+
+function toWorkflow(row: Selectable<WorkflowTable>): Workflow {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    uuid: row.uuid,
+    name: row.name,
+    status: row.status,
+    dispositionCodes: row.disposition_codes,
+    createdAt: row.created_at,
+  };
+}
