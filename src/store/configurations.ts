@@ -4,8 +4,8 @@
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../errors.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
+import { violated } from './connections.ts';
 import type { StoreContext, Transacting } from './context.ts';
-import { violated } from './database.ts';
 import type { TelephonyConfigurationTable } from './schema.ts';
 import { fieldOf, isFreshlySealed, openFields, sealFields } from './sealed-fields.ts';
 import type { ConfigurationSummary, TelephonyStore } from './store.ts';

@@ -57,12 +57,12 @@ function initialiseElsewhere(folder: string): Promise<void> {
   const child = fork(path, ['initialise', folder], {
     execArgv,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    timeout: INITIALISE_MS_MAX,
-    killSignal: 'SIGKILL',
   });
+  const timer = systemClock.after(INITIALISE_MS_MAX, () => child.kill('SIGKILL'));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => {
+      timer.cancel();
       if (code === 0) resolve();
       else reject(new Error(`making a new cluster ended with ${code}`));
     });

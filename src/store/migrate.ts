@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../std/clock.ts';
-import { asStoreError, connectionConfig, type Target } from './database.ts';
+import { asStoreError, connectionConfig, type Target } from './connections.ts';
 
 /** A table of millions of rows may have to be rewritten. */
 const MIGRATION_MS_MAX = 600_000;

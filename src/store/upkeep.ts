@@ -6,7 +6,7 @@
 import { Client } from 'pg';
 import type { Log } from '../log.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import { connectionConfig, type Target } from './database.ts';
+import { connectionConfig, type Target } from './connections.ts';
 
 const EVERY_MS = 60_000;
 /** Log since the last checkpoint: about a second of replay after a crash. */
