@@ -23,9 +23,9 @@ export interface OpenAiConnection {
   close(): Promise<void>;
 }
 
-const CONNECT_MS_MAX = 5_000;
-/** Idle connections stay open between a call's turns. */
-const KEEP_ALIVE_MS = 60_000;
+const PREPARE_MS_MAX = 5_000;
+/** Idle connections stay open between a call's turns. Milliseconds, by undici's name. */
+const keepAliveTimeout = 60_000;
 /** Simultaneous answers of one process; more wait for a connection within their deadline. */
 const CONNECTIONS_MAX = 256;
 /** A prepared connection is not prepared again within this time. */
@@ -34,13 +34,7 @@ const PREPARED_MS = 20_000;
 export function openConnection(options: ConnectionOptions, service: string): OpenAiConnection {
   const { clock, log } = options;
   const base = new URL(`${options.baseUrl.replace(/\/+$/, '')}/`);
-  const agent = new Agent({
-    connect: { timeout: CONNECT_MS_MAX },
-    connections: CONNECTIONS_MAX,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const agent = new Agent({ connections: CONNECTIONS_MAX, keepAliveTimeout });
   const headers = {
     'content-type': 'application/json',
     accept: 'text/event-stream, application/json',
@@ -66,13 +60,16 @@ export function openConnection(options: ConnectionOptions, service: string): Ope
     prepare() {
       if (clock.monotonicMs() - usedAtMs < PREPARED_MS) return;
       usedAtMs = clock.monotonicMs();
-      const limits = { headersTimeout: CONNECT_MS_MAX, bodyTimeout: CONNECT_MS_MAX };
+      const controller = new AbortController();
+      const deadline = clock.after(PREPARE_MS_MAX, () => controller.abort());
+      const { signal } = controller;
       agent
-        .request({ ...target('models'), method: 'GET', headers, ...limits })
+        .request({ ...target('models'), method: 'GET', headers, signal })
         .then((response) => response.body.dump())
         .catch((error: unknown) =>
           log.debug({ service, err: error }, 'language model not prepared'),
-        );
+        )
+        .finally(() => deadline.cancel());
     },
     close: () => agent.destroy(),
   };

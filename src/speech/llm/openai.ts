@@ -94,7 +94,7 @@ export function createOpenAi(options: OpenAiOptions): LanguageModel {
         return given;
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        const failure = named(watch.timeout ?? error, name);
+        const failure = named(watch.expired ?? error, name);
         record(name, codeOf(failure) ?? 'bug', clock.monotonicMs() - startedAt);
         throw failure;
       } finally {

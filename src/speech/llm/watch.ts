@@ -14,7 +14,7 @@ export interface Watch {
   /** Aborted by the caller's signal or by a limit. */
   readonly signal: AbortSignal;
   /** LLM_TIMEOUT once a limit was reached. */
-  readonly timeout: GatewayError | undefined;
+  readonly expired: GatewayError | undefined;
   /** A token came. */
   progress(): void;
   stop(): void;
@@ -22,12 +22,12 @@ export interface Watch {
 
 export function startWatch(clock: Clock, limits: WatchLimits, caller: AbortSignal): Watch {
   const controller = new AbortController();
-  let timeout: GatewayError | undefined;
+  let expired: GatewayError | undefined;
   let waiting: Timer;
 
   function expire(what: string): void {
-    timeout ??= new GatewayError('LLM_TIMEOUT', { what });
-    controller.abort(timeout);
+    expired ??= new GatewayError('LLM_TIMEOUT', { what });
+    controller.abort(expired);
   }
   const onAbort = () => controller.abort(caller.reason);
   caller.addEventListener('abort', onAbort, { once: true });
@@ -37,8 +37,8 @@ export function startWatch(clock: Clock, limits: WatchLimits, caller: AbortSigna
 
   return {
     signal: controller.signal,
-    get timeout() {
-      return timeout;
+    get expired() {
+      return expired;
     },
     progress() {
       waiting.cancel();
