@@ -1,17 +1,28 @@
 // One call's audio: joins decode, listen, turn, interrupt, speak, playout, digits and record. It knows
 // no provider, no socket and no workflow; whatever happens goes to the listener, synchronously.
 
+import type { VadModel } from '../audio/vad.ts';
 import type { Codec } from '../codec/codec.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Expectation } from '../model/expectation.ts';
-import type { SpeechToText } from '../speech/stt/stt.ts';
+import { framesIn } from '../metrics.ts';
+import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
+import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt/stt.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
-import type { VadModel } from './listen.ts';
+import { AgentVoice } from './agent-voice.ts';
+import { Decoder } from './decode.ts';
+import { DigitCollector, type Entry } from './digits.ts';
+import { EchoGuard } from './echo.ts';
+import { Floor, type FloorListener } from './floor.ts';
+import { levelDb } from './level.ts';
+import { Listener } from './listen.ts';
 import type { MediaClock } from './media-clock.ts';
-import type { RecordingFile, RecordingSummary } from './record.ts';
+import { Outbox } from './outbox.ts';
+import type { FinishedUtterance } from './playout.ts';
+import { Recorder, type RecordingFile, type RecordingSummary } from './record.ts';
 import type { TurnTuning } from './tuning.ts';
+import type { Utterance } from './utterance.ts';
 
 /** The way out to the caller, in the provider's terms. */
 export interface AudioWire {
@@ -112,21 +123,273 @@ export interface CallAudioOptions {
   log: Log;
 }
 
-export declare class CallAudio {
-  constructor(options: CallAudioOptions);
-  /** Provider media. `timestampMs` counts from the start of the stream; NaN if there is none. */
-  audioIn(payload: Uint8Array, timestampMs: number): void;
-  digit(digit: string): void;
-  mark(name: string): void;
-  /** Queued in order behind what is being said. */
-  speak(options: { utteranceId: number; interruptible: boolean }): Speech;
-  expect(expectation: Expectation): void;
+/** Silence is taken for granted when the caller's audio stays away for this long. */
+const NO_MEDIA_MS = 200;
+const KEY = /^[0-9*#A-D]$/;
+
+export class CallAudio {
+  readonly #clock: Clock;
+  readonly #listener: CallAudioListener;
+  readonly #log: Log;
+  readonly #startAt: number;
+  readonly #outbox = new Outbox();
+  readonly #decoder: Decoder;
+  readonly #ears: Listener;
+  readonly #echo = new EchoGuard();
+  readonly #digits = new DigitCollector();
+  readonly #agent: AgentVoice;
+  readonly #floor: Floor;
+  readonly #recorder: Recorder | undefined;
+  readonly #removeTick: () => void;
+  #recognizer: Recognizer | undefined;
+  /** The voice that is heard has been found not to be the agent's echo. */
+  #admitted = false;
+  #closing: Promise<RecordingSummary | undefined> | undefined;
+
+  constructor(options: CallAudioOptions) {
+    const { clock, codecIn, recording, stt } = options;
+    this.#clock = clock;
+    this.#listener = options.listener;
+    this.#log = options.log;
+    this.#startAt = clock.monotonicMs();
+    if (recording !== undefined) {
+      const onFault = (error: GatewayError) => this.#fault(error);
+      this.#recorder = new Recorder({ file: recording, onFault });
+    }
+    this.#decoder = new Decoder({ codec: codecIn, sink: (frame, atMs) => this.#hear(frame, atMs) });
+    this.#ears = new Listener({ vad: options.vad, onWindow: () => this.#window() });
+    this.#agent = this.#createAgent(options);
+    this.#floor = new Floor({
+      playout: this.#agent.playout,
+      tuning: options.tuning,
+      recognizer: stt?.capabilities,
+      listener: this.#hearFloor(),
+    });
+    this.#recognizer = stt?.open(OPEN_SPEECH, this.#hearRecognizer());
+    this.#removeTick = options.mediaClock.add((nowAt) => this.#tick(nowAt));
+  }
+
   /** Media time: milliseconds since the call's audio began. */
-  readonly mediaMs: number;
-  readonly speaking: boolean;
-  readonly callerSpeaking: boolean;
+  get mediaMs(): number {
+    return this.#clock.monotonicMs() - this.#startAt;
+  }
+
+  /** Whether the agent speaks, or has something to say. */
+  get speaking(): boolean {
+    return !this.#agent.playout.empty;
+  }
+
+  get callerSpeaking(): boolean {
+    return this.#floor.callerSpeaking;
+  }
+
+  /** Provider media. `timestampMs` counts from the start of the stream; NaN if there is none. */
+  audioIn(payload: Uint8Array, timestampMs: number): void {
+    if (this.#closing !== undefined) return;
+    this.#decoder.push(payload, timestampMs, this.mediaMs);
+    this.#outbox.tell();
+  }
+
+  /** A key that the caller pressed: 0-9 * # A-D. Anything else is ignored. */
+  digit(digit: string): void {
+    if (this.#closing !== undefined || !KEY.test(digit)) return;
+    const nowMs = this.mediaMs;
+    this.#outbox.put(() => this.#listener.onDigit(digit));
+    this.#floor.key(nowMs);
+    this.#entry(this.#digits.press(digit, nowMs));
+    this.#outbox.tell();
+  }
+
+  /** The provider returned a mark. */
+  mark(name: string): void {
+    if (this.#closing !== undefined) return;
+    this.#agent.playout.mark(name, this.mediaMs);
+    this.#outbox.tell();
+  }
+
+  /** Queued in order behind what is being said. */
+  speak(options: { utteranceId: number; interruptible: boolean }): Speech {
+    const speech = this.#agent.speak(options.utteranceId, options.interruptible);
+    this.#outbox.tell();
+    return speech;
+  }
+
+  /** What is expected of the caller from now on. */
+  expect(expectation: Expectation): void {
+    this.#recognizer?.expect(expectation);
+    this.#floor.expect(expectation);
+    this.#digits.expect(expectation);
+  }
+
   /** Drops everything queued; silence. */
-  stop(): void;
-  /** Ends the services and finishes the recording. Undefined without a recording. */
-  close(): Promise<RecordingSummary | undefined>;
+  stop(): void {
+    this.#agent.stop();
+    this.#outbox.tell();
+  }
+
+  /** Ends the services and finishes the recording. Undefined without a recording. Never rejects. */
+  close(): Promise<RecordingSummary | undefined> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  #end(): Promise<RecordingSummary | undefined> {
+    const nowMs = this.mediaMs;
+    this.#removeTick();
+    this.#agent.close();
+    this.#recognizer?.close();
+    this.#recognizer = undefined;
+    this.#ears.close();
+    const { late, duplicates, concealed } = this.#decoder;
+    this.#log.debug({ late, duplicates, concealed }, 'caller audio ended');
+    const summary = this.#recorder?.close(nowMs) ?? Promise.resolve(undefined);
+    this.#outbox.tell();
+    return summary;
+  }
+
+  // The caller's side.
+
+  #hear(frame: Int16Array, atMs: number): void {
+    const frameDb = levelDb(frame);
+    framesIn.inc();
+    this.#recorder?.caller(frame, atMs);
+    this.#echo.incoming(frameDb, atMs);
+    this.#recognizer?.push(frame);
+    this.#ears.push(frame, atMs, frameDb);
+    this.#floor.advance(this.mediaMs, this.#ears.heardMs);
+  }
+
+  #window(): void {
+    const { voice } = this.#ears;
+    if (voice.state === 'silent') {
+      if (this.#admitted) this.#floor.voice(voice, this.mediaMs);
+      this.#admitted = false;
+      return;
+    }
+    this.#admitted ||= !this.#echo.suspects();
+    if (this.#admitted) this.#floor.voice(voice, this.mediaMs);
+  }
+
+  #entry(entry: Entry | undefined): void {
+    if (entry === undefined) return;
+    const { text, startMs, endMs } = entry;
+    const now = this.#clock.monotonicMs();
+    const lastSpeechAt = this.#startAt + endMs;
+    const times = { startMs, endMs, lastSpeechAt, decidedAt: now, finalAt: now };
+    const turn: CallerTurn = { text, confidence: 1, source: 'dtmf', ...times };
+    this.#outbox.put(() => this.#listener.onTurn(turn));
+  }
+
+  #hearRecognizer(): RecognizerListener {
+    return {
+      onPartial: (words) => {
+        if (this.#recognizer === undefined) return;
+        this.#floor.partial(words, this.mediaMs);
+        this.#outbox.tell();
+      },
+      onFinal: (words) => {
+        if (this.#recognizer === undefined) return;
+        this.#floor.final(words, this.mediaMs);
+        this.#outbox.tell();
+      },
+      onError: (error) => {
+        if (this.#recognizer === undefined) return;
+        this.#recognizer.close();
+        this.#recognizer = undefined;
+        this.#floor.recognizerLost();
+        this.#fault(error);
+      },
+    };
+  }
+
+  #hearFloor(): FloorListener {
+    const put = (news: () => void) => this.#outbox.put(news);
+    const listener = this.#listener;
+    return {
+      onCallerSpeech: () => put(() => listener.onCallerSpeech()),
+      onPartial: (text) => put(() => listener.onPartial(text)),
+      onBackchannel: (text) => put(() => listener.onBackchannel(text)),
+      onBegin: () => this.#recognizer?.speechStarted(),
+      onFinalize: () => this.#recognizer?.finalize(),
+      onInterruption: ({ cause, onsetMs, decidedMs, silentMs }) => {
+        const facts = {
+          cause,
+          decisionMs: Math.max(0, decidedMs - onsetMs),
+          silenceMs: Math.max(0, silentMs - onsetMs),
+        };
+        put(() => listener.onInterruption(facts));
+      },
+      onTurn: (turn) => {
+        const { text, confidence, startMs, endMs } = turn;
+        const lastSpeechAt = this.#startAt + endMs;
+        const decidedAt = this.#startAt + turn.decidedMs;
+        const finalAt = this.#startAt + turn.finalMs;
+        const times = { startMs, endMs, lastSpeechAt, decidedAt, finalAt };
+        put(() => listener.onTurn({ text, confidence, source: 'speech', ...times }));
+      },
+    };
+  }
+
+  // The agent's side.
+
+  #createAgent(options: CallAudioOptions): AgentVoice {
+    const { clock, wire, lead, tts, voice } = options;
+    return new AgentVoice({
+      clock,
+      mediaMs: () => this.mediaMs,
+      codec: options.codecOut,
+      wire,
+      lead,
+      marks: options.marks !== 'none',
+      tts,
+      voice,
+      listener: {
+        mayStart: (utterance, nowMs) => this.#floor.mayStart(utterance, nowMs),
+        onStarted: (utterance, nowMs) => this.#started(utterance, nowMs),
+        onFinished: (facts) => this.#finished(facts),
+        onPlayed: (frame, samples, atMs) => {
+          this.#recorder?.agent(frame, samples, atMs);
+          this.#echo.outgoing(levelDb(frame), atMs);
+        },
+        onFault: (error) => this.#fault(error),
+        onSettled: () => this.#outbox.tell(),
+      },
+    });
+  }
+
+  #started({ id, firstTextAt, firstAudioAt, startMs }: Utterance, nowMs: number): void {
+    const firstFrameAt = this.#startAt + nowMs;
+    const facts: UtteranceStart = {
+      utteranceId: id,
+      firstTextAt: firstTextAt ?? firstFrameAt,
+      firstAudioAt: firstAudioAt ?? firstFrameAt,
+      firstFrameAt,
+      mediaMs: startMs ?? nowMs,
+    };
+    this.#outbox.put(() => this.#listener.onUtteranceStarted(facts));
+  }
+
+  #finished(facts: FinishedUtterance): void {
+    const { utterance, heardText, interrupted, endMs } = facts;
+    this.#floor.finished(facts);
+    const startMs = utterance.startMs ?? endMs;
+    const report = { utteranceId: utterance.id, heardText, interrupted, startMs, endMs };
+    this.#outbox.put(() => this.#listener.onUtteranceFinished(report));
+  }
+
+  #fault(error: GatewayError): void {
+    this.#outbox.put(() => this.#listener.onFault(error));
+    this.#outbox.tell();
+  }
+
+  #tick(nowAt: number): void {
+    const nowMs = nowAt - this.#startAt;
+    this.#decoder.tick(nowMs);
+    this.#ears.tick(nowMs);
+    this.#floor.advance(nowMs, Math.max(this.#ears.heardMs, nowMs - NO_MEDIA_MS));
+    this.#entry(this.#digits.tick(nowMs));
+    this.#agent.playout.tick(nowMs);
+    this.#recorder?.tick(nowMs);
+    this.#outbox.tell();
+  }
 }

@@ -1,0 +1,118 @@
+// The agent's side of a call: joins speak, playout and the wire. What becomes of each utterance goes to
+// the listener. It does not know what the caller does.
+
+import type { Codec } from '../codec/codec.ts';
+import type { GatewayError } from '../errors.ts';
+import type { TextToSpeech } from '../speech/tts/tts.ts';
+import type { Clock } from '../std/clock.ts';
+import { FrameWriter } from './frame-writer.ts';
+import { type FinishedUtterance, Playout, type PlayoutWire } from './playout.ts';
+import type { PlayedSink } from './sent.ts';
+import { Speaker, type TextSink } from './speak.ts';
+import { Utterance } from './utterance.ts';
+
+export interface AgentVoiceListener {
+  mayStart(utterance: Utterance, nowMs: number): boolean;
+  onStarted(utterance: Utterance, nowMs: number): void;
+  onFinished(facts: FinishedUtterance): void;
+  onPlayed: PlayedSink;
+  onFault(error: GatewayError): void;
+  /** Something may have happened outside a call from above: the listener may tell its news. */
+  onSettled(): void;
+}
+
+export interface AgentVoiceOptions {
+  clock: Clock;
+  mediaMs: () => number;
+  codec: Codec;
+  wire: PlayoutWire;
+  lead: { aimMs: number; maxMs: number };
+  marks: boolean;
+  tts: TextToSpeech;
+  voice: string | undefined;
+  listener: AgentVoiceListener;
+}
+
+export class AgentVoice {
+  readonly playout: Playout;
+  readonly #mediaMs: () => number;
+  readonly #speaker: Speaker;
+  readonly #listener: AgentVoiceListener;
+  #closed = false;
+
+  constructor(options: AgentVoiceOptions) {
+    const { clock, codec, wire, listener } = options;
+    this.#mediaMs = options.mediaMs;
+    this.#listener = listener;
+    this.playout = new Playout({
+      writer: new FrameWriter({ codec, wire }),
+      wire,
+      lead: options.lead,
+      marks: options.marks,
+      onPlayed: listener.onPlayed,
+      listener: {
+        mayStart: (utterance, nowMs) => listener.mayStart(utterance, nowMs),
+        onStarted: (utterance, nowMs) => listener.onStarted(utterance, nowMs),
+        onFinished: (facts) => this.#finished(facts),
+        onRoom: () => this.#speaker.pump(),
+      },
+    });
+    this.#speaker = new Speaker({
+      clock,
+      tts: options.tts,
+      voice: options.voice,
+      listener: {
+        onAudio: () => {
+          this.playout.pump(this.#mediaMs());
+          listener.onSettled();
+        },
+        onFault: (error) => listener.onFault(error),
+      },
+    });
+  }
+
+  /** An utterance that there is no place for is over before it began. */
+  speak(id: number, interruptible: boolean): TextSink & { cancel(): void } {
+    const utterance = new Utterance(id, interruptible);
+    const refused = this.#closed || this.playout.full;
+    if (refused) utterance.cancelled = true;
+    const sink = this.#speaker.open(utterance);
+    if (refused) {
+      const endMs = this.#mediaMs();
+      this.#listener.onFinished({ utterance, heardText: '', interrupted: true, endMs });
+    } else {
+      this.playout.add(utterance);
+    }
+    return {
+      text: (delta) => {
+        sink.text(delta);
+        this.#listener.onSettled();
+      },
+      end: () => {
+        sink.end();
+        this.#listener.onSettled();
+      },
+      cancel: () => {
+        this.playout.cancel(utterance, this.#mediaMs());
+        this.#speaker.drop(utterance);
+        this.#listener.onSettled();
+      },
+    };
+  }
+
+  /** Drops everything; silence. */
+  stop(): void {
+    this.playout.interrupt(this.#mediaMs(), { everything: true });
+  }
+
+  close(): void {
+    this.stop();
+    this.#closed = true;
+    this.#speaker.close();
+  }
+
+  #finished(facts: FinishedUtterance): void {
+    this.#speaker.drop(facts.utterance);
+    this.#listener.onFinished(facts);
+  }
+}

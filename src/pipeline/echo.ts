@@ -1,0 +1,110 @@
+// Whether what the caller's line brings is the agent's own voice coming back. It compares the envelope
+// of the caller's line with that of what was played, over all delays of telephone echo; it cancels nothing.
+
+import { FRAME_MS } from '../audio/pcm.ts';
+import { LEVEL_MIN_DB } from './level.ts';
+
+/** Frames kept of each side; a power of two. */
+const FRAMES = 128;
+/** Frames compared: an echo is there all the time that the agent speaks, an interruption is not. */
+const COMPARED = 50;
+/** Echo comes back after 20 to 440 ms. */
+const LAG_MIN = 1;
+const LAG_MAX = 22;
+/** Envelopes this alike are one and the same sound. */
+const ALIKE = 0.8;
+/** Below this, the caller's line is quiet. */
+const QUIET_DB = -50;
+/** Sound this far below the agent's is its echo or noise, whatever its shape. */
+const FAINT_DB = 24;
+/** With little to compare, only a sound this far below the agent's may pass for echo. */
+const CLEAR_DB = 10;
+/** Frames of the agent's voice from which on there is enough to compare: 600 ms. */
+const ENOUGH = 30;
+
+export class EchoGuard {
+  readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
+  readonly #outgoing = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
+  /** Number of the latest frame of the caller; frame n covers media time n x 20 ms. */
+  #latest = 0;
+  #latestOut = 0;
+
+  /** The caller's frame that begins at `atMs`. */
+  incoming(frameDb: number, atMs: number): void {
+    const frame = Math.round(atMs / FRAME_MS);
+    for (let each = Math.max(this.#latest + 1, frame - FRAMES); each < frame; each++) {
+      this.#incoming[each & (FRAMES - 1)] = LEVEL_MIN_DB;
+    }
+    if (frame > this.#latest) this.#latest = frame;
+    this.#incoming[frame & (FRAMES - 1)] = frameDb;
+  }
+
+  /** A frame of the agent that was played at `atMs`. */
+  outgoing(frameDb: number, atMs: number): void {
+    const frame = Math.round(atMs / FRAME_MS);
+    this.#silence(frame);
+    this.#outgoing[frame & (FRAMES - 1)] = frameDb;
+    if (frame > this.#latestOut) this.#latestOut = frame;
+  }
+
+  /** Whether the caller's voice of this moment may be the agent's own. */
+  suspects(): boolean {
+    this.#silence(this.#latest + 1);
+    const loudOut = this.#loudest(this.#outgoing, LAG_MAX + 2);
+    if (loudOut < QUIET_DB) return false;
+    const loudIn = this.#loudest(this.#incoming, 3);
+    if (loudIn < loudOut - FAINT_DB) return true;
+    if (loudIn > loudOut) return false;
+    if (this.#voiced() < ENOUGH && loudIn > loudOut - CLEAR_DB) return false;
+    for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
+      if (this.#alike(lag) >= ALIKE) return true;
+    }
+    return false;
+  }
+
+  /** Frames between the last played one and `until` were silent. */
+  #silence(until: number): void {
+    for (let each = Math.max(this.#latestOut + 1, until - FRAMES); each < until; each++) {
+      this.#outgoing[each & (FRAMES - 1)] = LEVEL_MIN_DB;
+    }
+    this.#latestOut = Math.max(this.#latestOut, until - 1);
+  }
+
+  #loudest(side: Float64Array, frames: number): number {
+    let loudest = LEVEL_MIN_DB;
+    for (let back = 0; back < frames; back++) {
+      loudest = Math.max(loudest, side[(this.#latest - back) & (FRAMES - 1)] as number);
+    }
+    return loudest;
+  }
+
+  #voiced(): number {
+    let count = 0;
+    for (let back = 0; back < COMPARED; back++) {
+      if ((this.#outgoing[(this.#latest - back) & (FRAMES - 1)] as number) > QUIET_DB) count++;
+    }
+    return count;
+  }
+
+  /** Correlation of both envelopes, the agent's `lag` frames earlier; 0 if either is flat. */
+  #alike(lag: number): number {
+    let sumIn = 0;
+    let sumOut = 0;
+    let squaresIn = 0;
+    let squaresOut = 0;
+    let products = 0;
+    for (let back = 0; back < COMPARED; back++) {
+      const x = this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number;
+      const y = this.#outgoing[(this.#latest - back - lag) & (FRAMES - 1)] as number;
+      sumIn += x;
+      sumOut += y;
+      squaresIn += x * x;
+      squaresOut += y * y;
+      products += x * y;
+    }
+    const varianceIn = squaresIn - (sumIn * sumIn) / COMPARED;
+    const varianceOut = squaresOut - (sumOut * sumOut) / COMPARED;
+    if (varianceIn < 1 || varianceOut < 1) return 0;
+    return (products - (sumIn * sumOut) / COMPARED) / Math.sqrt(varianceIn * varianceOut);
+  }
+}

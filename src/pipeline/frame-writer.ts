@@ -1,0 +1,59 @@
+// One frame of PCM to the wire: gain without clicks, rate, codec. It keeps the gain of the last sample
+// and no audio.
+
+import { FRAME_SAMPLES, RATE_HZ } from '../audio/pcm.ts';
+import { createResampler, type Resampler } from '../audio/resample.ts';
+import type { Codec } from '../codec/codec.ts';
+
+export interface FrameWire {
+  /** One encoded frame; borrowed until the call returns. */
+  audio(payload: Uint8Array): void;
+}
+
+export class FrameWriter {
+  /** Gain when the last fade-out began, 0..1. */
+  gainBeforeFade = 1;
+  readonly #codec: Codec;
+  readonly #wire: FrameWire;
+  readonly #payload: Uint8Array;
+  readonly #resampler: Resampler | undefined;
+  #gain = 1;
+
+  constructor(options: { codec: Codec; wire: FrameWire }) {
+    this.#codec = options.codec;
+    this.#wire = options.wire;
+    this.#payload = new Uint8Array(options.codec.frameBytes);
+    const toHz = options.codec.rateHz;
+    if (toHz !== RATE_HZ) this.#resampler = createResampler({ fromHz: RATE_HZ, toHz });
+  }
+
+  /** Sends a frame whose gain moves evenly from that of the last one to `gain`; changes `frame`. */
+  write(frame: Int16Array, gain: number): void {
+    this.#apply(frame, gain);
+    const samples = this.#resampler === undefined ? frame : this.#resampler.process(frame);
+    const bytes = this.#codec.encode(samples, this.#payload);
+    const whole = bytes === this.#payload.length;
+    this.#wire.audio(whole ? this.#payload : this.#payload.subarray(0, bytes));
+  }
+
+  /** The far end's buffer was cleared: what follows is not a continuation. */
+  beginFadeOut(): void {
+    this.gainBeforeFade = this.#gain;
+    this.#resampler?.reset();
+  }
+
+  /** The gain from which the next frame sets out. */
+  startFrom(gain: number): void {
+    this.#gain = gain;
+  }
+
+  #apply(frame: Int16Array, gain: number): void {
+    const from = this.#gain;
+    this.#gain = gain;
+    if (from === 1 && gain === 1) return;
+    const step = (gain - from) / FRAME_SAMPLES;
+    for (let i = 0; i < FRAME_SAMPLES; i++) {
+      frame[i] = Math.round((frame[i] as number) * (from + step * (i + 1)));
+    }
+  }
+}

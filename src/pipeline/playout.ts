@@ -1,0 +1,380 @@
+// The one owner of the agent's audio on its way out: a queue of utterances, sent a little ahead of real
+// time, marked per segment, taken back on interruption. Times are media time. It makes no audio.
+
+import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
+import { framesOut, underruns } from '../metrics.ts';
+import type { FrameWire, FrameWriter } from './frame-writer.ts';
+import { type PlayedSink, type Position, SentFrames } from './sent.ts';
+import type { Segment, Utterance } from './utterance.ts';
+
+/** Utterances that wait. A call has two or three. */
+const QUEUE_MAX = 64;
+/** Nothing more is sent while the socket holds this much: about 30 frames of the wordiest provider. */
+const BUFFERED_BYTES_MAX = 16_384;
+/** A mark that never returns counts as returned this long after its audio should have been played. */
+const MARK_PATIENCE_MS = 1_500;
+/** Where there are no marks, what was sent is certainly out after this. */
+const MARKLESS_PATIENCE_MS = 300;
+/** The end of an interrupted word: long enough not to click, short enough to be silence. */
+const FADE_FRAMES = 3;
+/** About 12 dB down. */
+const DUCKED = 0.25;
+/** Audio gathered after it ran out, so that it does not run out again at once. */
+const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
+/** An utterance that was stopped within this begins anew. */
+const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
+/** Ticks this late do not move the playing time: the far end has frames in hand. */
+const SLACK_MS = FRAME_MS / 2;
+/** Extra lead after a stall is given up by this much a tick: 50 ms in a second. */
+const LEAD_DECAY_MS = 1;
+const ONE_WAY_MS_MAX = 300;
+
+export interface PlayoutWire extends FrameWire {
+  mark(name: string): void;
+  clear(): void;
+  readonly bufferedBytes: number;
+}
+
+export interface PlayoutListener {
+  /** Whether the first frame of `utterance` may go out; asked again every 20 ms. */
+  mayStart(utterance: Utterance, nowMs: number): boolean;
+  onStarted(utterance: Utterance, nowMs: number): void;
+  /** In the order of the queue, once for each utterance. `endMs` is where its audio ended. */
+  onFinished(facts: FinishedUtterance): void;
+  /** A segment is out: there is room for another. */
+  onRoom(): void;
+}
+
+export interface FinishedUtterance {
+  utterance: Utterance;
+  heardText: string;
+  interrupted: boolean;
+  endMs: number;
+}
+
+export interface PlayoutOptions {
+  writer: FrameWriter;
+  wire: PlayoutWire;
+  lead: { aimMs: number; maxMs: number };
+  marks: boolean;
+  onPlayed: PlayedSink;
+  listener: PlayoutListener;
+}
+
+export class Playout {
+  readonly #writer: FrameWriter;
+  readonly #wire: PlayoutWire;
+  readonly #listener: PlayoutListener;
+  readonly #marks: boolean;
+  readonly #aimMs: number;
+  readonly #maxMs: number;
+  readonly #sent: SentFrames;
+  readonly #frame = new Int16Array(FRAME_SAMPLES);
+  readonly #queue: Utterance[] = [];
+  /** The next sample to send. */
+  #atUtterance = 0;
+  #atSegment = 0;
+  #atSample = 0;
+  /** Media time at which the far end will have played everything sent. */
+  #endMs = 0;
+  #generation = 1;
+  #held = false;
+  #ducked = false;
+  #starved = false;
+  #extraMs = 0;
+  #tickMs = Number.NaN;
+  #roundTripMs = Number.POSITIVE_INFINITY;
+
+  constructor(options: PlayoutOptions) {
+    this.#writer = options.writer;
+    this.#wire = options.wire;
+    this.#listener = options.listener;
+    this.#marks = options.marks;
+    this.#aimMs = Math.max(FRAME_MS, options.lead.aimMs);
+    this.#maxMs = Math.max(this.#aimMs, options.lead.maxMs);
+    this.#sent = new SentFrames({ leadMsMax: this.#maxMs, sink: options.onPlayed });
+  }
+
+  get empty(): boolean {
+    return this.#queue.length === 0;
+  }
+
+  get full(): boolean {
+    return this.#queue.length >= QUEUE_MAX;
+  }
+
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Media time from which on the far end is silent, as far as was sent. */
+  get silentMs(): number {
+    return this.#endMs;
+  }
+
+  /** The utterance that is heard, or will be next; undefined if all were played. */
+  current(nowMs: number): Utterance | undefined {
+    return this.#queue.find((utterance) => !utterance.cancelled && !this.#played(utterance, nowMs));
+  }
+
+  /** How long until everything queued is said; Infinity while that is not known. */
+  remainingMs(nowMs: number): number {
+    let samples = 0;
+    for (let at = this.#atUtterance; at < this.#queue.length; at++) {
+      const utterance = this.#queue[at] as Utterance;
+      if (!utterance.ended) return Number.POSITIVE_INFINITY;
+      for (const segment of utterance.segments) {
+        if (!segment.complete) return Number.POSITIVE_INFINITY;
+        if (at > this.#atUtterance || segment.index >= this.#atSegment) samples += segment.samples;
+      }
+    }
+    return Math.max(0, this.#endMs - nowMs) + samplesToMs(Math.max(0, samples - this.#atSample));
+  }
+
+  add(utterance: Utterance): void {
+    this.#queue.push(utterance);
+  }
+
+  tick(nowMs: number): void {
+    this.#followLateness(nowMs);
+    this.#sent.advance(nowMs);
+    this.pump(nowMs);
+    this.#finishPlayed(nowMs);
+  }
+
+  /** Sends what is due and there. */
+  pump(nowMs: number): void {
+    if (this.#held || this.#wire.bufferedBytes > BUFFERED_BYTES_MAX) return;
+    const untilMs = nowMs + Math.min(this.#maxMs, this.#aimMs + this.#extraMs) - SLACK_MS;
+    while (this.#endMs < untilMs && !this.#sent.full) {
+      const segment = this.#ready(nowMs);
+      if (segment === undefined) return;
+      this.#send(segment, nowMs);
+    }
+  }
+
+  /** The far end came to a mark. Marks of before a clear tell nothing. */
+  mark(name: string, nowMs: number): void {
+    const [generation, id, index] = name.split(':').map(Number);
+    if (generation !== this.#generation) return;
+    const utterance = this.#queue.find((each) => each.id === id);
+    const segment = utterance?.segments[index ?? -1];
+    if (segment?.sentEndMs === undefined) return;
+    segment.acknowledged = true;
+    this.#roundTripMs = Math.min(this.#roundTripMs, Math.max(0, nowMs - segment.sentEndMs));
+    this.#finishPlayed(nowMs);
+  }
+
+  duck(ducked: boolean): void {
+    this.#ducked = ducked;
+  }
+
+  /** Silence at once; every word is kept. */
+  hold(nowMs: number): void {
+    if (this.#held) return;
+    this.#silence(nowMs, undefined);
+    this.#held = true;
+  }
+
+  /** Goes on at the word that `hold` cut. */
+  resume(nowMs: number): void {
+    this.#ducked = false;
+    if (!this.#held) return;
+    this.#held = false;
+    this.#stepBack();
+    this.#writer.startFrom(0);
+    this.pump(nowMs);
+  }
+
+  /** Drops what may be dropped, up to the first uninterruptible utterance, or everything. */
+  interrupt(nowMs: number, { everything }: { everything: boolean }): void {
+    const kept = this.#queue.findIndex(
+      (each) => !(everything || each.interruptible || this.#played(each, nowMs)),
+    );
+    if (kept === 0) return;
+    if (!this.#held) this.#silence(nowMs, undefined);
+    this.#held = false;
+    this.#ducked = false;
+    const dropped = this.#queue.splice(0, kept < 0 ? this.#queue.length : kept);
+    this.#seek(0, 0, 0);
+    this.#writer.startFrom(1);
+    for (const utterance of dropped) this.#drop(utterance, nowMs);
+  }
+
+  /** Takes one utterance back. Its report comes when those before it have been said. */
+  cancel(utterance: Utterance, nowMs: number): void {
+    const at = this.#queue.indexOf(utterance);
+    if (at < 0 || utterance.cancelled) return;
+    const audible = utterance.startMs !== undefined && !this.#played(utterance, nowMs);
+    if (audible && !this.#held) {
+      this.#silence(nowMs, utterance);
+      this.#writer.startFrom(1);
+    }
+    utterance.cancelled = true;
+    if (at === this.#atUtterance) this.#seek(at, 0, 0);
+    this.#finishPlayed(nowMs);
+  }
+
+  /** The segment whose next frame is there. */
+  #ready(nowMs: number): Segment | undefined {
+    while (this.#passFinished(nowMs));
+    const utterance = this.#queue[this.#atUtterance];
+    const segment = utterance?.segments[this.#atSegment];
+    if (utterance === undefined || segment === undefined) return undefined;
+    return this.#startable(utterance, segment, nowMs) ? segment : undefined;
+  }
+
+  /** Moves on if what the next sample belongs to is done. */
+  #passFinished(nowMs: number): boolean {
+    const utterance = this.#queue[this.#atUtterance];
+    if (utterance === undefined) return false;
+    const segment = utterance.segments[this.#atSegment];
+    if (utterance.cancelled || (segment === undefined && utterance.ended)) {
+      this.#seek(this.#atUtterance + 1, 0, 0);
+      return true;
+    }
+    if (segment === undefined || !segment.complete || this.#atSample < segment.samples)
+      return false;
+    this.#seal(segment, nowMs);
+    return true;
+  }
+
+  #startable(utterance: Utterance, segment: Segment, nowMs: number): boolean {
+    const there = segment.samples - this.#atSample;
+    if (!segment.complete && there < (this.#starved ? REBUFFER_SAMPLES : FRAME_SAMPLES)) {
+      if (this.#atSample > 0 && !this.#starved && nowMs >= this.#endMs) {
+        this.#starved = true;
+        underruns.inc();
+      }
+      return false;
+    }
+    this.#starved = false;
+    return utterance.startMs !== undefined || this.#listener.mayStart(utterance, nowMs);
+  }
+
+  #send(segment: Segment, nowMs: number): void {
+    const playMs = nowMs - this.#endMs > SLACK_MS ? nowMs : this.#endMs;
+    segment.read(this.#atSample, this.#frame);
+    this.#writer.write(this.#frame, this.#ducked ? DUCKED : 1);
+    framesOut.inc();
+    this.#sent.push(segment, this.#atSample, playMs, this.#frame);
+    this.#endMs = playMs + FRAME_MS;
+    this.#atSample += FRAME_SAMPLES;
+    const { utterance } = segment;
+    if (utterance.startMs === undefined) {
+      utterance.startMs = playMs;
+      this.#listener.onStarted(utterance, nowMs);
+    }
+  }
+
+  /** All of the segment is sent. */
+  #seal(segment: Segment, nowMs: number): void {
+    segment.sentEndMs = segment.samples === 0 ? nowMs : this.#endMs;
+    segment.acknowledged = segment.samples === 0;
+    this.#seek(this.#atUtterance, this.#atSegment + 1, 0);
+    if (this.#marks && !segment.acknowledged) {
+      this.#wire.mark(`${this.#generation}:${segment.utterance.id}:${segment.index}`);
+    }
+    this.#listener.onRoom();
+  }
+
+  /** Takes back what the far end has not played and lets the sound fade; with `only`, that of this
+   *  utterance alone: what was taken back of others is sent again. */
+  #silence(nowMs: number, only: Utterance | undefined): void {
+    const from = this.#sent.cut(nowMs);
+    this.#generation++;
+    if (this.#endMs > nowMs) {
+      this.#wire.clear();
+      this.#endMs = nowMs;
+    }
+    for (const { segments } of this.#queue) {
+      for (const segment of segments) {
+        if (segment.sentEndMs === undefined) continue;
+        if (segment.sentEndMs > nowMs) segment.sentEndMs = undefined;
+        else segment.acknowledged = true;
+      }
+    }
+    if (from === undefined) return;
+    this.#seek(this.#queue.indexOf(from.segment.utterance), from.segment.index, from.at);
+    if (only === undefined || from.segment.utterance === only) this.#fadeOut(from);
+  }
+
+  #fadeOut({ segment, at }: Position): void {
+    this.#writer.beginFadeOut();
+    for (let frame = 1; frame <= FADE_FRAMES; frame++) {
+      segment.read(at + (frame - 1) * FRAME_SAMPLES, this.#frame);
+      this.#writer.write(this.#frame, this.#writer.gainBeforeFade * (1 - frame / FADE_FRAMES));
+      this.#sent.push(undefined, 0, this.#endMs, this.#frame);
+      this.#endMs += FRAME_MS;
+    }
+  }
+
+  /** To the begin of the word, or of an utterance that had hardly begun. */
+  #stepBack(): void {
+    const utterance = this.#queue[this.#atUtterance];
+    if (utterance === undefined) return;
+    let played = 0;
+    for (const segment of utterance.segments) played += segment.playedSamples;
+    if (played < RESTART_SAMPLES) this.#seek(this.#atUtterance, 0, 0);
+    const segment = utterance.segments[this.#atSegment];
+    if (segment !== undefined) this.#atSample = segment.wordStart(this.#atSample);
+  }
+
+  #finishPlayed(nowMs: number): void {
+    for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
+      const done = head.cancelled || (this.#played(head, nowMs) && this.#acknowledged(head, nowMs));
+      if (!done) return;
+      if (this.#atUtterance === 0) this.#seek(0, 0, 0);
+      else this.#atUtterance--;
+      this.#queue.shift();
+      this.#drop(head, nowMs);
+    }
+  }
+
+  #drop(utterance: Utterance, nowMs: number): void {
+    const interrupted = !this.#played(utterance, nowMs);
+    const lagMs = interrupted ? Math.min(ONE_WAY_MS_MAX, this.#oneWayMs()) : 0;
+    const last = utterance.segments.at(-1)?.sentEndMs;
+    this.#listener.onFinished({
+      utterance,
+      heardText: utterance.heardText(Math.round(lagMs * (FRAME_SAMPLES / FRAME_MS))),
+      interrupted,
+      endMs: interrupted ? nowMs : Math.min(nowMs, last ?? nowMs),
+    });
+  }
+
+  /** All of it was sent, and its time has passed. */
+  #played(utterance: Utterance, nowMs: number): boolean {
+    if (!utterance.ended) return false;
+    return utterance.segments.every(
+      (each) => each.sentEndMs !== undefined && each.sentEndMs <= nowMs,
+    );
+  }
+
+  #acknowledged(utterance: Utterance, nowMs: number): boolean {
+    const patienceMs = this.#marks ? MARK_PATIENCE_MS : MARKLESS_PATIENCE_MS;
+    const last = utterance.segments.findLast((segment) => segment.samples > 0);
+    if (last?.sentEndMs === undefined || last.acknowledged) return true;
+    return nowMs >= last.sentEndMs + patienceMs;
+  }
+
+  #oneWayMs(): number {
+    return Number.isFinite(this.#roundTripMs) ? this.#roundTripMs / 2 : 0;
+  }
+
+  /** A late tick shows that the process stalls: a little more lead for the next seconds. */
+  #followLateness(nowMs: number): void {
+    const lateMs = nowMs - this.#tickMs - FRAME_MS;
+    this.#tickMs = nowMs;
+    this.#extraMs = Math.max(0, this.#extraMs - LEAD_DECAY_MS);
+    if (lateMs > FRAME_MS) {
+      this.#extraMs = Math.min(this.#maxMs - this.#aimMs, this.#extraMs + lateMs);
+    }
+  }
+
+  #seek(utterance: number, segment: number, sample: number): void {
+    this.#atUtterance = utterance;
+    this.#atSegment = segment;
+    this.#atSample = sample;
+  }
+}

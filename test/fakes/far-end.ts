@@ -1,0 +1,118 @@
+// A provider's media socket as the call sees it: it buffers what it is sent, plays it in real time,
+// and treats marks after a clear as its provider does.
+
+import type { Codec } from '../../src/codec/codec.ts';
+import type { AudioWire } from '../../src/pipeline/call-audio.ts';
+import { levelDb } from '../../src/pipeline/level.ts';
+import type { Clock, Timer } from '../../src/std/clock.ts';
+
+interface Played {
+  atMs: number;
+  untilMs: number;
+  pcm: Int16Array;
+}
+
+interface Mark {
+  name: string;
+  timer: Timer;
+}
+
+export class FarEnd implements AudioWire {
+  bufferedBytes = 0;
+  clears = 0;
+  readonly marksSent: string[] = [];
+  /** Sent and not returned. */
+  readonly marksPending: Mark[] = [];
+  readonly frames: Played[] = [];
+  /** Returned marks, with the time. */
+  readonly returned: { name: string; atMs: number }[] = [];
+  /** The most audio it ever held. */
+  aheadMsMax = 0;
+  /** Marks are lost on the way back. */
+  losesMarks = false;
+  onMark: (name: string) => void = () => undefined;
+  readonly #clock: Clock;
+  readonly #codec: Codec;
+  readonly #semantics: 'none' | 'echo-on-clear' | 'drop-on-clear';
+  readonly #oneWayMs: number;
+  #endMs = 0;
+
+  constructor(options: {
+    clock: Clock;
+    codec: Codec;
+    semantics: 'none' | 'echo-on-clear' | 'drop-on-clear';
+    oneWayMs?: number;
+  }) {
+    this.#clock = options.clock;
+    this.#codec = options.codec;
+    this.#semantics = options.semantics;
+    this.#oneWayMs = options.oneWayMs ?? 0;
+  }
+
+  audio(payload: Uint8Array): void {
+    const pcm = new Int16Array(this.#codec.samplesIn(payload));
+    this.#codec.decode(payload, pcm);
+    const arrivesMs = this.#clock.monotonicMs() + this.#oneWayMs;
+    const atMs = Math.max(this.#endMs, arrivesMs);
+    this.#endMs = atMs + (pcm.length * 1_000) / this.#codec.rateHz;
+    this.aheadMsMax = Math.max(this.aheadMsMax, this.#endMs - arrivesMs);
+    this.frames.push({ atMs, untilMs: this.#endMs, pcm });
+  }
+
+  mark(name: string): void {
+    this.marksSent.push(name);
+    const arrivesMs = this.#clock.monotonicMs() + this.#oneWayMs;
+    const returnsMs = Math.max(this.#endMs, arrivesMs) + this.#oneWayMs;
+    const delayMs = returnsMs - this.#clock.monotonicMs();
+    const mark: Mark = { name, timer: this.#clock.after(delayMs, () => this.#return(mark)) };
+    this.marksPending.push(mark);
+  }
+
+  clear(): void {
+    this.clears++;
+    const nowMs = this.#clock.monotonicMs() + this.#oneWayMs;
+    while ((this.frames.at(-1)?.atMs ?? 0) >= nowMs && this.frames.length > 0) this.frames.pop();
+    const last = this.frames.at(-1);
+    if (last !== undefined) last.untilMs = Math.min(last.untilMs, nowMs);
+    this.#endMs = Math.min(this.#endMs, nowMs);
+    for (const mark of [...this.marksPending]) {
+      mark.timer.cancel();
+      if (this.#semantics === 'echo-on-clear') {
+        this.#clock.after(2 * this.#oneWayMs, () => this.#return(mark));
+      } else {
+        this.marksPending.splice(this.marksPending.indexOf(mark), 1);
+      }
+    }
+  }
+
+  /** How long the caller has heard the agent. */
+  get playedMs(): number {
+    const nowMs = this.#clock.monotonicMs();
+    let total = 0;
+    for (const { atMs, untilMs } of this.frames) {
+      total += Math.max(0, Math.min(untilMs, nowMs) - atMs);
+    }
+    return total;
+  }
+
+  /** Level in dB of what was heard at `ms`; -70 for nothing. */
+  levelAt(ms: number): number {
+    const frame = this.frames.find(({ atMs, untilMs }) => atMs <= ms && ms < untilMs);
+    return frame === undefined ? -70 : levelDb(frame.pcm);
+  }
+
+  /** When the last sound before `ms` ended. */
+  silentSince(ms: number): number {
+    let since = 0;
+    for (const { atMs, untilMs } of this.frames) if (atMs < ms) since = Math.max(since, untilMs);
+    return since;
+  }
+
+  #return(mark: Mark): void {
+    const at = this.marksPending.indexOf(mark);
+    if (at >= 0) this.marksPending.splice(at, 1);
+    if (this.losesMarks || this.#semantics === 'none') return;
+    this.returned.push({ name: mark.name, atMs: this.#clock.monotonicMs() });
+    this.onMark(mark.name);
+  }
+}

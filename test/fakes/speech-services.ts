@@ -1,0 +1,171 @@
+// Speech services under a test's control: a recogniser that understands what it is told, a synthesiser
+// that hums, a detector that goes by loudness.
+
+import type { VadModel } from '../../src/audio/vad.ts';
+import { GatewayError } from '../../src/errors.ts';
+import type { Expectation } from '../../src/model/expectation.ts';
+import { levelDb } from '../../src/pipeline/level.ts';
+import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';
+import type { TextToSpeech, WordTiming } from '../../src/speech/tts/tts.ts';
+import type { Clock } from '../../src/std/clock.ts';
+
+/** Loud is speech. `lagWindows`: windows of 32 ms before it notices. */
+export function loudnessVad(lagWindows = 0): VadModel {
+  return {
+    kernel: 'portable',
+    open() {
+      let loud = 0;
+      return {
+        process(window) {
+          loud = levelDb(window) > -40 ? loud + 1 : 0;
+          return loud > lagWindows ? 0.95 : 0.02;
+        },
+        reset() {
+          loud = 0;
+        },
+        close: () => undefined,
+      };
+    },
+  };
+}
+
+export class FakeStt implements SpeechToText {
+  readonly name = 'fake';
+  readonly model = 'fake';
+  readonly capabilities = { interimWords: true, closedOnly: false, finalMsP99: 100 };
+  /** Answers `finalize` after this long; never if NaN. */
+  finalMs = 40;
+  confidence: number | null = 0.9;
+  framesHeard = 0;
+  begins = 0;
+  finalizes = 0;
+  expectation: Expectation | undefined;
+  closed = false;
+  readonly #clock: Clock;
+  #listener: RecognizerListener | undefined;
+  #text = '';
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  open(expectation: Expectation, listener: RecognizerListener): Recognizer {
+    this.expectation = expectation;
+    this.#listener = listener;
+    return {
+      push: () => {
+        this.framesHeard++;
+      },
+      speechStarted: () => {
+        this.begins++;
+      },
+      finalize: () => {
+        this.finalizes++;
+        if (Number.isNaN(this.finalMs)) return;
+        this.#clock.after(this.finalMs, () => this.final());
+      },
+      expect: (next) => {
+        this.expectation = next;
+      },
+      close: () => {
+        this.closed = true;
+      },
+    };
+  }
+
+  /** What it understands from now on; told at once as a partial unless `silently`. */
+  understand(text: string, how: { silently?: boolean } = {}): void {
+    this.#text = text;
+    if (how.silently !== true) {
+      this.#listener?.onPartial({ text, confidence: null });
+    }
+  }
+
+  final(): void {
+    const text = this.#text;
+    this.#text = '';
+    this.#listener?.onFinal({ text, confidence: text === '' ? null : this.confidence });
+  }
+
+  die(): void {
+    this.#listener?.onError(new GatewayError('STT_FAILED', { reason: 'died' }));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+export class FakeTts implements TextToSpeech {
+  readonly name = 'fake';
+  readonly model = 'fake';
+  readonly capabilities = { wordTimings: true, streaming: false };
+  /** Before the first audio. */
+  firstAudioMs = 0;
+  msPerCharacter = 60;
+  wordTimings = true;
+  amplitude = 6_000;
+  /** Texts that contain this fail after so much of their audio. */
+  fails: { text: string; afterMs: number } | undefined;
+  readonly asked: string[] = [];
+  aborted = 0;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  synthesize(
+    request: { text: string },
+    listener: {
+      onAudio(samples: Int16Array): void;
+      onWords(words: readonly WordTiming[]): void;
+    },
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.asked.push(request.text);
+    const failing = this.fails !== undefined && request.text.includes(this.fails.text);
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(this.firstAudioMs, () => {
+        const wholeMs = this.durationMs(request.text);
+        const ms = failing ? (this.fails?.afterMs ?? 0) : wholeMs;
+        if (this.wordTimings) listener.onWords(this.#words(request.text));
+        for (let at = 0; at < ms; at += 100) {
+          listener.onAudio(hum(Math.min(100, ms - at), this.amplitude, at));
+        }
+        if (failing) reject(new GatewayError('TTS_FAILED', { reason: 'fake' }));
+        else resolve();
+      });
+      signal.addEventListener('abort', () => {
+        this.aborted++;
+        timer.cancel();
+        reject(signal.reason);
+      });
+    });
+  }
+
+  durationMs(text: string): number {
+    return text.length * this.msPerCharacter;
+  }
+
+  #words(text: string): WordTiming[] {
+    return [...text.matchAll(/\S+/g)].map((word) => ({
+      word: word[0],
+      startMs: word.index * this.msPerCharacter,
+      endMs: (word.index + word[0].length) * this.msPerCharacter,
+    }));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A 250 Hz square wave at 8 kHz whose phase follows `atMs`. */
+export function hum(ms: number, amplitude: number, atMs = 0): Int16Array {
+  const samples = new Int16Array(Math.round(ms * 8));
+  for (let i = 0; i < samples.length; i++) {
+    samples[i] = (i + atMs * 8) % 32 < 16 ? amplitude : -amplitude;
+  }
+  return samples;
+}

@@ -1,0 +1,271 @@
+// Whole calls on the bench: what the caller hears, what the session is told.
+
+import { describe, expect, it } from 'vitest';
+import { CallRig } from './call-rig.ts';
+
+const LONG =
+  'Thank you for calling, all of our agents are busy at the moment and will be with you.';
+
+describe('an undisturbed utterance', () => {
+  it.each(['none', 'echo-on-clear', 'drop-on-clear'] as const)(
+    'is played to its end before it is reported: %s',
+    async (marks) => {
+      const rig = new CallRig({ marks, oneWayMs: 40 });
+      rig.say('Goodbye and thank you.');
+      await rig.run(4_000);
+      expect(rig.reports).toMatchObject([
+        { utteranceId: 1, heardText: 'Goodbye and thank you.', interrupted: false },
+      ]);
+      const durationMs = rig.tts.durationMs('Goodbye and thank you.');
+      expect(rig.farEnd.playedMs).toBeGreaterThanOrEqual(durationMs);
+      expect(rig.of('finished')[0]?.atMs).toBeGreaterThanOrEqual(rig.farEnd.silentSince(9_999));
+    },
+  );
+
+  it('is sent ahead of real time by no more than the lead', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    await rig.run(3_000);
+    expect(rig.farEnd.aheadMsMax).toBeLessThanOrEqual(160);
+    expect(rig.farEnd.aheadMsMax).toBeGreaterThanOrEqual(80);
+  });
+
+  it('starts on the wire as soon as its first audio is there', async () => {
+    const rig = new CallRig();
+    rig.tts.firstAudioMs = 45;
+    await rig.run(10);
+    rig.say('Hello.');
+    await rig.run(200);
+    const facts = rig.of('started')[0]?.facts;
+    expect(facts).toMatchObject({ utteranceId: 1 });
+    expect((facts?.firstAudioAt ?? 0) - (facts?.firstTextAt ?? 0)).toBe(45);
+    expect((facts?.firstFrameAt ?? 0) - (facts?.firstAudioAt ?? 0)).toBe(0);
+  });
+
+  it('is finished by a local estimate if its mark never returns', async () => {
+    const rig = new CallRig({ marks: 'drop-on-clear' });
+    rig.farEnd.losesMarks = true;
+    rig.say('Hello there.');
+    await rig.run(1_500);
+    expect(rig.reports).toEqual([]);
+    await rig.run(1_500);
+    expect(rig.reports).toMatchObject([{ heardText: 'Hello there.', interrupted: false }]);
+  });
+
+  it('comes in order with those behind it, without a gap', async () => {
+    const rig = new CallRig();
+    rig.say('One.');
+    rig.say('Two.');
+    await rig.run(2_000);
+    expect(rig.reports.map((report) => report.utteranceId)).toEqual([1, 2]);
+    expect(rig.kinds).toEqual(['started', 'started', 'finished', 'finished']);
+    expect(rig.farEnd.playedMs).toBe(
+      rig.farEnd.silentSince(9_999) - (rig.farEnd.frames[0]?.atMs ?? 0),
+    );
+  });
+
+  it('without text is over at once, and heard nothing', async () => {
+    const rig = new CallRig();
+    rig.audio.speak({ utteranceId: 7, interruptible: true }).end();
+    await rig.run(20);
+    expect(rig.reports).toMatchObject([{ utteranceId: 7, heardText: '', interrupted: false }]);
+  });
+});
+
+describe('an interruption', () => {
+  it('silences the agent within 200 ms of the onset, and a fade', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    await rig.run(1_000);
+    const onsetMs = rig.nowMs;
+    await rig.says('I want to talk to sales', 900);
+    expect(rig.farEnd.silentSince(onsetMs + 900) - onsetMs).toBeLessThanOrEqual(200);
+    await rig.run(1_500);
+    expect(rig.turns).toEqual(['I want to talk to sales']);
+    expect(rig.of('interruption')[0]?.facts.silenceMs).toBeLessThanOrEqual(200);
+  });
+
+  it('is told before the reports of what it stopped, and those before the turn', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    rig.say('And one more thing.');
+    await rig.run(1_000);
+    await rig.says('hold on a second please', 800);
+    await rig.run(1_500);
+    expect(rig.kinds.filter((kind) => !['partial', 'speech', 'started'].includes(kind))).toEqual([
+      'interruption',
+      'finished',
+      'finished',
+      'turn',
+    ]);
+    expect(rig.reports[1]).toMatchObject({ utteranceId: 2, heardText: '', interrupted: true });
+  });
+
+  it('leaves in the report only the words that were heard', async () => {
+    for (const wordTimings of [true, false]) {
+      const rig = new CallRig();
+      rig.tts.wordTimings = wordTimings;
+      rig.say('One two three four five six seven eight nine ten eleven twelve.');
+      await rig.run(1_500);
+      await rig.says('stop that now please', 800);
+      await rig.run(1_500);
+      const report = rig.reports[0];
+      expect(report?.interrupted).toBe(true);
+      // 60 ms a character: after 1.6 s about 26 characters were heard.
+      expect(report?.heardText).toMatch(/^One two three four five( six)?$/);
+    }
+  });
+
+  it('does not take marks that come back after the clear for played audio', async () => {
+    const rig = new CallRig({ marks: 'echo-on-clear', oneWayMs: 50 });
+    rig.say('Short one and over.');
+    await rig.run(1_040);
+    await rig.voice(60);
+    expect(rig.farEnd.returned.map(({ name }) => name)).toEqual([]);
+    await rig.run(200);
+    // All was sent before the clear, so its mark came back with the clear.
+    expect(rig.farEnd.returned.map(({ name }) => name)).toEqual(['1:1:0']);
+    expect(rig.reports).toEqual([]);
+    await rig.run(2_000);
+    expect(rig.farEnd.returned.map(({ name }) => name)).toEqual(['1:1:0', '2:1:0']);
+    expect(rig.reports).toMatchObject([{ heardText: 'Short one and over.', interrupted: false }]);
+  });
+
+  it('fades the voice instead of cutting it', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    await rig.run(1_000);
+    rig.audio.stop();
+    await rig.run(200);
+    const levels = rig.farEnd.frames.slice(-3).map((_, nth) => rig.farEnd.frames.at(nth - 3));
+    const loudness = levels.map((frame) => Math.max(...(frame?.pcm ?? [0])));
+    expect(loudness[0]).toBeGreaterThan(loudness[2] ?? 0);
+    expect(Math.abs(rig.farEnd.frames.at(-1)?.pcm.at(-1) ?? 99)).toBeLessThan(200);
+  });
+
+  it('by a key stops the agent at once', async () => {
+    const rig = new CallRig();
+    rig.audio.expect({
+      closed: true,
+      phrases: [],
+      slots: [],
+      boost: [],
+      digits: { countMax: 1, terminator: null },
+    });
+    rig.say(LONG);
+    await rig.run(1_000);
+    rig.audio.digit('2');
+    expect(rig.kinds.slice(-4)).toEqual(['digit', 'interruption', 'finished', 'turn']);
+    expect(rig.turns).toEqual(['2']);
+    await rig.run(500);
+    expect(rig.farEnd.playedMs).toBeLessThan(1_100);
+  });
+
+  it('keeps the first word: the recogniser heard every frame of the line', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    await rig.run(1_000);
+    await rig.says('wait', 400);
+    await rig.run(1_000);
+    expect(rig.stt.framesHeard).toBe(rig.nowMs / 20);
+    expect(rig.turns).toEqual(['wait']);
+  });
+
+  it('reaches neither an uninterruptible utterance nor its words the dialogue', async () => {
+    const rig = new CallRig();
+    rig.say(LONG, { interruptible: false });
+    await rig.run(1_000);
+    await rig.says('I want to talk to sales', 800);
+    await rig.run(1_000);
+    expect(rig.farEnd.clears).toBe(0);
+    expect(rig.turns).toEqual([]);
+    expect(rig.of('backchannel').map(({ text }) => text)).toEqual(['I want to talk to sales']);
+    await rig.run(5_000);
+    expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
+  });
+});
+
+describe('what is no interruption', () => {
+  it('lets the agent finish after a backchannel word', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    await rig.run(1_000);
+    await rig.says('mhm', 300);
+    await rig.run(8_000);
+    expect(rig.of('interruption')).toEqual([]);
+    expect(rig.of('backchannel').map(({ text }) => text)).toEqual(['mhm']);
+    expect(rig.turns).toEqual([]);
+    expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
+  });
+
+  it('goes on within a second of a noise', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    await rig.run(1_000);
+    await rig.voice(200);
+    const endedMs = rig.nowMs;
+    const silentMs = rig.farEnd.silentSince(endedMs);
+    await rig.run(1_000);
+    const resumed = rig.farEnd.frames.find(({ atMs }) => atMs > silentMs);
+    expect((resumed?.atMs ?? Number.POSITIVE_INFINITY) - endedMs).toBeLessThanOrEqual(1_000);
+    await rig.run(7_000);
+    expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
+    expect(rig.turns).toEqual([]);
+  });
+
+  it('takes a backchannel word for an answer if it answers the question', async () => {
+    const rig = new CallRig();
+    rig.audio.expect({ closed: true, phrases: [], slots: ['yes_no'], boost: [] });
+    rig.say(LONG);
+    await rig.run(1_000);
+    await rig.says('yeah', 400);
+    await rig.run(1_000);
+    expect(rig.turns).toEqual(['yeah']);
+    expect(rig.of('interruption').length).toBe(1);
+  });
+});
+
+describe('faults', () => {
+  it('goes on with the next sentence when one fails, and says what was heard of it', async () => {
+    const rig = new CallRig();
+    rig.tts.fails = { text: 'second', afterMs: 700 };
+    rig.say('This is the first sentence. And this is the second sentence. And here the third one.');
+    await rig.run(8_000);
+    expect(rig.of('fault').map(({ error }) => error.code)).toEqual(['TTS_FAILED']);
+    expect(rig.reports[0]?.heardText).toBe(
+      'This is the first sentence. And this is And here the third one.',
+    );
+  });
+
+  it('leaves the keypad when the recogniser dies', async () => {
+    const rig = new CallRig();
+    await rig.run(200);
+    rig.stt.die();
+    await rig.voice(600);
+    await rig.run(1_000);
+    expect(rig.of('fault').map(({ error }) => error.code)).toEqual(['STT_FAILED']);
+    rig.audio.digit('5');
+    rig.audio.digit('#');
+    expect(rig.turns).toEqual(['5']);
+  });
+
+  it('keeps what was understood when the recogniser dies in the middle of a turn', async () => {
+    const rig = new CallRig();
+    await rig.says('my name is Ada', 600);
+    rig.stt.die();
+    await rig.run(1_500);
+    expect(rig.turns).toEqual(['my name is Ada']);
+  });
+
+  it('survives a stall of 500 ms with no more than the lead in one burst', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    await rig.run(1_000);
+    rig.clock.stall(500);
+    const before = rig.farEnd.frames.length;
+    await rig.run(20);
+    expect((rig.farEnd.frames.length - before) * 20).toBeLessThanOrEqual(180);
+    await rig.run(8_000);
+    expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
+  });
+});

@@ -1,0 +1,175 @@
+// A call on a test bench: a CallAudio with a fake clock, fake services, a far end that plays in real
+// time, and a caller whose voice is switched on and off.
+
+import { pcmu } from '../../src/codec/g711.ts';
+import type { GatewayError } from '../../src/errors.ts';
+import {
+  CallAudio,
+  type CallAudioListener,
+  type CallAudioOptions,
+  type CallerTurn,
+  type InterruptionFacts,
+  type UtteranceReport,
+  type UtteranceStart,
+} from '../../src/pipeline/call-audio.ts';
+import { MediaClock } from '../../src/pipeline/media-clock.ts';
+import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import { FakeClock, settle } from '../fakes/fake-clock.ts';
+import { FarEnd } from '../fakes/far-end.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+import { FakeStt, FakeTts, hum, loudnessVad } from '../fakes/speech-services.ts';
+
+const VOICE = encoded(hum(20, 8_000));
+const SILENCE = encoded(new Int16Array(160));
+
+export type News =
+  | { type: 'speech' }
+  | { type: 'partial'; text: string }
+  | { type: 'interruption'; facts: InterruptionFacts }
+  | { type: 'turn'; turn: CallerTurn }
+  | { type: 'backchannel'; text: string }
+  | { type: 'digit'; digit: string }
+  | { type: 'started'; facts: UtteranceStart }
+  | { type: 'finished'; report: UtteranceReport }
+  | { type: 'fault'; error: GatewayError };
+
+export interface RigOptions {
+  marks?: CallAudioOptions['marks'];
+  oneWayMs?: number;
+  lead?: CallAudioOptions['lead'];
+  tuning?: CallAudioOptions['tuning'];
+  recording?: CallAudioOptions['recording'];
+  withoutStt?: boolean;
+  vadLagWindows?: number;
+}
+
+export class CallRig {
+  readonly clock = new FakeClock();
+  readonly stt = new FakeStt(this.clock);
+  readonly tts = new FakeTts(this.clock);
+  readonly farEnd: FarEnd;
+  readonly audio: CallAudio;
+  readonly news: (News & { atMs: number })[] = [];
+  /** What the caller's line brings. */
+  line: 'silence' | 'voice' | 'nothing' = 'silence';
+  /** Called with each item of news, as the session would be. */
+  react: (item: News) => void = () => undefined;
+  readonly mediaClock: MediaClock;
+  #timestampMs = 0;
+  #utterance = 0;
+
+  constructor(options: RigOptions = {}) {
+    const marks = options.marks ?? 'echo-on-clear';
+    this.mediaClock = new MediaClock(this.clock);
+    this.farEnd = new FarEnd({
+      clock: this.clock,
+      codec: pcmu,
+      semantics: marks,
+      oneWayMs: options.oneWayMs ?? 0,
+    });
+    this.audio = new CallAudio({
+      clock: this.clock,
+      mediaClock: this.mediaClock,
+      codecIn: pcmu,
+      codecOut: pcmu,
+      wire: this.farEnd,
+      lead: options.lead ?? { aimMs: 100, maxMs: 160 },
+      marks,
+      vad: loudnessVad(options.vadLagWindows ?? 0),
+      stt: options.withoutStt === true ? undefined : this.stt,
+      tts: this.tts,
+      voice: undefined,
+      recording: options.recording,
+      tuning: options.tuning ?? defaultTuning,
+      listener: this.#listen(),
+      log: quietLog().log,
+    });
+    this.farEnd.onMark = (name) => this.audio.mark(name);
+  }
+
+  get nowMs(): number {
+    return this.clock.monotonicMs();
+  }
+
+  /** Time passes, the caller's frames come in. */
+  async run(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 20) {
+      this.clock.advance(20);
+      if (this.line !== 'nothing') {
+        this.audio.audioIn(this.line === 'voice' ? VOICE : SILENCE, this.#timestampMs);
+      }
+      this.#timestampMs += 20;
+      await settle();
+    }
+  }
+
+  /** The caller makes a sound for so long. */
+  async voice(ms: number): Promise<void> {
+    this.line = 'voice';
+    await this.run(ms);
+    this.line = 'silence';
+  }
+
+  /** The caller says something: words come while they speak. */
+  async says(text: string, ms = 600): Promise<void> {
+    this.line = 'voice';
+    await this.run(ms / 2);
+    this.stt.understand(text);
+    await this.run(ms / 2);
+    this.line = 'silence';
+  }
+
+  /** The agent says something; returns the utterance's id. */
+  say(text: string, how: { interruptible?: boolean } = {}): number {
+    this.#utterance++;
+    const speech = this.audio.speak({
+      utteranceId: this.#utterance,
+      interruptible: how.interruptible ?? true,
+    });
+    speech.text(text);
+    speech.end();
+    return this.#utterance;
+  }
+
+  of<T extends News['type']>(type: T): (Extract<News, { type: T }> & { atMs: number })[] {
+    return this.news.filter(
+      (item): item is Extract<News, { type: T }> & { atMs: number } => item.type === type,
+    );
+  }
+
+  get turns(): string[] {
+    return this.of('turn').map(({ turn }) => turn.text);
+  }
+
+  get reports(): UtteranceReport[] {
+    return this.of('finished').map(({ report }) => report);
+  }
+
+  get kinds(): string[] {
+    return this.news.map(({ type }) => type);
+  }
+
+  #listen(): CallAudioListener {
+    const add = (item: News) => {
+      this.news.push({ ...item, atMs: this.nowMs });
+      this.react(item);
+    };
+    return {
+      onCallerSpeech: () => add({ type: 'speech' }),
+      onPartial: (text) => add({ type: 'partial', text }),
+      onInterruption: (facts) => add({ type: 'interruption', facts }),
+      onTurn: (turn) => add({ type: 'turn', turn }),
+      onBackchannel: (text) => add({ type: 'backchannel', text }),
+      onDigit: (digit) => add({ type: 'digit', digit }),
+      onUtteranceStarted: (facts) => add({ type: 'started', facts }),
+      onUtteranceFinished: (report) => add({ type: 'finished', report }),
+      onFault: (error) => add({ type: 'fault', error }),
+    };
+  }
+}
+
+function encoded(pcm: Int16Array): Uint8Array {
+  const payload = new Uint8Array(pcm.length);
+  pcmu.encode(pcm, payload);
+  return payload;
+}
