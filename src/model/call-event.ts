@@ -137,6 +137,19 @@ const body = z.discriminatedUnion('type', [
     type: z.literal('variables.extracted'),
     nodeId: z.string(),
     values: z.record(z.string(), z.unknown()),
+    /** Without a model: where each value comes from, or why there is none. */
+    details: z
+      .record(
+        z.string(),
+        z.object({
+          source: turnSource.nullable(),
+          confidence: z.number().nullable(),
+          /** The caller's turn that gave it, counted from 1. */
+          turn: z.number().nullable(),
+          reason: z.literal('not_extracted').nullable(),
+        }),
+      )
+      .optional(),
   }),
   z.object({
     type: z.literal('fault'),

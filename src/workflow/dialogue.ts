@@ -28,7 +28,8 @@ export type DialogueEvent = { at: number } & (
   /** Nobody has spoken for the configured time. */
   | { type: 'idle' }
   /** The call is over or must be (hang-up, time limit): nothing more is said. What is still to be
-   *  extracted is asked for, then `end` comes with this reason, within six seconds. */
+   *  extracted is asked for, then `end` comes with this reason (or with that of a conversation which
+   *  had already come to its end), within six seconds. */
   | { type: 'ending'; reason: EndReason }
 );
 

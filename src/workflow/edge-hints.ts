@@ -13,17 +13,26 @@ const FALLBACK = new Set([
   'not understood',
 ]);
 
+/** An edge's data, checked or not. */
+interface EdgeHints {
+  label?: unknown;
+  condition?: unknown;
+  phrases?: unknown;
+  dtmf?: unknown;
+  slot?: unknown;
+}
+
 /** Taken as soon as the node has spoken: its condition is `always` and it waits for no word or key. */
-export function isUnconditional(data: Record<string, unknown>): boolean {
-  return !hasHints(data) && ALWAYS.has(plain(data['condition']));
+export function isUnconditional(data: EdgeHints): boolean {
+  return !hasHints(data) && ALWAYS.has(plain(data.condition));
 }
 
 /** Taken when the caller was not understood for the last time: its label is `fallback` or the like. */
-export function isFallback(data: Record<string, unknown>): boolean {
-  return !hasHints(data) && FALLBACK.has(plain(data['label']));
+export function isFallback(data: EdgeHints): boolean {
+  return !hasHints(data) && FALLBACK.has(plain(data.label));
 }
 
-function hasHints(data: Record<string, unknown>): boolean {
+function hasHints(data: EdgeHints): boolean {
   const { phrases, dtmf, slot } = data;
   return (Array.isArray(phrases) && phrases.length > 0) || isSet(dtmf) || isSet(slot);
 }

@@ -1,0 +1,249 @@
+// The agent as pure logic: what is told to it (events) and what it asks for (actions), node by node.
+// No clock, no socket, no service; the same for phone calls, text chat, tests and replays.
+// Source: contract §8.
+
+import type { EndReason } from '../model/end-reason.ts';
+import { saysGoodbye } from '../model/phrases.ts';
+import type { WorkflowConfigurations } from '../model/workflow.ts';
+import { isObject } from '../std/json.ts';
+import { takeAnswer, takeFailure } from './answer.ts';
+import type { DialogueAction, DialogueEvent, DialoguePolicy } from './dialogue.ts';
+import { abandonRequest, beginEnding, close, end, endIfExtracted, endIfHeard } from './ending.ts';
+import { dropExtraction, takeExtracted } from './extraction.ts';
+import type { Graph } from './graph.ts';
+import { addCallerText, lastSpoken, setHeard } from './history.ts';
+import { type DialogueLines, ENGLISH_LINES } from './lines.ts';
+import { modelPolicy } from './model-policy.ts';
+import { enter } from './move.ts';
+import type { CallerTurn, Policy } from './policy.ts';
+import { scriptedPolicy } from './scripted/policy.ts';
+import { type DialogueState, INITIAL_STATE, type ValueDetail } from './state.ts';
+import { rendered, type Step, wait } from './step.ts';
+
+export type { DialogueState } from './state.ts';
+
+/** Words of the dictionary setting that are passed on to recognisers. */
+const BOOST_MAX = 100;
+
+/** The year 9999: what lies beyond has no four-digit year. */
+const MOMENT_MAX = 253_370_764_800_000;
+
+export interface EngineOptions {
+  graph: Graph;
+  policy: DialoguePolicy;
+  settings: Pick<WorkflowConfigurations, 'dictionary'>;
+  /** The engine's own lines; English where none are given. */
+  lines?: Partial<DialogueLines>;
+}
+
+export interface DialogueSummary {
+  /** Values by name, `extracted_variables` and `nodes_visited`. */
+  gatheredContext: Record<string, unknown>;
+  extractedVariables: Record<string, unknown>;
+  /** Scripted mode: where each value comes from, or why there is none. */
+  details: Record<string, ValueDetail>;
+  /** Names, each once, in the order of their first entry. */
+  nodesVisited: string[];
+  /** The value of a variable named `call_disposition`; null if none was gathered. */
+  disposition: string | null;
+  lastNode: { id: string; name: string } | null;
+  userSpoke: boolean;
+  endReason: EndReason | null;
+}
+
+export interface Engine {
+  readonly initial: DialogueState;
+  /** Any event in any state gives a result; what comes too late changes nothing. `state` is not
+   *  written to. */
+  step(
+    state: DialogueState,
+    event: DialogueEvent,
+  ): { state: DialogueState; actions: DialogueAction[] };
+  summarize(state: DialogueState): DialogueSummary;
+}
+
+export function createEngine({ graph, policy, settings, lines }: EngineOptions): Engine {
+  const speaker: Policy = policy === 'model' ? modelPolicy : scriptedPolicy;
+  const boost = settings.dictionary
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+    .slice(0, BOOST_MAX);
+  const fixed = { graph, policy, lines: { ...ENGLISH_LINES, ...lines }, boost };
+  return {
+    initial: INITIAL_STATE,
+    step(state, event) {
+      if (state.phase === 'ended') return { state, actions: [] };
+      const step: Step = {
+        ...fixed,
+        at: moment(event.at),
+        state: structuredClone(state),
+        actions: [],
+      };
+      take(step, speaker, event);
+      return { state: step.state, actions: step.actions };
+    },
+    summarize: (state) => summaryOf(graph, state),
+  };
+}
+
+/** A moment that the calendar knows, whatever the event says. */
+function moment(at: number): number {
+  return Number.isFinite(at) ? Math.min(Math.max(at, 0), MOMENT_MAX) : 0;
+}
+
+function take(step: Step, policy: Policy, event: DialogueEvent): void {
+  switch (event.type) {
+    case 'started':
+      begin(step, policy, event.initialContext);
+      break;
+    case 'waited':
+      waited(step, policy, event.waitId);
+      break;
+    case 'caller-turn':
+      callerTurn(step, policy, event);
+      break;
+    case 'utterance-finished':
+      utteranceFinished(step, policy, event);
+      break;
+    case 'model-answered':
+    case 'model-failed':
+      modelReplied(step, event);
+      break;
+    case 'extracted':
+      if (takeExtracted(step, event.extractionId, event.values)) endIfExtracted(step);
+      break;
+    case 'extraction-failed':
+      if (dropExtraction(step, event.extractionId)) endIfExtracted(step);
+      break;
+    case 'idle':
+      idle(step, policy);
+      break;
+    case 'ending':
+      ending(step, event.reason);
+  }
+}
+
+function modelReplied(
+  step: Step,
+  event: Extract<DialogueEvent, { type: 'model-answered' | 'model-failed' }>,
+): void {
+  if (step.state.request?.requestId !== event.requestId) return;
+  if (event.type === 'model-answered') takeAnswer(step, event);
+  else takeFailure(step);
+  endIfHeard(step);
+}
+
+function begin(step: Step, policy: Policy, initialContext: Record<string, unknown>): void {
+  const { state, graph } = step;
+  if (state.phase !== 'before') return;
+  state.initialContext = structuredClone(initialContext);
+  if (graph.opening.delayMs > 0) {
+    state.phase = 'delayed';
+    state.waits.opening = wait(step, graph.opening.delayMs);
+  } else {
+    open(step, policy);
+  }
+}
+
+function open(step: Step, policy: Policy): void {
+  step.state.phase = 'talking';
+  enter(step, step.graph.start);
+  policy.open(step, greetingOf(step));
+}
+
+/** An override from the initial context, else the author's greeting; a wrong override is ignored. */
+function greetingOf(step: Step): string | undefined {
+  const override = step.state.initialContext['greeting_override'];
+  const text =
+    isObject(override) && override['type'] === 'text' && typeof override['text'] === 'string'
+      ? override['text']
+      : '';
+  const template = text.trim() === '' ? step.graph.opening.greeting : text;
+  const greeting = template === undefined ? '' : rendered(step, template).trim();
+  return greeting === '' ? undefined : greeting;
+}
+
+function waited(step: Step, policy: Policy, waitId: number): void {
+  const { phase, waits } = step.state;
+  if (phase === 'delayed' && waitId === waits.opening) open(step, policy);
+  else if (phase === 'closing' && waitId === waits.closing) beginEnding(step);
+  else if (phase === 'ending' && waitId === waits.extraction) end(step);
+}
+
+function callerTurn(step: Step, policy: Policy, turn: CallerTurn): void {
+  const { state } = step;
+  if (state.phase === 'before' || state.phase === 'ending') return;
+  const text = turn.text.trim();
+  if (text !== '') {
+    state.turns += 1;
+    addCallerText(state, turn.source === 'dtmf' ? `(keys pressed: ${text})` : text);
+  }
+  state.idles = 0;
+  state.scripted.moves = 0;
+  if (state.phase === 'delayed') open(step, policy);
+  else if (state.phase === 'talking') policy.callerTurn(step, turn);
+}
+
+function utteranceFinished(
+  step: Step,
+  policy: Policy,
+  event: Extract<DialogueEvent, { type: 'utterance-finished' }>,
+): void {
+  const { state } = step;
+  const { utteranceId, interrupted, heardText } = event;
+  state.speaking = state.speaking.filter((id) => id !== utteranceId);
+  setHeard(state, event);
+  // Words that were cut off come from a request whose rest nobody will hear. An utterance without a
+  // word may also be the end of a request that fails, which is told next.
+  const cutOff = interrupted && heardText.trim() !== '';
+  if (cutOff && state.request?.utteranceId === utteranceId) abandonRequest(step);
+  if (state.phase === 'talking') policy.heard(step, utteranceId);
+  endIfHeard(step);
+}
+
+function idle(step: Step, policy: Policy): void {
+  const { state } = step;
+  if (state.phase === 'closing') beginEnding(step);
+  if (state.phase !== 'talking' || state.request !== null) return;
+  state.idles += 1;
+  if (state.idles === 1 && !hasTakenLeave(step)) {
+    policy.nudge(step);
+    return;
+  }
+  if (state.idles > 1) policy.farewell(step);
+  close(step, 'user_idle_max_duration_exceeded');
+}
+
+/** The agent said goodbye without going to an end node: nothing more is to be said. */
+function hasTakenLeave({ state }: Step): boolean {
+  const last = lastSpoken(state);
+  return saysGoodbye(last) && !last.includes('?');
+}
+
+function ending(step: Step, reason: EndReason): void {
+  const { state } = step;
+  if (state.phase === 'ending') return;
+  state.endReason ??= reason;
+  if (state.phase === 'before') end(step);
+  else beginEnding(step);
+}
+
+function summaryOf(graph: Graph, state: DialogueState): DialogueSummary {
+  const node = state.nodeId === null ? undefined : graph.nodes.get(state.nodeId);
+  const disposition = state.extracted['call_disposition'];
+  return {
+    gatheredContext: {
+      ...state.extracted,
+      extracted_variables: state.extracted,
+      nodes_visited: state.visited,
+    },
+    extractedVariables: state.extracted,
+    details: state.details,
+    nodesVisited: state.visited,
+    disposition: typeof disposition === 'string' && disposition !== '' ? disposition : null,
+    lastNode: node === undefined ? null : { id: node.id, name: node.name },
+    userSpoke: state.turns > 0,
+    endReason: state.endReason,
+  };
+}

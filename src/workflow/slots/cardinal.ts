@@ -1,0 +1,145 @@
+// English number words: digits, cardinals and ordinals as parts that the slot grammars put together.
+
+const UNITS = [
+  'zero',
+  'one',
+  'two',
+  'three',
+  'four',
+  'five',
+  'six',
+  'seven',
+  'eight',
+  'nine',
+  'ten',
+  'eleven',
+  'twelve',
+  'thirteen',
+  'fourteen',
+  'fifteen',
+  'sixteen',
+  'seventeen',
+  'eighteen',
+  'nineteen',
+];
+const TENS = ['twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy', 'eighty', 'ninety'];
+const SCALES: Record<string, number> = { hundred: 100, thousand: 1_000, million: 1_000_000 };
+const ORDINALS = [
+  'first',
+  'second',
+  'third',
+  'fourth',
+  'fifth',
+  'sixth',
+  'seventh',
+  'eighth',
+  'ninth',
+  'tenth',
+  'eleventh',
+  'twelfth',
+  'thirteenth',
+  'fourteenth',
+  'fifteenth',
+  'sixteenth',
+  'seventeenth',
+  'eighteenth',
+  'nineteenth',
+];
+const TEN_ORDINALS: Record<string, number> = { twentieth: 20, thirtieth: 30 };
+
+/** Numbers that people say fit easily; larger ones are not read. */
+const VALUE_MAX = 1_000_000_000;
+
+export interface NumberAt {
+  value: number;
+  /** Index after the last word of the number. */
+  to: number;
+}
+
+/** 0..19 from one word. */
+export function unitOf(word: string | undefined): number | undefined {
+  if (word === undefined) return undefined;
+  const unit = UNITS.indexOf(word);
+  return unit < 0 ? undefined : unit;
+}
+
+/** 20, 30 .. 90 from one word. */
+export function tensOf(word: string | undefined): number | undefined {
+  const tens = word === undefined ? -1 : TENS.indexOf(word);
+  return tens < 0 ? undefined : (tens + 2) * 10;
+}
+
+/** 0..99 as it is said in a time or a year: "five", "twelve", "twenty three", "45". */
+export function smallNumberAt(words: readonly string[], at: number): NumberAt | undefined {
+  const word = words[at];
+  if (word !== undefined && /^\d{1,2}$/.test(word)) return { value: Number(word), to: at + 1 };
+  const unit = unitOf(word);
+  if (unit !== undefined) return { value: unit, to: at + 1 };
+  const tens = tensOf(word);
+  if (tens === undefined) return undefined;
+  const below = unitOf(words[at + 1]);
+  const joins = below !== undefined && below > 0 && below < 10;
+  return joins ? { value: tens + below, to: at + 2 } : { value: tens, to: at + 1 };
+}
+
+/** 1..31 from "third", "twenty third", "23rd", "23". */
+export function ordinalAt(words: readonly string[], at: number): NumberAt | undefined {
+  const word = words[at] ?? '';
+  const written = /^(\d{1,2})(?:st|nd|rd|th)?$/.exec(word);
+  if (written !== null) return { value: Number(written[1]), to: at + 1 };
+  const simple = ORDINALS.indexOf(word) + 1 || TEN_ORDINALS[word];
+  if (simple !== undefined && simple > 0) return { value: simple, to: at + 1 };
+  const tens = tensOf(word);
+  const below = ORDINALS.indexOf(words[at + 1] ?? '') + 1;
+  if (tens !== undefined && below > 0 && below < 10) return { value: tens + below, to: at + 2 };
+  return undefined;
+}
+
+/** The longest cardinal that begins at `at`: "one hundred and twenty five", "two thousand", "3.5". */
+export function cardinalAt(words: readonly string[], at: number): NumberAt | undefined {
+  if (/^\d+(\.\d+)?$/.test(words[at] ?? '')) {
+    const value = Number(words[at]);
+    return value < VALUE_MAX ? scaledBy(words, { value, to: at + 1 }) : undefined;
+  }
+  const first = groupAt(words, at);
+  if (first === undefined) return undefined;
+  let { value, to } = first;
+  let whole = 0;
+  for (let before = Number.POSITIVE_INFINITY; ; ) {
+    const scale = scaleOf(words[to]);
+    if (scale === undefined || scale <= 100 || scale >= before || value === 0) break;
+    before = scale;
+    whole += value * scale;
+    value = 0;
+    to += 1;
+    const rest = groupAt(words, words[to] === 'and' ? to + 1 : to);
+    if (rest === undefined) break;
+    ({ value, to } = rest);
+  }
+  return whole + value < VALUE_MAX ? { value: whole + value, to } : undefined;
+}
+
+/** 0..9900 and a bit: "five", "twenty five", "three hundred and six". Words only. */
+function groupAt(words: readonly string[], at: number): NumberAt | undefined {
+  const small = wordsOnly(words, at);
+  if (small === undefined || small.value === 0 || words[small.to] !== 'hundred') return small;
+  const value = small.value * 100;
+  const to = small.to + 1;
+  const rest = wordsOnly(words, words[to] === 'and' ? to + 1 : to);
+  return rest === undefined ? { value, to } : { value: value + rest.value, to: rest.to };
+}
+
+function wordsOnly(words: readonly string[], at: number): NumberAt | undefined {
+  return /\d/.test(words[at] ?? '') ? undefined : smallNumberAt(words, at);
+}
+
+/** "25 hundred", "3 thousand" in figures. */
+function scaledBy(words: readonly string[], number: NumberAt): NumberAt {
+  const scale = scaleOf(words[number.to]);
+  if (scale === undefined || number.value * scale >= VALUE_MAX) return number;
+  return { value: number.value * scale, to: number.to + 1 };
+}
+
+function scaleOf(word: string | undefined): number | undefined {
+  return word !== undefined && Object.hasOwn(SCALES, word) ? SCALES[word] : undefined;
+}

@@ -1,0 +1,55 @@
+// Spoken text as the words that slot grammars read: lower case, no punctuation but what is part of a
+// number or a time, no hesitations.
+
+const HESITATIONS = new Set(['um', 'uh', 'uhm', 'er', 'erm', 'eh', 'hmm', 'hm']);
+
+/** Words around a value that mean nothing by themselves. */
+const FILLERS = new Set(
+  (
+    "a an the it it's its is at on in of for my me i i'd i'll i'm we would like want to be please yes " +
+    'ok okay well so then about around maybe that this will can could make take have number code ' +
+    'date time day thank you thanks sir madam just um uh and'
+  ).split(' '),
+);
+
+/** Longer turns are no answers to a closed question; the rest is not read. */
+const WORDS_MAX = 100;
+
+export function slotWords(text: string): string[] {
+  return text
+    .toLowerCase()
+    .replace(/[\u2018\u2019]/g, "'")
+    .replace(/\b([ap])\.\s?m\b\.?/g, '$1m')
+    .replace(/[^\p{L}\p{N}'.:$€£]+/gu, ' ')
+    .split(' ')
+    .flatMap(split)
+    .filter((word) => word !== '' && !HESITATIONS.has(word))
+    .slice(0, WORDS_MAX);
+}
+
+/** `2:30pm` is two words, `$25` two, a full stop at the end none. */
+function split(word: string): string[] {
+  const plain = word.replace(/^[.:']+|[.:']+$/g, '');
+  const joined = /^([$€£])?(\d[\d.:]*)(am|pm)?$/.exec(plain);
+  if (joined === null) return [plain.replace(/^[$€£]+|[.:]/g, '')];
+  const [, currency, number, half] = joined;
+  return [currency ?? '', (number ?? '').replace(/[.:]+$/, ''), half ?? ''];
+}
+
+export function isFiller(word: string): boolean {
+  return FILLERS.has(word);
+}
+
+/** Whether nothing but fillers stands outside `from`..`to` (exclusive). */
+export function standsAlone(words: readonly string[], from: number, to: number): boolean {
+  return words.every((word, index) => (index >= from && index < to) || isFiller(word));
+}
+
+/** A value that was found in words `from`..`to` (exclusive). */
+export interface Found {
+  value: string | number | boolean;
+  /** As it is read back to the caller. */
+  spoken: string;
+  from: number;
+  to: number;
+}
