@@ -18,7 +18,8 @@ const api: { paths: Record<string, Record<string, Operation>>; components: objec
 );
 const ajv = new Ajv({ strict: false, coerceTypes: true, allErrors: true });
 addFormats.default(ajv);
-for (const known of ['endpoint', 'http-method', 'phone-number']) ajv.addFormat(known, true);
+for (const known of ['endpoint', 'http-method', 'phone-number', 'twiml'])
+  ajv.addFormat(known, true);
 
 /** What Twilio's description finds wrong with a request: unknown path, field, type or value. */
 export function faultsOf(asked: Asked): (string | ErrorObject)[] {

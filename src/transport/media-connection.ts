@@ -1,0 +1,263 @@
+// One media websocket within its limits: size, rate, time and backpressure. It knows nothing of
+// envelopes and calls; who may connect is websocket.ts' and its caller's business.
+// Source: RFC 6455 for closing and pings.
+
+import type { WebSocket } from 'ws';
+import { type ErrorCode, GatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { mediaFaults } from '../metrics.ts';
+import type { Clock, Timer } from '../std/clock.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
+
+export interface MediaLimits {
+  /** One message. Half a second of 48 kHz PCM in base64. */
+  messageBytesMax: number;
+  /** Messages in one second: ten times real time, so that a stalled network may catch up. Pings count. */
+  messagesPerSecondMax: number;
+  /** Bytes in one second: twenty times what the widest codec needs. */
+  bytesPerSecondMax: number;
+  /** Messages and bytes kept while the socket waits to be admitted. */
+  earlyMessagesMax: number;
+  earlyBytesMax: number;
+  /** Bytes that the peer has not taken, beyond what the kernel holds: 20 s of telephone audio. */
+  bufferedBytesMax: number;
+  /** From the upgrade to the first message. */
+  firstMessageMs: number;
+  /** Between pings, and for the answer to one. */
+  pingMs: number;
+  pongMs: number;
+  /** From our close to the end of the connection. */
+  closeMs: number;
+  /** From the upgrade to the decision whether to admit. */
+  authorizeMs: number;
+  /** Sockets of one process, admitted or not. */
+  socketsMax: number;
+}
+
+export const DEFAULT_MEDIA_LIMITS: MediaLimits = {
+  messageBytesMax: 64 * 1024,
+  messagesPerSecondMax: 500,
+  bytesPerSecondMax: 1024 * 1024,
+  earlyMessagesMax: 150,
+  earlyBytesMax: 128 * 1024,
+  bufferedBytesMax: 256 * 1024,
+  firstMessageMs: 10_000,
+  pingMs: 15_000,
+  pongMs: 10_000,
+  closeMs: 2_000,
+  authorizeMs: 5_000,
+  socketsMax: 4_000,
+};
+
+const RATE_WINDOW_MS = 1_000;
+
+export interface ConnectionOptions {
+  ws: WebSocket;
+  log: Log;
+  clock: Clock;
+  limits: MediaLimits;
+  onClosed: () => void;
+}
+
+/** Faults of `ws` that have a name of ours. */
+const faultNames: Readonly<Record<string, ErrorCode>> = {
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 'MEDIA_OVERSIZED',
+  WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH: 'MEDIA_OVERSIZED',
+};
+
+interface End {
+  code: number;
+  reason: string;
+}
+
+export class MediaConnection implements MediaSocket {
+  readonly #ws: WebSocket;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #limits: MediaLimits;
+  readonly #onClosed: () => void;
+  #listener: MediaSocketListener | undefined;
+  /** Messages that came before there was a listener. */
+  #early: (string | Uint8Array)[] = [];
+  #earlyBytes = 0;
+  /** Set when we have begun to end the connection; what the listener will be told. */
+  #ending: End | undefined;
+  /** Set when the connection is gone. */
+  #ended: End | undefined;
+  #windowStartMs: number;
+  #windowMessages = 0;
+  #windowBytes = 0;
+  /** Anything came since the last ping. */
+  #alive = true;
+  #silence: Timer;
+  #keepalive: Timer;
+  #teardown: Timer | undefined;
+
+  constructor({ ws, log, clock, limits, onClosed }: ConnectionOptions) {
+    this.#ws = ws;
+    this.#log = log;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#onClosed = onClosed;
+    this.#windowStartMs = clock.monotonicMs();
+    this.#silence = clock.after(limits.firstMessageMs, () => this.#fail('MEDIA_SILENT'));
+    this.#keepalive = clock.after(limits.pingMs, () => this.#ping());
+    ws.on('message', (data: Buffer, isBinary) => this.#receive(data, isBinary));
+    ws.on('ping', (data: Buffer) => void this.#withinRate(data.length));
+    ws.on('pong', () => {
+      this.#alive = true;
+    });
+    ws.on('error', (error) => this.#broken(error));
+    ws.on('close', (code, reason) => this.#finish(code, reason.toString()));
+  }
+
+  get open(): boolean {
+    return this.#ending === undefined && this.#ws.readyState === this.#ws.OPEN;
+  }
+
+  get bufferedBytes(): number {
+    return this.#ws.bufferedAmount;
+  }
+
+  sendText(message: string): void {
+    this.#send(message);
+  }
+
+  sendBinary(message: Uint8Array): void {
+    this.#send(message);
+  }
+
+  close(code: number, reason: string): void {
+    if (!this.#taking) return;
+    this.#ending = { code, reason };
+    this.#teardown = this.#clock.after(this.#limits.closeMs, () => this.#ws.terminate());
+    this.#ws.close(code, reason);
+  }
+
+  /** Hands the connection to its listener, first what came early. A listener that comes after the end
+   *  is told of the end at once. */
+  admit(accept: (socket: MediaSocket) => MediaSocketListener): void {
+    const listener = accept(this);
+    this.#listener = listener;
+    const early = this.#early;
+    this.#early = [];
+    for (const message of early) this.#deliver(message);
+    if (this.#ended !== undefined) listener.onClose(this.#ended.code, this.#ended.reason);
+  }
+
+  /** Whether messages are still passed on. */
+  get #taking(): boolean {
+    return this.#ending === undefined && this.#ended === undefined;
+  }
+
+  #send(message: string | Uint8Array): void {
+    if (!this.open) return;
+    this.#ws.send(message);
+    if (this.#ws.bufferedAmount > this.#limits.bufferedBytesMax) this.#fail('MEDIA_STALLED');
+  }
+
+  #receive(data: Buffer, isBinary: boolean): void {
+    this.#alive = true;
+    this.#silence.cancel();
+    if (!this.#withinRate(data.length)) return;
+    if (this.#listener === undefined) this.#keep(isBinary ? Buffer.from(data) : data.toString());
+    else if (isBinary) this.#deliver(data);
+    else this.#deliver(data.toString());
+  }
+
+  #deliver(message: string | Uint8Array): void {
+    if (this.#listener === undefined || !this.#taking) return;
+    try {
+      if (typeof message === 'string') this.#listener.onText(message);
+      else this.#listener.onBinary(message);
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  /** The listener could not take a message: the peer's fault if the error is ours, else our own. */
+  #refuse(error: unknown): void {
+    if (error instanceof GatewayError) {
+      this.#fail(error.code);
+      return;
+    }
+    this.#log.error({ err: error }, 'media listener failed');
+    this.close(CLOSE.internal, 'internal error');
+  }
+
+  #keep(message: string | Uint8Array): void {
+    this.#earlyBytes += message.length;
+    if (
+      this.#early.length >= this.#limits.earlyMessagesMax ||
+      this.#earlyBytes > this.#limits.earlyBytesMax
+    ) {
+      this.#fail('MEDIA_FLOOD');
+      return;
+    }
+    this.#early.push(message);
+  }
+
+  /** Counts what came in the running second; false once the connection is ending. */
+  #withinRate(bytes: number): boolean {
+    if (!this.#taking) return false;
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#windowStartMs >= RATE_WINDOW_MS) {
+      this.#windowStartMs = nowMs;
+      this.#windowMessages = 0;
+      this.#windowBytes = 0;
+    }
+    this.#windowMessages += 1;
+    this.#windowBytes += bytes;
+    const { messagesPerSecondMax, bytesPerSecondMax } = this.#limits;
+    if (this.#windowMessages <= messagesPerSecondMax && this.#windowBytes <= bytesPerSecondMax) {
+      return true;
+    }
+    this.#fail('MEDIA_FLOOD');
+    return false;
+  }
+
+  #ping(): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) {
+      this.#ws.terminate(); // The peer closed and never let go of the connection.
+      return;
+    }
+    this.#alive = false;
+    this.#ws.ping();
+    this.#keepalive = this.#clock.after(this.#limits.pongMs, () => this.#pong());
+  }
+
+  #pong(): void {
+    if (!this.#alive) {
+      this.#log.warn('media peer does not answer');
+      this.#ws.terminate();
+      return;
+    }
+    const restMs = Math.max(0, this.#limits.pingMs - this.#limits.pongMs);
+    this.#keepalive = this.#clock.after(restMs, () => this.#ping());
+  }
+
+  #fail(code: ErrorCode): void {
+    if (!this.#taking) return;
+    mediaFaults.inc({ code });
+    this.#log.warn({ code }, 'media socket closed for a fault');
+    this.close(code === 'MEDIA_OVERSIZED' ? CLOSE.tooBig : CLOSE.policy, code);
+  }
+
+  /** `ws` has seen a broken frame or a broken connection; its close event follows. */
+  #broken(error: Error): void {
+    const name = 'code' in error ? String(error.code) : '';
+    if (!name.startsWith('WS_ERR_')) return; // The connection broke; that is told as 1006.
+    this.#fail(faultNames[name] ?? 'MEDIA_MALFORMED');
+  }
+
+  #finish(code: number, reason: string): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = this.#ending ?? { code, reason };
+    this.#silence.cancel();
+    this.#keepalive.cancel();
+    this.#teardown?.cancel();
+    this.#early = [];
+    this.#onClosed();
+    this.#listener?.onClose(this.#ended.code, this.#ended.reason);
+  }
+}

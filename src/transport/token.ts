@@ -1,0 +1,73 @@
+// Tokens for media sockets: random, one per run, good for one connection and a short time. They travel
+// in the URL's path, because Twilio drops query strings.
+
+import { timingSafeEqual } from 'node:crypto';
+import { GatewayError } from '../errors.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+
+export interface MediaTokens {
+  /** A new token for the run; one that was issued before is void. Throws QUEUE_FULL. */
+  issue(runId: string, ttlMs: number): string;
+  /** Whether this is the run's token, unused and in time. True at most once; a wrong token leaves the
+   *  right one good. */
+  redeem(runId: string, token: string): boolean;
+  /** Tokens that are kept, expired ones included. */
+  readonly size: number;
+}
+
+/** 256 bits: out of reach of guessing for as long as a token lives. */
+const TOKEN_BYTES = 32;
+/** Calls that may be ringing at once, with room to spare. */
+const TOKENS_MAX = 20_000;
+
+interface Issued {
+  /** The token's characters. */
+  token: Buffer;
+  untilMs: number;
+}
+
+export function createMediaTokens(options: {
+  clock: Clock;
+  random: Random;
+  tokensMax?: number;
+}): MediaTokens {
+  const { clock, random, tokensMax = TOKENS_MAX } = options;
+  const issued = new Map<string, Issued>();
+  const nobody = newToken(random);
+
+  function dropExpired(): void {
+    const nowMs = clock.monotonicMs();
+    for (const [runId, { untilMs }] of issued) if (untilMs <= nowMs) issued.delete(runId);
+  }
+
+  return {
+    get size() {
+      return issued.size;
+    },
+
+    issue(runId, ttlMs) {
+      issued.delete(runId);
+      if (issued.size >= tokensMax) dropExpired();
+      if (issued.size >= tokensMax) throw new GatewayError('QUEUE_FULL', { queue: 'media tokens' });
+      const token = newToken(random);
+      issued.set(runId, { token, untilMs: clock.monotonicMs() + ttlMs });
+      return token.toString();
+    },
+
+    redeem(runId, token) {
+      const known = issued.get(runId);
+      const given = Buffer.from(token);
+      // A run without a token takes as long as one with another token.
+      const expected = known?.token ?? nobody;
+      const isSame = given.length === expected.length && timingSafeEqual(given, expected);
+      if (known === undefined || !isSame) return false;
+      issued.delete(runId);
+      return clock.monotonicMs() < known.untilMs;
+    },
+  };
+}
+
+function newToken(random: Random): Buffer {
+  return Buffer.from(random.bytes(TOKEN_BYTES).toString('base64url'));
+}

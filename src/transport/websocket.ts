@@ -1,0 +1,177 @@
+// The media endpoint: takes upgrades at once, has them admitted or refused, and counts what is open.
+// It parses no message and knows no provider. Source: contract §7.4 (path and close codes).
+
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Log } from '../log.ts';
+import { mediaSockets } from '../metrics.ts';
+import type { Clock } from '../std/clock.ts';
+import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
+
+/** The path of a media URL, as it was asked for. Nothing in it has been checked. */
+export interface MediaPath {
+  workflowId: string;
+  organizationId: string;
+  runId: string;
+  /** Empty if the path ends before it. */
+  token: string;
+}
+
+/** Whether a socket may stay. `accept` is called exactly once if it is given, even if the peer has left
+ *  meanwhile: then `onClose` follows at once. `refuse` is a close code of the contract. */
+export type Admission =
+  | { accept(socket: MediaSocket): MediaSocketListener }
+  | { refuse: number; reason: string };
+
+/** `url` is the request target (path and query) as it arrived; header names are lower-case. */
+export type Authorize = (
+  path: MediaPath,
+  headers: Record<string, string | undefined>,
+  url: string,
+) => Promise<Admission>;
+
+export interface MediaServerOptions {
+  log: Log;
+  clock: Clock;
+  limits?: Partial<MediaLimits>;
+  authorize: Authorize;
+}
+
+export interface MediaServer {
+  /** Takes an HTTP server's `upgrade` event. False if the path is not ours; then nothing was done. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /** Takes no more sockets, closes those that are open, and settles when they are gone. */
+  close(code: number): Promise<void>;
+  /** Sockets that are not closed, admitted or not. */
+  readonly open: number;
+}
+
+const PREFIX = '/api/v1/telephony/ws/';
+/** Asterisk's own way in (telephony/ari). */
+const ARI_PATH = `${PREFIX}ari`;
+/** Longest path: three ids and a token. */
+const PATH_MAX = 512;
+const PATH = /^([\w-]{1,64})\/([\w-]{1,64})\/([\w-]{1,64})(?:\/([\w-]{1,256}))?\/?$/;
+
+export function createMediaServer(options: MediaServerOptions): MediaServer {
+  return new WebsocketMediaServer(options);
+}
+
+class WebsocketMediaServer implements MediaServer {
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #limits: MediaLimits;
+  readonly #authorize: Authorize;
+  readonly #acceptor: WebSocketServer;
+  readonly #connections = new Set<MediaConnection>();
+  #draining = false;
+  #drained: (() => void) | undefined;
+
+  constructor({ log, clock, limits, authorize }: MediaServerOptions) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#limits = { ...DEFAULT_MEDIA_LIMITS, ...limits };
+    this.#authorize = authorize;
+    this.#acceptor = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: this.#limits.messageBytesMax,
+    });
+  }
+
+  get open(): number {
+    return this.#connections.size;
+  }
+
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const url = request.url ?? '';
+    const path = url.split('?', 1)[0] ?? '';
+    if (!path.startsWith(PREFIX) || path === ARI_PATH) return false;
+    if (this.#draining || this.#connections.size >= this.#limits.socketsMax) {
+      refuseUpgrade(socket);
+      return true;
+    }
+    this.#acceptor.handleUpgrade(request, socket, head, (ws) => this.#begin(ws, request));
+    return true;
+  }
+
+  close(code: number): Promise<void> {
+    this.#draining = true;
+    const drained = new Promise<void>((resolve) => {
+      this.#drained = resolve;
+    });
+    for (const connection of this.#connections) connection.close(code, 'gateway is closing');
+    if (this.#connections.size === 0) this.#drained?.();
+    return drained;
+  }
+
+  #begin(ws: WebSocket, request: IncomingMessage): void {
+    const connection = new MediaConnection({
+      ws,
+      log: this.#log,
+      clock: this.#clock,
+      limits: this.#limits,
+      onClosed: () => this.#forget(connection),
+    });
+    this.#connections.add(connection);
+    mediaSockets.inc();
+    const url = request.url ?? '';
+    const path = parsePath(url);
+    if (path === undefined) connection.close(CLOSE.badRequest, 'the path is incomplete');
+    else void this.#admit(connection, path, request);
+  }
+
+  async #admit(
+    connection: MediaConnection,
+    path: MediaPath,
+    request: IncomingMessage,
+  ): Promise<void> {
+    const deadline = this.#clock.after(this.#limits.authorizeMs, () => {
+      this.#log.error({ runId: path.runId }, 'media admission took too long');
+      connection.close(CLOSE.internal, 'admission took too long');
+    });
+    try {
+      const admission = await this.#authorize(path, singleHeaders(request), request.url ?? '');
+      if ('accept' in admission) connection.admit((socket) => admission.accept(socket));
+      else connection.close(admission.refuse, admission.reason);
+    } catch (error) {
+      this.#log.error({ err: error, runId: path.runId }, 'media admission failed');
+      connection.close(CLOSE.internal, 'internal error');
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  #forget(connection: MediaConnection): void {
+    this.#connections.delete(connection);
+    mediaSockets.dec();
+    if (this.#draining && this.#connections.size === 0) this.#drained?.();
+  }
+}
+
+function parsePath(url: string): MediaPath | undefined {
+  const path = url.split('?', 1)[0] ?? '';
+  if (path.length > PATH_MAX) return undefined;
+  const parts = PATH.exec(path.slice(PREFIX.length));
+  if (parts === null) return undefined;
+  const [, workflowId = '', organizationId = '', runId = '', token = ''] = parts;
+  return { workflowId, organizationId, runId, token };
+}
+
+function singleHeaders(request: IncomingMessage): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : value,
+    ]),
+  );
+}
+
+/** Full, or about to stop: the provider may try elsewhere. */
+function refuseUpgrade(socket: Duplex): void {
+  socket.on('error', () => socket.destroy());
+  socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+}
