@@ -1,0 +1,106 @@
+// The public HTTP API as a client sees it: only what the demo needs, answers checked.
+
+import { z } from 'zod';
+
+const REQUEST_MS_MAX = 15_000;
+
+const id = z.string().regex(/^\d+$/);
+
+const runItem = z.object({
+  type: z.string(),
+  timestamp: z.string(),
+  node_name: z.string().optional(),
+  payload: z.record(z.string(), z.unknown()),
+});
+export type RunItem = z.infer<typeof runItem>;
+
+const run = z.object({
+  id,
+  name: z.string(),
+  is_completed: z.boolean(),
+  call_type: z.enum(['inbound', 'outbound']),
+  state: z.string(),
+  duration: z.number().nullish(),
+  disposition: z.string().nullish(),
+  recording_url: z.string().nullish(),
+  transcript_url: z.string().nullish(),
+  gathered_context: z.record(z.string(), z.unknown()).nullish(),
+  logs: z.object({ realtime_feedback_events: z.array(runItem).default([]) }).nullish(),
+});
+export type RunDetail = z.infer<typeof run>;
+
+const runList = z.object({ runs: z.array(z.object({ id })) });
+const workflow = z.object({ id, workflow_uuid: z.string().nullish() });
+const withId = z.object({ id });
+const started = z.object({ workflow_run_id: id, workflow_run_name: z.string() });
+const newKey = z.object({ id, api_key: z.string() });
+
+export class ApiClient {
+  readonly #base: string;
+  #key: string;
+
+  constructor(url: string, apiKey: string) {
+    this.#base = `${url}/api/v1`;
+    this.#key = apiKey;
+  }
+
+  /** Makes a key of its own and goes on with it. */
+  async useOwnKey(name: string): Promise<void> {
+    this.#key = newKey.parse(await this.#ask('POST', '/user/api-keys', { name })).api_key;
+  }
+
+  async createConfiguration(name: string, config: Record<string, unknown>): Promise<string> {
+    const body = { name, is_default_outbound: true, config };
+    return withId.parse(await this.#ask('POST', '/organizations/telephony-configs', body)).id;
+  }
+
+  async addNumber(configurationId: string, number: Record<string, unknown>): Promise<string> {
+    const path = `/organizations/telephony-configs/${configurationId}/phone-numbers`;
+    return withId.parse(await this.#ask('POST', path, number)).id;
+  }
+
+  async createWorkflow(name: string, definition: unknown): Promise<{ id: string; uuid: string }> {
+    const body = { name, workflow_definition: definition };
+    const created = workflow.parse(await this.#ask('POST', '/workflow/create/definition', body));
+    const fetched = workflow.parse(await this.#ask('GET', `/workflow/fetch/${created.id}`));
+    return { id: created.id, uuid: z.string().parse(fetched.workflow_uuid) };
+  }
+
+  /** The id of the run that was started. */
+  async startCall(uuid: string, body: Record<string, unknown>): Promise<string> {
+    const answer = await this.#ask('POST', `/public/agent/workflow/${uuid}`, body);
+    return started.parse(answer).workflow_run_id;
+  }
+
+  async runIds(workflowId: string): Promise<string[]> {
+    return runList
+      .parse(await this.#ask('GET', `/workflow/${workflowId}/runs`))
+      .runs.map((each) => each.id);
+  }
+
+  async run(workflowId: string, runId: string): Promise<RunDetail> {
+    return run.parse(await this.#ask('GET', `/workflow/${workflowId}/runs/${runId}`));
+  }
+
+  async #ask(method: string, path: string, body?: unknown): Promise<unknown> {
+    const response = await fetch(this.#base + path, {
+      method,
+      signal: AbortSignal.timeout(REQUEST_MS_MAX),
+      headers: {
+        'X-API-Key': this.#key,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text);
+  }
+}
+
+/** A file behind a URL that works as it is. */
+export async function download(url: string): Promise<Buffer> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS_MAX) });
+  if (!response.ok) throw new Error(`GET ${url}: ${response.status}`);
+  return Buffer.from(await response.arrayBuffer());
+}

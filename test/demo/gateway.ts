@@ -1,0 +1,118 @@
+// A gateway as a child process: started from its build with a data folder of its own, stopped or killed.
+// Knows nothing of calls; everything else goes through the HTTP API (api-client.ts).
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** The first start makes a database, which takes seconds on a small machine. */
+const START_MS_MAX = 60_000;
+const STOP_MS_MAX = 15_000;
+const POLL_MS = 100;
+/** The text of an API key: a short prefix and 32 random bytes in base64url. */
+const API_KEY = /\b[a-z]{2,12}_[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/;
+
+export interface GatewayOptions {
+  dataFolder: string;
+  port: number;
+  /** Everything that the gateway prints goes here. */
+  logFile: string;
+  env?: Record<string, string>;
+}
+
+export class Gateway {
+  readonly url: string;
+  /** Printed at the first start of a data folder only. */
+  apiKey: string | undefined;
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<number | null>;
+  #exitCode: number | null | undefined;
+
+  private constructor(options: GatewayOptions) {
+    this.url = `http://127.0.0.1:${options.port}`;
+    mkdirSync(dirname(options.logFile), { recursive: true });
+    const log = createWriteStream(options.logFile, { flags: 'a' });
+    this.#child = spawn(process.execPath, ['dist/main.js'], {
+      env: {
+        ...process.env,
+        PATCHBAY_HOST: '127.0.0.1',
+        PATCHBAY_PORT: String(options.port),
+        PATCHBAY_PUBLIC_URL: this.url,
+        PATCHBAY_DATA: options.dataFolder,
+        ...options.env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        this.apiKey ??= API_KEY.exec(line)?.[0];
+        log.write(`${line}\n`);
+      });
+    }
+    this.#exited = new Promise((resolve) => {
+      this.#child.once('exit', (code) => {
+        this.#exitCode = code;
+        resolve(code);
+      });
+    });
+  }
+
+  /** Resolves once the gateway is healthy; throws if it ends or takes too long. */
+  static async start(options: GatewayOptions): Promise<Gateway> {
+    const gateway = new Gateway(options);
+    const deadline = Date.now() + START_MS_MAX;
+    while (!(await gateway.#isHealthy())) {
+      if (gateway.#exitCode !== undefined || Date.now() > deadline) {
+        await gateway.kill();
+        throw new Error(`The gateway did not start; see ${options.logFile}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    return gateway;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Asks it to finish and leave; its exit code, or null if it had to be killed. */
+  async stop(): Promise<number | null> {
+    this.#child.kill('SIGTERM');
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS_MAX);
+    const code = await this.#exited;
+    clearTimeout(timer);
+    return code;
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  /** Resolves when it ends, whoever ended it. */
+  get exited(): Promise<number | null> {
+    return this.#exited;
+  }
+
+  async #isHealthy(): Promise<boolean> {
+    try {
+      const signal = AbortSignal.timeout(1_000);
+      return (await fetch(`${this.url}/api/v1/health`, { signal })).ok;
+    } catch {
+      return false; // Nobody listens yet.
+    }
+  }
+}
+
+/** A TCP port of this machine that nobody uses. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('No free port');
+  return address.port;
+}
