@@ -1,0 +1,80 @@
+// `npm run bench`: runs every section, prints a table and writes bench/results/<date>.json with the
+// machine that it ran on. Sections are measured in files beside this one.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, release, totalmem } from 'node:os';
+import { benchAudio } from './audio.ts';
+
+interface Section {
+  title: string;
+  unit: string;
+  measure(): Record<string, number> | Promise<Record<string, number>>;
+}
+
+/** Enough for figures that repeat within a few percent on a quiet machine. */
+const AUDIO_ITERATIONS = 100_000;
+
+const sections: readonly Section[] = [
+  {
+    title: 'audio: one 20 ms frame (one 32 ms window of the detector)',
+    unit: 'us',
+    measure: () => benchAudio(AUDIO_ITERATIONS),
+  },
+];
+
+interface Result {
+  title: string;
+  unit: string;
+  figures: Record<string, number>;
+}
+
+await main();
+
+async function main(): Promise<void> {
+  const results: Result[] = [];
+  for (const { title, unit, measure } of sections) {
+    const result = { title, unit, figures: await measure() };
+    print(result);
+    results.push(result);
+  }
+  const now = new Date();
+  const stamp = now.toISOString().slice(0, 19).replaceAll(':', '');
+  const file = `bench/results/${stamp}.json`;
+  mkdirSync('bench/results', { recursive: true });
+  const report = { at: now.toISOString(), machine: machine(), sections: results };
+  writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
+  console.log(`Written to ${file}`);
+}
+
+function print({ title, unit, figures }: Result): void {
+  const width = Math.max(...Object.keys(figures).map((name) => name.length));
+  console.log(`\n${title}`);
+  for (const [name, figure] of Object.entries(figures)) {
+    const digits = figure < 10 ? 3 : figure < 1_000 ? 1 : 0;
+    console.log(`  ${name.padEnd(width)}  ${figure.toFixed(digits).padStart(10)} ${unit}`);
+  }
+}
+
+function machine(): Record<string, string | number> {
+  const [cpu] = cpus();
+  return {
+    cpu: cpu?.model ?? 'unknown',
+    cores: cpus().length,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    kernel: release(),
+    system: systemName(),
+    node: process.version,
+    commit: commit(),
+  };
+}
+
+function systemName(): string {
+  if (!existsSync('/etc/os-release')) return process.platform;
+  return /^PRETTY_NAME="(.*)"$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'Linux';
+}
+
+function commit(): string {
+  const git = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' });
+  return git.status === 0 ? git.stdout.trim() : 'no repository';
+}
