@@ -2,7 +2,7 @@
 // tells. It waits until the agent has finished speaking, answers, and may talk over the agent.
 // No protocol and no clock: one frame in and one frame out is 20 ms.
 
-import { FRAME_MS, FRAME_SAMPLES } from '../../src/audio/pcm.ts';
+import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../src/audio/pcm.ts';
 
 /** One thing to say (or to press) and when. */
 export interface CallerLine {
@@ -50,6 +50,7 @@ export class Caller {
   #line = 0;
   /** Samples of the line in hand that were said already; undefined while listening. */
   #said: number | undefined;
+  #beganMs = 0;
   #speechStartedMs: number | undefined;
   #lastLoudMs = Number.NEGATIVE_INFINITY;
   #spokeUntilMs: number | undefined;
@@ -68,7 +69,7 @@ export class Caller {
     this.#frames += 1;
     this.#listen(heard, nowMs);
     if (this.#said === undefined && this.#isMyTurn(nowMs)) this.#begin(nowMs);
-    return this.#speak(nowMs);
+    return this.#speak();
   }
 
   /** Keys pressed since the last call of this. */
@@ -86,7 +87,10 @@ export class Caller {
       this.#lastLoudMs = nowMs;
     }
     const interruption = this.#interruption;
-    if (interruption !== undefined && nowMs - this.#lastLoudMs >= SILENCE_MS) {
+    if (interruption === undefined || nowMs < interruption.startedMs) return;
+    const silent = nowMs - this.#lastLoudMs >= SILENCE_MS;
+    if (nowMs <= interruption.startedMs + FRAME_MS) interruption.fact.overSpeech = !silent;
+    if (silent) {
       const silentSinceMs = Math.max(this.#lastLoudMs + FRAME_MS, interruption.startedMs);
       interruption.fact.silentAfterMs = silentSinceMs - interruption.startedMs;
       this.#interruption = undefined;
@@ -113,6 +117,7 @@ export class Caller {
     const line = this.#lines[this.#line];
     if (line === undefined) return;
     this.#said = 0;
+    this.#beganMs = nowMs;
     this.#keys += line.keys;
     this.facts.linesSaid += 1;
     this.#onLine(line);
@@ -120,12 +125,13 @@ export class Caller {
       this.#speechStartedMs = undefined;
       return;
     }
-    const fact = { overSpeech: nowMs - this.#lastLoudMs < SILENCE_MS, silentAfterMs: null };
+    const fact = { overSpeech: false, silentAfterMs: null };
     this.facts.interruptions.push(fact);
-    this.#interruption = { startedMs: nowMs, fact };
+    const startedMs = nowMs + speechSpan(line.samples).fromMs;
+    this.#interruption = { startedMs, fact };
   }
 
-  #speak(nowMs: number): Int16Array {
+  #speak(): Int16Array {
     const frame = this.#lineNoise();
     const line = this.#lines[this.#line];
     if (this.#said === undefined || line === undefined) return frame;
@@ -135,7 +141,7 @@ export class Caller {
     if (this.#said >= line.samples.length) {
       this.#said = undefined;
       this.#line += 1;
-      this.#spokeUntilMs = nowMs + FRAME_MS;
+      this.#spokeUntilMs = this.#beganMs + speechSpan(line.samples).toMs;
     }
     return frame;
   }
@@ -148,6 +154,18 @@ export class Caller {
     }
     return frame;
   }
+}
+
+/** Where in a recorded line somebody speaks: milliseconds from its start; both 0 for silence. */
+export function speechSpan(samples: Int16Array): { fromMs: number; toMs: number } {
+  let fromMs: number | undefined;
+  let toMs = 0;
+  for (let at = 0; at < samples.length; at += FRAME_SAMPLES) {
+    if (rms(samples.subarray(at, at + FRAME_SAMPLES)) <= LOUD_RMS) continue;
+    fromMs ??= samplesToMs(at);
+    toMs = samplesToMs(at + FRAME_SAMPLES);
+  }
+  return { fromMs: fromMs ?? 0, toMs };
 }
 
 /** Root mean square of the samples. */
