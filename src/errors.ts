@@ -149,6 +149,7 @@ const table = {
   LLM_MALFORMED: { retry: true, text: 'The language model answered with something unreadable' },
 
   // Limits inside
+  TIMED_OUT: { retry: true, text: 'Not finished in {ms} ms: {what}' },
   QUEUE_FULL: { retry: true, text: 'The queue {queue} is full' },
   RECORDING_FAILED: { retry: false, text: 'The recording cannot be written: {reason}' },
 } as const satisfies Record<string, { retry: boolean; text: string }>;

@@ -16,6 +16,7 @@ const RETRY_MS = 1_000;
 
 export interface EventSink {
   appendEvents(events: readonly CallEvent[]): Promise<void>;
+  events(runId: string): Promise<CallEvent[]>;
 }
 
 export interface RunLog {
@@ -30,6 +31,8 @@ export class EventLog {
   #waiting: CallEvent[] = [];
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** One log per run, so that its numbers have one source. */
+  readonly #runs = new Map<string, Promise<RunLog>>();
 
   constructor(deps: { sink: EventSink; clock: Clock; log: Log }) {
     this.#sink = deps.sink;
@@ -37,9 +40,24 @@ export class EventLog {
     this.#log = deps.log;
   }
 
-  /** A run's log. `earlier` are events that are stored already. */
-  open(runId: string, earlier: readonly CallEvent[] = []): RunLog {
-    const events = [...earlier];
+  /** The run's log, with what was stored before. The same one until it is released. */
+  open(runId: string): Promise<RunLog> {
+    const known = this.#runs.get(runId);
+    if (known !== undefined) return known;
+    const opening = this.#load(runId);
+    this.#runs.set(runId, opening);
+    opening.catch(() => this.#runs.delete(runId));
+    return opening;
+  }
+
+  /** The run is completed; its events need not be kept here any longer. */
+  release(runId: string): void {
+    this.#runs.delete(runId);
+  }
+
+  async #load(runId: string): Promise<RunLog> {
+    await this.flush();
+    const events = await this.#sink.events(runId);
     let seq = events.reduce((last, event) => Math.max(last, event.seq), 0);
     return {
       events,

@@ -37,7 +37,9 @@ const rank: Record<CallStatus, number> = {
   canceled: 3,
 };
 
-export function isTerminal(status: CallStatus): boolean {
+export type TerminalStatus = Exclude<CallStatus, 'initiated' | 'ringing' | 'in-progress'>;
+
+export function isTerminal(status: CallStatus): status is TerminalStatus {
   return rank[status] === 3;
 }
 

@@ -34,7 +34,7 @@ export function outcomeOf(events: readonly CallEvent[], fallbackReason: EndReaso
       call_disposition: disposition,
       mapped_call_disposition: disposition,
       call_status: reason,
-      call_tags: callTags(events, disposition, extracted),
+      call_tags: callTags(events, { reason, disposition, extracted }),
       ...(answeredBy === undefined ? {} : { answered_by: answeredBy }),
     },
     usageInfo: { ...usageOf(events), call_duration_seconds: seconds },
@@ -71,14 +71,17 @@ function nodesVisited(events: readonly CallEvent[]): string[] {
   return [...names];
 }
 
+/** Reasons for which nobody was reached. */
+const NOT_CONNECTED = new Set<EndReason>(['no-answer', 'busy', 'failed', 'canceled', 'error']);
+
 function callTags(
   events: readonly CallEvent[],
-  disposition: string,
-  extracted: Record<string, unknown>,
+  end: { reason: EndReason; disposition: string; extracted: Record<string, unknown> },
 ): string[] {
-  const tags = new Set([disposition]);
+  if (NOT_CONNECTED.has(end.reason)) return ['not_connected', `telephony_${end.reason}`];
+  const tags = new Set([end.disposition]);
   if (events.some(({ body }) => body.type === 'user.turn')) tags.add('user_speech');
-  for (const [name, value] of Object.entries(extracted)) {
+  for (const [name, value] of Object.entries(end.extracted)) {
     if (name.startsWith('tag_') && typeof value === 'string') tags.add(value);
   }
   return [...tags];

@@ -1,0 +1,53 @@
+// Connecting a provider's call to our media socket: the plan is made and the greeting rendered while the
+// phone still rings, a single-use token goes into the URL, and a call whose media never comes is closed.
+
+import { GatewayError } from '../errors.ts';
+import type { Run } from '../model/run.ts';
+import type { TelephonyConfiguration } from '../model/telephony.ts';
+import type { TelephonyProvider, WebhookReply } from '../telephony/provider.ts';
+import { withRunIds } from './context.ts';
+import type { CallDeps } from './deps.ts';
+import { type CallPlan, planCall } from './plan.ts';
+import type { Roster } from './roster.ts';
+import { mediaUrl } from './urls.ts';
+
+/** A provider opens the socket within a few seconds of our answer, or not at all. */
+export const TOKEN_MS = 60_000;
+/** Rendering the first words ahead may take this long; it is only a warm-up. */
+const PREPARE_MS = 10_000;
+
+export async function answerCall(
+  deps: CallDeps,
+  roster: Roster,
+  call: { run: Run; configuration: TelephonyConfiguration; provider: TelephonyProvider },
+): Promise<WebhookReply> {
+  const { configuration, provider } = call;
+  const run = withRunIds(call.run);
+  const version = await deps.store.workflows.version(run.workflowId, run.definitionId);
+  if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  const policy = deps.llm === undefined ? 'scripted' : 'model';
+  const plan = planCall({ run, configuration, provider, version, policy });
+  if (!roster.expect(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
+  prepareFirstWords(deps, plan);
+  const token = deps.tokens.issue(run.id, TOKEN_MS);
+  return provider.webhook.answer(mediaUrl(deps.publicUrl, run, token));
+}
+
+/** Renders into the prompt cache what the agent will say first. A failure shows again in the call. */
+function prepareFirstWords(deps: CallDeps, plan: CallPlan): void {
+  const { actions } = plan.engine.step(plan.engine.initial, {
+    type: 'started',
+    at: deps.clock.now(),
+    direction: plan.run.callType,
+    initialContext: plan.run.initialContext,
+  });
+  const first = actions.find((action) => action.type === 'say');
+  if (first === undefined) return;
+  const stop = new AbortController();
+  const timer = deps.clock.after(PREPARE_MS, () => stop.abort());
+  const discard = { onAudio: () => undefined, onWords: () => undefined };
+  deps.tts
+    .synthesize({ text: first.text, voice: deps.voice }, discard, stop.signal)
+    .catch((error: unknown) => deps.log.debug({ err: error }, 'first words not prepared'))
+    .finally(() => timer.cancel());
+}

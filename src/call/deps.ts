@@ -1,0 +1,33 @@
+// What the call room is built from: handed in once by main.
+
+import type { Log } from '../log.ts';
+import type { CallAudioOptions } from '../pipeline/call-audio.ts';
+import type { MediaClock } from '../pipeline/media-clock.ts';
+import type { LanguageModel } from '../speech/llm/llm.ts';
+import type { SpeechToText } from '../speech/stt/stt.ts';
+import type { TextToSpeech } from '../speech/tts/tts.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import type { FileStore, Store } from '../store/store.ts';
+import type { MediaTokens } from '../transport/token.ts';
+import type { EventLog } from './event-log.ts';
+
+export interface CallDeps {
+  store: Store;
+  files: FileStore;
+  events: EventLog;
+  clock: Clock;
+  mediaClock: MediaClock;
+  random: Random;
+  log: Log;
+  vad: CallAudioOptions['vad'];
+  /** Undefined: callers use the keypad. */
+  stt: SpeechToText | undefined;
+  tts: TextToSpeech;
+  /** Undefined: the scripted policy leads the conversation. */
+  llm: LanguageModel | undefined;
+  tokens: MediaTokens;
+  voice: string | undefined;
+  /** Where providers reach us, without a trailing slash: `https://gw.example.com`. */
+  publicUrl: string;
+}

@@ -1,0 +1,93 @@
+// The closing order of a call: stop speaking, close the services and the recording, hang up, close the
+// socket, store the outcome. Each step has a deadline; one that fails is logged and the next still runs.
+
+import type { Log } from '../log.ts';
+import { callSeconds, callsEnded } from '../metrics.ts';
+import type { CallEvent } from '../model/call-event.ts';
+import type { EndReason } from '../model/end-reason.ts';
+import type { CallAudio } from '../pipeline/call-audio.ts';
+import type { RecordingFile } from '../pipeline/record.ts';
+import { deadlineSignal, within } from '../std/deadline.ts';
+import type { CallDeps } from './deps.ts';
+import { finishRun } from './finish-run.ts';
+import type { MediaLink } from './media-link.ts';
+import type { CallPlan } from './plan.ts';
+import type { SessionRecord } from './session-record.ts';
+
+export type EndedBy = 'caller' | 'agent' | 'provider' | 'gateway';
+
+/** Services and recording close within this time. */
+const AUDIO_CLOSE_MS = 5_000;
+const HANG_UP_MS = 5_000;
+const STORE_MS = 10_000;
+
+interface Ending {
+  plan: CallPlan;
+  record: SessionRecord;
+  events: readonly CallEvent[];
+  audio: CallAudio | undefined;
+  recording: RecordingFile | undefined;
+  link: MediaLink | undefined;
+  log: Log;
+  reason: EndReason;
+  by: EndedBy;
+}
+
+export async function endCall(deps: CallDeps, ending: Ending): Promise<void> {
+  const { plan, record, audio, link, log } = ending;
+  const attempt = (what: string, ms: number, work: () => Promise<unknown>) =>
+    within(deps.clock, ms, what, work()).catch((error: unknown) => {
+      log.error({ err: error, step: what }, 'closing step failed');
+    });
+
+  const durationS = (audio?.mediaMs ?? 0) / 1_000;
+  await attempt('close the audio', AUDIO_CLOSE_MS, () => closeAudio(deps, ending));
+  await attempt('hang up', HANG_UP_MS, () => hangUp(deps, ending));
+  link?.close();
+  record.note({ type: 'call.ended', reason: ending.reason, by: ending.by, durationS });
+  await attempt('store the events', STORE_MS, () => deps.events.flush());
+  await attempt('store the outcome', STORE_MS, () =>
+    finishRun(deps, plan.run, {
+      events: ending.events,
+      fallbackReason: ending.reason,
+      settings: plan.storedSettings,
+    }),
+  );
+  const provider = plan.provider.name;
+  callsEnded.inc({ provider, reason: ending.reason });
+  callSeconds.observe({ provider }, durationS);
+}
+
+async function closeAudio(deps: CallDeps, ending: Ending): Promise<void> {
+  const { audio, record } = ending;
+  if (audio === undefined) {
+    await ending.recording?.close();
+    return;
+  }
+  const seconds = audio.mediaMs / 1_000;
+  audio.stop();
+  const recording = await audio.close();
+  if (recording !== undefined) record.note({ type: 'recording.finished', ...recording });
+  const { tts, stt } = deps;
+  record.note({
+    type: 'speech.usage',
+    service: tts.name,
+    model: tts.model,
+    characters: record.charactersSpoken,
+  });
+  if (stt === undefined) return;
+  record.note({ type: 'recognition.usage', service: stt.name, model: stt.model, seconds });
+}
+
+/** A caller who hung up is gone already. */
+async function hangUp(deps: CallDeps, ending: Ending): Promise<void> {
+  const { plan, by } = ending;
+  const callId = plan.run.providerCallId;
+  if (by === 'caller' || by === 'provider' || callId === null) return;
+  const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
+  try {
+    await plan.provider.control.hangUp(plan.configuration.credentials, callId, deadline.signal);
+  } finally {
+    deadline.done();
+  }
+}

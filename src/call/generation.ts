@@ -1,0 +1,189 @@
+// A call's requests to the language model: answers that are spoken while they come, and values
+// extracted out of band. Each request is reported exactly once, unless it was abandoned.
+
+import { codeOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { modelTokens, serviceSeconds } from '../metrics.ts';
+import type { CallEventBody } from '../model/call-event.ts';
+import type { LanguageModel, ModelAnswer } from '../speech/llm/llm.ts';
+import { isObject, parseJson } from '../std/json.ts';
+import type { DialogueAction } from '../workflow/dialogue.ts';
+
+/** Where a request's text goes while it comes (pipeline's Speech). */
+export interface TextSink {
+  text(delta: string): void;
+  end(): void;
+  cancel(): void;
+}
+
+export interface GenerationListener {
+  onAnswer(requestId: number, answer: ModelAnswer): void;
+  onFailure(requestId: number, code: string): void;
+  onExtracted(extractionId: number, values: Record<string, unknown>): void;
+  onExtractionFailure(extractionId: number, code: string): void;
+  onUsage(usage: CallEventBody): void;
+  onFault(error: unknown): void;
+}
+
+type GenerateAction = Extract<DialogueAction, { type: 'generate' }>;
+type ExtractAction = Extract<DialogueAction, { type: 'extract' }>;
+
+export class Generation {
+  readonly #llm: LanguageModel | undefined;
+  readonly #listener: GenerationListener;
+  readonly #log: Log;
+  /** Ends with the call. */
+  readonly #callSignal: AbortSignal;
+  readonly #running = new Map<number, { controller: AbortController; speech: TextSink }>();
+
+  constructor(deps: {
+    llm: LanguageModel | undefined;
+    listener: GenerationListener;
+    log: Log;
+    callSignal: AbortSignal;
+  }) {
+    this.#llm = deps.llm;
+    this.#listener = deps.listener;
+    this.#log = deps.log;
+    this.#callSignal = deps.callSignal;
+  }
+
+  get pending(): boolean {
+    return this.#running.size > 0;
+  }
+
+  start(action: GenerateAction, speech: TextSink): void {
+    const controller = new AbortController();
+    this.#running.set(action.requestId, { controller, speech });
+    void this.#generate(action, speech, controller);
+  }
+
+  /** The request's answer is not wanted any more: its connection is closed, its speech cut. */
+  abandon(requestId: number): void {
+    const running = this.#running.get(requestId);
+    if (running === undefined) return;
+    this.#running.delete(requestId);
+    running.controller.abort();
+    running.speech.cancel();
+  }
+
+  extract(action: ExtractAction): void {
+    void this.#extract(action);
+  }
+
+  async #generate(
+    action: GenerateAction,
+    speech: TextSink,
+    controller: AbortController,
+  ): Promise<void> {
+    let said = '';
+    try {
+      const answer = await this.#respond(
+        action,
+        AbortSignal.any([this.#callSignal, controller.signal]),
+        {
+          onText: (delta) => {
+            if (controller.signal.aborted) return;
+            said += delta;
+            speech.text(delta);
+          },
+        },
+      );
+      if (!this.#settle(action.requestId)) return;
+      speech.end();
+      this.#listener.onAnswer(action.requestId, answer);
+    } catch (error) {
+      if (!this.#settle(action.requestId)) return;
+      this.#failed(action, speech, said, error);
+    }
+  }
+
+  /** What was said stands as the answer; a request that said nothing has failed. */
+  #failed(action: GenerateAction, speech: TextSink, said: string, error: unknown): void {
+    const code = codeOf(error) ?? 'LLM_FAILED';
+    this.#log.warn({ err: error, said: said.length }, 'model request failed');
+    this.#listener.onFault(error);
+    if (said.trim() === '') {
+      speech.cancel();
+      this.#listener.onFailure(action.requestId, code);
+      return;
+    }
+    speech.end();
+    this.#listener.onAnswer(action.requestId, { ...EMPTY_ANSWER, text: said });
+  }
+
+  /** False if the request was abandoned or the call is over. */
+  #settle(requestId: number): boolean {
+    return this.#running.delete(requestId) && !this.#callSignal.aborted;
+  }
+
+  async #respond(
+    action: Pick<GenerateAction, 'messages'> & Partial<Pick<GenerateAction, 'tools'>>,
+    signal: AbortSignal,
+    listener: { onText(delta: string): void },
+  ): Promise<ModelAnswer> {
+    const llm = this.#llm;
+    if (llm === undefined) throw new Error('a model was asked for in a call without one');
+    const answer = await llm.respond(
+      {
+        messages: action.messages,
+        tools: action.tools ?? [],
+        temperature: undefined,
+        tokensMax: undefined,
+        json: action.tools === undefined,
+      },
+      listener,
+      signal,
+    );
+    this.#measure(llm, answer);
+    return answer;
+  }
+
+  #measure(llm: LanguageModel, answer: ModelAnswer): void {
+    const service = llm.name;
+    serviceSeconds.observe({ job: 'llm', service, result: 'ok' }, answer.firstTokenMs / 1_000);
+    modelTokens.inc({ service, kind: 'prompt' }, answer.usage.promptTokens);
+    modelTokens.inc({ service, kind: 'completion' }, answer.usage.completionTokens);
+    this.#listener.onUsage({
+      type: 'model.usage',
+      service,
+      model: llm.model,
+      firstTokenMs: answer.firstTokenMs,
+      totalMs: answer.totalMs,
+      ...answer.usage,
+    });
+  }
+
+  async #extract(action: ExtractAction): Promise<void> {
+    try {
+      const answer = await this.#respond(action, this.#callSignal, { onText: ignoreText });
+      if (this.#callSignal.aborted) return;
+      this.#listener.onExtracted(action.extractionId, valuesOf(answer.text));
+    } catch (error) {
+      if (this.#callSignal.aborted) return;
+      this.#log.warn({ err: error }, 'extraction failed');
+      this.#listener.onExtractionFailure(action.extractionId, codeOf(error) ?? 'LLM_FAILED');
+    }
+  }
+}
+
+const EMPTY_ANSWER: ModelAnswer = {
+  text: '',
+  toolCalls: [],
+  finishReason: 'other',
+  usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
+  firstTokenMs: 0,
+  totalMs: 0,
+};
+
+function ignoreText(): void {
+  // An extraction is read whole, when it is complete.
+}
+
+/** The JSON object in a model's answer, with or without a code fence; else `{ raw }`. */
+export function valuesOf(text: string): Record<string, unknown> {
+  const start = text.indexOf('{');
+  const end = text.lastIndexOf('}');
+  const value = start < 0 || end < start ? undefined : parseJson(text.slice(start, end + 1));
+  return isObject(value) ? value : { raw: text };
+}

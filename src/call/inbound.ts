@@ -1,0 +1,162 @@
+// An inbound call's webhook: which configuration and number it reaches, whether the provider really sent
+// it, which agent answers. Order of checks: contract §7.2. Every refusal is spoken markup, status 200.
+
+import { codeOf } from '../errors.ts';
+import { callsRefused, callsStarted, webhooks } from '../metrics.ts';
+import type { Run } from '../model/run.ts';
+import type { TelephonyConfiguration } from '../model/telephony.ts';
+import type { Workflow } from '../model/workflow.ts';
+import { normalizeAddress } from '../telephony/address.ts';
+import type {
+  ProviderEvent,
+  ProviderRequest,
+  RejectReason,
+  TelephonyProvider,
+  WebhookReply,
+} from '../telephony/provider.ts';
+import { providers } from '../telephony/registry.ts';
+import { answerCall } from './answer.ts';
+import { inboundContext } from './context.ts';
+import type { CallDeps } from './deps.ts';
+import type { Roster } from './roster.ts';
+import { watchForMedia } from './watch.ts';
+
+type InboundCall = Extract<ProviderEvent, { kind: 'inbound-call' }>;
+
+/** For a request that no provider recognises. */
+const NOBODY: WebhookReply = {
+  status: 200,
+  contentType: 'text/xml; charset=utf-8',
+  body: '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>',
+};
+
+class Refusal extends Error {
+  readonly reason: RejectReason;
+  constructor(reason: RejectReason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+/** `workflowId` comes from the deprecated route, where the URL selects the agent. */
+export async function answerInbound(
+  deps: CallDeps,
+  roster: Roster,
+  request: ProviderRequest,
+  workflowId: string | null,
+): Promise<WebhookReply> {
+  const provider = providers.find(({ webhook }) => webhook.recognises(request));
+  if (provider === undefined) {
+    webhooks.inc({ provider: 'unknown', result: 'unrecognised' });
+    return NOBODY;
+  }
+  try {
+    const event = provider.webhook.parse(request);
+    if (event.kind !== 'inbound-call') return provider.webhook.acknowledge();
+    const reply = await connect(deps, roster, { provider, request, event, workflowId });
+    webhooks.inc({ provider: provider.name, result: 'answered' });
+    return reply;
+  } catch (error) {
+    const reason = reasonOf(error);
+    webhooks.inc({ provider: provider.name, result: reason });
+    callsRefused.inc({ code: codeOf(error) ?? reason });
+    if (reason === 'error') deps.log.error({ err: error }, 'inbound call not answered');
+    else deps.log.warn({ reason, provider: provider.name }, 'inbound call refused');
+    return provider.webhook.reject(reason);
+  }
+}
+
+function reasonOf(error: unknown): RejectReason {
+  if (error instanceof Refusal) return error.reason;
+  if (codeOf(error) === 'CALL_LIMIT_REACHED') return 'busy';
+  return 'error';
+}
+
+interface Inbound {
+  provider: TelephonyProvider;
+  request: ProviderRequest;
+  event: InboundCall;
+  workflowId: string | null;
+}
+
+async function connect(deps: CallDeps, roster: Roster, inbound: Inbound): Promise<WebhookReply> {
+  const { provider, request, event } = inbound;
+  const { configuration, workflow } = await findAgent(deps, inbound);
+  if (!provider.webhook.verify(request, configuration.credentials)) throw new Refusal('signature');
+  const known = await deps.store.runs.findByProviderCall(configuration.id, event.callId);
+  const run = known ?? (await createRun(deps, { configuration, workflow, inbound }));
+  if (run.state !== 'initialized') throw new Refusal('error');
+  const reply = await answerCall(deps, roster, { run, configuration, provider });
+  if (known === undefined) watchForMedia(deps, roster, { run, configuration, provider });
+  return reply;
+}
+
+async function findAgent(
+  deps: CallDeps,
+  { provider, event, workflowId }: Inbound,
+): Promise<{ configuration: TelephonyConfiguration; workflow: Workflow }> {
+  const to = normalizeAddress(event.to, null)?.normalized;
+  const found =
+    to === undefined
+      ? undefined
+      : await deps.store.telephony.findInbound(provider.name, event.accountId, to);
+  if (found === undefined) throw new Refusal('not-configured');
+  const { configuration, number } = found;
+  const wantedId = workflowId ?? number.inboundWorkflowId;
+  const workflow =
+    wantedId === null
+      ? undefined
+      : await deps.store.workflows.get(configuration.organizationId, wantedId);
+  if (workflow === undefined || workflow.status !== 'active') throw new Refusal('no-workflow');
+  return { configuration, workflow };
+}
+
+async function createRun(
+  deps: CallDeps,
+  found: { configuration: TelephonyConfiguration; workflow: Workflow; inbound: Inbound },
+): Promise<Run> {
+  const { configuration, workflow, inbound } = found;
+  const { provider, event } = inbound;
+  const version = await deps.store.workflows.published(workflow.id);
+  if (version === undefined) throw new Refusal('no-workflow');
+  const { organizationId } = configuration;
+  const digits = String(deps.random.integer(100_000_000)).padStart(8, '0');
+  const run = await deps.store.runs.create(
+    {
+      organizationId,
+      workflowId: workflow.id,
+      definitionId: version.id,
+      name: `WR-TEL-IN-${digits}`,
+      mode: provider.name,
+      callType: 'inbound',
+      configurationId: configuration.id,
+      providerCallId: event.callId,
+      initialContext: inboundContext({
+        provider: provider.name,
+        configurationId: configuration.id,
+        from: event.from,
+        to: event.to,
+        callId: event.callId,
+      }),
+      gatheredContext: { provider: provider.name, call_id: event.callId },
+      logs: { inbound_webhook: { account_id: event.accountId, raw_webhook_data: event.raw } },
+    },
+    await deps.store.accounts.concurrentCallLimit(organizationId),
+  );
+  const runLog = await deps.events.open(run.id);
+  const { from, to } = event;
+  runLog.append(
+    { type: 'call.created', direction: 'inbound', provider: provider.name, from, to },
+    0,
+  );
+  callsStarted.inc({ provider: provider.name, direction: 'inbound' });
+  deps.log.info({ runId: run.id, provider: provider.name }, 'inbound call');
+  return run;
+}
+
+/** Says in the provider's words that this gateway takes no call now. */
+export function refuseDraining(request: ProviderRequest): WebhookReply {
+  callsRefused.inc({ code: 'GATEWAY_DRAINING' });
+  const provider = providers.find(({ webhook }) => webhook.recognises(request));
+  return provider?.webhook.reject('draining') ?? NOBODY;
+}

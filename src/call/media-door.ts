@@ -1,0 +1,107 @@
+// Lets a provider's media socket in: the URL's run exists and waits, the token is right and unused, the
+// provider signed the upgrade. Then the call begins. Close codes: contract §7.4.
+
+import { GatewayError } from '../errors.ts';
+import { mediaFaults } from '../metrics.ts';
+import type { RecordingFile } from '../pipeline/record.ts';
+import type { ProviderRequest } from '../telephony/provider.ts';
+import { CLOSE } from '../transport/media-socket.ts';
+import type { Admission, MediaPath } from '../transport/websocket.ts';
+import type { CallDeps } from './deps.ts';
+import { recordingKey } from './finish-run.ts';
+import type { CallPlan } from './plan.ts';
+import type { Roster } from './roster.ts';
+import { CallSession } from './session.ts';
+
+export async function admitMedia(
+  deps: CallDeps,
+  roster: Roster,
+  path: MediaPath,
+  headers: Record<string, string | undefined>,
+): Promise<Admission> {
+  // The token comes first: without it nothing is said about a run, not even that it exists.
+  if (!deps.tokens.redeem(path.runId, path.token)) return refuse(CLOSE.unauthorized, 'token');
+  const plan = roster.take(path.runId);
+  if (plan === undefined) return refuse(CLOSE.notFound, 'no call waits');
+  const { run } = plan;
+  if (run.workflowId !== path.workflowId || run.organizationId !== path.organizationId) {
+    return refuse(CLOSE.badRequest, 'workflow');
+  }
+  const upgrade = upgradeRequest(deps.publicUrl, path, headers);
+  if (!plan.provider.webhook.verify(upgrade, plan.configuration.credentials)) {
+    return refuse(CLOSE.unauthorized, 'signature');
+  }
+  const current = await deps.store.runs.find(run.id);
+  if (current === undefined) return refuse(CLOSE.notFound, 'run');
+  if (current.state !== 'initialized') return refuse(CLOSE.conflict, 'run state');
+  return begin(deps, roster, plan);
+}
+
+function refuse(code: number, reason: string): Admission {
+  mediaFaults.inc({ code: 'MEDIA_UNAUTHORIZED' });
+  return { refuse: code, reason };
+}
+
+function upgradeRequest(
+  publicUrl: string,
+  { workflowId, organizationId, runId, token }: MediaPath,
+  headers: Record<string, string | undefined>,
+): ProviderRequest {
+  const base = publicUrl.replace(/^http/, 'ws');
+  return {
+    method: 'GET',
+    url: `${base}/api/v1/telephony/ws/${workflowId}/${organizationId}/${runId}/${token}`,
+    headers,
+    rawBody: Buffer.alloc(0),
+    form: {},
+    formAll: {},
+    json: undefined,
+  };
+}
+
+async function begin(deps: CallDeps, roster: Roster, plan: CallPlan): Promise<Admission> {
+  const { run } = plan;
+  const runLog = await deps.events.open(run.id);
+  const recording = await openRecording(deps, run.id);
+  if (recording === undefined) {
+    const error = new GatewayError('RECORDING_FAILED', { reason: 'the file cannot be opened' });
+    runLog.append({ type: 'fault', code: error.code, message: error.message, fatal: false }, 0);
+  }
+  await deps.store.runs.patch(run.id, {
+    state: 'running',
+    startedAt: new Date(deps.clock.now()),
+    initialContext: { runtime_configuration: runtimeConfiguration(deps) },
+  });
+  const session = new CallSession(deps, {
+    plan,
+    runLog,
+    recording,
+    onEnded: () => {
+      roster.leave(run.id);
+      deps.events.release(run.id);
+    },
+  });
+  roster.enter(session);
+  return { accept: (socket) => session.attach(socket) };
+}
+
+/** A call without a recording is better than no call. */
+async function openRecording(deps: CallDeps, runId: string): Promise<RecordingFile | undefined> {
+  try {
+    return await deps.files.create(recordingKey(runId));
+  } catch (error) {
+    deps.log.error({ err: error, runId }, 'recording not opened');
+    return undefined;
+  }
+}
+
+function runtimeConfiguration({ stt, tts, llm }: CallDeps): Record<string, string | null> {
+  return {
+    stt_provider: stt?.name ?? null,
+    stt_model: stt?.model ?? null,
+    tts_provider: tts.name,
+    tts_model: tts.model,
+    llm_provider: llm?.name ?? 'scripted',
+    llm_model: llm?.model ?? null,
+  };
+}

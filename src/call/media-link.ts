@@ -1,0 +1,148 @@
+// Joins one media socket with its provider's protocol: messages become facts, audio becomes messages.
+// What breaks the protocol is counted and dropped, up to a limit.
+
+import { codeOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { mediaFaults } from '../metrics.ts';
+import type { Clock, Timer } from '../std/clock.ts';
+import type { MediaListener, MediaProtocol, MediaStart } from '../telephony/media.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
+
+/** A provider that sends this many unreadable messages in one call is not one of ours. */
+const MALFORMED_MAX = 20;
+/** The stream's first words must come within this time. */
+const START_MS = 10_000;
+
+export interface MediaLinkListener {
+  onStart(start: MediaStart): void;
+  onAudio(payload: Uint8Array, timestampMs: number): void;
+  onDigit(digit: string): void;
+  onMark(name: string): void;
+  /** Called once: the provider stopped the stream, or the socket is gone. */
+  onEnd(facts: { stopped: boolean; code: number }): void;
+  /** Called once if the stream does not start. */
+  onSilent(): void;
+}
+
+export class MediaLink implements MediaSocketListener {
+  readonly #socket: MediaSocket;
+  readonly #protocol: MediaProtocol;
+  readonly #listener: MediaLinkListener;
+  readonly #log: Log;
+  readonly #facts: MediaListener;
+  #startTimer: Timer | undefined;
+  #started = false;
+  #ended = false;
+  #malformed = 0;
+
+  constructor(deps: {
+    socket: MediaSocket;
+    protocol: MediaProtocol;
+    listener: MediaLinkListener;
+    clock: Clock;
+    log: Log;
+  }) {
+    this.#socket = deps.socket;
+    this.#protocol = deps.protocol;
+    this.#listener = deps.listener;
+    this.#log = deps.log;
+    this.#facts = this.#translate();
+    this.#startTimer = deps.clock.after(START_MS, () => this.#notStarted());
+  }
+
+  // What the pipeline sends (AudioWire).
+
+  get bufferedBytes(): number {
+    return this.#socket.bufferedBytes;
+  }
+
+  audio(payload: Uint8Array): void {
+    const message = this.#protocol.encodeAudio(payload);
+    if (typeof message === 'string') this.#socket.sendText(message);
+    else this.#socket.sendBinary(message);
+  }
+
+  mark(name: string): void {
+    this.#send(this.#protocol.encodeMark(name));
+  }
+
+  clear(): void {
+    this.#send(this.#protocol.encodeClear());
+  }
+
+  close(): void {
+    this.#finish();
+    this.#socket.close(CLOSE.normal, '');
+  }
+
+  // What the socket brings.
+
+  onText(message: string): void {
+    this.#guarded(() => this.#protocol.decodeText(message, this.#facts));
+  }
+
+  onBinary(message: Uint8Array): void {
+    this.#guarded(() => this.#protocol.decodeBinary(message, this.#facts));
+  }
+
+  onClose(code: number): void {
+    this.#end({ stopped: false, code });
+  }
+
+  #send(message: string | undefined): void {
+    if (message !== undefined) this.#socket.sendText(message);
+  }
+
+  #guarded(decode: () => void): void {
+    if (this.#ended) return;
+    try {
+      decode();
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === undefined) throw error;
+      mediaFaults.inc({ code });
+      this.#malformed += 1;
+      if (this.#malformed === 1) this.#log.warn({ err: error }, 'media message dropped');
+      if (this.#malformed > MALFORMED_MAX) this.#socket.close(CLOSE.badRequest, 'protocol');
+    }
+  }
+
+  #translate(): MediaListener {
+    const listener = this.#listener;
+    return {
+      onStart: (start) => {
+        if (this.#started) return;
+        this.#started = true;
+        this.#startTimer?.cancel();
+        listener.onStart(start);
+      },
+      onAudio: (payload, timestampMs) => {
+        if (this.#started) listener.onAudio(payload, timestampMs);
+      },
+      onDigit: (digit) => {
+        if (this.#started) listener.onDigit(digit);
+      },
+      onMark: (name) => listener.onMark(name),
+      onCleared() {
+        // Silence after a clear is ours to know; the acknowledgement adds nothing.
+      },
+      onStop: () => this.#end({ stopped: true, code: CLOSE.normal }),
+    };
+  }
+
+  #notStarted(): void {
+    if (this.#started || this.#ended) return;
+    this.#listener.onSilent();
+  }
+
+  #end(facts: { stopped: boolean; code: number }): void {
+    if (this.#ended) return;
+    this.#finish();
+    this.#listener.onEnd(facts);
+  }
+
+  #finish(): void {
+    this.#ended = true;
+    this.#startTimer?.cancel();
+  }
+}

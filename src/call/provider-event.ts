@@ -1,0 +1,133 @@
+// A provider's callback about one of our runs: status, or who answered. Stored once, in whatever order
+// and however often it is delivered; only a step forward has an effect. Source: contract §7.6.
+
+import { GatewayError } from '../errors.ts';
+import { webhooks } from '../metrics.ts';
+import { isTerminal, type ProviderName, type TerminalStatus } from '../model/provider.ts';
+import type { Run } from '../model/run.ts';
+import type { TelephonyConfiguration } from '../model/telephony.ts';
+import type {
+  ProviderEvent,
+  ProviderRequest,
+  TelephonyProvider,
+  WebhookReply,
+} from '../telephony/provider.ts';
+import { providerByName } from '../telephony/registry.ts';
+import type { CallDeps } from './deps.ts';
+import { stamp } from './projection/transcript.ts';
+import type { Roster } from './roster.ts';
+import { closeUnconnected, unconnectedReason } from './unconnected.ts';
+
+/** The media of a call that the provider calls ended closes by itself within this time. */
+const MEDIA_CLOSES_MS = 3_000;
+
+export interface ProviderCall {
+  run: Run;
+  configuration: TelephonyConfiguration;
+  provider: TelephonyProvider;
+}
+
+/** Finds the run's call and proves the request. Undefined for an unknown run. Throws
+ *  WEBHOOK_SIGNATURE. */
+export async function verifiedCall(
+  deps: CallDeps,
+  name: ProviderName,
+  runId: string,
+  request: ProviderRequest,
+): Promise<ProviderCall | undefined> {
+  const provider = providerByName(name);
+  const run = await deps.store.runs.find(runId);
+  if (provider === undefined || run === undefined || run.configurationId === null) return undefined;
+  const { organizationId, configurationId } = run;
+  const configuration = await deps.store.telephony.getConfiguration(
+    organizationId,
+    configurationId,
+  );
+  if (configuration === undefined || configuration.provider !== name) return undefined;
+  if (!provider.webhook.verify(request, configuration.credentials)) {
+    webhooks.inc({ provider: name, result: 'signature' });
+    throw new GatewayError('WEBHOOK_SIGNATURE');
+  }
+  return { run, configuration, provider };
+}
+
+export async function takeProviderEvent(
+  deps: CallDeps,
+  roster: Roster,
+  request: { name: ProviderName; runId: string; request: ProviderRequest },
+): Promise<WebhookReply> {
+  const call = await verifiedCall(deps, request.name, request.runId, request.request);
+  if (call === undefined) {
+    webhooks.inc({ provider: request.name, result: 'unknown_run' });
+    return IGNORED;
+  }
+  const event = call.provider.webhook.parse(request.request);
+  if (event.kind === 'status') await takeStatus(deps, roster, call, event);
+  if (event.kind === 'answered-by') await takeAnsweredBy(deps, roster, call, event);
+  webhooks.inc({ provider: request.name, result: 'taken' });
+  return call.provider.webhook.acknowledge();
+}
+
+const IGNORED: WebhookReply = {
+  status: 200,
+  contentType: 'application/json',
+  body: JSON.stringify({ status: 'ignored', reason: 'unknown_run' }),
+};
+
+async function takeStatus(
+  deps: CallDeps,
+  roster: Roster,
+  call: ProviderCall,
+  event: Extract<ProviderEvent, { kind: 'status' }>,
+): Promise<void> {
+  const { run } = call;
+  const isNew = await deps.store.runs.appendCallback(run.id, event.dedupeKey, {
+    status: event.status,
+    timestamp: stamp(deps.clock.now()),
+    call_id: event.callId,
+    duration: event.durationS,
+    sequence: event.sequence ?? null,
+    raw: event.raw,
+  });
+  if (!isNew) return;
+  if (run.providerCallId === null) {
+    await deps.store.runs.patch(run.id, { providerCallId: event.callId });
+  }
+  if (run.state === 'completed' || !isTerminal(event.status)) return;
+  await takeTerminal(deps, roster, call, event.status);
+}
+
+/** With media, the socket's close ends the call; its loss is made up for after a moment. */
+async function takeTerminal(
+  deps: CallDeps,
+  roster: Roster,
+  call: ProviderCall,
+  status: TerminalStatus,
+): Promise<void> {
+  const session = roster.session(call.run.id);
+  if (session !== undefined) {
+    deps.clock.after(MEDIA_CLOSES_MS, () => void session.end('user_hangup', 'provider'));
+    return;
+  }
+  roster.take(call.run.id);
+  await closeUnconnected(deps, call, unconnectedReason(status));
+}
+
+async function takeAnsweredBy(
+  deps: CallDeps,
+  roster: Roster,
+  { run }: ProviderCall,
+  event: Extract<ProviderEvent, { kind: 'answered-by' }>,
+): Promise<void> {
+  const isNew = await deps.store.runs.appendCallback(run.id, event.dedupeKey, {
+    status: 'answered-by',
+    timestamp: stamp(deps.clock.now()),
+    call_id: event.callId,
+    answered_by: event.answeredBy,
+  });
+  if (!isNew || run.state === 'completed') return;
+  const fact = { type: 'call.answered-by', answeredBy: event.answeredBy } as const;
+  const session = roster.session(run.id);
+  if (session !== undefined) session.note(fact);
+  else (await deps.events.open(run.id)).append(fact, 0);
+}

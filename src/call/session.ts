@@ -1,0 +1,360 @@
+// One phone call from its media socket to its end: an actor. Every event goes through one queue, the
+// pure engine says what to do, this file has it done. It knows no provider and no service by name.
+
+import { codecByName } from '../codec/registry.ts';
+import { codeOf, GatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { callsActive, turns } from '../metrics.ts';
+import type { CallEventBody } from '../model/call-event.ts';
+import type { EndReason } from '../model/end-reason.ts';
+import {
+  CallAudio,
+  type CallAudioListener,
+  type CallerTurn,
+  type UtteranceReport,
+} from '../pipeline/call-audio.ts';
+import type { RecordingFile } from '../pipeline/record.ts';
+import type { Timer } from '../std/clock.ts';
+import type { MediaStart } from '../telephony/media.ts';
+import type { MediaSocket, MediaSocketListener } from '../transport/media-socket.ts';
+import type { DialogueAction, DialogueEvent } from '../workflow/dialogue.ts';
+import type { DialogueState } from '../workflow/engine.ts';
+import type { CallDeps } from './deps.ts';
+import { type EndedBy, endCall } from './end.ts';
+import type { RunLog } from './event-log.ts';
+import { Generation, type GenerationListener } from './generation.ts';
+import { IdleWatch } from './idle-watch.ts';
+import { MediaLink, type MediaLinkListener } from './media-link.ts';
+import type { CallPlan } from './plan.ts';
+import { SessionRecord } from './session-record.ts';
+import { turnTuning } from './tuning.ts';
+
+/** Events that may wait for the engine: far more than a call can raise in one go. */
+const WAITING_MAX = 1_000;
+
+/** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
+const LEAVE_MS_MAX = 10_000;
+
+type Untimed<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
+type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
+
+export interface SessionOptions {
+  plan: CallPlan;
+  runLog: RunLog;
+  /** Undefined if the file could not be opened: the call goes on without a recording. */
+  recording: RecordingFile | undefined;
+  /** Called once, when everything about the call is stored. */
+  onEnded: () => void;
+}
+
+export class CallSession {
+  readonly plan: CallPlan;
+  readonly #deps: CallDeps;
+  readonly #options: SessionOptions;
+  readonly #log: Log;
+  readonly #record: SessionRecord;
+  readonly #abort = new AbortController();
+  readonly #generation: Generation;
+  readonly #idle: IdleWatch;
+  readonly #timers = new Set<Timer>();
+  readonly #waiting: DialogueEvent[] = [];
+  #state: DialogueState;
+  #stepping = false;
+  #by: EndedBy = 'agent';
+  #link: MediaLink | undefined;
+  #audio: CallAudio | undefined;
+  #end: Promise<void> | undefined;
+
+  constructor(deps: CallDeps, options: SessionOptions) {
+    const { plan } = options;
+    this.plan = plan;
+    this.#deps = deps;
+    this.#options = options;
+    this.#state = plan.engine.initial;
+    this.#log = deps.log.child({ runId: plan.run.id });
+    this.#record = new SessionRecord(options.runLog, () => this.#audio?.mediaMs ?? 0);
+    this.#generation = new Generation({
+      llm: deps.llm,
+      listener: this.#hearModel(),
+      log: this.#log,
+      callSignal: this.#abort.signal,
+    });
+    this.#idle = new IdleWatch({
+      clock: deps.clock,
+      idleMs: plan.settings.max_user_idle_timeout * 1_000,
+      busy: () => this.#busy(),
+      onIdle: () => this.#dispatch({ type: 'idle' }),
+    });
+  }
+
+  /** The call's media socket is here. Called once. */
+  attach(socket: MediaSocket): MediaSocketListener {
+    callsActive.inc({ provider: this.plan.provider.name });
+    this.#link = new MediaLink({
+      socket,
+      protocol: this.plan.provider.createMedia(),
+      listener: this.#hearLink(),
+      clock: this.#deps.clock,
+      log: this.#log,
+    });
+    return this.#link;
+  }
+
+  /** A fact from outside the media, such as the verdict on who answered. */
+  note(body: CallEventBody): void {
+    this.#record.note(body);
+  }
+
+  /** Ends the call once; later calls wait for the same end. Never rejects. */
+  end(reason: EndReason, by: EndedBy): Promise<void> {
+    this.#end ??= this.#close(reason, by);
+    return this.#end;
+  }
+
+  // What the rooms below report.
+
+  #hearLink(): MediaLinkListener {
+    return {
+      onStart: (start) => this.#guarded(() => this.#open(start)),
+      onAudio: (payload, timestampMs) => this.#audio?.audioIn(payload, timestampMs),
+      onDigit: (digit) => this.#audio?.digit(digit),
+      onMark: (name) => this.#audio?.mark(name),
+      onEnd: () => this.#leave('user_hangup', 'caller'),
+      onSilent: () => this.#fail(new GatewayError('MEDIA_SILENT'), 'system_connect_error'),
+    };
+  }
+
+  #hearAudio(): CallAudioListener {
+    return {
+      onCallerSpeech: () => this.#idle.touch(),
+      onPartial() {
+        // Interim words matter to the turn detector alone.
+      },
+      onInterruption: (facts) => this.#record.interruption(facts),
+      onTurn: (turn) => this.#callerTurn(turn),
+      onBackchannel: (text) => this.#record.note({ type: 'user.backchannel', text }),
+      onDigit: (digit) => {
+        this.#idle.touch();
+        this.#record.note({ type: 'dtmf', digit });
+      },
+      onUtteranceStarted: (facts) => this.#record.answered(facts),
+      onUtteranceFinished: (report) => this.#utteranceFinished(report),
+      onFault: (error) => this.#record.fault(error, false),
+    };
+  }
+
+  #hearModel(): GenerationListener {
+    return {
+      onAnswer: (requestId, { text, toolCalls }) =>
+        this.#dispatch({ type: 'model-answered', requestId, text, toolCalls }),
+      onFailure: (requestId, code) => this.#dispatch({ type: 'model-failed', requestId, code }),
+      onExtracted: (extractionId, values) =>
+        this.#dispatch({ type: 'extracted', extractionId, values }),
+      onExtractionFailure: (extractionId, code) =>
+        this.#dispatch({ type: 'extraction-failed', extractionId, code }),
+      onUsage: (usage) => this.#record.note(usage),
+      onFault: (error) => this.#record.fault(error, false),
+    };
+  }
+
+  #open(start: MediaStart): void {
+    const { plan } = this;
+    const expected = plan.run.providerCallId;
+    if (expected !== null && expected !== start.callId)
+      throw new GatewayError('MEDIA_UNAUTHORIZED');
+    const link = this.#link;
+    if (link === undefined || this.#end !== undefined) return;
+    const { clock, mediaClock, vad, stt, tts, voice } = this.#deps;
+    const { capabilities } = plan.provider;
+    const codecIn = codecByName(start.codecIn);
+    this.#audio = new CallAudio({
+      clock,
+      mediaClock,
+      vad,
+      stt,
+      tts,
+      voice,
+      codecIn,
+      codecOut: codecByName(start.codecOut),
+      wire: link,
+      lead: { aimMs: capabilities.leadMs.aim, maxMs: capabilities.leadMs.max },
+      marks: capabilities.marks,
+      recording: this.#options.recording,
+      tuning: turnTuning(plan.settings),
+      listener: this.#hearAudio(),
+      log: this.#log,
+    });
+    this.#record.note({ type: 'media.started', codec: codecIn.name, rateHz: codecIn.rateHz });
+    this.#after(plan.settings.max_call_duration * 1_000, () =>
+      this.#leave('call_duration_exceeded', 'gateway'),
+    );
+    this.#idle.touch();
+    this.#log.info('media started');
+    this.#dispatch({
+      type: 'started',
+      direction: plan.run.callType,
+      initialContext: plan.run.initialContext,
+    });
+  }
+
+  #callerTurn(turn: CallerTurn): void {
+    this.#idle.touch();
+    turns.inc({ source: turn.source });
+    this.#record.callerTurn(turn);
+    this.#log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
+    const { text, confidence, source } = turn;
+    this.#dispatch({ type: 'caller-turn', text, confidence, source });
+  }
+
+  #utteranceFinished(report: UtteranceReport): void {
+    this.#idle.touch();
+    turns.inc({ source: 'agent' });
+    this.#record.agentSaid(report);
+    const { utteranceId, heardText, interrupted } = report;
+    this.#dispatch({ type: 'utterance-finished', utteranceId, heardText, interrupted });
+  }
+
+  /** The conversation is over from outside: the engine may still take down what was said, then it
+   *  ends the call. */
+  #leave(reason: EndReason, by: EndedBy): void {
+    if (this.#audio === undefined) {
+      void this.end(reason, by);
+      return;
+    }
+    this.#by = by;
+    this.#after(LEAVE_MS_MAX, () => void this.end(reason, by));
+    this.#dispatch({ type: 'ending', reason });
+    this.#audio.stop();
+  }
+
+  /** Whether silence on the line means nothing just now. */
+  #busy(): boolean {
+    const audio = this.#audio;
+    return (
+      audio === undefined || audio.speaking || audio.callerSpeaking || this.#generation.pending
+    );
+  }
+
+  // The actor.
+
+  #dispatch(event: Untimed<DialogueEvent>): void {
+    if (this.#end !== undefined) return;
+    if (this.#waiting.length >= WAITING_MAX) {
+      this.#fail(new GatewayError('QUEUE_FULL', { queue: 'call events' }), 'unexpected_error');
+      return;
+    }
+    this.#waiting.push({ at: this.#deps.clock.now(), ...event });
+    if (this.#stepping) return;
+    this.#stepping = true;
+    this.#guarded(() => this.#drain());
+    this.#stepping = false;
+  }
+
+  #drain(): void {
+    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
+      if (this.#end !== undefined) return;
+      const { state, actions } = this.plan.engine.step(this.#state, event);
+      this.#state = state;
+      for (const action of actions) this.#perform(action);
+    }
+  }
+
+  #perform(action: DialogueAction): void {
+    switch (action.type) {
+      case 'say':
+        this.#say(action);
+        break;
+      case 'generate':
+        this.#generate(action);
+        break;
+      case 'abandon':
+        this.#generation.abandon(action.requestId);
+        break;
+      case 'extract':
+        this.#generation.extract(action);
+        break;
+      case 'expect':
+        this.#audio?.expect(action.expectation);
+        break;
+      case 'wait':
+        this.#wait(action);
+        break;
+      case 'log':
+        this.#record.note(action.body);
+        break;
+      case 'end':
+        void this.end(action.reason, this.#by);
+    }
+  }
+
+  #wait({ waitId, delayMs }: Act<'wait'>): void {
+    this.#after(delayMs, () => this.#dispatch({ type: 'waited', waitId }));
+  }
+
+  #say({ utteranceId, kind, text, interruptible }: Act<'say'>): void {
+    this.#record.utterance(utteranceId, kind);
+    const speech = this.#audio?.speak({ utteranceId, interruptible });
+    this.#record.spoken(text);
+    speech?.text(text);
+    speech?.end();
+  }
+
+  #generate(action: Act<'generate'>): void {
+    const { utteranceId, kind, interruptible } = action;
+    this.#record.utterance(utteranceId, kind);
+    const speech = this.#audio?.speak({ utteranceId, interruptible });
+    if (speech === undefined) return;
+    this.#generation.start(action, {
+      text: (delta) => {
+        this.#record.spoken(delta);
+        speech.text(delta);
+      },
+      end: () => speech.end(),
+      cancel: () => speech.cancel(),
+    });
+  }
+
+  #after(delayMs: number, run: () => void): void {
+    const timer = this.#deps.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      run();
+    });
+    this.#timers.add(timer);
+  }
+
+  /** A fault in our own code ends this call, and only this one. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#fail(error, codeOf(error) === undefined ? 'unexpected_error' : 'pipeline_error');
+    }
+  }
+
+  #fail(error: unknown, reason: EndReason): void {
+    this.#log.error({ err: error }, 'call failed');
+    this.#record.fault(error, true);
+    void this.end(reason, 'gateway');
+  }
+
+  async #close(reason: EndReason, by: EndedBy): Promise<void> {
+    this.#abort.abort();
+    this.#idle.stop();
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#waiting.length = 0;
+    await endCall(this.#deps, {
+      plan: this.plan,
+      record: this.#record,
+      events: this.#options.runLog.events,
+      audio: this.#audio,
+      recording: this.#options.recording,
+      link: this.#link,
+      log: this.#log,
+      reason,
+      by,
+    });
+    if (this.#link !== undefined) callsActive.dec({ provider: this.plan.provider.name });
+    this.#options.onEnded();
+  }
+}

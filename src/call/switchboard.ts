@@ -1,0 +1,82 @@
+// The call room's front: what the API and the media server ask for, and draining before a stop.
+
+import { GatewayError } from '../errors.ts';
+import { callsRefused } from '../metrics.ts';
+import type { ProviderName } from '../model/provider.ts';
+import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
+import type { Admission, MediaPath } from '../transport/websocket.ts';
+import { answerCall } from './answer.ts';
+import type { CallDeps } from './deps.ts';
+import type { CallDesk, StartCall } from './desk.ts';
+import { answerInbound, refuseDraining } from './inbound.ts';
+import { admitMedia } from './media-door.ts';
+import { takeProviderEvent, verifiedCall } from './provider-event.ts';
+import { Roster } from './roster.ts';
+import { startCall } from './start.ts';
+import { watchForMedia } from './watch.ts';
+
+/** How often a draining process looks whether its calls are over. */
+const DRAIN_LOOK_MS = 100;
+
+export class Switchboard implements CallDesk {
+  readonly #deps: CallDeps;
+  readonly #roster = new Roster();
+  #draining = false;
+
+  constructor(deps: CallDeps) {
+    this.#deps = deps;
+  }
+
+  get activeCalls(): number {
+    return this.#roster.activeCalls;
+  }
+
+  async start(request: StartCall): Promise<{ runId: string; runName: string }> {
+    this.#refuseWhileDraining();
+    const { run, configuration, provider } = await startCall(this.#deps, request);
+    watchForMedia(this.#deps, this.#roster, { run, configuration, provider });
+    return { runId: run.id, runName: run.name };
+  }
+
+  async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
+    if (this.#draining) return refuseDraining(request);
+    return answerInbound(this.#deps, this.#roster, request, workflowId);
+  }
+
+  async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    const call = await verifiedCall(this.#deps, name, runId, request);
+    if (call === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    if (call.run.state !== 'initialized') return call.provider.webhook.reject('error');
+    return answerCall(this.#deps, this.#roster, call);
+  }
+
+  async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return takeProviderEvent(this.#deps, this.#roster, { name, runId, request });
+  }
+
+  /** A media socket asks to be let in (transport's `authorize`). */
+  admit(path: MediaPath, headers: Record<string, string | undefined>): Promise<Admission> {
+    return admitMedia(this.#deps, this.#roster, path, headers);
+  }
+
+  /** Takes no new call and waits for the running ones; after `limitMs` they are ended. */
+  async drain(limitMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock, log, events } = this.#deps;
+    const deadline = clock.monotonicMs() + limitMs;
+    log.info({ calls: this.activeCalls }, 'draining');
+    while (this.#roster.activeCalls + this.#roster.pendingCalls > 0) {
+      if (clock.monotonicMs() >= deadline) break;
+      await new Promise<void>((resolve) => clock.after(DRAIN_LOOK_MS, resolve));
+    }
+    const left = this.#roster.sessions();
+    await Promise.all(left.map((session) => session.end('system_cancelled', 'gateway')));
+    await events.flush();
+  }
+
+  #refuseWhileDraining(): void {
+    if (!this.#draining) return;
+    callsRefused.inc({ code: 'GATEWAY_DRAINING' });
+    throw new GatewayError('GATEWAY_DRAINING');
+  }
+}

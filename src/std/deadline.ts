@@ -1,0 +1,35 @@
+// Waiting with a limit. Time comes from the Clock, so tests decide when it is up.
+
+import { GatewayError } from '../errors.ts';
+import type { Clock } from './clock.ts';
+
+/** Settles as `work` does, or rejects with TIMED_OUT after `ms`. `work` is not stopped by this. */
+export function within<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(ms, () => reject(new GatewayError('TIMED_OUT', { what, ms })));
+    work.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+/** A signal that fires after `ms` or with `parent`. `done` frees it. */
+export function deadlineSignal(
+  clock: Clock,
+  ms: number,
+  what: string,
+  parent?: AbortSignal,
+): { signal: AbortSignal; done(): void } {
+  const controller = new AbortController();
+  const timer = clock.after(ms, () =>
+    controller.abort(new GatewayError('TIMED_OUT', { what, ms })),
+  );
+  const follow = () => controller.abort(parent?.reason);
+  if (parent?.aborted === true) follow();
+  parent?.addEventListener('abort', follow, { once: true });
+  return {
+    signal: controller.signal,
+    done() {
+      timer.cancel();
+      parent?.removeEventListener('abort', follow);
+    },
+  };
+}
