@@ -24,6 +24,7 @@ export const edgeData = z.object({
     .regex(/^[0-9*#]$/, { error: 'dtmf must be one key of the keypad' })
     .optional()
     .describe('Scripted mode: the key that goes this way.'),
+  value: z.string().optional().describe('Scripted mode: what `slot` takes in place of the phrase.'),
   slot: z
     .string()
     .min(1)

@@ -94,22 +94,23 @@ function parsed<S extends z.ZodType>(schema: S, value: unknown, where: string): 
 }
 
 function toStep(node: WorkflowNode, edges: GraphEdge[]): GraphNode {
-  const { type, data } = parsed(
+  const step = parsed(
     stepNode,
     { type: node.type, data: withoutNulls(node.data) },
     `node ${node.id}`,
   );
+  const { type, data } = step;
   const { name, prompt, add_global_prompt: addGlobalPrompt } = data;
-  const speech = 'slots' in data ? data : { reprompt: undefined, slots: undefined };
+  const asks = step.type === endCall.name ? undefined : step.data;
   return {
     id: node.id,
     type,
     name,
     prompt,
     say: textOf(data.say),
-    reprompt: textOf(speech.reprompt),
-    slots: speech.slots ?? [],
-    interruptible: 'allow_interrupt' in data && data.allow_interrupt,
+    reprompt: textOf(asks?.reprompt),
+    slots: asks?.slots ?? [],
+    interruptible: asks?.allow_interrupt ?? false,
     addGlobalPrompt,
     extraction: extractionOf(data),
     edges: type === endCall.name ? [] : edges,

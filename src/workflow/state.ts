@@ -47,7 +47,9 @@ export interface ScriptedState {
   asked: string;
   /** Slots of this node that are filled and confirmed. */
   filled: string[];
-  confirming: (Confirmation & { source: TurnSource; confidence: number | null }) | null;
+  confirming:
+    | (Confirmation & { source: TurnSource; confidence: number | null; turn: number })
+    | null;
   /** The utterance after which an edge that is taken always is taken. */
   goOnAfter: number | null;
   /** Nodes entered since the caller last spoke. */

@@ -19,7 +19,6 @@ const data = z.object({
   ...toolFields,
   ...scriptedFields,
 });
-export type AgentNodeData = z.infer<typeof data>;
 
 export const agentNode = {
   name: 'agentNode',

@@ -11,7 +11,6 @@ const data = z.object({
   ...extractionFields,
   say: scriptedFields.say,
 });
-export type EndCallData = z.infer<typeof data>;
 
 export const endCall = {
   name: 'endCall',

@@ -30,7 +30,7 @@ export const slotHint = z
       .array(z.string().min(1).max(80))
       .max(CHOICES_MAX)
       .optional()
-      .describe('The values that may be said, word for word.'),
+      .describe('The values that may be said, word for word; with a type, the only ones of it.'),
     ask: z.string().optional().describe('Question for this value, if `say` does not ask for it.'),
     digits_min: z.int().min(1).max(32).optional().describe('Fewest digits of a `digits` value.'),
     digits_max: z.int().min(1).max(32).optional().describe('Most digits of a `digits` value.'),

@@ -5,7 +5,6 @@ import { commonFields, requiredPrompt } from './fields.ts';
 import { type NodeType, UNCONSTRAINED } from './node-type.ts';
 
 const data = z.object({ ...commonFields, prompt: requiredPrompt('global') });
-export type GlobalNodeData = z.infer<typeof data>;
 
 export const globalNode = {
   name: 'globalNode',

@@ -31,7 +31,6 @@ const data = z.object({
   pre_call_fetch_enabled: z.boolean().optional().describe('Older form of the mode `always`.'),
   ...scriptedFields,
 });
-export type StartCallData = z.infer<typeof data>;
 
 export const startCall = {
   name: 'startCall',

@@ -14,7 +14,6 @@ const data = z.object({
   trigger_path: z.string().optional(),
   enabled: z.boolean().default(true),
 });
-export type TriggerData = z.infer<typeof data>;
 
 export const trigger = {
   name: 'trigger',

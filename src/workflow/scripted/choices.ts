@@ -4,6 +4,7 @@
 import { phrasesOf, plainWords } from '../../model/phrases.ts';
 import { isFallback, isUnconditional } from '../edge-hints.ts';
 import type { Graph, GraphEdge, GraphNode } from '../graph.ts';
+import type { SlotHint } from '../nodes/fields.ts';
 
 export interface EdgeChoice {
   edge: GraphEdge;
@@ -67,6 +68,11 @@ export function derivedPhrases(
 /** Taken when a slot of the node is filled, and by nothing that is said. */
 export function isSlotEdge(edge: GraphEdge): boolean {
   return edge.slot !== undefined && (edge.phrases ?? []).length === 0 && edge.dtmf === undefined;
+}
+
+/** The words that fill a slot without a grammar. */
+export function wordChoices(slot: SlotHint): readonly string[] {
+  return slot.type === undefined ? (slot.choices ?? []) : [];
 }
 
 /** The edge to a person, if the node has one. */

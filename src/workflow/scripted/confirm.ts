@@ -29,9 +29,11 @@ export interface Offer {
   certain: boolean;
 }
 
+/** Where a value comes from; the turn is that of the moment if none is given. */
 interface Source {
   source: TurnSource;
   confidence: number | null;
+  turn?: number;
 }
 
 /** Fills the slot, or asks whether the value is right. `others` are filled too where they are certain
@@ -77,17 +79,18 @@ function fill(step: Step, slot: SlotHint, value: SlotValue['value'], from: Sourc
 }
 
 function keep(step: Step, name: string, value: SlotValue['value'], from: Source): void {
-  const { source, confidence } = from;
-  const detail = { source, confidence, turn: step.state.turns, reason: null };
+  const { source, confidence, turn = step.state.turns } = from;
+  const detail = { source, confidence, turn, reason: null };
   gather(step, currentNode(step).id, { [name]: value }, { [name]: detail });
 }
 
-/** Takes the edge. An edge that names a variable keeps there what was said. */
+/** Takes the edge. An edge that names a variable keeps there what was said, or the author's word for
+ *  it. */
 export function takeEdge(step: Step, from: Source, edge: GraphEdge, phrase: string): void {
   if (edge.slot !== undefined) {
     const slot = currentNode(step).slots.find(({ name }) => name === edge.slot);
     const yes = slot?.type === 'yes_no' ? parseYesNo(phrase) : undefined;
-    keep(step, edge.slot, yes ?? phrase, from);
+    keep(step, edge.slot, edge.value ?? yes ?? phrase, from);
   }
   go(step, edge);
 }
@@ -95,7 +98,8 @@ export function takeEdge(step: Step, from: Source, edge: GraphEdge, phrase: stri
 /** Asks yes or no about what was understood. */
 export function askToConfirm(step: Step, from: Source, confirmation: Confirmation): void {
   const { source, confidence } = from;
-  step.state.scripted.confirming = { ...confirmation, source, confidence };
+  const { turns: turn } = step.state;
+  step.state.scripted.confirming = { ...confirmation, source, confidence, turn };
   const { interruptible } = currentNode(step);
   say(step, { kind: 'reply', text: questionNow(step), interruptible });
   listen(step);

@@ -1,9 +1,10 @@
 // What a caller may say or press in a scripted node, in the recogniser's terms: a closed set.
 
 import type { Expectation, SlotType } from '../../model/expectation.ts';
+import { plainWords } from '../../model/phrases.ts';
 import type { GraphNode } from '../graph.ts';
 import type { SlotHint } from '../nodes/fields.ts';
-import { choicesOf, isYesOrNo, OPERATOR_PHRASES, operatorEdge } from './choices.ts';
+import { choicesOf, isYesOrNo, OPERATOR_PHRASES, operatorEdge, wordChoices } from './choices.ts';
 
 /** Kept few and unlike: every phrase more costs a weak recogniser some of its certainty. */
 const GLOBAL_PHRASES = ['repeat that', 'help', 'goodbye'];
@@ -23,7 +24,7 @@ export function nodeExpectation(
   const operator = operatorEdge(node) === undefined ? [] : OPERATOR_PHRASES;
   const spoken = [
     ...edgePhrases.filter((phrase) => !isYesOrNo(phrase)),
-    ...open.flatMap(({ choices: values }) => (values ?? []).map((value) => value.toLowerCase())),
+    ...open.flatMap(wordChoices).map(plainWords),
     ...operator,
     ...GLOBAL_PHRASES,
   ];

@@ -7,7 +7,7 @@ import type { SlotHint } from '../nodes/fields.ts';
 import type { CallerTurn } from '../policy.ts';
 import { type ParsedSlot, parseKeys, parseSlot } from '../slots/slot.ts';
 import { currentNode, type Step } from '../step.ts';
-import { choicesOf, OPERATOR_PHRASES, operatorEdge, spokenForms } from './choices.ts';
+import { choicesOf, OPERATOR_PHRASES, operatorEdge, spokenForms, wordChoices } from './choices.ts';
 import { askToConfirm, fillPlain, type Offer, offerSlot, takeEdge } from './confirm.ts';
 import { type Candidate, type Decision, decide, rank, trustIn } from './match.ts';
 import { leave, miss, openSlots, readMenu, repeat } from './walk.ts';
@@ -144,7 +144,7 @@ function candidatesOf(step: Step): Candidate<Target>[] {
     );
   });
   const choices = openSlots(step).flatMap((slot) =>
-    (slot.choices ?? []).map(
+    wordChoices(slot).map(
       (value): Candidate<Target> => ({
         phrase: value,
         key: `choice ${slot.name} ${value}`,

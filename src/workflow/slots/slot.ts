@@ -16,6 +16,7 @@ import { parseYesNo } from './yes-no.ts';
 /** Digits that are read back before they count. */
 const DIGITS_CONFIRMED_MIN = 4;
 const DIGITS_MAX_DEFAULT = 32;
+const NUMBER_KEYS_MAX = 9;
 
 const NEGATIONS = new Set(['not', "don't", 'except', 'no']);
 
@@ -85,7 +86,9 @@ export function parseKeys(slot: SlotHint, keys: string): SlotValue | undefined {
     case 'digits':
       return fits(slot, digits) ? { value: digits, spoken: [...digits].join(' ') } : undefined;
     case 'number':
-      return digits.length > 9 ? undefined : { value: Number(digits), spoken: digits };
+      return digits.length > NUMBER_KEYS_MAX || !fits(slot, Number(digits))
+        ? undefined
+        : { value: Number(digits), spoken: digits };
     default:
       return undefined;
   }
@@ -103,9 +106,15 @@ export function keyYesNo(keys: string): SlotValue | undefined {
   return keys === '2' ? { value: false, spoken: 'no' } : undefined;
 }
 
+/** Whether the author wants this one: as many digits, and one of the choices if there are any. */
 function fits(slot: SlotHint, value: SlotValue['value']): boolean {
-  if (slot.type === 'digit') return /^\d$/.test(String(value));
+  const text = String(value);
+  if (slot.choices !== undefined && !slot.choices.some((choice) => choice.toLowerCase() === text)) {
+    return false;
+  }
+  if (slot.type === 'digit') return /^\d$/.test(text);
   if (slot.type !== 'digits') return true;
-  const { length } = String(value);
-  return length >= (slot.digits_min ?? 1) && length <= (slot.digits_max ?? DIGITS_MAX_DEFAULT);
+  return (
+    text.length >= (slot.digits_min ?? 1) && text.length <= (slot.digits_max ?? DIGITS_MAX_DEFAULT)
+  );
 }

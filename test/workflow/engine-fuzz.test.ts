@@ -1,0 +1,294 @@
+// Random graphs under random events, in random order: what must hold in every conversation. The events
+// are drawn with a preference for ids that are in use, so that calls go deep as well as wrong.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ModelToolCall } from '../../src/model/conversation.ts';
+import type { DialogueAction, DialogueEvent, DialoguePolicy } from '../../src/workflow/dialogue.ts';
+import { createEngine, type DialogueState } from '../../src/workflow/engine.ts';
+import { parseGraph } from '../../src/workflow/graph.ts';
+import { definition } from './definitions.ts';
+
+const LABELS = ['book', 'cancel', 'fallback', 'operator', 'go on', 'Yes?', 'no'];
+const TEXTS = [
+  'book',
+  'cancel please',
+  'yes',
+  'no',
+  'no five five five five',
+  'five five five one two',
+  'tuesday at half past two',
+  'first of may',
+  'ten dollars',
+  'help',
+  'repeat that',
+  'goodbye',
+  'operator',
+  'mumble',
+  '',
+  '1',
+  '12345#',
+  'a b c',
+];
+
+const slot = fc.record({
+  name: fc.constantFrom('a', 'b', 'c', '__proto__'),
+  type: fc.constantFrom('yes_no', 'digit', 'digits', 'number', 'date', 'time', 'weekday', 'money'),
+});
+const choiceSlot = fc.constant({ name: 'kind', choices: ['Cleaning', 'Check up'] });
+const template = fc.constantFrom(
+  'Hello {{name}}.',
+  'Which day? {{gathered_context.a}}',
+  'Fine.',
+  '',
+);
+
+const nodeData = fc.record(
+  {
+    name: fc.constantFrom('A', 'B', 'C'),
+    prompt: fc.constantFrom('Ask.', '{{gathered_context.a | x}}'),
+    say: template,
+    reprompt: template,
+    allow_interrupt: fc.boolean(),
+    slots: fc.array(fc.oneof(slot, choiceSlot), { maxLength: 3 }),
+    extraction_enabled: fc.boolean(),
+    extraction_variables: fc.constant([
+      { name: 'a', type: 'number' },
+      { name: '__proto__', type: 'string' },
+    ]),
+  },
+  { requiredKeys: ['name', 'prompt'] },
+);
+const startData = fc.record(
+  { greeting: template, delayed_start: fc.boolean() },
+  { requiredKeys: [] },
+);
+const edgeData = fc.record(
+  {
+    label: fc.constantFrom(...LABELS),
+    condition: fc.constantFrom('When it fits.', 'always', 'The caller agrees.'),
+    transition_speech: template,
+    phrases: fc.array(fc.constantFrom('book', 'cancel', 'yes', 'no thank you'), { maxLength: 2 }),
+    dtmf: fc.constantFrom('1', '2', '*'),
+    slot: fc.constantFrom('a', 'b', 'all'),
+    value: fc.constant('v'),
+  },
+  { requiredKeys: ['label', 'condition'] },
+);
+
+const graph = fc
+  .record({
+    agents: fc.array(nodeData, { maxLength: 4 }),
+    start: fc.tuple(nodeData, startData).map(([node, opening]) => ({ ...node, ...opening })),
+    ends: fc.array(nodeData, { maxLength: 2 }),
+    edges: fc.array(fc.tuple(fc.nat(6), fc.nat(6), edgeData), { maxLength: 12 }),
+  })
+  .map(({ agents, start, ends, edges }) =>
+    definition(
+      [
+        { id: '0', type: 'startCall', data: start },
+        ...agents.map((data, index) => ({ id: String(index + 1), type: 'agentNode', data })),
+        ...ends.map((data, index) => ({
+          id: String(agents.length + index + 1),
+          type: 'endCall',
+          data,
+        })),
+      ],
+      edges.map(([source, target, data], index) => ({
+        id: `e${index}`,
+        source: String(source),
+        target: String(target),
+        data,
+      })),
+    ),
+  );
+
+/** What happens next: a kind of event, and numbers from which its parts are chosen. */
+const move = fc.record({
+  kind: fc.constantFrom(
+    'caller',
+    'caller',
+    'caller',
+    'finished',
+    'finished',
+    'finished',
+    'answered',
+    'answered',
+    'answered',
+    'failed',
+    'extracted',
+    'lost',
+    'waited',
+    'idle',
+    'ending',
+    'started',
+  ),
+  pick: fc.nat(1_000),
+  confidence: fc.constantFrom(null, 0.1, 0.4, 0.9),
+  source: fc.constantFrom('speech' as const, 'dtmf' as const, 'chat' as const),
+  flag: fc.boolean(),
+});
+type Move = typeof move extends fc.Arbitrary<infer M> ? M : never;
+
+function callOf(pick: number): ModelToolCall {
+  const name = (LABELS[pick % LABELS.length] ?? '').replace(/\W/g, '_');
+  return { id: `c${pick}`, name, arguments: {} };
+}
+
+class Replay {
+  readonly events: DialogueEvent[] = [];
+  readonly actions: DialogueAction[] = [];
+
+  eventFor({ kind, pick, confidence, source, flag }: Move): DialogueEvent {
+    const at = 1_788_451_500_000 + pick;
+    const text = TEXTS[pick % TEXTS.length] ?? '';
+    switch (kind) {
+      case 'started':
+        return { at, type: 'started', direction: 'inbound', initialContext: { name: '{{x}}' } };
+      case 'caller':
+        return { at, type: 'caller-turn', text, confidence, source };
+      case 'finished': {
+        const utteranceId = this.#utteranceId(pick);
+        return { at, type: 'utterance-finished', utteranceId, heardText: text, interrupted: flag };
+      }
+      case 'answered': {
+        const toolCalls = flag ? [callOf(pick)] : [];
+        return { at, type: 'model-answered', requestId: this.#requestId(pick), text, toolCalls };
+      }
+      case 'failed':
+        return { at, type: 'model-failed', requestId: this.#requestId(pick), code: 'LLM_FAILED' };
+      case 'extracted':
+      case 'lost': {
+        const asked = this.#recent(pick, (one) => one.type === 'extract');
+        const extractionId = asked?.type === 'extract' ? asked.extractionId : pick;
+        if (kind === 'lost')
+          return { at, type: 'extraction-failed', extractionId, code: 'LLM_TIMEOUT' };
+        return {
+          at,
+          type: 'extracted',
+          extractionId,
+          values: JSON.parse('{"a":"1","__proto__":"p","raw":1}'),
+        };
+      }
+      case 'waited': {
+        const wait = this.#recent(pick, (one) => one.type === 'wait');
+        return { at, type: 'waited', waitId: wait?.type === 'wait' ? wait.waitId : pick };
+      }
+      case 'ending':
+        // Rare, or no conversation would last.
+        return pick % 9 === 0
+          ? { at, type: 'ending', reason: 'user_hangup' }
+          : { at, type: 'idle' };
+      default:
+        return { at, type: 'idle' };
+    }
+  }
+
+  #utteranceId(pick: number): number {
+    const speech = this.#recent(pick, (one) => 'utteranceId' in one);
+    return speech !== undefined && 'utteranceId' in speech ? speech.utteranceId : pick;
+  }
+
+  #requestId(pick: number): number {
+    const request = this.#recent(pick, (one) => one.type === 'generate');
+    return request?.type === 'generate' ? request.requestId : pick;
+  }
+
+  /** Mostly the latest action that fits, sometimes the one before it. */
+  #recent(pick: number, fits: (action: DialogueAction) => boolean): DialogueAction | undefined {
+    return this.actions.filter(fits).at(pick % 4 === 0 ? -2 : -1);
+  }
+}
+
+function checkActions(actions: readonly DialogueAction[]): void {
+  const utterances = actions.flatMap((one) => ('utteranceId' in one ? [one.utteranceId] : []));
+  expect(new Set(utterances).size).toBe(utterances.length);
+  const ends = actions.filter(({ type }) => type === 'end');
+  expect(ends.length).toBeLessThanOrEqual(1);
+  if (ends.length === 1) expect(actions.at(-1)?.type).toBe('end');
+  for (const action of actions) {
+    if (action.type === 'say') expect(action.text.trim()).not.toBe('');
+    if (action.type === 'wait') expect(action.delayMs).toBeGreaterThan(0);
+    if (action.type !== 'generate') continue;
+    const [system, ...rest] = action.messages;
+    expect(system?.role).toBe('system');
+    expect(rest[0]?.role).toBe('user');
+    const calls = rest.flatMap((one) => (one.role === 'assistant' ? one.toolCalls : []));
+    const results = rest.filter(({ role }) => role === 'tool');
+    expect(results).toHaveLength(calls.length);
+  }
+}
+
+function run(
+  policy: DialoguePolicy,
+  given: Parameters<typeof parseGraph>[0],
+  moves: readonly Move[],
+) {
+  const engine = createEngine({ graph: parseGraph(given), policy, settings: { dictionary: 'x' } });
+  const replay = new Replay();
+  let state: DialogueState = engine.initial;
+  const take = (event: DialogueEvent) => {
+    const before = JSON.stringify(state);
+    const result = engine.step(state, event);
+    expect(JSON.stringify(state)).toBe(before);
+    expect(JSON.parse(JSON.stringify(result.state))).toEqual(result.state);
+    replay.events.push(event);
+    replay.actions.push(...result.actions);
+    state = result.state;
+    if (event.type === 'caller-turn' && state.phase === 'talking') {
+      // No dead air: somebody is asked, or something is being said.
+      expect(state.request !== null || state.speaking.length > 0).toBe(true);
+    }
+  };
+  take({ at: 0, type: 'started', direction: 'outbound', initialContext: { name: 'Ana' } });
+  for (const one of moves) take(replay.eventFor(one));
+  engine.summarize(state);
+  checkActions(replay.actions);
+  if (policy === 'scripted') {
+    expect(replay.actions.some(({ type }) => type === 'generate' || type === 'extract')).toBe(
+      false,
+    );
+  }
+  return { engine, replay, state };
+}
+
+describe.each(['model', 'scripted'] as const)('any conversation under the %s policy', (policy) => {
+  it('goes by the rules, and a replay of its events gives the same actions', () => {
+    fc.assert(
+      fc.property(graph, fc.array(move, { minLength: 5, maxLength: 60 }), (given, moves) => {
+        const { engine, replay, state } = run(policy, given, moves);
+        let again: DialogueState = engine.initial;
+        const actions: DialogueAction[] = [];
+        for (const event of replay.events) {
+          // The state survives being stored between any two events.
+          const result = engine.step(JSON.parse(JSON.stringify(again)), event);
+          again = result.state;
+          actions.push(...result.actions);
+        }
+        expect(actions).toEqual(replay.actions);
+        expect(again).toEqual(state);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('ends once the caller has hung up and nothing answers any more', () => {
+    fc.assert(
+      fc.property(graph, fc.array(move, { maxLength: 30 }), (given, moves) => {
+        const { engine, replay, state } = run(policy, given, moves);
+        const gone = engine.step(state, { at: 1, type: 'ending', reason: 'user_hangup' });
+        const wait =
+          gone.actions.findLast((one) => one.type === 'wait') ??
+          replay.actions.findLast((one) => one.type === 'wait');
+        const last = engine.step(gone.state, {
+          at: 2,
+          type: 'waited',
+          waitId: wait?.type === 'wait' ? wait.waitId : 0,
+        });
+        expect(last.state.phase).toBe('ended');
+        expect(engine.step(last.state, { at: 3, type: 'idle' }).actions).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
