@@ -1,0 +1,167 @@
+// The threads that run flite, and the sentences that wait for one, first come, first served.
+
+import { GatewayError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import { type SupervisedWorker, superviseWorker } from '../supervised-worker.ts';
+import type { FliteData, FliteJob, FliteSpeech } from './flite-worker.ts';
+import type { Speech } from './prompt-cache.ts';
+
+export interface FlitePoolOptions {
+  workers: number;
+  entry: URL;
+  data: FliteData;
+  clock: Clock;
+  log: Log;
+}
+
+export interface FlitePool {
+  /** Rejects with TTS_*, or with the signal's reason. */
+  speak(
+    what: { text: string; voice: string },
+    limits: { deadlineMs: number; signal: AbortSignal },
+  ): Promise<Speech>;
+  close(): Promise<void>;
+}
+
+/** Sentences that wait for a thread: at 50 ms each, past this the last would be late by seconds. */
+const QUEUE_MAX = 64;
+/** Half a minute of speech and more; longer text is to be cut into sentences first. */
+const TEXT_CHARS_MAX = 1_000;
+
+interface Job {
+  message: FliteJob;
+  resolve(speech: Speech): void;
+  reject(error: unknown): void;
+}
+
+export function createFlitePool(options: FlitePoolOptions): FlitePool {
+  const { clock } = options;
+  const waiting: Job[] = [];
+  const threads = Array.from({ length: options.workers }, () => openThread(options, next));
+  let lastId = 0;
+
+  function next(): void {
+    if (threads.every((thread) => thread.state === 'dead')) {
+      const error = new GatewayError('TTS_UNAVAILABLE', { reason: 'its workers keep dying' });
+      for (const job of waiting.splice(0)) job.reject(error);
+      return;
+    }
+    const thread = threads.find((each) => each.state === 'idle');
+    const job = thread && waiting.shift();
+    if (job !== undefined) thread?.start(job);
+  }
+
+  function leaveQueue(job: Job): void {
+    const index = waiting.indexOf(job);
+    if (index >= 0) waiting.splice(index, 1);
+  }
+
+  function refusal({ text }: FliteJob): GatewayError | undefined {
+    if (text.length > TEXT_CHARS_MAX) {
+      return new GatewayError('TTS_FAILED', { reason: 'the text is too long' });
+    }
+    if (waiting.length < QUEUE_MAX) return undefined;
+    return new GatewayError('TTS_UNAVAILABLE', { reason: 'too many sentences wait' });
+  }
+
+  return {
+    async speak({ text, voice }, { deadlineMs, signal }) {
+      const message = { id: ++lastId, text, voice };
+      const refused = refusal(message);
+      if (refused !== undefined) throw refused;
+      const { job, speech } = deferred(message);
+      const onAbort = () => {
+        leaveQueue(job);
+        job.reject(signal.reason);
+      };
+      const deadline: Timer = clock.after(deadlineMs, () => {
+        leaveQueue(job);
+        job.reject(new GatewayError('TTS_TIMEOUT', { deadlineMs }));
+        // A sentence takes 50 ms: the thread hangs.
+        for (const thread of threads) thread.kill(job, 'a sentence took too long');
+      });
+      signal.addEventListener('abort', onAbort, { once: true });
+      waiting.push(job);
+      next();
+      try {
+        return await speech;
+      } finally {
+        deadline.cancel();
+        signal.removeEventListener('abort', onAbort);
+      }
+    },
+    async close() {
+      const error = new GatewayError('TTS_UNAVAILABLE', { reason: 'it is closed' });
+      for (const job of waiting.splice(0)) job.reject(error);
+      await Promise.all(threads.map((thread) => thread.close(error)));
+    },
+  };
+}
+
+function deferred(message: FliteJob): { job: Job; speech: Promise<Speech> } {
+  let settle: Pick<Job, 'resolve' | 'reject'> | undefined;
+  const speech = new Promise<Speech>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  const job: Job = {
+    message,
+    resolve: (given) => settle?.resolve(given),
+    reject: (error) => settle?.reject(error),
+  };
+  return { job, speech };
+}
+
+interface Thread {
+  readonly state: 'idle' | 'busy' | 'dead';
+  start(job: Job): void;
+  /** Ends the thread if it is at `job`. */
+  kill(job: Job, reason: string): void;
+  close(error: GatewayError): Promise<void>;
+}
+
+/** `onFree` is called whenever the thread may take a job, or is dead for good. */
+function openThread(options: FlitePoolOptions, onFree: () => void): Thread {
+  let current: Job | undefined;
+  let dead = false;
+
+  function take(): Job | undefined {
+    const job = current;
+    current = undefined;
+    return job;
+  }
+
+  const worker: SupervisedWorker<FliteJob> = superviseWorker<FliteJob, FliteSpeech>({
+    ...options,
+    name: 'flite',
+    onMessage({ speech, failure }) {
+      const job = take();
+      if (speech === undefined) job?.reject(new GatewayError('TTS_FAILED', { reason: failure }));
+      else job?.resolve(speech);
+      onFree();
+    },
+    onDown(reason, forGood) {
+      dead = forGood;
+      take()?.reject(new GatewayError('TTS_FAILED', { reason }));
+      onFree();
+    },
+  });
+
+  return {
+    get state() {
+      if (dead) return 'dead';
+      return current === undefined ? 'idle' : 'busy';
+    },
+    start(job) {
+      current = job;
+      worker.post(job.message);
+    },
+    kill(job, reason) {
+      if (current === job) worker.kill(reason);
+    },
+    close(error) {
+      take()?.reject(error);
+      return worker.close();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+// The thread that runs flite: text in, speech at 8 kHz out, one sentence at a time. No queue: it is asked for the
+// next sentence when it has given the last.
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { createResampler } from '../../audio/resample.ts';
+import { readWav } from '../../audio/wav.ts';
+import { createFliteProgram, type FliteModule } from './flite-program.ts';
+import { OUTPUT_PATH } from './flite-wasi.ts';
+import { fitToLine } from './loudness.ts';
+import { spokenForm } from './spoken-form.ts';
+import type { WordTiming } from './tts.ts';
+import { wordTimings } from './word-timings.ts';
+
+export interface FliteData {
+  module: FliteModule;
+}
+
+export interface FliteJob {
+  id: number;
+  text: string;
+  voice: string;
+}
+
+export interface FliteSpeech {
+  id: number;
+  /** Undefined if flite failed on this text. */
+  speech: { samples: Int16Array<ArrayBuffer>; words: WordTiming[] } | undefined;
+  failure: string;
+}
+
+const port = parentPort;
+const { module }: FliteData = workerData;
+const program = createFliteProgram(module);
+program.prepare();
+
+port?.on('message', (job: FliteJob) => {
+  let speech: FliteSpeech['speech'];
+  let failure = '';
+  try {
+    speech = speak(job);
+  } catch (error) {
+    failure = error instanceof Error ? error.name : 'unknown';
+  }
+  const message: FliteSpeech = { id: job.id, speech, failure };
+  port.postMessage(message, speech === undefined ? [] : [speech.samples.buffer]);
+  program.prepare();
+});
+
+function speak(job: FliteJob): FliteSpeech['speech'] {
+  const text = spokenForm(job.text);
+  if (text === '') return { samples: new Int16Array(0), words: [] };
+  const { wave, printed } = program.run([
+    ...['-voice', job.voice, '-psdur', '-o', OUTPUT_PATH],
+    ...['-t', text],
+  ]);
+  const { samples, cutMs } = fitToLine(toTelephone(wave));
+  const durationMs = samples.length / 8;
+  const shift = (ms: number) => Math.round(Math.min(durationMs, Math.max(0, ms - cutMs)));
+  const words = wordTimings(job.text, printed).map(({ word, startMs, endMs }) => {
+    return { word, startMs: shift(startMs), endMs: shift(endMs) };
+  });
+  return { samples: samples.slice(), words };
+}
+
+/** The voices speak at 16 kHz, `kal` at 8. The filter's delay is taken out again. */
+function toTelephone(wave: Buffer): Int16Array {
+  const { rateHz, samples } = readWav(wave);
+  if (rateHz !== 16_000) return samples;
+  const resampler = createResampler({ fromHz: 16_000, toHz: 8_000 });
+  const delaySamples = Math.round(resampler.delayMs * 8);
+  const padded = new Int16Array(samples.length + 2 * delaySamples);
+  padded.set(samples);
+  return resampler.process(padded).slice(delaySamples);
+}

