@@ -32,6 +32,7 @@ const table = {
 
   // Credentials
   CREDENTIALS_MISSING: { retry: false, text: 'Authorization header required' },
+  TOKEN_INVALID: { retry: false, text: 'Invalid or expired token' },
   API_KEY_INVALID: { retry: false, text: 'Invalid or expired API key' },
   AGENT_API_KEY_INVALID: { retry: false, text: 'Invalid API key' },
   API_KEY_NOT_FOUND: { retry: false, text: 'API key not found' },
@@ -50,6 +51,7 @@ const table = {
     retry: false,
     text: 'Telephony configuration {id} is referenced by one or more campaigns',
   },
+  TRUNK_NOT_FOUND: { retry: false, text: 'Telephony trunk not found' },
   PHONE_NUMBER_NOT_FOUND: { retry: false, text: 'Phone number not found' },
   PHONE_NUMBER_TAKEN: {
     retry: false,
@@ -66,6 +68,10 @@ const table = {
 
   // Workflows
   WORKFLOW_NOT_FOUND: { retry: false, text: 'Workflow with id {id} not found' },
+  WORKFLOW_STATUS_INVALID: {
+    retry: false,
+    text: "Invalid status '{status}'. Allowed: active, archived",
+  },
   WORKFLOW_INVALID: { retry: false, text: 'The workflow is not valid: {problems}' },
   WORKFLOW_CONFLICT: { retry: false, text: 'The workflow conflicts with stored data: {problems}' },
   WORKFLOW_NO_DRAFT: { retry: false, text: 'No draft to publish' },

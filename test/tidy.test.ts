@@ -23,8 +23,8 @@ const banned: [string, RegExp, RegExp?][] = [
   [
     "duration without a unit (snake_case names are the wire's)",
     /(?<!\w)[a-zA-Z]*([tT]imeout|[dD]elay|[iI]nterval|[dD]uration|[lL]atency|[tT]tl)\??: /,
-    // A stored callback's `duration` is the contract's word (§6.3).
-    /^src\/call\/provider-event\.ts$/,
+    // A run's and a stored callback's `duration` is the contract's word (§6.2, §6.3).
+    /^src\/(call\/provider-event|api\/wire\/run|api\/run-on-wire)\.ts$/,
   ],
   ['lint suppression without a reason', /biome-ignore [\w/]+(: <explanation>|\s*$)/m],
 ];

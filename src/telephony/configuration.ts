@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import type { ProviderName } from '../model/provider.ts';
 import { isObject } from '../std/json.ts';
+import type { Random } from '../std/random.ts';
 import { ariConfig, ariConfigPatch, ariVariant } from './ari/config.ts';
 import { cloudonixConfig, cloudonixConfigPatch, cloudonixVariant } from './cloudonix/config.ts';
 import { plivoConfig, plivoConfigPatch, plivoVariant } from './plivo/config.ts';
@@ -126,6 +127,16 @@ export function secretFieldsOf(provider: ProviderName): readonly string[] {
 
 export function connectivityOf(provider: ProviderName): Connectivity {
   return variants[provider].connectivity;
+}
+
+/** What the gateway stores beside the given fields when a configuration is created. */
+export function mintCredentials(provider: ProviderName, random: Random): Credentials {
+  return variants[provider].mintKeys?.(random) ?? {};
+}
+
+/** Whether calls only go out with a number of the configuration as the caller. Contract §4.1. */
+export function needsCallerId(provider: ProviderName): boolean {
+  return variants[provider].callerIdOptional !== true;
 }
 
 /** What webhooks call this account, or null if they name none or it is not known. */

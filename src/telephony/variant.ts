@@ -2,6 +2,7 @@
 // which of them are secret. Not the list of providers (configuration.ts).
 
 import { z } from 'zod';
+import type { Random } from '../std/random.ts';
 
 export const CONNECTIVITY = ['api', 'sip'] as const;
 export type Connectivity = (typeof CONNECTIVITY)[number];
@@ -48,6 +49,10 @@ export interface ProviderVariant {
   fields: Readonly<Record<string, z.ZodType>>;
   /** Keys that the gateway stores beside the fields and that clients may see. */
   readableKeys: readonly string[];
+  /** Keys that the gateway makes up when a configuration is first stored. */
+  mintKeys?: (random: Random) => Record<string, string>;
+  /** Calls can go out without a number of the configuration as the caller. */
+  callerIdOptional?: true;
   /** Secrets below the top level, as dotted paths. */
   nestedSecrets: readonly string[];
   docsUrl: string | null;

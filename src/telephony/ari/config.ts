@@ -76,6 +76,8 @@ export const ariVariant: ProviderVariant = {
   accountIdField: null,
   fields: formFields,
   readableKeys: ['external_pbx', 'stasis_app_name'],
+  mintKeys: (random) => ({ stasis_app_name: `patchbay_${random.bytes(6).toString('hex')}` }),
+  callerIdOptional: true,
   nestedSecrets: [
     'external_pbx.agent_api.username',
     'external_pbx.agent_api.password',

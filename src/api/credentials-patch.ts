@@ -1,0 +1,44 @@
+// A change to stored credentials: what is sent replaces, a mask and a field left out keep what is stored.
+// Source: specification §4.2, contract decision 5.
+
+import { GatewayError } from '../errors.ts';
+import type { TelephonyConfiguration } from '../model/telephony.ts';
+import {
+  accountIdOf,
+  configurationSchema,
+  type ProviderConfigurationPatch,
+  restoreMasked,
+  secretFieldsOf,
+} from '../telephony/configuration.ts';
+import type { Credentials } from '../telephony/provider.ts';
+import { RequestInvalid, validationItems } from './validation.ts';
+
+export interface CredentialsPatch {
+  credentials: Credentials;
+  accountId: string | null;
+  secretFields: readonly string[];
+}
+
+/** Throws CONFIGURATION_PROVIDER_FIXED, and RequestInvalid if the outcome is no whole configuration. */
+export function patchedCredentials(
+  stored: TelephonyConfiguration,
+  patch: ProviderConfigurationPatch,
+): CredentialsPatch {
+  const { provider, credentials } = stored;
+  if (patch.provider !== provider) throw new GatewayError('CONFIGURATION_PROVIDER_FIXED');
+  const { provider: _same, ...incoming } = patch;
+  const merged = { ...credentials, ...restoreMasked(provider, incoming, credentials), provider };
+  const checked = configurationSchema.safeParse(merged);
+  if (!checked.success) {
+    const whole = { schema: configurationSchema, data: merged, part: 'body' as const };
+    throw new RequestInvalid(validationItems(checked.error.issues, whole, ['config']));
+  }
+  const { provider: _kept, ...fields } = checked.data;
+  // Keys that the gateway keeps beside the fields are in no schema.
+  const outcome: Credentials = { ...credentials, ...fields };
+  return {
+    credentials: outcome,
+    accountId: accountIdOf(provider, outcome),
+    secretFields: secretFieldsOf(provider),
+  };
+}

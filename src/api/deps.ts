@@ -1,0 +1,57 @@
+// What the API is built from (handed in once by main) and the Fastify instance as its routes see it.
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { CallDesk } from '../call/desk.ts';
+import type { Log } from '../log.ts';
+import type { ProviderName } from '../model/provider.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import type { FileLinks } from '../store/file-links.ts';
+import type { FileStore, Principal, Store } from '../store/store.ts';
+import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { DialoguePolicy } from '../workflow/dialogue.ts';
+
+export interface ApiDeps {
+  store: Store;
+  files: FileStore;
+  /** Signs paths below `/api/v1/files`. */
+  links: FileLinks;
+  desk: CallDesk;
+  log: Log;
+  clock: Clock;
+  random: Random;
+  /** The provider of that name; undefined for those that this version does not have. */
+  providerByName: (name: ProviderName) => TelephonyProvider | undefined;
+  /** What leads conversations here: decides what a workflow needs to be valid. */
+  policy: DialoguePolicy;
+  /** Where providers and clients reach us, without a trailing slash: `https://gw.example.com`. */
+  publicUrl: string;
+  version: string;
+  deploymentMode: string;
+  authProvider: string;
+  /** Origins of browsers that may call; `*` for any, without credentials. */
+  corsOrigins: '*' | readonly string[];
+}
+
+export type Api = FastifyInstance<
+  Server,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; null on routes that take no key. */
+    principal: Principal | null;
+    /** The body as it came; empty if there was none. */
+    rawBody: Buffer;
+  }
+  interface FastifyContextConfig {
+    /** The body is a provider's, to be handed on as it is: nothing in it is an error here. */
+    providerBody?: boolean;
+  }
+}

@@ -1,0 +1,46 @@
+// Which methods a path takes, so that a wrong method is told from a wrong path (Fastify knows only
+// "no route").
+
+interface KnownPath {
+  pattern: RegExp;
+  methods: Set<string>;
+}
+
+export interface KnownPaths {
+  /** `url` as in a route: `:name` and `*` stand for anything. */
+  add(url: string, methods: readonly string[]): void;
+  /** Empty if no route has this path, with or without a slash at its end. */
+  methodsAt(path: string): string[];
+}
+
+export function knownPaths(): KnownPaths {
+  const known = new Map<string, KnownPath>();
+  return {
+    add(url, methods) {
+      const entry = known.get(url) ?? { pattern: patternOf(url), methods: new Set() };
+      known.set(url, entry);
+      for (const method of methods) entry.methods.add(method);
+    },
+    methodsAt(path) {
+      const methods = new Set<string>();
+      for (const entry of known.values()) {
+        // A wildcard for preflights matches everything and says nothing about a path.
+        if (entry.pattern.source === '^.*$' || !entry.pattern.test(path)) continue;
+        for (const method of entry.methods) methods.add(method);
+      }
+      return [...methods];
+    },
+  };
+}
+
+function patternOf(url: string): RegExp {
+  if (url === '*') return /^.*$/;
+  const pieces = url
+    .replace(/\/$/, '')
+    .split('/')
+    .map((piece) => {
+      if (piece.startsWith(':')) return '[^/]+';
+      return piece === '*' ? '.*' : piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    });
+  return new RegExp(`^${pieces.join('/')}/?$`);
+}

@@ -1,0 +1,94 @@
+// Starting a call: by agent or by trigger, in production or as a test. Source: specification §4.6 and
+// §4.7, contract §6.1. What is checked, in which order, is the call room's business.
+
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { StartCall } from '../../call/desk.ts';
+import { agentKeyGuard, principalOf } from '../auth.ts';
+import type { Api, ApiDeps } from '../deps.ts';
+import { agentKeyRequired } from '../openapi.ts';
+import { faults } from '../wire/faults.ts';
+import { callStarted, startCall } from '../wire/run.ts';
+
+interface StartRoute {
+  url: string;
+  /** What the piece of the path names. */
+  agent: StartCall['agent']['type'];
+  mode: StartCall['mode'];
+  operationId: string;
+  summary: string;
+}
+
+const starts: readonly StartRoute[] = [
+  {
+    url: '/public/agent/workflow/:uuid',
+    agent: 'workflow_uuid',
+    mode: 'production',
+    operationId: 'startCallByAgent',
+    summary: 'Calls a number with what is published of an agent.',
+  },
+  {
+    url: '/public/agent/test/workflow/:uuid',
+    agent: 'workflow_uuid',
+    mode: 'test',
+    operationId: 'startTestCallByAgent',
+    summary: 'Calls a number with the draft of an agent.',
+  },
+  {
+    url: '/public/agent/:uuid',
+    agent: 'trigger_path',
+    mode: 'production',
+    operationId: 'startCallByTrigger',
+    summary: "Calls a number through the trigger of an agent's published version.",
+  },
+  {
+    url: '/public/agent/test/:uuid',
+    agent: 'trigger_path',
+    mode: 'test',
+    operationId: 'startTestCallByTrigger',
+    summary: "Calls a number through the trigger of an agent's draft.",
+  },
+];
+
+const params = z.object({ uuid: z.string() });
+
+export function agentStartRoutes(api: Api, deps: ApiDeps): void {
+  for (const { url, agent, mode, operationId, summary } of starts) {
+    api.post(
+      url,
+      {
+        onRequest: agentKeyGuard(deps.store),
+        schema: {
+          tags: ['calls'],
+          security: agentKeyRequired,
+          operationId,
+          summary,
+          params,
+          body: startCall,
+          response: { 200: callStarted, ...faults(400, 401, 403, 404, 409, 429) },
+        },
+      },
+      async (request) => {
+        const { runId, runName } = await deps.desk.start({
+          ...starter(request),
+          agent: { type: agent, identifier: request.params.uuid },
+          mode,
+          phoneNumber: request.body.phone_number,
+          initialContext: request.body.initial_context ?? {},
+          configurationId: request.body.telephony_configuration_id ?? null,
+          fromPhoneNumberId: request.body.from_phone_number_id ?? null,
+        });
+        return {
+          status: 'initiated' as const,
+          workflow_run_id: runId,
+          workflow_run_name: runName,
+        };
+      },
+    );
+  }
+}
+
+function starter(request: FastifyRequest) {
+  const { organizationId, userId, apiKeyId } = principalOf(request);
+  return { organizationId, apiKeyId, apiKeyCreatedBy: userId };
+}

@@ -1,0 +1,255 @@
+// Workflows: create, list, read, change, status. Source: specification §4.8, contract §5.1.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors.ts';
+import type { WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
+import { isObject } from '../../std/json.ts';
+import type { WorkflowContent } from '../../store/store.ts';
+import { stripUnknownData } from '../../workflow/node-data.ts';
+import { principalOf } from '../auth.ts';
+import type { Api, ApiDeps } from '../deps.ts';
+import { restoreKeys, restoreNodeKeys } from '../masked-keys.ts';
+import { keyRequired } from '../openapi.ts';
+import { faults } from '../wire/faults.ts';
+import { idIn, idOut, isoTime } from '../wire/values.ts';
+import {
+  workflowCreate,
+  workflowListItem,
+  workflowOut,
+  workflowStatusUpdate,
+  workflowUpdate,
+} from '../wire/workflow.ts';
+import {
+  shownVersion,
+  storableDefinition,
+  workflowOf,
+  workflowOnWire,
+} from '../workflow-content.ts';
+
+const common = { tags: ['workflows'], security: keyRequired };
+const params = z.object({ workflow_id: idIn });
+const statusQuery = z.object({ status: z.string().max(100).optional() });
+const STATUSES: readonly WorkflowStatus[] = ['active', 'archived'];
+
+export function workflowRoutes(api: Api, deps: ApiDeps): void {
+  createRoute(api, deps);
+  listRoutes(api, deps);
+  readRoute(api, deps);
+  updateRoute(api, deps);
+  statusRoute(api, deps);
+}
+
+function createRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/create/definition',
+    {
+      schema: {
+        ...common,
+        operationId: 'createWorkflow',
+        summary: 'A new agent; its definition is version 1, published.',
+        body: workflowCreate,
+        response: { 200: workflowOut, ...faults(401, 409) },
+      },
+    },
+    async (request) => {
+      const { name, workflow_definition: sent } = request.body;
+      const content = await storableDefinition(deps, sent, null);
+      const { workflow, version } = await deps.store.workflows.create(principalOf(request), {
+        name,
+        ...content,
+        configurations: {},
+        templateContextVariables: {},
+      });
+      return workflowOnWire(workflow, version, 0);
+    },
+  );
+}
+
+function listRoutes(api: Api, deps: ApiDeps): void {
+  const { workflows } = deps.store;
+
+  api.get(
+    '/workflow/fetch',
+    {
+      schema: {
+        ...common,
+        operationId: 'listWorkflows',
+        summary: 'All agents, or those of a status.',
+        querystring: statusQuery,
+        response: { 200: z.array(workflowListItem), ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const all = await workflows.list(organizationId, statusesOf(request.query.status));
+      return all.map((workflow) => ({
+        id: workflow.id,
+        name: workflow.name,
+        status: workflow.status,
+        created_at: isoTime(workflow.createdAt),
+        total_runs: workflow.totalRuns,
+        folder_id: null,
+        workflow_uuid: workflow.uuid,
+      }));
+    },
+  );
+
+  api.get(
+    '/workflow/summary',
+    {
+      schema: {
+        ...common,
+        operationId: 'listWorkflowNames',
+        summary: 'Ids and names of agents.',
+        querystring: statusQuery,
+        response: { 200: z.array(z.object({ id: idOut, name: z.string() })), ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const all = await workflows.list(organizationId, statusesOf(request.query.status));
+      return all.map(({ id, name }) => ({ id, name }));
+    },
+  );
+
+  api.get(
+    '/workflow/count',
+    {
+      schema: {
+        ...common,
+        operationId: 'countWorkflows',
+        summary: 'How many agents there are, by status.',
+        response: {
+          200: z.object({ total: z.int(), active: z.int(), archived: z.int() }),
+          ...faults(401),
+        },
+      },
+    },
+    async (request) => {
+      const all = await workflows.list(principalOf(request).organizationId, STATUSES);
+      const active = all.filter(({ status }) => status === 'active').length;
+      return { total: all.length, active, archived: all.length - active };
+    },
+  );
+}
+
+function readRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/workflow/fetch/:workflow_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'getWorkflow',
+        summary: 'One agent with its draft, or with what is published.',
+        params,
+        response: { 200: workflowOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      return shownWorkflow(deps, organizationId, request.params.workflow_id);
+    },
+  );
+}
+
+function updateRoute(api: Api, deps: ApiDeps): void {
+  const { workflows } = deps.store;
+  api.put(
+    '/workflow/:workflow_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'updateWorkflow',
+        summary: 'Renames an agent; other changes go into its draft.',
+        params,
+        body: workflowUpdate,
+        response: { 200: workflowOut, ...faults(401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
+      const change = await draftChange(deps, id, request.body);
+      if (Object.keys(change).length > 0) await workflows.saveDraft(id, change);
+      const { name } = request.body;
+      if (typeof name === 'string') await workflows.rename(organizationId, id, name);
+      return shownWorkflow(deps, organizationId, id);
+    },
+  );
+}
+
+type DraftChange = Partial<WorkflowContent> & { triggerPaths?: readonly string[] };
+
+async function draftChange(
+  deps: ApiDeps,
+  workflowId: string,
+  body: z.infer<typeof workflowUpdate>,
+): Promise<DraftChange> {
+  const shown = await shownVersion(deps, workflowId);
+  const definition = body.workflow_definition;
+  const configurations = body.workflow_configurations;
+  const variables = body.template_context_variables;
+  const restored = isObject(configurations)
+    ? restoreKeys(configurations, shown?.configurations)
+    : undefined;
+  return {
+    ...(isObject(definition)
+      ? await changedDefinition(deps, workflowId, definition, shown?.definition)
+      : {}),
+    ...(isObject(restored) ? { configurations: restored } : {}),
+    ...(isObject(variables) ? { templateContextVariables: variables } : {}),
+  };
+}
+
+function changedDefinition(
+  deps: ApiDeps,
+  workflowId: string,
+  sent: WorkflowDefinition,
+  stored: WorkflowDefinition | undefined,
+) {
+  const known = stripUnknownData(restoreNodeKeys(sent, stored));
+  return storableDefinition(deps, known, workflowId);
+}
+
+function statusRoute(api: Api, deps: ApiDeps): void {
+  api.put(
+    '/workflow/:workflow_id/status',
+    {
+      schema: {
+        ...common,
+        operationId: 'setWorkflowStatus',
+        summary: 'Archives an agent, or takes it back.',
+        params,
+        body: workflowStatusUpdate,
+        response: { 200: workflowOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const id = request.params.workflow_id;
+      const changed = await deps.store.workflows.setStatus(organizationId, id, request.body.status);
+      if (changed === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+      return shownWorkflow(deps, organizationId, id);
+    },
+  );
+}
+
+async function shownWorkflow(
+  deps: ApiDeps,
+  organizationId: string,
+  id: string,
+): Promise<z.infer<typeof workflowOut>> {
+  const workflow = await workflowOf(deps, organizationId, id);
+  const version = await shownVersion(deps, workflow.id);
+  return workflowOnWire(workflow, version, await deps.store.workflows.totalRuns(workflow.id));
+}
+
+/** A comma list; all statuses if there is none. Throws WORKFLOW_STATUS_INVALID. */
+function statusesOf(list: string | undefined): WorkflowStatus[] {
+  if (list === undefined || list === '') return [...STATUSES];
+  return list.split(',').map((word) => {
+    const status = STATUSES.find((each) => each === word.trim());
+    if (status === undefined) throw new GatewayError('WORKFLOW_STATUS_INVALID', { status: word });
+    return status;
+  });
+}

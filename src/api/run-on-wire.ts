@@ -1,0 +1,86 @@
+// A run as it travels. In lists the heavy parts are null. Source: specification §2.5, contract decision
+// 3 and §6.2.
+
+import { callStatus } from '../model/provider.ts';
+import type { Artifact, Run } from '../model/run.ts';
+import { isObject } from '../std/json.ts';
+import { artifactKey, linkTo, publicUrlOf } from './artifacts.ts';
+import type { ApiDeps } from './deps.ts';
+import type { RunOut } from './wire/run.ts';
+import { isoTime, isoTimeOrNull } from './wire/values.ts';
+
+/** Everything; a run with files gets its public token here. */
+export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
+  const hasFiles = run.recordingKey !== null || run.transcriptKey !== null;
+  const token = hasFiles ? await deps.store.runs.publicToken(run.id) : run.publicAccessToken;
+  const publicUrl = (artifact: Artifact): string | null =>
+    token === null || artifactKey(run, artifact) === null
+      ? null
+      : publicUrlOf(deps, token, artifact);
+  return {
+    ...runListItem(deps, run),
+    transcript_public_url: publicUrl('transcript'),
+    recording_public_url: publicUrl('recording'),
+    user_recording_public_url: publicUrl('user_recording'),
+    bot_recording_public_url: publicUrl('bot_recording'),
+    public_access_token: token,
+    usage_info: run.usageInfo,
+    logs: run.logs,
+    annotations: run.annotations,
+  };
+}
+
+export function runListItem(deps: ApiDeps, run: Run): RunOut {
+  const url = (artifact: Artifact): string | null => {
+    const key = artifactKey(run, artifact);
+    return key === null ? null : linkTo(deps, key);
+  };
+  return {
+    id: run.id,
+    workflow_id: run.workflowId,
+    name: run.name,
+    mode: run.mode,
+    created_at: isoTime(run.createdAt),
+    is_completed: run.state === 'completed',
+    transcript_url: url('transcript'),
+    recording_url: url('recording'),
+    user_recording_url: url('user_recording'),
+    bot_recording_url: url('bot_recording'),
+    transcript_public_url: null,
+    recording_public_url: null,
+    user_recording_public_url: null,
+    bot_recording_public_url: null,
+    public_access_token: null,
+    cost_info: run.costInfo,
+    usage_info: null,
+    definition_id: run.definitionId,
+    initial_context: run.initialContext,
+    gathered_context: run.gatheredContext,
+    call_type: run.callType,
+    logs: null,
+    annotations: null,
+    state: run.state,
+    status: statusOf(run),
+    duration: run.durationS,
+    started_at: isoTimeOrNull(run.startedAt),
+    ended_at: isoTimeOrNull(run.endedAt),
+    disposition: run.disposition,
+  };
+}
+
+/** How a call ended if nobody was reached; these are end reasons and statuses in one. */
+const UNREACHED = ['busy', 'no-answer', 'failed', 'canceled', 'error'] as const;
+
+/** In the words of providers' statuses: what the provider said last, or how the call ended. */
+function statusOf(run: Run): RunOut['status'] {
+  if (run.state === 'running') return 'in-progress';
+  if (run.state === 'initialized') return lastCallback(run) ?? 'initiated';
+  const reason = run.gatheredContext['call_status'] ?? run.disposition;
+  return UNREACHED.find((each) => each === reason) ?? 'completed';
+}
+
+function lastCallback({ logs }: Run): RunOut['status'] | undefined {
+  const entries = logs['telephony_status_callbacks'];
+  const last: unknown = Array.isArray(entries) ? entries.at(-1) : undefined;
+  return callStatus.safeParse(isObject(last) ? last['status'] : undefined).data;
+}

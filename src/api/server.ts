@@ -1,0 +1,136 @@
+// The HTTP server: what holds for every request, then the routes. Media sockets are transport's; they
+// come through the same port, by `app.server`'s upgrades. Source: contract §1.
+
+import cors from '@fastify/cors';
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { registry, requestSeconds } from '../metrics.ts';
+import { keyGuard } from './auth.ts';
+import { BODY_BYTES_MAX, readBodies, readQuery } from './bodies.ts';
+import type { Api, ApiDeps } from './deps.ts';
+import { knownPaths } from './known-paths.ts';
+import { openApiOptions } from './openapi.ts';
+import { sendFault } from './reply.ts';
+import { agentStartRoutes } from './routes/agent-starts.ts';
+import { apiKeyRoutes } from './routes/api-keys.ts';
+import { downloadRoutes } from './routes/downloads.ts';
+import { fileRoutes } from './routes/files.ts';
+import { healthRoutes } from './routes/health.ts';
+import { phoneNumberRoutes } from './routes/phone-numbers.ts';
+import { runRoutes } from './routes/runs.ts';
+import { telephonyConfigurationRoutes } from './routes/telephony-configurations.ts';
+import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
+import { workflowVersionRoutes } from './routes/workflow-versions.ts';
+import { workflowRoutes } from './routes/workflows.ts';
+import { validatorCompiler } from './validation.ts';
+
+const PREFIX = '/api/v1';
+/** A client that sends its request slower than this is cut off. */
+const REQUEST_MS = 30_000;
+/** Longest piece of a path: trigger paths have 36 characters, storage keys below 200. */
+const PATH_PIECE_MAX = 300;
+
+/** Built and ready to listen or to be injected. Closing waits for requests that are under way. */
+export async function buildServer(deps: ApiDeps): Promise<Api> {
+  const loggerInstance: FastifyBaseLogger = deps.log;
+  const api = fastify({
+    loggerInstance,
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'requestId',
+    }),
+    genReqId: () => deps.random.uuid(),
+    bodyLimit: BODY_BYTES_MAX,
+    return503OnClosing: false,
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: PATH_PIECE_MAX,
+      querystringParser: readQuery,
+    },
+    frameworkErrors: sendFault,
+  }).withTypeProvider<ZodTypeProvider>();
+
+  api.server.requestTimeout = REQUEST_MS;
+  api.setValidatorCompiler(validatorCompiler);
+  api.setSerializerCompiler(serializerCompiler);
+  api.setErrorHandler(sendFault);
+  api.decorateRequest('principal', null);
+  readBodies(api);
+  observeRequests(api);
+  answerUnknownPaths(api);
+  await api.register(cors, corsOptions(deps.corsOrigins));
+  await api.register(swagger, openApiOptions(deps));
+  await api.register(swaggerUi, { routePrefix: '/docs' });
+  await api.register(openRoutes(deps), { prefix: PREFIX });
+  await api.register(guardedRoutes(deps), { prefix: PREFIX });
+  api.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
+    reply.type(registry.contentType);
+    return registry.metrics();
+  });
+  await api.ready();
+  return api;
+}
+
+function corsOptions(origins: '*' | readonly string[]) {
+  return {
+    origin: origins === '*' ? '*' : [...origins],
+    credentials: origins !== '*',
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    strictPreflight: false,
+  };
+}
+
+/** Routes that take no key, or check one of their own. */
+function openRoutes(deps: ApiDeps) {
+  return async (api: Api): Promise<void> => {
+    healthRoutes(api, deps);
+    agentStartRoutes(api, deps);
+    downloadRoutes(api, deps);
+    telephonyWebhookRoutes(api, deps);
+    api.get('/openapi.json', { schema: { hide: true } }, async () => api.swagger());
+  };
+}
+
+function guardedRoutes(deps: ApiDeps) {
+  return async (api: Api): Promise<void> => {
+    api.addHook('onRequest', keyGuard(deps.store));
+    apiKeyRoutes(api, deps);
+    telephonyConfigurationRoutes(api, deps);
+    phoneNumberRoutes(api, deps);
+    workflowRoutes(api, deps);
+    workflowVersionRoutes(api, deps);
+    runRoutes(api, deps);
+    fileRoutes(api, deps);
+  };
+}
+
+function observeRequests(api: Api): void {
+  api.addHook('onSend', async (request, reply) => {
+    reply.header('X-Request-Id', request.id);
+  });
+  api.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    const { statusCode, elapsedTime } = reply;
+    const status = `${Math.floor(statusCode / 100)}xx`;
+    requestSeconds.observe({ route, status }, elapsedTime / 1_000);
+    const ms = Math.round(elapsedTime);
+    request.log.debug(
+      { method: request.method, route, status: statusCode, ms },
+      'request answered',
+    );
+  });
+}
+
+/** 404 in the contract's shape; 405 where another method would have done. */
+function answerUnknownPaths(api: Api): void {
+  const known = knownPaths();
+  api.addHook('onRoute', ({ url, method }) => known.add(url, [method].flat()));
+  api.setNotFoundHandler(async (request, reply) => {
+    const allowed = known.methodsAt(request.url.split('?')[0] ?? '');
+    if (allowed.length === 0) return reply.status(404).send({ detail: 'Not Found' });
+    reply.header('Allow', allowed.join(', '));
+    return reply.status(405).send({ detail: 'Method Not Allowed' });
+  });
+}

@@ -1,0 +1,42 @@
+// The bodies of errors, as schemas for the API's description. Source: specification §2.9 and §7,
+// contract §1.
+
+import { z } from 'zod';
+
+export const validationItem = z.object({
+  type: z.string(),
+  loc: z.array(z.union([z.string(), z.number()])),
+  msg: z.string(),
+  input: z.unknown(),
+  ctx: z.record(z.string(), z.unknown()).optional(),
+});
+export type ValidationItem = z.infer<typeof validationItem>;
+
+export const workflowProblem = z.object({
+  kind: z.enum(['node', 'edge', 'workflow']),
+  id: z.string().nullable(),
+  field: z.string().nullable(),
+  message: z.string(),
+});
+
+const plainFault = z.object({ detail: z.string() }).meta({ description: 'What went wrong.' });
+
+const workflowFault = z
+  .object({
+    detail: z.object({ is_valid: z.literal(false), errors: z.array(workflowProblem) }),
+    message: z.string(),
+  })
+  .meta({ description: 'What is wrong with the workflow.' });
+
+const validationFault = z
+  .object({ detail: z.array(validationItem) })
+  .meta({ description: 'The request is not valid.' });
+
+const either = z.union([plainFault, workflowFault]);
+const anyInvalid = z.union([validationFault, workflowFault, plainFault]);
+
+/** Response schemas for the statuses with which a route may fail; 422 and the server's own are added. */
+export function faults<Status extends number>(...statuses: Status[]) {
+  const bodies = Object.fromEntries(statuses.map((status) => [status, either]));
+  return { ...bodies, 413: plainFault, 422: anyInvalid, 500: plainFault, 503: plainFault };
+}

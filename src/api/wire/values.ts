@@ -1,0 +1,104 @@
+// Values as they travel: ids, flags and whole numbers of queries, timestamps. Ids go out as strings of
+// digits and come in as strings or numbers. Source: contract decision 1 and §2; messages: pydantic 2.
+
+import { z } from 'zod';
+
+/** What validation.ts words as an error of that pydantic type. */
+interface ValueFault {
+  type: string;
+  message: string;
+}
+
+const notParsed: ValueFault = {
+  type: 'int_parsing',
+  message: 'Input should be a valid integer, unable to parse string as an integer',
+};
+const notInteger: ValueFault = { type: 'int_type', message: 'Input should be a valid integer' };
+const notWhole: ValueFault = {
+  type: 'int_from_float',
+  message: 'Input should be a valid integer, got a number with a fractional part',
+};
+
+/** Digits that a number may have, as Python limits them. */
+const DIGITS_MAX = 4_300;
+const INTEGER = /^\s*([+-]?)0*(\d+)(\.0*)?\s*$/;
+
+type Checked = { value: string } | { fault: ValueFault };
+
+function integerText(value: unknown): Checked {
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value)) return { fault: notWhole };
+    return { value: BigInt(value).toString() };
+  }
+  if (typeof value !== 'string') return { fault: notInteger };
+  const parts = value.length <= DIGITS_MAX ? INTEGER.exec(value) : null;
+  if (parts === null) return { fault: notParsed };
+  return { value: `${parts[1] === '-' ? '-' : ''}${parts[2]}` };
+}
+
+function refuse(ctx: z.core.$RefinementCtx, input: unknown, { type, message }: ValueFault): never {
+  ctx.issues.push({ code: 'custom', message, params: { type }, input });
+  return z.NEVER;
+}
+
+/** An id from a client: a string of digits afterwards. Whether it names anything is the store's say. */
+export const idIn = z.preprocess(
+  (value, ctx) => {
+    const checked = integerText(value);
+    return 'value' in checked ? checked.value : refuse(ctx, value, checked.fault);
+  },
+  z.string().meta({ type: ['string', 'integer'], examples: ['42'] }),
+);
+
+/** An id to a client. */
+export const idOut = z.string().meta({ examples: ['42'] });
+
+/** A whole number in a query. */
+export function queryInteger(min: number, max = Number.MAX_SAFE_INTEGER) {
+  return z.preprocess(
+    (value, ctx) => {
+      if (value === undefined) return undefined;
+      const checked = integerText(value);
+      return 'value' in checked ? Number(checked.value) : refuse(ctx, value, checked.fault);
+    },
+    z.number().min(min).max(max).meta({ type: 'integer' }),
+  );
+}
+
+const flags: Readonly<Record<string, boolean>> = {
+  true: true,
+  '1': true,
+  yes: true,
+  y: true,
+  on: true,
+  t: true,
+  false: false,
+  '0': false,
+  no: false,
+  n: false,
+  off: false,
+  f: false,
+};
+
+/** A flag in a query. */
+export const queryFlag = z.preprocess((value, ctx) => {
+  if (typeof value !== 'string') return value;
+  const flag = flags[value.toLowerCase()];
+  if (flag !== undefined) return flag;
+  const message = 'Input should be a valid boolean, unable to interpret input';
+  return refuse(ctx, value, { type: 'bool_parsing', message });
+}, z.boolean());
+
+/** A moment to a client: ISO 8601 in UTC with milliseconds. */
+export const timeOut = z.iso.datetime();
+
+export function isoTime(date: Date): string {
+  return date.toISOString();
+}
+
+export function isoTimeOrNull(date: Date | null): string | null {
+  return date === null ? null : date.toISOString();
+}
+
+/** An object whose keys are nobody's business here. */
+export const freeObject = z.record(z.string(), z.unknown());

@@ -1,0 +1,131 @@
+// A workflow's content on its way into the store (checked, its triggers given paths) and out of it.
+// Source: contract §5.1 to §5.3.
+
+import type { z } from 'zod';
+import { GatewayError } from '../errors.ts';
+import type {
+  Workflow,
+  WorkflowDefinition,
+  WorkflowProblem,
+  WorkflowVersion,
+} from '../model/workflow.ts';
+import { isObject } from '../std/json.ts';
+import { mintTriggerPaths, triggerPathsOf } from '../workflow/trigger-path.ts';
+import { validateDefinition } from '../workflow/validate.ts';
+import type { ApiDeps } from './deps.ts';
+import { maskKeys } from './masked-keys.ts';
+import { isoTime, isoTimeOrNull } from './wire/values.ts';
+import type { workflowOut, workflowVersionOut } from './wire/workflow.ts';
+import { WorkflowRefused } from './workflow-refused.ts';
+
+/** Throws WORKFLOW_NOT_FOUND, for a foreign one too. */
+export async function workflowOf(
+  deps: ApiDeps,
+  organizationId: string,
+  id: string,
+): Promise<Workflow> {
+  const workflow = await deps.store.workflows.get(organizationId, id);
+  if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+  return workflow;
+}
+
+/** The draft if there is one, else what is published. */
+export async function shownVersion(
+  deps: ApiDeps,
+  workflowId: string,
+): Promise<WorkflowVersion | undefined> {
+  const { workflows } = deps.store;
+  return (await workflows.draft(workflowId)) ?? (await workflows.published(workflowId));
+}
+
+/** What can be stored: triggers have paths, and nothing in it contradicts itself. It may be incomplete.
+ *  Throws WORKFLOW_INVALID for a new workflow, WORKFLOW_CONFLICT for an old one (contract §5.1). */
+export async function storableDefinition(
+  deps: ApiDeps,
+  sent: WorkflowDefinition,
+  workflowId: string | null,
+): Promise<{ definition: WorkflowDefinition; triggerPaths: string[] }> {
+  const definition = mintTriggerPaths(sent, deps.random);
+  const problems = validateDefinition(definition, { full: false });
+  if (problems.length > 0) {
+    const isFormat = problems.some(({ field }) => field === 'data.trigger_path');
+    const isNew = workflowId === null;
+    throw new WorkflowRefused(
+      isNew || isFormat ? 'WORKFLOW_INVALID' : 'WORKFLOW_CONFLICT',
+      problems,
+    );
+  }
+  const taken = await takenTriggers(deps, definition, workflowId);
+  if (taken.length > 0) throw new WorkflowRefused('WORKFLOW_CONFLICT', taken);
+  return { definition, triggerPaths: triggerPathsOf(definition) };
+}
+
+/** Everything that keeps a version from being published. */
+export async function problemsOf(
+  deps: ApiDeps,
+  { definition, workflowId }: WorkflowVersion,
+): Promise<WorkflowProblem[]> {
+  return [
+    ...validateDefinition(definition, { full: true, policy: deps.policy }),
+    ...(await takenTriggers(deps, definition, workflowId)),
+  ];
+}
+
+/** Trigger paths are unique across organizations. */
+async function takenTriggers(
+  deps: ApiDeps,
+  definition: WorkflowDefinition,
+  workflowId: string | null,
+): Promise<WorkflowProblem[]> {
+  const paths = triggerPathsOf(definition);
+  if (paths.length === 0) return [];
+  const taken = new Set(await deps.store.workflows.takenTriggers(paths, workflowId));
+  return definition.nodes
+    .filter(({ data }) => taken.has(String(data['trigger_path'])))
+    .map((node) => ({
+      kind: 'node' as const,
+      id: node.id,
+      field: 'data.trigger_path',
+      message: `Trigger path ${String(node.data['trigger_path'])} is already in use by another agent`,
+    }));
+}
+
+export function workflowOnWire(
+  workflow: Workflow,
+  version: WorkflowVersion | undefined,
+  totalRuns: number,
+): z.infer<typeof workflowOut> {
+  return {
+    id: workflow.id,
+    name: workflow.name,
+    status: workflow.status,
+    created_at: isoTime(workflow.createdAt),
+    workflow_definition: masked(version?.definition ?? {}),
+    current_definition_id: version?.id ?? null,
+    template_context_variables: version?.templateContextVariables ?? {},
+    call_disposition_codes: { disposition_codes: workflow.dispositionCodes },
+    total_runs: totalRuns,
+    workflow_configurations: masked(version?.configurations ?? {}),
+    version_number: version?.versionNumber ?? null,
+    version_status: version?.status ?? null,
+    workflow_uuid: workflow.uuid,
+  };
+}
+
+export function versionOnWire(version: WorkflowVersion): z.infer<typeof workflowVersionOut> {
+  return {
+    id: version.id,
+    version_number: version.versionNumber,
+    status: version.status,
+    created_at: isoTime(version.createdAt),
+    published_at: isoTimeOrNull(version.publishedAt),
+    workflow_json: masked(version.definition),
+    workflow_configurations: masked(version.configurations),
+    template_context_variables: version.templateContextVariables,
+  };
+}
+
+function masked(value: unknown): Record<string, unknown> {
+  const copy = maskKeys(value);
+  return isObject(copy) ? copy : {};
+}

@@ -1,0 +1,167 @@
+// The API to test with: on the embedded store, Twilio's provider against a REST server on loopback, and a
+// desk that only writes down. Requests are injected.
+
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { Api, ApiDeps } from '../../src/api/deps.ts';
+import { buildServer } from '../../src/api/server.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { systemRandom } from '../../src/std/random.ts';
+import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
+import { FakeDesk } from '../fakes/fake-desk.ts';
+import { type TestStore, withStore } from '../store/engines.ts';
+import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+
+export const PUBLIC_URL = 'https://gw.example.com';
+export const ACCOUNT = 'AC00000000000000000000000000000001';
+export const AUTH_TOKEN = '0123456789abcdef0123456789abcdef';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS' | 'PATCH';
+
+export interface Answer {
+  status: number;
+  headers: Record<string, unknown>;
+  text: string;
+  bytes: Buffer;
+  /** The parsed body; what it holds is the test's claim. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of a body
+  body: any;
+}
+
+export interface CallOptions {
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Null sends no key. Default: the first key of the store. */
+  key?: string | null;
+}
+
+export interface Served {
+  api: Api;
+  deps: ApiDeps;
+  desk: FakeDesk;
+  twilio: RestServer;
+  test: TestStore;
+  call(method: Method, path: string, options?: CallOptions): Promise<Answer>;
+  /** `/api/v1` before the path, a 200 expected. */
+  ok(method: Method, path: string, body?: unknown): Promise<Answer['body']>;
+  /** Another organization, with a key. */
+  stranger(): Promise<{ organizationId: string; userId: string; apiKey: string }>;
+}
+
+export function withApi(more: Partial<ApiDeps> = {}): Served {
+  const test = withStore();
+  const served = { test } as Served; // Filled before the first test.
+
+  beforeAll(async () => {
+    served.twilio = await startRestServer();
+    const clock = { ...systemClock, now: () => test.clock.now() };
+    const twilio = createTwilioProvider({ clock, deadlineMs: 500 });
+    served.desk = new FakeDesk();
+    served.deps = {
+      store: test.store,
+      files: test.store.files,
+      links: test.store.links,
+      desk: served.desk,
+      log: test.log,
+      clock,
+      random: systemRandom,
+      providerByName: (name) => (name === 'twilio' ? twilio : undefined),
+      policy: 'model',
+      publicUrl: PUBLIC_URL,
+      version: '1.2.3',
+      deploymentMode: 'oss',
+      authProvider: 'local',
+      corsOrigins: '*',
+      ...more,
+    };
+    served.api = await buildServer(served.deps);
+  }, 30_000);
+
+  beforeEach(() => {
+    served.desk.started.length = 0;
+    served.desk.taken.length = 0;
+    served.desk.refusal = undefined;
+    served.twilio.asked.length = 0;
+    served.twilio.answer = { status: 200, body: { incoming_phone_numbers: [] } };
+  });
+
+  afterAll(async () => {
+    await served.api?.close();
+    await served.twilio?.close();
+  });
+
+  served.call = async (method, path, { body, headers = {}, key = test.apiKey } = {}) => {
+    const response = await served.api.inject({
+      method,
+      url: path,
+      headers: { ...(key === null ? {} : { 'x-api-key': key }), ...headers },
+      ...(body === undefined ? {} : { payload: asPayload(body) }),
+    });
+    const text = response.payload;
+    const isJson = String(response.headers['content-type']).startsWith('application/json');
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text,
+      bytes: response.rawPayload,
+      body: isJson && text !== '' ? JSON.parse(text) : undefined,
+    };
+  };
+  served.ok = async (method, path, body) => {
+    const answer = await served.call(method, `/api/v1${path}`, { body });
+    if (answer.status !== 200)
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body;
+  };
+  served.stranger = async () => {
+    const [organization] = await test.sql(
+      "insert into organizations (name, created_at) values ('Others', now()) returning id",
+    );
+    const organizationId = String(organization?.['id']);
+    const [user] = await test.sql(
+      "insert into users (organization_id, name, created_at) values ($1, 'Other', now()) returning id",
+      [organizationId],
+    );
+    const owner = { organizationId, userId: String(user?.['id']) };
+    const { apiKey } = await test.store.accounts.createApiKey(owner, 'other');
+    return { ...owner, apiKey };
+  };
+  return served;
+}
+
+function asPayload(body: unknown): string | Buffer | object {
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return body;
+  return body as object; // Arrays and objects are sent as JSON.
+}
+
+/** Twilio's answer to a search for a number of the account. */
+export function ownedNumber(address: string) {
+  return { incoming_phone_numbers: [{ sid: 'PN01', phone_number: address }] };
+}
+
+export const twilioConfig = (url: string) => ({
+  provider: 'twilio',
+  account_sid: ACCOUNT,
+  auth_token: AUTH_TOKEN,
+  api_base_url: url,
+});
+
+/** A whole conversation in two nodes. */
+export const smallWorkflow = {
+  nodes: [
+    {
+      id: '1',
+      type: 'startCall',
+      position: { x: 0, y: 0 },
+      data: { name: 'Start', prompt: 'Greet the caller.', greeting: 'Hello.' },
+    },
+    {
+      id: '2',
+      type: 'endCall',
+      position: { x: 0, y: 200 },
+      data: { name: 'End', prompt: 'Say goodbye.' },
+    },
+  ],
+  edges: [
+    { id: '1-2', source: '1', target: '2', data: { label: 'Done', condition: 'All is said.' } },
+  ],
+};

@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import { PUBLIC_URL, smallWorkflow, withApi } from './served.ts';
+
+const served = withApi();
+const { call, ok } = served;
+
+describe('every request', () => {
+  it('is answered with and without a slash at the end of its path, without a redirect', async () => {
+    for (const path of ['/api/v1/health', '/api/v1/health/', '/api/v1/user/api-keys/']) {
+      expect((await call('GET', path)).status, path).toBe(200);
+    }
+  });
+
+  it('is told 404 for a path that is not there, and 405 for a method that is not', async () => {
+    const unknown = await call('GET', '/api/v1/nothing');
+    expect([unknown.status, unknown.body]).toEqual([404, { detail: 'Not Found' }]);
+    const wrong = await call('PATCH', '/api/v1/workflow/fetch/');
+    expect([wrong.status, wrong.body]).toEqual([405, { detail: 'Method Not Allowed' }]);
+    expect(wrong.headers['allow']).toContain('GET');
+    expect((await call('GET', '/api/v1/%zz')).body).toEqual({ detail: expect.any(String) });
+  });
+
+  it('carries a request id back', async () => {
+    expect((await call('GET', '/api/v1/health')).headers['x-request-id']).toMatch(
+      /^[0-9a-f-]{36}$/,
+    );
+  });
+
+  it('may come from any origin, without credentials', async () => {
+    const headers = { origin: 'https://app.example.com' };
+    const plain = await call('GET', '/api/v1/health', { headers });
+    expect(plain.headers['access-control-allow-origin']).toBe('*');
+    expect(plain.headers['access-control-allow-credentials']).toBeUndefined();
+    const preflight = await call('OPTIONS', '/api/v1/workflow/fetch', {
+      headers: {
+        ...headers,
+        'access-control-request-method': 'PUT',
+        'access-control-request-headers': 'x-api-key',
+      },
+      key: null,
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers['access-control-allow-methods']).toContain('PUT');
+    expect(preflight.headers['access-control-allow-headers']).toBe('x-api-key');
+  });
+
+  it('that is not JSON is told where it breaks', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const { status, body } = await call('POST', '/api/v1/user/api-keys', {
+      body: '{"a":',
+      headers,
+    });
+    expect(status).toBe(422);
+    expect(body.detail).toEqual([
+      expect.objectContaining({ type: 'json_invalid', loc: ['body', expect.any(Number)] }),
+    ]);
+  });
+
+  it('without a body is told what is missing', async () => {
+    const { status, body } = await call('POST', '/api/v1/user/api-keys');
+    expect(status).toBe(422);
+    expect(body.detail).toEqual([
+      { type: 'missing', loc: ['body'], msg: 'Field required', input: null },
+    ]);
+  });
+
+  it('with a body that is too large or nested too deep is refused', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const large = await call('POST', '/api/v1/user/api-keys', {
+      body: JSON.stringify({ name: 'x'.repeat(3_000_000) }),
+      headers,
+    });
+    expect([large.status, large.body]).toEqual([413, { detail: 'Request body is too large' }]);
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    expect((await call('POST', '/api/v1/user/api-keys', { body: deep, headers })).status).toBe(422);
+  });
+
+  it('cannot set a prototype', async () => {
+    const body =
+      '{"name":"x","__proto__":{"polluted":true},"workflow_definition":{"__proto__":{"a":1}}}';
+    const headers = { 'content-type': 'application/json' };
+    const answer = await call('POST', '/api/v1/workflow/create/definition', { body, headers });
+    expect(answer.status).toBe(200);
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+
+  it('that fails for a reason of ours is answered as JSON and logged with its id', async () => {
+    await served.test.sql('alter table api_keys rename to hidden_keys');
+    const answer = await call('GET', '/api/v1/user/api-keys').finally(() =>
+      served.test.sql('alter table hidden_keys rename to api_keys'),
+    );
+    expect([answer.status, answer.body]).toEqual([500, { detail: 'Internal Server Error' }]);
+    const line = served.test.lines().findLast(({ msg }) => msg === 'request failed');
+    expect(line).toMatchObject({ requestId: answer.headers['x-request-id'] });
+  });
+});
+
+describe('credentials', () => {
+  const path = '/api/v1/user/api-keys';
+  const refused = async (headers: Record<string, string>) => {
+    const { status, body } = await call('GET', path, { key: null, headers });
+    return [status, body.detail];
+  };
+
+  it('are needed', async () => {
+    expect(await refused({})).toEqual([401, 'Authorization header required']);
+  });
+
+  it('may come as X-API-Key, as a bearer token, or as a bare token', async () => {
+    const { apiKey } = served.test;
+    for (const headers of [
+      { 'x-api-key': apiKey },
+      { authorization: `Bearer ${apiKey}` },
+      { authorization: `bearer ${apiKey}` },
+      { authorization: apiKey },
+    ]) {
+      expect((await call('GET', path, { key: null, headers })).status).toBe(200);
+    }
+  });
+
+  it('in X-API-Key are the only ones tried', async () => {
+    const headers = { 'x-api-key': 'wrong', authorization: `Bearer ${served.test.apiKey}` };
+    expect(await refused(headers)).toEqual([401, 'Invalid or expired API key']);
+    expect(await refused({ 'x-api-key': '' })).toEqual([401, 'Invalid or expired API key']);
+  });
+
+  it('that are wrong are refused', async () => {
+    expect(await refused({ authorization: 'Bearer wrong' })).toEqual([
+      401,
+      'Invalid or expired token',
+    ]);
+    expect(await refused({ authorization: 'Bearer ' })).toEqual([401, 'Invalid or expired token']);
+  });
+
+  it('are asked for before anything else about a request', async () => {
+    const { status } = await call('POST', '/api/v1/workflow/x/publish', { key: null, body: {} });
+    expect(status).toBe(401);
+  });
+
+  it('stop working when the key is archived and work again when it is reactivated', async () => {
+    const { id, api_key: key, ...created } = await ok('POST', '/user/api-keys', { name: 'CI' });
+    expect(created).toEqual({
+      name: 'CI',
+      key_prefix: key.slice(0, 8),
+      created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    expect((await call('GET', path, { key })).status).toBe(200);
+    expect(await ok('DELETE', `/user/api-keys/${id}`)).toMatchObject({ success: true });
+    expect((await call('GET', path, { key })).status).toBe(401);
+    const listed = await ok('GET', '/user/api-keys');
+    expect(listed.map((each: { id: string }) => each.id)).not.toContain(id);
+    const all = await ok('GET', '/user/api-keys?include_archived=true');
+    expect(all.find((each: { id: string }) => each.id === id)).toEqual({
+      id,
+      name: 'CI',
+      key_prefix: key.slice(0, 8),
+      is_active: false,
+      created_at: expect.any(String),
+      last_used_at: expect.any(String),
+      archived_at: expect.any(String),
+    });
+    expect(await ok('PUT', `/user/api-keys/${id}/reactivate`)).toMatchObject({ success: true });
+    expect((await call('GET', path, { key })).status).toBe(200);
+  });
+
+  it('of another organization are not found', async () => {
+    const stranger = await served.stranger();
+    const { body } = await call('GET', path, { key: stranger.apiKey });
+    for (const [method, tail] of [
+      ['DELETE', ''],
+      ['PUT', '/reactivate'],
+    ] as const) {
+      const { status, body: fault } = await call(method, `${path}/${body[0].id}${tail}`);
+      expect([status, fault.detail]).toEqual([404, 'API key not found']);
+    }
+  });
+});
+
+describe('ids', () => {
+  it('are digits, or the request is not valid', async () => {
+    const { status, body } = await call('GET', '/api/v1/workflow/fetch/abc');
+    expect(status).toBe(422);
+    expect(body.detail).toEqual([
+      {
+        type: 'int_parsing',
+        loc: ['path', 'workflow_id'],
+        msg: 'Input should be a valid integer, unable to parse string as an integer',
+        input: 'abc',
+      },
+    ]);
+  });
+
+  it('that nothing has are not found, however large', async () => {
+    for (const id of ['0', '-1', '999999', '9'.repeat(30)]) {
+      const { status, body } = await call('GET', `/api/v1/workflow/fetch/${id}`);
+      expect([status, body]).toEqual([404, { detail: `Workflow with id ${id} not found` }]);
+    }
+  });
+
+  it('are taken as strings and numbers, and given as strings', async () => {
+    const { id } = await ok('POST', '/workflow/create/definition', {
+      name: 'a',
+      workflow_definition: smallWorkflow,
+    });
+    expect(id).toMatch(/^\d+$/);
+    for (const value of [Number(id), id]) {
+      await ok('POST', '/public/agent/any', {
+        phone_number: '+1',
+        telephony_configuration_id: value,
+      });
+      expect(served.desk.started.at(-1)?.configurationId).toBe(id);
+    }
+  });
+});
+
+describe('the service', () => {
+  it('reports its health with every field of the contract', async () => {
+    expect((await call('GET', '/api/v1/health', { key: null })).body).toEqual({
+      status: 'ok',
+      version: '1.2.3',
+      backend_api_endpoint: PUBLIC_URL,
+      tunnel_url: null,
+      deployment_mode: 'oss',
+      auth_provider: 'local',
+      turn_enabled: false,
+      force_turn_relay: false,
+      signup_enabled: false,
+      stack_project_id: null,
+      stack_publishable_client_key: null,
+    });
+  });
+
+  it('shows its metrics without a key, requests among them', async () => {
+    await call('GET', '/api/v1/health');
+    const { status, text, headers } = await call('GET', '/metrics', { key: null });
+    expect(status).toBe(200);
+    expect(headers['content-type']).toContain('text/plain');
+    expect(text).toContain('gateway_request_seconds_count{route="/api/v1/health",status="2xx"}');
+  });
+
+  it('shows its documentation', async () => {
+    expect((await call('GET', '/docs', { key: null })).status).toBe(200);
+    expect((await call('GET', '/docs/json', { key: null })).status).toBe(200);
+  });
+});

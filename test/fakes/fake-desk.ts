@@ -1,0 +1,45 @@
+// A call desk that writes down what it is asked and answers as it is told.
+
+import type { CallDesk, StartCall } from '../../src/call/desk.ts';
+import type { GatewayError } from '../../src/errors.ts';
+import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider.ts';
+
+interface Taken {
+  what: 'inbound' | 'answer' | 'event';
+  /** The workflow of the deprecated inbound route, else the run. */
+  id: string | null;
+  provider: string | null;
+  request: ProviderRequest;
+}
+
+export class FakeDesk implements CallDesk {
+  readonly started: StartCall[] = [];
+  readonly taken: Taken[] = [];
+  /** Thrown by everything instead of an answer. */
+  refusal: GatewayError | undefined;
+  reply: WebhookReply = { status: 200, contentType: 'text/xml', body: '<Response/>' };
+  activeCalls = 0;
+
+  start(request: StartCall): Promise<{ runId: string; runName: string }> {
+    this.started.push(request);
+    if (this.refusal !== undefined) return Promise.reject(this.refusal);
+    return Promise.resolve({ runId: '42', runName: 'WR-API-4821' });
+  }
+
+  inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
+    return this.#take({ what: 'inbound', id: workflowId, provider: null, request });
+  }
+
+  answer(provider: string, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return this.#take({ what: 'answer', id: runId, provider, request });
+  }
+
+  event(provider: string, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return this.#take({ what: 'event', id: runId, provider, request });
+  }
+
+  #take(taken: Taken): Promise<WebhookReply> {
+    this.taken.push(taken);
+    return this.refusal === undefined ? Promise.resolve(this.reply) : Promise.reject(this.refusal);
+  }
+}
