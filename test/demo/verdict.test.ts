@@ -25,7 +25,7 @@ function result(change: Partial<CallResult> = {}, run: Partial<RunDetail> = {}):
       state: 'completed',
       duration: 2.5,
       gathered_context: {
-        nodes_visited: ['Reception', 'Booked'],
+        nodes_visited: ['Welcome', 'Booked'],
         extracted_variables: { ...inbound.expected.gathered },
       },
       logs: {
@@ -36,7 +36,8 @@ function result(change: Partial<CallResult> = {}, run: Partial<RunDetail> = {}):
       ...run,
     },
     recording: recording(true, true),
-    transcript: '[t] assistant: Hi.\n[t] user: a\n[t] user: b\n[t] user: c\n[t] user: d\n',
+    transcript:
+      '[t] assistant: Hi.\n[t] user: a\n[t] user: b\n[t] user: c\n[t] user: d\n[t] user: e\n',
     caller: {
       waitedMs: [500],
       interruptions: [{ overSpeech: true, silentAfterMs: 300 }],
@@ -65,10 +66,10 @@ describe("the demo's verdict", () => {
 
   it.each([
     ['the run is not completed', result({}, { is_completed: false })],
-    ['the last node is Day, not Booked', result({}, withNodes('Reception', 'Day'))],
-    ['gathered {"day":"tuesday"}, not', result({}, gathered({ day: 'tuesday' }))],
+    ['the last node is Choose time, not Booked', result({}, withNodes('Welcome', 'Choose time'))],
+    ['gathered {"weekday":"tuesday"}, not', result({}, gathered({ weekday: 'tuesday' }))],
     [
-      'gathered {"service":',
+      'gathered {"weekday":',
       result({}, gathered({ ...inbound.expected.gathered, invented: 'more' })),
     ],
     ['the agent did not end the call', result({ endedBy: 'caller' })],
@@ -87,10 +88,10 @@ describe("the demo's verdict", () => {
   });
 
   it('forgives a model another spelling, and no other value', () => {
-    const values = { ...inbound.expected.gathered, day: 'Thursday' };
+    const values = { ...inbound.expected.gathered, weekday: 'Wednesday' };
     expect(faultsOf(result({ model: true }, gathered(values)))).toEqual([]);
     expect(faultsOf(result({ model: false }, gathered(values)))).toHaveLength(1);
-    const wrong = { ...values, day: 'Tuesday' };
+    const wrong = { ...values, weekday: 'Tuesday' };
     expect(faultsOf(result({ model: true }, gathered(wrong)))).toHaveLength(1);
   });
 

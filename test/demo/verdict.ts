@@ -39,7 +39,8 @@ export function faultsOf(result: CallResult): string[] {
 }
 
 function runFaults({ run, scenario, endedBy, model }: CallResult): string[] {
-  const { gathered, endNode } = scenario.expected;
+  const { endNode, gatheredByModel } = scenario.expected;
+  const gathered = { ...scenario.expected.gathered, ...(model ? gatheredByModel : {}) };
   const context = run.gathered_context ?? {};
   const visited = context['nodes_visited'];
   const last: unknown = Array.isArray(visited) ? visited.at(-1) : undefined;
