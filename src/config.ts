@@ -10,12 +10,6 @@ const SECRET_KEY_BYTES = 32;
 /** Where a variable that is not known stops being someone else's and is a slip of the pen. */
 const OWN_PREFIX = 'PATCHBAY_';
 
-export interface SecretKey {
-  id: string;
-  /** 32 bytes. */
-  key: Buffer;
-}
-
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -32,20 +26,15 @@ const flag = z.enum(['0', '1']).transform((text) => text === '1');
 
 const secretKeys = z
   .string()
-  .transform((text) =>
-    text.split(',').map((pair) => {
-      const [id = '', ...rest] = pair.trim().split(':');
-      return { id, key: Buffer.from(rest.join(':'), 'base64') };
-    }),
-  )
   .refine(
-    (keys) => keys.every(({ id, key }) => /^\w{1,32}$/.test(id) && key.length === SECRET_KEY_BYTES),
-    'must be id:key pairs with commas between them, each key 32 bytes in base64',
-  )
-  .refine(
-    (keys) => new Set(keys.map(({ id }) => id)).size === keys.length,
-    'must not name one id twice',
+    (text) => text.split(',').every((word) => isSecretKey(word.trim())),
+    'must be keys of 32 bytes each, in base64 or as 64 hex digits, with commas between them',
   );
+
+function isSecretKey(text: string): boolean {
+  const encoding = /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64';
+  return Buffer.from(text, encoding).length === SECRET_KEY_BYTES;
+}
 
 /** Every setting by its variable. README.md's table is checked against descriptions and defaults. */
 export const settings = z.object({
@@ -69,7 +58,7 @@ export const settings = z.object({
   PATCHBAY_SECRET_KEYS: secretKeys
     .optional()
     .describe(
-      'Keys that seal stored credentials, as `id:base64,id:base64`; the first seals, all open. Default: a key made in the data folder.',
+      'Keys that seal stored credentials: 32 bytes each, in base64 or hex, with commas between; the first seals, all open. Default: a key made in the data folder.',
     ),
   PATCHBAY_CALL_LIMIT: wholeNumber(1, 10_000)
     .prefault('10')
@@ -112,6 +101,8 @@ export const settings = z.object({
     .describe('Who checks credentials; reported by the health check.'),
 });
 
+type Settings = z.infer<typeof settings>;
+
 export interface Config {
   host: string;
   port: number;
@@ -121,12 +112,12 @@ export interface Config {
   /** Undefined: the embedded database. */
   databaseUrl: string | undefined;
   /** Undefined: a key file in the data folder. The first seals, all open. */
-  secretKeys: readonly SecretKey[] | undefined;
+  secretKeys: string | undefined;
   callLimit: number;
   drainMs: number;
   /** Undefined: the scripted policy leads the conversation. */
   model: { baseUrl: string; apiKey: string | undefined; name: string } | undefined;
-  voice: string;
+  voice: Settings['PATCHBAY_VOICE'];
   stt: 'auto' | 'pocketsphinx' | 'none';
   log: { level: string; pii: boolean };
   deploymentMode: string;
@@ -153,7 +144,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   return fromSettings(parsed.data);
 }
 
-function fromSettings(set: z.infer<typeof settings>): Config {
+function fromSettings(set: Settings): Config {
   return {
     host: set.PATCHBAY_HOST,
     port: set.PATCHBAY_PORT,

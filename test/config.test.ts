@@ -61,9 +61,8 @@ describe('settings', () => {
   });
 
   it('sealing keys keep their order', () => {
-    const { secretKeys } = readConfig({ PATCHBAY_SECRET_KEYS: `b:${key(2)}, a:${key(1)}` });
-    expect(secretKeys?.map(({ id }) => id)).toEqual(['b', 'a']);
-    expect(secretKeys?.[0]?.key).toEqual(Buffer.alloc(32, 2));
+    const keys = `${key(2)}, ${'0a'.repeat(32)}`;
+    expect(readConfig({ PATCHBAY_SECRET_KEYS: keys }).secretKeys).toBe(keys);
   });
 
   it('every fault is reported at once', () => {
@@ -79,8 +78,8 @@ describe('settings', () => {
   });
 
   it.each([
-    { PATCHBAY_SECRET_KEYS: 'a:too-short-s3cret' },
-    { PATCHBAY_SECRET_KEYS: `a:${key(1)},a:${key(2)}` },
+    { PATCHBAY_SECRET_KEYS: 'too-short-s3cret' },
+    { PATCHBAY_SECRET_KEYS: `${key(1)},,s3cret` },
     { DATABASE_URL: 'no url but s3cret' },
     { PATCHBAY_PUBLIC_URL: 'ftp://s3cret' },
     { PATCHBAY_PUBLIC_URL: 'https://gw.example.com/?s3cret' },

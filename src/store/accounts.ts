@@ -119,7 +119,8 @@ export class AccountRepository implements AccountStore {
       .select('concurrent_call_limit')
       .where('id', '=', organizationId)
       .executeTakeFirst();
-    return row?.concurrent_call_limit ?? 0;
+    if (row === undefined) return 0;
+    return row.concurrent_call_limit ?? this.#context.callLimit;
   }
 
   async #noteUse(id: string, usedAt: Date | null): Promise<void> {

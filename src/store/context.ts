@@ -11,6 +11,8 @@ export interface StoreContext {
   clock: Clock;
   random: Random;
   secrets: SecretBox;
+  /** Calls at a time for an organization without a limit of its own. */
+  callLimit: number;
   /** This process, as `nodes` and `runs.owner_node` name it. */
   node: string;
 }

@@ -37,6 +37,8 @@ export interface OpenStoreOptions {
   /** Secret keys as the configuration gives them (secret-keys.ts); undefined for the key file. Nodes
    *  that share a server must be given the same. */
   secrets: { keys: string | undefined };
+  /** Calls at a time for an organization without a limit of its own. */
+  callLimit: number;
   clock: Clock;
   random: Random;
   log: Log;
@@ -61,14 +63,14 @@ export interface OpenStore extends Store {
 /** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE, MIGRATION_CHANGED,
  *  MIGRATION_UNKNOWN. */
 export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
-  const { clock, random, log } = options;
+  const { clock, random, log, callLimit } = options;
   const dataFolder = resolve(options.dataFolder);
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const keys = secretKeys(options, dataFolder);
   const engine = await openEngine(options, dataFolder);
   const node = options.node ?? `${hostname()}:${dataFolder}`;
   const db = openDatabase(engine.target, engine.ready, log);
-  const context = { db, clock, random, secrets: new SecretBox(keys, random), node };
+  const context = { db, clock, random, secrets: new SecretBox(keys, random), callLimit, node };
   const presence = new NodePresence(context, log);
   const upkeep = new Upkeep(engine.target, { clock, log });
   try {

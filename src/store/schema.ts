@@ -16,7 +16,7 @@ export interface OrganizationTable {
   id: Generated<string>;
   slug: string | null;
   name: string;
-  concurrent_call_limit: Generated<number>;
+  concurrent_call_limit: number | null;
   created_at: Date;
 }
 

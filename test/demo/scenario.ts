@@ -9,7 +9,7 @@ import type { CallerLine } from './caller.ts';
 /** A person leaves this much silence before answering. */
 const PAUSE_MS = 700;
 /** How far into the agent's words the caller loses patience. */
-const PATIENCE_MS = 2_500;
+const PATIENCE_MS = 3_000;
 /** Nobody talks on for longer than this once the caller has begun to speak. */
 export const YIELD_MS_MAX = 1_000;
 
@@ -29,42 +29,40 @@ export interface Scenario {
   direction: 'inbound' | 'outbound';
   agentName: string;
   definition: unknown;
+  /** The person's number, and the gateway's. */
   callerNumber: string;
+  ownNumber: string;
   initialContext: Record<string, unknown>;
   sayings: readonly Saying[];
   expected: {
     endNode: string;
     gathered: Record<string, unknown>;
-    /** What a language model gathers besides. */
-    gatheredByModel?: Record<string, unknown>;
     interruptions: number;
   };
 }
 
-/** The gateway's number. */
 export const OWN_NUMBER = '+15005550006';
 
 export const inbound: Scenario = {
   direction: 'inbound',
-  agentName: 'Riverside Dental',
-  definition: agent('dental-reception'),
+  agentName: 'Harbour Clinic',
+  definition: agent('appointment'),
   callerNumber: '+15005550101',
+  ownNumber: OWN_NUMBER,
   initialContext: {},
   sayings: [
     { interrupts: true, text: 'book an appointment', audio: 'book-an-appointment', keys: '1' },
-    { text: 'on wednesday', audio: 'on-wednesday', keys: '3' },
+    { text: 'thursday', audio: 'thursday', keys: '3' },
     { text: 'in the morning', audio: 'in-the-morning', keys: '1' },
-    { text: '48213', audio: '', keys: '48213', alwaysKeys: true },
-    { text: 'yes that is right', audio: 'yes-that-is-right', keys: '1' },
     { text: 'yes please', audio: 'yes-please', keys: '1' },
   ],
   expected: {
     endNode: 'Booked',
     gathered: {
-      weekday: 'wednesday',
-      part_of_day: 'morning',
-      patient_number: '48213',
-      call_disposition: 'booked',
+      service: 'book an appointment',
+      day: 'thursday',
+      time_of_day: 'in the morning',
+      reminder: true,
     },
     interruptions: 1,
   },
@@ -72,23 +70,20 @@ export const inbound: Scenario = {
 
 export const outbound: Scenario = {
   direction: 'outbound',
-  agentName: 'Harbour Library',
-  definition: agent('appointment-reminder'),
+  agentName: 'Swift Parcels',
+  definition: agent('delivery'),
   callerNumber: '+15005550102',
-  initialContext: {
-    company: 'Harbour Library',
-    customer_name: 'Ada',
-    appointment: 'Tuesday at ten',
-  },
+  ownNumber: OWN_NUMBER,
+  initialContext: { customer_name: 'Ada' },
   sayings: [
-    { text: 'no thank you', audio: 'no-thank-you', keys: '2' },
-    { text: 'another day', audio: 'another-day', keys: '3' },
+    { text: 'yes i am', audio: 'yes-i-am', keys: '1' },
+    { text: '4271', audio: '', keys: '4271', alwaysKeys: true },
+    { text: "yes that's right", audio: 'yes-that-is-right', keys: '1' },
+    { text: 'leave it at the door', audio: 'leave-it-at-the-door', keys: '2' },
   ],
   expected: {
-    endNode: 'Another day',
-    gathered: { coming: 'no', reason: 'another day' },
-    // The script of this agent has no word for the disposition; a model is asked for one.
-    gatheredByModel: { call_disposition: 'rescheduled' },
+    endNode: 'Settled',
+    gathered: { at_home: 'yes', door_code: '4271', handing_over: 'leave it at the door' },
     interruptions: 0,
   },
 };

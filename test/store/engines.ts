@@ -103,6 +103,7 @@ export async function startDatabase(engine: EngineName): Promise<TestDatabase> {
       dataFolder,
       databaseUrl: server?.url,
       secrets: { keys: undefined },
+      callLimit: 10,
       random: systemRandom,
       log,
       cacheFolder: TEST_CACHE,

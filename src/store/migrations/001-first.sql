@@ -6,7 +6,8 @@ create table organizations (
   -- Null but for the organization made on an empty database; unique, so that only one is made.
   slug text unique,
   name text not null,
-  concurrent_call_limit integer not null default 10 check (concurrent_call_limit >= 0),
+  -- Null: the gateway's own limit.
+  concurrent_call_limit integer check (concurrent_call_limit >= 0),
   created_at timestamptz not null
 );
 
