@@ -1,0 +1,41 @@
+// Callers' voices against the agent's, with the real detector: how long until the wire is silent.
+
+import { describe, expect, it } from 'vitest';
+import { loadVad } from '../../src/audio/vad.ts';
+import { spoken } from '../audio/vad-fixture.ts';
+import { CallRig } from './call-rig.ts';
+
+const LONG =
+  'Thank you for calling, all of our agents are busy at the moment and will be with you.';
+/** Where the onset falls in the detector's windows of 32 ms and in the frames of 20 ms. */
+const PHASES_MS = [0, 4, 9, 13, 18, 23, 27, 31];
+const LEAD_IN_MS = 300;
+
+/** Milliseconds from each real onset until no agent is heard, fade included. */
+async function silences(): Promise<number[]> {
+  const vad = loadVad();
+  const found: number[] = [];
+  for (const [from, to] of spoken.speech) {
+    for (const phaseMs of PHASES_MS) {
+      const rig = new CallRig({ vad });
+      rig.say(LONG);
+      await rig.run(1_000);
+      const onsetMs = rig.nowMs + LEAD_IN_MS + phaseMs;
+      const start = from - (LEAD_IN_MS + phaseMs) * 8;
+      await rig.plays(spoken.pcm.subarray(Math.max(0, start), to));
+      const atMs = onsetMs + Math.min(0, start) / 8;
+      const silentMs = rig.farEnd.frames.filter((frame) => frame.atMs < atMs + 600).at(-1);
+      found.push((silentMs?.untilMs ?? Number.POSITIVE_INFINITY) - atMs);
+      await rig.audio.close();
+    }
+  }
+  return found.sort((a, b) => a - b);
+}
+
+describe('a caller who interrupts', () => {
+  it('silences the agent on the wire within 200 ms of the real onset, at the 95th percentile', async () => {
+    const found = await silences();
+    expect(found.length).toBe(PHASES_MS.length * spoken.speech.length);
+    expect(found[Math.floor(found.length * 0.95)]).toBeLessThanOrEqual(200);
+  }, 60_000);
+});
