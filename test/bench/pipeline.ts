@@ -1,0 +1,171 @@
+// What one 20 ms frame costs in the pipeline, in and out: microseconds, and bytes allocated.
+// The detector and the speech services are fakes; their own cost is measured elsewhere.
+
+import { pcmu } from '../../src/codec/g711.ts';
+import { CallAudio, type CallAudioListener } from '../../src/pipeline/call-audio.ts';
+import { MediaClock } from '../../src/pipeline/media-clock.ts';
+import type { RecordingFile } from '../../src/pipeline/record.ts';
+import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import type { SpeechToText } from '../../src/speech/stt/stt.ts';
+import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
+import type { Clock } from '../../src/std/clock.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+
+export interface FrameCost {
+  frames: number;
+  microseconds: number;
+  /** Heap bytes; below zero if the collector ran. */
+  bytes: number;
+}
+
+export interface PipelineBench {
+  /** From the provider's payload to VAD, recogniser, recording and turn. */
+  inbound: FrameCost;
+  /** From queued PCM to the provider's payload and the recording; a tick included. */
+  outbound: FrameCost;
+  /** A tick of a call in which nobody speaks. */
+  idle: FrameCost;
+}
+
+/** Runs the three paths `frames` times each. Frames of one run fit into a minute: at most 2,900. */
+export async function benchPipeline(frames = 2_900): Promise<PipelineBench> {
+  await measureAll(Math.min(frames, 500)); // Lets the compiler see it first.
+  await measureAll(frames);
+  return measureAll(frames);
+}
+
+async function measureAll(frames: number): Promise<PipelineBench> {
+  const inbound = bench();
+  const payload = new Uint8Array(160).fill(0xff);
+  let timestampMs = 0;
+  const inCost = measure(frames, () => {
+    inbound.clock.nowMs += 20;
+    inbound.audio.audioIn(payload, timestampMs);
+    timestampMs += 20;
+  });
+  const idleCost = measure(frames, () => inbound.clock.tick());
+  await inbound.audio.close();
+
+  const outbound = bench();
+  const speech = outbound.audio.speak({ utteranceId: 1, interruptible: true });
+  speech.text('A minute of it.');
+  speech.end();
+  await Promise.resolve();
+  const outCost = measure(frames, () => outbound.clock.tick());
+  if (outbound.sent() < frames) throw new Error('the bench did not send every frame');
+  await outbound.audio.close();
+  return { inbound: inCost, outbound: outCost, idle: idleCost };
+}
+
+function measure(frames: number, step: () => void): FrameCost {
+  const heapBefore = process.memoryUsage().heapUsed;
+  const before = performance.now();
+  for (let nth = 0; nth < frames; nth++) step();
+  const elapsedMs = performance.now() - before;
+  const bytes = (process.memoryUsage().heapUsed - heapBefore) / frames;
+  return { frames, microseconds: (1_000 * elapsedMs) / frames, bytes };
+}
+
+/** Timers do not queue: there is one, the media clock's, and `tick` runs it. */
+class StepClock implements Clock {
+  nowMs = 0;
+  #run: (() => void) | undefined;
+
+  now(): number {
+    return this.nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.nowMs;
+  }
+
+  after(delayMs: number, run: () => void): { cancel(): void } {
+    if (delayMs <= 20) this.#run = run;
+    return NEVER;
+  }
+
+  tick(): void {
+    this.nowMs += 20;
+    this.#run?.();
+  }
+}
+
+const NEVER = { cancel: () => undefined };
+
+function bench(): { clock: StepClock; audio: CallAudio; sent: () => number } {
+  const clock = new StepClock();
+  let sent = 0;
+  const audio = new CallAudio({
+    clock,
+    mediaClock: new MediaClock(clock),
+    codecIn: pcmu,
+    codecOut: pcmu,
+    wire: {
+      audio() {
+        sent++;
+      },
+      mark: () => undefined,
+      clear: () => undefined,
+      bufferedBytes: 0,
+    },
+    lead: { aimMs: 100, maxMs: 160 },
+    marks: 'echo-on-clear',
+    vad: {
+      kernel: 'portable',
+      open: () => ({ process: () => 0, reset: () => undefined, close: () => undefined }),
+    },
+    stt: deafStt,
+    tts: minuteTts,
+    voice: undefined,
+    recording: nowhere,
+    tuning: defaultTuning,
+    listener: silentListener,
+    log: quietLog('silent').log,
+  });
+  return { clock, audio, sent: () => sent };
+}
+
+const nowhere: RecordingFile = {
+  append: () => undefined,
+  patch: () => undefined,
+  error: undefined,
+  close: () => Promise.resolve(),
+};
+
+const deafStt: SpeechToText = {
+  name: 'deaf',
+  model: 'deaf',
+  capabilities: { interimWords: true, closedOnly: false, finalMsP99: 100 },
+  open: () => ({
+    push: () => undefined,
+    speechStarted: () => undefined,
+    finalize: () => undefined,
+    expect: () => undefined,
+    close: () => undefined,
+  }),
+  close: () => Promise.resolve(),
+};
+
+const minuteTts: TextToSpeech = {
+  name: 'minute',
+  model: 'minute',
+  capabilities: { wordTimings: false, streaming: false },
+  synthesize(_request, listener) {
+    listener.onAudio(new Int16Array(60 * 8_000).fill(1_000));
+    return Promise.resolve();
+  },
+  close: () => Promise.resolve(),
+};
+
+const nothing = () => undefined;
+const silentListener: CallAudioListener = {
+  onCallerSpeech: nothing,
+  onPartial: nothing,
+  onInterruption: nothing,
+  onTurn: nothing,
+  onBackchannel: nothing,
+  onDigit: nothing,
+  onUtteranceStarted: nothing,
+  onUtteranceFinished: nothing,
+  onFault: nothing,
+};

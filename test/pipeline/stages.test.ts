@@ -1,0 +1,292 @@
+// The smaller stages, each alone.
+
+import { describe, expect, it } from 'vitest';
+import type { Expectation } from '../../src/model/expectation.ts';
+import { DigitCollector } from '../../src/pipeline/digits.ts';
+import { EchoGuard } from '../../src/pipeline/echo.ts';
+import { Listener } from '../../src/pipeline/listen.ts';
+import { MediaClock } from '../../src/pipeline/media-clock.ts';
+import { Outbox } from '../../src/pipeline/outbox.ts';
+import { Segment, Utterance } from '../../src/pipeline/utterance.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+
+describe('the media clock', () => {
+  it('ticks every 20 ms without drift, whatever the timers do', () => {
+    const clock = new FakeClock();
+    const ticks: number[] = [];
+    const media = new MediaClock(clock);
+    media.add((nowMs) => {
+      ticks.push(nowMs);
+      clock.stall(3);
+    });
+    clock.advance(60_000);
+    expect(ticks.length).toBeGreaterThanOrEqual(2_999);
+    expect(ticks.every((nowMs, nth) => Math.abs(nowMs - 20 * (nth + 1)) < 4)).toBe(true);
+  });
+
+  it('does not make up for missed ticks', () => {
+    const clock = new FakeClock();
+    let ticks = 0;
+    new MediaClock(clock).add(() => ticks++);
+    clock.stall(1_000);
+    clock.advance(0);
+    expect(ticks).toBe(1);
+    clock.advance(40);
+    expect(ticks).toBe(3);
+  });
+
+  it('runs one timer, from the first call to the last', () => {
+    const clock = new FakeClock();
+    const media = new MediaClock(clock);
+    const first = media.add(() => undefined);
+    const second = media.add(() => undefined);
+    expect(clock.timers).toBe(1);
+    first();
+    clock.advance(100);
+    expect(clock.timers).toBe(1);
+    second();
+    expect(clock.timers).toBe(0);
+  });
+});
+
+describe('keys', () => {
+  const expecting = (digits?: Expectation['digits'], closed = true): Expectation => ({
+    closed,
+    phrases: [],
+    slots: [],
+    boost: [],
+    ...(digits === undefined ? {} : { digits }),
+  });
+
+  it('are an entry once there are enough', () => {
+    const keys = new DigitCollector();
+    keys.expect(expecting({ countMax: 3, terminator: '#' }));
+    expect(keys.press('1', 0)).toBeUndefined();
+    expect(keys.press('2', 100)).toBeUndefined();
+    expect(keys.press('3', 200)).toEqual({ text: '123', startMs: 0, endMs: 200 });
+  });
+
+  it('are an entry when the terminator comes, which is no part of it', () => {
+    const keys = new DigitCollector();
+    keys.expect(expecting({ countMax: 10, terminator: '#' }));
+    keys.press('4', 0);
+    expect(keys.press('#', 100)?.text).toBe('4');
+    expect(keys.press('#', 200)?.text).toBe('#');
+  });
+
+  it('are an entry after a pause of two seconds', () => {
+    const keys = new DigitCollector();
+    keys.press('4', 0);
+    keys.press('2', 1_000);
+    expect(keys.tick(2_980)).toBeUndefined();
+    expect(keys.tick(3_000)).toEqual({ text: '42', startMs: 0, endMs: 1_000 });
+    expect(keys.tick(9_000)).toBeUndefined();
+  });
+
+  it('are one each in a menu', () => {
+    const keys = new DigitCollector();
+    keys.expect(expecting());
+    expect(keys.press('1', 0)?.text).toBe('1');
+    expect(keys.press('#', 0)?.text).toBe('#');
+  });
+
+  it('typed ahead count for the next question', () => {
+    const keys = new DigitCollector();
+    keys.expect(expecting({ countMax: 4, terminator: null }));
+    keys.press('1', 0);
+    keys.press('2', 100);
+    keys.expect(expecting({ countMax: 2, terminator: null }));
+    expect(keys.tick(120)?.text).toBe('12');
+  });
+});
+
+describe('listening', () => {
+  function listen(probabilities: number[], levels: (nth: number) => number) {
+    const states: string[] = [];
+    let window = 0;
+    const listener = new Listener({
+      vad: {
+        kernel: 'portable',
+        open: () => ({
+          process: () => probabilities[window++] ?? 0,
+          reset: () => undefined,
+          close: () => undefined,
+        }),
+      },
+      onWindow: () => states.push(listener.voice.state),
+    });
+    const frame = new Int16Array(160);
+    for (let nth = 0; window < probabilities.length; nth++) {
+      listener.push(frame, nth * 20, levels(nth));
+    }
+    return { listener, states };
+  }
+
+  it('takes two windows of voice for speech, and one for a possibility', () => {
+    expect(listen([0.1, 0.6, 0.1, 0.6, 0.6], () => -20).states).toEqual([
+      'silent',
+      'possible',
+      'silent',
+      'possible',
+      'speech',
+    ]);
+  });
+
+  it('takes one window that is sure', () => {
+    expect(listen([0.1, 0.9], () => -20).states).toEqual(['silent', 'speech']);
+  });
+
+  it('ends speech after 96 ms below the lower threshold, and not before', () => {
+    const { states } = listen([0.9, 0.4, 0.2, 0.2, 0.4, 0.2, 0.2, 0.2], () => -20);
+    expect(states.slice(0, 7)).toEqual(Array(7).fill('speech'));
+    expect(states[7]).toBe('silent');
+  });
+
+  it('finds the real onset by the level, before the detector noticed', () => {
+    // Loud from frame 10 (200 ms); the detector says so with the window that ends at 320 ms.
+    const quiet = Array(9).fill(0.01);
+    const { listener } = listen([...quiet, 0.9], (nth) => (nth >= 10 ? -20 : -60));
+    expect(listener.voice).toMatchObject({ state: 'speech', onsetMs: 200, lastMs: 320 });
+  });
+
+  it('lets speech end when the caller’s audio stays away', () => {
+    const { listener } = listen([0.9, 0.9], () => -20);
+    listener.tick(200);
+    expect(listener.voice.state).toBe('speech');
+    listener.tick(500);
+    expect(listener.voice).toMatchObject({ state: 'silent', lastMs: 64 });
+  });
+});
+
+describe('the echo guard', () => {
+  /** Levels of speech: words of some 200 ms with gaps, from a fixed pattern. */
+  const speech = (nth: number, seed: number) => {
+    const word = Math.sin(nth * 0.7 + seed) + Math.sin(nth * 0.23 + 2 * seed);
+    return word > -0.4 ? -22 + 4 * word : -55;
+  };
+
+  it.each([2, 6, 15])('suspects the agent’s own voice that comes back after %i frames', (lag) => {
+    const guard = new EchoGuard();
+    let suspected = 0;
+    for (let nth = 0; nth < 200; nth++) {
+      guard.outgoing(speech(nth, 1), nth * 20);
+      guard.incoming(Math.max(-60, speech(nth - lag, 1) - 12), nth * 20);
+      if (nth >= 70 && guard.suspects()) suspected++;
+    }
+    expect(suspected).toBe(130);
+  });
+
+  it('knows a line with echo from the first word of the next utterance on', () => {
+    const guard = new EchoGuard();
+    for (let nth = 0; nth < 300; nth++) {
+      const silent = nth > 150 && nth < 230;
+      guard.outgoing(silent ? -70 : speech(nth, 1), nth * 20);
+      const echo = nth - 8 > 150 && nth - 8 < 230 ? -70 : speech(nth - 8, 1) - 9;
+      guard.incoming(Math.max(-60, echo), nth * 20);
+      const suspected = guard.suspects();
+      if (nth > 245) expect(suspected, String(nth)).toBe(true);
+    }
+  });
+
+  it('knows the caller on a line with echo by the level', () => {
+    const guard = new EchoGuard();
+    for (let nth = 0; nth < 200; nth++) {
+      guard.outgoing(speech(nth, 1), nth * 20);
+      const echo = Math.max(-60, speech(nth - 8, 1) - 15);
+      guard.incoming(nth >= 150 ? -14 : echo, nth * 20);
+      const suspected = guard.suspects();
+      if (nth >= 150) expect(suspected, String(nth)).toBe(false);
+    }
+  });
+
+  it('suspects no caller on a line without echo, from the first 60 ms on', () => {
+    for (let onset = 60; onset < 160; onset++) {
+      const guard = new EchoGuard();
+      for (let nth = 0; nth < onset + 5; nth++) {
+        guard.outgoing(speech(nth, 1), nth * 20);
+        guard.incoming(nth >= onset ? -24 : -60, nth * 20);
+        if (nth >= onset + 2) expect(guard.suspects(), `${onset} ${nth}`).toBe(false);
+      }
+    }
+  });
+
+  it('suspects nothing while the agent is silent', () => {
+    const guard = new EchoGuard();
+    for (let nth = 0; nth < 50; nth++) guard.incoming(speech(nth, 3) - 20, nth * 20);
+    expect(guard.suspects()).toBe(false);
+  });
+
+  it('forgets the agent’s voice half a second after it', () => {
+    const guard = new EchoGuard();
+    for (let nth = 0; nth < 100; nth++) {
+      if (nth < 50) guard.outgoing(-20, nth * 20);
+      guard.incoming(nth < 80 ? -60 : -45, nth * 20);
+    }
+    expect(guard.suspects()).toBe(false);
+  });
+});
+
+describe('what was heard of a sentence', () => {
+  function sentence(text: string, ms: number) {
+    const utterance = new Utterance(1, true);
+    const segment = new Segment(utterance, text);
+    utterance.segments.push(segment);
+    segment.push(new Int16Array(ms * 8));
+    segment.complete = true;
+    return { utterance, segment };
+  }
+
+  it('is all of it once it was played', () => {
+    const { utterance, segment } = sentence('Hello, world!', 1_000);
+    segment.playedSamples = 8_000;
+    expect(utterance.heardText(0)).toBe('Hello, world!');
+  });
+
+  it('goes by the synthesiser’s word timings', () => {
+    const { utterance, segment } = sentence('Hello, wide world!', 3_000);
+    segment.words = [
+      { word: 'hello', startMs: 0, endMs: 200 },
+      { word: 'wide', startMs: 200, endMs: 2_000 },
+      { word: 'world', startMs: 2_000, endMs: 3_000 },
+    ];
+    segment.playedSamples = 8 * 1_000;
+    expect(utterance.heardText(0)).toBe('Hello,');
+    segment.playedSamples = 8 * 1_400;
+    expect(utterance.heardText(0)).toBe('Hello, wide');
+  });
+
+  it('goes by the share of the characters without them', () => {
+    const { utterance, segment } = sentence('aaaa bbbb cccc dddd', 1_900);
+    segment.playedSamples = 8 * 1_000;
+    expect(utterance.heardText(0)).toBe('aaaa bbbb');
+    expect(utterance.heardText(8 * 700)).toBe('aaaa');
+  });
+
+  it('is never all of it if the synthesiser broke off', () => {
+    // At 65 ms a character, 700 ms are the first eleven.
+    const { utterance, segment } = sentence('This was not said to its very end.', 700);
+    segment.failed = true;
+    segment.playedSamples = 5_600;
+    expect(utterance.heardText(0)).toBe('This was not');
+  });
+});
+
+describe('news', () => {
+  it('that a listener causes are told after it, in order', () => {
+    const outbox = new Outbox();
+    const told: string[] = [];
+    outbox.put(() => {
+      outbox.put(() => told.push('second'));
+      outbox.tell();
+      told.push('first');
+    });
+    outbox.tell();
+    expect(told).toEqual(['first', 'second']);
+  });
+
+  it('without end are a fault', () => {
+    const outbox = new Outbox();
+    for (let nth = 0; nth < 1_000; nth++) outbox.put(() => undefined);
+    expect(() => outbox.put(() => undefined)).toThrow();
+  });
+});
