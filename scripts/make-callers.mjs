@@ -13,12 +13,12 @@ const target = fileURLToPath(new URL('../fixtures/audio/callers/', import.meta.u
 /** File name -> voice and words. */
 const lines = {
   'book-an-appointment': ['awb', 'Book an appointment.'],
-  thursday: ['awb', 'Thursday.'],
+  'on-wednesday': ['awb', 'On Wednesday.'],
   'in-the-morning': ['awb', 'In the morning.'],
+  'yes-that-is-right': ['awb', 'Yes, that is right.'],
   'yes-please': ['awb', 'Yes, please.'],
-  'yes-i-am': ['rms', 'Yes, I am.'],
-  'yes-that-is-right': ['rms', 'Yes, that is right.'],
-  'leave-it-at-the-door': ['rms', 'Leave it at the door.'],
+  'no-thank-you': ['rms', 'No, thank you.'],
+  'another-day': ['rms', 'Another day.'],
 };
 
 /** Steep edges of the telephone band. */

@@ -266,9 +266,7 @@ export class CallAudio {
       this.#admitted = false;
       return;
     }
-    // Asked each time: the guard learns how much echo this line has.
-    const suspected = this.#echo.suspects();
-    this.#admitted ||= !suspected;
+    this.#admitted ||= !this.#echo.suspects();
     if (this.#admitted) this.#floor.voice(voice, this.mediaMs);
   }
 

@@ -25,7 +25,6 @@ export const configurationSchema = z.discriminatedUnion('provider', [
   vobizConfig,
   vonageConfig,
 ]);
-export type ProviderConfiguration = z.infer<typeof configurationSchema>;
 
 /** A change to a configuration. A field that is left out keeps its stored value; null clears an
  *  optional one. Secrets may be masks: see `restoreMasked`. */

@@ -1,6 +1,6 @@
-// A person on the telephone: hears and says 20 ms frames, and knows of the call only what its own ear
-// tells. It waits until the agent has finished speaking, answers, and may talk over the agent.
-// No protocol and no clock: one frame in and one frame out is 20 ms.
+// A person on the telephone, who knows of the call only what its own ear tells: waits until the agent has
+// finished speaking, answers, and may talk over the agent. No protocol, no clock and no voice of its own:
+// one frame heard is 20 ms, and what it wishes to say is handed to whoever plays the provider.
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../src/audio/pcm.ts';
 
@@ -33,8 +33,6 @@ export interface CallerFacts {
 const LOUD_RMS = 250;
 /** The agent has fallen silent once nothing was heard for this long: longer than its pauses between words. */
 const SILENCE_MS = 240;
-/** Quiet line noise of the caller's side, peak to peak; an absolutely silent line is unreal. */
-const NOISE_SPAN = 16;
 
 export class Caller {
   readonly facts: CallerFacts = {
@@ -44,39 +42,33 @@ export class Caller {
     heardSpeechMs: 0,
   };
   readonly #lines: readonly CallerLine[];
-  readonly #onLine: (line: CallerLine) => void;
   /** Frames since the call began. */
   #frames = 0;
   #line = 0;
-  /** Samples of the line in hand that were said already; undefined while listening. */
-  #said: number | undefined;
+  /** How much of the line in hand has been said; undefined while listening. */
+  #saidMs: number | undefined;
   #beganMs = 0;
   #speechStartedMs: number | undefined;
   #lastLoudMs = Number.NEGATIVE_INFINITY;
   #spokeUntilMs: number | undefined;
   #interruption: { startedMs: number; fact: CallerFacts['interruptions'][number] } | undefined;
-  #noise = 1;
-  #keys = '';
 
-  constructor(lines: readonly CallerLine[], onLine: (line: CallerLine) => void) {
+  constructor(lines: readonly CallerLine[]) {
     this.#lines = lines;
-    this.#onLine = onLine;
   }
 
-  /** Hears one frame of 160 samples and gives the one said meanwhile; both are borrowed by nobody. */
-  step(heard: Int16Array): Int16Array {
+  /** Hears one frame of 160 samples (borrowed); a line that begins with the next frame, if any. */
+  hear(frame: Int16Array): CallerLine | undefined {
     const nowMs = this.#frames * FRAME_MS;
     this.#frames += 1;
-    this.#listen(heard, nowMs);
-    if (this.#said === undefined && this.#isMyTurn(nowMs)) this.#begin(nowMs);
-    return this.#speak();
-  }
-
-  /** Keys pressed since the last call of this. */
-  takeKeys(): string {
-    const keys = this.#keys;
-    this.#keys = '';
-    return keys;
+    this.#listen(frame, nowMs);
+    this.#speakOn();
+    const line = this.#lines[this.#line];
+    if (line === undefined || this.#saidMs !== undefined || !this.#isTurnFor(line, nowMs)) {
+      return undefined;
+    }
+    this.#begin(line, nowMs + FRAME_MS);
+    return line;
   }
 
   #listen(heard: Int16Array, nowMs: number): void {
@@ -105,54 +97,36 @@ export class Caller {
     this.#spokeUntilMs = undefined;
   }
 
-  #isMyTurn(nowMs: number): boolean {
-    const line = this.#lines[this.#line];
-    if (line === undefined || this.#speechStartedMs === undefined) return false;
+  #isTurnFor(line: CallerLine, nowMs: number): boolean {
+    if (this.#speechStartedMs === undefined) return false;
     return line.when === 'interrupt'
       ? nowMs - this.#speechStartedMs >= line.afterMs
       : nowMs - this.#lastLoudMs >= line.afterMs;
   }
 
-  #begin(nowMs: number): void {
-    const line = this.#lines[this.#line];
-    if (line === undefined) return;
-    this.#said = 0;
-    this.#beganMs = nowMs;
-    this.#keys += line.keys;
+  #begin(line: CallerLine, beginsMs: number): void {
+    this.#saidMs = 0;
+    this.#beganMs = beginsMs;
     this.facts.linesSaid += 1;
-    this.#onLine(line);
     if (line.when !== 'interrupt') {
       this.#speechStartedMs = undefined;
       return;
     }
     const fact = { overSpeech: false, silentAfterMs: null };
     this.facts.interruptions.push(fact);
-    const startedMs = nowMs + speechSpan(line.samples).fromMs;
+    const startedMs = beginsMs + speechSpan(line.samples).fromMs;
     this.#interruption = { startedMs, fact };
   }
 
-  #speak(): Int16Array {
-    const frame = this.#lineNoise();
+  /** 20 ms of the line in hand have been said. */
+  #speakOn(): void {
     const line = this.#lines[this.#line];
-    if (this.#said === undefined || line === undefined) return frame;
-    const part = line.samples.subarray(this.#said, this.#said + FRAME_SAMPLES);
-    frame.set(part);
-    this.#said += FRAME_SAMPLES;
-    if (this.#said >= line.samples.length) {
-      this.#said = undefined;
-      this.#line += 1;
-      this.#spokeUntilMs = this.#beganMs + speechSpan(line.samples).toMs;
-    }
-    return frame;
-  }
-
-  #lineNoise(): Int16Array {
-    const frame = new Int16Array(FRAME_SAMPLES);
-    for (let i = 0; i < frame.length; i += 1) {
-      this.#noise = (Math.imul(this.#noise, 1_664_525) + 1_013_904_223) >>> 0;
-      frame[i] = ((this.#noise >>> 16) % NOISE_SPAN) - NOISE_SPAN / 2;
-    }
-    return frame;
+    if (this.#saidMs === undefined || line === undefined) return;
+    this.#saidMs += FRAME_MS;
+    if (this.#saidMs < samplesToMs(line.samples.length)) return;
+    this.#saidMs = undefined;
+    this.#line += 1;
+    this.#spokeUntilMs = this.#beganMs + speechSpan(line.samples).toMs;
   }
 }
 

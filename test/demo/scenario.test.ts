@@ -29,7 +29,7 @@ describe.each(scenarios)("the demo's $direction call", (scenario) => {
 
   it('is spoken by recordings with a voice in them', () => {
     const spoken = callerLines(scenario, true).filter(({ samples }) => samples.length > 0);
-    expect(spoken.length).toBeGreaterThan(2);
+    expect(spoken.length).toBeGreaterThan(1);
     for (const { samples } of spoken) {
       const { fromMs, toMs } = speechSpan(samples);
       expect(toMs - fromMs).toBeGreaterThan(300);

@@ -9,7 +9,7 @@ import type { CallerLine } from './caller.ts';
 /** A person leaves this much silence before answering. */
 const PAUSE_MS = 700;
 /** How far into the agent's words the caller loses patience. */
-const PATIENCE_MS = 3_000;
+const PATIENCE_MS = 2_500;
 /** Nobody talks on for longer than this once the caller has begun to speak. */
 export const YIELD_MS_MAX = 1_000;
 
@@ -29,40 +29,42 @@ export interface Scenario {
   direction: 'inbound' | 'outbound';
   agentName: string;
   definition: unknown;
-  /** The person's number, and the gateway's. */
   callerNumber: string;
-  ownNumber: string;
   initialContext: Record<string, unknown>;
   sayings: readonly Saying[];
   expected: {
     endNode: string;
     gathered: Record<string, unknown>;
+    /** What a language model gathers besides. */
+    gatheredByModel?: Record<string, unknown>;
     interruptions: number;
   };
 }
 
+/** The gateway's number. */
 export const OWN_NUMBER = '+15005550006';
 
 export const inbound: Scenario = {
   direction: 'inbound',
-  agentName: 'Harbour Clinic',
-  definition: agent('appointment'),
+  agentName: 'Riverside Dental',
+  definition: agent('dental-reception'),
   callerNumber: '+15005550101',
-  ownNumber: OWN_NUMBER,
   initialContext: {},
   sayings: [
     { interrupts: true, text: 'book an appointment', audio: 'book-an-appointment', keys: '1' },
-    { text: 'thursday', audio: 'thursday', keys: '3' },
+    { text: 'on wednesday', audio: 'on-wednesday', keys: '3' },
     { text: 'in the morning', audio: 'in-the-morning', keys: '1' },
+    { text: '48213', audio: '', keys: '48213', alwaysKeys: true },
+    { text: 'yes that is right', audio: 'yes-that-is-right', keys: '1' },
     { text: 'yes please', audio: 'yes-please', keys: '1' },
   ],
   expected: {
     endNode: 'Booked',
     gathered: {
-      service: 'book an appointment',
-      day: 'thursday',
-      time_of_day: 'in the morning',
-      reminder: true,
+      weekday: 'wednesday',
+      part_of_day: 'morning',
+      patient_number: '48213',
+      call_disposition: 'booked',
     },
     interruptions: 1,
   },
@@ -70,20 +72,23 @@ export const inbound: Scenario = {
 
 export const outbound: Scenario = {
   direction: 'outbound',
-  agentName: 'Swift Parcels',
-  definition: agent('delivery'),
+  agentName: 'Harbour Library',
+  definition: agent('appointment-reminder'),
   callerNumber: '+15005550102',
-  ownNumber: OWN_NUMBER,
-  initialContext: { customer_name: 'Ada' },
+  initialContext: {
+    company: 'Harbour Library',
+    customer_name: 'Ada',
+    appointment: 'Tuesday at ten',
+  },
   sayings: [
-    { text: 'yes i am', audio: 'yes-i-am', keys: '1' },
-    { text: '4271', audio: '', keys: '4271', alwaysKeys: true },
-    { text: "yes that's right", audio: 'yes-that-is-right', keys: '1' },
-    { text: 'leave it at the door', audio: 'leave-it-at-the-door', keys: '2' },
+    { text: 'no thank you', audio: 'no-thank-you', keys: '2' },
+    { text: 'another day', audio: 'another-day', keys: '3' },
   ],
   expected: {
-    endNode: 'Settled',
-    gathered: { at_home: 'yes', door_code: '4271', handing_over: 'leave it at the door' },
+    endNode: 'Another day',
+    gathered: { coming: 'no', reason: 'another day' },
+    // The script of this agent has no word for the disposition; a model is asked for one.
+    gatheredByModel: { call_disposition: 'rescheduled' },
     interruptions: 0,
   },
 };

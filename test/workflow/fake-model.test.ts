@@ -14,7 +14,7 @@ const dental = workflowDefinition.parse(
 const STORY: [string, string | undefined, string][] = [
   ['Hello, I need an appointment.', 'book_appointment', 'Gladly. Which day suits you?'],
   ['What days are there?', undefined, 'Monday to Friday. Which day suits you?'],
-  ['Thursday.', 'day_chosen', 'Thursday.'],
+  ['Thursday.', 'thursday', 'Thursday.'],
   ['The afternoon.', 'afternoon', ''],
   ['I am new.', 'new_patient', 'Thursday afternoon, shall I book it?'],
   ['Yes please.', 'confirm', 'It is booked. Goodbye!'],

@@ -66,7 +66,6 @@ export const ariConfig = z.object({
   ws_client_name: fields.ws_client_name.default(''),
   external_pbx: fields.external_pbx.default(null),
 });
-export type AriConfig = z.infer<typeof ariConfig>;
 
 export const ariConfigPatch = z.object(fields).partial().extend({ provider });
 

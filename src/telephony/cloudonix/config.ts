@@ -37,7 +37,6 @@ export const cloudonixConfig = z.object({
   ...fields,
   application_name: fields.application_name.default(null),
 });
-export type CloudonixConfig = z.infer<typeof cloudonixConfig>;
 
 export const cloudonixConfigPatch = z.object(fields).partial().extend({ provider });
 

@@ -29,7 +29,6 @@ export const plivoConfig = z.object({
   ...fields,
   application_id: fields.application_id.default(null),
 });
-export type PlivoConfig = z.infer<typeof plivoConfig>;
 
 export const plivoConfigPatch = z.object(fields).partial().extend({ provider });
 

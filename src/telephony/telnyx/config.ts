@@ -29,7 +29,6 @@ export const telnyxConfig = z.object({
   connection_id: fields.connection_id.default(null),
   webhook_public_key: fields.webhook_public_key.default(null),
 });
-export type TelnyxConfig = z.infer<typeof telnyxConfig>;
 
 export const telnyxConfigPatch = z.object(fields).partial().extend({ provider });
 

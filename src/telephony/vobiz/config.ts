@@ -29,7 +29,6 @@ export const vobizConfig = z.object({
   ...fields,
   application_id: fields.application_id.default(null),
 });
-export type VobizConfig = z.infer<typeof vobizConfig>;
 
 export const vobizConfigPatch = z.object(fields).partial().extend({ provider });
 

@@ -37,7 +37,6 @@ export const vonageConfig = z.object({
   ...fields,
   signature_secret: fields.signature_secret.default(null),
 });
-export type VonageConfig = z.infer<typeof vonageConfig>;
 
 export const vonageConfigPatch = z.object(fields).partial().extend({ provider });
 

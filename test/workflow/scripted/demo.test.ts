@@ -53,7 +53,7 @@ describe('dental reception without a model', () => {
     expect(call.said).toEqual([
       'On which day of the week would you like to come? Monday to Friday.',
     ]);
-    expect(call.last('expect').expectation.slots).toEqual(['weekday']);
+    expect(call.last('expect').expectation.phrases).toContain('on thursday');
     call.heard().caller('thursday', 0.8);
     expect(call.said).toEqual(['Would you prefer thursday in the morning, or in the afternoon?']);
     call.heard().caller('in the afternoon', 0.8);
@@ -94,7 +94,7 @@ describe('dental reception without a model', () => {
 
   it('books by keys alone', () => {
     const call = new Conversation(dental, 'scripted').start().heard().keys('1').heard();
-    call.caller('monday').heard().keys('1').heard().keys('55512#');
+    call.keys('1').heard().keys('1').heard().keys('55512#');
     expect(call.said).toEqual(['I understood 5 5 5 1 2. Is that right?']);
     call.heard().keys('1').heard().keys('1').heard();
     expect(call.last('end').reason).toBe('user_qualified');

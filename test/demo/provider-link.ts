@@ -1,0 +1,114 @@
+// The messages between the demo and the process that plays the provider, and the demo's end of them.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { z } from 'zod';
+
+/** A whole call, from ringing to the hang-up. */
+const CALL_MS_MAX = 180_000;
+
+export const ACCOUNT_SID = `AC${'0123456789abcdef'.repeat(2)}`;
+export const AUTH_TOKEN = 'fedcba9876543210'.repeat(2);
+
+const directionSchema = z.enum(['inbound', 'outbound']);
+
+/** To the provider: ring the gateway, or be ready to be rung by it. */
+export const providerOrder = z.object({
+  type: z.literal('call'),
+  direction: directionSchema,
+});
+export type ProviderOrder = z.infer<typeof providerOrder>;
+
+const callerFacts = z.object({
+  waitedMs: z.array(z.number()),
+  interruptions: z.array(
+    z.object({ overSpeech: z.boolean(), silentAfterMs: z.number().nullable() }),
+  ),
+  linesSaid: z.number(),
+  heardSpeechMs: z.number(),
+});
+
+/** From the provider. */
+export const providerNews = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready'), apiUrl: z.string() }),
+  z.object({ type: z.literal('said'), text: z.string() }),
+  z.object({
+    type: z.literal('ended'),
+    endedBy: z.enum(['caller', 'gateway']),
+    facts: callerFacts,
+  }),
+  z.object({ type: z.literal('failed'), reason: z.string() }),
+]);
+export type ProviderNews = z.infer<typeof providerNews>;
+export type CallEnded = Extract<ProviderNews, { type: 'ended' }>;
+
+/** The provider as a separate process. */
+export class ProviderLink {
+  readonly #child: ChildProcess;
+  readonly #listeners = new Set<(news: ProviderNews) => void>();
+
+  private constructor(gatewayUrl: string, recogniser: boolean) {
+    const options = ['--import', 'tsx', 'test/demo/provider-process.ts'];
+    this.#child = spawn(process.execPath, [...options, gatewayUrl, recogniser ? 'voice' : 'keys'], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    this.#child.on('message', (message) => {
+      const news = providerNews.parse(message);
+      for (const listener of this.#listeners) listener(news);
+    });
+    this.#child.once('exit', (code) => {
+      for (const listener of this.#listeners) {
+        listener({ type: 'failed', reason: `the provider's process ended (${String(code)})` });
+      }
+    });
+  }
+
+  /** Resolves with the address of the provider's REST interface. */
+  static async start(
+    gatewayUrl: string,
+    recogniser: boolean,
+  ): Promise<{ provider: ProviderLink; apiUrl: string }> {
+    const provider = new ProviderLink(gatewayUrl, recogniser);
+    const { apiUrl } = await provider.#next('ready');
+    return { provider, apiUrl };
+  }
+
+  /** Rings the gateway (inbound), or answers when it rings (outbound); resolves when the call is over. */
+  async call(direction: ProviderOrder['direction']): Promise<CallEnded> {
+    const ended = this.#next('ended');
+    this.#child.send({ type: 'call', direction } satisfies ProviderOrder);
+    return await ended;
+  }
+
+  stop(): void {
+    this.#listeners.clear();
+    this.#child.kill();
+  }
+
+  async #next<T extends ProviderNews['type']>(
+    type: T,
+  ): Promise<Extract<ProviderNews, { type: T }>> {
+    return await new Promise((resolve, reject) => {
+      const finish = (act: () => void): void => {
+        clearTimeout(timer);
+        this.#listeners.delete(listener);
+        act();
+      };
+      const listener = (news: ProviderNews): void => {
+        if (isNews(news, type)) finish(() => resolve(news));
+        else if (news.type === 'failed') finish(() => reject(new Error(news.reason)));
+      };
+      const timer = setTimeout(
+        () => finish(() => reject(new Error(`The provider gave no "${type}" in time`))),
+        CALL_MS_MAX,
+      );
+      this.#listeners.add(listener);
+    });
+  }
+}
+
+function isNews<T extends ProviderNews['type']>(
+  news: ProviderNews,
+  type: T,
+): news is Extract<ProviderNews, { type: T }> {
+  return news.type === type;
+}
