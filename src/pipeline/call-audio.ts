@@ -266,7 +266,9 @@ export class CallAudio {
       this.#admitted = false;
       return;
     }
-    this.#admitted ||= !this.#echo.suspects();
+    // Asked each time: the guard learns how much echo this line has.
+    const suspected = this.#echo.suspects();
+    this.#admitted ||= !suspected;
     if (this.#admitted) this.#floor.voice(voice, this.mediaMs);
   }
 

@@ -21,6 +21,11 @@ const FAINT_DB = 24;
 const CLEAR_DB = 10;
 /** Frames of the agent's voice from which on there is enough to compare: 600 ms. */
 const ENOUGH = 30;
+/** An echo varies by so much around what was learned of the line. */
+const LEARNED_DB = 6;
+/** Its loudest counts: it is learned fast upwards and slowly down. */
+const LEARNING_UP = 0.5;
+const LEARNING_DOWN = 0.02;
 
 export class EchoGuard {
   readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
@@ -28,6 +33,8 @@ export class EchoGuard {
   /** Number of the latest frame of the caller; frame n covers media time n x 20 ms. */
   #latest = 0;
   #latestOut = 0;
+  /** How much louder (less than 0) than the agent its echo is on this line; NaN if none was met. */
+  #couplingDb = Number.NaN;
 
   /** The caller's frame that begins at `atMs`. */
   incoming(frameDb: number, atMs: number): void {
@@ -55,11 +62,27 @@ export class EchoGuard {
     const loudIn = this.#loudest(this.#incoming, 3);
     if (loudIn < loudOut - FAINT_DB) return true;
     if (loudIn > loudOut) return false;
-    if (this.#voiced() < ENOUGH && loudIn > loudOut - CLEAR_DB) return false;
+    if (this.#voiced() < ENOUGH) {
+      if (loudIn <= loudOut + this.#couplingDb + LEARNED_DB) return true;
+      return loudIn <= loudOut - CLEAR_DB && this.#returns();
+    }
+    if (!this.#returns()) return false;
+    this.#learn(loudIn - loudOut);
+    return true;
+  }
+
+  /** Whether the agent's voice is found in the caller's line at any delay. */
+  #returns(): boolean {
     for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
       if (this.#alike(lag) >= ALIKE) return true;
     }
     return false;
+  }
+
+  #learn(couplingDb: number): void {
+    if (Number.isNaN(this.#couplingDb)) this.#couplingDb = couplingDb;
+    const off = couplingDb - this.#couplingDb;
+    this.#couplingDb += (off > 0 ? LEARNING_UP : LEARNING_DOWN) * off;
   }
 
   /** Frames between the last played one and `until` were silent. */

@@ -11,12 +11,16 @@ import type { TurnTuning } from './tuning.ts';
 /** Voice alone stops the agent after this long: coughs and "mhm" are shorter. It has been silent since
  *  the first tenth of a second of it, so words may take their time. */
 const VOICE_MS = 1_500;
+/** One window of voice this likely holds the agent: it can still go on, and each window is 32 ms. */
+const HOLD_PROBABILITY = 0.65;
 /** Interim words count only with this much voice behind them: recognisers guess words in noise. */
 const WORDS_VOICE_MS_MIN = 150;
 /** After the voice has ended, words are awaited for the recogniser's delay, within these bounds. */
 const WORDS_WAIT_MS_MIN = 600;
 const WORDS_WAIT_MS_MAX = 1_000;
 const FINALIZE_MS = 300;
+/** A single window of voice. */
+const CLICK_MS = 64;
 /** Caller and agent began together: the agent yields at the first sign of voice. */
 export const YIELD_MS = 400;
 
@@ -138,7 +142,8 @@ export class InterruptDetector {
 
   #holds(voice: Voice, agentSpokeMs: number): boolean {
     if (this.#tuning.strategy === 'min_words') return false;
-    return voice.state === 'speech' || agentSpokeMs < YIELD_MS;
+    const likely = voice.state === 'speech' || voice.peak >= HOLD_PROBABILITY;
+    return likely || agentSpokeMs < YIELD_MS;
   }
 
   /** Voice that goes on and on. */
@@ -158,8 +163,9 @@ export class InterruptDetector {
     if (!this.pending || this.#resumeAtMs !== Number.POSITIVE_INFINITY) return;
     const { strategy, pauseMs } = this.#tuning;
     const waitMs = strategy === 'provisional_vad' ? pauseMs : this.#wordsWaitMs;
-    // A single window of voice is a click, and no words will come of it.
-    this.#resumeAtMs = this.#state === 'ducked' ? nowMs : voice.lastMs + waitMs;
+    // Voice that never was speech is a click, and no words will come of it.
+    const click = voice.voicedMs < CLICK_MS;
+    this.#resumeAtMs = click ? nowMs : voice.lastMs + waitMs;
     this.tick(nowMs);
   }
 }

@@ -9,7 +9,7 @@ const WINDOW_MS = 32;
 /** Speech begins at or above, and ends below. */
 const ON = 0.5;
 const OFF = 0.35;
-/** A window this sure needs no second one: it saves 32 ms when the caller interrupts. */
+/** A window this sure needs no second one. */
 const SURE = 0.85;
 /** Voice that makes speech; less is a click. */
 const SPEECH_MS_MIN = 2 * WINDOW_MS;
@@ -37,10 +37,12 @@ export interface Voice {
   lastMs: number;
   /** Voice since the onset, by windows. */
   voicedMs: number;
+  /** The surest window since the onset, 0..1. */
+  peak: number;
 }
 
 export class Listener {
-  readonly voice: Voice = { state: 'silent', onsetMs: 0, lastMs: 0, voicedMs: 0 };
+  readonly voice: Voice = { state: 'silent', onsetMs: 0, lastMs: 0, voicedMs: 0, peak: 0 };
   /** Media time up to which audio was heard. */
   heardMs = 0;
   readonly #vad: VadStream;
@@ -99,8 +101,9 @@ export class Listener {
     const { voice } = this;
     if (voice.state === 'silent') {
       if (probability >= ON) this.#begin(endMs, probability);
-    } else if (probability >= (voice.state === 'speech' ? OFF : ON)) {
+    } else if (probability >= OFF) {
       voice.voicedMs += WINDOW_MS;
+      voice.peak = Math.max(voice.peak, probability);
       voice.lastMs = endMs;
       if (voice.voicedMs >= SPEECH_MS_MIN) voice.state = 'speech';
     } else if (endMs - voice.lastMs >= SILENCE_MS || voice.state === 'possible') {
@@ -115,6 +118,7 @@ export class Listener {
     voice.onsetMs = this.#onset(endMs);
     voice.lastMs = endMs;
     voice.voicedMs = WINDOW_MS;
+    voice.peak = probability;
   }
 
   /** Goes back from the first window of voice while the line is louder than its noise. */

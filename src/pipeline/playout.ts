@@ -339,7 +339,8 @@ export class Playout {
       utterance,
       heardText: utterance.heardText(Math.round(lagMs * (FRAME_SAMPLES / FRAME_MS))),
       interrupted,
-      endMs: interrupted ? nowMs : Math.min(nowMs, last ?? nowMs),
+      // What was sent a little ahead and taken back begins after it has ended.
+      endMs: Math.max(utterance.startMs ?? 0, interrupted ? nowMs : Math.min(nowMs, last ?? nowMs)),
     });
   }
 

@@ -104,7 +104,7 @@ export class FakeTts implements TextToSpeech {
   firstAudioMs = 0;
   msPerCharacter = 60;
   wordTimings = true;
-  amplitude = 6_000;
+  amplitude = 3_300;
   /** Texts that contain this fail after so much of their audio. */
   fails: { text: string; afterMs: number } | undefined;
   readonly asked: string[] = [];

@@ -1,6 +1,7 @@
 // A call on a test bench: a CallAudio with a fake clock, fake services, a far end that plays in real
 // time, and a caller whose voice is switched on and off.
 
+import type { VadModel } from '../../src/audio/vad.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import type { GatewayError } from '../../src/errors.ts';
 import {
@@ -40,7 +41,8 @@ export interface RigOptions {
   tuning?: CallAudioOptions['tuning'];
   recording?: CallAudioOptions['recording'];
   withoutStt?: boolean;
-  vadLagWindows?: number;
+  /** By loudness if not given. */
+  vad?: VadModel;
 }
 
 export class CallRig {
@@ -56,6 +58,7 @@ export class CallRig {
   react: (item: News) => void = () => undefined;
   readonly mediaClock: MediaClock;
   #timestampMs = 0;
+  #frame: Uint8Array | undefined;
   #utterance = 0;
 
   constructor(options: RigOptions = {}) {
@@ -75,7 +78,7 @@ export class CallRig {
       wire: this.farEnd,
       lead: options.lead ?? { aimMs: 100, maxMs: 160 },
       marks,
-      vad: loudnessVad(options.vadLagWindows ?? 0),
+      vad: options.vad ?? loudnessVad(),
       stt: options.withoutStt === true ? undefined : this.stt,
       tts: this.tts,
       voice: undefined,
@@ -96,7 +99,8 @@ export class CallRig {
     for (let passed = 0; passed < ms; passed += 20) {
       this.clock.advance(20);
       if (this.line !== 'nothing') {
-        this.audio.audioIn(this.line === 'voice' ? VOICE : SILENCE, this.#timestampMs);
+        const frame = this.#frame ?? (this.line === 'voice' ? VOICE : SILENCE);
+        this.audio.audioIn(frame, this.#timestampMs);
       }
       this.#timestampMs += 20;
       await settle();
@@ -108,6 +112,15 @@ export class CallRig {
     this.line = 'voice';
     await this.run(ms);
     this.line = 'silence';
+  }
+
+  /** The caller's line brings this, 8 kHz, cut to whole frames. */
+  async plays(pcm: Int16Array): Promise<void> {
+    for (let at = 0; at + 160 <= pcm.length; at += 160) {
+      this.#frame = encoded(pcm.subarray(at, at + 160));
+      await this.run(20);
+    }
+    this.#frame = undefined;
   }
 
   /** The caller says something: words come while they speak. */
