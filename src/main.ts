@@ -1,3 +1,153 @@
 // The composition root: the only file that knows every room. Read top to bottom to see the system.
 
-export {};
+import { readFileSync } from 'node:fs';
+import { buildServer } from './api/server.ts';
+import { loadVad } from './audio/vad.ts';
+import { EventLog } from './call/event-log.ts';
+import { recoverRuns } from './call/recover.ts';
+import { Switchboard } from './call/switchboard.ts';
+import { type Config, readConfig } from './config.ts';
+import { codeOf, GatewayError } from './errors.ts';
+import { createLog, type Log } from './log.ts';
+import { collectProcessMetrics } from './metrics.ts';
+import { MediaClock } from './pipeline/media-clock.ts';
+import { openLanguageModel } from './speech/llm/registry.ts';
+
+import { openTextToSpeech } from './speech/tts/registry.ts';
+import { systemClock as clock } from './std/clock.ts';
+import { systemRandom as random } from './std/random.ts';
+import { openStore } from './store/open.ts';
+import { providerByName } from './telephony/registry.ts';
+import { createMediaTokens } from './transport/token.ts';
+import { createMediaServer } from './transport/websocket.ts';
+
+/** A stop that takes longer than this after the calls are drained is cut short. */
+const STOP_MS_MAX = 15_000;
+
+async function start(config: Config, log: Log): Promise<() => Promise<void>> {
+  collectProcessMetrics();
+  const store = await openStore({
+    dataFolder: config.dataFolder,
+    databaseUrl: config.databaseUrl,
+    secrets: { keys: config.secretKeys },
+    callLimit: config.callLimit,
+    clock,
+    random,
+    log,
+  });
+  const speech = await openSpeech(config, log);
+  const mediaClock = new MediaClock(clock);
+  const tokens = createMediaTokens({ clock, random });
+  const events = new EventLog({ sink: store.runs, clock, log });
+  const calls = { ...speech, store, files: store.files, events, mediaClock, tokens };
+  const callDeps = { ...calls, clock, random, log, publicUrl: config.publicUrl };
+  const switchboard = new Switchboard(callDeps);
+  const recovered = await recoverRuns(callDeps, store.node);
+  if (recovered > 0) log.warn({ runs: recovered }, 'runs left open by a killed process are closed');
+
+  const media = createMediaServer({
+    clock,
+    log,
+    authorize: (path, headers) => switchboard.admit(path, headers),
+  });
+  const api = await buildServer({
+    store,
+    files: store.files,
+    links: store.links,
+    desk: switchboard,
+    log,
+    clock,
+    random,
+    providerByName,
+    policy: speech.llm === undefined ? 'scripted' : 'model',
+    publicUrl: config.publicUrl,
+    version: ownVersion(),
+    deploymentMode: config.deploymentMode,
+    authProvider: config.authProvider,
+    corsOrigins: '*',
+  });
+  api.server.on('upgrade', (request, socket, head) => {
+    if (!media.handleUpgrade(request, socket, head)) socket.destroy();
+  });
+  await api.listen({ host: config.host, port: config.port });
+  await announce(config, store.accounts);
+
+  return async () => {
+    await switchboard.drain(config.drainMs);
+    await media.close(1001);
+    await api.close();
+    mediaClock.close();
+    await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
+    await store.close();
+  };
+}
+
+async function openSpeech(config: Config, log: Log) {
+  const vad = loadVad();
+  const [tts, stt] = await Promise.all([
+    openTextToSpeech({ service: 'flite', voice: config.voice }, { clock, log }),
+    undefined as import('./speech/stt/stt.ts').SpeechToText | undefined,
+  ]);
+  const models =
+    config.model === undefined
+      ? []
+      : [
+          {
+            service: 'openai' as const,
+            baseUrl: config.model.baseUrl,
+            apiKey: config.model.apiKey,
+            model: config.model.name,
+          },
+        ];
+  const llm = openLanguageModel(models, { clock, log });
+  return { vad, tts, stt, llm, voice: config.voice };
+}
+
+/** For people at the terminal: where it listens, where its data lies, and once the first key. */
+async function announce(
+  config: Config,
+  accounts: { ensureFirst(): Promise<{ apiKey: string } | undefined> },
+): Promise<void> {
+  const lines = [`Patchbay listens on ${config.publicUrl} (docs at ${config.publicUrl}/docs)`];
+  if (config.databaseUrl === undefined) lines.push(`Data folder: ${config.dataFolder}`);
+  const first = await accounts.ensureFirst();
+  if (first !== undefined) lines.push(`First API key (shown once): ${first.apiKey}`);
+  process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+function ownVersion(): string {
+  const file = new URL('../package.json', import.meta.url);
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+  return version;
+}
+
+/** The first signal drains, the second stops at once. */
+function stopOnSignals(stop: () => Promise<void>, log: Log): void {
+  let stopping = false;
+  const onSignal = (signal: string): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'stop failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const log = createLog(config.log);
+  stopOnSignals(await start(config, log), log);
+}
+
+main().catch((error: unknown) => {
+  const known = codeOf(error) !== undefined && error instanceof GatewayError;
+  process.stderr.write(`${known ? `${error.code}: ${error.message}` : String(error)}\n`);
+  process.exit(1);
+});
