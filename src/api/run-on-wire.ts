@@ -1,6 +1,7 @@
 // A run as it travels. In lists the heavy parts are null. Source: specification §2.5, contract decision
 // 3 and §6.2.
 
+import { feedbackItems } from '../call/projection/feedback.ts';
 import { callStatus } from '../model/provider.ts';
 import type { Artifact, Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';
@@ -25,9 +26,16 @@ export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
     bot_recording_public_url: publicUrl('bot_recording'),
     public_access_token: token,
     usage_info: run.usageInfo,
-    logs: run.logs,
+    logs: await logsOf(deps, run),
     annotations: run.annotations,
   };
+}
+
+/** While a call runs, what has happened so far comes from its event log (at most a second old). */
+async function logsOf({ store }: Pick<ApiDeps, 'store'>, run: Run): Promise<RunOut['logs']> {
+  if (run.state !== 'running') return run.logs;
+  const events = await store.runs.events(run.id);
+  return { ...run.logs, realtime_feedback_events: feedbackItems(events) };
 }
 
 export function runListItem(deps: ApiDeps, run: Run): RunOut {

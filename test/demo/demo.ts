@@ -39,10 +39,7 @@ async function main(): Promise<void> {
   const { provider, apiUrl } = await ProviderLink.start(gateway.url, recogniser);
   let faults = ['the demo did not finish'];
   try {
-    const api = new ApiClient(
-      gateway.url,
-      gateway.apiKey ?? fail('The gateway printed no API key'),
-    );
+    const api = new ApiClient(gateway.url, await gateway.firstKey());
     faults = await twoCalls(api, provider, apiUrl);
   } catch (error) {
     console.error(error);
@@ -164,7 +161,7 @@ function summarize({ run, caller, scenario }: CallResult, files: string): void {
 /** Waits for the gateway to be stopped by the person who watches. */
 async function stay(gateway: Gateway): Promise<void> {
   console.log(`\nThe gateway stays at ${gateway.url} (API description: ${gateway.url}/docs).`);
-  console.log(`API key: ${String(gateway.apiKey)}   Stop it with Ctrl-C.`);
+  console.log(`API key: ${await gateway.firstKey()}   Stop it with Ctrl-C.`);
   await new Promise<void>((done) => {
     process.once('SIGINT', done);
     process.once('SIGTERM', done);

@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline';
 
 /** The first start makes a database, which takes seconds on a small machine. */
 const START_MS_MAX = 60_000;
+/** It is printed right after the gateway has begun to listen. */
+const KEY_MS_MAX = 5_000;
 const STOP_MS_MAX = 15_000;
 const POLL_MS = 100;
 /** The text of an API key: a short prefix and 32 random bytes in base64url. */
@@ -24,14 +26,17 @@ export interface GatewayOptions {
 
 export class Gateway {
   readonly url: string;
-  /** Printed at the first start of a data folder only. */
-  apiKey: string | undefined;
   readonly #child: ChildProcess;
   readonly #exited: Promise<number | null>;
+  readonly #key: Promise<string>;
+  #foundKey: (key: string) => void = () => undefined;
   #exitCode: number | null | undefined;
 
   private constructor(options: GatewayOptions) {
     this.url = `http://127.0.0.1:${options.port}`;
+    this.#key = new Promise((resolve) => {
+      this.#foundKey = resolve;
+    });
     mkdirSync(dirname(options.logFile), { recursive: true });
     const log = createWriteStream(options.logFile, { flags: 'a' });
     this.#child = spawn(process.execPath, ['dist/main.js'], {
@@ -48,7 +53,8 @@ export class Gateway {
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream === null) continue;
       createInterface({ input: stream }).on('line', (line) => {
-        this.apiKey ??= API_KEY.exec(line)?.[0];
+        const key = API_KEY.exec(line)?.[0];
+        if (key !== undefined) this.#foundKey(key);
         log.write(`${line}\n`);
       });
     }
@@ -74,8 +80,12 @@ export class Gateway {
     return gateway;
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
+  /** The first API key, which is printed at the first start of a data folder only. */
+  async firstKey(): Promise<string> {
+    const late = new Promise<never>((_, reject) => {
+      setTimeout(() => reject(new Error('The gateway printed no API key')), KEY_MS_MAX).unref();
+    });
+    return await Promise.race([this.#key, late]);
   }
 
   /** Asks it to finish and leave; its exit code, or null if it had to be killed. */

@@ -1,0 +1,50 @@
+// Puts a caller on a simulated provider's call: gives it what it would hear, says and presses what it
+// wishes, and hangs up for it when nobody speaks any more.
+
+import { FRAME_MS, FRAME_SAMPLES } from '../../src/audio/pcm.ts';
+import { pcmu } from '../../src/codec/g711.ts';
+import type { FakeCall } from '../fakes/twilio/fake-call.ts';
+import { Caller, type CallerFacts, type CallerLine, rms } from './caller.ts';
+
+/** Nobody waits longer than this on a dead line. */
+const PATIENCE_MS = 20_000;
+const LOUD_RMS = 250;
+
+export interface PersonReport {
+  facts: CallerFacts;
+  endedBy: 'caller' | 'gateway';
+}
+
+/** Stays on the call to its end. `onLine` is told what is said, when it begins. */
+export async function holdCall(
+  call: FakeCall,
+  lines: readonly CallerLine[],
+  onLine: (line: CallerLine) => void = () => undefined,
+): Promise<PersonReport> {
+  const caller = new Caller(lines);
+  const frame = new Int16Array(FRAME_SAMPLES);
+  let heardBytes = 0;
+  let silentMs = 0;
+  const timer = setInterval(() => {
+    for (; heardBytes + FRAME_SAMPLES <= call.heard.length; heardBytes += FRAME_SAMPLES) {
+      pcmu.decode(call.heard.subarray(heardBytes, heardBytes + FRAME_SAMPLES), frame);
+      silentMs = rms(frame) > LOUD_RMS ? 0 : silentMs + FRAME_MS;
+      const line = caller.hear(frame);
+      if (line === undefined) continue;
+      onLine(line);
+      perform(call, line);
+    }
+    if (silentMs > PATIENCE_MS) call.hangUp();
+  }, FRAME_MS);
+  await call.ended;
+  clearInterval(timer);
+  const leftByCaller = call.events.some(({ type }) => type === 'caller-hung-up');
+  return { facts: caller.facts, endedBy: leftByCaller ? 'caller' : 'gateway' };
+}
+
+/** A call that ends meanwhile needs neither words nor keys. */
+function perform(call: FakeCall, line: CallerLine): void {
+  const nothing = (): undefined => undefined;
+  call.say(line.samples).catch(nothing);
+  if (line.keys !== '') call.pressDigits(line.keys).catch(nothing);
+}
