@@ -54,7 +54,7 @@ export async function benchCalls(options: CallsOptions): Promise<CallsFigures> {
   try {
     const pid = gateway.pid ?? 0;
     pin(pid, 0);
-    await setUp(new ApiClient(gateway.url, gateway.apiKey ?? ''));
+    await setUp(new ApiClient(gateway.url, await gateway.firstKey()));
     const idleRssKb = rssKb(pid);
     const { summary, cpuPercent, busyRssKb } = await load(gateway, pid, options);
     return {

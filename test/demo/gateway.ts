@@ -80,6 +80,10 @@ export class Gateway {
     return gateway;
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** The first API key, which is printed at the first start of a data folder only. */
   async firstKey(): Promise<string> {
     const late = new Promise<never>((_, reject) => {
