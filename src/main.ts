@@ -15,9 +15,11 @@ import { openLanguageModel } from './speech/llm/registry.ts';
 
 import { openTextToSpeech } from './speech/tts/registry.ts';
 import { systemClock as clock } from './std/clock.ts';
+import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
 import { openStore } from './store/open.ts';
 import { providerByName } from './telephony/registry.ts';
+import { CLOSE } from './transport/media-socket.ts';
 import { createMediaTokens } from './transport/token.ts';
 import { createMediaServer } from './transport/websocket.ts';
 
@@ -74,12 +76,16 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
 
   return async () => {
     await switchboard.drain(config.drainMs);
-    await media.close(1001);
+    await within(clock, STOP_MS_MAX, 'stop', closeAll());
+  };
+
+  async function closeAll(): Promise<void> {
+    await media.close(CLOSE.goingAway);
     await api.close();
     mediaClock.close();
     await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
     await store.close();
-  };
+  }
 }
 
 async function openSpeech(config: Config, log: Log) {

@@ -8,6 +8,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient } from '../demo/api-client.ts';
 import { freePort, Gateway } from '../demo/gateway.ts';
+import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
 import type { LoadOptions, LoadSummary } from './load/load-process.ts';
 
 const ACCOUNT_SID = `AC${'5'.repeat(32)}`;
@@ -51,10 +52,17 @@ export async function benchCalls(options: CallsOptions): Promise<CallsFigures> {
     port: await freePort(),
     env: { PATCHBAY_CALL_LIMIT: '10000', LOG_LEVEL: 'warn', PATCHBAY_STT: 'none' },
   });
+  // Answers the gateway's REST requests only; the calls come from the load process.
+  const rest = await startFakeTwilio({
+    publicWebhookBase: gateway.url,
+    accountSid: ACCOUNT_SID,
+    authToken: AUTH_TOKEN,
+    numbers: [NUMBER],
+  });
   try {
     const pid = gateway.pid ?? 0;
     pin(pid, 0);
-    await setUp(new ApiClient(gateway.url, await gateway.firstKey()));
+    await setUp(new ApiClient(gateway.url, await gateway.firstKey()), rest);
     const idleRssKb = rssKb(pid);
     const { summary, cpuPercent, busyRssKb } = await load(gateway, pid, options);
     return {
@@ -70,17 +78,17 @@ export async function benchCalls(options: CallsOptions): Promise<CallsFigures> {
     };
   } finally {
     await gateway.stop();
+    await rest.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function setUp(api: ApiClient): Promise<void> {
+async function setUp(api: ApiClient, rest: FakeTwilio): Promise<void> {
   const configuration = await api.createConfiguration('bench', {
     provider: 'twilio',
     account_sid: ACCOUNT_SID,
     auth_token: AUTH_TOKEN,
-    // Nobody listens there: hanging up at the end of a measurement fails at once.
-    api_base_url: 'http://127.0.0.1:9',
+    api_base_url: rest.baseUrl,
   });
   const text = SENTENCE.repeat(SENTENCES);
   const position = { x: 0, y: 0 };

@@ -6,14 +6,14 @@ import { WebSocket } from 'ws';
 /** What one call saw from outside. Times are milliseconds. */
 export interface LoadCallResult {
   framesReceived: number;
-  /** How far behind the steady 20 ms grid each frame arrived. */
+  /** How far behind its time each frame arrived: see `latenessOf`. */
   lateness: Float64Array;
   closeCode: number;
 }
 
 const FRAME_MS = 20;
-/** Frames at the start of an utterance that come ahead of time (the lead). */
-const LEAD_FRAMES = 12;
+/** Frames that the gateway aims to be ahead of real time (its lead of 100 ms). */
+const LEAD_FRAMES = 5;
 /** A pause longer than this separates utterances. */
 const PAUSE_MS = 200;
 
@@ -109,21 +109,16 @@ function isMedia(data: Buffer): boolean {
   return data.length > 100 && data.includes('"media"');
 }
 
-/** Splits arrivals into utterances and measures each steady frame against the earliest 20 ms grid. */
+/** Splits arrivals into utterances. An utterance's first frames come at once, as its lead; each one after
+ *  them is due 20 ms after the one before, counted from the first, and late by what it comes later. */
 export function latenessOf(arrivals: readonly number[]): Float64Array {
-  const late: number[] = [];
-  let from = 0;
-  for (let i = 1; i <= arrivals.length; i++) {
-    const gap = (arrivals[i] ?? Number.POSITIVE_INFINITY) - (arrivals[i - 1] ?? 0);
-    if (gap < PAUSE_MS) continue;
-    late.push(...gridLateness(arrivals.slice(from + LEAD_FRAMES, i)));
-    from = i;
+  const late = new Float64Array(arrivals.length);
+  let first = 0;
+  for (let i = 0; i < arrivals.length; i++) {
+    const at = arrivals[i] ?? 0;
+    if (i > 0 && at - (arrivals[i - 1] ?? 0) >= PAUSE_MS) first = i;
+    const dueAt = (arrivals[first] ?? 0) + Math.max(0, i - first - LEAD_FRAMES) * FRAME_MS;
+    late[i] = Math.max(0, at - dueAt);
   }
-  return Float64Array.from(late);
-}
-
-function gridLateness(steady: readonly number[]): number[] {
-  const offsets = steady.map((at, i) => at - i * FRAME_MS);
-  const earliest = Math.min(...offsets);
-  return offsets.map((offset) => offset - earliest);
+  return late;
 }

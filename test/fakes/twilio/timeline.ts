@@ -1,8 +1,12 @@
 // What one side of a call heard, from the start of the media: mu-law, 8 bytes a millisecond, without
 // gaps. Speech and silence are told apart by loudness only.
 
-import { mulaw } from 'alawmulaw';
+import { createRequire } from 'node:module';
+import type * as alawmulaw from 'alawmulaw';
 import { FRAME_BYTES, SILENCE } from './playout.ts';
+
+// The package's CommonJS build: plain Node (the demo's process) finds no named exports in it.
+const { mulaw }: typeof alawmulaw = createRequire(import.meta.url)('alawmulaw');
 
 export const FRAME_MS = 20;
 /** Half an hour of one call: beyond it the oldest is not needed by any test. */
