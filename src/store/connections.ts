@@ -55,6 +55,10 @@ export function openDatabase(target: Target, ready: () => Promise<void>, log: Lo
     idleTimeoutMillis: 30_000,
   });
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  // The pool listens to idle connections only; one lost in use would end the process.
+  pool.on('connect', (client) => {
+    client.on('error', (error) => log.debug({ err: error }, 'a database connection was lost'));
+  });
   return new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: new CheckedPool(pool, ready) }),
     log: (event) =>

@@ -21,7 +21,8 @@ export function sealFields(
 ): { credentials: Fields; sealedFields: string[] } {
   const sealed = structuredClone(credentials);
   const paths = secretFields.flatMap((field) => pathsTo(credentials, field.split('.')));
-  const sealedFields = [...new Set(paths.map((path) => JSON.stringify(path)))];
+  const outermost = paths.filter((path) => !paths.some((other) => isAbove(other, path)));
+  const sealedFields = [...new Set(outermost.map((path) => JSON.stringify(path)))];
   for (const field of sealedFields) {
     replace(sealed, storedPath.parse(JSON.parse(field)), (value) =>
       secrets.seal(JSON.stringify(value), { organizationId, field }),
@@ -77,6 +78,11 @@ function pathsTo(value: unknown, parts: Path): string[][] {
   return keys
     .filter((key) => Object.hasOwn(value, key))
     .flatMap((key) => pathsTo(value[key], rest).map((path) => [key, ...path]));
+}
+
+/** Whether sealing `path` takes `below` along. */
+function isAbove(path: Path, below: Path): boolean {
+  return path.length < below.length && path.every((key, depth) => key === below[depth]);
 }
 
 function replace(fields: Fields, path: Path, by: (value: unknown) => unknown): void {

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Log } from '../../src/log.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
+import type { Target } from '../../src/store/connections.ts';
 import { type OpenStore, type OpenStoreOptions, openStore } from '../../src/store/open.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -85,6 +86,7 @@ export function withStore(engine: EngineName = 'embedded'): TestStore {
 
 export interface TestDatabase {
   dataFolder: string;
+  target: Target;
   options: (log: Log) => Omit<OpenStoreOptions, 'clock'>;
   connect: () => Promise<Client>;
   stop: () => Promise<void>;
@@ -99,6 +101,10 @@ export async function startDatabase(engine: EngineName): Promise<TestDatabase> {
       : { connectionString: server.url };
   return {
     dataFolder,
+    target:
+      server === undefined
+        ? { kind: 'embedded', socketFolder: dataFolder }
+        : { kind: 'server', url: server.url },
     options: (log) => ({
       dataFolder,
       databaseUrl: server?.url,

@@ -13,7 +13,7 @@ import { queryMessage } from './wire.ts';
 /** WASI's number for an input/output error. On it PostgreSQL stops rather than lose a commit. */
 const WASI_EIO = 29;
 
-const START_PARAMETERS = [
+export const START_PARAMETERS: readonly string[] = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
   ...['-c', 'fsync=on'],
   // fdatasync does nothing there.
@@ -38,22 +38,30 @@ export interface Engine {
 
 /** Makes a new cluster at `folder`, which must not exist. Takes seconds and 840 MB for a while. */
 export async function initialise(folder: string): Promise<void> {
-  const database = await PGlite.create({ fs: new NodeFS(folder), startParams: START_PARAMETERS });
+  const database = await PGlite.create({
+    fs: new NodeFS(folder),
+    startParams: [...START_PARAMETERS],
+  });
   await database.close();
 }
 
-/** Opens the cluster at `folder`. `flush` puts an open file on the disk; tests hand in another.
- *  Throws STORE_NOT_DURABLE. */
+export interface EngineOptions {
+  /** Puts an open file on the disk; tests hand in a disk that fails. */
+  flush?: (descriptor: number) => void;
+  parameters?: readonly string[];
+}
+
+/** Opens the cluster at `folder`. Throws STORE_NOT_DURABLE. */
 export async function openEngine(
   folder: string,
-  flush: (descriptor: number) => void = fsyncSync,
+  { flush = fsyncSync, parameters = START_PARAMETERS }: EngineOptions = {},
 ): Promise<Engine> {
   let fsyncs = 0;
   const files = new DurableNodeFS(folder, (descriptor) => {
     flush(descriptor);
     fsyncs += 1;
   });
-  const database = await PGlite.create({ fs: files, startParams: START_PARAMETERS });
+  const database = await PGlite.create({ fs: files, startParams: [...parameters] });
   const engine: Engine = {
     execute: (message) => database.execProtocolRawSync(message).slice(),
     fsyncs: () => fsyncs,

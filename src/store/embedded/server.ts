@@ -12,6 +12,7 @@ import {
   fatal,
   isTerminate,
   MESSAGE_BYTES_MAX,
+  mustBeReadyAfter,
   queryMessage,
   statusAfter,
   syncMessage,
@@ -82,7 +83,7 @@ export class EngineServer {
   #accept(socket: Socket): void {
     if (this.#sessions.size >= CONNECTIONS_MAX) {
       socket.on('error', () => undefined); // It is being refused; nothing is lost.
-      socket.end(fatal('53300', 'too many connections'));
+      socket.end(fatal('53300', 'too many connections'), () => socket.destroy());
       return;
     }
     const session: Session = {
@@ -162,6 +163,11 @@ export class EngineServer {
       if (answer === undefined) return;
       session.status = statusAfter(answer);
       session.socket.write(answer);
+      if (session.status === undefined && mustBeReadyAfter(message, answer)) {
+        // After a panic (a full disk, a failed fsync) it says no more.
+        this.#options.broken(new Error('the engine does not come to rest'));
+        return;
+      }
     }
     if (session.socket.writableLength > UNREAD_BYTES_MAX) session.socket.destroy();
     if (session.status === 'idle') {

@@ -1,12 +1,12 @@
-// Keeps the process of the embedded database running: starts it, starts it again if it dies (a few
-// times, then it stays down), and closes it. What it acknowledged is on the disk whatever happens.
+// Keeps the process of the embedded database running: starts it, starts it again if it dies (at once,
+// then ever more slowly), and closes it. What it acknowledged is on the disk whatever happens.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { codeOf, GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { entryPoint } from '../../std/entry.ts';
@@ -18,9 +18,11 @@ const START_MS_MAX = 90_000;
 const READY_MS_MAX = 5_000;
 /** The engine's last checkpoint. After it, it is killed, which loses nothing. */
 const CLOSE_MS_MAX = 10_000;
-/** More crashes than this within a minute are not bad luck: somebody must look. */
-const RESTARTS_MAX = 5;
-const RESTARTS_WITHIN_MS = 60_000;
+/** Between crashes without a quiet minute: nothing, half a second, then twice as long each time. A
+ *  full disk may be freed at any time, so it is tried for ever. */
+const RESTART_STEP_MS = 500;
+const RESTART_PAUSE_MS_MAX = 30_000;
+const QUIET_MS = 60_000;
 /** The end of what the process said before it died. */
 const LAST_WORDS_CHARACTERS_MAX = 2_000;
 /** The kernel's limit for the path of a unix socket, less PostgreSQL's file name. */
@@ -34,7 +36,8 @@ export interface EmbeddedDatabaseOptions {
   log: Log;
 }
 
-type Phase = 'starting' | 'ready' | 'failed' | 'closed';
+/** `down` while the next start is further off than anybody waits. */
+type Phase = 'starting' | 'ready' | 'down' | 'closed';
 
 export class EmbeddedDatabase {
   /** What a driver takes as its host: the folder of the socket. */
@@ -42,7 +45,10 @@ export class EmbeddedDatabase {
   readonly #options: EmbeddedDatabaseOptions;
   #phase: Phase = 'starting';
   #child: ChildProcess | undefined;
-  #crashesAt: number[] = [];
+  /** Since the last quiet minute. */
+  #crashes = 0;
+  #servedSinceMs = 0;
+  #restart: Timer | undefined;
   #waiting: ((error: GatewayError | undefined) => void)[] = [];
 
   constructor(options: EmbeddedDatabaseOptions) {
@@ -57,12 +63,8 @@ export class EmbeddedDatabase {
 
   /** Throws STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE. */
   async start(): Promise<void> {
-    try {
-      await this.#run();
-    } catch (error) {
-      this.#settle('failed', asUnavailable(error));
-      throw error;
-    }
+    await this.#run();
+    this.#servedSinceMs = this.#options.clock.monotonicMs();
     this.#settle('ready', undefined);
   }
 
@@ -88,6 +90,7 @@ export class EmbeddedDatabase {
   async close(): Promise<void> {
     if (this.#phase === 'closed') return;
     this.#settle('closed', new GatewayError('STORE_UNAVAILABLE'));
+    this.#restart?.cancel();
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     await new Promise<void>((done) => {
@@ -144,22 +147,28 @@ export class EmbeddedDatabase {
   /** The process died after it had served. */
   #crashed(how: { code: number | null; signal: string | null; words: string }): void {
     if (this.#phase === 'closed') return;
+    const { code, signal, words } = how;
+    this.#options.log.error({ code, signal, 'pii.words': words }, 'the embedded database died');
+    const servedMs = this.#options.clock.monotonicMs() - this.#servedSinceMs;
+    if (servedMs > QUIET_MS) this.#crashes = 0;
+    this.#startLater();
+  }
+
+  #startLater(): void {
+    if (this.#phase === 'closed') return;
     const { clock, log } = this.#options;
-    log.error(
-      { code: how.code, signal: how.signal, 'pii.words': how.words },
-      'the embedded database died',
-    );
-    const now = clock.monotonicMs();
-    this.#crashesAt = this.#crashesAt.filter((at) => at > now - RESTARTS_WITHIN_MS);
-    this.#crashesAt.push(now);
-    if (this.#crashesAt.length > RESTARTS_MAX) {
-      log.error({}, 'the embedded database is not started again');
-      this.#settle('failed', new GatewayError('STORE_UNAVAILABLE'));
-      return;
-    }
+    const pauseMs =
+      this.#crashes === 0
+        ? 0
+        : Math.min(RESTART_STEP_MS * 2 ** (this.#crashes - 1), RESTART_PAUSE_MS_MAX);
+    this.#crashes += 1;
     this.#phase = 'starting';
-    this.start().catch((error: unknown) => {
-      log.error({ err: error }, 'the embedded database cannot be started again');
+    if (pauseMs > READY_MS_MAX) this.#settle('down', new GatewayError('STORE_UNAVAILABLE'));
+    this.#restart = clock.after(pauseMs, () => {
+      this.start().catch((error: unknown) => {
+        log.error({ err: error }, 'the embedded database cannot be started again');
+        this.#startLater();
+      });
     });
   }
 
@@ -190,12 +199,6 @@ function refusalIn(message: unknown): GatewayError | undefined {
   }
   if (message['code'] === 'STORE_NOT_DURABLE') return new GatewayError('STORE_NOT_DURABLE');
   return undefined;
-}
-
-function asUnavailable(error: unknown): GatewayError {
-  return codeOf(error) !== undefined && error instanceof GatewayError
-    ? error
-    : new GatewayError('STORE_UNAVAILABLE', {}, error);
 }
 
 /** Keeps the end of what the process writes to its standard error. */

@@ -144,3 +144,15 @@ export function statusAfter(answer: Uint8Array): TransactionStatus | undefined {
   if (answer[at + 5] === 0x49) return 'idle';
   return answer[at + 5] === 0x54 ? 'open' : 'failed';
 }
+
+/** Whether the engine has to be ready after this message: a query or a sync, unless it began a copy. */
+export function mustBeReadyAfter(message: Uint8Array, answer: Uint8Array): boolean {
+  const isSync = message[0] === 0x53;
+  const isQuery = message[0] === 0x51;
+  return isSync || (isQuery && !beginsCopy(answer));
+}
+
+/** `G`, `H` and `W`: the client or the engine goes on with copy data. */
+function beginsCopy(answer: Uint8Array): boolean {
+  return answer[0] === 0x47 || answer[0] === 0x48 || answer[0] === 0x57;
+}

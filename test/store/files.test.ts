@@ -1,0 +1,324 @@
+// Files on the local disk: keys, whole files, and files that grow.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { codeOf } from '../../src/errors.ts';
+import { systemRandom } from '../../src/std/random.ts';
+import { LocalFileWriter, type WritableFile } from '../../src/store/file-writer.ts';
+import { checkFileKey, LocalFileStore } from '../../src/store/files.ts';
+import { FakeClock, settle } from '../fakes/fake-clock.ts';
+
+let folder = '';
+let clock = new FakeClock();
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'patchbay-files-'));
+  clock = new FakeClock();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const store = (): LocalFileStore => new LocalFileStore(folder, { clock, random: systemRandom });
+
+async function codeFrom(work: Promise<unknown>): Promise<string | undefined> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => codeOf(error) ?? String(error),
+  );
+}
+
+describe('file keys', () => {
+  it.each(['recordings/42.wav', 'recordings/42/user.wav', 'campaigns/7/a b (1) ä.csv', 'a'])(
+    'takes %j',
+    (key) => expect(() => checkFileKey(key)).not.toThrow(),
+  );
+
+  it.each(
+    [
+      ['', '/etc/passwd', '../x', 'a/../b', 'a/..', './a', 'a//b', 'a/', 'a\\b', 'a\0b', '.hidden'],
+      ['a/.part', 'a\nb', 'x'.repeat(301), Array(9).fill('a').join('/'), 'C:/x', '%2e%2e/x', '~/x'],
+    ].flat(),
+  )('refuses %j', async (key) => {
+    const files = store();
+    for (const work of [
+      files.create(key),
+      files.write(key, Buffer.alloc(1)),
+      files.stat(key),
+      files.read(key),
+      files.readAll(key),
+      files.remove(key),
+    ]) {
+      expect(await codeFrom(work)).toBe('FILE_KEY_INVALID');
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('never leaves the folder', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('.', '/', 'a', '\\', '\0', '~') }), (key) => {
+        try {
+          checkFileKey(key);
+        } catch (error) {
+          expect(codeOf(error)).toBe('FILE_KEY_INVALID');
+          return;
+        }
+        expect(join('/data/files', key).startsWith('/data/files/')).toBe(true);
+        expect(join('/data/files', key)).toBe(`/data/files/${key}`);
+      }),
+    );
+  });
+});
+
+describe('whole files', () => {
+  it('gives back what was written, whole and in part', async () => {
+    const files = store();
+    await files.write('transcripts/1.txt', Buffer.from('hello world'));
+    expect((await files.readAll('transcripts/1.txt')).toString()).toBe('hello world');
+    expect(await text(await files.read('transcripts/1.txt'))).toBe('hello world');
+    expect(await text(await files.read('transcripts/1.txt', { start: 6, end: 8 }))).toBe('wor');
+    expect((await files.stat('transcripts/1.txt'))?.size).toBe(11);
+    expect(statSync(join(folder, 'transcripts/1.txt')).mode & 0o777).toBe(0o600);
+  });
+
+  it('replaces a file at once and leaves nothing half written', async () => {
+    const files = store();
+    await files.write('a.txt', Buffer.from('one'));
+    await Promise.all([
+      files.write('a.txt', Buffer.from('two')),
+      files.write('a.txt', Buffer.from('two')),
+    ]);
+    expect((await files.readAll('a.txt')).toString()).toBe('two');
+    expect(readdirSync(folder)).toEqual(['a.txt']);
+  });
+
+  it('knows what is not there', async () => {
+    const files = store();
+    mkdirSync(join(folder, 'dir'));
+    for (const key of ['none', 'none/none', 'dir']) {
+      expect(await files.stat(key)).toBeUndefined();
+      expect(await codeFrom(files.readAll(key))).toBe('FILE_NOT_FOUND');
+    }
+    expect(await codeFrom(files.read('none'))).toBe('FILE_NOT_FOUND');
+    await files.remove('none');
+    await files.write('a', Buffer.from('x'));
+    await files.remove('a');
+    expect(await files.stat('a')).toBeUndefined();
+  });
+});
+
+/** A disk of which the test says what it takes. */
+class FakeDisk implements WritableFile {
+  bytes = Buffer.alloc(0);
+  writes = 0;
+  synced = false;
+  closed = false;
+  fails: NodeJS.ErrnoException | undefined;
+  /** Resolves when the disk goes on. */
+  gate: Promise<void> = Promise.resolve();
+  /** Bytes taken at once. */
+  atOnceMax = Number.POSITIVE_INFINITY;
+
+  async write(bytes: Uint8Array, offset: number, length: number, position: number) {
+    this.writes += 1;
+    await this.gate;
+    if (this.fails !== undefined) throw this.fails;
+    const count = Math.min(length, this.atOnceMax);
+    const grown = Buffer.alloc(Math.max(this.bytes.length, position + count));
+    this.bytes.copy(grown);
+    grown.set(bytes.subarray(offset, offset + count), position);
+    this.bytes = grown;
+    return { bytesWritten: count };
+  }
+  async sync() {
+    this.synced = true;
+  }
+  async close() {
+    this.closed = true;
+  }
+}
+
+function enospc(): NodeJS.ErrnoException {
+  return Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+}
+
+const step = fc.oneof(
+  fc.record({ append: fc.integer({ min: 0, max: 100_000 }) }),
+  fc.record({ patchAt: fc.double({ min: 0, max: 0.999, noNaN: true }) }),
+  fc.record({ wait: fc.integer({ min: 1, max: 300 }) }),
+);
+type Step = { append: number } | { patchAt: number } | { wait: number };
+
+/** What the file must hold after `step`. */
+async function play(
+  writer: LocalFileWriter,
+  step: Step,
+  before: Buffer,
+  value: number,
+): Promise<Buffer> {
+  if ('append' in step) {
+    writer.append(Buffer.alloc(step.append, value));
+    return Buffer.concat([before, Buffer.alloc(step.append, value)]);
+  }
+  if ('wait' in step) {
+    clock.advance(step.wait);
+    await settle();
+  } else if (before.length > 0) {
+    const offset = Math.floor(step.patchAt * before.length);
+    writer.patch(offset, Buffer.alloc(1, value));
+    before[offset] = value;
+  }
+  return before;
+}
+
+describe('a file that grows', () => {
+  it('writes a quarter of a second of audio in one go', async () => {
+    const disk = new FakeDisk();
+    const writer = new LocalFileWriter(disk, clock);
+    for (let i = 0; i < 50; i++) {
+      writer.append(Buffer.alloc(640, i));
+      clock.advance(20);
+    }
+    await settle();
+    expect(disk.writes).toBeLessThanOrEqual(4);
+    expect(disk.bytes.length).toBeGreaterThanOrEqual(640 * 36);
+    await writer.close();
+    expect(disk.bytes.length).toBe(32_000);
+    expect([disk.synced, disk.closed]).toEqual([true, true]);
+    expect(clock.timers).toBe(0);
+  });
+
+  it('borrows the bytes only until the call returns', async () => {
+    const disk = new FakeDisk();
+    const writer = new LocalFileWriter(disk, clock);
+    const frame = Buffer.from('aaaa');
+    writer.append(frame);
+    frame.fill('b');
+    writer.patch(0, frame.subarray(0, 1));
+    frame.fill('c');
+    await writer.close();
+    expect(disk.bytes.toString()).toBe('baaa');
+  });
+
+  it('holds whatever is appended and patched, in order', async () => {
+    const work = fc.array(step, { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(work, fc.integer({ min: 1, max: 50_000 }), async (steps, atOnceMax) => {
+        const disk = new FakeDisk();
+        disk.atOnceMax = atOnceMax;
+        const writer = new LocalFileWriter(disk, clock);
+        let expected: Buffer = Buffer.alloc(0);
+        for (const [index, step] of steps.entries()) {
+          expected = await play(writer, step, expected, index % 256);
+        }
+        expect(writer.size).toBe(expected.length);
+        await writer.close();
+        expect(disk.bytes.equals(expected)).toBe(true);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('throws QUEUE_FULL when the disk hangs, takes nothing then, and goes on after', async () => {
+    const disk = new FakeDisk();
+    let goOn = (): void => undefined;
+    disk.gate = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    const writer = new LocalFileWriter(disk, clock);
+    const piece = Buffer.alloc(64 * 1024, 1);
+    for (let i = 0; i < 64; i++) writer.append(piece);
+    expect(() => writer.append(Buffer.alloc(1))).toThrow(
+      expect.objectContaining({ code: 'QUEUE_FULL' }),
+    );
+    expect(writer.size).toBe(64 * 64 * 1024);
+    goOn();
+    await settle();
+    while (disk.bytes.length < writer.size) await settle();
+    writer.append(Buffer.from('x'));
+    await writer.close();
+    expect(disk.bytes.length).toBe(64 * 64 * 1024 + 1);
+  });
+
+  it('keeps the first error of a full disk, does not throw into the audio, and tells at the end', async () => {
+    const disk = new FakeDisk();
+    const writer = new LocalFileWriter(disk, clock);
+    disk.fails = enospc();
+    writer.append(Buffer.alloc(100_000));
+    await settle();
+    expect(writer.error).toMatchObject({ code: 'STORE_FULL' });
+    for (let i = 0; i < 1_000; i++) writer.append(Buffer.alloc(64 * 1024));
+    writer.patch(0, Buffer.alloc(4));
+    expect(await codeFrom(writer.close())).toBe('STORE_FULL');
+    expect(await codeFrom(writer.close())).toBe('STORE_FULL');
+    expect(disk.closed).toBe(true);
+  });
+
+  it('reports any other fault of the disk as a failed recording', async () => {
+    const disk = new FakeDisk();
+    disk.fails = Object.assign(new Error('EIO'), { code: 'EIO' });
+    const writer = new LocalFileWriter(disk, clock);
+    writer.append(Buffer.alloc(1));
+    expect(await codeFrom(writer.close())).toBe('RECORDING_FAILED');
+  });
+
+  it('takes nothing after it was closed', async () => {
+    const disk = new FakeDisk();
+    const writer = new LocalFileWriter(disk, clock);
+    writer.append(Buffer.from('a'));
+    await writer.close();
+    writer.append(Buffer.from('b'));
+    clock.advance(1_000);
+    await writer.close();
+    expect(disk.bytes.toString()).toBe('a');
+  });
+
+  it('is a real file', async () => {
+    const files = store();
+    const writer = await files.create('recordings/42.wav');
+    writer.append(Buffer.from('RIFF----WAVE'));
+    writer.patch(4, Buffer.from('size'));
+    await writer.close();
+    expect((await files.readAll('recordings/42.wav')).toString()).toBe('RIFFsizeWAVE');
+  });
+});
+
+/** Mounting needs root; the injected disk above covers the rest. */
+const mayMount = (): boolean => {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
+  const probe = mkdtempSync(join(tmpdir(), 'patchbay-mount-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', probe], { stdio: 'ignore' });
+    execFileSync('umount', [probe]);
+    return true;
+  } catch {
+    process.stderr.write('No tmpfs can be mounted: the full disk is only simulated.\n');
+    return false;
+  } finally {
+    rmSync(probe, { recursive: true, force: true });
+  }
+};
+
+describe.runIf(mayMount())('a disk that is really full', () => {
+  beforeEach(() => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder]);
+  });
+  afterEach(() => execFileSync('umount', [folder]));
+
+  it('ends a growing file with STORE_FULL and keeps what fitted', async () => {
+    const writer = await store().create('recordings/1.wav');
+    writer.append(Buffer.alloc(1_000_000, 7));
+    expect(await codeFrom(writer.close())).toBe('STORE_FULL');
+    expect((await store().stat('recordings/1.wav'))?.size).toBeGreaterThan(100_000);
+  });
+
+  it('refuses a whole file with STORE_FULL and leaves the older one', async () => {
+    const files = store();
+    await files.write('a', Buffer.from('old'));
+    expect(await codeFrom(files.write('a', Buffer.alloc(1_000_000)))).toBe('STORE_FULL');
+    expect((await files.readAll('a')).toString()).toBe('old');
+    expect(readdirSync(folder)).toEqual(['a']);
+  });
+});

@@ -1,0 +1,326 @@
+// Runs, lists and logs on both engines. Source: contract §6 and §7.6, design §2.6 and §2.7.
+
+import { describe, expect, it } from 'vitest';
+import { codeOf } from '../../src/errors.ts';
+import type { CallEvent } from '../../src/model/call-event.ts';
+import type { Run } from '../../src/model/run.ts';
+import type { RunPage } from '../../src/store/store.ts';
+import { engines, type TestStore, withStore } from './engines.ts';
+
+const PAGE: RunPage = {
+  filter: {},
+  sortBy: 'created_at',
+  descending: true,
+  limit: 50,
+  offset: 0,
+};
+
+interface Bench {
+  workflowId: string;
+  definitionId: string;
+  configurationId: string;
+}
+
+async function bench(at: TestStore): Promise<Bench> {
+  const { workflow, version } = await at.store.workflows.create(at.owner, {
+    name: 'Desk',
+    triggerPaths: [],
+    definition: { nodes: [], edges: [] },
+    configurations: {},
+    templateContextVariables: {},
+  });
+  const configuration = await at.store.telephony.createConfiguration(at.owner.organizationId, {
+    name: 'Main',
+    provider: 'twilio',
+    isDefaultOutbound: true,
+    credentials: {},
+    accountId: 'AC1',
+    secretFields: [],
+  });
+  return { workflowId: workflow.id, definitionId: version.id, configurationId: configuration.id };
+}
+
+function start(at: TestStore, on: Bench, limit = 100, callId: string | null = null): Promise<Run> {
+  return at.store.runs.create(
+    {
+      ...on,
+      organizationId: at.owner.organizationId,
+      name: 'WR-API-1234',
+      mode: 'twilio',
+      callType: 'outbound',
+      providerCallId: callId,
+      initialContext: { phone_number: '+1', nested: { a: 1 } },
+      gatheredContext: {},
+      logs: {},
+    },
+    limit,
+  );
+}
+
+function event(runId: string, seq: number, digit = '1'): CallEvent {
+  return {
+    runId,
+    seq,
+    at: 1_768_467_600_123 + seq,
+    mediaMs: seq * 20.5,
+    body: { type: 'dtmf', digit },
+  };
+}
+
+describe.each(engines())('runs on %s', (engine) => {
+  const at = withStore(engine);
+
+  it('gives back what was stored', async () => {
+    const on = await bench(at);
+    const run = await start(at, on, 100, 'CA1');
+    expect(run).toMatchObject({ state: 'initialized', callType: 'outbound', disposition: null });
+    expect(run.initialContext).toEqual({ phone_number: '+1', nested: { a: 1 } });
+    expect(await at.store.runs.get(at.owner.organizationId, run.id)).toEqual(run);
+    expect(await at.store.runs.find(run.id)).toEqual(run);
+    expect(await at.store.runs.findByProviderCall(on.configurationId, 'CA1')).toEqual(run);
+    expect(await at.store.runs.findByProviderCall(on.configurationId, 'CA2')).toBeUndefined();
+  });
+
+  it('never passes the limit, however many start at the same moment', async () => {
+    const on = await bench(at);
+    const tries = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        start(at, on, 3).then(
+          () => 'started',
+          (error: unknown) => codeOf(error),
+        ),
+      ),
+    );
+    expect(tries.filter((each) => each === 'started')).toHaveLength(3);
+    expect(tries.filter((each) => each === 'CALL_LIMIT_REACHED')).toHaveLength(17);
+  });
+
+  it('has room again when a run completes', async () => {
+    const on = await bench(at);
+    const run = await start(at, on, 1);
+    await expect(start(at, on, 1)).rejects.toMatchObject({ code: 'CALL_LIMIT_REACHED' });
+    await at.store.runs.patch(run.id, { state: 'completed' });
+    await start(at, on, 1);
+  });
+
+  it('merges objects by top-level key and replaces the rest', async () => {
+    const run = await start(at, await bench(at));
+    await at.store.runs.patch(run.id, {
+      gatheredContext: { a: { x: 1 }, b: 1 },
+      usageInfo: { a: 1 },
+    });
+    const after = await at.store.runs.patch(run.id, {
+      gatheredContext: { a: { y: 2 } },
+      initialContext: { extra: true },
+      usageInfo: { b: 2 },
+      recordingKey: 'recordings/1.wav',
+      startedAt: new Date(at.clock.now()),
+    });
+    expect(after?.gatheredContext).toEqual({ a: { y: 2 }, b: 1 });
+    expect(after?.initialContext).toEqual({ phone_number: '+1', nested: { a: 1 }, extra: true });
+    expect(after?.usageInfo).toEqual({ b: 2 });
+    expect(after).toMatchObject({ recordingKey: 'recordings/1.wav' });
+    expect(after?.startedAt).toEqual(new Date(at.clock.now()));
+  });
+
+  it("loses none of many writers' keys", async () => {
+    const run = await start(at, await bench(at));
+    const keys = Array.from({ length: 30 }, (_, i) => `k${i}`);
+    await Promise.all(
+      keys.map((key) => at.store.runs.patch(run.id, { gatheredContext: { [key]: 1 } })),
+    );
+    const after = await at.store.runs.find(run.id);
+    expect(Object.keys(after?.gatheredContext ?? {}).sort()).toEqual([...keys].sort());
+  });
+
+  it('moves forward only, and keeps the end of a completed run', async () => {
+    const run = await start(at, await bench(at));
+    const { runs } = at.store;
+    const endedAt = new Date(at.clock.now());
+    expect((await runs.patch(run.id, { state: 'running' }))?.state).toBe('running');
+    expect((await runs.patch(run.id, { state: 'initialized' }))?.state).toBe('running');
+    await runs.patch(run.id, { state: 'completed', disposition: 'sold', durationS: 12.5, endedAt });
+    const after = await runs.patch(run.id, {
+      state: 'running',
+      disposition: 'busy',
+      durationS: 99,
+      endedAt: new Date(0),
+      annotations: { tags: ['late'] },
+    });
+    expect(after).toMatchObject({
+      state: 'completed',
+      disposition: 'sold',
+      durationS: 12.5,
+      endedAt,
+    });
+    expect(after?.annotations).toEqual({ tags: ['late'] });
+  });
+
+  it('changes nothing for an empty patch, and knows no foreign run', async () => {
+    const run = await start(at, await bench(at));
+    const { runs } = at.store;
+    expect(await runs.patch(run.id, {})).toEqual(run);
+    expect(await runs.get('999999', run.id)).toBeUndefined();
+    expect(await runs.get(at.owner.organizationId, 'abc')).toBeUndefined();
+    expect(await runs.find('999999')).toBeUndefined();
+    expect(await runs.patch('999999', { state: 'completed' })).toBeUndefined();
+    expect(await runs.findByToken('nobody')).toBeUndefined();
+  });
+
+  it('appends a callback once, whoever delivers it at the same moment', async () => {
+    const run = await start(at, await bench(at));
+    const { runs } = at.store;
+    const deliver = (key: string) => runs.appendCallback(run.id, key, { status: key });
+    const first = await Promise.all([1, 2, 3].map(() => deliver('ringing')));
+    expect(first.sort()).toEqual([false, false, true]);
+    const many = Array.from({ length: 20 }, (_, i) => `s${i}`);
+    await Promise.all(many.map(deliver));
+    expect(await deliver('ringing')).toBe(false);
+    const stored = (await runs.find(run.id))?.logs['telephony_status_callbacks'];
+    expect(stored).toHaveLength(21);
+    expect(await runs.appendCallback('999999', 'x', {})).toBe(false);
+  });
+
+  it('keeps the first five hundred callbacks of a run', async () => {
+    const run = await start(at, await bench(at));
+    const entries = Array.from({ length: 499 }, (_, i) => ({ i }));
+    await at.store.runs.patch(run.id, { logs: { telephony_status_callbacks: entries } });
+    expect(await at.store.runs.appendCallback(run.id, 'a', { i: 'a' })).toBe(true);
+    expect(await at.store.runs.appendCallback(run.id, 'b', { i: 'b' })).toBe(true);
+    const after = await at.store.runs.find(run.id);
+    expect(after?.logs['telephony_status_callbacks']).toHaveLength(500);
+  });
+
+  it('mints one public token, whoever asks at the same moment', async () => {
+    const run = await start(at, await bench(at));
+    const tokens = await Promise.all([1, 2, 3].map(() => at.store.runs.publicToken(run.id)));
+    expect(new Set(tokens).size).toBe(1);
+    expect((await at.store.runs.findByToken(tokens[0] ?? ''))?.id).toBe(run.id);
+    await expect(at.store.runs.publicToken('999999')).rejects.toMatchObject({
+      code: 'RUN_NOT_FOUND',
+    });
+  });
+
+  it('lists by age and by length, runs without a length last in both', async () => {
+    const on = await bench(at);
+    const lengths = [30, null, 10, 20];
+    const ids: string[] = [];
+    for (const durationS of lengths) {
+      const run = await start(at, on);
+      ids.push(run.id);
+      if (durationS !== null) await at.store.runs.patch(run.id, { state: 'completed', durationS });
+      at.clock.advance(1_000);
+    }
+    const order = async (page: Partial<RunPage>): Promise<number[]> => {
+      const { runs, total } = await at.store.runs.list(on.workflowId, { ...PAGE, ...page });
+      expect(total).toBe(4);
+      return runs.map(({ id }) => ids.indexOf(id));
+    };
+    expect(await order({})).toEqual([3, 2, 1, 0]);
+    expect(await order({ descending: false })).toEqual([0, 1, 2, 3]);
+    expect(await order({ sortBy: 'duration' })).toEqual([0, 3, 2, 1]);
+    expect(await order({ sortBy: 'duration', descending: false })).toEqual([2, 3, 0, 1]);
+    expect(await order({ limit: 2, offset: 1 })).toEqual([2, 1]);
+    expect((await at.store.runs.list('999999', PAGE)).total).toBe(0);
+  });
+
+  it('filters by time, disposition, length and state', async () => {
+    const on = await bench(at);
+    const at0 = at.clock.now();
+    const ends = [
+      { disposition: 'sold', durationS: 10 },
+      { disposition: 'busy', durationS: 20 },
+      undefined,
+    ];
+    for (const end of ends) {
+      const run = await start(at, on);
+      if (end !== undefined) await at.store.runs.patch(run.id, { state: 'completed', ...end });
+      at.clock.advance(60_000);
+    }
+    const count = async (filter: RunPage['filter']): Promise<number> =>
+      (await at.store.runs.list(on.workflowId, { ...PAGE, filter })).total;
+    expect(await count({})).toBe(3);
+    expect(await count({ completed: true })).toBe(2);
+    expect(await count({ completed: false })).toBe(1);
+    expect(await count({ dispositions: ['sold', 'other'] })).toBe(1);
+    expect(await count({ dispositions: [] })).toBe(0);
+    expect(await count({ durationMinS: 15 })).toBe(1);
+    expect(await count({ durationMaxS: 15 })).toBe(1);
+    expect(await count({ createdFrom: new Date(at0 + 60_000) })).toBe(2);
+    expect(await count({ createdTo: new Date(at0 + 60_000) })).toBe(2);
+    expect(await count({ completed: true, dispositions: ['busy'], durationMinS: 20 })).toBe(1);
+  });
+
+  it('counts the runs of a workflow', async () => {
+    const on = await bench(at);
+    await start(at, on);
+    await start(at, on);
+    expect(await at.store.workflows.totalRuns(on.workflowId)).toBe(2);
+    const [listed] = await at.store.workflows.list(at.owner.organizationId, ['active']);
+    expect(listed?.totalRuns).toBe(2);
+  });
+
+  it('keeps the run when its configuration goes', async () => {
+    const on = await bench(at);
+    const run = await start(at, on);
+    await at.store.telephony.deleteConfiguration(at.owner.organizationId, on.configurationId);
+    expect((await at.store.runs.find(run.id))?.configurationId).toBeNull();
+  });
+
+  it('stores events in order and a repeated batch once', async () => {
+    const run = await start(at, await bench(at));
+    const { runs } = at.store;
+    const events = Array.from({ length: 2_500 }, (_, i) => event(run.id, i + 1));
+    await runs.appendEvents(events.slice(0, 1_500));
+    await runs.appendEvents([]);
+    await Promise.all([runs.appendEvents(events), runs.appendEvents(events.slice(1_000))]);
+    expect(await runs.events(run.id)).toEqual(events);
+    // The log is append-only: what is there stays as it is.
+    await runs.appendEvents([event(run.id, 1, '9')]);
+    expect((await runs.events(run.id))[0]).toEqual(events[0]);
+    expect(await runs.events('abc')).toEqual([]);
+  });
+
+  it('stores events of several runs in one batch, with anything that was said', async () => {
+    const on = await bench(at);
+    const [one, two] = [await start(at, on), await start(at, on)];
+    const said: CallEvent = {
+      runId: two.id,
+      seq: 1,
+      at: 1,
+      mediaMs: 0,
+      body: { type: 'user.backchannel', text: `quotes ' " \\ {a,b} NULL \u{1F600} line\nend` },
+    };
+    await at.store.runs.appendEvents([event(one.id, 1), said]);
+    expect(await at.store.runs.events(two.id)).toEqual([said]);
+  });
+
+  it('finds the runs of this node and of dead nodes, not of living ones', async () => {
+    const on = await bench(at);
+    const [mine, living, dead, gone, done] = [
+      await start(at, on),
+      await start(at, on),
+      await start(at, on),
+      await start(at, on),
+      await start(at, on),
+    ];
+    await at.store.runs.patch(done.id, { state: 'completed' });
+    const now = at.clock.now();
+    await at.sql("delete from nodes where name in ('living', 'dead')");
+    for (const [node, seenMsAgo, run] of [
+      ['living', 50_000, living],
+      ['dead', 61_000, dead],
+      ['gone', undefined, gone],
+    ] as const) {
+      await at.sql('update runs set owner_node = $1 where id = $2', [node, run.id]);
+      if (seenMsAgo === undefined) continue;
+      const seen = new Date(now - seenMsAgo);
+      await at.sql('insert into nodes values ($1, $2, $2)', [node, seen]);
+    }
+    const open = await at.store.runs.openRuns(at.store.node);
+    expect(open.map(({ id }) => id)).toEqual([mine.id, dead.id, gone.id]);
+    // They are ours now: another node does not find them while we live.
+    await at.sql('update nodes set seen_at = $1 where name = $2', [new Date(now), at.store.node]);
+    expect(await at.store.runs.openRuns('another')).toEqual([]);
+  });
+});

@@ -1,0 +1,182 @@
+// Workflows, versions and triggers on both engines. Source: contract §5.1 and §5.2.
+
+import { describe, expect, it } from 'vitest';
+import { codeOf } from '../../src/errors.ts';
+import type { Workflow } from '../../src/model/workflow.ts';
+import { engines, type TestStore, withStore } from './engines.ts';
+
+const DEFINITION = {
+  nodes: [{ id: '1', type: 'startCall', position: { x: 0, y: 0 }, data: { name: 'Start', b: 1 } }],
+  edges: [],
+  viewport: { zoom: 1, x: 0 },
+};
+
+async function create(at: TestStore, name: string, triggerPaths: string[]): Promise<Workflow> {
+  const { workflow } = await at.store.workflows.create(at.owner, {
+    name,
+    triggerPaths,
+    definition: DEFINITION,
+    configurations: { max_call_duration: 60, unknown: { kept: true } },
+    templateContextVariables: { company: 'Acme' },
+  });
+  return workflow;
+}
+
+async function codeFrom(work: Promise<unknown>): Promise<string | undefined> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => codeOf(error) ?? String(error),
+  );
+}
+
+describe.each(engines())('workflows on %s', (engine) => {
+  const at = withStore(engine);
+
+  it('begins with version 1, published', async () => {
+    const workflow = await create(at, 'Desk', []);
+    expect(workflow).toMatchObject({ name: 'Desk', status: 'active', dispositionCodes: [] });
+    const version = await at.store.workflows.published(workflow.id);
+    expect(version).toMatchObject({ versionNumber: 1, status: 'published' });
+    expect(version?.publishedAt).toEqual(new Date(at.clock.now()));
+    expect(await at.store.workflows.draft(workflow.id)).toBeUndefined();
+  });
+
+  it('gives a definition back with its keys in their order', async () => {
+    const workflow = await create(at, 'Desk', []);
+    const version = await at.store.workflows.published(workflow.id);
+    expect(JSON.stringify(version?.definition)).toBe(JSON.stringify(DEFINITION));
+    expect(version?.configurations).toEqual({ max_call_duration: 60, unknown: { kept: true } });
+  });
+
+  it('copies what is not sent from the published version into a new draft', async () => {
+    const { id } = await create(at, 'Desk', []);
+    const draft = await at.store.workflows.saveDraft(id, { templateContextVariables: { a: 1 } });
+    expect(draft).toMatchObject({ versionNumber: 2, status: 'draft', publishedAt: null });
+    expect(draft.definition).toEqual(DEFINITION);
+    expect(draft.templateContextVariables).toEqual({ a: 1 });
+    const again = await at.store.workflows.saveDraft(id, { configurations: {} });
+    expect(again).toMatchObject({ id: draft.id, versionNumber: 2, configurations: {} });
+    expect(again.templateContextVariables).toEqual({ a: 1 });
+  });
+
+  it('makes one draft, whoever asks at the same moment', async () => {
+    const { id } = await create(at, 'Desk', []);
+    const drafts = await Promise.all([1, 2, 3, 4, 5].map(() => at.store.workflows.createDraft(id)));
+    expect(new Set(drafts.map((draft) => draft.id)).size).toBe(1);
+    expect(drafts[0]?.versionNumber).toBe(2);
+  });
+
+  it('has exactly one published version; the former becomes archived', async () => {
+    const { id } = await create(at, 'Desk', []);
+    expect(await codeFrom(at.store.workflows.publish(id))).toBe('WORKFLOW_NO_DRAFT');
+    await at.store.workflows.createDraft(id);
+    at.clock.advance(1_000);
+    const published = await at.store.workflows.publish(id);
+    expect(published).toMatchObject({ versionNumber: 2, status: 'published' });
+    expect(published.publishedAt).toEqual(new Date(at.clock.now()));
+    await at.store.workflows.createDraft(id);
+    const versions = await at.store.workflows.versions(id, { limit: 10, offset: 0 });
+    expect(versions.map((each) => [each.versionNumber, each.status])).toEqual([
+      [3, 'draft'],
+      [2, 'published'],
+      [1, 'archived'],
+    ]);
+    const page = await at.store.workflows.versions(id, { limit: 1, offset: 1 });
+    expect(page.map((each) => each.versionNumber)).toEqual([2]);
+  });
+
+  it('never uses a version number again', async () => {
+    const { id } = await create(at, 'Desk', []);
+    await at.store.workflows.createDraft(id);
+    await at.sql("delete from workflow_versions where status = 'draft'");
+    expect((await at.store.workflows.createDraft(id)).versionNumber).toBe(3);
+  });
+
+  it('has one publisher win when two publish the same draft', async () => {
+    const { id } = await create(at, 'Desk', []);
+    await at.store.workflows.createDraft(id);
+    const codes = await Promise.all([1, 2].map(() => codeFrom(at.store.workflows.publish(id))));
+    expect(codes.sort()).toEqual(['WORKFLOW_NO_DRAFT', undefined].sort());
+  });
+
+  it('owns each trigger path once, across organizations', async () => {
+    await create(at, 'One', ['path-a']);
+    expect(await codeFrom(create(at, 'Two', ['path-b', 'path-a']))).toBe('WORKFLOW_CONFLICT');
+    // Nothing of the refused one is left.
+    expect(await at.store.workflows.findTrigger('path-b')).toBeUndefined();
+    const list = await at.store.workflows.list(at.owner.organizationId, ['active', 'archived']);
+    expect(list.map(({ name }) => name)).toEqual(['One']);
+  });
+
+  it('gives one of two workflows a path that both want at the same moment', async () => {
+    const codes = await Promise.all(
+      ['A', 'B', 'C'].map((name) => codeFrom(create(at, name, ['same', `own-${name}`]))),
+    );
+    expect(codes.filter((code) => code === undefined)).toHaveLength(1);
+    expect(codes.filter((code) => code === 'WORKFLOW_CONFLICT')).toHaveLength(2);
+  });
+
+  it('keeps a path live while the published version or the draft has it', async () => {
+    const { id } = await create(at, 'Desk', ['old']);
+    const { workflows } = at.store;
+    const isActive = async (path: string): Promise<boolean | undefined> =>
+      (await workflows.findTrigger(path))?.isActive;
+    await workflows.saveDraft(id, { triggerPaths: ['new'] });
+    expect([await isActive('old'), await isActive('new')]).toEqual([true, true]);
+    await workflows.publish(id);
+    expect([await isActive('old'), await isActive('new')]).toEqual([false, true]);
+    expect((await workflows.findTrigger('old'))?.workflow.id).toBe(id);
+    // An archived path stays its workflow's and comes back with it.
+    expect(await codeFrom(create(at, 'Thief', ['old']))).toBe('WORKFLOW_CONFLICT');
+    await workflows.saveDraft(id, { triggerPaths: ['old', 'new'] });
+    expect(await isActive('old')).toBe(true);
+    expect(await workflows.takenTriggers(['old', 'free', 'new'], null)).toEqual(['new', 'old']);
+    expect(await workflows.takenTriggers(['old', 'free', 'new'], id)).toEqual([]);
+  });
+
+  it('finds by uuid, renames, archives', async () => {
+    const workflow = await create(at, 'Desk', []);
+    const { workflows } = at.store;
+    const org = at.owner.organizationId;
+    expect(await workflows.findByUuid(workflow.uuid)).toEqual(workflow);
+    expect(await workflows.findByUuid('nobody')).toBeUndefined();
+    expect((await workflows.rename(org, workflow.id, 'New'))?.name).toBe('New');
+    expect((await workflows.setStatus(org, workflow.id, 'archived'))?.status).toBe('archived');
+    expect(await workflows.list(org, ['active'])).toEqual([]);
+    expect(await workflows.list(org, [])).toEqual([]);
+    expect(await workflows.list(org, ['archived'])).toMatchObject([{ name: 'New', totalRuns: 0 }]);
+  });
+
+  it('keeps each disposition once', async () => {
+    const { id } = await create(at, 'Desk', []);
+    for (const code of ['busy', 'sold', 'busy']) await at.store.workflows.addDisposition(id, code);
+    const read = await at.store.workflows.get(at.owner.organizationId, id);
+    expect(read?.dispositionCodes).toEqual(['busy', 'sold']);
+  });
+
+  it('knows nothing of foreign and impossible ids', async () => {
+    const { id } = await create(at, 'Desk', []);
+    const { workflows } = at.store;
+    expect(await workflows.get('999999', id)).toBeUndefined();
+    expect(await workflows.get(at.owner.organizationId, 'abc')).toBeUndefined();
+    expect(await workflows.rename('999999', id, 'x')).toBeUndefined();
+    expect(await workflows.setStatus('999999', id, 'archived')).toBeUndefined();
+    expect(await workflows.version(id, '999999')).toBeUndefined();
+    expect(await workflows.published('abc')).toBeUndefined();
+    expect(await codeFrom(workflows.createDraft('999999'))).toBe('WORKFLOW_NOT_FOUND');
+    expect(await codeFrom(workflows.saveDraft('abc', {}))).toBe('WORKFLOW_NOT_FOUND');
+  });
+
+  it('stores text that PostgreSQL cannot, without what it cannot', async () => {
+    const { workflow, version } = await at.store.workflows.create(at.owner, {
+      name: 'De\0sk',
+      triggerPaths: [],
+      definition: { nodes: [], edges: [], note: 'a\0b \ud800 \\u0000' },
+      configurations: { 'k\0': 'v' },
+      templateContextVariables: {},
+    });
+    expect(workflow.name).toBe('Desk');
+    expect(version.definition).toMatchObject({ note: 'ab \ufffd \\u0000' });
+    expect(version.configurations).toEqual({ k: 'v' });
+  });
+});
