@@ -7,7 +7,7 @@ import type { TelephonyConfiguration } from '../model/telephony.ts';
 import { violated } from './connections.ts';
 import type { StoreContext, Transacting } from './context.ts';
 import type { TelephonyConfigurationTable } from './schema.ts';
-import { fieldOf, isFreshlySealed, openFields, sealFields } from './sealed-fields.ts';
+import { isFreshlySealed, openFields, sealFields, sealPlaces } from './sealed-fields.ts';
 import type { ConfigurationSummary, TelephonyStore } from './store.ts';
 import { isRowId, jsonText } from './stored-values.ts';
 
@@ -203,7 +203,7 @@ async function reseal(context: StoreContext, tx: Transacting, row: Row): Promise
   const { secrets } = context;
   if (isFreshlySealed(row.credentials, row.sealed_fields, secrets)) return false;
   const clear = openFields(row.credentials, row.sealed_fields, row.organization_id, secrets);
-  const sealed = sealFields(clear, row.sealed_fields, row.organization_id, secrets);
+  const sealed = sealPlaces(clear, row.sealed_fields, row.organization_id, secrets);
   await tx
     .updateTable('telephony_configurations')
     .set({ credentials: jsonText(sealed.credentials) })
@@ -221,8 +221,10 @@ function changes(
   if (patch.name !== undefined) changed.name = patch.name;
   if (patch.accountId !== undefined) changed.account_id = patch.accountId;
   if (patch.credentials !== undefined) {
-    const fields = patch.secretFields ?? row.sealed_fields.map(fieldOf);
-    const sealed = sealFields(patch.credentials, fields, row.organization_id, secrets);
+    const sealed =
+      patch.secretFields === undefined
+        ? sealPlaces(patch.credentials, row.sealed_fields, row.organization_id, secrets)
+        : sealFields(patch.credentials, patch.secretFields, row.organization_id, secrets);
     changed.credentials = jsonText(sealed.credentials);
     changed.sealed_fields = sealed.sealedFields;
   }

@@ -12,6 +12,7 @@ import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { storeSeconds } from '../metrics.ts';
+import type { Clock } from '../std/clock.ts';
 import { APPLICATION_NAME } from './embedded/wire.ts';
 import type { Tables } from './schema.ts';
 import { plainText } from './stored-values.ts';
@@ -20,6 +21,9 @@ import { plainText } from './stored-values.ts';
 const CONNECTIONS_MAX = 10;
 /** For a free connection. */
 const CONNECT_MS_MAX = 5_000;
+/** For news of the embedded engine's death to arrive. */
+const RECONNECT_MS_MAX = 500;
+const RECONNECT_STEP_MS = 50;
 /** For one statement at the server; the client waits a little longer to hear of it. */
 const STATEMENT_MS_MAX = 9_000;
 const ANSWER_MS_MAX = 10_000;
@@ -45,8 +49,15 @@ export function connectionConfig(target: Target): PoolConfig {
       };
 }
 
-/** `ready` is awaited before a connection is taken: the embedded engine may be starting again. */
-export function openDatabase(target: Target, ready: () => Promise<void>, log: Log): Kysely<Tables> {
+export interface DatabaseOptions {
+  /** Awaited before a connection is taken: the embedded engine may be starting again. */
+  ready: () => Promise<void>;
+  clock: Clock;
+  log: Log;
+}
+
+export function openDatabase(target: Target, options: DatabaseOptions): Kysely<Tables> {
+  const { log } = options;
   const pool = new Pool({
     ...connectionConfig(target),
     max: CONNECTIONS_MAX,
@@ -60,7 +71,7 @@ export function openDatabase(target: Target, ready: () => Promise<void>, log: Lo
     client.on('error', (error) => log.debug({ err: error }, 'a database connection was lost'));
   });
   return new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: new CheckedPool(pool, ready) }),
+    dialect: new PostgresDialect({ pool: new CheckedPool(pool, target, options) }),
     log: (event) =>
       storeSeconds
         .labels(event.level === 'query' ? 'ok' : 'failed')
@@ -89,19 +100,29 @@ export function asStoreError(error: unknown): unknown {
 
 class CheckedPool implements PostgresPool {
   readonly #pool: Pool;
-  readonly #ready: () => Promise<void>;
+  readonly #isEmbedded: boolean;
+  readonly #options: DatabaseOptions;
 
-  constructor(pool: Pool, ready: () => Promise<void>) {
+  constructor(pool: Pool, target: Target, options: DatabaseOptions) {
     this.#pool = pool;
-    this.#ready = ready;
+    this.#isEmbedded = target.kind === 'embedded';
+    this.#options = options;
   }
 
   async connect(): Promise<PostgresPoolClient> {
-    await this.#ready();
-    try {
-      return new CheckedClient(await this.#pool.connect());
-    } catch (error) {
-      throw asStoreError(error);
+    const { clock, ready } = this.#options;
+    const giveUpAt = clock.monotonicMs() + RECONNECT_MS_MAX;
+    for (;;) {
+      await ready();
+      try {
+        return new CheckedClient(await this.#pool.connect());
+      } catch (error) {
+        const isOver = clock.monotonicMs() >= giveUpAt;
+        if (isOver || !this.#isEmbedded || error instanceof DatabaseError)
+          throw asStoreError(error);
+      }
+      // The engine died and nobody here knows yet. Nothing was sent, so nothing is sent twice.
+      await new Promise<void>((resolve) => clock.after(RECONNECT_STEP_MS, resolve));
     }
   }
 

@@ -17,37 +17,33 @@ import { prepareCluster } from './embedded/template.ts';
 const INITIALISE_MS_MAX = 60_000;
 
 async function serve(dataFolder: string, socketPath: string, cacheFolder: string): Promise<void> {
+  let close = async (): Promise<void> => undefined;
+  let isClosing = false;
+  const leave = (): void => {
+    if (isClosing) return;
+    isClosing = true;
+    close().then(() => process.exit(0), fail);
+  };
+  // Listening keeps this process alive while it waits.
+  process.on('message', (message) => {
+    if (message === 'close') leave();
+  });
+  process.on('disconnect', leave);
+
   const lock = await lockFolder(dataFolder, socketPath, systemClock);
   const folder = join(dataFolder, 'postgres');
   await prepareCluster({ folder, cacheFolder, initialise: initialiseElsewhere });
   const engine = await openEngine(folder);
-  const server = new EngineServer({
-    engine,
-    clock: systemClock,
-    // Nothing is lost: what was acknowledged is on the disk, and the gateway starts us again.
-    broken: (error) => fail(error),
-  });
+  // What the engine acknowledged is on the disk, and the gateway starts us again.
+  const server = new EngineServer({ engine, clock: systemClock, broken: fail });
   rmSync(socketPath, { force: true });
   await server.listen(socketPath);
   chmodSync(socketPath, 0o600);
-
-  let isClosing = false;
-  const close = async (): Promise<void> => {
-    if (isClosing) return;
-    isClosing = true;
+  close = async () => {
     await server.close();
     await engine.close();
     lock.release();
-    process.exit(0);
   };
-  const closeOrFail = (): void => {
-    close().catch(fail);
-  };
-  process.on('message', (message) => {
-    if (message === 'close') closeOrFail();
-  });
-  process.on('disconnect', closeOrFail);
-  if (!process.connected) closeOrFail();
   process.send?.({ kind: 'ready' });
 }
 

@@ -19,14 +19,26 @@ export function sealFields(
   organizationId: string,
   secrets: SecretBox,
 ): { credentials: Fields; sealedFields: string[] } {
-  const sealed = structuredClone(credentials);
   const paths = secretFields.flatMap((field) => pathsTo(credentials, field.split('.')));
   const outermost = paths.filter((path) => !paths.some((other) => isAbove(other, path)));
   const sealedFields = [...new Set(outermost.map((path) => JSON.stringify(path)))];
-  for (const field of sealedFields) {
-    replace(sealed, storedPath.parse(JSON.parse(field)), (value) =>
-      secrets.seal(JSON.stringify(value), { organizationId, field }),
-    );
+  return sealPlaces(credentials, sealedFields, organizationId, secrets);
+}
+
+/** As `sealFields`, for places that were sealed before. */
+export function sealPlaces(
+  credentials: Fields,
+  places: readonly string[],
+  organizationId: string,
+  secrets: SecretBox,
+): { credentials: Fields; sealedFields: string[] } {
+  const sealed = structuredClone(credentials);
+  const sealedFields: string[] = [];
+  for (const field of places) {
+    replace(sealed, storedPath.parse(JSON.parse(field)), (value) => {
+      sealedFields.push(field);
+      return secrets.seal(JSON.stringify(value), { organizationId, field });
+    });
   }
   return { credentials: sealed, sealedFields };
 }
@@ -62,11 +74,6 @@ export function isFreshlySealed(
     });
   }
   return isFresh;
-}
-
-/** The dotted path of a sealed place, to seal the same place again. */
-export function fieldOf(sealedField: string): string {
-  return storedPath.parse(JSON.parse(sealedField)).join('.');
 }
 
 /** Every place with a value that the parts of a dotted path name. */

@@ -60,6 +60,8 @@ export class Upkeep {
         await client.query('checkpoint');
         return 'checkpoint';
       }
+      // The counts of the last second are not in the view yet.
+      await client.query('select pg_stat_force_next_flush()');
       const table = await neediestTable(client);
       if (table === undefined) return 'nothing';
       await client.query(`vacuum (analyze) ${client.escapeIdentifier(table)}`);

@@ -4,7 +4,6 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -32,6 +31,8 @@ export interface TestStore {
   log: Log;
   lines: () => Record<string, unknown>[];
   dataFolder: string;
+  /** For what works below the repositories. */
+  target: () => Target;
   /** A connection to the database itself. */
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   owner: { organizationId: string; userId: string };
@@ -54,11 +55,14 @@ export function withStore(engine: EngineName = 'embedded'): TestStore {
   let client: Client | undefined;
 
   beforeAll(async () => {
-    database = await startDatabase(engine);
+    const started = await startDatabase(engine);
+    database = started;
     const { log, lines } = quietLog();
-    Object.assign(test, { dataFolder: database.dataFolder, log, lines, clock: new FakeClock() });
+    const { dataFolder } = started;
+    const target = (): Target => started.target;
+    Object.assign(test, { dataFolder, target, log, lines, clock: new FakeClock() });
     test.store = await openStore({
-      ...database.options(log),
+      ...started.options(log),
       clock: steeredClock(() => test.clock),
     });
     client = await database.connect();
@@ -158,9 +162,10 @@ async function startServer(): Promise<{ url: string; stop: () => Promise<void> }
   );
   const end = (): boolean => server.kill('SIGQUIT');
   process.once('exit', end);
-  await listening(join(folder, '.s.PGSQL.5432'), server);
+  const url = `postgresql://postgres@/postgres?host=${encodeURIComponent(folder)}`;
+  await listening(url, server);
   return {
-    url: `postgresql://postgres@/postgres?host=${encodeURIComponent(folder)}`,
+    url,
     stop: async () => {
       process.off('exit', end);
       const ended = new Promise((resolve) => server.once('exit', resolve));
@@ -195,17 +200,17 @@ function serverBinaries(): string | undefined {
     .find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
 }
 
-async function listening(socketPath: string, server: ChildProcess): Promise<void> {
+/** Resolves when the server takes a connection; before, it says that it is starting. */
+async function listening(url: string, server: ChildProcess): Promise<void> {
   const until = systemClock.monotonicMs() + SERVER_START_MS_MAX;
   while (systemClock.monotonicMs() < until && server.exitCode === null) {
-    const answered = await new Promise<boolean>((resolve) => {
-      const socket = connect(socketPath);
-      socket.once('connect', () => {
-        socket.destroy();
-        resolve(true);
-      });
-      socket.once('error', () => resolve(false));
-    });
+    const client = new Client({ connectionString: url });
+    client.on('error', () => undefined); // It may not be there yet.
+    const answered = await client.connect().then(
+      () => true,
+      () => false,
+    );
+    await client.end();
     if (answered) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

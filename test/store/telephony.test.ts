@@ -56,9 +56,13 @@ async function codeFrom(work: Promise<unknown>): Promise<string | undefined> {
   );
 }
 
-describe.each(engines())('telephony configurations on %s', (engine) => {
+describe.each(engines())('telephony on %s', (engine) => {
   const at = withStore(engine);
+  describe('configurations', () => configurationTests(at));
+  describe('phone numbers', () => phoneNumberTests(at));
+});
 
+function configurationTests(at: TestStore): void {
   it('gives back what was stored, secrets in clear', async () => {
     const made = await configure(at);
     expect(made).toMatchObject({ name: 'Main', provider: 'twilio', activePhoneNumbers: 0 });
@@ -189,11 +193,9 @@ describe.each(engines())('telephony configurations on %s', (engine) => {
     expect(await telephony.deleteConfiguration(at.owner.organizationId, id)).toBe(true);
     expect(await at.sql('select count(*)::int as n from phone_numbers')).toEqual([{ n: 0 }]);
   });
-});
+}
 
-describe.each(engines())('phone numbers on %s', (engine) => {
-  const at = withStore(engine);
-
+function phoneNumberTests(at: TestStore): void {
   it('gives back what was stored', async () => {
     const { id } = await configure(at);
     const { telephony } = at.store;
@@ -333,4 +335,4 @@ describe.each(engines())('phone numbers on %s', (engine) => {
     expect(await telephony.deleteNumber(id, made.id)).toBe(true);
     expect(await telephony.deleteNumber(id, made.id)).toBe(false);
   });
-});
+}

@@ -130,7 +130,8 @@ export class EmbeddedDatabase {
       child.once('error', (error) => {
         if (!settled()) reject(new GatewayError('STORE_UNAVAILABLE', {}, error));
       });
-      child.once('exit', (code, signal) => {
+      // Not `exit`, which may come before the last message.
+      child.once('close', (code, signal) => {
         const cause = new Error(`ended with ${signal ?? code}: ${words()}`);
         if (!settled()) reject(refusal ?? new GatewayError('STORE_UNAVAILABLE', {}, cause));
         else this.#crashed({ code, signal, words: words() });

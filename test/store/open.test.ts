@@ -1,0 +1,168 @@
+// The store as a whole: opening, closing, presence of nodes, upkeep, rotation of keys.
+
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/std/clock.ts';
+import { systemRandom } from '../../src/std/random.ts';
+import { openDatabase } from '../../src/store/connections.ts';
+import { NodePresence } from '../../src/store/nodes.ts';
+import { openStore } from '../../src/store/open.ts';
+import { parseSecretKeys, type SecretKey } from '../../src/store/secret-keys.ts';
+import { SecretBox } from '../../src/store/secrets.ts';
+import { Upkeep } from '../../src/store/upkeep.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+import { engines, startDatabase, TEST_CACHE, type TestStore, withStore } from './engines.ts';
+
+const OLD_KEY = '11'.repeat(32);
+const NEW_KEY = '22'.repeat(32);
+
+describe('the embedded store', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'patchbay-open-'));
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const open = (keys: string | undefined) =>
+    openStore({
+      dataFolder: join(folder, 'data'),
+      databaseUrl: undefined,
+      secrets: { keys },
+      clock: systemClock,
+      random: systemRandom,
+      log: quietLog().log,
+      cacheFolder: TEST_CACHE,
+    });
+
+  it('is there again after a close, secrets rotated, runs of the former process open', async () => {
+    const first = await open(OLD_KEY);
+    expect(await first.alive()).toBe(true);
+    const made = await first.accounts.ensureFirst();
+    const principal = await first.accounts.authenticate(made?.apiKey ?? '');
+    const organizationId = principal?.organizationId ?? '';
+    const { id } = await first.telephony.createConfiguration(organizationId, {
+      name: 'Main',
+      provider: 'twilio',
+      isDefaultOutbound: true,
+      credentials: { auth_token: 'secret', account_sid: 'AC1' },
+      accountId: 'AC1',
+      secretFields: ['auth_token'],
+    });
+    await first.close();
+    expect(await first.alive()).toBe(false);
+    expect(statSync(join(folder, 'data')).mode & 0o077).toBe(0);
+
+    const second = await open(`${NEW_KEY},${OLD_KEY}`);
+    expect(await second.accounts.ensureFirst()).toBeUndefined();
+    expect(await second.accounts.authenticate(made?.apiKey ?? '')).toEqual(principal);
+    expect(await second.resealSecrets()).toBe(1);
+    const stored = await second.telephony.getConfiguration(organizationId, id);
+    expect(stored?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
+    expect(await second.resealSecrets()).toBe(0);
+    await second.close();
+
+    const third = await open(NEW_KEY);
+    const read = await third.telephony.getConfiguration(organizationId, id);
+    expect(read?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
+    await third.close();
+
+    const fourth = await open(OLD_KEY);
+    await expect(fourth.telephony.getConfiguration(organizationId, id)).rejects.toMatchObject({
+      code: 'SECRET_KEY_MISSING',
+    });
+    await fourth.close();
+  }, 30_000);
+});
+
+function connections(at: TestStore): ReturnType<typeof openDatabase> {
+  const ready = (): Promise<void> => Promise.resolve();
+  return openDatabase(at.target(), { ready, clock: systemClock, log: at.log });
+}
+
+describe.each(engines())('nodes on %s', (engine) => {
+  const at = withStore(engine);
+
+  it('say every fifteen seconds that they live, and goodbye', async () => {
+    const clock = new FakeClock();
+    const { log } = quietLog();
+    const db = connections(at);
+    const [key] = parseSecretKeys(OLD_KEY) as [SecretKey];
+    const secrets = new SecretBox([key], systemRandom);
+    const presence = new NodePresence(
+      { db, clock, random: systemRandom, secrets, node: 'n1' },
+      log,
+    );
+    const seen = async (): Promise<unknown> =>
+      (await at.sql("select seen_at from nodes where name = 'n1'"))[0]?.['seen_at'];
+    await presence.enter(false);
+    expect(await seen()).toEqual(new Date(clock.now()));
+    clock.advance(15_000);
+    await expect.poll(seen).toEqual(new Date(clock.now()));
+    await expect.poll(() => clock.timers).toBe(1);
+    await presence.leave();
+    expect(await seen()).toBeUndefined();
+    expect(clock.timers).toBe(0);
+    await db.destroy();
+  });
+
+  it('are all dead but one where no other process can be', async () => {
+    await at.sql("insert into nodes values ('ghost', now(), now())");
+    const names = async (): Promise<unknown[]> =>
+      (await at.sql('select name from nodes')).map(({ name }) => name);
+    const db = connections(at);
+    const [key] = parseSecretKeys(OLD_KEY) as [SecretKey];
+    const secrets = new SecretBox([key], systemRandom);
+    const context = {
+      db,
+      clock: new FakeClock(),
+      random: systemRandom,
+      secrets,
+      node: at.store.node,
+    };
+    await new NodePresence(context, quietLog().log).enter(true);
+    expect(await names()).toEqual([at.store.node]);
+    await db.destroy();
+  });
+});
+
+describe('upkeep of the embedded engine', () => {
+  const at = withStore();
+
+  it('makes a checkpoint for much log and vacuums what changed most, one step at a time', async () => {
+    const upkeep = new Upkeep(at.target(), { clock: new FakeClock(), log: at.log });
+    const steps: string[] = [];
+    while (steps.at(-1) !== 'nothing' && steps.length < 20) steps.push(await upkeep.step());
+    await at.sql(
+      "select pg_logical_emit_message(false, 'x', repeat('x', 1000000)) from generate_series(1, 40)",
+    );
+    expect(await upkeep.step()).toBe('checkpoint');
+    await at.sql(
+      "insert into organizations (name, created_at) select 'x', now() from generate_series(1, 1000)",
+    );
+    expect(await upkeep.step()).toBe('vacuum');
+    expect(await upkeep.step()).toBe('nothing');
+  });
+
+  it('comes round every minute until it is stopped', async () => {
+    const clock = new FakeClock();
+    const upkeep = new Upkeep(at.target(), { clock, log: at.log });
+    upkeep.start();
+    clock.advance(60_000);
+    await expect.poll(() => clock.timers).toBe(1);
+    await upkeep.stop();
+    expect(clock.timers).toBe(0);
+  });
+});
+
+describe.runIf(engines().includes('server'))('a server that goes away', () => {
+  it('is STORE_UNAVAILABLE and not alive', async () => {
+    if (process.env['TEST_DATABASE_URL'] !== undefined) return; // Not ours to stop.
+    const database = await startDatabase('server');
+    const store = await openStore({ ...database.options(quietLog().log), clock: systemClock });
+    expect(await store.alive()).toBe(true);
+    await database.stop();
+    await expect(store.runs.find('1')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(await store.alive()).toBe(false);
+    await store.close();
+    rmSync(database.dataFolder, { recursive: true, force: true });
+  }, 20_000);
+});
