@@ -9,13 +9,15 @@ const BEAT_MS = 15_000;
 /** Four beats: a slow database or a stopped virtual machine is not yet a death. */
 export const DEAD_AFTER_MS = 60_000;
 
+type PresenceContext = Pick<StoreContext, 'db' | 'clock' | 'node'>;
+
 export class NodePresence {
-  readonly #context: StoreContext;
+  readonly #context: PresenceContext;
   readonly #log: Log;
   #timer: Timer | undefined;
   #hasLeft = false;
 
-  constructor(context: StoreContext, log: Log) {
+  constructor(context: PresenceContext, log: Log) {
     this.#context = context;
     this.#log = log;
   }

@@ -9,8 +9,6 @@ import { systemRandom } from '../../src/std/random.ts';
 import { openDatabase } from '../../src/store/connections.ts';
 import { NodePresence } from '../../src/store/nodes.ts';
 import { openStore } from '../../src/store/open.ts';
-import { parseSecretKeys, type SecretKey } from '../../src/store/secret-keys.ts';
-import { SecretBox } from '../../src/store/secrets.ts';
 import { Upkeep } from '../../src/store/upkeep.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -27,6 +25,7 @@ describe('the embedded store', () => {
       dataFolder: join(folder, 'data'),
       databaseUrl: undefined,
       secrets: { keys },
+      callLimit: 10,
       clock: systemClock,
       random: systemRandom,
       log: quietLog().log,
@@ -85,12 +84,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     const clock = new FakeClock();
     const { log } = quietLog();
     const db = connections(at);
-    const [key] = parseSecretKeys(OLD_KEY) as [SecretKey];
-    const secrets = new SecretBox([key], systemRandom);
-    const presence = new NodePresence(
-      { db, clock, random: systemRandom, secrets, node: 'n1' },
-      log,
-    );
+    const presence = new NodePresence({ db, clock, node: 'n1' }, log);
     const seen = async (): Promise<unknown> =>
       (await at.sql("select seen_at from nodes where name = 'n1'"))[0]?.['seen_at'];
     await presence.enter(false);
@@ -109,15 +103,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     const names = async (): Promise<unknown[]> =>
       (await at.sql('select name from nodes')).map(({ name }) => name);
     const db = connections(at);
-    const [key] = parseSecretKeys(OLD_KEY) as [SecretKey];
-    const secrets = new SecretBox([key], systemRandom);
-    const context = {
-      db,
-      clock: new FakeClock(),
-      random: systemRandom,
-      secrets,
-      node: at.store.node,
-    };
+    const context = { db, clock: new FakeClock(), node: at.store.node };
     await new NodePresence(context, quietLog().log).enter(true);
     expect(await names()).toEqual([at.store.node]);
     await db.destroy();
