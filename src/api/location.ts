@@ -23,6 +23,20 @@ export function locOf(
   return loc;
 }
 
+/** Whether whole numbers are asked for at `path`. */
+export function isInteger(
+  schema: z.core.$ZodType,
+  data: unknown,
+  path: readonly PropertyKey[],
+): boolean {
+  let at: { schema: z.core.$ZodType | undefined; value: unknown } = { schema, value: data };
+  for (const key of path) {
+    const member = intoUnion(at.schema, at.value);
+    at = { schema: childOf(member.schema, key), value: memberOf(at.value, key) };
+  }
+  return unwrapped(at.schema) instanceof z.ZodNumberFormat;
+}
+
 /** The value at `key`; undefined where there is none. */
 export function memberOf(parent: unknown, key: PropertyKey): unknown {
   if (Array.isArray(parent)) return parent[Number(key)];

@@ -16,10 +16,15 @@ export interface PydanticFault {
 type Issue = z.core.$ZodIssue;
 type IssueOf<Code extends Issue['code']> = Extract<Issue, { code: Code }>;
 
-/** Untagged unions give one fault for each branch. */
-export function pydanticFault(issue: Issue, data: unknown): PydanticFault[] {
+/** Untagged unions give one fault for each branch. `isInteger` tells of a path whether whole numbers
+ *  are asked for there, which an issue does not say. */
+export function pydanticFault(
+  issue: Issue,
+  data: unknown,
+  isInteger: (path: readonly PropertyKey[]) => boolean,
+): PydanticFault[] {
   const { path } = issue;
-  if (issue.code === 'invalid_union') return unionFaults(issue, data);
+  if (issue.code === 'invalid_union') return unionFaults(issue, data, isInteger);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       type: 'extra_forbidden',
@@ -29,7 +34,11 @@ export function pydanticFault(issue: Issue, data: unknown): PydanticFault[] {
     }));
   }
   if (isMissing(data, path)) return [missing(data, path)];
-  return [{ path, input: at(data, path), ...worded(issue, at(data, path)) }];
+  const input = at(data, path);
+  if (issue.code === 'invalid_type' && issue.expected === 'number') {
+    return [{ path, input, ...noNumber(input, isInteger(path)) }];
+  }
+  return [{ path, input, ...worded(issue, input) }];
 }
 
 type Worded = Pick<PydanticFault, 'type' | 'msg' | 'ctx'>;
@@ -61,8 +70,6 @@ function worded(issue: Issue, input: unknown): Worded {
 
 const types: Readonly<Record<string, [type: string, msg: string]>> = {
   string: ['string_type', 'Input should be a valid string'],
-  number: ['float_type', 'Input should be a valid number'],
-  int: ['int_type', 'Input should be a valid integer'],
   boolean: ['bool_type', 'Input should be a valid boolean'],
   array: ['list_type', 'Input should be a valid list'],
   object: [
@@ -81,6 +88,16 @@ function wrongType({ expected }: IssueOf<'invalid_type'>, input: unknown): Worde
   }
   const [type, msg] = types[expected] ?? ['value_error', `Value error, expected ${expected}`];
   return { type, msg };
+}
+
+function noNumber(input: unknown, isInteger: boolean): Worded {
+  const kind = isInteger ? 'int' : 'float';
+  const what = isInteger ? 'integer' : 'number';
+  if (typeof input !== 'string') {
+    return { type: `${kind}_type`, msg: `Input should be a valid ${what}` };
+  }
+  const msg = `Input should be a valid ${what}, unable to parse string as ${isInteger ? 'an' : 'a'} ${what}`;
+  return { type: `${kind}_parsing`, msg };
 }
 
 function tooSmall({ origin, minimum, inclusive }: IssueOf<'too_small'>, input: unknown): Worded {
@@ -159,12 +176,18 @@ function valueFault(message: string): Worded {
   return { type: 'value_error', msg: `Value error, ${message}`, ctx: { error: message } };
 }
 
-function unionFaults(issue: IssueOf<'invalid_union'>, data: unknown): PydanticFault[] {
+function unionFaults(
+  issue: IssueOf<'invalid_union'>,
+  data: unknown,
+  isInteger: (path: readonly PropertyKey[]) => boolean,
+): PydanticFault[] {
   const { path } = issue;
   if (!('discriminator' in issue) || typeof issue.discriminator !== 'string') {
     if (isMissing(data, path)) return [missing(data, path)];
     return issue.errors.flatMap((branch) =>
-      branch.flatMap((each) => pydanticFault({ ...each, path: [...path, ...each.path] }, data)),
+      branch.flatMap((each) =>
+        pydanticFault({ ...each, path: [...path, ...each.path] }, data, isInteger),
+      ),
     );
   }
   const parent = path.slice(0, -1);

@@ -1,24 +1,15 @@
-// Whether calls can go out over a telephony configuration, and what is left to do. Source: contract §4.1.
+// What is left to do before calls can go out over a telephony configuration. Source: contract §4.1.
 
+import { blockedReason } from '../call/readiness.ts';
 import type { ConfigurationSummary } from '../store/store.ts';
 import { needsCallerId, providerMetadata } from '../telephony/configuration.ts';
 import type { SetupChecklist } from './wire/telephony.ts';
-
-/** Why no call can go out over it; null if one can. */
-export function blockedReason(configuration: ConfigurationSummary): string | null {
-  const { provider, inactiveSince, inactiveReason, activePhoneNumbers } = configuration;
-  if (inactiveSince !== null) return inactiveReason ?? 'It is inactive.';
-  if (needsCallerId(provider) && activePhoneNumbers === 0) {
-    return 'Add at least one active phone number.';
-  }
-  return null;
-}
 
 /** Null for a provider that needs nothing but its credentials. */
 export function setupChecklistOf(configuration: ConfigurationSummary): SetupChecklist | null {
   const { provider, activePhoneNumbers } = configuration;
   if (!needsCallerId(provider)) return null;
-  const reason = blockedReason(configuration);
+  const reason = blockedReason(configuration) ?? null;
   return {
     ready_for_outbound: reason === null,
     outbound_blocked_reason: reason,

@@ -129,7 +129,8 @@ function answerUnknownPaths(api: Api): void {
   api.addHook('onRoute', ({ url, method }) => known.add(url, [method].flat()));
   api.setNotFoundHandler(async (request, reply) => {
     const allowed = known.methodsAt(request.url.split('?')[0] ?? '');
-    if (allowed.length === 0) return reply.status(404).send({ detail: 'Not Found' });
+    const isWrongMethod = allowed.length > 0 && !allowed.includes(request.method);
+    if (!isWrongMethod) return reply.status(404).send({ detail: 'Not Found' });
     reply.header('Allow', allowed.join(', '));
     return reply.status(405).send({ detail: 'Method Not Allowed' });
   });

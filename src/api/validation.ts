@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { providerName } from '../model/provider.ts';
 import { isObject } from '../std/json.ts';
 import { secretFieldsOf } from '../telephony/configuration.ts';
-import { locOf, type RequestPart } from './location.ts';
+import { isInteger, locOf, type RequestPart } from './location.ts';
 import { pydanticFault } from './pydantic.ts';
 import type { ValidationItem } from './wire/faults.ts';
 
@@ -94,13 +94,16 @@ export function validationItems(
   prefix: (string | number)[] = [],
 ): ValidationItem[] {
   return issues
-    .flatMap((issue) => pydanticFault(issue, data))
+    .flatMap((issue) => pydanticFault(issue, data, (path) => isInteger(schema, data, path)))
     .slice(0, ITEMS_MAX)
     .map(({ type, path, msg, input, ctx }) => ({
       type,
       loc: [part, ...prefix, ...locOf(schema, data, path)],
       msg,
-      input: isSecretPath(path) ? hidden(input) : echo(input),
+      // Of a missing field the whole object around it is shown.
+      input: isSecretPath(type === 'missing' ? path.slice(0, -1) : path)
+        ? hidden(input)
+        : echo(input),
       ...(ctx === undefined ? {} : { ctx }),
     }));
 }

@@ -17,6 +17,7 @@ import type { StartCall } from './desk.ts';
 import { finishRun } from './finish-run.ts';
 import { stamp } from './projection/transcript.ts';
 import type { ProviderCall } from './provider-event.ts';
+import { blockedReason } from './readiness.ts';
 import { CALL_S_MAX, callbackUrls, RING_S } from './urls.ts';
 
 /** The provider's answer to a dial must come within this time. */
@@ -128,15 +129,6 @@ async function findConfiguration(
   const ready = active.find((each) => blockedReason(each) === undefined);
   if (ready === undefined) throw notReady(first, blockedReason(first) ?? '');
   return ready;
-}
-
-/** Why no call can go out over this configuration; undefined if one can. */
-export function blockedReason(configuration: ConfigurationSummary): string | undefined {
-  if (configuration.inactiveSince !== null) {
-    return configuration.inactiveReason ?? 'It is inactive.';
-  }
-  if (configuration.activePhoneNumbers === 0) return 'Add at least one active phone number.';
-  return undefined;
 }
 
 function notReady(configuration: ConfigurationSummary, reason: string): GatewayError {

@@ -1,6 +1,7 @@
 // Files without a key: a run's public token leads to a signed link, and a signed link to the bytes, whole
 // or a range of them. Source: contract §6.4; RFC 9110, 13 and 14.
 
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
@@ -13,6 +14,7 @@ import { faults } from '../wire/faults.ts';
 import { queryFlag } from '../wire/values.ts';
 
 const tags = ['runs'];
+const nothing = z.literal('');
 const bytes = z.string().meta({ format: 'binary' });
 
 export function downloadRoutes(api: Api, deps: ApiDeps): void {
@@ -34,7 +36,7 @@ function tokenRoute(api: Api, deps: ApiDeps): void {
           mix: z.enum(['mono']).optional().meta({ description: 'One channel instead of two.' }),
         }),
         response: {
-          302: z.null().meta({ description: 'The link, good for an hour.' }),
+          302: nothing.meta({ description: 'The link, good for an hour.' }),
           ...faults(400, 404),
         },
       },
@@ -71,8 +73,8 @@ function fileRoute(api: Api, deps: ApiDeps): void {
             description: 'A range of it.',
             content: { 'application/octet-stream': { schema: bytes } },
           },
-          304: z.null().meta({ description: 'What the client has is still good.' }),
-          416: z.null().meta({ description: 'The file has no such range.' }),
+          304: nothing.meta({ description: 'What the client has is still good.' }),
+          416: nothing.meta({ description: 'The file has no such range.' }),
           ...faults(400, 403, 404),
         },
       },
@@ -96,7 +98,7 @@ function fileRoute(api: Api, deps: ApiDeps): void {
         .header('Accept-Ranges', 'bytes')
         .header('Last-Modified', stored.modifiedAt.toUTCString())
         .header('ETag', etag);
-      if (isKnown(request.headers['if-none-match'], etag)) return reply.status(304).send(null);
+      if (isKnown(request.headers['if-none-match'], etag)) return reply.status(304).send('');
       return sendBytes(deps, { request, reply, file, size, etag });
     },
   );
@@ -116,14 +118,14 @@ async function sendBytes(deps: ApiDeps, sending: Sending): Promise<FastifyReply>
   const wanted = condition === undefined || condition === etag ? request.headers.range : undefined;
   const range = byteRange(wanted, size);
   if (range === 'unsatisfiable') {
-    return reply.status(416).header('Content-Range', `bytes */${size}`).send(null);
+    return reply.status(416).header('Content-Range', `bytes */${size}`).send('');
   }
   const { start, end } = range ?? { start: 0, end: size - 1 };
   if (range !== undefined) {
     reply.status(206).header('Content-Range', `bytes ${start}-${end}/${size}`);
   }
   reply.header('Content-Length', end - start + 1);
-  if (request.method === 'HEAD' || size === 0) return reply.send('');
+  if (request.method === 'HEAD' || size === 0) return reply.send(Readable.from([]));
   const { storedKey, track } = file;
   const stream =
     track === null

@@ -2,6 +2,7 @@
 // providers. Source: specification §4.1 to §4.4, contract decision 5 and §4.1.
 
 import { z } from 'zod';
+import { blockedReason } from '../../call/readiness.ts';
 import { GatewayError } from '../../errors.ts';
 import type { ConfigurationSummary } from '../../store/store.ts';
 import {
@@ -16,7 +17,7 @@ import { principalOf } from '../auth.ts';
 import { patchedCredentials } from '../credentials-patch.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';
-import { blockedReason, setupChecklistOf } from '../readiness.ts';
+import { setupChecklistOf } from '../readiness.ts';
 import { faults } from '../wire/faults.ts';
 import {
   configurationCreate,
@@ -211,7 +212,7 @@ function facts(configuration: ConfigurationSummary) {
 }
 
 function listItem(configuration: ConfigurationSummary): z.infer<typeof configurationListItem> {
-  const blocked = blockedReason(configuration);
+  const blocked = blockedReason(configuration) ?? null;
   return {
     ...facts(configuration),
     phone_number_count: configuration.activePhoneNumbers,

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { type ErrorCode, GatewayError } from '../../../src/errors.ts';
+import { withApi } from '../served.ts';
+
+const served = withApi();
+const { call, ok } = served;
+const body = { phone_number: '+15550100', initial_context: { customer_name: 'Ana' } };
+
+describe('starting a call', () => {
+  it('answers with the run, its id as a string (A.4)', async () => {
+    expect(await ok('POST', '/public/agent/workflow/5f0c', body)).toEqual({
+      status: 'initiated',
+      workflow_run_id: '42',
+      workflow_run_name: 'WR-API-4821',
+    });
+  });
+
+  it.each([
+    ['workflow/5f0c', 'workflow_uuid', 'production'],
+    ['test/workflow/5f0c', 'workflow_uuid', 'test'],
+    ['5f0c', 'trigger_path', 'production'],
+    ['test/5f0c', 'trigger_path', 'test'],
+  ])('at /public/agent/%s names a %s, for %s', async (path, type, mode) => {
+    await ok('POST', `/public/agent/${path}/`, {
+      ...body,
+      telephony_configuration_id: '7',
+      from_phone_number_id: 8,
+    });
+    const { organizationId, userId } = served.test.owner;
+    expect(served.desk.started).toEqual([
+      {
+        organizationId,
+        apiKeyId: expect.stringMatching(/^\d+$/),
+        apiKeyCreatedBy: userId,
+        agent: { type, identifier: '5f0c' },
+        mode,
+        phoneNumber: '+15550100',
+        initialContext: { customer_name: 'Ana' },
+        configurationId: '7',
+        fromPhoneNumberId: '8',
+      },
+    ]);
+  });
+
+  it('needs only a phone number', async () => {
+    await ok('POST', '/public/agent/x', { phone_number: 'sip:1@pbx', initial_context: null });
+    expect(served.desk.started[0]).toMatchObject({
+      phoneNumber: 'sip:1@pbx',
+      initialContext: {},
+      configurationId: null,
+      fromPhoneNumberId: null,
+    });
+    const { status, body: fault } = await call('POST', '/api/v1/public/agent/x', { body: {} });
+    expect([status, fault.detail[0].loc]).toEqual([422, ['body', 'phone_number']]);
+  });
+
+  it('without the header is not valid, and with a wrong key refused', async () => {
+    const without = await call('POST', '/api/v1/public/agent/x', { body, key: null });
+    expect(without.status).toBe(422);
+    expect(without.body.detail).toEqual([
+      { type: 'missing', loc: ['header', 'X-API-Key'], msg: 'Field required', input: null },
+    ]);
+    const wrong = await call('POST', '/api/v1/public/agent/x', { body, key: 'wrong' });
+    expect([wrong.status, wrong.body]).toEqual([401, { detail: 'Invalid API key' }]);
+    const bearer = await call('POST', '/api/v1/public/agent/x', {
+      body,
+      key: null,
+      headers: { authorization: `Bearer ${served.test.apiKey}` },
+    });
+    expect(bearer.status).toBe(422);
+    expect(served.desk.started).toEqual([]);
+  });
+
+  it.each<[ErrorCode, number, string, Record<string, string>?]>([
+    ['TRIGGER_NOT_FOUND', 404, 'Agent trigger not found'],
+    ['TRIGGER_FORBIDDEN', 403, 'Access denied'],
+    ['TRIGGER_NOT_ACTIVE', 404, 'Agent trigger is not active'],
+    ['AGENT_NOT_FOUND', 404, 'Workflow not found'],
+    ['AGENT_NOT_ACTIVE', 404, 'Workflow is not active'],
+    ['AGENT_NOT_PUBLISHED', 404, 'Workflow has no published definition'],
+    ['TRIGGER_NOT_IN_AGENT', 404, 'Trigger not found in the selected Agent'],
+    ['TELEPHONY_NOT_CONFIGURED', 400, 'Telephony provider not configured for this organization'],
+    ['CONFIGURATION_NOT_FOUND', 404, 'Telephony configuration not found'],
+    [
+      'CONFIGURATION_NOT_READY',
+      400,
+      "'x' is not ready for outbound calls. Why.",
+      { name: 'x', reason: 'Why.' },
+    ],
+    ['CALLER_ID_NOT_FOUND', 400, 'from_phone_number_not_found'],
+    ['CALL_LIMIT_REACHED', 429, 'Concurrent call limit reached'],
+    ['CALL_NOT_PLACED', 400, 'Failed to initiate call: no', { reason: 'no' }],
+    ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and takes no new call'],
+  ])('is refused with %s as %i', async (code, status, detail, facts) => {
+    served.desk.refusal = new GatewayError(code, facts);
+    const answer = await call('POST', '/api/v1/public/agent/x', { body });
+    expect([answer.status, answer.body]).toEqual([status, { detail }]);
+    expect(answer.headers['retry-after']).toBe([429, 503].includes(status) ? '5' : undefined);
+  });
+});

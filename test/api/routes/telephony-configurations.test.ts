@@ -1,0 +1,349 @@
+import { describe, expect, it } from 'vitest';
+import { ACCOUNT, AUTH_TOKEN, smallWorkflow, twilioConfig, withApi } from '../served.ts';
+
+const served = withApi();
+const { call, ok } = served;
+const ROOT = '/organizations/telephony-configs';
+const MASK = `${'*'.repeat(28)}cdef`;
+
+const ari = {
+  provider: 'ari',
+  ari_endpoint: 'http://10.0.0.5:8088',
+  app_name: 'gw',
+  app_password: 's3cretpass',
+  ws_client_name: 'gw_media',
+  from_numbers: ['1001'],
+};
+const create = (more: object = {}) =>
+  ok('POST', ROOT, { name: 'main', config: twilioConfig(served.twilio.url), ...more });
+const refusal = async (...request: Parameters<typeof call>) => {
+  const [method, path, options] = request;
+  const { status, body } = await call(method, `/api/v1${path}`, options);
+  return [status, body.detail];
+};
+const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+
+describe('creating a telephony configuration', () => {
+  it('gives the detail of the contract, for a PBX (A.1)', async () => {
+    expect(await create({ name: 'pbx', is_default_outbound: true, config: ari })).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      name: 'pbx',
+      provider: 'ari',
+      connectivity: 'sip',
+      is_default_outbound: true,
+      inactive: false,
+      inactive_since: null,
+      inactive_reason: null,
+      credentials: {
+        ari_endpoint: 'http://10.0.0.5:8088',
+        app_name: 'gw',
+        app_password: '******pass',
+        ws_client_name: 'gw_media',
+        external_pbx: null,
+        stasis_app_name: expect.stringMatching(/^patchbay_[0-9a-f]{12}$/),
+      },
+      sip_connectivity: null,
+      setup_checklist: null,
+      supports_trunks: false,
+      trunks: [],
+      created_at: moment,
+      updated_at: moment,
+    });
+  });
+
+  it('says what is left to do before calls can go out', async () => {
+    const { setup_checklist: checklist } = await create();
+    expect(checklist).toEqual({
+      ready_for_outbound: false,
+      outbound_blocked_reason: expect.stringContaining('phone number'),
+      steps: [
+        {
+          key: 'caller_id',
+          title: expect.any(String),
+          description: expect.any(String),
+          complete: false,
+          blocks_outbound: true,
+        },
+      ],
+      docs_url: expect.any(String),
+    });
+  });
+
+  it('refuses a name that is taken in the organization, but not in another', async () => {
+    await create();
+    const body = { name: 'main', config: ari };
+    expect(await refusal('POST', ROOT, { body })).toEqual([
+      409,
+      "A telephony configuration named 'main' already exists in this organization",
+    ]);
+    const { apiKey: key } = await served.stranger();
+    expect((await call('POST', `/api/v1${ROOT}`, { body, key })).status).toBe(200);
+  });
+
+  it('refuses a name of no or of more than 64 characters', async () => {
+    for (const [name, type] of [
+      ['', 'string_too_short'],
+      ['x'.repeat(65), 'string_too_long'],
+    ]) {
+      const [status, detail] = await refusal('POST', ROOT, { body: { name, config: ari } });
+      expect([status, detail[0].type, detail[0].loc]).toEqual([422, type, ['body', 'name']]);
+    }
+  });
+
+  it('names the tags it knows when the provider is unknown (A.2)', async () => {
+    const body = { name: 'x', config: { provider: 'nope' } };
+    expect(await refusal('POST', ROOT, { body })).toEqual([
+      422,
+      [
+        {
+          type: 'union_tag_invalid',
+          loc: ['body', 'config'],
+          msg: expect.stringContaining("Input tag 'nope' found using 'provider'"),
+          input: { provider: 'nope' },
+          ctx: {
+            discriminator: "'provider'",
+            tag: 'nope',
+            expected_tags: "'ari', 'cloudonix', 'plivo', 'telnyx', 'twilio', 'vobiz', 'vonage'",
+          },
+        },
+      ],
+    ]);
+  });
+
+  it('asks for the provider when it is left out', async () => {
+    const body = { name: 'x', config: { account_sid: ACCOUNT } };
+    const [status, detail] = await refusal('POST', ROOT, { body });
+    expect([status, detail[0].type, detail[0].loc]).toEqual([
+      422,
+      'union_tag_not_found',
+      ['body', 'config'],
+    ]);
+  });
+
+  it('names a missing field under its provider, and echoes no secret', async () => {
+    const body = { name: 'x', config: { provider: 'twilio', auth_token: AUTH_TOKEN } };
+    const { status, text, body: answer } = await call('POST', `/api/v1${ROOT}`, { body });
+    expect(status).toBe(422);
+    expect(answer.detail).toEqual([
+      {
+        type: 'missing',
+        loc: ['body', 'config', 'twilio', 'account_sid'],
+        msg: 'Field required',
+        input: { provider: 'twilio', auth_token: '***' },
+      },
+    ]);
+    expect(text).not.toContain(AUTH_TOKEN);
+  });
+
+  it('echoes no secret of the wrong type either', async () => {
+    const body = {
+      name: 'x',
+      config: { provider: 'twilio', account_sid: 'a', auth_token: [AUTH_TOKEN] },
+    };
+    const { text, body: answer } = await call('POST', `/api/v1${ROOT}`, { body });
+    expect(answer.detail[0].loc).toEqual(['body', 'config', 'twilio', 'auth_token']);
+    expect(text).not.toContain(AUTH_TOKEN);
+  });
+
+  it('takes a body that is no object for what it is', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const [status, detail] = await refusal('POST', ROOT, { body: '[1]', headers });
+    expect([status, detail[0].type, detail[0].loc]).toEqual([
+      422,
+      'model_attributes_type',
+      ['body'],
+    ]);
+  });
+
+  it('keeps at most one default outbound configuration', async () => {
+    const first = await create({ is_default_outbound: true });
+    await create({ name: 'second', is_default_outbound: true });
+    const isDefault = async (id: string) => (await ok('GET', `${ROOT}/${id}`)).is_default_outbound;
+    expect(await isDefault(first.id)).toBe(false);
+    const again = await ok('POST', `${ROOT}/${first.id}/set-default-outbound`);
+    expect(again.is_default_outbound).toBe(true);
+    const { configurations } = await ok('GET', ROOT);
+    expect(
+      configurations.map((each: { is_default_outbound: boolean }) => each.is_default_outbound),
+    ).toEqual([true, false]);
+  });
+});
+
+describe('telephony configurations', () => {
+  it('are listed oldest first, with whether calls can go out', async () => {
+    const main = await create();
+    const pbx = await create({ name: 'pbx', config: ari });
+    expect(await ok('GET', ROOT)).toEqual({
+      configurations: [
+        {
+          id: main.id,
+          name: 'main',
+          provider: 'twilio',
+          connectivity: 'api',
+          is_default_outbound: false,
+          inactive: false,
+          inactive_since: null,
+          inactive_reason: null,
+          phone_number_count: 0,
+          is_ready_for_outbound: false,
+          outbound_blocked_reason: expect.any(String),
+          created_at: moment,
+          updated_at: moment,
+        },
+        expect.objectContaining({
+          id: pbx.id,
+          is_ready_for_outbound: true,
+          outbound_blocked_reason: null,
+        }),
+      ],
+    });
+  });
+
+  it('show their secrets masked, and identifiers that are secret too', async () => {
+    const { id } = await create();
+    const { credentials } = await ok('GET', `${ROOT}/${id}`);
+    expect(credentials).toMatchObject({
+      account_sid: `${'*'.repeat(30)}0001`,
+      auth_token: MASK,
+      amd_enabled: false,
+    });
+  });
+
+  it('of another organization are not found', async () => {
+    const { id } = await create();
+    const { apiKey: key } = await served.stranger();
+    for (const [method, tail, body] of [
+      ['GET', '', undefined],
+      ['PUT', '', { name: 'y' }],
+      ['DELETE', '', undefined],
+      ['POST', '/set-default-outbound', undefined],
+      ['GET', '/phone-numbers', undefined],
+      ['POST', '/phone-numbers', { address: '+15550100' }],
+    ] as const) {
+      expect(await refusal(method, `${ROOT}/${id}${tail}`, { key, body })).toEqual([
+        404,
+        'Telephony configuration not found',
+      ]);
+    }
+  });
+
+  it('are deleted with their numbers', async () => {
+    const { id } = await create({ config: ari });
+    await ok('POST', `${ROOT}/${id}/phone-numbers`, { address: '1001' });
+    expect(await ok('DELETE', `${ROOT}/${id}`)).toEqual({
+      message: 'Telephony configuration deleted',
+    });
+    expect((await call('GET', `/api/v1${ROOT}/${id}`)).status).toBe(404);
+    expect((await call('DELETE', `/api/v1${ROOT}/${id}`)).status).toBe(404);
+  });
+
+  it('are described for forms, sorted by name', async () => {
+    const { providers } = await ok('GET', '/organizations/telephony-providers/metadata');
+    expect(providers.map((row: { provider: string }) => row.provider)).toEqual([
+      'ari',
+      'cloudonix',
+      'plivo',
+      'telnyx',
+      'twilio',
+      'vobiz',
+      'vonage',
+    ]);
+    expect(providers[4].fields[1]).toEqual({
+      name: 'auth_token',
+      label: 'Auth token',
+      type: 'password',
+      required: true,
+      sensitive: true,
+      description: expect.any(String),
+      placeholder: null,
+      options: null,
+      visible_when: null,
+      section: null,
+    });
+  });
+});
+
+describe('updating a telephony configuration', () => {
+  const stored = async (id: string) =>
+    (await served.test.store.telephony.getConfiguration(served.test.owner.organizationId, id))
+      ?.credentials;
+
+  it('takes its own detail back and changes nothing', async () => {
+    const detail = await create();
+    const { credentials, name } = detail;
+    const body = { name, config: { provider: 'twilio', ...credentials } };
+    expect(await ok('PUT', `${ROOT}/${detail.id}`, body)).toEqual({
+      ...detail,
+      updated_at: moment,
+    });
+    expect(await stored(detail.id)).toMatchObject({ account_sid: ACCOUNT, auth_token: AUTH_TOKEN });
+  });
+
+  it('rotates one secret and keeps what is left out', async () => {
+    const { id } = await create();
+    const config = { provider: 'twilio', auth_token: 'a-new-token-1234' };
+    const { credentials } = await ok('PUT', `${ROOT}/${id}`, { config });
+    expect(credentials.auth_token).toBe('************1234');
+    expect(await stored(id)).toMatchObject({
+      account_sid: ACCOUNT,
+      auth_token: 'a-new-token-1234',
+      api_base_url: served.twilio.url,
+    });
+  });
+
+  it('changes the name alone', async () => {
+    const { id, credentials } = await create();
+    const changed = await ok('PUT', `${ROOT}/${id}`, { name: 'renamed', config: null });
+    expect([changed.name, changed.credentials]).toEqual(['renamed', credentials]);
+  });
+
+  it('keeps what the gateway stores beside the fields', async () => {
+    const { id, credentials } = await create({ config: ari });
+    const config = {
+      provider: 'ari',
+      app_password: '******pass',
+      ari_endpoint: 'http://10.0.0.6:8088',
+    };
+    const changed = await ok('PUT', `${ROOT}/${id}`, { config });
+    expect(changed.credentials).toEqual({ ...credentials, ari_endpoint: 'http://10.0.0.6:8088' });
+    expect(await stored(id)).toMatchObject({ app_password: 's3cretpass' });
+  });
+
+  it('does not change the provider', async () => {
+    const { id } = await create();
+    const body = { config: { provider: 'plivo', auth_id: 'a', auth_token: 'b' } };
+    expect(await refusal('PUT', `${ROOT}/${id}`, { body })).toEqual([
+      400,
+      'Provider cannot be changed; create a new configuration instead.',
+    ]);
+  });
+
+  it('refuses a name that is taken', async () => {
+    await create();
+    const { id } = await create({ name: 'other' });
+    const [status] = await refusal('PUT', `${ROOT}/${id}`, { body: { name: 'main' } });
+    expect(status).toBe(409);
+  });
+
+  it('refuses an account whose number is routed elsewhere', async () => {
+    const plivo = (account: string) => ({ provider: 'plivo', auth_id: account, auth_token: 't' });
+    const { id: workflow } = await ok('POST', '/workflow/create/definition', {
+      name: 'a',
+      workflow_definition: smallWorkflow,
+    });
+    const first = await create({ name: 'p1', config: plivo('MA1') });
+    await ok('POST', `${ROOT}/${first.id}/phone-numbers`, {
+      address: '+15550100',
+      inbound_workflow_id: workflow,
+    });
+    const { apiKey: key } = await served.stranger();
+    const theirs = await call('POST', `/api/v1${ROOT}`, {
+      key,
+      body: { name: 'p2', config: plivo('MA2') },
+    });
+    const path = `${ROOT}/${theirs.body.id}`;
+    await call('POST', `/api/v1${path}/phone-numbers`, { key, body: { address: '+15550100' } });
+    const [status] = await refusal('PUT', path, { key, body: { config: plivo('MA1') } });
+    expect(status).toBe(409);
+  });
+});
