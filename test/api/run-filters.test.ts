@@ -22,7 +22,7 @@ describe('filters of runs', () => {
       fc.json(),
       fc.array(item, { maxLength: 4 }).map((all) => JSON.stringify(all)),
     );
-    fc.assert(
+    void fc.assert(
       fc.property(text, (filters) => {
         try {
           expect(parseFilters(filters).filter).toBeTypeOf('object');
