@@ -23,6 +23,8 @@ export const TEST_CACHE = join(tmpdir(), 'patchbay-test-cache');
 const SERVER_START_MS_MAX = 15_000;
 /** Nobody: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED_ID = 65_534;
+/** Runs a server until the tests let go of its standard input, be it that they were killed. */
+const UNTIL_STDIN_ENDS = '"$@" & server=$!; read -r _; kill -QUIT $server; wait $server';
 
 export interface TestStore {
   store: OpenStore;
@@ -84,7 +86,7 @@ export function withStore(engine: EngineName = 'embedded'): TestStore {
     await client?.end();
     await test.store?.close();
     await database?.stop();
-  });
+  }, 30_000);
   return test;
 }
 
@@ -155,21 +157,19 @@ async function startServer(): Promise<{ url: string; stop: () => Promise<void> }
     { ...identity, cwd: folder, encoding: 'utf8' },
   );
   if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
+  const arguments_ = ['-D', cluster, '-k', folder, '-c', 'listen_addresses=', '-F'];
   const server = spawn(
-    join(binaries, 'postgres'),
-    ['-D', cluster, '-k', folder, '-c', 'listen_addresses=', '-F', '-c', 'max_connections=40'],
-    { ...identity, cwd: folder, stdio: 'ignore' },
+    '/bin/sh',
+    ['-c', UNTIL_STDIN_ENDS, 'sh', join(binaries, 'postgres'), ...arguments_],
+    { ...identity, cwd: folder, stdio: ['pipe', 'ignore', 'ignore'] },
   );
-  const end = (): boolean => server.kill('SIGQUIT');
-  process.once('exit', end);
   const url = `postgresql://postgres@/postgres?host=${encodeURIComponent(folder)}`;
   await listening(url, server);
   return {
     url,
     stop: async () => {
-      process.off('exit', end);
       const ended = new Promise((resolve) => server.once('exit', resolve));
-      end();
+      server.stdin.end();
       await ended;
       rmSync(folder, { recursive: true, force: true });
     },

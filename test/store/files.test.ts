@@ -290,8 +290,10 @@ const mayMount = (): boolean => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   const probe = mkdtempSync(join(tmpdir(), 'patchbay-mount-'));
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', probe], { stdio: 'ignore' });
-    execFileSync('umount', [probe]);
+    execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', probe], {
+      stdio: 'ignore',
+    });
+    execFileSync('/bin/umount', [probe]);
     return true;
   } catch {
     process.stderr.write('No tmpfs can be mounted: the full disk is only simulated.\n');
@@ -303,9 +305,9 @@ const mayMount = (): boolean => {
 
 describe.runIf(mayMount())('a disk that is really full', () => {
   beforeEach(() => {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder]);
+    execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder]);
   });
-  afterEach(() => execFileSync('umount', [folder]));
+  afterEach(() => execFileSync('/bin/umount', [folder]));
 
   it('ends a growing file with STORE_FULL and keeps what fitted', async () => {
     const writer = await store().create('recordings/1.wav');

@@ -41,7 +41,7 @@ describe.each(engines())('migrations on %s', (engine) => {
     await client?.end();
     await embedded?.close();
     await database?.stop();
-  });
+  }, 30_000);
 
   const run = (migrations: Migration[]): Promise<void> =>
     migrate(database.target, migrations, { clock: systemClock, log });

@@ -16,6 +16,8 @@ import { engines, startDatabase, TEST_CACHE, type TestStore, withStore } from '.
 
 const OLD_KEY = '11'.repeat(32);
 const NEW_KEY = '22'.repeat(32);
+/** For a machine that is busy with other things. */
+const POLL = { timeout: 10_000 };
 
 describe('the embedded store', () => {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-open-'));
@@ -90,8 +92,8 @@ describe.each(engines())('nodes on %s', (engine) => {
     await presence.enter(false);
     expect(await seen()).toEqual(new Date(clock.now()));
     clock.advance(15_000);
-    await expect.poll(seen).toEqual(new Date(clock.now()));
-    await expect.poll(() => clock.timers).toBe(1);
+    await expect.poll(seen, POLL).toEqual(new Date(clock.now()));
+    await expect.poll(() => clock.timers, POLL).toBe(1);
     await presence.leave();
     expect(await seen()).toBeUndefined();
     expect(clock.timers).toBe(0);
@@ -133,7 +135,7 @@ describe('upkeep of the embedded engine', () => {
     const upkeep = new Upkeep(at.target(), { clock, log: at.log });
     upkeep.start();
     clock.advance(60_000);
-    await expect.poll(() => clock.timers).toBe(1);
+    await expect.poll(() => clock.timers, POLL).toBe(1);
     await upkeep.stop();
     expect(clock.timers).toBe(0);
   });

@@ -82,7 +82,7 @@ describe('the embedded database', () => {
         }
       })();
       await expect(writing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-      await expect.poll(() => embedded.pid).not.toBe(pid);
+      await expect.poll(() => embedded.pid, { timeout: 10_000 }).not.toBe(pid);
       await backAgain(embedded);
       const stored = await numbersIn(db);
       expect(acknowledged.filter((each) => !stored.includes(each))).toEqual([]);
