@@ -47,6 +47,15 @@ describe('a caller', () => {
     expect(caller.facts.interruptions).toEqual([{ overSpeech: true, silentAfterMs: null }]);
   });
 
+  it('takes what follows a cut for new speech where it interrupted by a key', () => {
+    const keys = line({ when: 'interrupt', afterMs: 1_000, samples: new Int16Array(0), keys: '1' });
+    const caller = new Caller([keys, line({})]);
+    expect(begun(caller, 51, () => true)).toEqual([51]);
+    caller.cutOff(53 * 20);
+    expect(caller.facts.interruptions).toEqual([{ overSpeech: true, silentAfterMs: 40 }]);
+    expect(begun(caller, 100, (frame) => frame < 50)).toEqual([80]);
+  });
+
   it('presses keys where it has no voice', () => {
     const keypad = line({ samples: new Int16Array(0), keys: '42#' });
     const caller = new Caller([keypad, line({})]);

@@ -51,7 +51,9 @@ export class Caller {
   #speechStartedMs: number | undefined;
   #lastLoudMs = Number.NEGATIVE_INFINITY;
   #spokeUntilMs: number | undefined;
-  #interruption: { startedMs: number; fact: CallerFacts['interruptions'][number] } | undefined;
+  #interruption:
+    | { startedMs: number; byKeys: boolean; fact: CallerFacts['interruptions'][number] }
+    | undefined;
 
   constructor(lines: readonly CallerLine[]) {
     this.#lines = lines;
@@ -69,6 +71,16 @@ export class Caller {
     }
     this.#begin(line, nowMs + FRAME_MS);
     return line;
+  }
+
+  /** The provider dropped the agent's audio at `atMs`. Keys are answered too fast for an ear to notice the
+   *  silence between; what is heard from here on is new. */
+  cutOff(atMs: number): void {
+    const interruption = this.#interruption;
+    if (interruption === undefined || !interruption.byKeys || atMs < interruption.startedMs) return;
+    interruption.fact.silentAfterMs = atMs - interruption.startedMs;
+    this.#interruption = undefined;
+    this.#speechStartedMs = undefined;
   }
 
   #listen(heard: Int16Array, nowMs: number): void {
@@ -112,10 +124,11 @@ export class Caller {
       this.#speechStartedMs = undefined;
       return;
     }
-    const fact = { overSpeech: false, silentAfterMs: null };
+    const overSpeech = beginsMs - FRAME_MS - this.#lastLoudMs < SILENCE_MS;
+    const fact = { overSpeech, silentAfterMs: null };
     this.facts.interruptions.push(fact);
     const startedMs = beginsMs + speechSpan(line.samples).fromMs;
-    this.#interruption = { startedMs, fact };
+    this.#interruption = { startedMs, byKeys: line.samples.length === 0, fact };
   }
 
   /** 20 ms of the line in hand have been said. */

@@ -19,9 +19,9 @@ const items: RunItem[] = [
 describe('the conversation on the terminal', () => {
   it('shows time, node, who, what and how long the answer took', () => {
     expect(new Conversation().take(items).map(formatLine)).toEqual([
-      '   3.0 s  Day           caller  thursday',
-      '   4.5 s  Day           agent   In the morning? -- interrupted  (after 0.46 s)',
-      '   6.0 s  Day                   interruption: the agent fell silent in 0.20 s',
+      '   3.0 s  Day                 caller  thursday',
+      '   4.5 s  Day                 agent   In the morning? -- interrupted  (after 0.46 s)',
+      '   6.0 s  Day                         interruption: the agent fell silent in 0.20 s',
     ]);
   });
 

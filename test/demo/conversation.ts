@@ -30,7 +30,7 @@ export class Conversation {
   take(items: readonly RunItem[]): ConversationLine[] {
     const news = items.slice(this.#taken);
     this.#taken = items.length;
-    return news.flatMap((item) => this.#linesOf(item));
+    return news.flatMap((item) => this.#linesOf(item)).sort((a, b) => a.atS - b.atS);
   }
 
   #linesOf(item: RunItem): ConversationLine[] {
@@ -71,7 +71,10 @@ export class Conversation {
   }
 }
 
+/** Names of the demo's nodes fit. */
+const NODE_WIDTH = 19;
+
 /** `  3.4 s  Day          agent   Which day suits you?` */
 export function formatLine({ atS, node, who, text }: ConversationLine): string {
-  return `${atS.toFixed(1).padStart(6)} s  ${node.padEnd(13)} ${who.padEnd(7)} ${text}`;
+  return `${atS.toFixed(1).padStart(6)} s  ${node.padEnd(NODE_WIDTH)} ${who.padEnd(7)} ${text}`;
 }

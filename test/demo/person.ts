@@ -25,7 +25,12 @@ export async function holdCall(
   const frame = new Int16Array(FRAME_SAMPLES);
   let heardBytes = 0;
   let silentMs = 0;
+  let eventsSeen = 0;
   const timer = setInterval(() => {
+    for (; eventsSeen < call.events.length; eventsSeen += 1) {
+      const event = call.events[eventsSeen];
+      if (event?.type === 'clear') caller.cutOff(Number(event.detail['mediaMs']));
+    }
     for (; heardBytes + FRAME_SAMPLES <= call.heard.length; heardBytes += FRAME_SAMPLES) {
       pcmu.decode(call.heard.subarray(heardBytes, heardBytes + FRAME_SAMPLES), frame);
       silentMs = rms(frame) > LOUD_RMS ? 0 : silentMs + FRAME_MS;

@@ -1,0 +1,109 @@
+// The demo's calls from beginning to end, as a client of the API holds them: set-up, following a call while
+// it runs, fetching what it left. Used by the demo, which prints, and by the end-to-end tests, which do not.
+
+import { type ApiClient, download, type RunDetail } from './api-client.ts';
+import { Conversation, type ConversationLine } from './conversation.ts';
+import { ACCOUNT_SID, AUTH_TOKEN, type CallEnded, type ProviderLink } from './provider-link.ts';
+import { inbound, OWN_NUMBER, outbound, type Scenario } from './scenario.ts';
+import type { CallResult } from './verdict.ts';
+
+const POLL_MS = 300;
+/** After the line is dead the gateway still writes the run's outcome. */
+const COMPLETION_MS_MAX = 15_000;
+
+export interface Agents {
+  receiving: { id: string; uuid: string };
+  calling: { id: string; uuid: string };
+}
+
+export interface CallMeans {
+  api: ApiClient;
+  provider: ProviderLink;
+  agents: Agents;
+  recogniser: boolean;
+  model: boolean;
+  /** Told what is said as it becomes known. */
+  onLine: (line: ConversationLine) => void;
+}
+
+/** As any client would: a key, a configuration, two agents, a number. `apiUrl` is the provider's. */
+export async function setUp(api: ApiClient, apiUrl: string): Promise<Agents> {
+  await api.useOwnKey('Demo');
+  const configurationId = await api.createConfiguration('Simulated Twilio', {
+    provider: 'twilio',
+    account_sid: ACCOUNT_SID,
+    auth_token: AUTH_TOKEN,
+    api_base_url: apiUrl,
+  });
+  const receiving = await api.createWorkflow(inbound.agentName, inbound.definition);
+  const calling = await api.createWorkflow(outbound.agentName, outbound.definition);
+  await api.addNumber(configurationId, {
+    address: OWN_NUMBER,
+    inbound_workflow_id: receiving.id,
+    is_default_caller_id: true,
+  });
+  return { receiving, calling };
+}
+
+export async function holdInbound(means: CallMeans): Promise<CallResult> {
+  const call = means.provider.call('inbound');
+  return await follow(means, { scenario: inbound, workflowId: means.agents.receiving.id, call });
+}
+
+export async function holdOutbound(means: CallMeans): Promise<CallResult> {
+  const call = means.provider.call('outbound');
+  call.catch(() => undefined); // Met again by the follower, unless the start itself fails.
+  await means.api.startCall(means.agents.calling.uuid, {
+    phone_number: outbound.callerNumber,
+    initial_context: outbound.initialContext,
+  });
+  return await follow(means, { scenario: outbound, workflowId: means.agents.calling.id, call });
+}
+
+async function follow(
+  means: CallMeans,
+  held: { scenario: Scenario; workflowId: string; call: Promise<CallEnded> },
+): Promise<CallResult> {
+  const { recogniser, model } = means;
+  const { scenario } = held;
+  const { run, ended } = await watch(means, held);
+  const recording = await download(run.recording_url ?? missing('recording'));
+  const transcript = await download(run.transcript_url ?? missing('transcript'));
+  const caller = ended.facts;
+  const { endedBy } = ended;
+  const files = { recording, transcript: transcript.toString('utf8') };
+  return { scenario, run, ...files, caller, endedBy, recogniser, model };
+}
+
+/** Tells what is said until the call is over and its run completed. */
+async function watch(
+  { api, onLine }: CallMeans,
+  { workflowId, call }: { workflowId: string; call: Promise<CallEnded> },
+): Promise<{ run: RunDetail; ended: CallEnded }> {
+  const conversation = new Conversation();
+  let ended: CallEnded | undefined;
+  const over = call.then((end) => {
+    ended = end;
+  });
+  for (let deadline = Number.POSITIVE_INFINITY; Date.now() < deadline; ) {
+    await Promise.race([over, pause(POLL_MS)]);
+    if (ended !== undefined) {
+      deadline = Math.min(deadline, Date.now() + COMPLETION_MS_MAX);
+      await pause(POLL_MS);
+    }
+    const [runId] = await api.runIds(workflowId);
+    if (runId === undefined) continue;
+    const run = await api.run(workflowId, runId);
+    for (const line of conversation.take(run.logs?.realtime_feedback_events ?? [])) onLine(line);
+    if (run.is_completed && ended !== undefined) return { run, ended };
+  }
+  throw new Error('The call is over, but its run was not completed in time');
+}
+
+async function pause(ms: number): Promise<void> {
+  await new Promise((done) => setTimeout(done, ms));
+}
+
+function missing(what: string): never {
+  throw new Error(`The run has no ${what}`);
+}

@@ -1,0 +1,83 @@
+// The demo's two calls as a test: a gateway from the build, a provider in a process of its own, real time.
+
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiClient } from '../demo/api-client.ts';
+import { freePort, Gateway } from '../demo/gateway.ts';
+import { ProviderLink } from '../demo/provider-link.ts';
+import {
+  type Agents,
+  type CallMeans,
+  holdInbound,
+  holdOutbound,
+  setUp,
+} from '../demo/two-calls.ts';
+import { faultsOf } from '../demo/verdict.ts';
+
+const CALL_MS = 120_000;
+const hasRecogniser = ['x86_64', 'aarch64'].some((machine) =>
+  existsSync(`/usr/lib/${machine}-linux-gnu/libpocketsphinx.so.3`),
+);
+
+describe.each([
+  ['voice', 'auto'],
+  ['keys', 'none'],
+])('a gateway whose callers use their %s', (means, stt) => {
+  const folder = mkdtempSync(join(tmpdir(), 'patchbay-e2e-'));
+  const logFile = join(folder, 'gateway.log');
+  const recogniser = means === 'voice';
+  const lines: string[] = [];
+  let gateway: Gateway;
+  let provider: ProviderLink;
+  let api: ApiClient;
+  let agents: Agents;
+
+  beforeAll(async () => {
+    const env = { PATCHBAY_STT: stt, OPENAI_BASE_URL: '', OPENAI_API_KEY: '' };
+    const dataFolder = join(folder, 'data');
+    gateway = await Gateway.start({ dataFolder, logFile, port: await freePort(), env });
+    api = new ApiClient(gateway.url, await gateway.firstKey());
+    const link = await ProviderLink.start(gateway.url, recogniser);
+    provider = link.provider;
+    agents = await setUp(api, link.apiUrl);
+  }, 60_000);
+
+  afterAll(async () => {
+    provider?.stop();
+    await gateway?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function callMeans(): CallMeans {
+    const onLine: CallMeans['onLine'] = ({ who, text }) => lines.push(`${who}: ${text}`);
+    return { api, provider, agents, recogniser, model: false, onLine };
+  }
+
+  it.skipIf(recogniser && !hasRecogniser)(
+    'answers a call, yields to an interruption and gathers what was said',
+    async () => {
+      const result = await holdInbound(callMeans());
+      expect(faultsOf(result), lines.join('\n')).toEqual([]);
+    },
+    CALL_MS,
+  );
+
+  it.skipIf(recogniser && !hasRecogniser)(
+    'places a call and gathers what was said',
+    async () => {
+      const result = await holdOutbound(callMeans());
+      expect(faultsOf(result), lines.join('\n')).toEqual([]);
+    },
+    CALL_MS,
+  );
+
+  it('logs nothing that anybody said, and no secret', () => {
+    const log = readFileSync(logFile, 'utf8');
+    expect(log).toContain('run completed');
+    for (const secret of ['48213', '+15005550101', 'fedcba9876543210']) {
+      expect(log).not.toContain(secret);
+    }
+  });
+});
