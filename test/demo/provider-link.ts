@@ -33,6 +33,7 @@ export const providerNews = z.discriminatedUnion('type', [
   z.object({ type: z.literal('said'), text: z.string() }),
   z.object({
     type: z.literal('ended'),
+    direction: directionSchema,
     endedBy: z.enum(['caller', 'gateway']),
     facts: callerFacts,
   }),
@@ -74,7 +75,7 @@ export class ProviderLink {
 
   /** Rings the gateway (inbound), or answers when it rings (outbound); resolves when the call is over. */
   async call(direction: ProviderOrder['direction']): Promise<CallEnded> {
-    const ended = this.#next('ended');
+    const ended = this.#next('ended', (news) => news.direction === direction);
     this.#child.send({ type: 'call', direction } satisfies ProviderOrder);
     return await ended;
   }
@@ -86,6 +87,7 @@ export class ProviderLink {
 
   async #next<T extends ProviderNews['type']>(
     type: T,
+    isMeant: (news: Extract<ProviderNews, { type: T }>) => boolean = () => true,
   ): Promise<Extract<ProviderNews, { type: T }>> {
     return await new Promise((resolve, reject) => {
       const finish = (act: () => void): void => {
@@ -94,7 +96,7 @@ export class ProviderLink {
         act();
       };
       const listener = (news: ProviderNews): void => {
-        if (isNews(news, type)) finish(() => resolve(news));
+        if (isNews(news, type) && isMeant(news)) finish(() => resolve(news));
         else if (news.type === 'failed') finish(() => reject(new Error(news.reason)));
       };
       const timer = setTimeout(

@@ -45,7 +45,7 @@ async function hold(call: Parameters<typeof holdCall>[0], scenario: Scenario): P
   if (fault !== undefined) {
     tell({ type: 'failed', reason: `protocol fault: ${JSON.stringify(fault.detail)}` });
   } else {
-    tell({ type: 'ended', ...report });
+    tell({ type: 'ended', direction: scenario.direction, ...report });
   }
 }
 
