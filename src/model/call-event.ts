@@ -167,7 +167,6 @@ const body = z.discriminatedUnion('type', [
   }),
 ]);
 export type CallEventBody = z.infer<typeof body>;
-export type CallEventType = CallEventBody['type'];
 
 /** One row of a run's log. `seq` counts from 1 without gaps within a run. */
 export interface CallEvent {
@@ -179,5 +178,3 @@ export interface CallEvent {
   mediaMs: number;
   body: CallEventBody;
 }
-
-export const callEventBody = body;

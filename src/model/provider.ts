@@ -26,26 +26,10 @@ export const callStatus = z.enum([
 ]);
 export type CallStatus = z.infer<typeof callStatus>;
 
-const rank: Record<CallStatus, number> = {
-  initiated: 0,
-  ringing: 1,
-  'in-progress': 2,
-  completed: 3,
-  busy: 3,
-  'no-answer': 3,
-  failed: 3,
-  canceled: 3,
-};
-
 export type TerminalStatus = Exclude<CallStatus, 'initiated' | 'ringing' | 'in-progress'>;
 
 export function isTerminal(status: CallStatus): status is TerminalStatus {
-  return rank[status] === 3;
-}
-
-/** Statuses only move forward; a terminal one is never left. */
-export function mayFollow(next: CallStatus, current: CallStatus | undefined): boolean {
-  return current === undefined || (!isTerminal(current) && rank[next] > rank[current]);
+  return status !== 'initiated' && status !== 'ringing' && status !== 'in-progress';
 }
 
 export const direction = z.enum(['inbound', 'outbound']);

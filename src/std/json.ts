@@ -1,7 +1,6 @@
 // JSON values as a type, and parsing that gives undefined instead of throwing.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
 
 /** Undefined for anything that is not JSON. */
 export function parseJson(text: string): unknown {
