@@ -61,7 +61,6 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     clock,
     random,
     providerByName,
-    policy: speech.llm === undefined ? 'scripted' : 'model',
     publicUrl: config.publicUrl,
     version: ownVersion(),
     deploymentMode: config.deploymentMode,

@@ -11,7 +11,6 @@ import type { Random } from '../std/random.ts';
 import type { FileLinks } from '../store/file-links.ts';
 import type { FileStore, Principal, Store } from '../store/store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
-import type { DialoguePolicy } from '../workflow/dialogue.ts';
 
 export interface ApiDeps {
   store: Store;
@@ -24,8 +23,6 @@ export interface ApiDeps {
   random: Random;
   /** The provider of that name; undefined for those that this version does not have. */
   providerByName: (name: ProviderName) => TelephonyProvider | undefined;
-  /** What leads conversations here: decides what a workflow needs to be valid. */
-  policy: DialoguePolicy;
   /** Where providers and clients reach us, without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
   version: string;

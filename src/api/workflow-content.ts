@@ -60,13 +60,14 @@ export async function storableDefinition(
   return { definition, triggerPaths: triggerPathsOf(definition) };
 }
 
-/** Everything that keeps a version from being published. */
+/** Everything that keeps a version from being published. Whether a language model is there to speak for
+ *  its prompts is no part of it: that changes with the gateway's settings, not with the agent. */
 export async function problemsOf(
   deps: ApiDeps,
   { definition, workflowId }: WorkflowVersion,
 ): Promise<WorkflowProblem[]> {
   return [
-    ...validateDefinition(definition, { full: true, policy: deps.policy }),
+    ...validateDefinition(definition, { full: true }),
     ...(await takenTriggers(deps, definition, workflowId)),
   ];
 }

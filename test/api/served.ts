@@ -65,7 +65,6 @@ export function withApi(more: Partial<ApiDeps> = {}): Served {
       clock,
       random: systemRandom,
       providerByName: (name) => (name === 'twilio' ? twilio : undefined),
-      policy: 'model',
       publicUrl: PUBLIC_URL,
       version: '1.2.3',
       deploymentMode: 'oss',

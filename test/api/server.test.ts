@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { buildServer } from '../../src/api/server.ts';
 import { PUBLIC_URL, smallWorkflow, withApi } from './served.ts';
 
 const served = withApi();
@@ -62,6 +63,18 @@ describe('every request', () => {
     expect(body.detail).toEqual([
       { type: 'missing', loc: ['body'], msg: 'Field required', input: null },
     ]);
+  });
+
+  it('may name a type for a body that is not there', async () => {
+    const { id } = await ok('POST', '/workflow/create/definition', {
+      name: 'a',
+      workflow_definition: smallWorkflow,
+    });
+    for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded']) {
+      const headers = { 'content-type': type };
+      const answer = await call('POST', `/api/v1/workflow/${id}/create-draft`, { headers });
+      expect(answer.status, type).toBe(200);
+    }
   });
 
   it('with a body that is too large or nested too deep is refused', async () => {
@@ -241,5 +254,22 @@ describe('the service', () => {
   it('shows its documentation', async () => {
     expect((await call('GET', '/docs', { key: null })).status).toBe(200);
     expect((await call('GET', '/docs/json', { key: null })).status).toBe(200);
+  });
+});
+
+describe('a server that closes', () => {
+  it('lets a request that is under way finish', async () => {
+    const api = await buildServer(served.deps);
+    const url = await api.listen({ host: '127.0.0.1', port: 0 });
+    served.desk.hold();
+    const answer = fetch(`${url}/api/v1/telephony/inbound/run`, {
+      method: 'POST',
+    });
+    await served.desk.asked();
+    const closed = api.close();
+    served.desk.release();
+    expect((await answer).status).toBe(200);
+    await closed;
+    await expect(fetch(`${url}/api/v1/health`)).rejects.toThrow();
   });
 });

@@ -19,6 +19,29 @@ export class FakeDesk implements CallDesk {
   refusal: GatewayError | undefined;
   reply: WebhookReply = { status: 200, contentType: 'text/xml', body: '<Response/>' };
   activeCalls = 0;
+  #held: Promise<void> = Promise.resolve();
+  #release: () => void = () => undefined;
+  #arrived: () => void = () => undefined;
+  #arrival: Promise<void> = Promise.resolve();
+
+  /** Webhooks wait until `release`. */
+  hold(): void {
+    this.#held = new Promise((resolve) => {
+      this.#release = resolve;
+    });
+    this.#arrival = new Promise((resolve) => {
+      this.#arrived = resolve;
+    });
+  }
+
+  release(): void {
+    this.#release();
+  }
+
+  /** Settles once a webhook waits. */
+  asked(): Promise<void> {
+    return this.#arrival;
+  }
 
   start(request: StartCall): Promise<{ runId: string; runName: string }> {
     this.started.push(request);
@@ -38,8 +61,11 @@ export class FakeDesk implements CallDesk {
     return this.#take({ what: 'event', id: runId, provider, request });
   }
 
-  #take(taken: Taken): Promise<WebhookReply> {
+  async #take(taken: Taken): Promise<WebhookReply> {
     this.taken.push(taken);
-    return this.refusal === undefined ? Promise.resolve(this.reply) : Promise.reject(this.refusal);
+    this.#arrived();
+    await this.#held;
+    if (this.refusal !== undefined) throw this.refusal;
+    return this.reply;
   }
 }
