@@ -140,6 +140,7 @@ export class CallSession {
       onUtteranceStarted: (facts) => this.#record.answered(facts),
       onUtteranceFinished: (report) => this.#utteranceFinished(report),
       onFault: (error) => this.#record.fault(error, false),
+      onBroken: (error) => this.#fail(error, 'unexpected_error'),
     };
   }
 

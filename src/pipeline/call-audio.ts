@@ -93,6 +93,8 @@ export interface CallAudioListener {
   onUtteranceFinished(report: UtteranceReport): void;
   /** A service or the recording failed; the call goes on as far as it can. */
   onFault(error: GatewayError): void;
+  /** Our own code failed: the call must end. At most once; must not throw. */
+  onBroken(error: unknown): void;
 }
 
 /** One utterance, as its text comes. */
@@ -132,7 +134,7 @@ export class CallAudio {
   readonly #listener: CallAudioListener;
   readonly #log: Log;
   readonly #startAt: number;
-  readonly #outbox = new Outbox();
+  readonly #outbox = new Outbox((error) => this.#listener.onBroken(error));
   readonly #decoder: Decoder;
   readonly #ears: Listener;
   readonly #echo = new EchoGuard();
@@ -147,7 +149,7 @@ export class CallAudio {
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
   constructor(options: CallAudioOptions) {
-    const { clock, codecIn, recording, stt } = options;
+    const { clock, mediaClock, codecIn, recording, stt } = options;
     this.#clock = clock;
     this.#listener = options.listener;
     this.#log = options.log;
@@ -166,7 +168,7 @@ export class CallAudio {
       listener: this.#hearFloor(),
     });
     this.#recognizer = stt?.open(OPEN_SPEECH, this.#hearRecognizer());
-    this.#removeTick = options.mediaClock.add((nowAt) => this.#tick(nowAt));
+    this.#removeTick = mediaClock.add((nowAt) => this.#tick(nowAt), this.#outbox.broken);
   }
 
   /** Media time: milliseconds since the call's audio began. */

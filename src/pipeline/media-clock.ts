@@ -5,12 +5,15 @@ import { FRAME_MS } from '../audio/pcm.ts';
 import { frameLatenessSeconds } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 
+type Tick = (nowMs: number) => void;
+
 /** A timer that fires this early counts as on time: timers have whole milliseconds. */
 const EARLY_MS_MAX = 1;
 
 export class MediaClock {
   readonly #clock: Clock;
-  readonly #ticks = new Set<(nowMs: number) => void>();
+  /** With whom to tell if one throws. */
+  readonly #ticks = new Map<Tick, (error: unknown) => void>();
   #timer: Timer | undefined;
   #dueMs = 0;
 
@@ -18,10 +21,10 @@ export class MediaClock {
     this.#clock = clock;
   }
 
-  /** Calls `tick` every 20 ms with the monotonic time until the returned function is called. A tick
-   *  that throws does not keep the others from running. */
-  add(tick: (nowMs: number) => void): () => void {
-    this.#ticks.add(tick);
+  /** Calls `tick` every 20 ms with the monotonic time until the returned function is called. If it
+   *  throws, it is called no more and `onThrow`, which must not throw, is told; the others go on. */
+  add(tick: Tick, onThrow: (error: unknown) => void): () => void {
+    this.#ticks.set(tick, onThrow);
     if (this.#timer === undefined) {
       this.#dueMs = this.#clock.monotonicMs() + FRAME_MS;
       this.#arm();
@@ -34,7 +37,7 @@ export class MediaClock {
     this.#stop();
   }
 
-  #remove(tick: (nowMs: number) => void): void {
+  #remove(tick: Tick): void {
     this.#ticks.delete(tick);
     if (this.#ticks.size === 0) this.#stop();
   }
@@ -64,16 +67,12 @@ export class MediaClock {
   };
 
   #runAll(nowMs: number): void {
-    for (const tick of this.#ticks) {
+    for (const [tick, onThrow] of this.#ticks) {
       try {
         tick(nowMs);
       } catch (error) {
-        // A programmer's error in one call: surfaced by the process, not swallowed, and kept away
-        // from the other calls' audio.
         this.#ticks.delete(tick);
-        queueMicrotask(() => {
-          throw error;
-        });
+        onThrow(error);
       }
     }
   }

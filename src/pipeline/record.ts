@@ -7,7 +7,8 @@ import { WAV_HEADER_BYTES, wavHeader } from '../audio/wav.ts';
 import { GatewayError } from '../errors.ts';
 import { recordingBytes } from '../metrics.ts';
 
-/** Where a recording goes, as storage offers it. Nothing here waits: errors show in `error`. */
+/** Where a recording goes, as storage offers it. Nothing here waits: errors show in `error`. A file
+ *  whose disk hangs throws QUEUE_FULL in the end. */
 export interface RecordingFile {
   /** `bytes` is borrowed until the call returns. */
   append(bytes: Uint8Array): void;
@@ -58,7 +59,7 @@ export class Recorder {
   constructor(options: { file: RecordingFile; onFault: (error: GatewayError) => void }) {
     this.#file = options.file;
     this.#onFault = options.onFault;
-    this.#file.append(header(0));
+    this.#append(header(0));
   }
 
   /** A frame of the caller (borrowed) whose first sample belongs to `atMs` of media time. */
@@ -88,7 +89,7 @@ export class Recorder {
     for (let left = rest; left > 0 && !this.#failed; left -= BLOCK) {
       this.#flush(Math.min(BLOCK, left));
     }
-    if (!this.#failed) this.#file.patch(0, header(this.#written));
+    this.#overwrite(0, header(this.#written));
     try {
       await this.#file.close();
       this.#check();
@@ -135,10 +136,11 @@ export class Recorder {
     while (this.#clean < this.#written + moments) this.#makeRoom();
     const from = (this.#written % RING) * MOMENT_BYTES;
     const bytes = moments * MOMENT_BYTES;
-    this.#file.append(this.#bytes.subarray(from, from + bytes));
+    this.#append(this.#bytes.subarray(from, from + bytes));
+    if (this.#failed) return;
     this.#written += moments;
     recordingBytes.inc(bytes);
-    if ((this.#written / BLOCK) % HEADER_BLOCKS === 0) this.#file.patch(0, header(this.#written));
+    if ((this.#written / BLOCK) % HEADER_BLOCKS === 0) this.#overwrite(0, header(this.#written));
     this.#check();
   }
 
@@ -148,8 +150,26 @@ export class Recorder {
       const inRing = at % RING;
       const count = Math.min(end - at, RING - inRing);
       const bytes = this.#bytes.subarray(inRing * MOMENT_BYTES, (inRing + count) * MOMENT_BYTES);
-      this.#file.patch(WAV_HEADER_BYTES + at * MOMENT_BYTES, bytes);
+      this.#overwrite(WAV_HEADER_BYTES + at * MOMENT_BYTES, bytes);
       at += count;
+    }
+  }
+
+  #append(bytes: Uint8Array): void {
+    if (this.#failed) return;
+    try {
+      this.#file.append(bytes);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #overwrite(offset: number, bytes: Uint8Array): void {
+    if (this.#failed) return;
+    try {
+      this.#file.patch(offset, bytes);
+    } catch (error) {
+      this.#fail(error);
     }
   }
 

@@ -168,4 +168,5 @@ const silentListener: CallAudioListener = {
   onUtteranceStarted: nothing,
   onUtteranceFinished: nothing,
   onFault: nothing,
+  onBroken: nothing,
 };

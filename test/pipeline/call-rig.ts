@@ -32,7 +32,8 @@ export type News =
   | { type: 'digit'; digit: string }
   | { type: 'started'; facts: UtteranceStart }
   | { type: 'finished'; report: UtteranceReport }
-  | { type: 'fault'; error: GatewayError };
+  | { type: 'fault'; error: GatewayError }
+  | { type: 'broken'; error: unknown };
 
 export interface RigOptions {
   marks?: CallAudioOptions['marks'];
@@ -177,6 +178,7 @@ export class CallRig {
       onUtteranceStarted: (facts) => add({ type: 'started', facts }),
       onUtteranceFinished: (report) => add({ type: 'finished', report }),
       onFault: (error) => add({ type: 'fault', error }),
+      onBroken: (error) => add({ type: 'broken', error }),
     };
   }
 }

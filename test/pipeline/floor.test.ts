@@ -119,6 +119,32 @@ describe('the strategy', () => {
   });
 });
 
+describe('a bug met on a tick of the clock', () => {
+  it('is told once as the end of this call, and reaches neither clock nor process', async () => {
+    const rig = new CallRig();
+    const bug = new Error('a bug');
+    rig.react = (item) => {
+      if (item.type === 'started') throw bug;
+    };
+    rig.say(LONG);
+    await rig.run(400);
+    expect(rig.of('broken').map(({ error }) => error)).toEqual([bug]);
+    await rig.audio.close();
+  });
+
+  it('in what a recogniser told ends this call alone', async () => {
+    const rig = new CallRig();
+    const bug = new Error('a bug');
+    rig.react = (item) => {
+      if (item.type === 'turn') throw bug;
+    };
+    await rig.says('hello there', 600);
+    await rig.run(2_000);
+    expect(rig.of('broken').map(({ error }) => error)).toEqual([bug]);
+    await rig.audio.close();
+  });
+});
+
 describe('the call goes on', () => {
   it('without a recording when the disk is full', async () => {
     const recording = new MemoryRecording();

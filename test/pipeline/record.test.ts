@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../src/audio/wav.ts';
-import type { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors.ts';
 import { Recorder } from '../../src/pipeline/record.ts';
 import { MemoryRecording } from '../fakes/memory-recording.ts';
 
@@ -104,5 +104,24 @@ describe('the recording', () => {
       ['RECORDING_FAILED', { reason: 'ENOSPC' }],
     ]);
     expect(summary.seconds).toBeLessThan(2);
+  });
+
+  it('faults once, and throws nothing, when the disk hangs and storage takes no more', async () => {
+    const { file, faults, recorder } = start();
+    const refuse = () => {
+      throw new GatewayError('QUEUE_FULL', { queue: 'file' });
+    };
+    recorder.caller(frame(1), 0);
+    recorder.tick(1_000);
+    Object.assign(file, { append: refuse, patch: refuse });
+    for (let atMs = 1_000; atMs < 3_000; atMs += 20) {
+      recorder.caller(frame(1), atMs - 500);
+      recorder.tick(atMs);
+    }
+    const summary = await recorder.close(3_000);
+    expect(faults.map(({ code, facts }) => [code, facts])).toEqual([
+      ['RECORDING_FAILED', { reason: 'QUEUE_FULL' }],
+    ]);
+    expect(summary.seconds).toBeLessThan(1.5);
   });
 });

@@ -116,6 +116,7 @@ function start(clock: FakeClock, farEnd: FarEnd, file: MemoryRecording): CallAud
     onUtteranceStarted: nothing,
     onUtteranceFinished: nothing,
     onFault: nothing,
+    onBroken: nothing,
   };
   const audio = new CallAudio({
     clock,

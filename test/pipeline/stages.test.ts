@@ -10,6 +10,8 @@ import { Outbox } from '../../src/pipeline/outbox.ts';
 import { Segment, Utterance } from '../../src/pipeline/utterance.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
+const unexpected = (error: unknown) => expect(error).toBeUndefined();
+
 describe('the media clock', () => {
   it('ticks every 20 ms without drift, whatever the timers do', () => {
     const clock = new FakeClock();
@@ -18,7 +20,7 @@ describe('the media clock', () => {
     media.add((nowMs) => {
       ticks.push(nowMs);
       clock.stall(3);
-    });
+    }, unexpected);
     clock.advance(60_000);
     expect(ticks.length).toBeGreaterThanOrEqual(2_999);
     expect(ticks.every((nowMs, nth) => Math.abs(nowMs - 20 * (nth + 1)) < 4)).toBe(true);
@@ -27,7 +29,7 @@ describe('the media clock', () => {
   it('does not make up for missed ticks', () => {
     const clock = new FakeClock();
     let ticks = 0;
-    new MediaClock(clock).add(() => ticks++);
+    new MediaClock(clock).add(() => ticks++, unexpected);
     clock.stall(1_000);
     clock.advance(0);
     expect(ticks).toBe(1);
@@ -38,14 +40,32 @@ describe('the media clock', () => {
   it('runs one timer, from the first call to the last', () => {
     const clock = new FakeClock();
     const media = new MediaClock(clock);
-    const first = media.add(() => undefined);
-    const second = media.add(() => undefined);
+    const first = media.add(() => undefined, unexpected);
+    const second = media.add(() => undefined, unexpected);
     expect(clock.timers).toBe(1);
     first();
     clock.advance(100);
     expect(clock.timers).toBe(1);
     second();
     expect(clock.timers).toBe(0);
+  });
+
+  it('ticks no more for one that throws, tells it, and keeps the time of the others', () => {
+    const clock = new FakeClock();
+    const media = new MediaClock(clock);
+    const thrown: unknown[] = [];
+    let others = 0;
+    const bug = new Error('a bug in one call');
+    media.add(
+      () => {
+        throw bug;
+      },
+      (error) => thrown.push(error),
+    );
+    media.add(() => others++, unexpected);
+    clock.advance(100);
+    expect(thrown).toEqual([bug]);
+    expect(others).toBe(5);
   });
 });
 
@@ -273,7 +293,7 @@ describe('what was heard of a sentence', () => {
 
 describe('news', () => {
   it('that a listener causes are told after it, in order', () => {
-    const outbox = new Outbox();
+    const outbox = new Outbox(unexpected);
     const told: string[] = [];
     outbox.put(() => {
       outbox.put(() => told.push('second'));
@@ -285,7 +305,7 @@ describe('news', () => {
   });
 
   it('without end are a fault', () => {
-    const outbox = new Outbox();
+    const outbox = new Outbox(unexpected);
     for (let nth = 0; nth < 1_000; nth++) outbox.put(() => undefined);
     expect(() => outbox.put(() => undefined)).toThrow();
   });
