@@ -2,9 +2,14 @@
 // machine that it ran on. Sections are measured in files beside this one.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, release, totalmem } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, release, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { readWav } from '../../src/audio/wav.ts';
+import { pcmu } from '../../src/codec/g711.ts';
 import { benchAudio } from './audio.ts';
+import { benchCalls } from './calls.ts';
+import { benchPipeline } from './pipeline.ts';
 
 interface Section {
   title: string;
@@ -14,6 +19,8 @@ interface Section {
 
 /** Enough for figures that repeat within a few percent on a quiet machine. */
 const AUDIO_ITERATIONS = 100_000;
+/** After all calls have begun. */
+const CALL_SECONDS = 30;
 
 const sections: readonly Section[] = [
   {
@@ -21,7 +28,41 @@ const sections: readonly Section[] = [
     unit: 'us',
     measure: () => benchAudio(AUDIO_ITERATIONS),
   },
+  {
+    title: 'pipeline: one 20 ms frame of one call, services left out',
+    unit: '',
+    measure: pipelineFigures,
+  },
+  ...[50, 100].map((calls) => ({
+    title: `${calls} calls on one core, as a far end hears them`,
+    unit: '',
+    measure: () => callsFigures(calls),
+  })),
 ];
+
+async function pipelineFigures(): Promise<Record<string, number>> {
+  const costs = Object.entries(await benchPipeline());
+  return Object.fromEntries(
+    costs.flatMap(([name, { microseconds, bytes }]) => [
+      [`${name} (us)`, microseconds],
+      [`${name} (heap bytes)`, bytes],
+    ]),
+  );
+}
+
+async function callsFigures(calls: number): Promise<Record<string, number>> {
+  const folder = mkdtempSync(join(tmpdir(), 'patchbay-speech-'));
+  const speechFile = join(folder, 'caller.ulaw');
+  const { samples } = readWav(readFileSync('fixtures/audio/vad/speech.wav'));
+  const payload = new Uint8Array(samples.length);
+  pcmu.encode(samples, payload);
+  writeFileSync(speechFile, payload);
+  try {
+    return { ...(await benchCalls({ calls, seconds: CALL_SECONDS, speechFile })) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 interface Result {
   title: string;
@@ -51,7 +92,7 @@ function print({ title, unit, figures }: Result): void {
   const width = Math.max(...Object.keys(figures).map((name) => name.length));
   console.log(`\n${title}`);
   for (const [name, figure] of Object.entries(figures)) {
-    const digits = figure < 10 ? 3 : figure < 1_000 ? 1 : 0;
+    const digits = Number.isInteger(figure) || figure >= 1_000 ? 0 : figure < 10 ? 3 : 1;
     console.log(`  ${name.padEnd(width)}  ${figure.toFixed(digits).padStart(10)} ${unit}`);
   }
 }
