@@ -9,6 +9,7 @@ import { withRunIds } from './context.ts';
 import type { CallDeps } from './deps.ts';
 import { type CallPlan, planCall } from './plan.ts';
 import type { Roster } from './roster.ts';
+import { closeFailed } from './unconnected.ts';
 import { mediaUrl } from './urls.ts';
 
 /** A provider opens the socket within a few seconds of our answer, or not at all. */
@@ -16,11 +17,27 @@ export const TOKEN_MS = 60_000;
 /** Rendering the first words ahead may take this long; it is only a warm-up. */
 const PREPARE_MS = 10_000;
 
+interface AnsweredCall {
+  run: Run;
+  configuration: TelephonyConfiguration;
+  provider: TelephonyProvider;
+}
+
+/** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is completed then. */
 export async function answerCall(
   deps: CallDeps,
   roster: Roster,
-  call: { run: Run; configuration: TelephonyConfiguration; provider: TelephonyProvider },
+  call: AnsweredCall,
 ): Promise<WebhookReply> {
+  try {
+    return await connect(deps, roster, call);
+  } catch (error) {
+    await closeFailed(deps, call, error);
+    throw error;
+  }
+}
+
+async function connect(deps: CallDeps, roster: Roster, call: AnsweredCall): Promise<WebhookReply> {
   const { configuration, provider } = call;
   const run = withRunIds(call.run);
   const version = await deps.store.workflows.version(run.workflowId, run.definitionId);

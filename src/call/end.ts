@@ -9,7 +9,7 @@ import type { CallAudio } from '../pipeline/call-audio.ts';
 import type { RecordingFile } from '../pipeline/record.ts';
 import { deadlineSignal, within } from '../std/deadline.ts';
 import type { CallDeps } from './deps.ts';
-import { finishRun } from './finish-run.ts';
+import { finishLater, finishRun } from './finish-run.ts';
 import type { MediaLink } from './media-link.ts';
 import type { CallPlan } from './plan.ts';
 import type { SessionRecord } from './session-record.ts';
@@ -29,30 +29,36 @@ interface Ending {
   recording: RecordingFile | undefined;
   link: MediaLink | undefined;
   log: Log;
+  /** The provider's id of the call, as far as we know it. */
+  callId: string | null;
+  durationS: number;
   reason: EndReason;
   by: EndedBy;
 }
 
 export async function endCall(deps: CallDeps, ending: Ending): Promise<void> {
-  const { plan, record, audio, link, log } = ending;
+  const { plan, record, link, log } = ending;
   const attempt = (what: string, ms: number, work: () => Promise<unknown>) =>
-    within(deps.clock, ms, what, work()).catch((error: unknown) => {
-      log.error({ err: error, step: what }, 'closing step failed');
-    });
+    within(deps.clock, ms, what, work()).then(
+      () => true,
+      (error: unknown) => {
+        log.error({ err: error, step: what }, 'closing step failed');
+        return false;
+      },
+    );
 
-  const durationS = (audio?.mediaMs ?? 0) / 1_000;
+  const { durationS } = ending;
   await attempt('close the audio', AUDIO_CLOSE_MS, () => closeAudio(deps, ending));
   await attempt('hang up', HANG_UP_MS, () => hangUp(deps, ending));
   link?.close();
   record.note({ type: 'call.ended', reason: ending.reason, by: ending.by, durationS });
   await attempt('store the events', STORE_MS, () => deps.events.flush());
-  await attempt('store the outcome', STORE_MS, () =>
-    finishRun(deps, plan.run, {
-      events: ending.events,
-      fallbackReason: ending.reason,
-      settings: plan.storedSettings,
-    }),
+  const { events, reason: fallbackReason } = ending;
+  const closing = { events, fallbackReason, settings: plan.storedSettings };
+  const isStored = await attempt('store the outcome', STORE_MS, () =>
+    finishRun(deps, plan.run, closing),
   );
+  if (!isStored) finishLater(deps, plan.run, closing);
   const provider = plan.provider.name;
   callsEnded.inc({ provider, reason: ending.reason });
   callSeconds.observe({ provider }, durationS);
@@ -64,7 +70,7 @@ async function closeAudio(deps: CallDeps, ending: Ending): Promise<void> {
     await ending.recording?.close();
     return;
   }
-  const seconds = audio.mediaMs / 1_000;
+  const seconds = ending.durationS;
   audio.stop();
   const recording = await audio.close();
   if (recording !== undefined) record.note({ type: 'recording.finished', ...recording });
@@ -81,8 +87,7 @@ async function closeAudio(deps: CallDeps, ending: Ending): Promise<void> {
 
 /** A caller who hung up is gone already. */
 async function hangUp(deps: CallDeps, ending: Ending): Promise<void> {
-  const { plan, by } = ending;
-  const callId = plan.run.providerCallId;
+  const { plan, by, callId } = ending;
   if (by === 'caller' || by === 'provider' || callId === null) return;
   const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
   try {

@@ -10,6 +10,10 @@ import { feedbackItems } from './projection/feedback.ts';
 import { outcomeOf } from './projection/outcome.ts';
 import { transcriptText } from './projection/transcript.ts';
 
+/** Between tries to store an outcome, and how many: a quarter of an hour. */
+const AGAIN_MS = 10_000;
+const TRIES_MAX = 90;
+
 export function recordingKey(runId: string): string {
   return `recordings/${runId}.wav`;
 }
@@ -18,25 +22,25 @@ export function transcriptKey(runId: string): string {
   return `transcripts/${runId}.txt`;
 }
 
+interface Closing {
+  events: readonly CallEvent[];
+  fallbackReason: EndReason;
+  settings: Record<string, unknown>;
+  /** Shown to clients as `gathered_context.error`. */
+  error?: string;
+}
+
 type FinishDeps = Pick<CallDeps, 'store' | 'files' | 'clock' | 'log'>;
 
 /** Never changes a run that is completed already. Files are written before the run names them. */
-export async function finishRun(
-  deps: FinishDeps,
-  run: Run,
-  closing: {
-    events: readonly CallEvent[];
-    fallbackReason: EndReason;
-    settings: Record<string, unknown>;
-    /** Shown to clients as `gathered_context.error`. */
-    error?: string;
-  },
-): Promise<void> {
+export async function finishRun(deps: FinishDeps, run: Run, closing: Closing): Promise<void> {
   const { store, files, clock, log } = deps;
   const outcome = outcomeOf(closing.events, closing.fallbackReason);
   const transcript = transcriptText(closing.events, withEndTimestamps(closing.settings));
   const hasTranscript = transcript !== '' && (await writeTranscript(deps, run.id, transcript));
-  const recording = await files.stat(recordingKey(run.id));
+  const recording = await files.stat(recordingKey(run.id)).catch((error: unknown) => {
+    log.error({ err: error, runId: run.id }, 'recording not found on the disk');
+  });
   await store.runs.patch(run.id, {
     state: 'completed',
     gatheredContext: {
@@ -57,6 +61,19 @@ export async function finishRun(
     { runId: run.id, reason: outcome.reason, seconds: Math.round(outcome.durationS) },
     'run completed',
   );
+}
+
+/** Tries again while the store is away. What it misses is closed at the next start. */
+export function finishLater(deps: CallDeps, run: Run, closing: Closing, tries = 1): void {
+  deps.clock.after(AGAIN_MS, () => {
+    deps.events
+      .flush()
+      .then(() => finishRun(deps, run, closing))
+      .catch((error: unknown) => {
+        deps.log.error({ err: error, runId: run.id, tries }, 'outcome not stored yet');
+        if (tries < TRIES_MAX) finishLater(deps, run, closing, tries + 1);
+      });
+  });
 }
 
 async function writeTranscript(deps: FinishDeps, runId: string, text: string): Promise<boolean> {

@@ -60,7 +60,8 @@ export async function answerInbound(
     const reason = reasonOf(error);
     webhooks.inc({ provider: provider.name, result: reason });
     callsRefused.inc({ code: codeOf(error) ?? reason });
-    if (reason === 'error') deps.log.error({ err: error }, 'inbound call not answered');
+    if (reason === 'error' && codeOf(error) !== 'WEBHOOK_MALFORMED')
+      deps.log.error({ err: error }, 'inbound call not answered');
     else deps.log.warn({ reason, provider: provider.name }, 'inbound call refused');
     return provider.webhook.reject(reason);
   }
@@ -83,12 +84,14 @@ async function connect(deps: CallDeps, roster: Roster, inbound: Inbound): Promis
   const { provider, request, event } = inbound;
   const { configuration, workflow } = await findAgent(deps, inbound);
   if (!provider.webhook.verify(request, configuration.credentials)) throw new Refusal('signature');
-  const known = await deps.store.runs.findByProviderCall(configuration.id, event.callId);
-  const run = known ?? (await createRun(deps, { configuration, workflow, inbound }));
-  if (run.state !== 'initialized') throw new Refusal('error');
-  const reply = await answerCall(deps, roster, { run, configuration, provider });
-  if (known === undefined) watchForMedia(deps, roster, { run, configuration, provider });
-  return reply;
+  // A webhook that is delivered again while the first one is answered finds the first one's run.
+  return roster.inTurn(`${configuration.id}:${event.callId}`, async () => {
+    const known = await deps.store.runs.findByProviderCall(configuration.id, event.callId);
+    const run = known ?? (await createRun(deps, { configuration, workflow, inbound }));
+    if (run.state !== 'initialized' || roster.connected(run.id)) throw new Refusal('error');
+    if (known === undefined) watchForMedia(deps, roster, { run, configuration, provider });
+    return answerCall(deps, roster, { run, configuration, provider });
+  });
 }
 
 async function findAgent(

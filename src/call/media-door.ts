@@ -21,8 +21,21 @@ export async function admitMedia(
 ): Promise<Admission> {
   // The token comes first: without it nothing is said about a run, not even that it exists.
   if (!deps.tokens.redeem(path.runId, path.token)) return refuse(CLOSE.unauthorized, 'token');
-  const plan = roster.take(path.runId);
+  const plan = roster.letIn(path.runId);
   if (plan === undefined) return refuse(CLOSE.notFound, 'no call waits');
+  try {
+    return await admit(deps, roster, { plan, path, headers });
+  } finally {
+    roster.turnAway(path.runId);
+  }
+}
+
+async function admit(
+  deps: CallDeps,
+  roster: Roster,
+  request: { plan: CallPlan; path: MediaPath; headers: Record<string, string | undefined> },
+): Promise<Admission> {
+  const { plan, path, headers } = request;
   const { run } = plan;
   if (run.workflowId !== path.workflowId || run.organizationId !== path.organizationId) {
     return refuse(CLOSE.badRequest, 'workflow');
@@ -61,17 +74,19 @@ function upgradeRequest(
 
 async function begin(deps: CallDeps, roster: Roster, plan: CallPlan): Promise<Admission> {
   const { run } = plan;
+  const running = await deps.store.runs.patch(run.id, {
+    state: 'running',
+    startedAt: new Date(deps.clock.now()),
+    initialContext: { runtime_configuration: runtimeConfiguration(deps) },
+  });
+  // It may have been closed while it was let in.
+  if (running?.state !== 'running') return refuse(CLOSE.conflict, 'run state');
   const runLog = await deps.events.open(run.id);
   const recording = await openRecording(deps, run.id);
   if (recording === undefined) {
     const error = new GatewayError('RECORDING_FAILED', { reason: 'the file cannot be opened' });
     runLog.append({ type: 'fault', code: error.code, message: error.message, fatal: false }, 0);
   }
-  await deps.store.runs.patch(run.id, {
-    state: 'running',
-    startedAt: new Date(deps.clock.now()),
-    initialContext: { runtime_configuration: runtimeConfiguration(deps) },
-  });
   const session = new CallSession(deps, {
     plan,
     runLog,

@@ -20,6 +20,8 @@ export interface MediaLinkListener {
   onMark(name: string): void;
   /** Called once: the provider stopped the stream, or the socket is gone. */
   onEnd(facts: { stopped: boolean; code: number }): void;
+  /** Called once, instead of `onEnd`: the far end does not keep to the protocol. */
+  onUnreadable(error: unknown): void;
   /** Called once if the stream does not start. */
   onSilent(): void;
 }
@@ -103,8 +105,14 @@ export class MediaLink implements MediaSocketListener {
       mediaFaults.inc({ code });
       this.#malformed += 1;
       if (this.#malformed === 1) this.#log.warn({ err: error }, 'media message dropped');
-      if (this.#malformed > MALFORMED_MAX) this.#socket.close(CLOSE.badRequest, 'protocol');
+      if (code === 'MEDIA_CODEC' || this.#malformed > MALFORMED_MAX) this.#giveUp(error);
     }
+  }
+
+  #giveUp(error: unknown): void {
+    this.#finish();
+    this.#socket.close(CLOSE.badRequest, 'protocol');
+    this.#listener.onUnreadable(error);
   }
 
   #translate(): MediaListener {

@@ -89,11 +89,13 @@ async function takeStatus(
     sequence: event.sequence ?? null,
     raw: event.raw,
   });
-  if (!isNew) return;
-  if (run.providerCallId === null) {
+  if (isNew && run.providerCallId === null) {
     await deps.store.runs.patch(run.id, { providerCallId: event.callId });
   }
-  if (run.state === 'completed' || !isTerminal(event.status)) return;
+  // Another leg of the call may come and go.
+  const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
+  if (!isOurs || run.state === 'completed' || !isTerminal(event.status)) return;
+  // A repeated delivery gets here as well: the first one may have failed half-way.
   await takeTerminal(deps, roster, call, event.status);
 }
 
@@ -104,13 +106,15 @@ async function takeTerminal(
   call: ProviderCall,
   status: TerminalStatus,
 ): Promise<void> {
-  const session = roster.session(call.run.id);
-  if (session !== undefined) {
-    deps.clock.after(MEDIA_CLOSES_MS, () => void session.end('user_hangup', 'provider'));
+  const { id } = call.run;
+  if (!roster.connected(id)) {
+    roster.drop(id);
+    await closeUnconnected(deps, call, { reason: unconnectedReason(status), by: 'provider' });
     return;
   }
-  roster.take(call.run.id);
-  await closeUnconnected(deps, call, unconnectedReason(status));
+  deps.clock.after(MEDIA_CLOSES_MS, () => {
+    void roster.session(id)?.end('user_hangup', 'provider');
+  });
 }
 
 async function takeAnsweredBy(

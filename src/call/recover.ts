@@ -30,18 +30,23 @@ async function recover(deps: CallDeps, run: Run): Promise<void> {
   const mediaMs = runLog.events.reduce((last, event) => Math.max(last, event.mediaMs), 0);
   const message = 'The gateway stopped during the call';
   const reason = run.state === 'running' ? 'unexpected_error' : 'system_connect_error';
-  runLog.append({ type: 'fault', code: 'GATEWAY_STOPPED', message, fatal: true }, mediaMs);
-  runLog.append({ type: 'call.ended', reason, by: 'gateway', durationS: mediaMs / 1_000 }, mediaMs);
+  // The call may have ended well before its outcome could be stored.
+  const hasEnded = runLog.events.some(({ body }) => body.type === 'call.ended');
+  if (!hasEnded) {
+    const durationS = mediaMs / 1_000;
+    runLog.append({ type: 'fault', code: 'GATEWAY_STOPPED', message, fatal: true }, mediaMs);
+    runLog.append({ type: 'call.ended', reason, by: 'gateway', durationS }, mediaMs);
+  }
   await deps.events.flush();
   const version = await deps.store.workflows.version(run.workflowId, run.definitionId);
   await finishRun(deps, run, {
     events: runLog.events,
     fallbackReason: reason,
     settings: version?.configurations ?? {},
-    error: message,
+    ...(hasEnded ? {} : { error: message }),
   });
   deps.events.release(run.id);
-  await hangUp(deps, run);
+  if (!hasEnded) await hangUp(deps, run);
 }
 
 /** The provider may still hold the line open. */

@@ -1,4 +1,4 @@
-// The calls of this process: those waiting for their media socket and those that have it.
+// The calls of this process: those waiting for their media socket, those being let in, those that have it.
 
 import type { CallPlan } from './plan.ts';
 import type { CallSession } from './session.ts';
@@ -8,14 +8,17 @@ const PENDING_MAX = 5_000;
 
 export class Roster {
   readonly #pending = new Map<string, CallPlan>();
+  readonly #entering = new Set<string>();
   readonly #sessions = new Map<string, CallSession>();
+  /** The last work under way for each key. */
+  readonly #turns = new Map<string, Promise<unknown>>();
 
   get activeCalls(): number {
     return this.#sessions.size;
   }
 
   get pendingCalls(): number {
-    return this.#pending.size;
+    return this.#pending.size + this.#entering.size;
   }
 
   sessions(): CallSession[] {
@@ -33,22 +36,48 @@ export class Roster {
     return true;
   }
 
-  /** The plan that waits for `runId`; it waits no longer. */
-  take(runId: string): CallPlan | undefined {
+  /** The plan that waits for `runId`, which is being let in from here until `enter` or `turnAway`. */
+  letIn(runId: string): CallPlan | undefined {
     const plan = this.#pending.get(runId);
+    if (plan === undefined) return undefined;
     this.#pending.delete(runId);
+    this.#entering.add(runId);
     return plan;
   }
 
-  waits(runId: string): boolean {
-    return this.#pending.has(runId);
+  turnAway(runId: string): void {
+    this.#entering.delete(runId);
   }
 
   enter(session: CallSession): void {
-    this.#sessions.set(session.plan.run.id, session);
+    const { id } = session.plan.run;
+    this.#entering.delete(id);
+    this.#sessions.set(id, session);
   }
 
   leave(runId: string): void {
     this.#sessions.delete(runId);
+  }
+
+  /** The call will not come any more. */
+  drop(runId: string): void {
+    this.#pending.delete(runId);
+  }
+
+  /** Whether its media is there, or at the door. */
+  connected(runId: string): boolean {
+    return this.#sessions.has(runId) || this.#entering.has(runId);
+  }
+
+  /** Does one piece of work after the other for the same key. */
+  inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(key) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    this.#turns.set(key, mine);
+    const leave = (): void => {
+      if (this.#turns.get(key) === mine) this.#turns.delete(key);
+    };
+    mine.then(leave, leave);
+    return mine;
   }
 }

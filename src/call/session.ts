@@ -14,9 +14,8 @@ import {
   type UtteranceReport,
 } from '../pipeline/call-audio.ts';
 import type { RecordingFile } from '../pipeline/record.ts';
-import type { Timer } from '../std/clock.ts';
 import type { MediaStart } from '../telephony/media.ts';
-import type { MediaSocket, MediaSocketListener } from '../transport/media-socket.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
 import type { DialogueAction, DialogueEvent } from '../workflow/dialogue.ts';
 import type { DialogueState } from '../workflow/engine.ts';
 import type { CallDeps } from './deps.ts';
@@ -27,6 +26,7 @@ import { IdleWatch } from './idle-watch.ts';
 import { MediaLink, type MediaLinkListener } from './media-link.ts';
 import type { CallPlan } from './plan.ts';
 import { SessionRecord } from './session-record.ts';
+import { CallTimers } from './timers.ts';
 import { turnTuning } from './tuning.ts';
 
 /** Events that may wait for the engine: far more than a call can raise in one go. */
@@ -34,6 +34,13 @@ const WAITING_MAX = 1_000;
 
 /** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
 const LEAVE_MS_MAX = 10_000;
+
+/** For a socket whose call was over before it came. */
+const DEAF: MediaSocketListener = {
+  onText: () => undefined,
+  onBinary: () => undefined,
+  onClose: () => undefined,
+};
 
 type Untimed<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
@@ -56,11 +63,15 @@ export class CallSession {
   readonly #abort = new AbortController();
   readonly #generation: Generation;
   readonly #idle: IdleWatch;
-  readonly #timers = new Set<Timer>();
+  readonly #timers: CallTimers;
   readonly #waiting: DialogueEvent[] = [];
   #state: DialogueState;
   #stepping = false;
   #by: EndedBy = 'agent';
+  /** The provider's id of the call; from its media where the run does not know it yet. */
+  #callId: string | null;
+  /** Media time at which the caller left. */
+  #leftMs: number | undefined;
   #link: MediaLink | undefined;
   #audio: CallAudio | undefined;
   #end: Promise<void> | undefined;
@@ -71,6 +82,8 @@ export class CallSession {
     this.#deps = deps;
     this.#options = options;
     this.#state = plan.engine.initial;
+    this.#callId = plan.run.providerCallId;
+    this.#timers = new CallTimers(deps.clock);
     this.#log = deps.log.child({ runId: plan.run.id });
     this.#record = new SessionRecord(options.runLog, () => this.#audio?.mediaMs ?? 0);
     this.#generation = new Generation({
@@ -89,6 +102,10 @@ export class CallSession {
 
   /** The call's media socket is here. Called once. */
   attach(socket: MediaSocket): MediaSocketListener {
+    if (this.#end !== undefined) {
+      socket.close(CLOSE.goingAway, 'the call is over');
+      return DEAF;
+    }
     callsActive.inc({ provider: this.plan.provider.name });
     this.#link = new MediaLink({
       socket,
@@ -107,7 +124,8 @@ export class CallSession {
 
   /** Ends the call once; later calls wait for the same end. Never rejects. */
   end(reason: EndReason, by: EndedBy): Promise<void> {
-    this.#end ??= this.#close(reason, by);
+    // It is set before closing begins: what closing brings about must not end the call once more.
+    this.#end ??= Promise.resolve().then(() => this.#close(reason, by));
     return this.#end;
   }
 
@@ -116,9 +134,10 @@ export class CallSession {
   #hearLink(): MediaLinkListener {
     return {
       onStart: (start) => this.#guarded(() => this.#open(start)),
-      onAudio: (payload, timestampMs) => this.#audio?.audioIn(payload, timestampMs),
-      onDigit: (digit) => this.#audio?.digit(digit),
-      onMark: (name) => this.#audio?.mark(name),
+      onAudio: (payload, timestampMs) => this.#hear(payload, timestampMs),
+      onDigit: (digit) => this.#guarded(() => this.#audio?.digit(digit)),
+      onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
+      onUnreadable: (error) => this.#fail(error, 'pipeline_error'),
       onEnd: () => this.#leave('user_hangup', 'caller'),
       onSilent: () => this.#fail(new GatewayError('MEDIA_SILENT'), 'system_connect_error'),
     };
@@ -160,11 +179,13 @@ export class CallSession {
 
   #open(start: MediaStart): void {
     const { plan } = this;
-    const expected = plan.run.providerCallId;
-    if (expected !== null && expected !== start.callId)
-      throw new GatewayError('MEDIA_UNAUTHORIZED');
     const link = this.#link;
     if (link === undefined || this.#end !== undefined) return;
+    this.#callId ??= start.callId;
+    if (this.#callId !== start.callId) {
+      this.#fail(new GatewayError('MEDIA_UNAUTHORIZED'), 'system_connect_error');
+      return;
+    }
     const { clock, mediaClock, vad, stt, tts, voice } = this.#deps;
     const { capabilities } = plan.provider;
     const codecIn = codecByName(start.codecIn);
@@ -186,7 +207,7 @@ export class CallSession {
       log: this.#log,
     });
     this.#record.note({ type: 'media.started', codec: codecIn.name, rateHz: codecIn.rateHz });
-    this.#after(plan.settings.max_call_duration * 1_000, () =>
+    this.#timers.after(plan.settings.max_call_duration * 1_000, () =>
       this.#leave('call_duration_exceeded', 'gateway'),
     );
     this.#idle.touch();
@@ -196,6 +217,14 @@ export class CallSession {
       direction: plan.run.callType,
       initialContext: plan.run.initialContext,
     });
+  }
+
+  #hear(payload: Uint8Array, timestampMs: number): void {
+    try {
+      this.#audio?.audioIn(payload, timestampMs);
+    } catch (error) {
+      this.#fail(error, 'unexpected_error');
+    }
   }
 
   #callerTurn(turn: CallerTurn): void {
@@ -218,14 +247,20 @@ export class CallSession {
   /** The conversation is over from outside: the engine may still take down what was said, then it
    *  ends the call. */
   #leave(reason: EndReason, by: EndedBy): void {
-    if (this.#audio === undefined) {
+    const audio = this.#audio;
+    if (audio === undefined) {
       void this.end(reason, by);
       return;
     }
-    this.#by = by;
-    this.#after(LEAVE_MS_MAX, () => void this.end(reason, by));
+    if (this.#by !== 'caller') this.#by = by;
+    this.#timers.after(LEAVE_MS_MAX, () => void this.end(reason, this.#by));
     this.#dispatch({ type: 'ending', reason });
-    this.#audio.stop();
+    this.#guarded(() => {
+      audio.stop();
+      if (by !== 'caller') return;
+      this.#leftMs ??= audio.mediaMs;
+      void audio.close();
+    });
   }
 
   /** Whether silence on the line means nothing just now. */
@@ -289,7 +324,7 @@ export class CallSession {
   }
 
   #wait({ waitId, delayMs }: Act<'wait'>): void {
-    this.#after(delayMs, () => this.#dispatch({ type: 'waited', waitId }));
+    this.#timers.after(delayMs, () => this.#dispatch({ type: 'waited', waitId }));
   }
 
   #say({ utteranceId, kind, text, interruptible }: Act<'say'>): void {
@@ -315,14 +350,6 @@ export class CallSession {
     });
   }
 
-  #after(delayMs: number, run: () => void): void {
-    const timer = this.#deps.clock.after(delayMs, () => {
-      this.#timers.delete(timer);
-      run();
-    });
-    this.#timers.add(timer);
-  }
-
   /** A fault in our own code ends this call, and only this one. */
   #guarded(work: () => void): void {
     try {
@@ -334,6 +361,7 @@ export class CallSession {
 
   #fail(error: unknown, reason: EndReason): void {
     this.#log.error({ err: error }, 'call failed');
+    if (this.#end !== undefined) return;
     this.#record.fault(error, true);
     void this.end(reason, 'gateway');
   }
@@ -341,20 +369,25 @@ export class CallSession {
   async #close(reason: EndReason, by: EndedBy): Promise<void> {
     this.#abort.abort();
     this.#idle.stop();
-    for (const timer of this.#timers) timer.cancel();
-    this.#timers.clear();
+    this.#timers.cancelAll();
     this.#waiting.length = 0;
-    await endCall(this.#deps, {
-      plan: this.plan,
-      record: this.#record,
-      events: this.#options.runLog.events,
-      audio: this.#audio,
-      recording: this.#options.recording,
-      link: this.#link,
-      log: this.#log,
-      reason,
-      by,
-    });
+    try {
+      await endCall(this.#deps, {
+        plan: this.plan,
+        record: this.#record,
+        events: this.#options.runLog.events,
+        audio: this.#audio,
+        recording: this.#options.recording,
+        link: this.#link,
+        log: this.#log,
+        callId: this.#callId,
+        durationS: (this.#leftMs ?? this.#audio?.mediaMs ?? 0) / 1_000,
+        reason,
+        by,
+      });
+    } catch (error) {
+      this.#log.error({ err: error }, 'call not closed in full');
+    }
     if (this.#link !== undefined) callsActive.dec({ provider: this.plan.provider.name });
     this.#options.onEnded();
   }

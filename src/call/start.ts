@@ -14,11 +14,11 @@ import { triggerPathsOf } from '../workflow/trigger-path.ts';
 import { outboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';
 import type { StartCall } from './desk.ts';
-import { finishRun } from './finish-run.ts';
-import { stamp } from './projection/transcript.ts';
-import type { ProviderCall } from './provider-event.ts';
 import { blockedReason } from './readiness.ts';
+import type { Roster } from './roster.ts';
+import { closeFailed } from './unconnected.ts';
 import { CALL_S_MAX, callbackUrls, RING_S } from './urls.ts';
+import { watchForMedia } from './watch.ts';
 
 /** The provider's answer to a dial must come within this time. */
 const DIAL_MS = 15_000;
@@ -35,29 +35,53 @@ interface Agent {
 }
 
 /** Throws what contract §6.1 names. After a refusal by the provider the run is kept, completed. */
-export async function startCall(deps: CallDeps, request: StartCall): Promise<ProviderCall> {
+export async function startCall(deps: CallDeps, roster: Roster, request: StartCall): Promise<Run> {
   const agent = await findAgent(deps, request);
   const route = await findRoute(deps, request);
   const run = await createRun(deps, request, agent, route);
-  const runLog = await deps.events.open(run.id);
-  runLog.append(
-    {
-      type: 'call.created',
-      direction: 'outbound',
-      provider: route.provider.name,
-      from: route.caller.addressNormalized,
-      to: request.phoneNumber,
-    },
-    0,
-  );
-  const dialled = await dial(deps, { run, route, to: request.phoneNumber });
   callsStarted.inc({ provider: route.provider.name, direction: 'outbound' });
-  const placed = await deps.store.runs.patch(run.id, {
-    providerCallId: dialled.callId,
-    gatheredContext: { call_id: dialled.callId, ...dialled.metadata },
-  });
-  const { configuration, provider } = route;
-  return { run: placed ?? { ...run, providerCallId: dialled.callId }, configuration, provider };
+  const { configuration, provider, caller } = route;
+  const call = { run, configuration, provider };
+  watchForMedia(deps, roster, call);
+  const to = request.phoneNumber;
+  try {
+    const runLog = await deps.events.open(run.id);
+    const from = caller.addressNormalized;
+    const { name } = provider;
+    runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
+    await noteDialled(deps, run, await dial(deps, { run, route, to }));
+  } catch (error) {
+    if (await hasBegun(deps, run)) return run;
+    callsRefused.inc({ code: codeOf(error) ?? 'UNEXPECTED' });
+    deps.log.warn({ err: error, runId: run.id }, 'call not placed');
+    await closeFailed(deps, call, error);
+    throw placementError(error);
+  }
+  return run;
+}
+
+/** The provider's answer to the dial is late or lost, but the call is there. */
+async function hasBegun(deps: CallDeps, { id }: Run): Promise<boolean> {
+  try {
+    const current = await deps.store.runs.find(id);
+    return current !== undefined && current.state !== 'initialized';
+  } catch (error) {
+    deps.log.error({ err: error, runId: id }, 'run not read');
+    return false;
+  }
+}
+
+/** The phone rings: a store that fails just now does not make the start a failure. */
+async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult): Promise<void> {
+  const { callId, metadata } = dialled;
+  try {
+    await deps.store.runs.patch(run.id, {
+      providerCallId: callId,
+      gatheredContext: { call_id: callId, ...metadata },
+    });
+  } catch (error) {
+    deps.log.error({ err: error, runId: run.id }, 'call id not stored');
+  }
 }
 
 async function findAgent(deps: CallDeps, request: StartCall): Promise<Agent> {
@@ -220,9 +244,6 @@ async function dial(
       },
       deadline.signal,
     );
-  } catch (error) {
-    await notPlaced(deps, run, error);
-    throw placementError(error);
   } finally {
     deadline.done();
   }
@@ -231,28 +252,4 @@ async function dial(
 function placementError(error: unknown): GatewayError {
   const reason = error instanceof GatewayError ? error.message : 'unexpected error';
   return new GatewayError('CALL_NOT_PLACED', { reason }, error);
-}
-
-/** Contract §7.6: the run stays, completed, and says what went wrong. */
-async function notPlaced(deps: CallDeps, run: Run, error: unknown): Promise<void> {
-  const message = error instanceof GatewayError ? error.message : 'unexpected error';
-  const code = codeOf(error) ?? 'UNEXPECTED';
-  callsRefused.inc({ code });
-  deps.log.warn({ err: error, runId: run.id }, 'call not placed');
-  const runLog = await deps.events.open(run.id);
-  runLog.append({ type: 'fault', code, message, fatal: true }, 0);
-  runLog.append({ type: 'call.ended', reason: 'error', by: 'provider', durationS: 0 }, 0);
-  await deps.events.flush();
-  await deps.store.runs.appendCallback(run.id, 'start-failed', {
-    status: 'failed',
-    timestamp: stamp(deps.clock.now()),
-    data: { error: message },
-  });
-  await finishRun(deps, run, {
-    events: runLog.events,
-    fallbackReason: 'error',
-    settings: {},
-    error: message,
-  });
-  deps.events.release(run.id);
 }

@@ -13,7 +13,6 @@ import { admitMedia } from './media-door.ts';
 import { takeProviderEvent, verifiedCall } from './provider-event.ts';
 import { Roster } from './roster.ts';
 import { startCall } from './start.ts';
-import { watchForMedia } from './watch.ts';
 
 /** How often a draining process looks whether its calls are over. */
 const DRAIN_LOOK_MS = 100;
@@ -33,8 +32,7 @@ export class Switchboard implements CallDesk {
 
   async start(request: StartCall): Promise<{ runId: string; runName: string }> {
     this.#refuseWhileDraining();
-    const { run, configuration, provider } = await startCall(this.#deps, request);
-    watchForMedia(this.#deps, this.#roster, { run, configuration, provider });
+    const run = await startCall(this.#deps, this.#roster, request);
     return { runId: run.id, runName: run.name };
   }
 
@@ -47,7 +45,12 @@ export class Switchboard implements CallDesk {
     const call = await verifiedCall(this.#deps, name, runId, request);
     if (call === undefined) throw new GatewayError('RUN_NOT_FOUND');
     if (call.run.state !== 'initialized') return call.provider.webhook.reject('error');
-    return answerCall(this.#deps, this.#roster, call);
+    try {
+      return await answerCall(this.#deps, this.#roster, call);
+    } catch (error) {
+      this.#deps.log.error({ err: error, runId }, 'call not answered');
+      return call.provider.webhook.reject('error');
+    }
   }
 
   async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {

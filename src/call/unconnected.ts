@@ -1,5 +1,6 @@
-// Closes a run whose call never reached our media: busy, not answered, refused, lost.
+// Closes a run whose call never reached our media: busy, not answered, refused, failed, lost.
 
+import { codeOf, GatewayError } from '../errors.ts';
 import { callsEnded } from '../metrics.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { TerminalStatus } from '../model/provider.ts';
@@ -9,34 +10,77 @@ import { deadlineSignal } from '../std/deadline.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
+import { stamp } from './projection/transcript.ts';
 
 const HANG_UP_MS = 5_000;
+
+interface UnconnectedCall {
+  run: Run;
+  configuration: TelephonyConfiguration;
+  provider: TelephonyProvider;
+}
+
+interface Closing {
+  reason: EndReason;
+  /** `provider` if it says that the call is over; else it is told to hang up. */
+  by: 'provider' | 'gateway';
+  fault?: { code: string; message: string };
+}
 
 /** A call that was answered and ended without our hearing it has failed to connect. */
 export function unconnectedReason(status: TerminalStatus): EndReason {
   return status === 'completed' ? 'system_connect_error' : status;
 }
 
+/** Several may come here for one run: the first one's reason stands, and the line is hung up once. */
 export async function closeUnconnected(
   deps: CallDeps,
-  call: { run: Run; configuration: TelephonyConfiguration; provider: TelephonyProvider },
-  reason: EndReason,
+  call: UnconnectedCall,
+  { reason, by, fault }: Closing,
 ): Promise<void> {
   const { run, provider } = call;
   const runLog = await deps.events.open(run.id);
-  if (reason === 'system_connect_error') await hangUp(deps, call);
-  runLog.append({ type: 'call.ended', reason, by: 'provider', durationS: 0 }, 0);
+  const isFirst = !runLog.events.some(({ body }) => body.type === 'call.ended');
+  if (isFirst) {
+    if (fault !== undefined) runLog.append({ type: 'fault', ...fault, fatal: true }, 0);
+    runLog.append({ type: 'call.ended', reason, by, durationS: 0 }, 0);
+    callsEnded.inc({ provider: provider.name, reason });
+    if (by === 'gateway') await hangUp(deps, call);
+  }
   await deps.events.flush();
-  await finishRun(deps, run, { events: runLog.events, fallbackReason: reason, settings: {} });
+  await finishRun(deps, run, {
+    events: runLog.events,
+    fallbackReason: reason,
+    settings: {},
+    ...(fault === undefined ? {} : { error: fault.message }),
+  });
   deps.events.release(run.id);
-  callsEnded.inc({ provider: provider.name, reason });
+}
+
+/** Contract §7.6: a call that could not be begun leaves a completed run that says what went wrong.
+ *  Never throws: a run that stays open is closed by its watch. */
+export async function closeFailed(
+  deps: CallDeps,
+  call: UnconnectedCall,
+  error: unknown,
+): Promise<void> {
+  const { run } = call;
+  const message = error instanceof GatewayError ? error.message : 'unexpected error';
+  const fault = { code: codeOf(error) ?? 'UNEXPECTED', message };
+  try {
+    await deps.store.runs.appendCallback(run.id, 'start-failed', {
+      status: 'failed',
+      timestamp: stamp(deps.clock.now()),
+      data: { error: message },
+    });
+    await closeUnconnected(deps, call, { reason: 'error', by: 'gateway', fault });
+  } catch (failure) {
+    deps.log.error({ err: failure, runId: run.id }, 'failed call not closed');
+  }
 }
 
 /** Best effort: a call that we lost sight of must not stay up. */
-async function hangUp(
-  deps: CallDeps,
-  call: { run: Run; configuration: TelephonyConfiguration; provider: TelephonyProvider },
-): Promise<void> {
+async function hangUp(deps: CallDeps, call: UnconnectedCall): Promise<void> {
   const { run, configuration, provider } = call;
   if (run.providerCallId === null) return;
   const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');

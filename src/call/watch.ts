@@ -17,6 +17,8 @@ const LOOK_MS = (RING_S + 30) * 1_000;
 const AGAIN_MS = 30_000;
 /** Looks before the call is taken for lost. */
 const LOOKS_MAX = 3;
+/** Looks that the store may fail: half an hour. What is open then is closed at the next start. */
+const FAILURES_MAX = 60;
 const ASK_MS = 10_000;
 
 interface Watched {
@@ -26,27 +28,39 @@ interface Watched {
 }
 
 export function watchForMedia(deps: CallDeps, roster: Roster, call: Watched): void {
+  const { id } = call.run;
   let looks = 0;
-  const look = async (): Promise<void> => {
-    if (roster.session(call.run.id) !== undefined) return;
-    const run = await deps.store.runs.find(call.run.id);
-    if (run === undefined || run.state !== 'initialized') return;
+  let failures = 0;
+  /** False once there is nothing more to watch. */
+  const look = async (): Promise<boolean> => {
+    const run = await deps.store.runs.find(id);
+    if (run === undefined || run.state !== 'initialized') return false;
+    const reason = verdict(await ask(deps, call.provider, { ...call, run }));
+    if (roster.connected(id)) return true; // It came while we asked.
     looks += 1;
-    const snapshot = await ask(deps, call.provider, { ...call, run });
-    const reason = verdict(snapshot);
-    if (reason === undefined && looks < LOOKS_MAX) {
-      schedule(AGAIN_MS);
-      return;
-    }
-    roster.take(run.id);
-    await closeUnconnected(deps, { ...call, run }, reason ?? 'system_connect_error');
+    if (reason === undefined && looks < LOOKS_MAX) return true;
+    roster.drop(id);
+    await closeUnconnected(
+      deps,
+      { ...call, run },
+      reason === undefined
+        ? { reason: 'system_connect_error', by: 'gateway' }
+        : { reason, by: 'provider' },
+    );
+    return false;
   };
   const schedule = (ms: number): void => {
     deps.clock.after(ms, () => {
-      look().catch((error: unknown) => {
-        deps.log.error({ err: error, runId: call.run.id }, 'call not looked up');
-        if (looks < LOOKS_MAX) schedule(AGAIN_MS);
-      });
+      look().then(
+        (more) => {
+          if (more) schedule(AGAIN_MS);
+        },
+        (error: unknown) => {
+          failures += 1;
+          deps.log.error({ err: error, runId: id }, 'call not looked up');
+          if (failures < FAILURES_MAX) schedule(AGAIN_MS);
+        },
+      );
     });
   };
   schedule(LOOK_MS);

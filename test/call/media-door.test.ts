@@ -1,0 +1,157 @@
+// Who gets in with a media socket, and what the others learn. Source: contract §7.4.
+
+import { describe, expect, it } from 'vitest';
+import {
+  CALL,
+  type CallRoom,
+  mediaUrlIn,
+  PUBLIC_URL,
+  pathOf,
+  signatureOf,
+  withCallRoom,
+} from './call-room.ts';
+
+const held = withCallRoom();
+
+/** The close code, or `in`. */
+async function knock(
+  room: CallRoom,
+  url: string,
+  headers: Record<string, string> = { ['x-twilio-signature']: signatureOf(url) },
+): Promise<number | 'in'> {
+  const admission = await room.switchboard.admit(pathOf(url), headers);
+  return 'refuse' in admission ? admission.refuse : 'in';
+}
+
+function changed(url: string, part: 5 | 6 | 7 | 8, value: string): string {
+  const parts = new URL(url).pathname.split('/');
+  parts[part] = value;
+  return new URL(url).origin.replace('https', 'wss') + parts.join('/');
+}
+
+async function ringing(room: CallRoom, callId = CALL): Promise<string> {
+  return mediaUrlIn(await room.ring(`CallSid=${callId}`));
+}
+
+describe('a media socket', () => {
+  it('gets in with the URL that was given out, once', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    expect(url.startsWith(PUBLIC_URL.replace('https', 'wss'))).toBe(true);
+    await room.connectTo(url);
+    expect(await knock(room, url)).toBe(4401);
+    expect(room.switchboard.activeCalls).toBe(1);
+  });
+
+  it('learns nothing about a run without its token', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    const other = await ringing(room, 'CA2');
+    const otherToken = pathOf(other).token;
+    const guesses = [
+      changed(url, 8, ''),
+      changed(url, 8, 'x'.repeat(43)),
+      changed(url, 8, otherToken),
+      changed(url, 7, '999999'),
+      changed(changed(url, 7, '999999'), 8, 'é'.repeat(43)),
+    ];
+    for (const guess of guesses) expect(await knock(room, guess)).toBe(4401);
+    await room.connectTo(url);
+  });
+
+  it('is too late when the token has expired', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    await room.pass(60_000);
+    expect(await knock(room, url)).toBe(4401);
+  });
+
+  it('is refused for another workflow or organization', async () => {
+    const room = await held.room.prepare();
+    expect(await knock(room, changed(await ringing(room), 5, '999'))).toBe(4400);
+    expect(await knock(room, changed(await ringing(room), 6, '999'))).toBe(4400);
+  });
+
+  it('is refused unsigned or wrongly signed', async () => {
+    const room = await held.room.prepare();
+    expect(await knock(room, await ringing(room), {})).toBe(4401);
+    const url = await ringing(room);
+    const wrong = { ['x-twilio-signature']: signatureOf(url, '', 'another token') };
+    expect(await knock(room, url, wrong)).toBe(4401);
+    expect(room.switchboard.activeCalls).toBe(0);
+  });
+
+  it('is refused when the run is completed', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    await room.status(pathOf(url).runId, 'CallStatus=canceled&SequenceNumber=1');
+    expect(await knock(room, url)).toBe(4404);
+  });
+
+  it('is refused when another process runs the call, or has closed it', async () => {
+    const room = await held.room.prepare();
+    for (const state of ['running', 'completed']) {
+      const url = await ringing(room, `CA-${state}`);
+      await room.at.sql('update runs set state = $1 where id = $2', [state, pathOf(url).runId]);
+      expect(await knock(room, url)).toBe(4409);
+    }
+    expect(room.switchboard.activeCalls).toBe(0);
+  });
+
+  it('is refused when its run is closed while it is let in', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    const { runId } = pathOf(url);
+    const { runs } = room.at.store;
+    room.deps.store.runs.find = async (id) => {
+      const found = await runs.find(id);
+      await room.at.sql(`update runs set state = 'completed' where id = $1`, [runId]);
+      return found;
+    };
+    expect(await knock(room, url)).toBe(4409);
+    expect(room.switchboard.activeCalls).toBe(0);
+  });
+
+  it('that comes in while the provider calls the call over keeps its run to itself', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    const { runId } = pathOf(url);
+    const { runs } = room.at.store;
+    room.deps.store.runs.find = async (id) => {
+      room.deps.store.runs.find = runs.find.bind(runs);
+      await room.status(runId, 'CallStatus=completed&SequenceNumber=3');
+      return runs.find(id);
+    };
+    const stream = await room.connectTo(url);
+    stream.start();
+    expect((await room.run(runId)).state).toBe('running');
+    await room.pass(3_100);
+    const done = await room.ended({ id: runId });
+    expect(done.disposition).toBe('user_hangup');
+    expect(await room.bodies(done, 'call.ended')).toHaveLength(1);
+  });
+
+  it('whose call was ended before it came is closed at once', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    const headers = { ['x-twilio-signature']: signatureOf(url) };
+    const admission = await room.switchboard.admit(pathOf(url), headers);
+    await room.switchboard.drain(0);
+    const { Stream } = await import('./stream.ts');
+    const stream = new Stream({ clock: room.clock, callId: CALL, oneWayMs: 0 });
+    if ('accept' in admission) stream.listen(admission.accept(stream));
+    expect(stream.closed?.code).toBe(1001);
+    expect((await room.ended({ id: pathOf(url).runId })).disposition).toBe('system_cancelled');
+  });
+
+  it('waits in vain when the store does not answer, and its call is closed later', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    const { runs } = room.at.store;
+    room.deps.store.runs.find = () => Promise.reject(new Error('store away'));
+    await expect(knock(room, url)).rejects.toThrow('store away');
+    room.deps.store.runs.find = runs.find.bind(runs);
+    await room.pass(91_000);
+    await room.until(async () => (await room.run(pathOf(url).runId)).state === 'completed');
+  });
+});

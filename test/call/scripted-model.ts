@@ -1,0 +1,88 @@
+// A language model that says what a test wrote down, in the fake clock's time.
+
+import { GatewayError } from '../../src/errors.ts';
+import type {
+  LanguageModel,
+  ModelAnswer,
+  ModelListener,
+  ModelRequest,
+} from '../../src/speech/llm/llm.ts';
+import type { Clock } from '../../src/std/clock.ts';
+
+/** One answer: its pieces come `stepMs` apart, then the calls, or the failure. */
+export interface Answer {
+  say?: readonly string[];
+  call?: string;
+  stepMs?: number;
+  fails?: 'LLM_FAILED' | 'LLM_TIMEOUT';
+  /** Nothing ever comes. */
+  hangs?: boolean;
+}
+
+export class ScriptedModel implements LanguageModel {
+  readonly name = 'scripted-model';
+  readonly model = 'test';
+  readonly requests: ModelRequest[] = [];
+  aborted = 0;
+  /** In order; the last one is given again and again. */
+  answers: Answer[] = [];
+  /** Values for extractions, as the model would write them. */
+  extraction = '{}';
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Requests that are no extraction. */
+  get spoken(): ModelRequest[] {
+    return this.requests.filter(({ json }) => !json);
+  }
+
+  respond(
+    request: ModelRequest,
+    listener: ModelListener,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer> {
+    this.requests.push(request);
+    const next = this.answers.length > 1 ? this.answers.shift() : this.answers[0];
+    const answer: Answer = request.json ? { say: [this.extraction] } : (next ?? {});
+    return new Promise((resolve, reject) => {
+      let over = false;
+      signal.addEventListener('abort', () => {
+        if (over) return;
+        over = true;
+        this.aborted += 1;
+        reject(signal.reason);
+      });
+      const { hangs, say = [], stepMs = 20 } = answer;
+      if (hangs === true) return;
+      say.forEach((piece, index) => {
+        this.#clock.after((index + 1) * stepMs, () => {
+          if (!over) listener.onText(piece);
+        });
+      });
+      this.#clock.after((say.length + 1) * stepMs, () => {
+        if (over) return;
+        over = true;
+        if (answer.fails === undefined) resolve(whole(answer));
+        else reject(new GatewayError(answer.fails, { reason: 'scripted', what: 'answer' }));
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function whole({ say = [], call }: Answer): ModelAnswer {
+  return {
+    text: say.join(''),
+    toolCalls: call === undefined ? [] : [{ id: 'call-1', name: call, arguments: {} }],
+    finishReason: call === undefined ? 'stop' : 'tool_calls',
+    usage: { promptTokens: 100, completionTokens: 10, cachedTokens: 40 },
+    firstTokenMs: 20,
+    totalMs: 40,
+  };
+}
