@@ -1,5 +1,6 @@
 // Structured logs (pino, JSON, one fact a line) and the list of what never leaves in them.
-// What people say or are goes only under a `pii.` key, which is redacted unless LOG_PII says otherwise.
+// What people say or are goes only under a `pii.` key, which is redacted unless LOG_PII says otherwise;
+// never into a child logger's own fields, which pino writes out beforehand (test/tidy watches).
 
 import { type DestinationStream, type Logger, pino } from 'pino';
 
@@ -7,6 +8,8 @@ export type Log = Logger;
 
 /** Field names whose values are secrets wherever they appear, up to three levels deep. */
 const SECRET_FIELDS = [
+  'account_sid',
+  'auth_id',
   'auth_token',
   'authToken',
   'api_key',
@@ -33,6 +36,9 @@ const secretPaths = SECRET_FIELDS.flatMap((field) =>
   ),
 );
 
+/** Levels of a line's fields that are searched for `pii.` keys; nothing is logged that is deeper. */
+const LEVELS_MAX = 5;
+
 export interface LogOptions {
   level: string;
   /** Write what people say and their numbers (`pii.*`). Off by default. */
@@ -40,6 +46,7 @@ export interface LogOptions {
 }
 
 export function createLog(options: LogOptions, destination?: DestinationStream): Log {
+  const shown = (fields: Fields): Fields => (options.pii ? fields : withoutPii(fields));
   return pino(
     {
       level: options.level,
@@ -47,7 +54,10 @@ export function createLog(options: LogOptions, destination?: DestinationStream):
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: label }),
-        log: (fields) => (options.pii ? fields : withoutPii(fields)),
+        log: shown,
+      },
+      serializers: {
+        err: (error: Error) => shown({ ...pino.stdSerializers.err(error) }),
       },
       redact: { paths: secretPaths, censor: '[redacted]' },
     },
@@ -55,12 +65,27 @@ export function createLog(options: LogOptions, destination?: DestinationStream):
   );
 }
 
-function withoutPii(fields: Record<string, unknown>): Record<string, unknown> {
+type Fields = Record<string, unknown>;
+
+/** The same object if there is nothing to hide in it. */
+function withoutPii(fields: Fields, level = 1): Fields {
   let clean = fields;
-  for (const key in fields) {
-    if (!key.startsWith('pii.')) continue;
+  for (const [key, value] of Object.entries(fields)) {
+    const shown = key.startsWith('pii.') ? '[redacted]' : cleanValue(value, level);
+    if (shown === value) continue;
     if (clean === fields) clean = { ...fields };
-    clean[key] = '[redacted]';
+    clean[key] = shown;
   }
   return clean;
+}
+
+function cleanValue(value: unknown, level: number): unknown {
+  if (level >= LEVELS_MAX) return value;
+  if (Array.isArray(value)) return value.map((each) => cleanValue(each, level + 1));
+  return isPlain(value) ? withoutPii(value, level + 1) : value;
+}
+
+function isPlain(value: unknown): value is Fields {
+  const isObject = typeof value === 'object' && value !== null;
+  return isObject && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -19,6 +19,7 @@ const banned: [string, RegExp, RegExp?][] = [
   ['detached async callback', /set(Timeout|Interval|Immediate)\(async\b/],
   ['TODO without an issue', /\b(TODO|FIXME|XXX)\b(?!\(#\d+\))/],
   ['z.any() lets anything in', /\bz\.any\(/],
+  ['what people say, in a child logger, where nothing redacts it', /\.child\([^)]*['"]pii\./],
   ['log message with data in it', /\blog\.(trace|debug|info|warn|error|fatal)\([^)]*`/],
   [
     "duration without a unit (snake_case names are the wire's)",

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../src/errors.ts';
+import { createLog, type Log } from '../src/log.ts';
+
+function start(pii = false): { log: Log; text: () => string; lines: () => unknown[] } {
+  const written: string[] = [];
+  const log = createLog(
+    { level: 'trace', pii },
+    { write: (line: string) => void written.push(line) },
+  );
+  return {
+    log,
+    text: () => written.join(''),
+    lines: () => written.map((line) => JSON.parse(line)),
+  };
+}
+
+/** Where what people say could be put. */
+const places: [string, (log: Log) => void][] = [
+  ['a field', (log) => log.info({ 'pii.text': 'SAID' }, 'turn ended')],
+  ['a field of a field', (log) => log.info({ turn: { 'pii.text': 'SAID' } }, 'turn ended')],
+  ['a list', (log) => log.info({ turns: [{ 'pii.text': 'SAID' }] }, 'turns')],
+  ['an error', (log) => log.error({ err: Object.assign(new Error(), { 'pii.text': 'SAID' }) })],
+];
+
+/** Where a secret could be put. */
+const secrets: [string, (log: Log) => void][] = [
+  ['a field', (log) => log.info({ auth_token: 'SECRET' }, 'a')],
+  [
+    'credentials',
+    (log) => log.info({ configuration: { credentials: { api_key: 'SECRET' } } }, 'a'),
+  ],
+  ['an account', (log) => log.info({ credentials: { account_sid: 'SECRET' } }, 'a')],
+  [
+    'headers',
+    (log) => log.info({ headers: { authorization: 'SECRET', 'x-api-key': 'SECRET' } }, 'a'),
+  ],
+  ['a child logger', (log) => log.child({ token: 'SECRET' }).info('a')],
+  [
+    'facts of an error',
+    (log) => log.error({ err: new GatewayError('LLM_AUTH', { apiKey: 'SECRET' }) }),
+  ],
+];
+
+describe('the log', () => {
+  it.each(places)('leaves out what people say in %s', (_where, write) => {
+    const { log, text } = start();
+    write(log);
+    expect(text()).toContain('[redacted]');
+    expect(text()).not.toContain('SAID');
+  });
+
+  it.each(places)('tells it in %s where the operator wants that', (_where, write) => {
+    const { log, text } = start(true);
+    write(log);
+    expect(text()).toContain('SAID');
+  });
+
+  it.each(secrets)('never tells a secret in %s', (_where, write) => {
+    const { log, text } = start(true);
+    write(log);
+    expect(text()).toContain('[redacted]');
+    expect(text()).not.toContain('SECRET');
+  });
+
+  it('does not write to the objects that it is given', () => {
+    const { log } = start();
+    const fields = { turn: { 'pii.text': 'SAID' }, auth_token: 'SECRET' };
+    log.info(fields, 'turn ended');
+    expect(fields).toEqual({ turn: { 'pii.text': 'SAID' }, auth_token: 'SECRET' });
+  });
+
+  it('is one JSON object a line with level, time and message', () => {
+    const { log, lines } = start();
+    log.child({ runId: '7' }).warn({ code: 'MEDIA_FLOOD' }, 'media socket closed for a fault');
+    expect(lines()).toEqual([
+      {
+        level: 'warn',
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        runId: '7',
+        code: 'MEDIA_FLOOD',
+        msg: 'media socket closed for a fault',
+      },
+    ]);
+  });
+
+  it('names the code of an error and what caused it', () => {
+    const { log, lines } = start();
+    log.error({ err: new GatewayError('STORE_FULL', {}, new Error('ENOSPC')) }, 'not stored');
+    expect(lines()).toMatchObject([
+      { err: { type: 'GatewayError', code: 'STORE_FULL', message: 'The disk is full: ENOSPC' } },
+    ]);
+  });
+});
