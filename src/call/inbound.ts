@@ -147,6 +147,7 @@ async function createRun(
     await deps.store.accounts.concurrentCallLimit(organizationId),
   );
   const runLog = await deps.events.open(run.id);
+  if (runLog.events.length > 0) return run; // The same webhook came twice and was first elsewhere.
   const { from, to } = event;
   runLog.append(
     { type: 'call.created', direction: 'inbound', provider: provider.name, from, to },

@@ -5,7 +5,7 @@
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '../errors.ts';
 import type { Run, RunState } from '../model/run.ts';
-import type { StoreContext } from './context.ts';
+import type { StoreContext, Transacting } from './context.ts';
 import { DEAD_AFTER_MS } from './nodes.ts';
 import type { RunTable } from './schema.ts';
 import type { RunPatch, RunStore } from './store.ts';
@@ -30,6 +30,8 @@ export async function createRun(
       .where('id', '=', input.organizationId)
       .forNoKeyUpdate()
       .execute();
+    const known = await runOfProviderCall(tx, input);
+    if (known !== undefined) return known;
     const { open } = await tx
       .selectFrom('runs')
       .select((run) => run.fn.countAll<string>().as('open'))
@@ -62,6 +64,21 @@ export async function createRun(
       .executeTakeFirstOrThrow();
     return toRun(row);
   });
+}
+
+/** The run that the provider's call has already, if its webhook comes twice. */
+async function runOfProviderCall(
+  tx: Transacting,
+  { configurationId, providerCallId }: Parameters<RunStore['create']>[0],
+): Promise<Run | undefined> {
+  if (providerCallId === null) return undefined;
+  const row = await tx
+    .selectFrom('runs')
+    .selectAll()
+    .where('configuration_id', '=', configurationId)
+    .where('provider_call_id', '=', providerCallId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
 }
 
 export async function getRun(

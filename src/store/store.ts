@@ -209,7 +209,8 @@ export interface RunPatch {
 }
 
 export interface RunStore {
-  /** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed. */
+  /** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed. A
+   *  provider's call that has a run already gets that run, however many ask at once. */
   create(
     input: {
       organizationId: string;

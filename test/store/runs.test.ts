@@ -81,6 +81,12 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await at.store.runs.findByProviderCall(on.configurationId, 'CA2')).toBeUndefined();
   });
 
+  it('gives one run to a provider call whose webhook comes twice at the same time', async () => {
+    const on = await bench(at);
+    const [one, other] = await Promise.all([start(at, on, 100, 'CA1'), start(at, on, 100, 'CA1')]);
+    expect(other.id).toBe(one.id);
+  });
+
   it('never passes the limit, however many start at the same moment', async () => {
     const on = await bench(at);
     const tries = await Promise.all(
