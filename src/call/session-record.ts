@@ -2,7 +2,7 @@
 // measure. It decides nothing.
 
 import { codeOf } from '../errors.ts';
-import { bargeInSeconds, interruptions, responseSeconds } from '../metrics.ts';
+import { responseSeconds } from '../metrics.ts';
 import type { CallEventBody, TurnLatency, UtteranceKind } from '../model/call-event.ts';
 import type { CallerTurn, UtteranceReport } from '../pipeline/call-audio.ts';
 import type { RunLog } from './event-log.ts';
@@ -90,8 +90,6 @@ export class SessionRecord {
   }
 
   interruption(facts: { cause: 'speech' | 'dtmf'; decisionMs: number; silenceMs: number }): void {
-    interruptions.inc({ outcome: 'confirmed' });
-    bargeInSeconds.observe(facts.silenceMs / 1_000);
     this.note({
       type: 'interruption',
       cause: facts.cause,
