@@ -4,6 +4,7 @@
 import { bargeInSeconds, interruptions } from '../metrics.ts';
 import type { Expectation } from '../model/expectation.ts';
 import type { RecognizedWords } from '../speech/stt/stt.ts';
+import { wordsOf } from './endpointing.ts';
 import { InterruptDetector, YIELD_MS } from './interrupt.ts';
 import type { Voice } from './listen.ts';
 import type { FinishedUtterance, Playout } from './playout.ts';
@@ -15,6 +16,10 @@ import type { Utterance } from './utterance.ts';
 const YIELD_WORDLESS_MS = 1_500;
 /** A short answer this close to the agent's end is an answer, not a sign of listening. */
 const NEAR_END_MS = 1_000;
+/** Words of an echo come this late: its delay, and a recogniser that ends an utterance by itself. */
+const ECHOED_WORDS_MS = 2_500;
+/** Recognisers mistake some words of an echo. */
+const ECHOED_SHARE = 0.6;
 
 export interface Interruption {
   cause: 'speech' | 'dtmf';
@@ -55,6 +60,7 @@ export class Floor {
   #yieldSinceMs = Number.NaN;
   /** When the agent fell silent under the caller's voice. */
   #heldSilentMs = 0;
+  #said = { words: new Set<string>(), endMs: Number.NEGATIVE_INFINITY };
   #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
 
   constructor(options: FloorOptions) {
@@ -138,8 +144,10 @@ export class Floor {
   /** `heardMs`: how far the caller's audio was heard. */
   advance(nowMs: number, heardMs: number): void {
     this.#nowMs = nowMs;
-    if (this.#interrupt.pending && this.#playout.current(nowMs) === undefined)
+    if (this.#interrupt.pending && this.#playout.current(nowMs)?.interruptible !== true) {
       this.#interrupt.forget();
+      this.#release();
+    }
     this.#turn.hurried = this.#interrupt.pending;
     this.#turn.advance(nowMs, heardMs);
     this.#interrupt.tick(nowMs);
@@ -161,7 +169,8 @@ export class Floor {
     return true;
   }
 
-  finished({ utterance, endMs }: FinishedUtterance): void {
+  finished({ utterance, heardText, endMs }: FinishedUtterance): void {
+    if (heardText !== '') this.#said = { words: new Set(wordsOf(heardText)), endMs };
     if (utterance.interruptible || utterance.startMs === undefined) return;
     this.#uninterruptible = { startMs: utterance.startMs, endMs };
   }
@@ -181,8 +190,7 @@ export class Floor {
 
   #judge(turn: SpokenTurn): void {
     const audible = this.#audible();
-    // The recogniser understood the agent's own echo.
-    if (turn.unvoiced && audible !== undefined) return;
+    if (turn.unvoiced && (audible !== undefined || this.#echoes(turn.text))) return;
     if (this.#muted(turn, audible)) {
       this.#listener.onBackchannel(turn.text);
       return;
@@ -201,6 +209,14 @@ export class Floor {
     }
   }
 
+  /** Whether a recogniser that takes its time understood what came back of the agent's last words. */
+  #echoes(text: string): boolean {
+    if (this.#nowMs - this.#said.endMs > ECHOED_WORDS_MS) return false;
+    const words = wordsOf(text);
+    const same = words.filter((word) => this.#said.words.has(word)).length;
+    return same >= words.length * ECHOED_SHARE;
+  }
+
   /** Whether all of the turn was said while the agent could not be interrupted. */
   #muted(turn: SpokenTurn, audible: Utterance | undefined): boolean {
     if (audible?.interruptible === false) return turn.startMs >= (audible.startMs ?? 0);
@@ -214,9 +230,13 @@ export class Floor {
   }
 
   #resume(): void {
+    this.#release();
+    interruptions.inc({ outcome: 'resumed' });
+  }
+
+  #release(): void {
     this.#playout.duck(false);
     this.#playout.resume(this.#nowMs);
-    interruptions.inc({ outcome: 'resumed' });
   }
 
   #stopAgent(cause: Interruption['cause'], onsetMs: number): void {
@@ -226,8 +246,8 @@ export class Floor {
       const silentMs = this.#heldSilentMs;
       this.#listener.onInterruption({ cause, onsetMs, decidedMs: this.#nowMs, silentMs });
       bargeInSeconds.observe(Math.max(0, silentMs - onsetMs) / 1_000);
+      interruptions.inc({ outcome: 'confirmed' });
     }
-    interruptions.inc({ outcome: 'confirmed' });
     this.#playout.interrupt(this.#nowMs, { everything: false });
   }
 }

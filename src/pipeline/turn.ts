@@ -58,7 +58,8 @@ export class TurnDetector {
   #voiced = false;
   #unvoiced = false;
   #startMs = 0;
-  #lastVoiceMs = 0;
+  /** None yet. */
+  #lastVoiceMs = Number.NEGATIVE_INFINITY;
   #nowMs = 0;
   #lastWordMs = 0;
   #decidedMs = 0;

@@ -71,6 +71,56 @@ describe('caller and agent together', () => {
   });
 });
 
+describe('what an unfinished interruption leaves behind', () => {
+  // Ducked or held under the caller's voice, the agent came to its end or was taken back; the next words
+  // were then 12 dB too quiet, or were not heard at all until the caller made another sound.
+  it('is no ducking: after an answer given at its end the agent speaks as loud as before', async () => {
+    const rig = new CallRig({ tuning: tuning({ strategy: 'min_words' }) });
+    rig.say('Would you like that?');
+    await rig.run(900);
+    await rig.says('yes please', 600);
+    await rig.run(1_500);
+    expect(rig.turns).toEqual(['yes please']);
+    rig.say(LONG);
+    await rig.run(1_000);
+    expect(rig.farEnd.levelAt(rig.nowMs - 60)).toBeCloseTo(rig.farEnd.levelAt(500), 0);
+  });
+
+  it('is no silence: what follows an utterance taken back while it was held is heard', async () => {
+    const rig = new CallRig();
+    const speech = rig.audio.speak({ utteranceId: 7, interruptible: true });
+    speech.text(LONG);
+    await rig.run(1_000);
+    await rig.voice(100);
+    expect(rig.farEnd.clears).toBe(1);
+    speech.cancel();
+    await rig.run(100);
+    rig.say('I am sorry, there was a fault.');
+    await rig.run(5_000);
+    expect(rig.reports.at(-1)).toMatchObject({
+      heardText: 'I am sorry, there was a fault.',
+      interrupted: false,
+    });
+  });
+});
+
+describe('words that nobody was heard to speak', () => {
+  it('are the agent’s own if it has just said them, and the caller’s otherwise', async () => {
+    for (const [text, turns] of [
+      ['you like that', []],
+      ['no I do not', ['no I do not']],
+    ] as const) {
+      const rig = new CallRig();
+      rig.say('Would you like that?');
+      await rig.run(1_900);
+      rig.stt.understand(text, { silently: true });
+      rig.stt.final();
+      await rig.run(500);
+      expect(rig.turns, text).toEqual(turns);
+    }
+  });
+});
+
 describe('the strategy', () => {
   it('min_words lets fewer words pass and stops at enough, or at a word that means stop', async () => {
     for (const [text, stops] of [
