@@ -11,8 +11,6 @@ export interface FrameWire {
 }
 
 export class FrameWriter {
-  /** Gain when the last fade-out began, 0..1. */
-  gainBeforeFade = 1;
   readonly #codec: Codec;
   readonly #wire: FrameWire;
   readonly #payload: Uint8Array;
@@ -36,9 +34,14 @@ export class FrameWriter {
     this.#wire.audio(whole ? this.#payload : this.#payload.subarray(0, bytes));
   }
 
-  /** The far end's buffer was cleared: what follows is not a continuation. */
-  beginFadeOut(): void {
-    this.gainBeforeFade = this.#gain;
+  /** Gain of the last sample, 0..1. */
+  get gain(): number {
+    return this.#gain;
+  }
+
+  /** The far end's buffer was cleared, what is heard has this gain: what follows is no continuation. */
+  restart(gain: number): void {
+    this.#gain = gain;
     this.#resampler?.reset();
   }
 

@@ -71,8 +71,9 @@ export class InterruptDetector {
       return;
     }
     this.#voicedMs = voice.voicedMs;
+    // The agent fell silent for the first of several pieces of voice: that one is the onset.
+    if (!this.pending) this.#onsetMs = voice.onsetMs;
     if (this.#state === 'spent') return;
-    this.#onsetMs = voice.onsetMs;
     this.#resumeAtMs = Number.POSITIVE_INFINITY;
     if (this.#state === 'quiet') {
       this.#state = 'ducked';

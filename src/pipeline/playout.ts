@@ -4,7 +4,7 @@
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
 import { framesOut, underruns } from '../metrics.ts';
 import type { FrameWire, FrameWriter } from './frame-writer.ts';
-import { type PlayedSink, type Position, SentFrames } from './sent.ts';
+import { type FrameFacts, type PlayedSink, type Position, SentFrames } from './sent.ts';
 import type { Segment, Utterance } from './utterance.ts';
 
 /** Utterances that wait. A call has two or three. */
@@ -27,7 +27,6 @@ const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
 const SLACK_MS = FRAME_MS / 2;
 /** Extra lead after a stall is given up by this much a tick: 50 ms in a second. */
 const LEAD_DECAY_MS = 1;
-const ONE_WAY_MS_MAX = 300;
 
 export interface PlayoutWire extends FrameWire {
   mark(name: string): void;
@@ -70,6 +69,7 @@ export class Playout {
   readonly #maxMs: number;
   readonly #sent: SentFrames;
   readonly #frame = new Int16Array(FRAME_SAMPLES);
+  readonly #facts: FrameFacts = { segment: undefined, at: 0, playMs: 0, fromGain: 1, toGain: 1 };
   readonly #queue: Utterance[] = [];
   /** The next sample to send. */
   #atUtterance = 0;
@@ -83,7 +83,6 @@ export class Playout {
   #starved = false;
   #extraMs = 0;
   #tickMs = Number.NaN;
-  #roundTripMs = Number.POSITIVE_INFINITY;
 
   constructor(options: PlayoutOptions) {
     this.#writer = options.writer;
@@ -161,7 +160,6 @@ export class Playout {
     const segment = utterance?.segments[index ?? -1];
     if (segment?.sentEndMs === undefined) return;
     segment.acknowledged = true;
-    this.#roundTripMs = Math.min(this.#roundTripMs, Math.max(0, nowMs - segment.sentEndMs));
     this.#finishPlayed(nowMs);
   }
 
@@ -255,9 +253,11 @@ export class Playout {
   #send(segment: Segment, nowMs: number): void {
     const playMs = nowMs - this.#endMs > SLACK_MS ? nowMs : this.#endMs;
     segment.read(this.#atSample, this.#frame);
-    this.#writer.write(this.#frame, this.#ducked ? DUCKED : 1);
     framesOut.inc();
-    this.#sent.push(segment, this.#atSample, playMs, this.#frame);
+    this.#facts.segment = segment;
+    this.#facts.at = this.#atSample;
+    this.#facts.playMs = playMs;
+    this.#write(this.#ducked ? DUCKED : 1);
     this.#endMs = playMs + FRAME_MS;
     this.#atSample += FRAME_SAMPLES;
     const { utterance } = segment;
@@ -299,14 +299,22 @@ export class Playout {
     if (only === undefined || from.segment.utterance === only) this.#fadeOut(from);
   }
 
-  #fadeOut({ segment, at }: Position): void {
-    this.#writer.beginFadeOut();
+  #fadeOut({ segment, at, gain }: Position): void {
+    this.#writer.restart(gain);
+    this.#facts.segment = undefined;
     for (let frame = 1; frame <= FADE_FRAMES; frame++) {
       segment.read(at + (frame - 1) * FRAME_SAMPLES, this.#frame);
-      this.#writer.write(this.#frame, this.#writer.gainBeforeFade * (1 - frame / FADE_FRAMES));
-      this.#sent.push(undefined, 0, this.#endMs, this.#frame);
+      this.#facts.playMs = this.#endMs;
+      this.#write(gain * (1 - frame / FADE_FRAMES));
       this.#endMs += FRAME_MS;
     }
+  }
+
+  #write(gain: number): void {
+    this.#facts.fromGain = this.#writer.gain;
+    this.#facts.toGain = gain;
+    this.#writer.write(this.#frame, gain);
+    this.#sent.push(this.#facts, this.#frame);
   }
 
   /** To the begin of the word, or of an utterance that had hardly begun. */
@@ -333,11 +341,11 @@ export class Playout {
 
   #drop(utterance: Utterance, nowMs: number): void {
     const interrupted = !this.#played(utterance, nowMs);
-    const lagMs = interrupted ? Math.min(ONE_WAY_MS_MAX, this.#oneWayMs()) : 0;
     const last = utterance.segments.at(-1)?.sentEndMs;
     this.#listener.onFinished({
       utterance,
-      heardText: utterance.heardText(Math.round(lagMs * (FRAME_SAMPLES / FRAME_MS))),
+      // A clear travels behind the audio: when it arrives, the far end has played what the playhead says.
+      heardText: utterance.heardText(),
       interrupted,
       // What was sent a little ahead and taken back begins after it has ended.
       endMs: Math.max(utterance.startMs ?? 0, interrupted ? nowMs : Math.min(nowMs, last ?? nowMs)),
@@ -357,10 +365,6 @@ export class Playout {
     const last = utterance.segments.findLast((segment) => segment.samples > 0);
     if (last?.sentEndMs === undefined || last.acknowledged) return true;
     return nowMs >= last.sentEndMs + patienceMs;
-  }
-
-  #oneWayMs(): number {
-    return Number.isFinite(this.#roundTripMs) ? this.#roundTripMs / 2 : 0;
   }
 
   /** A late tick shows that the process stalls: a little more lead for the next seconds. */

@@ -14,13 +14,23 @@ export interface Position {
   segment: Segment;
   /** Sample within the segment. */
   at: number;
+  /** Gain of what is heard when the audio is cut, 0..1. */
+  gain: number;
 }
 
-interface Entry {
+/** Where a frame comes from, and when it is played. */
+export interface FrameFacts {
   /** Undefined for a tail that fades out: it is no progress. */
   segment: Segment | undefined;
+  /** Its first sample within the segment. */
   at: number;
   playMs: number;
+  /** Gain at its begin and at its end. */
+  fromGain: number;
+  toGain: number;
+}
+
+interface Entry extends FrameFacts {
   readonly frame: Int16Array;
 }
 
@@ -38,6 +48,8 @@ export class SentFrames {
         segment: undefined,
         at: 0,
         playMs: 0,
+        fromGain: 1,
+        toGain: 1,
         frame: new Int16Array(FRAME_SAMPLES),
       });
     }
@@ -47,14 +59,16 @@ export class SentFrames {
     return this.#count === this.#ring.length;
   }
 
-  /** `frame` (borrowed) will be played at `playMs`; it is sample `at` of `segment`. */
-  push(segment: Segment | undefined, at: number, playMs: number, frame: Int16Array): void {
+  /** A frame that is on its way; both are borrowed. */
+  push(facts: FrameFacts, frame: Int16Array): void {
     if (this.full) this.#play(this.#entry(0), FRAME_SAMPLES);
     const entry = this.#entry(this.#count);
     this.#count++;
-    entry.segment = segment;
-    entry.at = at;
-    entry.playMs = playMs;
+    entry.segment = facts.segment;
+    entry.at = facts.at;
+    entry.playMs = facts.playMs;
+    entry.fromGain = facts.fromGain;
+    entry.toGain = facts.toGain;
     entry.frame.set(frame);
   }
 
@@ -72,9 +86,10 @@ export class SentFrames {
     this.advance(nowMs);
     if (this.#count === 0) return undefined;
     const entry = this.#entry(0);
-    const { segment, at } = entry;
+    const { segment, at, fromGain, toGain } = entry;
     const heard = Math.max(0, Math.min(FRAME_SAMPLES, msToSamples(nowMs - entry.playMs)));
-    const position = this.#unheard(heard);
+    const gain = fromGain + ((toGain - fromGain) * heard) / FRAME_SAMPLES;
+    const position = this.#unheard(heard, gain);
     if (heard > 0) {
       this.#play(entry, heard);
       if (segment !== undefined) segment.playedSamples = at + heard;
@@ -83,10 +98,12 @@ export class SentFrames {
     return position;
   }
 
-  #unheard(heardOfFirst: number): Position | undefined {
+  #unheard(heardOfFirst: number, gain: number): Position | undefined {
     for (let nth = 0; nth < this.#count; nth++) {
       const { segment, at } = this.#entry(nth);
-      if (segment !== undefined) return { segment, at: nth === 0 ? at + heardOfFirst : at };
+      if (segment !== undefined) {
+        return { segment, at: nth === 0 ? at + heardOfFirst : at, gain };
+      }
     }
     return undefined;
   }

@@ -77,10 +77,10 @@ export class Segment {
   }
 
   /** The words that were heard, as they stand in the text. */
-  heardText(lagSamples: number): string {
+  heardText(): string {
     const whole = this.complete && !this.failed && this.#length > 0;
-    if (whole && lagSamples === 0 && this.playedSamples >= this.#length) return this.text;
-    const heardMs = samplesToMs(Math.max(0, this.playedSamples - lagSamples));
+    if (whole && this.playedSamples >= this.#length) return this.text;
+    const heardMs = samplesToMs(this.playedSamples);
     if (heardMs === 0) return '';
     return this.words.length > 0 ? this.#heardByTimings(heardMs) : this.#heardByShare(heardMs);
   }
@@ -138,14 +138,10 @@ export class Utterance {
     this.interruptible = interruptible;
   }
 
-  heardText(lagSamples: number): string {
-    const heard: string[] = [];
-    for (const segment of this.segments) {
-      // What follows a played segment shows that it was heard to its end.
-      const next = this.segments[segment.index + 1];
-      const text = segment.heardText(next !== undefined && next.playedSamples > 0 ? 0 : lagSamples);
-      if (text !== '') heard.push(text);
-    }
-    return heard.join(' ');
+  heardText(): string {
+    return this.segments
+      .map((segment) => segment.heardText())
+      .filter((text) => text !== '')
+      .join(' ');
   }
 }

@@ -1,10 +1,28 @@
 // Whole calls on the bench: what the caller hears, what the session is told.
 
 import { describe, expect, it } from 'vitest';
+import type { VadModel } from '../../src/audio/vad.ts';
+import { levelDb } from '../../src/pipeline/level.ts';
 import { CallRig } from './call-rig.ts';
 
 const LONG =
   'Thank you for calling, all of our agents are busy at the moment and will be with you.';
+
+/** The first window of a voice is a possibility, the next ones are sure. */
+const hesitantVad: VadModel = {
+  kernel: 'portable',
+  open() {
+    let loud = 0;
+    return {
+      process(window) {
+        loud = levelDb(window) > -40 ? loud + 1 : 0;
+        return [0.02, 0.55][loud] ?? 0.95;
+      },
+      reset: () => undefined,
+      close: () => undefined,
+    };
+  },
+};
 
 describe('an undisturbed utterance', () => {
   it.each(['none', 'echo-on-clear', 'drop-on-clear'] as const)(
@@ -85,6 +103,45 @@ describe('an interruption', () => {
     expect(rig.of('interruption')[0]?.facts.silenceMs).toBeLessThanOrEqual(200);
   });
 
+  it('is measured from the first of several pieces of voice', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    await rig.run(1_000);
+    await rig.voice(200);
+    await rig.run(160);
+    await rig.says('I want to talk to sales', 600);
+    await rig.run(1_500);
+    const facts = rig.of('interruption')[0]?.facts;
+    expect(facts?.silenceMs).toBeGreaterThan(60);
+    expect(facts?.silenceMs).toBeLessThanOrEqual(200);
+    expect(facts?.decisionMs).toBeGreaterThan(600);
+  });
+
+  it('by words in a noise that had been given up is measured from the noise', async () => {
+    const rig = new CallRig();
+    await rig.run(4_000);
+    rig.line = 'voice';
+    await rig.run(500);
+    rig.say(LONG);
+    await rig.run(1_500);
+    rig.stt.understand('please listen to me');
+    await rig.run(100);
+    expect(rig.of('interruption')[0]?.facts.decisionMs).toBeGreaterThan(1_900);
+    expect(rig.of('interruption')[0]?.facts.decisionMs).toBeLessThan(2_200);
+  });
+
+  it('on a slow path leaves the words that were played before the clear arrived', async () => {
+    const rig = new CallRig({ oneWayMs: 300 });
+    rig.say('One two three four five six. Seven eight nine ten eleven twelve thirteen fourteen.');
+    await rig.run(3_000);
+    rig.audio.stop();
+    await rig.run(1_000);
+    const fadeMs = 60;
+    const heardCharacters = (rig.farEnd.playedMs - fadeMs) / rig.tts.msPerCharacter;
+    const heard = rig.reports[0]?.heardText ?? '';
+    expect(Math.abs(heard.length - heardCharacters)).toBeLessThan(4);
+  });
+
   it('is told before the reports of what it stopped, and those before the turn', async () => {
     const rig = new CallRig();
     rig.say(LONG);
@@ -129,6 +186,16 @@ describe('an interruption', () => {
     await rig.run(2_000);
     expect(rig.farEnd.returned.map(({ name }) => name)).toEqual(['1:1:0', '2:1:0']);
     expect(rig.reports).toMatchObject([{ heardText: 'Short one and over.', interrupted: false }]);
+  });
+
+  it('fades from the loudness that was heard, not from that of the ducked frames in hand', async () => {
+    const rig = new CallRig({ vad: hesitantVad });
+    rig.say(LONG);
+    await rig.run(1_000);
+    await rig.voice(400);
+    expect(rig.farEnd.clears).toBe(1);
+    const [before, fade] = rig.farEnd.frames.slice(-4).map(({ pcm }) => Math.abs(pcm[0] ?? 0));
+    expect(fade).toBeGreaterThan(0.9 * (before ?? 0));
   });
 
   it('fades the voice instead of cutting it', async () => {
