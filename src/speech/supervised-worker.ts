@@ -1,9 +1,9 @@
-// A worker thread that is started again when it dies, a bounded number of times. It carries messages; what they
-// mean, and what becomes of work under way, is its owner's affair.
+// A worker thread that is started again when it dies, a bounded number of times at once, then after a rest. It
+// carries messages; what they mean, and what becomes of work under way, is its owner's affair.
 
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../log.ts';
-import type { Clock } from '../std/clock.ts';
+import type { Clock, Timer } from '../std/clock.ts';
 
 export interface SupervisedWorkerOptions<Out> {
   /** What it is called in the log. */
@@ -17,6 +17,9 @@ export interface SupervisedWorkerOptions<Out> {
   onMessage(message: Out): void;
   /** The thread died; another is being started unless `forGood`. */
   onDown(reason: string, forGood: boolean): void;
+  /** The rest after a `forGood` is over and a thread is being started again. Without this there is no
+   *  further start. */
+  onUp?(): void;
 }
 
 export interface SupervisedWorker<In> {
@@ -28,7 +31,8 @@ export interface SupervisedWorker<In> {
   close(): Promise<void>;
 }
 
-/** A thread that dies more often than this within the window has a cause that another start does not cure. */
+/** A thread that dies more often than this within the window has a cause that another start does not cure; time
+ *  may: a text that broke it is not said for ever. */
 const STARTS_MAX = 5;
 const WINDOW_MS = 60_000;
 
@@ -40,6 +44,7 @@ export function superviseWorker<In, Out>(
   let thread: Worker | undefined;
   let closed = false;
   let killReason: string | undefined;
+  let rest: Timer | undefined;
 
   function start(): void {
     const now = clock.monotonicMs();
@@ -65,7 +70,13 @@ export function superviseWorker<In, Out>(
     killReason = undefined;
     log.error({ worker: name, code, forGood, err: failure }, 'speech worker died');
     if (!forGood) start();
+    else if (options.onUp !== undefined) rest = clock.after(WINDOW_MS, startAgain);
     options.onDown(reason, forGood);
+  }
+
+  function startAgain(): void {
+    start();
+    options.onUp?.();
   }
 
   start();
@@ -77,6 +88,7 @@ export function superviseWorker<In, Out>(
     },
     async close() {
       closed = true;
+      rest?.cancel();
       await thread?.terminate();
     },
   };

@@ -120,7 +120,7 @@ interface Thread {
   close(error: GatewayError): Promise<void>;
 }
 
-/** `onFree` is called whenever the thread may take a job, or is dead for good. */
+/** `onFree` is called whenever the thread may take a job, or has died too often. */
 function openThread(options: FlitePoolOptions, onFree: () => void): Thread {
   let current: Job | undefined;
   let dead = false;
@@ -143,6 +143,10 @@ function openThread(options: FlitePoolOptions, onFree: () => void): Thread {
     onDown(reason, forGood) {
       dead = forGood;
       take()?.reject(new GatewayError('TTS_FAILED', { reason }));
+      onFree();
+    },
+    onUp() {
+      dead = false;
       onFree();
     },
   });

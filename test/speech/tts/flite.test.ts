@@ -116,6 +116,21 @@ describe('flite, when its threads fail', () => {
     expect(codes).toEqual([...Array(5).fill('TTS_FAILED'), 'TTS_UNAVAILABLE']);
   });
 
+  it('speaks again a minute after its threads died again and again: a few texts do not end speech', async () => {
+    await open();
+    for (let i = 0; i < 5; i++) await synthesize(speech, 'die').catch(codeOf);
+    await expect(synthesize(speech, 'next').catch(codeOf)).resolves.toBe('TTS_UNAVAILABLE');
+    clock.advance(60_000);
+    expect((await synthesize(speech, 'next')).samples).toBe(800);
+  });
+
+  it('leaves no timer when it is closed while its threads rest', async () => {
+    await open();
+    for (let i = 0; i < 5; i++) await synthesize(speech, 'die').catch(codeOf);
+    await speech.close();
+    expect(clock.timers).toBe(0);
+  });
+
   it('says TTS_TIMEOUT after four seconds, and replaces the thread that hangs', async () => {
     await open();
     const outcome = synthesize(speech, 'hang').catch(codeOf);
