@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { l16, l16Wide } from '../../src/codec/l16.ts';
 import { Decoder } from '../../src/pipeline/decode.ts';
+import { sine } from '../audio/sine.ts';
 
 function start(codec = l16) {
   const heard: { atMs: number; samples: Int16Array }[] = [];
@@ -38,6 +39,21 @@ describe('the caller’s packets', () => {
     for (let nth = 0; nth < 10; nth++) decoder.push(packet(1_000, 320), nth * 20, nth * 20 + 20);
     expect(heard.length).toBe(10);
     expect(heard.at(-1)?.samples[79]).toBeCloseTo(1_000, -1);
+  });
+
+  it('at 16 kHz sound the same after a pause of the network in the middle of a word', () => {
+    const pcm = sine({ hz: 440, rateHz: 16_000, count: 50 * 320, amplitude: 8_000 });
+    const [steady, stalled] = [0, 300].map((stallMs) => {
+      const { decoder, heard } = start(l16Wide);
+      for (let nth = 0; nth < 50; nth++) {
+        const payload = new Uint8Array(640);
+        l16Wide.encode(pcm.subarray(nth * 320, (nth + 1) * 320), payload);
+        decoder.push(payload, nth * 20, nth * 20 + 20 + (nth < 25 ? 0 : stallMs));
+      }
+      return heard.flatMap(({ samples }) => [...samples]);
+    });
+    expect(steady).toHaveLength(50 * 160);
+    expect(stalled).toEqual(steady);
   });
 
   it('out of order are put in order', () => {
