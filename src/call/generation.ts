@@ -1,11 +1,12 @@
 // A call's requests to the language model: answers that are spoken while they come, and values
 // extracted out of band. Each request is reported exactly once, unless it was abandoned.
 
-import { codeOf } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { modelTokens, serviceSeconds } from '../metrics.ts';
 import type { CallEventBody } from '../model/call-event.ts';
 import type { LanguageModel, ModelAnswer } from '../speech/llm/llm.ts';
+import type { Clock } from '../std/clock.ts';
 import { isObject, parseJson } from '../std/json.ts';
 import type { DialogueAction } from '../workflow/dialogue.ts';
 
@@ -28,10 +29,14 @@ export interface GenerationListener {
 type GenerateAction = Extract<DialogueAction, { type: 'generate' }>;
 type ExtractAction = Extract<DialogueAction, { type: 'extract' }>;
 
+/** A model gives up long before, and another is tried within it. Nobody waits longer for a word. */
+const FIRST_TEXT_MS = 20_000;
+
 export class Generation {
   readonly #llm: LanguageModel | undefined;
   readonly #listener: GenerationListener;
   readonly #log: Log;
+  readonly #clock: Clock;
   /** Ends with the call. */
   readonly #callSignal: AbortSignal;
   readonly #running = new Map<number, { controller: AbortController; speech: TextSink }>();
@@ -40,11 +45,13 @@ export class Generation {
     llm: LanguageModel | undefined;
     listener: GenerationListener;
     log: Log;
+    clock: Clock;
     callSignal: AbortSignal;
   }) {
     this.#llm = deps.llm;
     this.#listener = deps.listener;
     this.#log = deps.log;
+    this.#clock = deps.clock;
     this.#callSignal = deps.callSignal;
   }
 
@@ -77,6 +84,9 @@ export class Generation {
     controller: AbortController,
   ): Promise<void> {
     let said = '';
+    const patience = this.#clock.after(FIRST_TEXT_MS, () => {
+      this.#timedOut(action, speech, controller);
+    });
     try {
       const answer = await this.#respond(
         action,
@@ -84,6 +94,7 @@ export class Generation {
         {
           onText: (delta) => {
             if (controller.signal.aborted) return;
+            patience.cancel();
             said += delta;
             speech.text(delta);
           },
@@ -95,7 +106,15 @@ export class Generation {
     } catch (error) {
       if (!this.#settle(action.requestId)) return;
       this.#failed(action, speech, said, error);
+    } finally {
+      patience.cancel();
     }
+  }
+
+  #timedOut(action: GenerateAction, speech: TextSink, controller: AbortController): void {
+    if (!this.#settle(action.requestId)) return;
+    controller.abort();
+    this.#failed(action, speech, '', new GatewayError('LLM_TIMEOUT', { what: 'text' }));
   }
 
   /** What was said stands as the answer; a request that said nothing has failed. */

@@ -90,6 +90,7 @@ export class CallSession {
       llm: deps.llm,
       listener: this.#hearModel(),
       log: this.#log,
+      clock: deps.clock,
       callSignal: this.#abort.signal,
     });
     this.#idle = new IdleWatch({

@@ -84,6 +84,7 @@ export class CallRoom {
   readonly streams: Stream[] = [];
   configuration!: ConfigurationSummary;
   number!: PhoneNumber;
+  readonly #linesBefore: number;
   workflow!: Workflow;
   version!: WorkflowVersion;
 
@@ -91,6 +92,7 @@ export class CallRoom {
     this.at = at;
     this.rest = rest;
     this.clock = at.clock;
+    this.#linesBefore = at.lines().length;
     this.stt = new FakeStt(this.clock);
     this.tts = new FakeTts(this.clock);
     this.tts.msPerCharacter = 30;
@@ -301,8 +303,14 @@ export class CallRoom {
 
   /** Closing what is left open takes no time on the fake clock. */
   async ended(run: { id: string }): Promise<Run> {
-    await this.until(async () => (await this.run(run.id)).state === 'completed');
+    await this.completed(run);
     await this.until(() => this.switchboard.activeCalls === 0);
+    return this.run(run.id);
+  }
+
+  /** While other calls may go on. */
+  async completed(run: { id: string }): Promise<Run> {
+    await this.until(async () => (await this.run(run.id)).state === 'completed');
     return this.run(run.id);
   }
 
@@ -347,9 +355,13 @@ export class CallRoom {
     return this.rest.asked.filter(({ path }) => path.endsWith('/Calls.json'));
   }
 
-  /** Log lines at `error`. */
+  /** This test's log lines at `error`. */
   get errors(): Record<string, unknown>[] {
-    return this.at.lines().filter(({ level }) => level === 50);
+    return this.lines.filter(({ level }) => level === 'error');
+  }
+
+  get lines(): Record<string, unknown>[] {
+    return this.at.lines().slice(this.#linesBefore);
   }
 
   close(): void {

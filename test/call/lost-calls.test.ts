@@ -1,0 +1,218 @@
+// Calls that nobody tells the end of: callbacks that are lost, processes that are killed or drained.
+
+import { describe, expect, it } from 'vitest';
+import { EventLog } from '../../src/call/event-log.ts';
+import { recoverRuns } from '../../src/call/recover.ts';
+import type { Answer, Asked } from '../telephony/rest-server.ts';
+import { CALL, type CallRoom, GREETING, twilioAnswers, withCallRoom } from './call-room.ts';
+
+const held = withCallRoom();
+
+/** What Twilio says when it is asked about the call. */
+function says(room: CallRoom, answer: Answer): void {
+  room.rest.answer = (asked: Asked) => (asked.method === 'GET' ? answer : twilioAnswers(asked));
+}
+
+const questions = (room: CallRoom) => room.rest.asked.filter(({ method }) => method === 'GET');
+
+/** Lets time pass and every look come to its end. */
+async function look(room: CallRoom, ms: number, looks: number): Promise<void> {
+  await room.pass(ms);
+  await room.until(() => questions(room).length >= looks);
+}
+
+describe('a call that is dialled and of which nothing more is heard', () => {
+  it('is closed as the provider says it ended', async () => {
+    const room = await held.room.prepare();
+    says(room, { status: 200, body: { sid: CALL, status: 'no-answer' } });
+    const { runId } = await room.start();
+    await room.pass(89_000);
+    expect(questions(room)).toEqual([]);
+    await look(room, 1_100, 1);
+    expect(await room.ended({ id: runId })).toMatchObject({ disposition: 'no-answer' });
+    expect(room.hangUps).toEqual([]);
+  });
+
+  it('is hung up and closed when it stays up without media', async () => {
+    const room = await held.room.prepare();
+    says(room, { status: 200, body: { sid: CALL, status: 'in-progress' } });
+    const { runId } = await room.start();
+    await look(room, 90_100, 1);
+    await look(room, 30_100, 2);
+    expect((await room.run(runId)).state).toBe('initialized');
+    await look(room, 30_100, 3);
+    const done = await room.ended({ id: runId });
+    expect(done.disposition).toBe('system_connect_error');
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('is hung up and closed when the provider says nothing either', async () => {
+    const room = await held.room.prepare();
+    says(room, { status: 500, body: {} });
+    const { runId } = await room.start();
+    await look(room, 90_100, 1);
+    await look(room, 30_100, 2);
+    await look(room, 30_100, 3);
+    expect((await room.ended({ id: runId })).disposition).toBe('system_connect_error');
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('is closed even if the store was away when it was looked up', async () => {
+    const room = await held.room.prepare();
+    says(room, { status: 200, body: { sid: CALL, status: 'completed' } });
+    const { runId } = await room.start();
+    const { patch } = room.deps.store.runs;
+    room.deps.store.runs.patch = () => Promise.reject(new Error('store away'));
+    for (let n = 1; n <= 5; n++) {
+      await look(room, n === 1 ? 90_100 : 30_100, n);
+      await room.until(() => room.errors.length >= n);
+    }
+    room.deps.store.runs.patch = patch;
+    await look(room, 30_100, 6);
+    expect((await room.ended({ id: runId })).disposition).toBe('system_connect_error');
+    expect(await room.bodies({ id: runId }, 'call.ended')).toHaveLength(1);
+  });
+
+  it('is left alone when its media comes while the provider is asked', async () => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    says(room, 'hang');
+    await room.pass(89_000);
+    const reply = await room.pickUp(runId);
+    await look(room, 1_100, 1);
+    const stream = await room.connect(reply);
+    stream.start();
+    await room.pass(10_000);
+    expect((await room.run(runId)).state).toBe('running');
+    expect(stream.open).toBe(true);
+  });
+
+  it('is not asked about once it has been closed', async () => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    await room.status(runId, 'CallStatus=busy&SequenceNumber=2');
+    await room.pass(160_000);
+    expect(questions(room)).toEqual([]);
+    expect(room.clock.timers).toBe(0);
+  });
+});
+
+describe('a process that was killed', () => {
+  /** The same store under another process, which knows nothing of the calls. */
+  function restarted(room: CallRoom) {
+    const { clock, log, store } = room.deps;
+    return { ...room.deps, events: new EventLog({ sink: store.runs, clock, log }) };
+  }
+
+  it('leaves runs that are closed with what was stored', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    await room.pass(1_000);
+    await room.deps.events.flush();
+    const after = restarted(room);
+    expect(await recoverRuns(after, room.at.store.node)).toBe(1);
+    const done = await room.run(run.id);
+    expect(done).toMatchObject({
+      state: 'completed',
+      disposition: 'unexpected_error',
+      recordingKey: `recordings/${run.id}.wav`,
+    });
+    expect(done.gatheredContext).toMatchObject({
+      error: expect.any(String),
+      nodes_visited: ['Ask'],
+    });
+    expect(await room.transcript(done)).toEqual([`assistant: ${GREETING}`]);
+    expect(done.durationS).toBeGreaterThan(0.5);
+    expect(room.hangUps).toHaveLength(1);
+    expect(await recoverRuns(after, room.at.store.node)).toBe(0);
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('leaves dialled calls that are hung up', async () => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    await recoverRuns(restarted(room), room.at.store.node);
+    expect(await room.run(runId)).toMatchObject({
+      state: 'completed',
+      disposition: 'system_connect_error',
+    });
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('has one run that cannot be closed not stand in the way of the others', async () => {
+    const room = await held.room.prepare();
+    await room.ring('CallSid=CA1');
+    await room.ring('CallSid=CA2');
+    const [first, second] = await room.runs();
+    const after = restarted(room);
+    const { patch } = after.store.runs;
+    after.store.runs.patch = (id, change) =>
+      id === first?.id ? Promise.reject(new Error('poison')) : patch(id, change);
+    expect(await recoverRuns(after, room.at.store.node)).toBe(1);
+    expect((await room.run(second?.id ?? '')).state).toBe('completed');
+    after.store.runs.patch = patch;
+  });
+
+  it('has a call that had ended keep its own end', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    const { patch } = room.deps.store.runs;
+    room.deps.store.runs.patch = () => Promise.reject(new Error('store away'));
+    stream.hangUp();
+    await room.until(() => room.switchboard.activeCalls === 0);
+    room.deps.store.runs.patch = patch;
+    await recoverRuns(restarted(room), room.at.store.node);
+    const done = await room.run(run.id);
+    expect(done).toMatchObject({ state: 'completed', disposition: 'user_hangup' });
+    expect(done.gatheredContext).not.toHaveProperty('error');
+    expect(await room.bodies(run, 'call.ended')).toHaveLength(1);
+    expect(room.hangUps).toEqual([]);
+  });
+});
+
+describe('draining', () => {
+  it('waits for the calls under way and takes no new one', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    let drained = false;
+    const draining = room.switchboard.drain(60_000).then(() => {
+      drained = true;
+    });
+    await room.heardOut(stream);
+    expect(drained).toBe(false);
+    expect((await room.ring('CallSid=CA2')).body).toContain('busy');
+    stream.hangUp();
+    await room.ended(run);
+    await room.pass(200);
+    await draining;
+    expect((await room.run(run.id)).disposition).toBe('user_hangup');
+  });
+
+  it('lets a phone that rings be picked up', async () => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    const draining = room.switchboard.drain(60_000);
+    const stream = await room.connect(await room.pickUp(runId));
+    stream.start();
+    await room.heardOut(stream);
+    stream.hangUp();
+    expect((await room.ended({ id: runId })).disposition).toBe('user_hangup');
+    await room.pass(200);
+    await draining;
+  });
+
+  it('ends and hangs up what is left when the time is over', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    const draining = room.switchboard.drain(2_000);
+    await room.pass(2_100);
+    await draining;
+    const done = await room.ended(run);
+    expect(done.disposition).toBe('system_cancelled');
+    expect(room.hangUps).toHaveLength(1);
+    expect(stream.closed?.code).toBe(1000);
+    expect(await room.bodies(run, 'call.ended')).toHaveLength(1);
+  });
+});
