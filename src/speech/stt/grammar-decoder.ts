@@ -1,0 +1,61 @@
+// A decoder that knows many grammars: it learns the words that each needs, keeps the grammars used of late, and
+// decodes by one of them.
+
+import type { Dictionary } from './dictionary.ts';
+import type { Grammar } from './jsgf.ts';
+import type { Decoder } from './pocketsphinx-library.ts';
+
+export interface GrammarDecoder {
+  readonly decoder: Decoder;
+  /** False if the library refuses the grammar. */
+  use(grammar: Grammar): boolean;
+}
+
+/** A grammar takes 10-300 kB. */
+const GRAMMARS_MAX = 40;
+
+export function createGrammarDecoder(
+  decoder: Decoder,
+  dictionary: Dictionary,
+  grammarsMax = GRAMMARS_MAX,
+): GrammarDecoder {
+  /** Names by text, in order of use. */
+  const names = new Map<string, string>();
+  const words = new Set<string>();
+  let count = 0;
+
+  function learn(word: string): void {
+    if (words.has(word)) return;
+    words.add(word);
+    for (const [index, phones] of dictionary.pronunciations(word).entries()) {
+      decoder.addWord(index === 0 ? word : `${word}(${index + 1})`, phones);
+    }
+  }
+
+  function add(grammar: Grammar): string | undefined {
+    for (const word of grammar.words) learn(word);
+    count += 1;
+    const name = `grammar${count}`;
+    return decoder.addGrammar(name, grammar.text) ? name : undefined;
+  }
+
+  function dropOldest(): void {
+    const [oldest] = names;
+    if (names.size <= grammarsMax || oldest === undefined) return;
+    names.delete(oldest[0]);
+    decoder.dropGrammar(oldest[1]);
+  }
+
+  return {
+    decoder,
+    use(grammar) {
+      const name = names.get(grammar.text) ?? add(grammar);
+      if (name === undefined) return false;
+      names.delete(grammar.text);
+      names.set(grammar.text, name);
+      decoder.useGrammar(name);
+      dropOldest();
+      return true;
+    },
+  };
+}

@@ -1,0 +1,160 @@
+// The thread in which PocketSphinx recognises the calls' utterances: it keeps each utterance's sound, follows it
+// with partial words, and decodes the whole when it is over. Calls are told apart by ids; one that fails does not
+// touch the others.
+
+import { readFileSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Expectation } from '../../model/expectation.ts';
+import { type Dictionary, parseDictionary } from './dictionary.ts';
+import { buildGrammar, type Grammar, type GrammarWarning } from './jsgf.ts';
+import { createPartialDecoders, type Following, type PartialDecoders } from './partial-decoders.ts';
+import { DICTIONARY_FILE, loadLibrary, whatIsMissing } from './pocketsphinx-library.ts';
+import { createRecognition, type Recognition } from './recognition.ts';
+
+export interface SphinxData {
+  /** One counter: audio messages that were taken. */
+  taken: SharedArrayBuffer;
+}
+
+export type SphinxRequest =
+  | { kind: 'expect'; id: number; expectation: Expectation }
+  /** An utterance begins. */
+  | { kind: 'start'; id: number }
+  /** 8 kHz; ownership passes. */
+  | { kind: 'audio'; id: number; samples: Int16Array<ArrayBuffer> }
+  /** The utterance is over: one `final` answers. */
+  | { kind: 'finish'; id: number }
+  | { kind: 'close'; id: number };
+
+export type SphinxReport =
+  | { kind: 'ready' }
+  /** The library or its model is not there. */
+  | { kind: 'missing'; reason: string }
+  | { kind: 'partial'; id: number; text: string }
+  | { kind: 'final'; id: number; text: string; confidence: number | null }
+  | { kind: 'warned'; id: number; warnings: GrammarWarning[] }
+  /** This call's recogniser is of no more use. */
+  | { kind: 'failed'; id: number; reason: string };
+
+/** An utterance's end is sure to be recognised; what is over 20 s is no answer to a question. */
+const UTTERANCE_SAMPLES_MAX = 160_000;
+
+interface Call {
+  /** For the next utterance; undefined if nothing can be understood. */
+  grammar: Grammar | undefined;
+  utterance: Utterance | undefined;
+}
+
+interface Utterance {
+  grammar: Grammar | undefined;
+  parts: Int16Array[];
+  samples: number;
+  following: Following | undefined;
+  partial: string;
+}
+
+interface Engine {
+  dictionary: Dictionary;
+  recognition: Recognition;
+  partials: PartialDecoders;
+}
+
+const port = parentPort;
+const { taken }: SphinxData = workerData;
+const counter = new Int32Array(taken);
+const calls = new Map<number, Call>();
+
+const missing = whatIsMissing();
+if (missing === undefined) serve(openEngine());
+else report({ kind: 'missing', reason: missing });
+
+function report(message: SphinxReport): void {
+  port?.postMessage(message);
+}
+
+function openEngine(): Engine {
+  const library = loadLibrary();
+  const dictionary = parseDictionary(readFileSync(DICTIONARY_FILE, 'utf8'));
+  const recognition = createRecognition(library, dictionary);
+  return { dictionary, recognition, partials: createPartialDecoders(library, dictionary) };
+}
+
+function serve(engine: Engine): void {
+  port?.on('message', (request: SphinxRequest) => {
+    if (request.kind === 'audio') Atomics.add(counter, 0, 1);
+    try {
+      handle(engine, request);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'unknown';
+      forget(request.id);
+      report({ kind: 'failed', id: request.id, reason });
+    }
+  });
+  report({ kind: 'ready' });
+}
+
+function handle(engine: Engine, request: SphinxRequest): void {
+  const { id } = request;
+  if (request.kind === 'expect') {
+    expectWords(engine, id, request.expectation);
+    return;
+  }
+  const call = calls.get(id);
+  if (call === undefined) return;
+  if (request.kind === 'start') start(engine, call);
+  else if (request.kind === 'audio') take(id, call.utterance, request.samples);
+  else if (request.kind === 'finish') finish(engine, id, call);
+  else forget(id);
+}
+
+function forget(id: number): void {
+  const following = calls.get(id)?.utterance?.following;
+  calls.delete(id);
+  following?.stop();
+}
+
+function expectWords({ dictionary }: Engine, id: number, expectation: Expectation): void {
+  const { grammar, warnings } = buildGrammar(expectation, { dictionary });
+  if (warnings.length > 0) report({ kind: 'warned', id, warnings });
+  const call = calls.get(id);
+  if (call !== undefined) call.grammar = grammar;
+  else calls.set(id, { grammar, utterance: undefined });
+}
+
+function start({ partials }: Engine, call: Call): void {
+  call.utterance?.following?.stop();
+  const { grammar } = call;
+  const following = grammar && partials.start(grammar);
+  call.utterance = { grammar, parts: [], samples: 0, following, partial: '' };
+}
+
+function take(id: number, utterance: Utterance | undefined, samples: Int16Array): void {
+  if (utterance === undefined) return;
+  utterance.parts.push(samples);
+  utterance.samples += samples.length;
+  while (utterance.samples > UTTERANCE_SAMPLES_MAX) {
+    utterance.samples -= utterance.parts.shift()?.length ?? 0;
+  }
+  const text = utterance.following?.push(samples) ?? '';
+  if (text === utterance.partial) return;
+  utterance.partial = text;
+  report({ kind: 'partial', id, text });
+}
+
+function finish({ recognition }: Engine, id: number, call: Call): void {
+  const { utterance } = call;
+  call.utterance = undefined;
+  utterance?.following?.stop();
+  const words = utterance?.grammar && recognition.recognize(joined(utterance), utterance.grammar);
+  report({ kind: 'final', id, text: words?.text ?? '', confidence: words?.confidence ?? null });
+}
+
+function joined({ parts, samples }: Utterance): Int16Array {
+  const sound = new Int16Array(samples);
+  let at = 0;
+  for (const part of parts) {
+    sound.set(part, at);
+    at += part.length;
+  }
+  return sound;
+}

@@ -1,0 +1,103 @@
+// What was said, by a grammar, and how sure that is. A whole utterance is decoded twice: by what is expected, and
+// by a loop of bare phones that fits any speech. How much worse the loop fits per moment of speech tells words
+// that were expected from others; a decoder's own posterior does not.
+//
+// Measured with telephone-quality synthesized speech (3 voices): at the middle of the scale 5 % of what was
+// recognised rightly falls below, and 6 % of speech outside the grammar lies above.
+
+import { createResampler } from '../../audio/resample.ts';
+import type { Dictionary } from './dictionary.ts';
+import { createGrammarDecoder } from './grammar-decoder.ts';
+import type { Grammar } from './jsgf.ts';
+import { ACOUSTIC_MODEL, type Decoder, type Library } from './pocketsphinx-library.ts';
+import type { RecognizedWords } from './stt.ts';
+
+export interface Recognition {
+  /** `samples`: 8 kHz, borrowed. */
+  recognize(samples: Int16Array, grammar: Grammar): RecognizedWords;
+  close(): void;
+}
+
+/** Noise removal learns the channel as noise; a high word penalty invents words in narrow-band speech. */
+export const SETTINGS = {
+  '-hmm': ACOUSTIC_MODEL,
+  '-remove_noise': 'no',
+  '-wip': '0.05',
+  '-logfn': '/dev/null',
+} as const;
+
+/** Half of the English phones cost a third of the time of all, and tell as much. */
+const LOOP_PHONES = 'AA AE AH EH IY IH OW UW ER EY S T K N M L R D F P'.split(' ');
+/** The loop looks at every third moment's sound: faster, and a worse fit to expected words. */
+const LOOP_SETTINGS = { ...SETTINGS, '-ds': '3' };
+/** Difference per 10 ms of speech at which both explanations are equally likely, and the scale around it. */
+const DIFFERENCE_MIDDLE = 30;
+const DIFFERENCE_SCALE = 6;
+/** Shorter sounds are clicks. */
+const SAMPLES_MIN = 1_200;
+/** The level that the recogniser's own speech detection is made for. */
+const PEAK = 13_000;
+const GAIN_MAX = 8;
+/** 10 ms at 16 kHz. */
+const MOMENT_SAMPLES = 160;
+const SPEECH_SHARE = 0.05;
+
+export function createRecognition(library: Library, dictionary: Dictionary): Recognition {
+  const expected = createGrammarDecoder(library.openDecoder({ ...SETTINGS }), dictionary);
+  const loop = openLoop(library);
+
+  return {
+    recognize(samples, grammar) {
+      if (samples.length < SAMPLES_MIN || !expected.use(grammar))
+        return { text: '', confidence: 0 };
+      const sound = prepare(samples);
+      const best = decode(expected.decoder, sound);
+      if (best.text === '') return { text: '', confidence: 0 };
+      const any = decode(loop, sound);
+      const difference = (best.score - any.score) / speechMoments(sound);
+      const confidence = 1 / (1 + Math.exp((DIFFERENCE_MIDDLE - difference) / DIFFERENCE_SCALE));
+      return { text: best.text, confidence };
+    },
+    close() {
+      expected.decoder.close();
+      loop.close();
+    },
+  };
+}
+
+function openLoop(library: Library): Decoder {
+  const loop = library.openDecoder(LOOP_SETTINGS);
+  const words = LOOP_PHONES.map((phone) => `phone_${phone.toLowerCase()}`);
+  for (const [index, word] of words.entries()) loop.addWord(word, LOOP_PHONES[index] ?? '');
+  const jsgf = `#JSGF V1.0;\ngrammar loop;\npublic <loop> = (${words.join(' | ')})+;\n`;
+  if (!loop.addGrammar('loop', jsgf)) throw new Error('the loop of phones was refused');
+  loop.useGrammar('loop');
+  return loop;
+}
+
+function decode(decoder: Decoder, sound: Int16Array) {
+  decoder.start();
+  decoder.process(sound, true);
+  decoder.end();
+  return decoder.hypothesis();
+}
+
+/** At 16 kHz, which the acoustic model is made for, and at one level. */
+function prepare(samples: Int16Array): Int16Array {
+  const sound = createResampler({ fromHz: 8_000, toHz: 16_000 }).process(samples).slice();
+  const peak = sound.reduce((most, each) => Math.max(most, Math.abs(each)), 1);
+  const gain = Math.min(GAIN_MAX, PEAK / peak);
+  return sound.map((each) => Math.round(each * gain));
+}
+
+/** Moments that are not silence. */
+function speechMoments(sound: Int16Array): number {
+  const levels: number[] = [];
+  for (let from = 0; from + MOMENT_SAMPLES <= sound.length; from += MOMENT_SAMPLES) {
+    let sum = 0;
+    for (let i = from; i < from + MOMENT_SAMPLES; i++) sum += (sound[i] ?? 0) ** 2;
+    levels.push(Math.sqrt(sum));
+  }
+  const loudest = levels.reduce((most, each) => Math.max(most, each), 0);
+  return Math.max(1, levels.filter((each) => each > loudest * SPEECH_SHARE).length);
+}

@@ -1,0 +1,22 @@
+// Which recogniser a setting names. The settings are values: config and stored keys are read elsewhere.
+
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
+import { openPocketSphinx } from './pocketsphinx.ts';
+import type { SpeechToText } from './stt.ts';
+
+export interface SpeechToTextSettings {
+  service: 'pocketsphinx';
+  /** Threads. */
+  workers?: number;
+}
+
+/** Undefined if the service is not installed: calls then go by the keypad. */
+export function openSpeechToText(
+  settings: SpeechToTextSettings,
+  means: { clock: Clock; log: Log },
+): Promise<SpeechToText | undefined> {
+  return open[settings.service]({ ...settings, ...means });
+}
+
+const open = { pocketsphinx: openPocketSphinx };

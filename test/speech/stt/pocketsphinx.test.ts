@@ -1,0 +1,256 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ulaw } from '../../../src/audio/companding.ts';
+import { OPEN_SPEECH } from '../../../src/model/expectation.ts';
+import { parseDictionary } from '../../../src/speech/stt/dictionary.ts';
+import { createGrammarDecoder } from '../../../src/speech/stt/grammar-decoder.ts';
+import { buildGrammar } from '../../../src/speech/stt/jsgf.ts';
+import { openPocketSphinx } from '../../../src/speech/stt/pocketsphinx.ts';
+import {
+  DICTIONARY_FILE,
+  loadLibrary,
+  whatIsMissing,
+} from '../../../src/speech/stt/pocketsphinx-library.ts';
+import { SETTINGS } from '../../../src/speech/stt/recognition.ts';
+import { openSpeechToText } from '../../../src/speech/stt/registry.ts';
+import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
+import { createFlite } from '../../../src/speech/tts/flite.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { SLOTS } from './slots.ts';
+import { openRecognizer, speechToTextContract, utter } from './stt-contract.ts';
+
+const missing = whatIsMissing();
+const skipped = missing === undefined ? '' : ` (skipped: ${missing})`;
+const means = () => ({ clock: new FakeClock(), log: quietLog().log });
+
+/** Speech by the embedded synthesiser, through G.711, between two silences. */
+async function openVoice() {
+  const speech = await createFlite({ ...means(), workers: 1, voice: 'rms' });
+  return {
+    close: () => speech.close(),
+    async say(text: string): Promise<Int16Array> {
+      let line = new Int16Array();
+      const onAudio = (samples: Int16Array) => {
+        line = new Int16Array(samples.length + 4_000);
+        for (const [index, sample] of samples.entries()) {
+          line[2_000 + index] = ulaw.samples[ulaw.codes[sample & 0xffff] ?? 0] ?? 0;
+        }
+      };
+      const { signal } = new AbortController();
+      await speech.synthesize({ text, voice: undefined }, { onAudio, onWords: () => 0 }, signal);
+      return line;
+    },
+  };
+}
+
+describe.skipIf(missing !== undefined)(`pocketsphinx${skipped}`, () => {
+  speechToTextContract('pocketsphinx', async () => {
+    const voice = await openVoice();
+    const stt = await openSpeechToText({ service: 'pocketsphinx' }, means());
+    if (stt === undefined) throw new Error('pocketsphinx did not start');
+    return {
+      stt,
+      say: voice.say,
+      async close() {
+        await stt.close();
+        await voice.close();
+      },
+    };
+  });
+
+  describe('understands', () => {
+    let stt: SpeechToText | undefined;
+    let voice: Awaited<ReturnType<typeof openVoice>>;
+    beforeAll(async () => {
+      voice = await openVoice();
+      stt = await openPocketSphinx(means());
+    });
+    afterAll(async () => {
+      await stt?.close();
+      await voice.close();
+    });
+
+    it.each([
+      ['yes_no', 'no thank you'],
+      ['digit', 'seven'],
+      ['digits', 'four two seven nine'],
+      ['number', 'one hundred and five'],
+      ['date', 'the twenty second of june'],
+      ['time', 'half past nine'],
+      ['weekday', 'next tuesday'],
+      ['money', 'twenty five dollars'],
+    ] as const)('%s: %s', async (slot, text) => {
+      if (stt === undefined) expect.unreachable();
+      const call = openRecognizer(stt, { ...OPEN_SPEECH, closed: true, slots: [slot] });
+      utter(call.recognizer, await voice.say(`${text}.`));
+      const words = await call.final();
+      expect(words.text).toBe(text);
+      expect(words.confidence).toBeGreaterThan(0.5);
+      expect(call.partials.length).toBeGreaterThan(0);
+      call.recognizer.close();
+    });
+
+    it('is not sure of speech that was not expected', async () => {
+      if (stt === undefined) expect.unreachable();
+      const call = openRecognizer(stt, { ...OPEN_SPEECH, closed: true, slots: ['digits'] });
+      utter(call.recognizer, await voice.say('My dog ate the newspaper this morning.'));
+      expect((await call.final()).confidence ?? 0).toBeLessThan(0.5);
+      call.recognizer.close();
+    });
+  });
+
+  it('takes every grammar that can be built', () => {
+    const dictionary = parseDictionary(readFileSync(DICTIONARY_FILE, 'utf8'));
+    const decoder = loadLibrary().openDecoder({ ...SETTINGS });
+    const grammars = createGrammarDecoder(decoder, dictionary, 3);
+    const word = fc.constantFrom(
+      ...["o'clock", 'A.M.', 'x.y.', "rock'n'roll", '42', 'dsl', 'a', '...', '<b>', "'tis", 'e.g.'],
+      ...[
+        'naïve',
+        'sales',
+        'u.s.a',
+        'mr.',
+        'ph.d.',
+        'null',
+        '-',
+        'I',
+        'grammar',
+        'public',
+        'import',
+      ],
+    );
+    const phrase = fc.array(word, { maxLength: 5 }).map((words) => words.join(' '));
+    fc.assert(
+      fc.property(fc.array(phrase, { maxLength: 8 }), fc.subarray(SLOTS), (phrases, slots) => {
+        const { grammar } = buildGrammar({ ...OPEN_SPEECH, phrases, slots }, { dictionary });
+        if (grammar === undefined) return;
+        expect(grammar.words.filter((each) => !dictionary.has(each))).toEqual([]);
+        expect(grammars.use(grammar)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+    decoder.close();
+  });
+});
+
+/** A thread that answers `finish` by what is expected of the call. */
+const moody = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort, workerData } from 'node:worker_threads';
+    const taken = new Int32Array(workerData.taken);
+    const moods = new Map();
+    let audio = 0;
+    parentPort.on('message', (request) => {
+      const { kind, id } = request;
+      if (kind === 'expect') moods.set(id, request.expectation.phrases[0]);
+      const mood = moods.get(id);
+      if (kind === 'audio') { audio += 1; if (mood !== 'slow') Atomics.add(taken, 0, 1); }
+      if (kind !== 'finish') return;
+      if (mood === 'die') process.exit(3);
+      if (mood === 'hang') return;
+      if (mood === 'fail') parentPort.postMessage({ kind: 'failed', id, reason: 'scripted' });
+      else parentPort.postMessage({ kind: 'final', id, text: mood + audio, confidence: 1 });
+    });
+    parentPort.postMessage({ kind: 'ready' });`)}`,
+);
+const absent = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.postMessage({ kind: 'missing', reason: 'no library' });`)}`,
+);
+
+describe('pocketsphinx, when its threads fail', () => {
+  let clock: FakeClock;
+  let stt: SpeechToText | undefined;
+  let quiet: ReturnType<typeof quietLog>;
+  afterEach(() => stt?.close());
+  async function open(entry = moody) {
+    clock = new FakeClock();
+    quiet = quietLog();
+    stt = await openPocketSphinx({ clock, log: quiet.log, entry });
+  }
+  function call(mood: string) {
+    if (stt === undefined) expect.unreachable();
+    return openRecognizer(stt, { ...OPEN_SPEECH, phrases: [mood] });
+  }
+  const sound = new Int16Array(1_600);
+
+  it('is absent without its library, and says how to install it', async () => {
+    await open(absent);
+    expect(stt).toBeUndefined();
+    expect(quiet.lines()).toMatchObject([
+      { level: 'warn', command: 'apt install libpocketsphinx3 pocketsphinx-en-us' },
+    ]);
+    expect(clock.timers).toBe(0);
+  });
+
+  it('fails only the call whose recognition fails', async () => {
+    await open();
+    const [bad, good] = [call('fail'), call('ok')];
+    utter(bad.recognizer, sound);
+    utter(good.recognizer, sound);
+    expect(await bad.error()).toBe('STT_FAILED');
+    expect((await good.final()).text).toBe('ok4');
+    expect(clock.timers).toBe(0);
+  });
+
+  it('replaces a thread that dies; calls that were silent go on', async () => {
+    await open();
+    const [bad, silent] = [call('die'), call('ok')];
+    utter(bad.recognizer, sound);
+    expect(await bad.error()).toBe('STT_FAILED');
+    utter(silent.recognizer, sound);
+    expect((await silent.final()).text).toBe('ok2');
+    expect(bad.errors).toHaveLength(1);
+  });
+
+  it('replaces a thread that gives no words within three seconds', async () => {
+    await open();
+    const bad = call('hang');
+    utter(bad.recognizer, sound);
+    await settle();
+    clock.advance(3_000);
+    expect(await bad.error()).toBe('STT_FAILED');
+    const next = call('ok');
+    utter(next.recognizer, sound);
+    expect((await next.final()).text).toBe('ok2');
+  });
+
+  it('says STT_UNAVAILABLE when threads die again and again', async () => {
+    await open();
+    for (let i = 0; i < 5; i++) {
+      const bad = call('die');
+      utter(bad.recognizer, sound);
+      await bad.error();
+    }
+    expect(await call('ok').error()).toBe('STT_UNAVAILABLE');
+  });
+
+  it('takes no more than a hundred calls, and one more when one has ended', async () => {
+    await open();
+    const calls = Array.from({ length: 100 }, () => call('ok'));
+    expect(await call('ok').error()).toBe('STT_UNAVAILABLE');
+    calls[0]?.recognizer.close();
+    const next = call('ok');
+    utter(next.recognizer, sound);
+    expect((await next.final()).text).toBe('ok2');
+  });
+
+  it('drops audio that a busy thread cannot take, and counts it', async () => {
+    await open();
+    const slow = call('slow');
+    utter(slow.recognizer, new Int16Array(800 * 110));
+    expect((await slow.final()).text).toBe('slow100');
+    expect(quiet.lines()).toMatchObject([{ droppedBatches: 10 }]);
+  });
+
+  it('fails its calls when it is closed', async () => {
+    await open();
+    const open1 = call('ok');
+    await stt?.close();
+    expect(open1.errors).toEqual(['STT_FAILED']);
+    expect(clock.timers).toBe(0);
+  });
+});

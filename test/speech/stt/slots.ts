@@ -1,0 +1,15 @@
+// Every kind of value that an expectation can ask for.
+
+import type { SlotType } from '../../../src/model/expectation.ts';
+
+export const SLOTS: SlotType[] = [
+  'yes_no',
+  'digit',
+  'digits',
+  'number',
+  'date',
+  'time',
+  'weekday',
+  'money',
+  'spelling',
+];
