@@ -15,7 +15,16 @@ const longOnPurpose: Record<string, string> = {};
 /** [what, pattern, only allowed in] */
 const banned: [string, RegExp, RegExp?][] = [
   ['ambient clock: take a Clock', /\bDate\.now\(|new Date\(\)/, /^src\/std\/clock\.ts$/],
-  ['ambient randomness: take a Random', /\bMath\.random\(/, /^src\/std\/random\.ts$/],
+  [
+    'ambient timer: take a Clock',
+    /\b(setTimeout|setInterval|setImmediate|performance\.now|process\.hrtime|AbortSignal\.timeout)\b/,
+    /^src\/std\/clock\.ts$/,
+  ],
+  [
+    'ambient randomness: take a Random',
+    /\b(Math\.random|randomUUID|randomBytes|randomInt|getRandomValues)\b/,
+    /^src\/std\/random\.ts$/,
+  ],
   ['detached async callback', /set(Timeout|Interval|Immediate)\(async\b/],
   ['TODO without an issue', /\b(TODO|FIXME|XXX)\b(?!\(#\d+\))/],
   ['z.any() lets anything in', /\bz\.any\(/],
