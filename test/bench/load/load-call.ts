@@ -117,7 +117,7 @@ export function latenessOf(arrivals: readonly number[]): Float64Array {
   for (let i = 0; i < arrivals.length; i++) {
     const at = arrivals[i] ?? 0;
     if (i > 0 && at - (arrivals[i - 1] ?? 0) >= PAUSE_MS) first = i;
-    const dueAt = (arrivals[first] ?? 0) + Math.max(0, i - first - LEAD_FRAMES) * FRAME_MS;
+    const dueAt = (arrivals[first] ?? 0) + Math.max(0, i - first + 1 - LEAD_FRAMES) * FRAME_MS;
     late[i] = Math.max(0, at - dueAt);
   }
   return late;
