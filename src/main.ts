@@ -13,6 +13,8 @@ import { collectProcessMetrics } from './metrics.ts';
 import { MediaClock } from './pipeline/media-clock.ts';
 import { openLanguageModel } from './speech/llm/registry.ts';
 
+import { openSpeechToText } from './speech/stt/registry.ts';
+import type { SpeechToText } from './speech/stt/stt.ts';
 import { openTextToSpeech } from './speech/tts/registry.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { within } from './std/deadline.ts';
@@ -91,7 +93,7 @@ async function openSpeech(config: Config, log: Log) {
   const vad = loadVad();
   const [tts, stt] = await Promise.all([
     openTextToSpeech({ service: 'flite', voice: config.voice }, { clock, log }),
-    undefined as import('./speech/stt/stt.ts').SpeechToText | undefined,
+    openRecogniser(config.stt, log),
   ]);
   const models =
     config.model === undefined
@@ -106,6 +108,16 @@ async function openSpeech(config: Config, log: Log) {
         ];
   const llm = openLanguageModel(models, { clock, log });
   return { vad, tts, stt, llm, voice: config.voice };
+}
+
+/** Throws STT_UNAVAILABLE if the one that was asked for is not installed. */
+async function openRecogniser(wanted: Config['stt'], log: Log): Promise<SpeechToText | undefined> {
+  if (wanted === 'none') return undefined;
+  const stt = await openSpeechToText({ service: 'pocketsphinx' }, { clock, log });
+  if (stt === undefined && wanted !== 'auto') {
+    throw new GatewayError('STT_UNAVAILABLE', { reason: `${wanted} is not installed` });
+  }
+  return stt;
 }
 
 /** For people at the terminal: where it listens, where its data lies, and once the first key. */
