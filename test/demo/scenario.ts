@@ -55,7 +55,7 @@ export const inbound: Scenario = {
     { text: 'on wednesday', audio: 'on-wednesday', keys: '3' },
     { text: 'in the morning', audio: 'in-the-morning', keys: '1' },
     { text: '48213', audio: '', keys: '48213', alwaysKeys: true },
-    { text: 'yes that is right', audio: 'yes-that-is-right', keys: '1' },
+    { text: "that's right", audio: 'that-is-right', keys: '1' },
     { text: 'yes please', audio: 'yes-please', keys: '1' },
   ],
   expected: {
