@@ -39,6 +39,8 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     random,
     log,
   });
+  const resealed = await store.resealSecrets();
+  if (resealed > 0) log.info({ configurations: resealed }, 'secrets are sealed by the newest key');
   const speech = await openSpeech(config, log);
   const mediaClock = new MediaClock(clock);
   const tokens = createMediaTokens({ clock, random });
@@ -63,6 +65,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     clock,
     random,
     providerByName,
+    policy: speech.llm === undefined ? 'scripted' : 'model',
     publicUrl: config.publicUrl,
     version: ownVersion(),
     deploymentMode: config.deploymentMode,
@@ -160,6 +163,12 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.log);
+  // A fault that no call could be blamed for: the process is not to be trusted any more.
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'unexpected error, the gateway stops');
+    process.stderr.write(`${error.stack ?? error.message}\n`);
+    process.exit(1);
+  });
   stopOnSignals(await start(config, log), log);
 }
 

@@ -6,12 +6,13 @@ import type { TelephonyConfiguration } from '../model/telephony.ts';
 import {
   accountIdOf,
   configurationSchema,
+  misdirected,
   type ProviderConfigurationPatch,
   restoreMasked,
   secretFieldsOf,
 } from '../telephony/configuration.ts';
 import type { Credentials } from '../telephony/provider.ts';
-import { RequestInvalid, validationItems } from './validation.ts';
+import { RequestInvalid, validationItems, valueError } from './validation.ts';
 
 export interface CredentialsPatch {
   credentials: Credentials;
@@ -27,6 +28,12 @@ export function patchedCredentials(
   const { provider, credentials } = stored;
   if (patch.provider !== provider) throw new GatewayError('CONFIGURATION_PROVIDER_FIXED');
   const { provider: _same, ...incoming } = patch;
+  const move = misdirected(provider, incoming, credentials);
+  if (move !== undefined) {
+    const { field, secret } = move;
+    const message = `to change ${field}, send ${secret} again in clear`;
+    throw valueError(['body', 'config', provider, field], message, undefined);
+  }
   const merged = { ...credentials, ...restoreMasked(provider, incoming, credentials), provider };
   const checked = configurationSchema.safeParse(merged);
   if (!checked.success) {

@@ -11,6 +11,7 @@ import type { Random } from '../std/random.ts';
 import type { FileLinks } from '../store/file-links.ts';
 import type { FileStore, Principal, Store } from '../store/store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { DialoguePolicy } from '../workflow/dialogue.ts';
 
 export interface ApiDeps {
   store: Store;
@@ -23,6 +24,8 @@ export interface ApiDeps {
   random: Random;
   /** The provider of that name; undefined for those that this version does not have. */
   providerByName: (name: ProviderName) => TelephonyProvider | undefined;
+  /** What leads conversations on this gateway. */
+  policy: DialoguePolicy;
   /** Where providers and clients reach us, without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
   version: string;

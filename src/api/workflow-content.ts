@@ -72,6 +72,18 @@ export async function problemsOf(
   ];
 }
 
+/** What a valid version lacks on this gateway: without a language model, whatever needs one. */
+export function warningsOf(deps: ApiDeps, { definition }: WorkflowVersion): WorkflowProblem[] {
+  const always = new Set(validateDefinition(definition, { full: true }).map(identity));
+  return validateDefinition(definition, { full: true, policy: deps.policy }).filter(
+    (problem) => !always.has(identity(problem)),
+  );
+}
+
+function identity({ kind, id, field, message }: WorkflowProblem): string {
+  return JSON.stringify([kind, id, field, message]);
+}
+
 /** Trigger paths are unique across organizations. */
 async function takenTriggers(
   deps: ApiDeps,

@@ -126,11 +126,16 @@ export class AccountRepository implements AccountStore {
   async #noteUse(id: string, usedAt: Date | null): Promise<void> {
     const now = this.#now();
     if (usedAt !== null && now.getTime() - usedAt.getTime() < USED_EVERY_MS) return;
-    await this.#context.db
-      .updateTable('api_keys')
-      .set({ last_used_at: now })
-      .where('id', '=', id)
-      .execute();
+    try {
+      await this.#context.db
+        .updateTable('api_keys')
+        .set({ last_used_at: now })
+        .where('id', '=', id)
+        .execute();
+    } catch (error) {
+      // A full disk must not keep its owner from reading.
+      this.#context.log.warn({ err: error }, 'use of a key not noted');
+    }
   }
 
   async #update(

@@ -1,6 +1,7 @@
 // What every repository works with.
 
 import type { Kysely, Transaction } from 'kysely';
+import type { Log } from '../log.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import type { Tables } from './schema.ts';
@@ -13,6 +14,7 @@ export interface StoreContext {
   secrets: SecretBox;
   /** Calls at a time for an organization without a limit of its own. */
   callLimit: number;
+  log: Log;
   /** This process, as `nodes` and `runs.owner_node` name it. */
   node: string;
 }

@@ -70,7 +70,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
   const engine = await openEngine(options, dataFolder);
   const node = options.node ?? `${hostname()}:${dataFolder}`;
   const db = openDatabase(engine.target, { ready: engine.ready, clock, log });
-  const context = { db, clock, random, secrets: new SecretBox(keys, random), callLimit, node };
+  const context = { db, clock, random, secrets: new SecretBox(keys, random), callLimit, log, node };
   const presence = new NodePresence(context, log);
   const upkeep = new Upkeep(engine.target, { clock, log });
   try {

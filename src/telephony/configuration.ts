@@ -186,6 +186,22 @@ export function restoreMasked(
   return restored;
 }
 
+/** The field that a change points elsewhere without giving the secret that would go there; undefined
+ *  for a change that is safe. */
+export function misdirected(
+  provider: ProviderName,
+  incoming: Credentials,
+  stored: Credentials,
+): { field: string; secret: string } | undefined {
+  const destination = variants[provider].secretDestination;
+  if (destination === undefined) return undefined;
+  const { field, secret } = destination;
+  const moved = field in incoming && (incoming[field] ?? null) !== (stored[field] ?? null);
+  const known = incoming[secret];
+  const given = typeof known === 'string' && known !== maskSecret(String(stored[secret]));
+  return moved && !given ? destination : undefined;
+}
+
 function valueAt(root: unknown, path: string): unknown {
   let value = root;
   for (const key of path.split('.')) value = isObject(value) ? value[key] : undefined;

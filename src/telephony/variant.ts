@@ -55,5 +55,8 @@ export interface ProviderVariant {
   callerIdOptional?: true;
   /** Secrets below the top level, as dotted paths. */
   nestedSecrets: readonly string[];
+  /** A field that says where `secret` is sent. To change it, the secret must be sent again in clear:
+   *  who does not know it must not be able to have it sent to themselves. */
+  secretDestination?: { field: string; secret: string };
   docsUrl: string | null;
 }

@@ -65,6 +65,7 @@ export function withApi(more: Partial<ApiDeps> = {}): Served {
       clock,
       random: systemRandom,
       providerByName: (name) => (name === 'twilio' ? twilio : undefined),
+      policy: 'scripted',
       publicUrl: PUBLIC_URL,
       version: '1.2.3',
       deploymentMode: 'oss',

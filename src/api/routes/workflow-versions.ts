@@ -5,10 +5,16 @@ import { GatewayError } from '../../errors.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';
-import { faults } from '../wire/faults.ts';
+import { faults, workflowProblem } from '../wire/faults.ts';
 import { idIn, idOut, isoTimeOrNull, queryInteger, timeOut } from '../wire/values.ts';
 import { workflowVersionOut } from '../wire/workflow.ts';
-import { problemsOf, shownVersion, versionOnWire, workflowOf } from '../workflow-content.ts';
+import {
+  problemsOf,
+  shownVersion,
+  versionOnWire,
+  warningsOf,
+  workflowOf,
+} from '../workflow-content.ts';
 import { WorkflowRefused } from '../workflow-refused.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
@@ -62,7 +68,12 @@ function readRoutes(api: Api, deps: ApiDeps): void {
         summary: 'Whether the draft, or what is published, is complete and consistent.',
         params,
         response: {
-          200: z.object({ is_valid: z.literal(true), errors: z.array(z.never()) }),
+          200: z.object({
+            is_valid: z.literal(true),
+            errors: z.array(z.never()),
+            /** What keeps it from working on this gateway as it is set up. */
+            warnings: z.array(workflowProblem),
+          }),
           ...faults(401, 404),
         },
       },
@@ -74,7 +85,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       if (version === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
       const problems = await problemsOf(deps, version);
       if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
-      return { is_valid: true as const, errors: [] };
+      return { is_valid: true as const, errors: [], warnings: warningsOf(deps, version) };
     },
   );
 }

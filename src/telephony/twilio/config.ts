@@ -66,5 +66,6 @@ export const twilioVariant: ProviderVariant = {
   fields,
   readableKeys: [],
   nestedSecrets: [],
+  secretDestination: { field: 'api_base_url', secret: 'auth_token' },
   docsUrl: 'https://www.twilio.com/docs/voice/api',
 };

@@ -279,6 +279,18 @@ describe('updating a telephony configuration', () => {
     expect(await stored(detail.id)).toMatchObject({ account_sid: ACCOUNT, auth_token: AUTH_TOKEN });
   });
 
+  it('sends a stored secret to no new address unless the secret is given again', async () => {
+    const { id } = await create();
+    const move = { provider: 'twilio', api_base_url: 'https://elsewhere.example.com' };
+    for (const config of [move, { ...move, auth_token: MASK }]) {
+      const [status, detail] = await refusal('PUT', `${ROOT}/${id}`, { body: { config } });
+      expect(status).toBe(422);
+      expect(detail[0].loc).toEqual(['body', 'config', 'twilio', 'api_base_url']);
+    }
+    await ok('PUT', `${ROOT}/${id}`, { config: { ...move, auth_token: AUTH_TOKEN } });
+    expect(await stored(id)).toMatchObject({ api_base_url: 'https://elsewhere.example.com' });
+  });
+
   it('rotates one secret and keeps what is left out', async () => {
     const { id } = await create();
     const config = { provider: 'twilio', auth_token: 'a-new-token-1234' };

@@ -271,7 +271,10 @@ describe('versions of a workflow', () => {
       template_context_variables: {},
     });
     expect(await ok('POST', `/workflow/${id}/create-draft`)).toEqual(draft);
-    expect(await ok('POST', `/workflow/${id}/validate`)).toEqual({ is_valid: true, errors: [] });
+    expect(await ok('POST', `/workflow/${id}/validate`)).toMatchObject({
+      is_valid: true,
+      errors: [],
+    });
     expect(await ok('POST', `/workflow/${id}/publish`)).toEqual({
       id: draft.id,
       version_number: 2,
@@ -289,6 +292,18 @@ describe('versions of a workflow', () => {
       [first, 1, 'archived'],
     ]);
     expect(await ok('GET', `/workflow/${id}/versions?limit=1&offset=1`)).toEqual([versions[1]]);
+  });
+
+  it('that need a language model are valid, with a warning on a gateway without one', async () => {
+    const { id } = await create(smallWorkflow);
+    const answer = await ok('POST', `/workflow/${id}/validate`);
+    expect(answer.is_valid).toBe(true);
+    expect(answer.warnings).toContainEqual({
+      kind: 'node',
+      id: '2',
+      field: expect.any(String),
+      message: expect.stringMatching(/language model/),
+    });
   });
 
   it('that are incomplete are not valid and not published (A.3)', async () => {
