@@ -84,14 +84,11 @@ async function connect(deps: CallDeps, roster: Roster, inbound: Inbound): Promis
   const { provider, request, event } = inbound;
   const { configuration, workflow } = await findAgent(deps, inbound);
   if (!provider.webhook.verify(request, configuration.credentials)) throw new Refusal('signature');
-  // A webhook that is delivered again while the first one is answered finds the first one's run.
-  return roster.inTurn(`${configuration.id}:${event.callId}`, async () => {
-    const known = await deps.store.runs.findByProviderCall(configuration.id, event.callId);
-    const run = known ?? (await createRun(deps, { configuration, workflow, inbound }));
-    if (run.state !== 'initialized' || roster.connected(run.id)) throw new Refusal('error');
-    if (known === undefined) watchForMedia(deps, roster, { run, configuration, provider });
-    return answerCall(deps, roster, { run, configuration, provider });
-  });
+  const known = await deps.store.runs.findByProviderCall(configuration.id, event.callId);
+  const run = known ?? (await createRun(deps, { configuration, workflow, inbound }));
+  if (run.state !== 'initialized' || roster.connected(run.id)) throw new Refusal('error');
+  if (known === undefined) watchForMedia(deps, roster, { run, configuration, provider });
+  return answerCall(deps, roster, { run, configuration, provider });
 }
 
 async function findAgent(

@@ -10,8 +10,6 @@ export class Roster {
   readonly #pending = new Map<string, CallPlan>();
   readonly #entering = new Set<string>();
   readonly #sessions = new Map<string, CallSession>();
-  /** The last work under way for each key. */
-  readonly #turns = new Map<string, Promise<unknown>>();
 
   get activeCalls(): number {
     return this.#sessions.size;
@@ -67,17 +65,5 @@ export class Roster {
   /** Whether its media is there, or at the door. */
   connected(runId: string): boolean {
     return this.#sessions.has(runId) || this.#entering.has(runId);
-  }
-
-  /** Does one piece of work after the other for the same key. */
-  inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(key) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    this.#turns.set(key, mine);
-    const leave = (): void => {
-      if (this.#turns.get(key) === mine) this.#turns.delete(key);
-    };
-    mine.then(leave, leave);
-    return mine;
   }
 }

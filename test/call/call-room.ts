@@ -301,6 +301,15 @@ export class CallRoom {
     });
   }
 
+  /** Time passes until `condition`, which needs the database or the loopback server as well. */
+  passThrough(condition: () => boolean | Promise<boolean>): Promise<void> {
+    return this.until(async () => {
+      if (await condition()) return true;
+      await this.pass(500);
+      return condition();
+    });
+  }
+
   /** Closing what is left open takes no time on the fake clock. */
   async ended(run: { id: string }): Promise<Run> {
     await this.completed(run);
