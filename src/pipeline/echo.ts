@@ -11,8 +11,10 @@ const COMPARED = 50;
 /** Echo comes back after 20 to 440 ms. */
 const LAG_MIN = 1;
 const LAG_MAX = 22;
+/** Frames of the agent that may have come back in the compared ones. */
+const SHAPED = COMPARED + LAG_MAX;
 /** Envelopes this alike are one and the same sound. */
-const ALIKE = 0.8;
+const ALIKE = 0.7;
 /** Below this, the caller's line is quiet. */
 const QUIET_DB = -50;
 /** Sound this far below the agent's is its echo or noise, whatever its shape. */
@@ -21,6 +23,14 @@ const FAINT_DB = 24;
 const CLEAR_DB = 10;
 /** Frames of the agent's voice from which on there is enough to compare: 600 ms. */
 const ENOUGH = 30;
+/** The latest frames are weighed against those before them: */
+const MOMENT = 8;
+/** of those, the ones that are no further below the agent's loudest than this, */
+const ECHO_RANGE_DB = 20;
+/** if there are as many. */
+const COUPLED = 15;
+/** A line this much above its echo has something else on it: rooms colour an echo by less. */
+const EXCEEDS_DB = 6;
 /** An echo varies by so much around what was learned of the line. */
 const LEARNED_DB = 6;
 /** Its loudest counts: it is learned fast upwards and slowly down. */
@@ -30,6 +40,8 @@ const LEARNING_DOWN = 0.02;
 export class EchoGuard {
   readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
   readonly #outgoing = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
+  /** The agent's latest frames as `#shape` left them, the latest first. */
+  readonly #shaped = new Float64Array(SHAPED);
   /** Number of the latest frame of the caller; frame n covers media time n x 20 ms. */
   #latest = 0;
   #latestOut = 0;
@@ -64,19 +76,61 @@ export class EchoGuard {
     if (loudIn > loudOut) return false;
     if (this.#voiced() < ENOUGH) {
       if (loudIn <= loudOut + this.#couplingDb + LEARNED_DB) return true;
-      return loudIn <= loudOut - CLEAR_DB && this.#returns();
+      return loudIn <= loudOut - CLEAR_DB && this.#delay() !== undefined;
     }
-    if (!this.#returns()) return false;
+    const lag = this.#delay();
+    if (lag === undefined || this.#exceeds(lag)) return false;
     this.#learn(loudIn - loudOut);
     return true;
   }
 
-  /** Whether the agent's voice is found in the caller's line at any delay. */
-  #returns(): boolean {
+  /** Frames after which the agent's voice is found in the caller's line; undefined if it is not. */
+  #delay(): number | undefined {
+    this.#shape();
+    let found: number | undefined;
+    let most = ALIKE;
     for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
-      if (this.#alike(lag) >= ALIKE) return true;
+      const alike = this.#alike(lag);
+      if (alike < most) continue;
+      most = alike;
+      found = lag;
     }
-    return false;
+    return found;
+  }
+
+  /** The agent's envelope as it would come back to this line: what the line's noise covers is flat. */
+  #shape(): void {
+    let quietest = 0;
+    for (let back = 0; back < COMPARED; back++) {
+      const frameDb = this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number;
+      quietest = Math.min(quietest, frameDb);
+    }
+    const rangeDb = this.#loudest(this.#incoming, COMPARED) - quietest;
+    const floor = 10 ** ((this.#loudest(this.#outgoing, SHAPED) - rangeDb) / 10);
+    for (let back = 0; back < SHAPED; back++) {
+      const frameDb = this.#outgoing[(this.#latest - back) & (FRAMES - 1)] as number;
+      this.#shaped[back] = 10 * Math.log10(10 ** (frameDb / 10) + floor);
+    }
+  }
+
+  /** Whether the line is louder at this moment than the echo of `lag` frames has been until then. */
+  #exceeds(lag: number): boolean {
+    const audibleDb = this.#loudest(this.#outgoing, FRAMES - 1) - ECHO_RANGE_DB;
+    let sum = 0;
+    let count = 0;
+    for (let back = MOMENT; back < COMPARED; back++) {
+      const out = this.#outgoing[(this.#latest - back - lag) & (FRAMES - 1)] as number;
+      if (out < audibleDb) continue;
+      sum += (this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number) - out;
+      count++;
+    }
+    if (count < COUPLED) return false;
+    let loudOut = LEVEL_MIN_DB;
+    for (let back = lag - 1; back <= lag + 3; back++) {
+      loudOut = Math.max(loudOut, this.#outgoing[(this.#latest - back) & (FRAMES - 1)] as number);
+    }
+    loudOut = Math.max(loudOut, QUIET_DB);
+    return this.#loudest(this.#incoming, 3) > loudOut + sum / count + EXCEEDS_DB;
   }
 
   #learn(couplingDb: number): void {
@@ -118,7 +172,7 @@ export class EchoGuard {
     let products = 0;
     for (let back = 0; back < COMPARED; back++) {
       const x = this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number;
-      const y = this.#outgoing[(this.#latest - back - lag) & (FRAMES - 1)] as number;
+      const y = this.#shaped[back + lag] as number;
       sumIn += x;
       sumOut += y;
       squaresIn += x * x;

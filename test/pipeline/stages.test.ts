@@ -219,6 +219,18 @@ describe('the echo guard', () => {
     }
   });
 
+  it('hears a caller who is fainter than the agent over its echo within 40 ms', () => {
+    for (let onset = 100; onset < 140; onset++) {
+      const guard = new EchoGuard();
+      for (let nth = 0; nth < onset + 8; nth++) {
+        guard.outgoing(speech(nth, 1), nth * 20);
+        const echo = Math.max(-60, speech(nth - 8, 1) - 20);
+        guard.incoming(nth >= onset ? -27 : echo, nth * 20);
+        if (nth >= onset + 1) expect(guard.suspects(), `${onset} ${nth}`).toBe(false);
+      }
+    }
+  });
+
   it('suspects no caller on a line without echo, from the first 60 ms on', () => {
     for (let onset = 60; onset < 160; onset++) {
       const guard = new EchoGuard();
