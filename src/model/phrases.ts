@@ -176,6 +176,19 @@ export function isBackchannel(text: string, language = 'en'): boolean {
   return isMadeOf(words, phrasesOf('backchannel', language));
 }
 
+/** Whether words that are still to come may make an acknowledgement of the text ("of", "okay got"). */
+export function mayBecomeBackchannel(text: string, language = 'en'): boolean {
+  const words = plainWords(text).split(' ');
+  if (words[0] === '' || words.length >= BACKCHANNEL_WORDS_MAX) return false;
+  const phrases = phrasesOf('backchannel', language);
+  return words.some((_word, index) => {
+    const begun = `${words.slice(index).join(' ')} `;
+    return (
+      isMadeOf(words.slice(0, index), phrases) && phrases.some((each) => each.startsWith(begun))
+    );
+  });
+}
+
 /** Whether the text begins with words that always interrupt ("wait", "no, actually"). */
 export function isStopWord(text: string, language = 'en'): boolean {
   const plain = `${plainWords(text)} `;

@@ -3,7 +3,7 @@
 // on. Decides only: playout.ts does it. Never told of voice during uninterruptible speech.
 
 import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
-import { isBackchannel, isStopWord } from '../model/phrases.ts';
+import { isBackchannel, isStopWord, mayBecomeBackchannel } from '../model/phrases.ts';
 import { isExpectedAnswer, wordsOf } from './endpointing.ts';
 import type { Voice } from './listen.ts';
 import type { TurnTuning } from './tuning.ts';
@@ -98,6 +98,7 @@ export class InterruptDetector {
   /** Interim words. Returns whether the agent was stopped. */
   partial(text: string): boolean {
     if (this.#voicedMs < WORDS_VOICE_MS_MIN || !this.interrupts(text)) return false;
+    if (this.#mayAcknowledge(text)) return false;
     this.confirm();
     return true;
   }
@@ -134,6 +135,12 @@ export class InterruptDetector {
   /** The agent has stopped by itself. */
   agentEnded(): void {
     if (this.#state !== 'spent') this.#reset('quiet');
+  }
+
+  /** Whether it is too early to tell: "I" may go on as "I see". */
+  #mayAcknowledge(text: string): boolean {
+    if (isStopWord(text) || isExpectedAnswer(text, this.#expectation)) return false;
+    return mayBecomeBackchannel(text);
   }
 
   #reset(state: 'quiet' | 'spent'): void {

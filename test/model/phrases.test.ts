@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   isBackchannel,
   isStopWord,
+  mayBecomeBackchannel,
   phrasesOf,
   plainWords,
   saysGoodbye,
@@ -53,5 +54,15 @@ describe('phrases', () => {
 
   it('falls back to English for other languages', () => {
     expect(phrasesOf('yes', 'xx-YY')).toBe(phrasesOf('yes'));
+  });
+});
+
+describe('words that are still coming', () => {
+  it.each(['i', 'of', 'got', 'okay i', 'oh I'])('may make an acknowledgement of %j', (text) => {
+    expect(mayBecomeBackchannel(text)).toBe(true);
+  });
+
+  it.each(['', 'i want', 'okay i want', 'see', 'offer'])('make none of %j', (text) => {
+    expect(mayBecomeBackchannel(text)).toBe(false);
   });
 });

@@ -265,6 +265,22 @@ describe('what is no interruption', () => {
     expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
   });
 
+  it('lets the agent finish after "I see", whose first word alone might be the beginning of anything', async () => {
+    const rig = new CallRig();
+    rig.say(LONG);
+    await rig.run(1_000);
+    rig.line = 'voice';
+    await rig.run(300);
+    rig.stt.understand('I');
+    await rig.run(100);
+    rig.stt.understand('I see');
+    await rig.run(100);
+    rig.line = 'silence';
+    await rig.run(8_000);
+    expect(rig.of('interruption')).toEqual([]);
+    expect(rig.of('backchannel').map(({ text }) => text)).toEqual(['I see']);
+  });
+
   it('goes on within a second of a noise', async () => {
     const rig = new CallRig();
     rig.say(LONG);
