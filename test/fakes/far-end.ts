@@ -101,6 +101,23 @@ export class FarEnd implements AudioWire {
     return frame === undefined ? -70 : levelDb(frame.pcm);
   }
 
+  /** Overwrites `pcm` (8 kHz) with what was heard from `fromMs` on; silence where nothing was. */
+  heard(fromMs: number, pcm: Int16Array): void {
+    pcm.fill(0);
+    const perMs = this.#codec.rateHz / 1_000;
+    const toMs = fromMs + pcm.length / perMs;
+    for (let nth = this.frames.length - 1; nth >= 0; nth--) {
+      const { atMs, untilMs, pcm: played } = this.frames[nth] as Played;
+      if (atMs >= toMs) continue;
+      if (untilMs <= fromMs) return;
+      const first = Math.round((atMs - fromMs) * perMs);
+      const count = Math.min(played.length, Math.round((untilMs - atMs) * perMs));
+      for (let i = Math.max(0, -first); i < count && first + i < pcm.length; i++) {
+        pcm[first + i] = played[i] as number;
+      }
+    }
+  }
+
   /** When the last sound before `ms` ended. */
   silentSince(ms: number): number {
     let since = 0;

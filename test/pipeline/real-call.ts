@@ -1,0 +1,273 @@
+// A call as people hear it: the real detector, G.711 both ways, real voices on both sides. The clock, the
+// recogniser and the far end are fakes; what the agent says was rendered before.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { gainOfDb } from '../../src/audio/gain.ts';
+import { loadVad } from '../../src/audio/vad.ts';
+import { readWav } from '../../src/audio/wav.ts';
+import { pcmu } from '../../src/codec/g711.ts';
+import { CallAudio, type CallAudioListener } from '../../src/pipeline/call-audio.ts';
+import { levelDb } from '../../src/pipeline/level.ts';
+import { MediaClock } from '../../src/pipeline/media-clock.ts';
+import { defaultTuning, type TurnTuning } from '../../src/pipeline/tuning.ts';
+import { createFlite } from '../../src/speech/tts/flite.ts';
+import { createSentenceSplitter } from '../../src/speech/tts/sentence.ts';
+import type {
+  SpeechListener,
+  SpeechRequest,
+  TextToSpeech,
+  WordTiming,
+} from '../../src/speech/tts/tts.ts';
+import { type Clock, systemClock } from '../../src/std/clock.ts';
+import { spoken } from '../audio/vad-fixture.ts';
+import { CallerLine } from '../fakes/caller-line.ts';
+import { FakeClock, settle } from '../fakes/fake-clock.ts';
+import { FarEnd } from '../fakes/far-end.ts';
+import { MemoryRecording } from '../fakes/memory-recording.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+import { ScriptedStt, type SpokenWord } from '../fakes/scripted-stt.ts';
+import type { News } from './call-rig.ts';
+
+const PER_MS = 8;
+const FIRST_AUDIO_MS = 60;
+/** The caller's frames come between the ticks of the media clock, on no boundary of the agent's frames. */
+const ARRIVAL_MS = 27;
+
+export interface Voice {
+  pcm: Int16Array;
+  words: readonly WordTiming[];
+}
+
+/** What flite makes of each text, by text. */
+export async function render(
+  lines: readonly { voice: string; text: string }[],
+): Promise<Map<string, Voice>> {
+  const flite = await createFlite({ clock: systemClock, log: quietLog().log, workers: 1 });
+  const rendered = new Map<string, Voice>();
+  for (const { voice, text } of lines) {
+    const pieces: Int16Array[] = [];
+    let words: readonly WordTiming[] = [];
+    const listener = {
+      onAudio: (samples: Int16Array) => pieces.push(samples),
+      onWords: (told: readonly WordTiming[]) => {
+        words = told;
+      },
+    };
+    await flite.synthesize({ text, voice }, listener, new AbortController().signal);
+    rendered.set(text, { pcm: pieces[0] ?? new Int16Array(), words });
+  }
+  await flite.close();
+  return rendered;
+}
+
+/** The pieces in which the gateway has a text spoken. */
+export function piecesOf(text: string): string[] {
+  const splitter = createSentenceSplitter();
+  return [...splitter.push(text), ...splitter.end()].map((piece) => piece.trim());
+}
+
+/** Speaks what was rendered, after a service's delay. */
+class RenderedTts implements TextToSpeech {
+  readonly name = 'rendered';
+  readonly model = 'flite';
+  readonly capabilities = { wordTimings: true, streaming: false };
+  readonly #clock: Clock;
+  readonly #voices: ReadonlyMap<string, Voice>;
+
+  constructor(clock: Clock, voices: ReadonlyMap<string, Voice>) {
+    this.#clock = clock;
+    this.#voices = voices;
+  }
+
+  synthesize({ text }: SpeechRequest, to: SpeechListener, signal: AbortSignal): Promise<void> {
+    const voice = this.#voices.get(text);
+    if (voice === undefined) throw new Error(`not rendered: ${text}`);
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(FIRST_AUDIO_MS, () => {
+        to.onWords(voice.words);
+        to.onAudio(voice.pcm.slice());
+        resolve();
+      });
+      signal.addEventListener('abort', () => {
+        timer.cancel();
+        reject(signal.reason);
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** One piece of a caller's speech from its real onset to its real end. */
+export interface Clip {
+  name: string;
+  text: string;
+  pcm: Int16Array;
+}
+
+const texts: Record<string, string> = {
+  'fixture-0': 'i would like to make an appointment for next week please',
+  'fixture-1': 'could you tell me what time you close today thank you',
+  'fixture-2': 'my number is four two one',
+  'fixture-3': 'stop',
+};
+
+/** Every caller's clip of the fixtures. */
+export function callerClips(): Clip[] {
+  const clips = spoken.speech.map(([from, to], nth) => {
+    const name = `fixture-${nth}`;
+    return { name, text: texts[name] ?? '', pcm: spoken.pcm.slice(from, to) };
+  });
+  for (const file of readdirSync('fixtures/audio/callers')) {
+    const name = file.replace('.wav', '');
+    const { samples } = readWav(readFileSync(`fixtures/audio/callers/${file}`));
+    clips.push({ name, text: name.replaceAll('-', ' '), pcm: trimmed(samples).slice() });
+  }
+  return clips;
+}
+
+/** From the first to the last 10 ms that are within 40 dB of the loudest. */
+function trimmed(pcm: Int16Array): Int16Array {
+  const step = 80;
+  const levels: number[] = [];
+  for (let at = 0; at + step <= pcm.length; at += step) {
+    levels.push(levelDb(pcm.subarray(at, at + step)));
+  }
+  const least = Math.max(-62, Math.max(...levels) - 40);
+  const from = levels.findIndex((level) => level >= least);
+  const to = levels.findLastIndex((level) => level >= least) + 1;
+  return pcm.slice(from * step, to * step);
+}
+
+/** RMS level set to `db`. */
+export function at(pcm: Int16Array, db: number): Int16Array {
+  const gain = gainOfDb(db - levelDb(pcm));
+  return pcm.map((sample) => Math.max(-32_768, Math.min(32_767, Math.round(sample * gain))));
+}
+
+const vad = loadVad();
+
+export interface RealCallOptions {
+  voices: ReadonlyMap<string, Voice>;
+  oneWayMs?: number;
+  tuning?: TurnTuning;
+}
+
+export class RealCall {
+  readonly clock = new FakeClock();
+  readonly stt = new ScriptedStt(this.clock);
+  readonly file = new MemoryRecording();
+  readonly farEnd: FarEnd;
+  readonly line: CallerLine;
+  readonly audio: CallAudio;
+  readonly news: (News & { atMs: number })[] = [];
+  readonly #payload = new Uint8Array(160);
+  #utterance = 0;
+  #timestampMs = 0;
+
+  constructor({ voices, oneWayMs = 0, tuning = defaultTuning }: RealCallOptions) {
+    this.farEnd = new FarEnd({
+      clock: this.clock,
+      codec: pcmu,
+      semantics: 'echo-on-clear',
+      oneWayMs,
+    });
+    this.line = new CallerLine(this.farEnd);
+    this.audio = new CallAudio({
+      clock: this.clock,
+      mediaClock: new MediaClock(this.clock),
+      codecIn: pcmu,
+      codecOut: pcmu,
+      wire: this.farEnd,
+      lead: { aimMs: 100, maxMs: 160 },
+      marks: 'echo-on-clear',
+      vad,
+      stt: this.stt,
+      tts: new RenderedTts(this.clock, voices),
+      voice: undefined,
+      recording: this.file,
+      tuning,
+      listener: this.#listen(),
+      log: quietLog().log,
+    });
+    this.farEnd.onMark = (name) => this.audio.mark(name);
+  }
+
+  get nowMs(): number {
+    return this.clock.monotonicMs();
+  }
+
+  async run(ms: number): Promise<void> {
+    for (const untilMs = this.nowMs + ms; this.nowMs < untilMs; ) {
+      this.clock.advance(this.#timestampMs === 0 ? ARRIVAL_MS : 20);
+      pcmu.encode(this.line.frameBefore(this.nowMs), this.#payload);
+      this.audio.audioIn(this.#payload, this.#timestampMs);
+      this.#timestampMs += 20;
+      await settle();
+    }
+  }
+
+  say(text: string, how: { interruptible?: boolean } = {}): void {
+    this.#utterance++;
+    const speech = this.audio.speak({
+      utteranceId: this.#utterance,
+      interruptible: how.interruptible ?? true,
+    });
+    speech.text(text);
+    speech.end();
+  }
+
+  /** The caller says something from `atMs` on; its words end evenly unless `words` tells. */
+  callerSays(clip: Clip, how: { atMs: number; words?: readonly SpokenWord[] }): number {
+    this.line.play(clip.pcm, how.atMs);
+    const lengthMs = clip.pcm.length / PER_MS;
+    const { length } = clip.text;
+    const evenly = [...clip.text.matchAll(/\S+/g)].map((word) => ({
+      word: word[0],
+      endMs: how.atMs + ((word.index + word[0].length) / length) * lengthMs,
+    }));
+    this.stt.hears(how.words ?? evenly);
+    return how.atMs + lengthMs;
+  }
+
+  of<T extends News['type']>(type: T): (Extract<News, { type: T }> & { atMs: number })[] {
+    return this.news.filter(
+      (item): item is Extract<News, { type: T }> & { atMs: number } => item.type === type,
+    );
+  }
+
+  get turns(): string[] {
+    return this.of('turn').map(({ turn }) => turn.text);
+  }
+
+  /** When the sound that goes on at `ms` ends for at least 60 ms. */
+  soundEndsAfter(ms: number): number {
+    let endMs = ms;
+    for (const { atMs, untilMs } of this.farEnd.frames) {
+      if (untilMs <= ms) continue;
+      if (atMs - endMs >= 60) break;
+      endMs = Math.max(endMs, untilMs);
+    }
+    return endMs;
+  }
+
+  #listen(): CallAudioListener {
+    const add = (item: News) => this.news.push({ ...item, atMs: this.nowMs });
+    return {
+      onCallerSpeech: () => add({ type: 'speech' }),
+      onPartial: (text) => add({ type: 'partial', text }),
+      onInterruption: (facts) => add({ type: 'interruption', facts }),
+      onTurn: (turn) => add({ type: 'turn', turn }),
+      onBackchannel: (text) => add({ type: 'backchannel', text }),
+      onDigit: (digit) => add({ type: 'digit', digit }),
+      onUtteranceStarted: (facts) => add({ type: 'started', facts }),
+      onUtteranceFinished: (report) => add({ type: 'finished', report }),
+      onFault: (error) => add({ type: 'fault', error }),
+      onBroken: (error) => {
+        throw error;
+      },
+    };
+  }
+}
