@@ -19,8 +19,9 @@ const SILENCE_MS = 3 * WINDOW_MS;
 const ONSET_FRAMES_MAX = 8;
 /** among frames this much above the line's noise. */
 const ONSET_DB = 9;
-/** The noise floor rises this much a frame (2 dB a second) and falls at once. */
-const FLOOR_RISE_DB = 0.04;
+/** The line's noise is the faintest frame of the last one to two of these: nobody speaks a second
+ *  without closing the mouth. */
+const FLOOR_FRAMES = 50;
 const FLOOR_DB_MIN = -65;
 /** Frames further apart than this do not belong to one window. */
 const JUMP_MS = 40;
@@ -51,7 +52,8 @@ export class Listener {
   #filled = 0;
   readonly #levels = new Float64Array(ONSET_FRAMES_MAX).fill(FLOOR_DB_MIN);
   #frames = 0;
-  #floorDb = FLOOR_DB_MIN;
+  #leastDb = 0;
+  #leastBeforeDb = 0;
 
   /** `onWindow` is called after each window, when `voice` is up to date. */
   constructor(options: { vad: VadModel; onWindow: () => void }) {
@@ -91,8 +93,12 @@ export class Listener {
   }
 
   #measure(frameDb: number): void {
+    if (this.#frames % FLOOR_FRAMES === 0) {
+      this.#leastBeforeDb = this.#leastDb;
+      this.#leastDb = frameDb;
+    }
+    this.#leastDb = Math.min(this.#leastDb, frameDb);
     this.#levels[this.#frames++ % ONSET_FRAMES_MAX] = frameDb;
-    this.#floorDb = Math.max(FLOOR_DB_MIN, Math.min(frameDb, this.#floorDb + FLOOR_RISE_DB));
   }
 
   #judge(endMs: number): void {
@@ -124,10 +130,11 @@ export class Listener {
   /** Goes back from the first window of voice while the line is louder than its noise. */
   #onset(endMs: number): number {
     const windowMs = endMs - WINDOW_MS;
+    const floorDb = Math.max(FLOOR_DB_MIN, Math.min(this.#leastDb, this.#leastBeforeDb));
     let onsetMs = this.heardMs;
     for (let back = 1; back <= ONSET_FRAMES_MAX && back <= this.#frames; back++) {
       const frameDb = this.#levels[(this.#frames - back) % ONSET_FRAMES_MAX] as number;
-      if (frameDb < this.#floorDb + ONSET_DB) break;
+      if (frameDb < floorDb + ONSET_DB) break;
       onsetMs -= FRAME_MS;
     }
     return Math.min(onsetMs, windowMs);

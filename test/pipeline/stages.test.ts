@@ -169,6 +169,12 @@ describe('listening', () => {
     expect(listener.voice).toMatchObject({ state: 'speech', onsetMs: 200, lastMs: 320 });
   });
 
+  it('finds it on a line that hisses from the first second on', () => {
+    const quiet = Array(59).fill(0.01);
+    const { listener } = listen([...quiet, 0.9], (nth) => (nth >= 90 ? -20 : -38 + (nth % 3)));
+    expect(listener.voice).toMatchObject({ state: 'speech', onsetMs: 1_800, lastMs: 1_920 });
+  });
+
   it('lets speech end when the caller’s audio stays away', () => {
     const { listener } = listen([0.9, 0.9], () => -20);
     listener.tick(200);
