@@ -41,7 +41,7 @@ export interface SpeechToText {
     /** Final words come within this time after `finalize` at the 99th percentile. */
     finalMsP99: number;
   };
-  /** Never throws: failures reach the listener. */
+  /** Never throws: failures reach the listener, once this has returned. */
   open(expectation: Expectation, listener: RecognizerListener): Recognizer;
   close(): Promise<void>;
 }
