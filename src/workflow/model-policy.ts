@@ -7,6 +7,7 @@ import { abandonRequest } from './ending.ts';
 import { addEntry } from './history.ts';
 import type { CallerTurn, Policy } from './policy.ts';
 import { edgeTools, promptMessages } from './prompt.ts';
+import { nodeExpectation } from './scripted/expectation.ts';
 import type { GeneratePurpose } from './state.ts';
 import { currentNode, newId, newUtterance, type Step, say } from './step.ts';
 
@@ -51,9 +52,18 @@ export const modelPolicy: Policy = {
   },
 };
 
-/** Listens for open speech in the current node. */
+/** Listens for open speech in the current node. What its author hints at goes along: a recogniser that
+ *  knows closed grammars only hears at least that. */
 export function listen(step: Step): void {
-  const expectation: Expectation = { ...OPEN_SPEECH, boost: step.boost };
+  const node = currentNode(step);
+  const { phrases, slots, digits } = nodeExpectation(node, node.slots, step.boost);
+  const expectation: Expectation = {
+    ...OPEN_SPEECH,
+    boost: step.boost,
+    phrases,
+    slots: slots.includes('yes_no') ? slots : [...slots, 'yes_no'],
+    ...(node.slots.length === 0 || digits === undefined ? {} : { digits }),
+  };
   step.actions.push({ type: 'expect', expectation });
 }
 
