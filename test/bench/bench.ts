@@ -9,6 +9,7 @@ import { readWav } from '../../src/audio/wav.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { benchAudio } from './audio.ts';
 import { benchCalls } from './calls.ts';
+import { benchConversation } from './conversation.ts';
 import { benchPipeline } from './pipeline.ts';
 
 interface Section {
@@ -19,6 +20,7 @@ interface Section {
 
 /** Enough for figures that repeat within a few percent on a quiet machine. */
 const AUDIO_ITERATIONS = 100_000;
+const ROUNDS = 4;
 /** After all calls have begun. */
 const CALL_SECONDS = 30;
 
@@ -33,7 +35,12 @@ const sections: readonly Section[] = [
     unit: '',
     measure: pipelineFigures,
   },
-  ...[50, 100].map((calls) => ({
+  {
+    title: `${ROUNDS} calls in and ${ROUNDS} out with real speech, by their event logs`,
+    unit: '',
+    measure: () => benchConversation(ROUNDS),
+  },
+  ...[50, 100, 200, 300].map((calls) => ({
     title: `${calls} calls on one core, as a far end hears them`,
     unit: '',
     measure: () => callsFigures(calls),
