@@ -2,7 +2,7 @@
 // 3 and §6.2.
 
 import { feedbackItems } from '../call/projection/feedback.ts';
-import { callStatus } from '../model/provider.ts';
+import { type CallStatus, callStatus, mayFollow } from '../model/provider.ts';
 import type { Artifact, Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';
 import { artifactKey, linkTo, publicUrlOf } from './artifacts.ts';
@@ -82,13 +82,37 @@ const UNREACHED = ['busy', 'no-answer', 'failed', 'canceled', 'error'] as const;
 /** In the words of providers' statuses: what the provider said last, or how the call ended. */
 function statusOf(run: Run): RunOut['status'] {
   if (run.state === 'running') return 'in-progress';
-  if (run.state === 'initialized') return lastCallback(run) ?? 'initiated';
+  if (run.state === 'initialized') return furthestCallback(run) ?? 'initiated';
   const reason = run.gatheredContext['call_status'] ?? run.disposition;
   return UNREACHED.find((each) => each === reason) ?? 'completed';
 }
 
-function lastCallback({ logs }: Run): RunOut['status'] | undefined {
+interface Callback {
+  status: CallStatus;
+  sequence: number;
+}
+
+/** Callbacks arrive in any order: how far the call has come, by the provider's count where it is the
+ *  same stage. Entries that are no call status do not matter. */
+function furthestCallback({ logs }: Run): CallStatus | undefined {
   const entries = logs['telephony_status_callbacks'];
-  const last: unknown = Array.isArray(entries) ? entries.at(-1) : undefined;
-  return callStatus.safeParse(isObject(last) ? last['status'] : undefined).data;
+  if (!Array.isArray(entries)) return undefined;
+  let furthest: Callback | undefined;
+  for (const entry of entries.map(callbackOf)) {
+    if (entry !== undefined && isFurther(entry, furthest)) furthest = entry;
+  }
+  return furthest?.status;
+}
+
+function isFurther(one: Callback, other: Callback | undefined): boolean {
+  if (other === undefined || mayFollow(one.status, other.status)) return true;
+  return !mayFollow(other.status, one.status) && one.sequence > other.sequence;
+}
+
+function callbackOf(entry: unknown): Callback | undefined {
+  if (!isObject(entry)) return undefined;
+  const { data: status } = callStatus.safeParse(entry['status']);
+  if (status === undefined) return undefined;
+  const { sequence } = entry;
+  return { status, sequence: typeof sequence === 'number' ? sequence : -1 };
 }

@@ -32,5 +32,16 @@ export function isTerminal(status: CallStatus): status is TerminalStatus {
   return status !== 'initiated' && status !== 'ringing' && status !== 'in-progress';
 }
 
+/** How far a call has come; the terminal ones are equally far. */
+function stage(status: CallStatus): number {
+  if (isTerminal(status)) return 3;
+  return ['initiated', 'ringing', 'in-progress'].indexOf(status);
+}
+
+/** Whether a call can come to `next` after `last`: callbacks arrive in any order. */
+export function mayFollow(next: CallStatus, last: CallStatus): boolean {
+  return stage(next) > stage(last);
+}
+
 export const direction = z.enum(['inbound', 'outbound']);
 export type Direction = z.infer<typeof direction>;
