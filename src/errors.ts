@@ -130,11 +130,12 @@ const table = {
   WEBHOOK_SIGNATURE: { retry: false, text: 'Invalid webhook signature' },
   WEBHOOK_MALFORMED: { retry: false, text: 'The webhook cannot be understood' },
   MEDIA_MALFORMED: { retry: false, text: 'The media message does not follow the protocol' },
-  MEDIA_OVERSIZED: { retry: false, text: 'The media message is larger than {bytesMax} bytes' },
+  MEDIA_OVERSIZED: { retry: false, text: 'The media message is larger than allowed' },
   MEDIA_FLOOD: { retry: false, text: 'More media messages than real time allows' },
   MEDIA_STALLED: { retry: false, text: 'The media socket does not accept audio' },
   MEDIA_SILENT: { retry: false, text: 'No media arrived in time' },
   MEDIA_UNAUTHORIZED: { retry: false, text: 'The media token is missing, wrong, used or expired' },
+  MEDIA_REFUSED: { retry: false, text: 'No call waits for this media socket' },
   MEDIA_CODEC: { retry: false, text: 'The provider offers the encoding {encoding}' },
   CODEC_UNKNOWN: { retry: false, text: 'The codec {name} is not supported' },
 
@@ -179,6 +180,11 @@ export class GatewayError extends Error {
   get retry(): boolean {
     return table[this.code].retry;
   }
+}
+
+/** Whether `text` is one of our codes, such as the reason of a close. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(table, text);
 }
 
 /** The code if `error` is one of ours, else undefined. */

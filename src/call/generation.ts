@@ -3,7 +3,6 @@
 
 import { codeOf, GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { modelTokens, serviceSeconds } from '../metrics.ts';
 import type { CallEventBody } from '../model/call-event.ts';
 import type { LanguageModel, ModelAnswer } from '../speech/llm/llm.ts';
 import type { Clock } from '../std/clock.ts';
@@ -24,6 +23,8 @@ export interface GenerationListener {
   onExtractionFailure(extractionId: number, code: string): void;
   onUsage(usage: CallEventBody): void;
   onFault(error: unknown): void;
+  /** Our own fault: the call cannot go on. */
+  onBroken(error: unknown): void;
 }
 
 type GenerateAction = Extract<DialogueAction, { type: 'generate' }>;
@@ -62,7 +63,9 @@ export class Generation {
   start(action: GenerateAction, speech: TextSink): void {
     const controller = new AbortController();
     this.#running.set(action.requestId, { controller, speech });
-    void this.#generate(action, speech, controller);
+    this.#generate(action, speech, controller).catch((error: unknown) => {
+      this.#listener.onBroken(error);
+    });
   }
 
   /** The request's answer is not wanted any more: its connection is closed, its speech cut. */
@@ -154,18 +157,14 @@ export class Generation {
       listener,
       signal,
     );
-    this.#measure(llm, answer);
+    this.#report(llm, answer);
     return answer;
   }
 
-  #measure(llm: LanguageModel, answer: ModelAnswer): void {
-    const service = llm.name;
-    serviceSeconds.observe({ job: 'llm', service, result: 'ok' }, answer.firstTokenMs / 1_000);
-    modelTokens.inc({ service, kind: 'prompt' }, answer.usage.promptTokens);
-    modelTokens.inc({ service, kind: 'completion' }, answer.usage.completionTokens);
+  #report(llm: LanguageModel, answer: ModelAnswer): void {
     this.#listener.onUsage({
       type: 'model.usage',
-      service,
+      service: llm.name,
       model: llm.model,
       firstTokenMs: answer.firstTokenMs,
       totalMs: answer.totalMs,

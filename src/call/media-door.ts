@@ -51,7 +51,8 @@ async function admit(
 }
 
 function refuse(code: number, reason: string): Admission {
-  mediaFaults.inc({ code: 'MEDIA_UNAUTHORIZED' });
+  const isUnauthorized = code === CLOSE.unauthorized;
+  mediaFaults.inc({ code: isUnauthorized ? 'MEDIA_UNAUTHORIZED' : 'MEDIA_REFUSED' });
   return { refuse: code, reason };
 }
 

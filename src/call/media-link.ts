@@ -1,7 +1,7 @@
 // Joins one media socket with its provider's protocol: messages become facts, audio becomes messages.
 // What breaks the protocol is counted and dropped, up to a limit.
 
-import { codeOf } from '../errors.ts';
+import { codeOf, GatewayError, isErrorCode } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { mediaFaults } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
@@ -20,8 +20,8 @@ export interface MediaLinkListener {
   onMark(name: string): void;
   /** Called once: the provider stopped the stream, or the socket is gone. */
   onEnd(facts: { stopped: boolean; code: number }): void;
-  /** Called once, instead of `onEnd`: the far end does not keep to the protocol. */
-  onUnreadable(error: unknown): void;
+  /** Called once, instead of `onEnd`: the far end does not keep to the protocol, or we cannot go on. */
+  onFault(error: unknown): void;
   /** Called once if the stream does not start. */
   onSilent(): void;
 }
@@ -87,8 +87,10 @@ export class MediaLink implements MediaSocketListener {
     this.#guarded(() => this.#protocol.decodeBinary(message, this.#facts));
   }
 
-  onClose(code: number): void {
-    this.#end({ stopped: false, code });
+  onClose(code: number, reason: string): void {
+    const fault = faultOf(code, reason);
+    if (fault === undefined) this.#end({ stopped: false, code });
+    else this.#broken(fault);
   }
 
   #send(message: string | undefined): void {
@@ -112,7 +114,7 @@ export class MediaLink implements MediaSocketListener {
   #giveUp(error: unknown): void {
     this.#finish();
     this.#socket.close(CLOSE.badRequest, 'protocol');
-    this.#listener.onUnreadable(error);
+    this.#listener.onFault(error);
   }
 
   #translate(): MediaListener {
@@ -149,8 +151,23 @@ export class MediaLink implements MediaSocketListener {
     this.#listener.onEnd(facts);
   }
 
+  #broken(fault: Error): void {
+    if (this.#ended) return;
+    this.#finish();
+    if (codeOf(fault) === 'MEDIA_SILENT') this.#listener.onSilent();
+    else this.#listener.onFault(fault);
+  }
+
   #finish(): void {
     this.#ended = true;
     this.#startTimer?.cancel();
   }
+}
+
+/** Why the socket was closed on our side, if it was for a fault: the transport gives our code as the
+ *  reason. */
+function faultOf(code: number, reason: string): Error | undefined {
+  if (code === CLOSE.internal) return new Error(`the media socket failed: ${reason}`);
+  if (code !== CLOSE.policy && code !== CLOSE.tooBig) return undefined;
+  return isErrorCode(reason) ? new GatewayError(reason) : undefined;
 }

@@ -14,6 +14,7 @@ import {
   type UtteranceReport,
 } from '../pipeline/call-audio.ts';
 import type { RecordingFile } from '../pipeline/record.ts';
+import type { Clock } from '../std/clock.ts';
 import type { MediaStart } from '../telephony/media.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
 import type { DialogueAction, DialogueEvent } from '../workflow/dialogue.ts';
@@ -26,7 +27,7 @@ import { IdleWatch } from './idle-watch.ts';
 import { MediaLink, type MediaLinkListener } from './media-link.ts';
 import type { CallPlan } from './plan.ts';
 import { SessionRecord } from './session-record.ts';
-import { CallTimers } from './timers.ts';
+import { CallTimers, guardedClock } from './timers.ts';
 import { turnTuning } from './tuning.ts';
 
 /** Events that may wait for the engine: far more than a call can raise in one go. */
@@ -57,6 +58,7 @@ export interface SessionOptions {
 export class CallSession {
   readonly plan: CallPlan;
   readonly #deps: CallDeps;
+  readonly #clock: Clock;
   readonly #options: SessionOptions;
   readonly #log: Log;
   readonly #record: SessionRecord;
@@ -83,18 +85,19 @@ export class CallSession {
     this.#options = options;
     this.#state = plan.engine.initial;
     this.#callId = plan.run.providerCallId;
-    this.#timers = new CallTimers(deps.clock);
+    this.#clock = guardedClock(deps.clock, (error) => this.#fail(error, 'unexpected_error'));
+    this.#timers = new CallTimers(this.#clock);
     this.#log = deps.log.child({ runId: plan.run.id });
     this.#record = new SessionRecord(options.runLog, () => this.#audio?.mediaMs ?? 0);
     this.#generation = new Generation({
       llm: deps.llm,
       listener: this.#hearModel(),
       log: this.#log,
-      clock: deps.clock,
+      clock: this.#clock,
       callSignal: this.#abort.signal,
     });
     this.#idle = new IdleWatch({
-      clock: deps.clock,
+      clock: this.#clock,
       idleMs: plan.settings.max_user_idle_timeout * 1_000,
       busy: () => this.#busy(),
       onIdle: () => this.#dispatch({ type: 'idle' }),
@@ -112,7 +115,7 @@ export class CallSession {
       socket,
       protocol: this.plan.provider.createMedia(),
       listener: this.#hearLink(),
-      clock: this.#deps.clock,
+      clock: this.#clock,
       log: this.#log,
     });
     return this.#link;
@@ -138,7 +141,7 @@ export class CallSession {
       onAudio: (payload, timestampMs) => this.#hear(payload, timestampMs),
       onDigit: (digit) => this.#guarded(() => this.#audio?.digit(digit)),
       onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
-      onUnreadable: (error) => this.#fail(error, 'pipeline_error'),
+      onFault: (error) => this.#fail(error, 'pipeline_error'),
       onEnd: () => this.#leave('user_hangup', 'caller'),
       onSilent: () => this.#fail(new GatewayError('MEDIA_SILENT'), 'system_connect_error'),
     };
@@ -175,6 +178,7 @@ export class CallSession {
         this.#dispatch({ type: 'extraction-failed', extractionId, code }),
       onUsage: (usage) => this.#record.note(usage),
       onFault: (error) => this.#record.fault(error, false),
+      onBroken: (error) => this.#fail(error, 'unexpected_error'),
     };
   }
 
@@ -187,11 +191,11 @@ export class CallSession {
       this.#fail(new GatewayError('MEDIA_UNAUTHORIZED'), 'system_connect_error');
       return;
     }
-    const { clock, mediaClock, vad, stt, tts, voice } = this.#deps;
+    const { mediaClock, vad, stt, tts, voice } = this.#deps;
     const { capabilities } = plan.provider;
     const codecIn = codecByName(start.codecIn);
     this.#audio = new CallAudio({
-      clock,
+      clock: this.#clock,
       mediaClock,
       vad,
       stt,

@@ -1,6 +1,22 @@
-// The timers of one call, so that none outlives it.
+// The timers of one call, so that none outlives it and none brings the process down.
 
 import type { Clock, Timer } from '../std/clock.ts';
+
+/** The same time; what a timer's work throws goes to `onError`. */
+export function guardedClock(clock: Clock, onError: (error: unknown) => void): Clock {
+  return {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    after: (delayMs, run) =>
+      clock.after(delayMs, () => {
+        try {
+          run();
+        } catch (error) {
+          onError(error);
+        }
+      }),
+  };
+}
 
 export class CallTimers {
   readonly #clock: Clock;

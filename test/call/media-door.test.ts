@@ -1,6 +1,7 @@
 // Who gets in with a media socket, and what the others learn. Source: contract §7.4.
 
 import { describe, expect, it } from 'vitest';
+import { mediaFaults } from '../../src/metrics.ts';
 import {
   CALL,
   type CallRoom,
@@ -33,7 +34,25 @@ async function ringing(room: CallRoom, callId = CALL): Promise<string> {
   return mediaUrlIn(await room.ring(`CallSid=${callId}`));
 }
 
+const faults = async (): Promise<Record<string, number>> => {
+  const { values } = await mediaFaults.get();
+  return Object.fromEntries(values.map(({ labels, value }) => [labels.code, value]));
+};
+
 describe('a media socket', () => {
+  it('that is refused is counted by why', async () => {
+    const room = await held.room.prepare();
+    mediaFaults.reset();
+    const url = await ringing(room);
+    expect(await knock(room, changed(url, 8, ''))).toBe(4401);
+    expect(await faults()).toEqual({ MEDIA_UNAUTHORIZED: 1 });
+    expect(await knock(room, changed(url, 5, '999'))).toBe(4400);
+    const gone = await ringing(room, 'CA2');
+    await room.status(pathOf(gone).runId, 'CallStatus=canceled&SequenceNumber=1', 'CA2');
+    expect(await knock(room, gone)).toBe(4404);
+    expect(await faults()).toEqual({ MEDIA_UNAUTHORIZED: 1, MEDIA_REFUSED: 2 });
+  });
+
   it('gets in with the URL that was given out, once', async () => {
     const room = await held.room.prepare();
     const url = await ringing(room);

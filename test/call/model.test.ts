@@ -2,6 +2,7 @@
 // that are asked for from several sides. Source: contract §8.1-§8.5.
 
 import { describe, expect, it } from 'vitest';
+import { modelTokens } from '../../src/metrics.ts';
 import { type CallRoom, chat, withCallRoom } from './call-room.ts';
 import { ScriptedModel } from './scripted-model.ts';
 
@@ -47,6 +48,9 @@ describe('a call led by a model', () => {
         },
       },
     });
+    // Metrics are the service's own business.
+    const { values } = await modelTokens.get();
+    expect(values.filter(({ labels }) => labels.service === llm.name)).toEqual([]);
     const events = (await room.events(run)).map(({ body }) => body.type);
     expect(events).toContain('function.called');
     expect(stream.farEnd.clears).toBe(0);

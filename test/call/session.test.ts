@@ -1,7 +1,8 @@
 // A call under way without a model: what callers, sockets and services do wrong, and what becomes of it.
 // Source: contract §6.3, §7.4, §8.4, §8.6; runtime F.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { CALL, type CallRoom, drinks, GREETING, mediaUrlIn, withCallRoom } from './call-room.ts';
 import type { Stream } from './stream.ts';
 
@@ -257,7 +258,64 @@ describe('a service or a disk that fails', () => {
   });
 });
 
+describe('a media socket that we close for a fault', () => {
+  it.each([
+    [1008, 'MEDIA_FLOOD', 'MEDIA_FLOOD'],
+    [1009, 'MEDIA_OVERSIZED', 'MEDIA_OVERSIZED'],
+    [1008, 'MEDIA_STALLED', 'MEDIA_STALLED'],
+    [1011, 'internal error', 'UNEXPECTED'],
+  ])('(%i %s) ends the call as an error, and says which', async (code, reason, fault) => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    stream.lose(code, reason);
+    const done = await room.ended(run);
+    expect(done.disposition).toBe('pipeline_error');
+    expect(await faults(room, run)).toEqual([[fault, true]]);
+    expect(done.gatheredContext['error']).toEqual(expect.any(String));
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('because nothing came has not connected', async () => {
+    const room = await held.room.prepare();
+    const url = mediaUrlIn(await room.ring());
+    const stream = await room.connectTo(url);
+    stream.lose(1008, 'MEDIA_SILENT');
+    const [run] = await room.runs();
+    const done = await room.ended({ id: run?.id ?? '' });
+    expect(done.disposition).toBe('system_connect_error');
+  });
+
+  it('is none when the far end closes it in its own words', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    stream.lose(1008, 'policy');
+    expect((await room.ended(run)).disposition).toBe('user_hangup');
+    expect(await faults(room, run)).toEqual([]);
+  });
+});
+
 describe('an error of our own', () => {
+  it('in a timer ends that call alone', async () => {
+    const room = await held.room.prepare();
+    const sick = await room.inboundCall();
+    await room.heardOut(sick.stream);
+    const healthy = await room.inboundCall({ callId: 'CA2' });
+    await room.heardOut(healthy.stream);
+    const speaking = vi.spyOn(CallAudio.prototype, 'speaking', 'get');
+    speaking.mockImplementationOnce(() => {
+      throw new Error('the pipeline is broken');
+    });
+    await room.passUntil(() => speaking.mock.calls.length > 0);
+    speaking.mockRestore();
+    const done = await room.completed(sick.run);
+    expect(done.disposition).toBe('unexpected_error');
+    expect(await faults(room, sick.run)).toEqual([['UNEXPECTED', true]]);
+    const well = await finish(room, healthy.stream, healthy.run);
+    expect(well.disposition).toBe('user_qualified');
+  });
+
   it('in one call ends that call alone', async () => {
     const room = await held.room.prepare();
     const sick = await room.inboundCall();

@@ -117,10 +117,10 @@ export class Stream implements MediaSocket {
   }
 
   /** The socket closes or breaks without a word. */
-  lose(code = 1006): void {
+  lose(code = 1006, reason = ''): void {
     if (this.closed !== undefined) return;
-    this.closed = { code, reason: '', atMs: this.#clock.monotonicMs() };
-    this.#listener?.onClose(code, '');
+    this.closed = { code, reason, atMs: this.#clock.monotonicMs() };
+    this.#listener?.onClose(code, reason);
   }
 }
 
