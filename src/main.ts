@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { buildServer } from './api/server.ts';
 import { loadVad } from './audio/vad.ts';
 import { EventLog } from './call/event-log.ts';
-import { recoverRuns } from './call/recover.ts';
+import { Recovery } from './call/recovery.ts';
 import { Switchboard } from './call/switchboard.ts';
 import { type Config, readConfig } from './config.ts';
 import { codeOf, GatewayError } from './errors.ts';
@@ -48,8 +48,8 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   const calls = { ...speech, store, files: store.files, events, mediaClock, tokens };
   const callDeps = { ...calls, clock, random, log, publicUrl: config.publicUrl };
   const switchboard = new Switchboard(callDeps);
-  const recovered = await recoverRuns(callDeps, store.node);
-  if (recovered > 0) log.warn({ runs: recovered }, 'runs left open by a killed process are closed');
+  const recovery = new Recovery(callDeps, store.node);
+  await recovery.start();
 
   const media = createMediaServer({
     clock,
@@ -79,6 +79,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   await announce(config, store.accounts);
 
   return async () => {
+    recovery.stop();
     await switchboard.drain(config.drainMs);
     await within(clock, STOP_MS_MAX, 'stop', closeAll());
   };

@@ -32,6 +32,7 @@ export async function answerCall(
   try {
     return await connect(deps, roster, call);
   } catch (error) {
+    roster.drop(call.run.id);
     await closeFailed(deps, call, error);
     throw error;
   }

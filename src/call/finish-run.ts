@@ -26,8 +26,6 @@ interface Closing {
   events: readonly CallEvent[];
   fallbackReason: EndReason;
   settings: Record<string, unknown>;
-  /** Shown to clients as `gathered_context.error`. */
-  error?: string;
 }
 
 type FinishDeps = Pick<CallDeps, 'store' | 'files' | 'clock' | 'log'>;
@@ -43,10 +41,7 @@ export async function finishRun(deps: FinishDeps, run: Run, closing: Closing): P
   });
   await store.runs.patch(run.id, {
     state: 'completed',
-    gatheredContext: {
-      ...outcome.gatheredContext,
-      ...(closing.error === undefined ? {} : { error: closing.error }),
-    },
+    gatheredContext: outcome.gatheredContext,
     usageInfo: outcome.usageInfo,
     costInfo: outcome.costInfo,
     disposition: outcome.disposition,

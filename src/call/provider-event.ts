@@ -3,7 +3,12 @@
 
 import { GatewayError } from '../errors.ts';
 import { webhooks } from '../metrics.ts';
-import { isTerminal, type ProviderName, type TerminalStatus } from '../model/provider.ts';
+import {
+  isTerminal,
+  mayFollow,
+  type ProviderName,
+  type TerminalStatus,
+} from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type {
@@ -20,6 +25,8 @@ import { closeUnconnected, unconnectedReason } from './unconnected.ts';
 
 /** The media of a call that the provider calls ended closes by itself within this time. */
 const MEDIA_CLOSES_MS = 3_000;
+
+type StatusEvent = Extract<ProviderEvent, { kind: 'status' }>;
 
 export interface ProviderCall {
   run: Run;
@@ -78,7 +85,7 @@ async function takeStatus(
   deps: CallDeps,
   roster: Roster,
   call: ProviderCall,
-  event: Extract<ProviderEvent, { kind: 'status' }>,
+  event: StatusEvent,
 ): Promise<void> {
   const { run } = call;
   const isNew = await deps.store.runs.appendCallback(run.id, event.dedupeKey, {
@@ -94,9 +101,31 @@ async function takeStatus(
   }
   // Another leg of the call may come and go.
   const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
-  if (!isOurs || run.state === 'completed' || !isTerminal(event.status)) return;
+  if (!isOurs || run.state === 'completed') return;
+  await noteStatus(deps, roster, run.id, event);
+  if (!isTerminal(event.status)) return;
   // A repeated delivery gets here as well: the first one may have failed half-way.
   await takeTerminal(deps, roster, call, event.status);
+}
+
+/** Into the log of a call that this process runs, if it is a step forward: another process numbers the
+ *  events of its own calls. */
+async function noteStatus(
+  deps: CallDeps,
+  roster: Roster,
+  runId: string,
+  event: StatusEvent,
+): Promise<void> {
+  if (!roster.holds(runId)) return;
+  const runLog = await deps.events.open(runId);
+  const { status, providerStatus, callId, durationS, raw } = event;
+  const last = runLog.events.findLast(({ body }) => body.type === 'call.status')?.body;
+  if (last?.type === 'call.status' && !mayFollow(status, last.status)) return;
+  const fact = { status, providerStatus, callId, durationS, raw };
+  const body = { type: 'call.status', ...fact } as const;
+  const session = roster.session(runId);
+  if (session === undefined) runLog.append(body, 0);
+  else session.note(body);
 }
 
 /** With media, the socket's close ends the call; its loss is made up for after a moment. */

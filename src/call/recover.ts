@@ -9,30 +9,41 @@ import type { CallDeps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
 
 const HANG_UP_MS = 5_000;
+/** Providers take a handful of requests a second and account. */
+const HANG_UPS_MAX = 8;
 
-/** Closes every open run of this node; returns how many. One that fails is logged and left. */
-export async function recoverRuns(deps: CallDeps, node: string): Promise<number> {
-  const open = await deps.store.runs.openRuns(node);
-  let closed = 0;
-  for (const run of open) {
-    try {
-      await recover(deps, run);
-      closed += 1;
-    } catch (error) {
-      deps.log.error({ err: error, runId: run.id }, 'open run not closed');
-    }
-  }
-  return closed;
+export interface Recovered {
+  closed: number;
+  /** Those that could not be closed; each has been logged. */
+  failed: Run[];
+  /** The lines that may still be open are hung up. Never rejects. */
+  hungUp: Promise<void>;
 }
 
-async function recover(deps: CallDeps, run: Run): Promise<void> {
+/** Closes runs that are nobody's. Never rejects, and does not wait for the providers. */
+export async function closeLeftOver(deps: CallDeps, runs: readonly Run[]): Promise<Recovered> {
+  const failed: Run[] = [];
+  const lines: Run[] = [];
+  for (const run of runs) {
+    try {
+      await close(deps, run, () => lines.push(run));
+    } catch (error) {
+      deps.log.error({ err: error, runId: run.id }, 'open run not closed');
+      failed.push(run);
+    }
+  }
+  return { closed: runs.length - failed.length, failed, hungUp: hangUpAll(deps, lines) };
+}
+
+async function close(deps: CallDeps, run: Run, onLineOpen: () => void): Promise<void> {
   const runLog = await deps.events.open(run.id);
   const mediaMs = runLog.events.reduce((last, event) => Math.max(last, event.mediaMs), 0);
-  const message = 'The gateway stopped during the call';
   const reason = run.state === 'running' ? 'unexpected_error' : 'system_connect_error';
   // The call may have ended well before its outcome could be stored.
   const hasEnded = runLog.events.some(({ body }) => body.type === 'call.ended');
   if (!hasEnded) {
+    onLineOpen();
+    const message = 'The gateway stopped during the call';
     const durationS = mediaMs / 1_000;
     runLog.append({ type: 'fault', code: 'GATEWAY_STOPPED', message, fatal: true }, mediaMs);
     runLog.append({ type: 'call.ended', reason, by: 'gateway', durationS }, mediaMs);
@@ -43,10 +54,16 @@ async function recover(deps: CallDeps, run: Run): Promise<void> {
     events: runLog.events,
     fallbackReason: reason,
     settings: version?.configurations ?? {},
-    ...(hasEnded ? {} : { error: message }),
   });
   deps.events.release(run.id);
-  if (!hasEnded) await hangUp(deps, run);
+}
+
+async function hangUpAll(deps: CallDeps, runs: readonly Run[]): Promise<void> {
+  const waiting = runs.values();
+  const work = async (): Promise<void> => {
+    for (const run of waiting) await hangUp(deps, run);
+  };
+  await Promise.all(Array.from({ length: HANG_UPS_MAX }, work));
 }
 
 /** The provider may still hold the line open. */
@@ -55,13 +72,11 @@ async function hangUp(deps: CallDeps, run: Run): Promise<void> {
   const provider = mode.success ? providerByName(mode.data) : undefined;
   if (provider === undefined || run.providerCallId === null || run.configurationId === null) return;
   const { organizationId, configurationId, providerCallId } = run;
-  const configuration = await deps.store.telephony.getConfiguration(
-    organizationId,
-    configurationId,
-  );
-  if (configuration === undefined) return;
   const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
   try {
+    const { telephony } = deps.store;
+    const configuration = await telephony.getConfiguration(organizationId, configurationId);
+    if (configuration === undefined) return;
     await provider.control.hangUp(configuration.credentials, providerCallId, deadline.signal);
   } catch (error) {
     deps.log.warn({ err: error, runId: run.id }, 'left-over call not hung up');

@@ -1,12 +1,25 @@
-// The calls of this process: those waiting for their media socket, those being let in, those that have it.
+// The calls of this process: those that ring, those waiting for their media socket, those being let in,
+// those that have it.
 
+import type { Run } from '../model/run.ts';
+import type { TelephonyConfiguration } from '../model/telephony.ts';
+import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { CallPlan } from './plan.ts';
 import type { CallSession } from './session.ts';
 
 /** Calls that may wait for their media at once; more than any process can carry. */
 const PENDING_MAX = 5_000;
 
+/** A call that has no media yet. */
+export interface UnconnectedCall {
+  run: Run;
+  configuration: TelephonyConfiguration;
+  provider: TelephonyProvider;
+}
+
 export class Roster {
+  /** At most as many as the organizations may have calls. */
+  readonly #dialled = new Map<string, UnconnectedCall>();
   readonly #pending = new Map<string, CallPlan>();
   readonly #entering = new Set<string>();
   readonly #sessions = new Map<string, CallSession>();
@@ -16,7 +29,7 @@ export class Roster {
   }
 
   get pendingCalls(): number {
-    return this.#pending.size + this.#entering.size;
+    return this.#dialled.size + this.#pending.size + this.#entering.size;
   }
 
   sessions(): CallSession[] {
@@ -27,9 +40,25 @@ export class Roster {
     return this.#sessions.get(runId);
   }
 
+  /** Those that ring or wait for their media. */
+  unconnected(): UnconnectedCall[] {
+    return [...this.#dialled.values(), ...this.#pending.values()];
+  }
+
+  /** Whether the run's call is one of this process. */
+  holds(runId: string): boolean {
+    return this.#dialled.has(runId) || this.#pending.has(runId) || this.connected(runId);
+  }
+
+  /** A call is placed: it counts until it is answered or dropped. */
+  ring(call: UnconnectedCall): void {
+    this.#dialled.set(call.run.id, call);
+  }
+
   /** False if too many wait already. */
   expect(plan: CallPlan): boolean {
     if (this.#pending.size >= PENDING_MAX) return false;
+    this.#dialled.delete(plan.run.id);
     this.#pending.set(plan.run.id, plan);
     return true;
   }
@@ -59,6 +88,7 @@ export class Roster {
 
   /** The call will not come any more. */
   drop(runId: string): void {
+    this.#dialled.delete(runId);
     this.#pending.delete(runId);
   }
 

@@ -42,6 +42,7 @@ export async function startCall(deps: CallDeps, roster: Roster, request: StartCa
   callsStarted.inc({ provider: route.provider.name, direction: 'outbound' });
   const { configuration, provider, caller } = route;
   const call = { run, configuration, provider };
+  roster.ring(call);
   watchForMedia(deps, roster, call);
   const to = request.phoneNumber;
   try {
@@ -54,6 +55,7 @@ export async function startCall(deps: CallDeps, roster: Roster, request: StartCa
     if (await hasBegun(deps, run)) return run;
     callsRefused.inc({ code: codeOf(error) ?? 'UNEXPECTED' });
     deps.log.warn({ err: error, runId: run.id }, 'call not placed');
+    roster.drop(run.id);
     await closeFailed(deps, call, error);
     throw placementError(error);
   }

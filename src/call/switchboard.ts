@@ -11,8 +11,9 @@ import type { CallDesk, StartCall } from './desk.ts';
 import { answerInbound, refuseDraining } from './inbound.ts';
 import { admitMedia } from './media-door.ts';
 import { takeProviderEvent, verifiedCall } from './provider-event.ts';
-import { Roster } from './roster.ts';
+import { Roster, type UnconnectedCall } from './roster.ts';
 import { startCall } from './start.ts';
+import { closeUnconnected } from './unconnected.ts';
 
 /** How often a draining process looks whether its calls are over. */
 const DRAIN_LOOK_MS = 100;
@@ -21,6 +22,8 @@ export class Switchboard implements CallDesk {
   readonly #deps: CallDeps;
   readonly #roster = new Roster();
   #draining = false;
+  /** Calls that are being placed. */
+  #starting = 0;
 
   constructor(deps: CallDeps) {
     this.#deps = deps;
@@ -32,8 +35,13 @@ export class Switchboard implements CallDesk {
 
   async start(request: StartCall): Promise<{ runId: string; runName: string }> {
     this.#refuseWhileDraining();
-    const run = await startCall(this.#deps, this.#roster, request);
-    return { runId: run.id, runName: run.name };
+    this.#starting += 1;
+    try {
+      const run = await startCall(this.#deps, this.#roster, request);
+      return { runId: run.id, runName: run.name };
+    } finally {
+      this.#starting -= 1;
+    }
   }
 
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
@@ -68,13 +76,31 @@ export class Switchboard implements CallDesk {
     const { clock, log, events } = this.#deps;
     const deadline = clock.monotonicMs() + limitMs;
     log.info({ calls: this.activeCalls }, 'draining');
-    while (this.#roster.activeCalls + this.#roster.pendingCalls > 0) {
+    while (this.#roster.activeCalls + this.#roster.pendingCalls + this.#starting > 0) {
       if (clock.monotonicMs() >= deadline) break;
       await new Promise<void>((resolve) => clock.after(DRAIN_LOOK_MS, resolve));
     }
     const left = this.#roster.sessions();
-    await Promise.all(left.map((session) => session.end('system_cancelled', 'gateway')));
+    await Promise.all([
+      ...left.map((session) => session.end('system_cancelled', 'gateway')),
+      ...this.#roster.unconnected().map((call) => this.#giveUp(call)),
+    ]);
     await events.flush();
+  }
+
+  /** Ends a call that nobody will answer any more. Never rejects. */
+  async #giveUp(call: UnconnectedCall): Promise<void> {
+    const { store, log } = this.#deps;
+    const { id } = call.run;
+    this.#roster.drop(id);
+    try {
+      const run = await store.runs.find(id);
+      if (run?.state !== 'initialized') return;
+      const closing = { reason: 'system_cancelled', by: 'gateway' } as const;
+      await closeUnconnected(this.#deps, { ...call, run }, closing);
+    } catch (error) {
+      log.error({ err: error, runId: id }, 'unconnected call not closed');
+    }
   }
 
   #refuseWhileDraining(): void {

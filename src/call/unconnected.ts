@@ -4,21 +4,13 @@ import { codeOf, GatewayError } from '../errors.ts';
 import { callsEnded } from '../metrics.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { TerminalStatus } from '../model/provider.ts';
-import type { Run } from '../model/run.ts';
-import type { TelephonyConfiguration } from '../model/telephony.ts';
 import { deadlineSignal } from '../std/deadline.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
 import { stamp } from './projection/transcript.ts';
+import type { UnconnectedCall } from './roster.ts';
 
 const HANG_UP_MS = 5_000;
-
-interface UnconnectedCall {
-  run: Run;
-  configuration: TelephonyConfiguration;
-  provider: TelephonyProvider;
-}
 
 interface Closing {
   reason: EndReason;
@@ -52,7 +44,6 @@ export async function closeUnconnected(
     events: runLog.events,
     fallbackReason: reason,
     settings: {},
-    ...(fault === undefined ? {} : { error: fault.message }),
   });
   deps.events.release(run.id);
 }

@@ -3,12 +3,10 @@
 
 import type { EndReason } from '../model/end-reason.ts';
 import { isTerminal } from '../model/provider.ts';
-import type { Run } from '../model/run.ts';
-import type { TelephonyConfiguration } from '../model/telephony.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { CallSnapshot, TelephonyProvider } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';
-import type { Roster } from './roster.ts';
+import type { Roster, UnconnectedCall } from './roster.ts';
 import { closeUnconnected, unconnectedReason } from './unconnected.ts';
 import { RING_S } from './urls.ts';
 
@@ -21,20 +19,17 @@ const LOOKS_MAX = 3;
 const FAILURES_MAX = 60;
 const ASK_MS = 10_000;
 
-interface Watched {
-  run: Run;
-  configuration: TelephonyConfiguration;
-  provider: TelephonyProvider;
-}
-
-export function watchForMedia(deps: CallDeps, roster: Roster, call: Watched): void {
+export function watchForMedia(deps: CallDeps, roster: Roster, call: UnconnectedCall): void {
   const { id } = call.run;
   let looks = 0;
   let failures = 0;
   /** False once there is nothing more to watch. */
   const look = async (): Promise<boolean> => {
     const run = await deps.store.runs.find(id);
-    if (run === undefined || run.state !== 'initialized') return false;
+    if (run === undefined || run.state !== 'initialized') {
+      roster.drop(id); // Another process may have seen to it.
+      return false;
+    }
     const reason = verdict(await ask(deps, call.provider, { ...call, run }));
     if (roster.connected(id)) return true; // It came while we asked.
     looks += 1;
@@ -59,6 +54,7 @@ export function watchForMedia(deps: CallDeps, roster: Roster, call: Watched): vo
           failures += 1;
           deps.log.error({ err: error, runId: id }, 'call not looked up');
           if (failures < FAILURES_MAX) schedule(AGAIN_MS);
+          else roster.drop(id);
         },
       );
     });
@@ -75,7 +71,7 @@ function verdict(snapshot: CallSnapshot | undefined): EndReason | undefined {
 async function ask(
   deps: CallDeps,
   provider: TelephonyProvider,
-  { run, configuration }: Watched,
+  { run, configuration }: UnconnectedCall,
 ): Promise<CallSnapshot | undefined> {
   if (run.providerCallId === null) return undefined;
   const deadline = deadlineSignal(deps.clock, ASK_MS, 'look up the call');

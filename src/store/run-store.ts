@@ -27,7 +27,7 @@ export function runStore(context: StoreContext): RunStore {
     appendCallback: (...from) => appendCallback(context, ...from),
     publicToken: (id) => publicToken(context, id),
     findByToken: (token) => findByToken(context, token),
-    openRuns: (node) => takeOpenRuns(context, node),
+    openRuns: (node, whose) => takeOpenRuns(context, node, whose),
     appendEvents: (events) => appendEvents(context, events),
     events: (runId) => readEvents(context, runId),
   };

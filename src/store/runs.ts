@@ -188,15 +188,20 @@ export async function findByToken({ db }: StoreContext, token: string): Promise<
 }
 
 /** Takes them over for `node`, so that of several nodes one closes each. Oldest first. */
-export async function takeOpenRuns({ db, clock }: StoreContext, node: string): Promise<Run[]> {
+export async function takeOpenRuns(
+  { db, clock }: StoreContext,
+  node: string,
+  whose: 'own-and-dead' | 'dead',
+): Promise<Run[]> {
+  const own = whose === 'own-and-dead' ? sql`owner_node = ${node}` : sql`false`;
   const deadSince = new Date(clock.now() - DEAD_AFTER_MS);
   const { rows } = await sql<Selectable<RunTable>>`
     update runs set owner_node = ${node} where id in (
       select id from runs
       where ${isOpen()}
-        and (owner_node = ${node} or not exists (
+        and (${own} or (owner_node <> ${node} and not exists (
           select from nodes where nodes.name = runs.owner_node and nodes.seen_at >= ${deadSince}
-        ))
+        )))
       order by id limit ${OPEN_RUNS_MAX}
       for update skip locked
     )

@@ -240,9 +240,9 @@ export interface RunStore {
   /** The run's public token, minted at the first call. */
   publicToken(id: string): Promise<string>;
   findByToken(token: string): Promise<Run | undefined>;
-  /** Runs that a process left open: not completed and owned by `node` or by no living node. They are
-   *  `node`'s from then on. */
-  openRuns(node: string): Promise<Run[]>;
+  /** Runs that a process left open: not completed and owned by no living node or, before `node` has any
+   *  call, by `node`. They are `node`'s from then on. */
+  openRuns(node: string, whose: 'own-and-dead' | 'dead'): Promise<Run[]>;
   appendEvents(events: readonly CallEvent[]): Promise<void>;
   events(runId: string): Promise<CallEvent[]>;
 }

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { EventLog } from '../../src/call/event-log.ts';
-import { recoverRuns } from '../../src/call/recover.ts';
+import { Recovery } from '../../src/call/recovery.ts';
 import type { Answer, Asked } from '../telephony/rest-server.ts';
 import { CALL, type CallRoom, GREETING, twilioAnswers, withCallRoom } from './call-room.ts';
 
@@ -104,6 +104,14 @@ describe('a process that was killed', () => {
     return { ...room.deps, events: new EventLog({ sink: store.runs, clock, log }) };
   }
 
+  /** What it does when it is started again. */
+  async function recover(after: CallRoom['deps'], room: CallRoom): Promise<number> {
+    const recovery = new Recovery(after, room.at.store.node);
+    const closed = await recovery.start();
+    recovery.stop();
+    return closed;
+  }
+
   it('leaves runs that are closed with what was stored', async () => {
     const room = await held.room.prepare();
     const { stream, run } = await room.inboundCall();
@@ -111,7 +119,7 @@ describe('a process that was killed', () => {
     await room.pass(1_000);
     await room.deps.events.flush();
     const after = restarted(room);
-    expect(await recoverRuns(after, room.at.store.node)).toBe(1);
+    expect(await recover(after, room)).toBe(1);
     const done = await room.run(run.id);
     expect(done).toMatchObject({
       state: 'completed',
@@ -124,20 +132,31 @@ describe('a process that was killed', () => {
     });
     expect(await room.transcript(done)).toEqual([`assistant: ${GREETING}`]);
     expect(done.durationS).toBeGreaterThan(0.5);
-    expect(room.hangUps).toHaveLength(1);
-    expect(await recoverRuns(after, room.at.store.node)).toBe(0);
+    await room.until(() => room.hangUps.length === 1);
+    expect(await recover(after, room)).toBe(0);
     expect(room.hangUps).toHaveLength(1);
   });
 
   it('leaves dialled calls that are hung up', async () => {
     const room = await held.room.prepare();
     const { runId } = await room.start();
-    await recoverRuns(restarted(room), room.at.store.node);
+    await recover(restarted(room), room);
     expect(await room.run(runId)).toMatchObject({
       state: 'completed',
       disposition: 'system_connect_error',
     });
-    expect(room.hangUps).toHaveLength(1);
+    await room.until(() => room.hangUps.length === 1);
+  });
+
+  it('does not keep the next one from starting while providers are slow', async () => {
+    const room = await held.room.prepare();
+    for (let n = 1; n <= 10; n++) await room.ring(`CallSid=CA${n}`);
+    room.rest.answer = () => 'hang';
+    expect(await recover(restarted(room), room)).toBe(10);
+    await room.until(() => room.hangUps.length === 8);
+    await room.pass(5_100);
+    await room.until(() => room.hangUps.length === 10);
+    await room.pass(5_100);
   });
 
   it('has one run that cannot be closed not stand in the way of the others', async () => {
@@ -149,7 +168,7 @@ describe('a process that was killed', () => {
     const { patch } = after.store.runs;
     after.store.runs.patch = (id, change) =>
       id === first?.id ? Promise.reject(new Error('poison')) : patch(id, change);
-    expect(await recoverRuns(after, room.at.store.node)).toBe(1);
+    expect(await recover(after, room)).toBe(1);
     expect((await room.run(second?.id ?? '')).state).toBe('completed');
     after.store.runs.patch = patch;
   });
@@ -163,7 +182,7 @@ describe('a process that was killed', () => {
     stream.hangUp();
     await room.until(() => room.switchboard.activeCalls === 0);
     room.deps.store.runs.patch = patch;
-    await recoverRuns(restarted(room), room.at.store.node);
+    await recover(restarted(room), room);
     const done = await room.run(run.id);
     expect(done).toMatchObject({ state: 'completed', disposition: 'user_hangup' });
     expect(done.gatheredContext).not.toHaveProperty('error');
@@ -172,7 +191,122 @@ describe('a process that was killed', () => {
   });
 });
 
+describe('runs of other processes', () => {
+  const disown = (room: CallRoom, runId: string, node = 'gone') =>
+    room.at.sql('update runs set owner_node = $1 where id = $2', [node, runId]);
+
+  /** Started before there was anything to close. */
+  async function recovering(room: CallRoom): Promise<Recovery> {
+    const recovery = new Recovery(room.deps, room.at.store.node);
+    await recovery.start();
+    return recovery;
+  }
+
+  it('are closed when their process dies later, and our own go on', async () => {
+    const room = await held.room.prepare();
+    const recovery = await recovering(room);
+    await room.pass(25_000);
+    const { run: own, stream } = await room.inboundCall({ callId: 'CA2' });
+    const { runId } = await room.start();
+    await disown(room, runId);
+    await room.pass(5_100);
+    await room.completed({ id: runId });
+    await room.until(() => room.hangUps.length === 1);
+    expect((await room.run(own.id)).state).toBe('running');
+    expect(stream.open).toBe(true);
+    recovery.stop();
+  });
+
+  it('are looked for no more once it stops', async () => {
+    const room = await held.room.prepare();
+    const recovery = await recovering(room);
+    const { runId } = await room.start();
+    await disown(room, runId);
+    recovery.stop();
+    await room.pass(60_100);
+    expect((await room.run(runId)).state).toBe('initialized');
+    await room.status(runId, 'CallStatus=busy');
+  });
+
+  it('are left alone right after the store was away: the living could not report', async () => {
+    const room = await held.room.prepare();
+    const recovery = await recovering(room);
+    const { runId } = await room.start();
+    await disown(room, runId);
+    const { openRuns } = room.deps.store.runs;
+    let looks = 0;
+    room.deps.store.runs.openRuns = (node, whose) => {
+      looks += 1;
+      return looks === 1 ? Promise.reject(new Error('store away')) : openRuns(node, whose);
+    };
+    await room.pass(30_100);
+    await room.until(() => looks === 1 && room.errors.length === 1);
+    await room.pass(30_000);
+    await room.until(() => room.clock.timers > 0);
+    expect(looks).toBe(1);
+    await disown(room, runId);
+    expect((await room.run(runId)).state).toBe('initialized');
+    await room.pass(30_100);
+    await room.completed({ id: runId });
+    recovery.stop();
+  });
+
+  it('that could not be closed are tried again, and hung up once', async () => {
+    const room = await held.room.prepare();
+    const recovery = await recovering(room);
+    const { runId } = await room.start();
+    await disown(room, runId);
+    const { patch } = room.deps.store.runs;
+    room.deps.store.runs.patch = () => Promise.reject(new Error('store away'));
+    await room.pass(30_100);
+    await room.until(() => room.errors.length === 1 && room.hangUps.length === 1);
+    room.deps.store.runs.patch = patch;
+    await room.pass(30_100);
+    await room.completed({ id: runId });
+    expect(room.hangUps).toHaveLength(1);
+    recovery.stop();
+  });
+});
+
 describe('draining', () => {
+  it('waits for a phone that rings until nobody answers', async () => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    let drained = false;
+    const draining = room.switchboard.drain(60_000).then(() => {
+      drained = true;
+    });
+    await room.pass(2_000);
+    expect(drained).toBe(false);
+    await room.status(runId, 'CallStatus=no-answer&SequenceNumber=2');
+    await room.pass(200);
+    await draining;
+    expect(await room.run(runId)).toMatchObject({ disposition: 'no-answer' });
+    expect(room.hangUps).toEqual([]);
+  });
+
+  it.each(['rings', 'was answered'])('hangs up what %s when the time is over', async (what) => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    if (what === 'was answered') await room.pickUp(runId);
+    const draining = room.switchboard.drain(2_000);
+    await room.pass(2_100);
+    await draining;
+    expect(await room.run(runId)).toMatchObject({
+      state: 'completed',
+      disposition: 'system_cancelled',
+    });
+    expect(room.hangUps).toHaveLength(1);
+    await room.pass(160_000);
+  });
+
+  it('does not wait for calls that could not be placed', async () => {
+    const room = await held.room.prepare();
+    room.rest.answer = () => ({ status: 400, body: { code: 21211, message: 'no number' } });
+    await expect(room.start()).rejects.toThrow();
+    await room.switchboard.drain(60_000);
+  });
+
   it('waits for the calls under way and takes no new one', async () => {
     const room = await held.room.prepare();
     const { stream, run } = await room.inboundCall();

@@ -25,6 +25,34 @@ describe('a status callback', () => {
     expect((await room.run(runId)).state).toBe('initialized');
   });
 
+  it('is a fact of its call when it is a step forward, and only then', async () => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    await room.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
+    await room.status(runId, 'CallStatus=ringing&SequenceNumber=1');
+    await room.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
+    await room.status(runId, 'CallStatus=busy&SequenceNumber=3');
+    await room.status(runId, 'CallStatus=failed&SequenceNumber=4');
+    const facts = await room.bodies({ id: runId }, 'call.status');
+    expect(facts.map(({ status, callId }) => [status, callId])).toEqual([
+      ['in-progress', CALL],
+      ['busy', CALL],
+    ]);
+    expect((await callbacks(room, runId)).map(({ status }) => status)).toHaveLength(4);
+  });
+
+  it('is no fact of a call that another process runs', async () => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    const { Switchboard } = await import('../../src/call/switchboard.ts');
+    const other = new Switchboard(room.deps);
+    const url = `${PUBLIC_URL}/api/v1/telephony/twilio/status-callback/${runId}`;
+    const form = `CallSid=${CALL}&AccountSid=${ACCOUNT}&CallStatus=ringing&SequenceNumber=1`;
+    await other.event('twilio', runId, signed(url, form));
+    expect(await callbacks(room, runId)).toHaveLength(1);
+    expect(await room.bodies({ id: runId }, 'call.status')).toEqual([]);
+  });
+
   it('is ignored for a run that does not exist', async () => {
     const room = await held.room.prepare();
     const reply = await room.status('999999', 'CallStatus=completed');

@@ -323,10 +323,12 @@ describe.each(engines())('runs on %s', (engine) => {
       const seen = new Date(now - seenMsAgo);
       await at.sql('insert into nodes values ($1, $2, $2)', [node, seen]);
     }
-    const open = await at.store.runs.openRuns(at.store.node);
+    const left = await at.store.runs.openRuns(at.store.node, 'dead');
+    expect(left.map(({ id }) => id)).toEqual([dead.id, gone.id]);
+    const open = await at.store.runs.openRuns(at.store.node, 'own-and-dead');
     expect(open.map(({ id }) => id)).toEqual([mine.id, dead.id, gone.id]);
     // They are ours now: another node does not find them while we live.
     await at.sql('update nodes set seen_at = $1 where name = $2', [new Date(now), at.store.node]);
-    expect(await at.store.runs.openRuns('another')).toEqual([]);
+    expect(await at.store.runs.openRuns('another', 'own-and-dead')).toEqual([]);
   });
 });

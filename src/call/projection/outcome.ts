@@ -22,13 +22,14 @@ export function outcomeOf(events: readonly CallEvent[], fallbackReason: EndReaso
   const extracted = extractedValues(events);
   const disposition = dispositionOf(extracted, reason);
   const answeredBy = answeredByOf(events);
+  const error = lastFatal(events);
   const seconds = Math.round(durationS);
   return {
     reason,
     disposition,
     durationS,
     gatheredContext: {
-      ...extracted,
+      ...withoutSystemKeys(extracted),
       extracted_variables: extracted,
       nodes_visited: nodesVisited(events),
       call_disposition: disposition,
@@ -36,6 +37,7 @@ export function outcomeOf(events: readonly CallEvent[], fallbackReason: EndReaso
       call_status: reason,
       call_tags: callTags(events, { reason, disposition, extracted }),
       ...(answeredBy === undefined ? {} : { answered_by: answeredBy }),
+      ...(error === undefined ? {} : { error }),
     },
     usageInfo: { ...usageOf(events), call_duration_seconds: seconds },
     costInfo: { dograh_token_usage: 0, call_duration_seconds: seconds },
@@ -52,6 +54,32 @@ function extractedValues(events: readonly CallEvent[]): Record<string, unknown> 
     if (body.type === 'variables.extracted') Object.assign(values, body.values);
   }
   return values;
+}
+
+/** What the gateway itself says about a call; a variable of that name is under `extracted_variables`
+ *  alone. */
+const SYSTEM_KEYS = new Set([
+  'call_id',
+  'provider',
+  'call_tags',
+  'nodes_visited',
+  'call_status',
+  'mapped_call_disposition',
+  'extracted_variables',
+  'answered_by',
+  'error',
+  'triggered_by',
+  'trigger_uuid',
+]);
+
+function withoutSystemKeys(extracted: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(extracted).filter(([name]) => !SYSTEM_KEYS.has(name)));
+}
+
+/** In words for clients. */
+function lastFatal(events: readonly CallEvent[]): string | undefined {
+  const body = events.findLast((event) => event.body.type === 'fault' && event.body.fatal)?.body;
+  return body?.type === 'fault' ? body.message : undefined;
 }
 
 function dispositionOf(extracted: Record<string, unknown>, reason: EndReason): string {

@@ -171,6 +171,44 @@ describe('the outcome', () => {
     expect(outcome.gatheredContext['call_status']).toBe('user_qualified');
   });
 
+  it('gives the last fatal fault as the error', () => {
+    const fault = (message: string, fatal: boolean): CallEventBody => ({
+      type: 'fault',
+      code: 'X',
+      message,
+      fatal,
+    });
+    const faults = logOf([0, fault('one', true)], [1, fault('two', true)], [2, fault('3', false)]);
+    expect(outcomeOf(faults, 'unknown').gatheredContext['error']).toBe('two');
+    const well = logOf([0, fault('passing', false)], [1, ended('user_qualified')]);
+    expect(outcomeOf(well, 'unknown').gatheredContext).not.toHaveProperty('error');
+  });
+
+  it("keeps an extracted variable from taking the place of the gateway's own word", () => {
+    const names = [
+      'call_id',
+      'provider',
+      'call_tags',
+      'nodes_visited',
+      'call_status',
+      'mapped_call_disposition',
+      'extracted_variables',
+      'answered_by',
+      'error',
+      'triggered_by',
+      'trigger_uuid',
+    ];
+    const values = Object.fromEntries(names.map((name) => [name, 'mine']));
+    const { gatheredContext } = outcomeOf(
+      logOf([0, { type: 'variables.extracted', nodeId: '1', values }]),
+      'unknown',
+    );
+    const { extracted_variables, ...own } = gatheredContext;
+    expect(extracted_variables).toEqual(values);
+    expect(Object.values(own)).not.toContain('mine');
+    expect(own).not.toHaveProperty('call_id');
+  });
+
   it('tags an unanswered call as the contract does', () => {
     const { gatheredContext } = outcomeOf(logOf([0, ended('no-answer')]), 'unknown');
     expect(gatheredContext['call_tags']).toEqual(['not_connected', 'telephony_no-answer']);
