@@ -16,6 +16,9 @@ const POLL_MS = 100;
 /** The text of an API key: a short prefix and 32 random bytes in base64url. */
 const API_KEY = /\b[a-z]{2,12}_[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/;
 
+/** The gateway's line about a missing recogniser. */
+const KEYPAD_ONLY = 'keypad only';
+
 export interface GatewayOptions {
   dataFolder: string;
   port: number;
@@ -26,6 +29,8 @@ export interface GatewayOptions {
 
 export class Gateway {
   readonly url: string;
+  /** It has said that it found no recogniser. */
+  keypadOnly = false;
   readonly #child: ChildProcess;
   readonly #exited: Promise<number | null>;
   readonly #key: Promise<string>;
@@ -55,6 +60,7 @@ export class Gateway {
       createInterface({ input: stream }).on('line', (line) => {
         const key = API_KEY.exec(line)?.[0];
         if (key !== undefined) this.#foundKey(key);
+        if (line.includes(KEYPAD_ONLY)) this.keypadOnly = true;
         log.write(`${line}\n`);
       });
     }
