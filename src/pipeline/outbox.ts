@@ -21,6 +21,12 @@ export class Outbox {
     };
   }
 
+  /** Does `work`, whose bug stays in this call, and tells what came of it. */
+  run(work: () => void): void {
+    this.#attempt(work);
+    this.tell();
+  }
+
   put(news: () => void): void {
     if (this.#waiting.length >= WAITING_MAX) throw new Error('a listener answers itself for ever');
     this.#waiting.push(news);
@@ -31,13 +37,13 @@ export class Outbox {
     if (this.#telling || this.#waiting.length === 0) return;
     this.#telling = true;
     for (let news = this.#waiting.shift(); news !== undefined; news = this.#waiting.shift())
-      this.#tellOne(news);
+      this.#attempt(news);
     this.#telling = false;
   }
 
-  #tellOne(news: () => void): void {
+  #attempt(work: () => void): void {
     try {
-      news();
+      work();
     } catch (error) {
       this.broken(error);
     }

@@ -332,6 +332,14 @@ describe('faults', () => {
     expect(rig.turns).toEqual(['5']);
   });
 
+  it('keeps a bug that the words of a recogniser meet inside this call', async () => {
+    const rig = new CallRig();
+    await rig.voice(200);
+    const nonsense = null as unknown as string; // What no service may give.
+    expect(() => rig.stt.understand(nonsense)).not.toThrow();
+    expect(rig.of('broken')).toHaveLength(1);
+  });
+
   it('keeps what was understood when the recogniser dies in the middle of a turn', async () => {
     const rig = new CallRig();
     await rig.says('my name is Ada', 600);
