@@ -11,6 +11,7 @@ import { benchAudio } from './audio.ts';
 import { benchCalls } from './calls.ts';
 import { benchConversation } from './conversation.ts';
 import { benchPipeline } from './pipeline.ts';
+import { benchBargeIn, benchRecording } from './turns.ts';
 
 interface Section {
   title: string;
@@ -34,6 +35,16 @@ const sections: readonly Section[] = [
     title: 'pipeline: one 20 ms frame of one call, services left out',
     unit: '',
     measure: pipelineFigures,
+  },
+  {
+    title: 'interruptions by real voices, with and without noise, in simulated time',
+    unit: '',
+    measure: benchBargeIn,
+  },
+  {
+    title: 'recording: the two channels against each other over 60 simulated minutes',
+    unit: '',
+    measure: benchRecording,
   },
   {
     title: `${ROUNDS} calls in and ${ROUNDS} out with real speech, by their event logs`,

@@ -4,17 +4,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { comfortNoise, dtmfTones } from '../../src/audio/tone.ts';
 import { readWav } from '../../src/audio/wav.ts';
+import { type BargeIn, bargeIn, bargeIns, LONG } from './barge-ins.ts';
 import { at, type Clip, callerClips, piecesOf, RealCall, render, type Voice } from './real-call.ts';
 
-const LONG =
-  'Thank you for calling the dental clinic, all of our agents are busy at the moment. ' +
-  'Please stay on the line and somebody will be with you in a few minutes. ' +
-  'You can also book a visit on our website at any time of the day or the night.';
 const GOODBYE = 'Thank you very much for calling and goodbye.';
 const OPEN =
   'I would like to change the appointment that I have on Monday because my daughter is ill.';
-const LEVELS_DB = [-12, -16, -20, -25, -30, -35];
-const SNR_DB = 20;
 const FADE_MS = 60;
 const PER_MS = 8;
 
@@ -51,28 +46,6 @@ function wordsWithin(heardMs: number): number {
   return count;
 }
 
-interface BargeIn {
-  what: string;
-  silenceMs: number;
-  call: RealCall;
-  onsetMs: number;
-}
-
-/** The caller speaks into LONG and is given time to be answered. */
-async function bargeIn(
-  clip: Clip,
-  how: { nth: number; levelDb: number; noiseDb: number; call: RealCall },
-): Promise<BargeIn> {
-  const { nth, levelDb, noiseDb, call } = how;
-  call.line.noise = comfortNoise({ seed: nth + 1, levelDbfs: noiseDb });
-  call.say(LONG);
-  const onsetMs = 1_500 + ((nth * 337) % 6_000) + (nth % 7) * 4.5;
-  const endMs = call.callerSays({ ...clip, pcm: at(clip.pcm, levelDb) }, { atMs: onsetMs });
-  await call.run(endMs + 1_500);
-  const silenceMs = call.soundEndsAfter(onsetMs) - onsetMs;
-  return { what: `${clip.name} at ${levelDb} dB, nr ${nth}`, silenceMs, call, onsetMs };
-}
-
 /** How far `b` lags behind `a`, in samples, by the correlation from `from` on. */
 function lagOf(a: ArrayLike<number>, b: ArrayLike<number>, from: number): number {
   let best = Number.NaN;
@@ -104,13 +77,7 @@ function clickAt(call: RealCall, cutMs: number): number {
 describe('a caller who interrupts, on 44 lines', () => {
   const found: BargeIn[] = [];
   beforeAll(async () => {
-    for (const [nth, clip] of [clips, clips, clips, clips].flat().entries()) {
-      const levelDb = LEVELS_DB[nth % LEVELS_DB.length] as number;
-      const noiseDb = nth % 2 === 0 ? levelDb - SNR_DB : -66;
-      const call = new RealCall({ voices, oneWayMs: 0 });
-      found.push(await bargeIn(clip, { nth, levelDb, noiseDb, call }));
-      await call.audio.close();
-    }
+    found.push(...(await bargeIns(voices)));
   }, 60_000);
 
   it('hears silence 130 ms after the onset in half of the cases, 230 ms in 95 of 100', () => {
