@@ -84,7 +84,7 @@ function requestFor({ method, path, parameters, body }: Operation): fc.Arbitrary
   const payload = body === undefined ? fc.constant(undefined) : valueFor(body);
   return fc.tuple(of('path'), of('query'), payload).map(([pieces, query, value]) => {
     const filled = path.replace(/\{(.+?)\}/g, (_all, name: string) =>
-      encoded(String(pieces[name]) || '1'),
+      encoded(segment(String(pieces[name]))),
     );
     const search = Object.entries(query).map(([name, each]) => `${name}=${encoded(String(each))}`);
     return {
@@ -93,6 +93,11 @@ function requestFor({ method, path, parameters, body }: Operation): fc.Arbitrary
       payload: value === undefined ? undefined : JSON.stringify(value),
     };
   });
+}
+
+/** A piece of a path. Empty ones and dots would name another path before the gateway sees them. */
+function segment(piece: string): string {
+  return /^\.*$/.test(piece) ? `1${piece}` : piece;
 }
 
 function encoded(piece: string): string {
