@@ -20,24 +20,30 @@ const FILL_BYTES = 1 << 20;
 const RECOVERY_MS = 60_000;
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-full-'));
 
-function mounted(): boolean {
+function mount(): void {
+  execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', DISK, 'tmpfs', folder], { stdio: 'ignore' });
+}
+
+function mayMount(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   try {
-    execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', DISK, 'tmpfs', folder], { stdio: 'ignore' });
+    mount();
+    execFileSync('/bin/umount', [folder]);
     return true;
   } catch {
     return false;
   }
 }
 
-const isMounted = mounted();
-if (!isMounted) process.stderr.write('No tmpfs can be mounted: the full disk is not tested.\n');
+const isPossible = mayMount();
+if (!isPossible) process.stderr.write('No tmpfs can be mounted: the full disk is not tested.\n');
 
-describe.runIf(isMounted)('the embedded database on a full disk', () => {
+describe.runIf(isPossible)('the embedded database on a full disk', () => {
   let store: OpenStore;
   let runId: string;
 
   beforeAll(async () => {
+    mount();
     store = await openStore({
       dataFolder: folder,
       databaseUrl: undefined,
@@ -60,9 +66,10 @@ describe.runIf(isMounted)('the embedded database on a full disk', () => {
   it(
     'refuses with a code, keeps what it acknowledged, and goes on when there is room again',
     async () => {
+      await store.runs.appendEvents([event(runId, 1)]);
       const filler = join(folder, 'filler');
       writeFileSync(filler, Buffer.alloc(Math.max(0, freeBytes() - FILL_BYTES)));
-      let stored = 0;
+      let stored = 1;
       let refusal: unknown;
       while (refusal === undefined) {
         const batch = Array.from({ length: 200 }, (_, i) => event(runId, stored + i + 1));
