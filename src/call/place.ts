@@ -1,0 +1,99 @@
+// Puts a run's call on the line: rings it, watches it, and closes the run if the provider refuses.
+
+import { codeOf, GatewayError } from '../errors.ts';
+import { callsRefused, callsStarted } from '../metrics.ts';
+import type { Run } from '../model/run.ts';
+import { deadlineSignal } from '../std/deadline.ts';
+import type { DialResult } from '../telephony/provider.ts';
+import type { CallDeps } from './deps.ts';
+import type { Roster } from './roster.ts';
+import type { Route } from './route.ts';
+import { closeFailed } from './unconnected.ts';
+import { CALL_S_MAX, callbackUrls, RING_S } from './urls.ts';
+import { watchForMedia } from './watch.ts';
+
+/** The provider's answer to a dial must come within this time. */
+const DIAL_MS = 15_000;
+
+export interface Placement {
+  run: Run;
+  route: Route;
+  /** As the caller named it. */
+  to: string;
+}
+
+/** Throws CALL_NOT_PLACED; the run is kept then, completed. */
+export async function placeCall(
+  deps: CallDeps,
+  roster: Roster,
+  { run, route, to }: Placement,
+): Promise<void> {
+  callsStarted.inc({ provider: route.provider.name, direction: 'outbound' });
+  const { configuration, provider, caller } = route;
+  const call = { run, configuration, provider };
+  roster.ring(call);
+  watchForMedia(deps, roster, call);
+  try {
+    const runLog = await deps.events.open(run.id);
+    const from = caller.addressNormalized;
+    const { name } = provider;
+    runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
+    await noteDialled(deps, run, await dial(deps, { run, route, to }));
+  } catch (error) {
+    if (await hasBegun(deps, run)) return;
+    callsRefused.inc({ code: codeOf(error) ?? 'UNEXPECTED' });
+    deps.log.warn({ err: error, runId: run.id }, 'call not placed');
+    roster.drop(run.id);
+    await closeFailed(deps, call, error);
+    throw placementError(error);
+  }
+}
+
+/** The provider's answer to the dial is late or lost, but the call is there. */
+async function hasBegun(deps: CallDeps, { id }: Run): Promise<boolean> {
+  try {
+    const current = await deps.store.runs.find(id);
+    return current !== undefined && current.state !== 'initialized';
+  } catch (error) {
+    deps.log.error({ err: error, runId: id }, 'run not read');
+    return false;
+  }
+}
+
+/** The phone rings: a store that fails just now does not make the start a failure. */
+async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult): Promise<void> {
+  const { callId, metadata } = dialled;
+  try {
+    await deps.store.runs.patch(run.id, {
+      providerCallId: callId,
+      gatheredContext: { call_id: callId, ...metadata },
+    });
+  } catch (error) {
+    deps.log.error({ err: error, runId: run.id }, 'call id not stored');
+  }
+}
+
+async function dial(deps: CallDeps, { run, route, to }: Placement): Promise<DialResult> {
+  const { provider, configuration, caller } = route;
+  const deadline = deadlineSignal(deps.clock, DIAL_MS, 'dial');
+  try {
+    return await provider.control.dial(
+      configuration.credentials,
+      {
+        from: provider.formatAddress(caller.addressNormalized),
+        to: provider.formatAddress(to),
+        ...callbackUrls(deps.publicUrl, provider.name, run.id),
+        ringS: RING_S,
+        callS: Math.min(CALL_S_MAX, provider.capabilities.callS.max),
+      },
+      deadline.signal,
+    );
+  } finally {
+    deadline.done();
+  }
+}
+
+function placementError(error: unknown): GatewayError {
+  const reason = error instanceof GatewayError ? error.message : 'unexpected error';
+  return new GatewayError('CALL_NOT_PLACED', { reason }, error);
+}

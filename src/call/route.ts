@@ -1,0 +1,75 @@
+// Over what a call goes out: telephony configuration, provider and caller id. Source: contract §6.1.
+
+import { GatewayError } from '../errors.ts';
+import type { PhoneNumber } from '../model/telephony.ts';
+import type { ConfigurationSummary } from '../store/store.ts';
+import type { TelephonyProvider } from '../telephony/provider.ts';
+import { providerByName } from '../telephony/registry.ts';
+import type { CallDeps } from './deps.ts';
+import { blockedReason } from './readiness.ts';
+
+/** What the one who starts a call asks for. */
+export interface RouteWish {
+  organizationId: string;
+  /** Null: the default configuration, else the oldest that is ready. */
+  configurationId: string | null;
+  /** Null: the default caller, else any number. */
+  fromPhoneNumberId: string | null;
+}
+
+export interface Route {
+  configuration: ConfigurationSummary;
+  provider: TelephonyProvider;
+  caller: PhoneNumber;
+}
+
+/** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
+ *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+export async function findRoute(deps: CallDeps, wish: RouteWish): Promise<Route> {
+  const configuration = await findConfiguration(deps, wish);
+  const provider = providerByName(configuration.provider);
+  if (provider === undefined) {
+    throw new GatewayError('PROVIDER_NOT_BUILT', { provider: configuration.provider });
+  }
+  const numbers = await deps.store.telephony.listNumbers(configuration.id);
+  const active = numbers.filter((number) => number.isActive);
+  const caller = chooseCaller(deps, active, wish.fromPhoneNumberId);
+  if (caller === undefined) throw new GatewayError('CALLER_ID_NOT_FOUND');
+  return { configuration, provider, caller };
+}
+
+/** An explicit id never falls through to another configuration. */
+async function findConfiguration(deps: CallDeps, wish: RouteWish): Promise<ConfigurationSummary> {
+  const { organizationId, configurationId } = wish;
+  const { telephony } = deps.store;
+  if (configurationId !== null) {
+    const named = await telephony.getConfiguration(organizationId, configurationId);
+    if (named === undefined) throw new GatewayError('CONFIGURATION_NOT_FOUND');
+    const blocked = blockedReason(named);
+    if (blocked !== undefined) throw notReady(named, blocked);
+    return named;
+  }
+  const all = await telephony.listConfigurations(organizationId);
+  const active = all.filter((each) => each.inactiveSince === null);
+  active.sort((a, b) => Number(b.isDefaultOutbound) - Number(a.isDefaultOutbound));
+  const [first] = active;
+  if (first === undefined) throw new GatewayError('TELEPHONY_NOT_CONFIGURED');
+  const ready = active.find((each) => blockedReason(each) === undefined);
+  if (ready === undefined) throw notReady(first, blockedReason(first) ?? '');
+  return ready;
+}
+
+function notReady(configuration: ConfigurationSummary, reason: string): GatewayError {
+  return new GatewayError('CONFIGURATION_NOT_READY', { name: configuration.name, reason });
+}
+
+/** The one asked for, else the default caller, else any. */
+function chooseCaller(
+  deps: CallDeps,
+  active: readonly PhoneNumber[],
+  wantedId: string | null,
+): PhoneNumber | undefined {
+  if (wantedId !== null) return active.find(({ id }) => id === wantedId);
+  const fallback = active[active.length === 0 ? 0 : deps.random.integer(active.length)];
+  return active.find(({ isDefaultCallerId }) => isDefaultCallerId) ?? fallback;
+}
