@@ -1,0 +1,179 @@
+// One of everything in an organization, and for every operation that wants a key one request that does
+// its work there. Tests that go through all operations begin from these.
+
+import type { Served } from './served.ts';
+import { smallWorkflow } from './served.ts';
+
+/** In the name of every row that is there: no other organization may ever see it. */
+export const MARK = 'owners-own';
+/** Every secret that the owner stores; no answer and no log may hold one. */
+export const SECRETS = { pbx: 'the-password-of-the-pbx' } as const;
+
+export interface Example {
+  /** Values for the pieces of the path. */
+  path?: Record<string, string>;
+  query?: Record<string, string>;
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** What another organization's key gets; 404 where the request names a row of the owner's, else the
+   *  status that its own rows get. */
+  foreign?: number;
+}
+
+export interface World {
+  /** By operation id. */
+  examples: Record<string, Example>;
+  /** Names of rows that are there. */
+  ids: string[];
+}
+
+export async function makeWorld(served: Served): Promise<World> {
+  const telephony = await makeTelephony(served);
+  const agent = await makeAgent(served, telephony);
+  return {
+    examples: {
+      ...accountExamples(await makeKey(served)),
+      ...telephonyExamples(telephony),
+      ...workflowExamples(agent),
+      ...runExamples(agent),
+    },
+    ids: [...Object.values(telephony), ...Object.values(agent)],
+  };
+}
+
+const pbx = {
+  provider: 'ari',
+  ari_endpoint: 'http://pbx:8088',
+  app_name: 'a',
+  app_password: SECRETS.pbx,
+};
+
+async function makeKey(served: Served): Promise<string> {
+  return (await served.ok('POST', '/user/api-keys', { name: `${MARK} key` })).id;
+}
+
+interface Telephony {
+  config_id: string;
+  phone_number_id: string;
+}
+
+async function makeTelephony(served: Served): Promise<Telephony> {
+  const configurations = '/organizations/telephony-configs';
+  const { id } = await served.ok('POST', configurations, { name: `${MARK} pbx`, config: pbx });
+  const number = await served.ok('POST', `${configurations}/${id}/phone-numbers`, {
+    address: '1001',
+    label: `${MARK} number`,
+  });
+  return { config_id: id, phone_number_id: number.id };
+}
+
+interface Agent {
+  workflow_id: string;
+  uuid: string;
+  trigger: string;
+  run_id: string;
+  recordingKey: string;
+}
+
+async function makeAgent(served: Served, telephony: Telephony): Promise<Agent> {
+  const trigger = {
+    id: '9',
+    type: 'trigger',
+    position: { x: 0, y: 0 },
+    data: { name: 'API', trigger_path: `${MARK}-trigger` },
+  };
+  const made = await served.ok('POST', '/workflow/create/definition', {
+    name: `${MARK} agent`,
+    workflow_definition: { ...smallWorkflow, nodes: [...smallWorkflow.nodes, trigger] },
+  });
+  const { workflow_uuid: uuid } = await served.ok('GET', `/workflow/fetch/${made.id}`);
+  const { store, owner } = served.test;
+  const run = await store.runs.create(
+    {
+      organizationId: owner.organizationId,
+      workflowId: made.id,
+      definitionId: made.current_definition_id,
+      name: `${MARK} run`,
+      mode: 'ari',
+      callType: 'inbound',
+      configurationId: telephony.config_id,
+      providerCallId: null,
+      initialContext: {},
+      gatheredContext: {},
+      logs: {},
+    },
+    10,
+  );
+  const recordingKey = `recordings/${run.id}.wav`;
+  await served.test.store.files.write(recordingKey, Buffer.from('RIFF'));
+  await store.runs.patch(run.id, { recordingKey });
+  return {
+    workflow_id: made.id,
+    uuid,
+    trigger: `${MARK}-trigger`,
+    run_id: run.id,
+    recordingKey,
+  };
+}
+
+function accountExamples(apiKeyId: string): Record<string, Example> {
+  const path = { api_key_id: apiKeyId };
+  return {
+    listApiKeys: {},
+    createApiKey: { body: { name: 'other key' } },
+    reactivateApiKey: { path },
+    archiveApiKey: { path },
+  };
+}
+
+function telephonyExamples({ config_id, phone_number_id }: Telephony): Record<string, Example> {
+  const path = { config_id };
+  const number = { config_id, phone_number_id };
+  return {
+    listTelephonyProviders: {},
+    listTelephonyConfigurations: {},
+    createTelephonyConfiguration: { body: { name: 'second pbx', config: pbx } },
+    getTelephonyConfiguration: { path },
+    updateTelephonyConfiguration: { path, body: { name: 'renamed', config: pbx } },
+    deleteTelephonyConfiguration: { path },
+    setDefaultOutbound: { path },
+    listPhoneNumbers: { path },
+    createPhoneNumber: { path, body: { address: '1002' } },
+    getPhoneNumber: { path: number },
+    updatePhoneNumber: { path: number, body: { label: 'desk' } },
+    deletePhoneNumber: { path: number },
+    setDefaultCaller: { path: number },
+  };
+}
+
+function workflowExamples({ workflow_id, uuid, trigger }: Agent): Record<string, Example> {
+  const path = { workflow_id };
+  const call = { phone_number: '+15550100' };
+  return {
+    // The desk decides whose agent it is, by the organization that it is told.
+    startCallByAgent: { path: { uuid }, body: call, foreign: 200 },
+    startTestCallByAgent: { path: { uuid }, body: call, foreign: 200 },
+    startCallByTrigger: { path: { uuid: trigger }, body: call, foreign: 200 },
+    startTestCallByTrigger: { path: { uuid: trigger }, body: call, foreign: 200 },
+    createWorkflow: { body: { name: 'new', workflow_definition: smallWorkflow } },
+    listWorkflows: {},
+    listWorkflowNames: {},
+    countWorkflows: {},
+    getWorkflow: { path },
+    updateWorkflow: { path, body: { name: 'renamed' } },
+    setWorkflowStatus: { path, body: { status: 'active' } },
+    listWorkflowVersions: { path },
+    validateWorkflow: { path },
+    createWorkflowDraft: { path },
+    publishWorkflow: { path },
+  };
+}
+
+function runExamples({ workflow_id, run_id, recordingKey }: Agent): Record<string, Example> {
+  return {
+    getRun: { path: { workflow_id, run_id } },
+    listRuns: { path: { workflow_id } },
+    getSignedUrl: { query: { key: recordingKey }, foreign: 403 },
+    getFileMetadata: { query: { key: recordingKey }, foreign: 403 },
+  };
+}
