@@ -6,7 +6,8 @@ import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
 
 export interface StartCall {
   organizationId: string;
-  apiKeyId: string;
+  /** Null if a user who has logged in started it. */
+  apiKeyId: string | null;
   apiKeyCreatedBy: string;
   /** What the caller named: an agent or one of its triggers. */
   agent: { type: 'workflow_uuid' | 'trigger_path'; identifier: string };

@@ -13,6 +13,8 @@ export interface TelephonyConfiguration {
   credentials: Record<string, unknown>;
   inactiveSince: Date | null;
   inactiveReason: string | null;
+  /** How fast calls go out over it, 1..1000; null: no limit of its own. */
+  callsPerSecond: number | null;
   createdAt: Date;
   updatedAt: Date;
 }

@@ -1,7 +1,7 @@
 // Telephony configurations: a provider's credentials, secrets sealed, under a name. At most one per
 // organization is the default for outbound calls.
 
-import type { Selectable } from 'kysely';
+import type { Selectable, Updateable } from 'kysely';
 import { GatewayError } from '../errors.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import { violated } from './connections.ts';
@@ -65,6 +65,7 @@ export async function createConfiguration(
           account_id: input.accountId,
           inactive_since: null,
           inactive_reason: null,
+          calls_per_second: input.callsPerSecond ?? null,
           created_at: now,
           updated_at: now,
         })
@@ -177,6 +178,7 @@ export function toConfiguration(context: StoreContext, row: Row): TelephonyConfi
     ),
     inactiveSince: row.inactive_since,
     inactiveReason: row.inactive_reason,
+    callsPerSecond: row.calls_per_second,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -216,8 +218,9 @@ function changes(
   { secrets }: StoreContext,
   row: Row,
   patch: Parameters<TelephonyStore['updateConfiguration']>[2],
-): { name?: string; account_id?: string | null; credentials?: string; sealed_fields?: string[] } {
-  const changed: ReturnType<typeof changes> = {};
+): Updateable<TelephonyConfigurationTable> {
+  const changed: Updateable<TelephonyConfigurationTable> = {};
+  if (patch.callsPerSecond !== undefined) changed.calls_per_second = patch.callsPerSecond;
   if (patch.name !== undefined) changed.name = patch.name;
   if (patch.accountId !== undefined) changed.account_id = patch.accountId;
   if (patch.credentials !== undefined) {

@@ -18,6 +18,7 @@ import { FileLinks } from './file-links.ts';
 import { LocalFileStore } from './files.ts';
 import { migrate, ownMigrations } from './migrate.ts';
 import { NodePresence } from './nodes.ts';
+import { OrganizationRepository } from './organizations.ts';
 import { runStore } from './run-store.ts';
 import type { Tables } from './schema.ts';
 import { parseSecretKeys, readKeyFile, type SecretKey } from './secret-keys.ts';
@@ -142,9 +143,10 @@ function secretKeys(
 
 function repositories(
   context: StoreContext,
-): Pick<Store, 'accounts' | 'telephony' | 'workflows' | 'runs'> {
+): Pick<Store, 'accounts' | 'organizations' | 'telephony' | 'workflows' | 'runs'> {
   return {
     accounts: new AccountRepository(context),
+    organizations: new OrganizationRepository(context),
     telephony: telephonyStore(context),
     workflows: workflowStore(context),
     runs: runStore(context),

@@ -17,6 +17,9 @@ export interface OrganizationTable {
   slug: string | null;
   name: string;
   concurrent_call_limit: number | null;
+  test_phone_number: Generated<string | null>;
+  timezone: Generated<string | null>;
+  external_pbx_integrations_enabled: Generated<boolean>;
   created_at: Date;
 }
 
@@ -24,6 +27,9 @@ export interface UserTable {
   id: Generated<string>;
   organization_id: string;
   name: string;
+  email: Generated<string | null>;
+  password_hash: Generated<string | null>;
+  onboarding: ColumnType<Fields, string | undefined, string>;
   created_at: Date;
 }
 
@@ -51,6 +57,7 @@ export interface TelephonyConfigurationTable {
   account_id: string | null;
   inactive_since: Date | null;
   inactive_reason: string | null;
+  calls_per_second: number | null;
   created_at: Date;
   updated_at: Date;
 }

@@ -11,6 +11,7 @@ import type {
   WorkflowStatus,
   WorkflowVersion,
 } from '../model/workflow.ts';
+import type { OrganizationStore } from './organizations.ts';
 
 export interface ApiKey {
   id: string;
@@ -29,7 +30,8 @@ export interface ApiKey {
 export interface Principal {
   organizationId: string;
   userId: string;
-  apiKeyId: string;
+  /** Null for a user who has logged in. */
+  apiKeyId: string | null;
 }
 
 export interface AccountStore {
@@ -68,6 +70,8 @@ export interface TelephonyStore {
       accountId: string | null;
       /** Names of the credential fields to seal. */
       secretFields: readonly string[];
+      /** 1..1000. Default null: no limit of its own. */
+      callsPerSecond?: number | null;
     },
   ): Promise<ConfigurationSummary>;
   /** Throws CONFIGURATION_NAME_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE. */
@@ -79,6 +83,7 @@ export interface TelephonyStore {
       credentials?: Record<string, unknown>;
       accountId?: string | null;
       secretFields?: readonly string[];
+      callsPerSecond?: number | null;
     },
   ): Promise<ConfigurationSummary | undefined>;
   setDefaultOutbound(organizationId: string, id: string): Promise<ConfigurationSummary | undefined>;
@@ -274,6 +279,7 @@ export interface FileWriter {
 
 export interface Store {
   readonly accounts: AccountStore;
+  readonly organizations: OrganizationStore;
   readonly telephony: TelephonyStore;
   readonly workflows: WorkflowStore;
   readonly runs: RunStore;

@@ -16,6 +16,7 @@ const configuration: TelephonyConfiguration = {
   credentials: {},
   inactiveSince: null,
   inactiveReason: null,
+  callsPerSecond: null,
   createdAt: at,
   updatedAt: at,
 };

@@ -71,6 +71,22 @@ function configurationTests(at: TestStore): void {
     expect(read).toEqual(made);
   });
 
+  it('keeps how fast it dials, changes it and lifts it, and takes no other number', async () => {
+    const { telephony } = at.store;
+    const { organizationId } = at.owner;
+    const { id, callsPerSecond } = await configure(at);
+    expect(callsPerSecond).toBeNull();
+    const set = (value: number | null) =>
+      telephony.updateConfiguration(organizationId, id, { callsPerSecond: value });
+    expect((await set(1_000))?.callsPerSecond).toBe(1_000);
+    expect((await telephony.updateConfiguration(organizationId, id, {}))?.callsPerSecond).toBe(
+      1_000,
+    );
+    expect((await set(null))?.callsPerSecond).toBeNull();
+    await expect(set(0)).rejects.toThrow();
+    await expect(set(1_001)).rejects.toThrow();
+  });
+
   it('has no secret in any table', async () => {
     await configure(at);
     await at.store.accounts.createApiKey(at.owner, 'ci');

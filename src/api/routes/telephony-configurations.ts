@@ -124,6 +124,7 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
         credentials,
         accountId: accountIdOf(provider, credentials),
         secretFields: secretFieldsOf(provider),
+        callsPerSecond: request.body.calls_per_second,
       });
       return detail(created);
     },
@@ -144,9 +145,10 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const stored = await configurationOf(deps, organizationId, request.params.config_id);
-      const { name, config } = request.body;
+      const { name, config, calls_per_second: callsPerSecond } = request.body;
       const updated = await telephony.updateConfiguration(organizationId, stored.id, {
         ...(name === null || name === undefined ? {} : { name }),
+        ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
         ...(config === null || config === undefined ? {} : patchedCredentials(stored, config)),
       });
       return detail(found(updated));
@@ -206,6 +208,7 @@ function facts(configuration: ConfigurationSummary) {
     inactive: configuration.inactiveSince !== null,
     inactive_since: isoTimeOrNull(configuration.inactiveSince),
     inactive_reason: configuration.inactiveReason,
+    calls_per_second: configuration.callsPerSecond,
     created_at: isoTime(configuration.createdAt),
     updated_at: isoTime(configuration.updatedAt),
   };

@@ -8,14 +8,21 @@ import { freeObject, idIn, idOut, timeOut } from './values.ts';
 
 const configurationName = z.string().min(1).max(64);
 
+/** How fast calls are dialled over a configuration. Not in the contract: ours. */
+const callsPerSecond = z.int().min(1).max(1_000).nullable();
+
 export const configurationCreate = z.object({
   name: configurationName,
   is_default_outbound: z.boolean().default(false),
+  calls_per_second: callsPerSecond.default(null),
   config: configurationSchema,
 });
 
 export const configurationUpdate = z.object({
   name: configurationName.nullish(),
+  calls_per_second: callsPerSecond
+    .optional()
+    .meta({ description: 'Null lifts the limit; left out, it stays.' }),
   config: configurationPatchSchema.nullish(),
 });
 
@@ -47,6 +54,7 @@ export const configurationDetail = z
     inactive: z.boolean(),
     inactive_since: timeOut.nullable(),
     inactive_reason: z.string().nullable(),
+    calls_per_second: callsPerSecond,
     credentials: freeObject,
     sip_connectivity: freeObject.nullable(),
     setup_checklist: setupChecklist.nullable(),
@@ -67,6 +75,7 @@ export const configurationListItem = z
     inactive: z.boolean(),
     inactive_since: timeOut.nullable(),
     inactive_reason: z.string().nullable(),
+    calls_per_second: callsPerSecond,
     phone_number_count: z.int(),
     is_ready_for_outbound: z.boolean(),
     outbound_blocked_reason: z.string().nullable(),

@@ -34,6 +34,7 @@ describe('creating a telephony configuration', () => {
       inactive: false,
       inactive_since: null,
       inactive_reason: null,
+      calls_per_second: null,
       credentials: {
         ari_endpoint: 'http://10.0.0.5:8088',
         app_name: 'gw',
@@ -49,6 +50,25 @@ describe('creating a telephony configuration', () => {
       created_at: moment,
       updated_at: moment,
     });
+  });
+
+  it('takes how fast it may dial, 1 to 1000 calls a second, or null for no limit', async () => {
+    expect(await create({ calls_per_second: 25 })).toMatchObject({ calls_per_second: 25 });
+    const { configurations } = await ok('GET', ROOT);
+    expect(configurations[0]).toMatchObject({ calls_per_second: 25 });
+    const one = `${ROOT}/${configurations[0].id}`;
+    expect(await ok('PUT', one, { name: 'x' })).toMatchObject({ calls_per_second: 25 });
+    expect(await ok('PUT', one, { calls_per_second: 1_000 })).toMatchObject({
+      calls_per_second: 1_000,
+    });
+    expect(await ok('PUT', one, { calls_per_second: null })).toMatchObject({
+      name: 'x',
+      calls_per_second: null,
+    });
+    for (const value of [0, 1_001, 1.5, 'many']) {
+      const [status, detail] = await refusal('PUT', one, { body: { calls_per_second: value } });
+      expect([status, detail[0].loc]).toEqual([422, ['body', 'calls_per_second']]);
+    }
   });
 
   it('says what is left to do before calls can go out', async () => {
@@ -184,6 +204,7 @@ describe('telephony configurations', () => {
           inactive: false,
           inactive_since: null,
           inactive_reason: null,
+          calls_per_second: null,
           phone_number_count: 0,
           is_ready_for_outbound: false,
           outbound_blocked_reason: expect.any(String),
