@@ -113,6 +113,9 @@ const table = {
     text: 'Calls over {provider} are not supported by this version',
   },
 
+  // Campaigns
+  CAMPAIGN_SOURCE_INVALID: { retry: false, text: '{problems}' },
+
   // A provider's REST interface
   PROVIDER_AUTH: { retry: false, text: '{provider} refused the credentials' },
   PROVIDER_DESTINATION: { retry: false, text: '{provider} refused the destination: {reason}' },

@@ -1,0 +1,159 @@
+// A contact file as contacts: which columns there are, whom to call, what each call is given. All faults
+// of a file are told together. Source: contract §5.6, §9.3, specification §2.8.
+
+import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import { nameList, SourceFaults } from './source-faults.ts';
+import { invalid, readRecords } from './source-records.ts';
+
+/** One row to call. */
+export interface SourceContact {
+  /** Counting from 2: the header is row 1. */
+  row: number;
+  /** E.164. */
+  phoneNumber: string;
+  /** What the call is given: every column as text, as it stands in the file; `greeting_override` as an
+   *  object. */
+  variables: Record<string, unknown>;
+}
+
+export interface SourceRules {
+  /** Columns that must be there and filled in every row that is called. */
+  requiredColumns: readonly string[];
+}
+
+const NUMBER_COLUMN = 'phone_number';
+const GREETING = 'greeting_override';
+const GREETING_COLUMNS = new Set([
+  `${GREETING}_type`,
+  `${GREETING}_text`,
+  `${GREETING}_recording_id`,
+]);
+/** Longest name of a column; template variables are names that people type. */
+const COLUMN_CHARACTERS_MAX = 255;
+/** Fewest and most digits with the country code (E.164, 6.2). */
+const DIGITS_MIN = 8;
+const DIGITS_MAX = 15;
+/** Digits in groups, as people write them. */
+const WRITTEN_NUMBER = /^\+[\d\s().\-/\u00a0\u2010-\u2015\u2212]{7,40}$/u;
+
+/** Contacts in the order of the file, rows without a number left out. After the last row it throws
+ *  CAMPAIGN_SOURCE_INVALID with all faults, if there are any: what was yielded before does not count
+ *  then. Also throws what `bytes` throws. Holds a few bytes per row, not the rows. */
+export async function* readContacts(
+  bytes: AsyncIterable<Uint8Array | string>,
+  rules: SourceRules,
+): AsyncGenerator<SourceContact> {
+  const faults = new SourceFaults();
+  const numbers = new Set<number>();
+  let columns: Columns | undefined;
+  let rows = 0;
+  for await (const { number: row, cells } of readRecords(bytes)) {
+    if (columns === undefined) {
+      columns = readHeader(cells, rules, faults);
+      continue;
+    }
+    if (isBlank(cells)) continue;
+    rows += 1;
+    const contact = readRow(columns, { row, cells }, faults);
+    if (contact === undefined) continue;
+    const digits = Number(contact.phoneNumber.slice(1));
+    if (numbers.has(digits)) faults.duplicate(row);
+    numbers.add(digits);
+    yield contact;
+  }
+  if (rows === 0) throw invalid('CSV file must have a header row and at least one data row');
+  const { text } = faults;
+  if (text !== undefined) throw invalid(text);
+}
+
+interface Columns {
+  names: readonly string[];
+  /** -1 without such a column: its rows are read for nothing but their other faults. */
+  numberAt: number;
+  required: readonly { name: string; at: number }[];
+}
+
+function readHeader(
+  cells: readonly string[],
+  { requiredColumns }: SourceRules,
+  faults: SourceFaults,
+): Columns {
+  const names = cells.map((cell) => cell.trim().toLowerCase());
+  const numberAt = names.indexOf(NUMBER_COLUMN);
+  if (numberAt === -1) faults.header(`Source must contain a '${NUMBER_COLUMN}' column`);
+  const unnamed = names.flatMap((name, i) => (name === '' ? [i + 1] : []));
+  if (unnamed.length > 0) faults.header(`Columns without a name: ${unnamed.join(', ')}`);
+  const repeated = names.filter((name, i) => name !== '' && names.indexOf(name) !== i);
+  if (repeated.length > 0) {
+    faults.header(`Columns with the same name: ${nameList([...new Set(repeated)])}`);
+  }
+  const odd = names.filter(
+    (name) => name === '__proto__' || name.length > COLUMN_CHARACTERS_MAX || /\p{Cc}/u.test(name),
+  );
+  if (odd.length > 0) faults.header(`Columns with a name that cannot be used: ${nameList(odd)}`);
+  const missing = requiredColumns.filter((name) => !names.includes(name));
+  if (missing.length > 0) faults.missingVariables(missing);
+  const required = requiredColumns.flatMap((name) => {
+    const at = names.indexOf(name);
+    return at === -1 ? [] : [{ name, at }];
+  });
+  return { names, numberAt, required };
+}
+
+/** A line of commas has cells; a line of nothing has one. */
+function isBlank(cells: readonly string[]): boolean {
+  return cells.length === 1 && cells[0]?.trim() === '';
+}
+
+/** Undefined for a row that is not to be called. */
+function readRow(
+  { names, numberAt, required }: Columns,
+  { row, cells }: { row: number; cells: readonly string[] },
+  faults: SourceFaults,
+): SourceContact | undefined {
+  if (cells.slice(names.length).some((cell) => cell.trim() !== '')) faults.tooManyCells(row);
+  const written = cells[numberAt]?.trim() ?? '';
+  if (written === '') return undefined;
+  for (const { name, at } of required) {
+    if ((cells[at] ?? '').trim() === '') faults.emptyVariable(name, row);
+  }
+  const phoneNumber = dialable(written);
+  if (phoneNumber === undefined) {
+    faults.badNumber(row);
+    return undefined;
+  }
+  return { row, phoneNumber, variables: variablesOf(names, cells) };
+}
+
+/** E.164, or undefined. The number must begin with `+` and a country code that exists, and have a length
+ *  that E.164 allows. Whether its country gives out such numbers is not asked: numbering plans change
+ *  under the tables that know them, exchanges number their own way, and one such row would refuse
+ *  the whole file, where dialling it costs one call that does not come about. */
+function dialable(written: string): string | undefined {
+  if (!WRITTEN_NUMBER.test(written)) return undefined;
+  const number = parsePhoneNumberFromString(written, { extract: false });
+  if (number === undefined || number.ext !== undefined) return undefined;
+  const digits = number.number.length - 1;
+  return digits >= DIGITS_MIN && digits <= DIGITS_MAX ? number.number : undefined;
+}
+
+function variablesOf(names: readonly string[], cells: readonly string[]): Record<string, unknown> {
+  const variables: Record<string, unknown> = {};
+  names.forEach((name, at) => {
+    if (!GREETING_COLUMNS.has(name)) variables[name] = cells[at] ?? '';
+  });
+  const cell = (part: string): string => cells[names.indexOf(`${GREETING}_${part}`)] ?? '';
+  const greeting = greetingOf(cell('type').trim().toLowerCase(), cell);
+  if (greeting !== undefined) variables[GREETING] = greeting;
+  return variables;
+}
+
+/** Undefined if the columns say nothing that a call could use. */
+function greetingOf(
+  type: string,
+  cell: (part: string) => string,
+): Record<string, string> | undefined {
+  if (type === 'text' && cell('text').trim() !== '') return { type, text: cell('text') };
+  const recordingId = cell('recording_id').trim();
+  return type === 'audio' && recordingId !== '' ? { type, recording_id: recordingId } : undefined;
+}

@@ -1,0 +1,100 @@
+// A contact file's bytes as records of cells: UTF-8 text, comma-separated, quoted cells over several
+// lines, any line ends. What the cells mean is contact-source.ts's business. Source: RFC 4180; contract §9.3.
+
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { scheduler } from 'node:timers/promises';
+import { CsvError, parse } from 'csv-parse';
+import { GatewayError } from '../errors.ts';
+
+/** As many as may be uploaded (contract §6.5). */
+export const SOURCE_BYTES_MAX = 10_485_760;
+/** The shortest numbers that fit into the bytes are 900,000; nobody calls so many by one list. */
+const RECORDS_MAX = 200_000;
+/** Wider lists are a wrong file. */
+const COLUMNS_MAX = 200;
+/** A long greeting has 2,000. */
+const CELL_CHARACTERS_MAX = 10_000;
+/** A quote that nobody closes ends here, not at the end of the file. */
+const RECORD_CHARACTERS_MAX = 100_000;
+/** Bytes between two turns for everything else in this process: a few milliseconds of work at most, so
+ *  that calls keep their 20 ms. */
+const PIECE_BYTES = 1_024;
+
+/** Records in order, the first with number 1; blank lines are records of one empty cell. Throws
+ *  CAMPAIGN_SOURCE_INVALID for bytes that are no such file, and what `bytes` throws. */
+export async function* readRecords(
+  bytes: AsyncIterable<Uint8Array | string>,
+): AsyncGenerator<{ number: number; cells: string[] }> {
+  const parser = parse({
+    bom: true,
+    recordDelimiter: ['\r\n', '\n', '\r'],
+    relaxColumnCount: true,
+    relaxQuotes: true,
+    maxRecordSize: RECORD_CHARACTERS_MAX,
+  });
+  // Whatever it fails with, the parser fails with too, and that is who is listened to.
+  pipeline(Readable.from(checkedPieces(bytes), { objectMode: false }), parser).catch(
+    () => undefined,
+  );
+  let number = 0;
+  try {
+    for await (const cells of parser as AsyncIterable<string[]>) {
+      number += 1;
+      checkRecord(number, cells);
+      yield { number, cells };
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? unreadable(number + 1, error) : error;
+  }
+}
+
+/** The same bytes in small pieces. Throws CAMPAIGN_SOURCE_INVALID if they are too many or no text. */
+async function* checkedPieces(
+  bytes: AsyncIterable<Uint8Array | string>,
+): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let size = 0;
+  for await (const chunk of bytes) {
+    const piece = Buffer.from(chunk);
+    size += piece.byteLength;
+    if (size > SOURCE_BYTES_MAX) {
+      throw invalid(`CSV file is larger than ${SOURCE_BYTES_MAX} bytes`);
+    }
+    checkText(() => decoder.decode(piece, { stream: true }));
+    if (piece.includes(0)) throw invalid('CSV file holds NUL bytes; save it as CSV UTF-8');
+    for (let at = 0; at < piece.byteLength; at += PIECE_BYTES) {
+      yield piece.subarray(at, at + PIECE_BYTES);
+      await scheduler.yield();
+    }
+  }
+  checkText(() => decoder.decode());
+}
+
+function checkText(decode: () => string): void {
+  try {
+    decode();
+  } catch (error) {
+    throw invalid('CSV file is not UTF-8 text; save it as CSV UTF-8', error);
+  }
+}
+
+function checkRecord(number: number, cells: readonly string[]): void {
+  if (number > RECORDS_MAX + 1) throw invalid(`CSV file has more than ${RECORDS_MAX} rows`);
+  if (cells.length > COLUMNS_MAX) {
+    throw invalid(`CSV file has more than ${COLUMNS_MAX} columns in row ${number}`);
+  }
+  if (cells.some((cell) => cell.length > CELL_CHARACTERS_MAX)) {
+    throw invalid(`A cell in row ${number} has more than ${CELL_CHARACTERS_MAX} characters`);
+  }
+}
+
+function unreadable(number: number, { code }: CsvError): GatewayError {
+  const isQuote = code === 'CSV_QUOTE_NOT_CLOSED' || code === 'CSV_MAX_RECORD_SIZE';
+  const reason = isQuote ? 'a quote is not closed or the row is too long' : 'it is not valid CSV';
+  return invalid(`CSV file cannot be read from row ${number} on: ${reason}`);
+}
+
+export function invalid(problems: string, cause?: unknown): GatewayError {
+  return new GatewayError('CAMPAIGN_SOURCE_INVALID', { problems }, cause);
+}

@@ -1,0 +1,134 @@
+// A campaign: one agent that calls a list of contacts, and the settings by which it does. Source:
+// specification §2.6 and §3, contract §9.1, §9.2 and §9.7.
+
+import { z } from 'zod';
+
+/** `created -> syncing -> running <-> paused -> completed | failed`; the last two are never left. */
+export const campaignState = z.enum([
+  'created',
+  'syncing',
+  'running',
+  'paused',
+  'completed',
+  'failed',
+]);
+export type CampaignState = z.infer<typeof campaignState>;
+
+/** Outcomes of an attempt after which a contact may be called again. */
+export const retryReason = z.enum(['busy', 'no_answer', 'voicemail']);
+export type RetryReason = z.infer<typeof retryReason>;
+
+export const retrySettings = z.object({
+  enabled: z.boolean(),
+  /** Attempts after the first, 0..10. */
+  maxRetries: z.int(),
+  /** 30..3600. */
+  delayS: z.int(),
+  onBusy: z.boolean(),
+  onNoAnswer: z.boolean(),
+  onVoicemail: z.boolean(),
+});
+export type RetrySettings = z.infer<typeof retrySettings>;
+
+/** What holds for a campaign that was given none. */
+export const RETRY_DEFAULT: RetrySettings = {
+  enabled: true,
+  maxRetries: 1,
+  delayS: 120,
+  onBusy: true,
+  onNoAnswer: true,
+  onVoicemail: false,
+};
+
+export const scheduleSettings = z.object({
+  enabled: z.boolean(),
+  /** IANA name. */
+  timezone: z.string(),
+  /** When calls may be placed, in that zone. An end before the start lies on the next day; the end is
+   *  no part of the slot. */
+  slots: z.array(
+    z.object({
+      /** 0 is Monday. */
+      dayOfWeek: z.int(),
+      /** `00:00` to `23:59`. */
+      start: z.string(),
+      /** `00:01` to `24:00`. */
+      end: z.string(),
+    }),
+  ),
+});
+export type ScheduleSettings = z.infer<typeof scheduleSettings>;
+
+export const breakerSettings = z.object({
+  enabled: z.boolean(),
+  /** Share of failures at which calls stop, 0..1. */
+  failureThreshold: z.number(),
+  /** 30..600. */
+  windowS: z.int(),
+  /** 1..100. */
+  minCalls: z.int(),
+});
+export type BreakerSettings = z.infer<typeof breakerSettings>;
+
+/** What holds for a campaign that was given none. */
+export const BREAKER_DEFAULT: BreakerSettings = {
+  enabled: true,
+  failureThreshold: 0.5,
+  windowS: 120,
+  minCalls: 5,
+};
+
+/** Calls that a campaign without another setting places in a second. */
+export const RATE_PER_SECOND_DEFAULT = 1;
+
+export interface CampaignSettings {
+  retry: RetrySettings;
+  /** Calls at a time; null: as many as the organization may have. */
+  maxConcurrency: number | null;
+  /** Null: at any time. */
+  schedule: ScheduleSettings | null;
+  /** Null: the default. */
+  breaker: BreakerSettings | null;
+  ratePerSecond: number;
+}
+
+export interface CampaignLogEntry {
+  at: Date;
+  level: 'info' | 'warning' | 'error';
+  /** For programs, such as `source_sync_failed`. */
+  event: string;
+  /** For people. */
+  message: string;
+  details: Record<string, unknown> | null;
+}
+
+export type SourceSync = 'pending' | 'in_progress' | 'completed' | 'failed';
+
+export interface Campaign extends CampaignSettings {
+  id: string;
+  organizationId: string;
+  name: string;
+  workflowId: string;
+  workflowName: string;
+  state: CampaignState;
+  sourceType: 'csv';
+  /** Storage key of the contact file. */
+  sourceId: string;
+  sourceSync: SourceSync;
+  sourceSyncedAt: Date | null;
+  sourceError: string | null;
+  /** Null until the file is read. */
+  totalRows: number | null;
+  /** Null: the organization's default at the time of each call. */
+  configurationId: string | null;
+  configurationName: string | null;
+  /** The campaign whose unreached contacts this one calls. */
+  parentCampaignId: string | null;
+  /** The campaign that calls this one's. */
+  redialedCampaignId: string | null;
+  /** Newest last; the oldest are dropped. */
+  logs: CampaignLogEntry[];
+  createdAt: Date;
+  startedAt: Date | null;
+  completedAt: Date | null;
+}
