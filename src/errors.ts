@@ -114,7 +114,31 @@ const table = {
   },
 
   // Campaigns
+  CAMPAIGN_NOT_FOUND: { retry: false, text: 'Campaign not found' },
+  CAMPAIGN_ID_NOT_FOUND: { retry: false, text: 'Campaign {id} not found' },
   CAMPAIGN_SOURCE_INVALID: { retry: false, text: '{problems}' },
+  CAMPAIGN_CONFIGURATION_NOT_FOUND: { retry: false, text: 'telephony_configuration_not_found' },
+  CAMPAIGN_TELEPHONY_MISSING: {
+    retry: false,
+    text: 'You must configure telephony first: add a telephony configuration',
+  },
+  CAMPAIGN_CONCURRENCY: {
+    retry: false,
+    text: 'max_concurrency ({asked}) cannot exceed {limit}, the calls that your organization may have at a time',
+  },
+  CAMPAIGN_STATE: {
+    retry: false,
+    text: 'Campaign must be in {wanted} state to {action}, current state: {state}',
+  },
+  CAMPAIGN_ENDED: { retry: false, text: 'Cannot update a {state} campaign' },
+  CAMPAIGN_REDIALED: {
+    retry: false,
+    text: 'Campaign has already been redialed (by campaign {id})',
+  },
+  CAMPAIGN_NOBODY_LEFT: {
+    retry: false,
+    text: 'No subscribers match: nobody was last met with one of the chosen outcomes ({reasons})',
+  },
 
   // A provider's REST interface
   PROVIDER_AUTH: { retry: false, text: '{provider} refused the credentials' },

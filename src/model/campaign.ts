@@ -132,3 +132,26 @@ export interface Campaign extends CampaignSettings {
   startedAt: Date | null;
   completedAt: Date | null;
 }
+
+/** Where a campaign stands, counted from its contacts and their attempts at this moment. */
+export interface CampaignCounts {
+  contacts: number;
+  /** Contacts that were called at least once. */
+  attempted: number;
+  /** Contacts that were reached. */
+  reached: number;
+  /** Contacts whose last attempt failed and that are not called again. */
+  failed: number;
+  /** Attempts whose call is under way. */
+  inFlight: number;
+  /** Attempts that are over. */
+  executed: number;
+  /** Attempts of every kind: to come, under way and over. */
+  attempts: number;
+  /** Attempts after the first of their contact. */
+  retries: number;
+  /** Retries that are still to come. */
+  retriesPending: number;
+  /** Retries by what made them necessary. */
+  retriesBy: Readonly<Record<RetryReason, number>>;
+}

@@ -1,0 +1,174 @@
+// A campaign's settings as they travel, in and out, and as the campaigns room takes them. What a client
+// leaves out within a setting gets that setting's default; a setting left out whole is another matter
+// (contract §9.1). Source: specification §2.6, contract §9.1 and Appendix D.
+
+import { z } from 'zod';
+import {
+  BREAKER_DEFAULT,
+  type BreakerSettings,
+  type RetrySettings,
+  type ScheduleSettings,
+} from '../../model/campaign.ts';
+import { isTimeZone } from '../../std/time-zone.ts';
+
+export const retryConfigIn = z
+  .object({
+    enabled: z.boolean().default(true),
+    max_retries: z.int().min(0).max(10).default(2),
+    retry_delay_seconds: z.int().min(30).max(3_600).default(120),
+    retry_on_busy: z.boolean().default(true),
+    retry_on_no_answer: z.boolean().default(true),
+    retry_on_voicemail: z.boolean().default(true),
+  })
+  .meta({ id: 'RetryConfigRequest' });
+
+export const retryConfigOut = z
+  .object({
+    enabled: z.boolean(),
+    max_retries: z.int(),
+    retry_delay_seconds: z.int(),
+    retry_on_busy: z.boolean(),
+    retry_on_no_answer: z.boolean(),
+    retry_on_voicemail: z.boolean(),
+  })
+  .meta({ id: 'RetryConfigResponse' });
+
+const timeOfDay = z.string().regex(/^\d{2}:\d{2}$/);
+
+const timeSlotIn = z
+  .object({
+    day_of_week: z.int().min(0).max(6).meta({ description: '0 is Monday.' }),
+    start_time: timeOfDay,
+    end_time: timeOfDay.meta({
+      description: 'Excluded. Before `start_time`: on the next day. `24:00` is the end of the day.',
+    }),
+  })
+  .check(({ value: { start_time: start, end_time: end }, issues }) => {
+    const refuse = (path: string, message: string): void => {
+      issues.push({
+        code: 'custom',
+        message,
+        path: [path],
+        input: path === 'start_time' ? start : end,
+      });
+    };
+    if (!isTimeOfDay(start)) refuse('start_time', 'start_time must be between 00:00 and 23:59');
+    if (!isTimeOfDay(end) && end !== '24:00') {
+      refuse('end_time', 'end_time must be between 00:00 and 24:00');
+    }
+    if (start === end) refuse('end_time', 'end_time must differ from start_time');
+  });
+
+function isTimeOfDay(text: string): boolean {
+  return /^([01]\d|2[0-3]):[0-5]\d$/.test(text);
+}
+
+export const scheduleConfigIn = z
+  .object({
+    enabled: z.boolean().default(true),
+    timezone: z
+      .string()
+      .max(100)
+      .refine(isTimeZone, { error: ({ input }) => `Invalid timezone: ${String(input)}` })
+      .default('UTC'),
+    slots: z.array(timeSlotIn).min(1).max(50),
+  })
+  .meta({ id: 'ScheduleConfigRequest' });
+
+export const scheduleConfigOut = z
+  .object({
+    enabled: z.boolean(),
+    timezone: z.string(),
+    slots: z.array(
+      z.object({ day_of_week: z.int(), start_time: z.string(), end_time: z.string() }),
+    ),
+  })
+  .meta({ id: 'ScheduleConfigResponse' });
+
+export const circuitBreakerIn = z
+  .object({
+    enabled: z.boolean().default(true),
+    failure_threshold: z.number().min(0).max(1).default(0.5),
+    window_seconds: z.int().min(30).max(600).default(120),
+    min_calls_in_window: z.int().min(1).max(100).default(5),
+  })
+  .meta({ id: 'CircuitBreakerConfigRequest' });
+
+export const circuitBreakerOut = z
+  .object({
+    enabled: z.boolean(),
+    failure_threshold: z.number(),
+    window_seconds: z.int(),
+    min_calls_in_window: z.int(),
+  })
+  .meta({ id: 'CircuitBreakerConfigResponse' });
+
+export function retrySettingsOf(config: z.infer<typeof retryConfigIn>): RetrySettings {
+  return {
+    enabled: config.enabled,
+    maxRetries: config.max_retries,
+    delayS: config.retry_delay_seconds,
+    onBusy: config.retry_on_busy,
+    onNoAnswer: config.retry_on_no_answer,
+    onVoicemail: config.retry_on_voicemail,
+  };
+}
+
+export function retryOnWire(settings: RetrySettings): z.infer<typeof retryConfigOut> {
+  return {
+    enabled: settings.enabled,
+    max_retries: settings.maxRetries,
+    retry_delay_seconds: settings.delayS,
+    retry_on_busy: settings.onBusy,
+    retry_on_no_answer: settings.onNoAnswer,
+    retry_on_voicemail: settings.onVoicemail,
+  };
+}
+
+export function scheduleSettingsOf(config: z.infer<typeof scheduleConfigIn>): ScheduleSettings {
+  return {
+    enabled: config.enabled,
+    timezone: config.timezone,
+    slots: config.slots.map((slot) => ({
+      dayOfWeek: slot.day_of_week,
+      start: slot.start_time,
+      end: slot.end_time,
+    })),
+  };
+}
+
+export function scheduleOnWire(settings: ScheduleSettings): z.infer<typeof scheduleConfigOut> {
+  return {
+    enabled: settings.enabled,
+    timezone: settings.timezone,
+    slots: settings.slots.map((slot) => ({
+      day_of_week: slot.dayOfWeek,
+      start_time: slot.start,
+      end_time: slot.end,
+    })),
+  };
+}
+
+export function breakerSettingsOf(config: z.infer<typeof circuitBreakerIn>): BreakerSettings {
+  return {
+    enabled: config.enabled,
+    failureThreshold: config.failure_threshold,
+    windowS: config.window_seconds,
+    minCalls: config.min_calls_in_window,
+  };
+}
+
+/** Without settings of its own a campaign shows a breaker that is off, although the default one is on:
+ *  clients of the contract know it so (§9.1). */
+export function breakerOnWire(settings: BreakerSettings | null): z.infer<typeof circuitBreakerOut> {
+  const { enabled, failureThreshold, windowS, minCalls } = settings ?? {
+    ...BREAKER_DEFAULT,
+    enabled: false,
+  };
+  return {
+    enabled,
+    failure_threshold: failureThreshold,
+    window_seconds: windowS,
+    min_calls_in_window: minCalls,
+  };
+}

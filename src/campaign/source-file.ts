@@ -1,0 +1,47 @@
+// A campaign's contact file in storage: whose it may be, whether it can be called, and its contacts.
+// Source: contract §6.5, §9.3.
+
+import { codeOf, GatewayError } from '../errors.ts';
+import type { FileStore } from '../store/store.ts';
+import { readContacts, type SourceContact, type SourceRules } from './contact-source.ts';
+import { invalid, SOURCE_BYTES_MAX } from './source-records.ts';
+
+const KEY = /^campaigns\/(\d{1,19})\/[^/]+$/;
+
+/** Throws FILE_KEY_INVALID for what is no key of a contact file, FILE_FORBIDDEN for a file of another
+ *  organization: nothing of it is read. */
+export function checkSourceKey(organizationId: string, key: string): void {
+  const owner = KEY.exec(key)?.[1];
+  if (owner === undefined) throw new GatewayError('FILE_KEY_INVALID');
+  if (owner !== organizationId) throw new GatewayError('FILE_FORBIDDEN');
+}
+
+/** How many contacts the file has. Throws CAMPAIGN_SOURCE_INVALID with everything that is wrong with it,
+ *  or if it is not there. */
+export async function checkSource(
+  files: FileStore,
+  key: string,
+  rules: SourceRules,
+): Promise<number> {
+  let contacts = 0;
+  for await (const _ of contactsOf(files, key, rules)) contacts += 1;
+  return contacts;
+}
+
+/** As readContacts. */
+export async function* contactsOf(
+  files: FileStore,
+  key: string,
+  rules: SourceRules,
+): AsyncGenerator<SourceContact> {
+  try {
+    const file = await files.stat(key);
+    if (file !== undefined && file.size > SOURCE_BYTES_MAX) {
+      throw invalid(`CSV file is larger than ${SOURCE_BYTES_MAX} bytes`);
+    }
+    yield* readContacts(await files.read(key), rules);
+  } catch (error) {
+    if (codeOf(error) !== 'FILE_NOT_FOUND') throw error;
+    throw invalid('Failed to access CSV file: it has not been uploaded, or is gone', error);
+  }
+}

@@ -1,0 +1,28 @@
+// Work that must not happen all at once: one after the other, in the order of asking.
+
+import { GatewayError } from '../errors.ts';
+
+export class Turns {
+  readonly #name: string;
+  readonly #waitingMax: number;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  /** `name` is for the error's text; at most `waitingMax` wait. */
+  constructor(name: string, waitingMax: number) {
+    this.#name = name;
+    this.#waitingMax = waitingMax;
+  }
+
+  /** Settles as `work` does, which begins when all before it have settled. Throws QUEUE_FULL. */
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#waiting > this.#waitingMax)
+      throw new GatewayError('QUEUE_FULL', { queue: this.#name });
+    this.#waiting += 1;
+    const mine = this.#last.then(work).finally(() => {
+      this.#waiting -= 1;
+    });
+    this.#last = mine.catch(() => undefined); // Who asked hears of it.
+    return mine;
+  }
+}
