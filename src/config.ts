@@ -1,6 +1,7 @@
 // The settings: the only reader of environment variables. One schema, read once by main; every fault is
 // reported together and the process refuses to start. Rooms receive values, never this.
 
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { GatewayError } from './errors.ts';
 
@@ -22,7 +23,30 @@ const webAddress = z
   .refine((text) => !/[?#]/.test(text), 'must have neither query nor fragment')
   .transform((text) => text.replace(/\/+$/, ''));
 
+/** Networks as in 10.0.0.0/8 too. */
+const proxies = z
+  .string()
+  .transform((text) => text.split(',').map((each) => each.trim()))
+  .refine((all) => all.every(isNetwork), {
+    error:
+      'must be addresses or networks with commas between them, or loopback, linklocal, uniquelocal',
+  });
+
+function isNetwork(text: string): boolean {
+  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true;
+  const [address = '', bits, ...more] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || more.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+  );
+}
+
 const flag = z.enum(['0', '1']).transform((text) => text === '1');
+
+const trueOrFalse = z
+  .enum(['true', 'false', '1', '0'])
+  .transform((text) => text === 'true' || text === '1');
 
 const secretKeys = z
   .string()
@@ -95,6 +119,24 @@ export const settings = z.object({
     .regex(/^[a-z-]{1,32}$/, 'must be a short lower-case word')
     .prefault('oss')
     .describe('Reported by the health check.'),
+  ENABLE_SIGNUP: trueOrFalse
+    .prefault('false')
+    .describe(
+      'Whether anyone may sign up at `/auth/signup` and get an organization. Whoever holds an API key can always sign up with it in `X-API-Key`: that lets the user of the key log in.',
+    ),
+  PATCHBAY_JWT_SECRET: z
+    .string()
+    .min(32, 'must have at least 32 characters')
+    .optional()
+    .describe(
+      'Signs the tokens of users who log in. Default: derived from the keys that seal credentials.',
+    ),
+  PATCHBAY_JWT_HOURS: wholeNumber(1, 87_600).prefault('720').describe('How long a log-in lasts.'),
+  PATCHBAY_TRUSTED_PROXIES: proxies
+    .prefault('loopback')
+    .describe(
+      'Reverse proxies whose `X-Forwarded-For` names the client, as addresses or networks with commas between. Failed log-ins and keys are counted by client.',
+    ),
   AUTH_PROVIDER: z
     .enum(['local'])
     .prefault('local')
@@ -120,6 +162,11 @@ export interface Config {
   voice: Settings['PATCHBAY_VOICE'];
   stt: 'auto' | 'pocketsphinx' | 'none';
   log: { level: string; pii: boolean };
+  isSignUpOpen: boolean;
+  /** Undefined: derived from the secret keys. */
+  tokenSecret: string | undefined;
+  tokenHours: number;
+  trustedProxies: string[];
   deploymentMode: string;
   authProvider: string;
 }
@@ -165,6 +212,10 @@ function fromSettings(set: Settings): Config {
     voice: set.PATCHBAY_VOICE,
     stt: set.PATCHBAY_STT,
     log: { level: set.LOG_LEVEL, pii: set.LOG_PII },
+    isSignUpOpen: set.ENABLE_SIGNUP,
+    tokenSecret: set.PATCHBAY_JWT_SECRET,
+    tokenHours: set.PATCHBAY_JWT_HOURS,
+    trustedProxies: set.PATCHBAY_TRUSTED_PROXIES,
     deploymentMode: set.DEPLOYMENT_MODE,
     authProvider: set.AUTH_PROVIDER,
   };

@@ -36,6 +36,15 @@ const table = {
   API_KEY_INVALID: { retry: false, text: 'Invalid or expired API key' },
   AGENT_API_KEY_INVALID: { retry: false, text: 'Invalid API key' },
   API_KEY_NOT_FOUND: { retry: false, text: 'API key not found' },
+  USER_NOT_FOUND: { retry: false, text: 'User not found' },
+  LOG_IN_REFUSED: { retry: false, text: 'Invalid email or password' },
+  SIGN_UP_CLOSED: { retry: false, text: 'Signup is disabled' },
+  EMAIL_TAKEN: { retry: false, text: 'Email already registered' },
+  LOG_IN_EXISTS: { retry: false, text: 'The user of this API key has a log-in already' },
+  TOO_MANY_ATTEMPTS: {
+    retry: true,
+    text: 'Too many failed attempts. Try again in {retryAfterS} seconds.',
+  },
 
   // Telephony configurations and numbers
   CONFIGURATION_NOT_FOUND: { retry: false, text: 'Telephony configuration not found' },

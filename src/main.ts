@@ -1,6 +1,7 @@
 // The composition root: the only file that knows every room. Read top to bottom to see the system.
 
 import { readFileSync } from 'node:fs';
+import { createAccess } from './api/access.ts';
 import { buildServer } from './api/server.ts';
 import { loadVad } from './audio/vad.ts';
 import { EventLog } from './call/event-log.ts';
@@ -60,6 +61,14 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     store,
     files: store.files,
     links: store.links,
+    access: createAccess({
+      clock,
+      random,
+      isSignUpOpen: config.isSignUpOpen,
+      tokenKeys:
+        config.tokenSecret === undefined ? store.tokenKeys : [Buffer.from(config.tokenSecret)],
+      tokenHours: config.tokenHours,
+    }),
     desk: switchboard,
     log,
     clock,
@@ -70,6 +79,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     version: ownVersion(),
     deploymentMode: config.deploymentMode,
     authProvider: config.authProvider,
+    trustedProxies: config.trustedProxies,
     corsOrigins: '*',
   });
   api.server.on('upgrade', (request, socket, head) => {

@@ -30,6 +30,10 @@ describe('settings', () => {
       voice: 'slt',
       stt: 'auto',
       log: { level: 'info', pii: false },
+      isSignUpOpen: false,
+      tokenSecret: undefined,
+      tokenHours: 720,
+      trustedProxies: ['loopback'],
       deploymentMode: 'oss',
       authProvider: 'local',
     });
@@ -43,6 +47,34 @@ describe('settings', () => {
 
   it('an empty variable is one that is not set', () => {
     expect(readConfig({ PATCHBAY_PORT: '', OPENAI_API_KEY: ' ' })).toEqual(readConfig({}));
+  });
+
+  it('strangers sign up only where that is asked for', () => {
+    for (const text of ['true', '1']) {
+      expect(readConfig({ ENABLE_SIGNUP: text }).isSignUpOpen).toBe(true);
+    }
+    expect(readConfig({ ENABLE_SIGNUP: 'false' }).isSignUpOpen).toBe(false);
+    expect(problemsOf({ ENABLE_SIGNUP: 'perhaps' })).toContain('ENABLE_SIGNUP');
+  });
+
+  it('a secret for tokens is long, and its text is not quoted', () => {
+    expect(readConfig({ PATCHBAY_JWT_SECRET: 's'.repeat(32) }).tokenSecret).toBe('s'.repeat(32));
+    const problems = problemsOf({ PATCHBAY_JWT_SECRET: 'short-one' });
+    expect(problems).toContain('PATCHBAY_JWT_SECRET: must have at least 32 characters');
+    expect(problems).not.toContain('short-one');
+  });
+
+  it('proxies that are trusted are addresses, networks or kinds of them', () => {
+    const good = 'loopback, 10.0.0.0/8,192.0.2.7 ,2001:db8::/32';
+    expect(readConfig({ PATCHBAY_TRUSTED_PROXIES: good }).trustedProxies).toEqual([
+      'loopback',
+      '10.0.0.0/8',
+      '192.0.2.7',
+      '2001:db8::/32',
+    ]);
+    for (const bad of ['everyone', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0.0/x', '1.2.3', 'a,']) {
+      expect(problemsOf({ PATCHBAY_TRUSTED_PROXIES: bad }), bad).toContain('TRUSTED_PROXIES');
+    }
   });
 
   it('a model leads the conversation once its address or its key is there', () => {

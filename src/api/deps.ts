@@ -12,12 +12,14 @@ import type { FileLinks } from '../store/file-links.ts';
 import type { FileStore, Principal, Store } from '../store/store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { DialoguePolicy } from '../workflow/dialogue.ts';
+import type { Access } from './access.ts';
 
 export interface ApiDeps {
   store: Store;
   files: FileStore;
   /** Signs paths below `/api/v1/files`. */
   links: FileLinks;
+  access: Access;
   desk: CallDesk;
   log: Log;
   clock: Clock;
@@ -31,6 +33,9 @@ export interface ApiDeps {
   version: string;
   deploymentMode: string;
   authProvider: string;
+  /** Who may say, by `X-Forwarded-For`, for which client it asks: addresses, networks, or `loopback`
+   *  and the like. */
+  trustedProxies: readonly string[];
   /** Origins of browsers that may call; `*` for any, without credentials. */
   corsOrigins: '*' | readonly string[];
 }

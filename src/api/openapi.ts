@@ -6,6 +6,7 @@ import type { ApiDeps } from './deps.ts';
 
 const tags = [
   { name: 'service', description: 'Whether the gateway is up.' },
+  { name: 'accounts', description: 'Users, how they log in, and what organizations prefer.' },
   { name: 'keys', description: 'Keys for this API.' },
   { name: 'telephony', description: 'Telephony configurations and phone numbers.' },
   { name: 'workflows', description: 'Agents: graphs of conversation nodes, in versions.' },

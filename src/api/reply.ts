@@ -6,7 +6,7 @@ import { type ErrorCode, GatewayError } from '../errors.ts';
 import { RequestInvalid } from './validation.ts';
 import { WorkflowRefused } from './workflow-refused.ts';
 
-/** Seconds after which a refused request may be tried again. */
+/** Seconds after which a refused request may be tried again, where the refusal names none. */
 const RETRY_AFTER_S = 5;
 
 const INTERNAL = 500;
@@ -20,6 +20,12 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   API_KEY_INVALID: 401,
   AGENT_API_KEY_INVALID: 401,
   API_KEY_NOT_FOUND: 404,
+  USER_NOT_FOUND: 401,
+  LOG_IN_REFUSED: 401,
+  SIGN_UP_CLOSED: 403,
+  EMAIL_TAKEN: 409,
+  LOG_IN_EXISTS: 409,
+  TOO_MANY_ATTEMPTS: 429,
   CONFIGURATION_NOT_FOUND: 404,
   CONFIGURATION_NAME_TAKEN: 409,
   CONFIGURATION_PROVIDER_FIXED: 400,
@@ -133,11 +139,16 @@ function frameworkStatus(error: unknown): number | undefined {
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? statusCode : undefined;
 }
 
+function retryAfterS(error: unknown): string | number {
+  const named = error instanceof GatewayError ? error.facts['retryAfterS'] : undefined;
+  return named ?? RETRY_AFTER_S;
+}
+
 /** Answers with the error. Sent as text, so that no response schema stands between. */
 export function sendFault(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body, unexpected } = faultOf(error);
   if (unexpected) request.log.error({ err: error }, 'request failed');
   else if (status >= 500) request.log.warn({ err: error }, 'request refused');
-  if (status === 429 || status === 503) reply.header('Retry-After', RETRY_AFTER_S);
+  if (status === 429 || status === 503) reply.header('Retry-After', retryAfterS(error));
   reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
 }

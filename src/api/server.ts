@@ -15,6 +15,7 @@ import { openApiOptions } from './openapi.ts';
 import { sendFault } from './reply.ts';
 import { agentStartRoutes } from './routes/agent-starts.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
+import { authRoutes, logInRoutes } from './routes/auth.ts';
 import { downloadRoutes } from './routes/downloads.ts';
 import { fileRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
@@ -43,6 +44,7 @@ export async function buildServer(deps: ApiDeps): Promise<Api> {
     }),
     genReqId: () => deps.random.uuid(),
     bodyLimit: BODY_BYTES_MAX,
+    trustProxy: [...deps.trustedProxies],
     return503OnClosing: false,
     routerOptions: {
       ignoreTrailingSlash: true,
@@ -87,6 +89,7 @@ function openRoutes(deps: ApiDeps) {
   return async (api: Api): Promise<void> => {
     healthRoutes(api, deps);
     agentStartRoutes(api, deps);
+    logInRoutes(api, deps);
     downloadRoutes(api, deps);
     telephonyWebhookRoutes(api, deps);
     api.get('/openapi.json', { schema: { hide: true } }, async () => api.swagger());
@@ -95,8 +98,9 @@ function openRoutes(deps: ApiDeps) {
 
 function guardedRoutes(deps: ApiDeps) {
   return async (api: Api): Promise<void> => {
-    api.addHook('onRequest', keyGuard(deps.store));
+    api.addHook('onRequest', keyGuard(deps));
     apiKeyRoutes(api, deps);
+    authRoutes(api, deps);
     telephonyConfigurationRoutes(api, deps);
     phoneNumberRoutes(api, deps);
     workflowRoutes(api, deps);

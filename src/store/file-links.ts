@@ -1,10 +1,10 @@
 // Links to stored files that work without a key and for a while only: everything that a link grants
 // is under its signature. Serving the file is the API's business.
 
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import type { Clock } from '../std/clock.ts';
-import type { SecretKey } from './secret-keys.ts';
+import { deriveKey, type SecretKey } from './secret-keys.ts';
 
 /** A link is for now; who needs the file next month asks again. */
 export const LINK_LIFE_S_MAX = 7 * 24 * 3_600;
@@ -30,9 +30,7 @@ export class FileLinks {
   readonly #basePath: string;
 
   constructor({ keys, clock, basePath }: FileLinksOptions) {
-    this.#keys = keys.map(({ key }) =>
-      Buffer.from(hkdfSync('sha256', key, '', 'patchbay file links', 32)),
-    );
+    this.#keys = keys.map((key) => deriveKey(key, 'file links'));
     this.#clock = clock;
     this.#basePath = basePath;
   }

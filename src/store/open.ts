@@ -21,11 +21,12 @@ import { NodePresence } from './nodes.ts';
 import { OrganizationRepository } from './organizations.ts';
 import { runStore } from './run-store.ts';
 import type { Tables } from './schema.ts';
-import { parseSecretKeys, readKeyFile, type SecretKey } from './secret-keys.ts';
+import { deriveKey, parseSecretKeys, readKeyFile, type SecretKey } from './secret-keys.ts';
 import { SecretBox } from './secrets.ts';
 import type { FileStore, Store } from './store.ts';
 import { telephonyStore } from './telephony.ts';
 import { Upkeep } from './upkeep.ts';
+import { UserRepository } from './users.ts';
 import { workflowStore } from './workflow-store.ts';
 
 const ALIVE_MS_MAX = 1_000;
@@ -55,6 +56,8 @@ export interface OpenStoreOptions {
 export interface OpenStore extends Store {
   readonly files: FileStore;
   readonly links: FileLinks;
+  /** Keys to sign users' tokens by, the newest first; the same at every start. */
+  readonly tokenKeys: readonly Buffer[];
   /** This process, as `runs.openRuns` wants it. */
   readonly node: string;
   /** Seals every stored secret by the newest key; gives how many rows changed. */
@@ -87,6 +90,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
     ...repositories(context),
     files: new LocalFileStore(join(dataFolder, 'files'), { clock, random }),
     links: new FileLinks({ keys, clock, basePath: options.filesPath ?? '/api/v1/files' }),
+    tokenKeys: keys.map((key) => deriveKey(key, 'user tokens')),
     node,
     resealSecrets: () => resealConfigurations(context),
     alive: () => isAlive(db, clock),
@@ -143,10 +147,11 @@ function secretKeys(
 
 function repositories(
   context: StoreContext,
-): Pick<Store, 'accounts' | 'organizations' | 'telephony' | 'workflows' | 'runs'> {
+): Pick<Store, 'accounts' | 'organizations' | 'users' | 'telephony' | 'workflows' | 'runs'> {
   return {
     accounts: new AccountRepository(context),
     organizations: new OrganizationRepository(context),
+    users: new UserRepository(context),
     telephony: telephonyStore(context),
     workflows: workflowStore(context),
     runs: runStore(context),

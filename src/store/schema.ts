@@ -26,7 +26,7 @@ export interface OrganizationTable {
 export interface UserTable {
   id: Generated<string>;
   organization_id: string;
-  name: string;
+  name: string | null;
   email: Generated<string | null>;
   password_hash: Generated<string | null>;
   onboarding: ColumnType<Fields, string | undefined, string>;

@@ -1,7 +1,7 @@
 // The keys that seal stored secrets: from the configuration, or from a file made at the first start.
 // The first key seals, every key opens; rotation is a new key put in front of the old one.
 
-import { createHash } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -36,6 +36,11 @@ export function parseSecretKeys(text: string): SecretKey[] {
     if (key.length !== KEY_BYTES) throw invalid(`secret key ${index + 1} is not 32 bytes`);
     return { id: createHash('sha256').update(key).digest('hex').slice(0, 8), key };
   });
+}
+
+/** A key of 32 bytes for one purpose, the same at every start; it tells nothing about `key`. */
+export function deriveKey({ key }: SecretKey, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', `patchbay ${purpose}`, KEY_BYTES));
 }
 
 /** The keys in the file at `path`, which is made if there is none. Throws CONFIG_INVALID if others

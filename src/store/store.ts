@@ -12,6 +12,7 @@ import type {
   WorkflowVersion,
 } from '../model/workflow.ts';
 import type { OrganizationStore } from './organizations.ts';
+import type { UserStore } from './users.ts';
 
 export interface ApiKey {
   id: string;
@@ -280,6 +281,7 @@ export interface FileWriter {
 export interface Store {
   readonly accounts: AccountStore;
   readonly organizations: OrganizationStore;
+  readonly users: UserStore;
   readonly telephony: TelephonyStore;
   readonly workflows: WorkflowStore;
   readonly runs: RunStore;

@@ -73,6 +73,8 @@ describe("the API's description", () => {
       .filter(({ security }) => security === undefined)
       .map(({ path }) => path.replace('/api/v1', ''));
     expect(open.sort()).toEqual([
+      '/auth/login',
+      '/auth/signup',
       '/files/{*}',
       '/health',
       '/public/download/workflow/{token}/{artifact_type}',

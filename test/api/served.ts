@@ -2,9 +2,10 @@
 // desk that only writes down. Requests are injected.
 
 import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { type Access, type AccessOptions, createAccess } from '../../src/api/access.ts';
 import type { Api, ApiDeps } from '../../src/api/deps.ts';
 import { buildServer } from '../../src/api/server.ts';
-import { systemClock } from '../../src/std/clock.ts';
+import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { FakeDesk } from '../fakes/fake-desk.ts';
@@ -47,7 +48,25 @@ export interface Served {
   stranger(): Promise<{ organizationId: string; userId: string; apiKey: string }>;
 }
 
-export function withApi(more: Partial<ApiDeps> = {}): Served {
+/** Passwords cost nothing, and all the bad keys of a test file are forgiven. */
+export function testAccess(
+  clock: Clock,
+  tokenKeys: readonly Uint8Array[],
+  more: Partial<AccessOptions> = {},
+): Access {
+  return createAccess({
+    clock,
+    random: systemRandom,
+    isSignUpOpen: true,
+    tokenKeys,
+    tokenHours: 720,
+    passwordCost: { log2N: 4, r: 1, p: 1 },
+    badKeys: { attemptsMax: 100_000, windowMs: 60_000 },
+    ...more,
+  });
+}
+
+export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})): Served {
   const test = withStore();
   const served = { test } as Served; // Filled before the first test.
 
@@ -60,6 +79,7 @@ export function withApi(more: Partial<ApiDeps> = {}): Served {
       store: test.store,
       files: test.store.files,
       links: test.store.links,
+      access: testAccess(clock, test.store.tokenKeys),
       desk: served.desk,
       log: test.log,
       clock,
@@ -70,8 +90,9 @@ export function withApi(more: Partial<ApiDeps> = {}): Served {
       version: '1.2.3',
       deploymentMode: 'oss',
       authProvider: 'local',
+      trustedProxies: ['loopback'],
       corsOrigins: '*',
-      ...more,
+      ...more(test),
     };
     served.api = await buildServer(served.deps);
   }, 30_000);

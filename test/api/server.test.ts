@@ -237,7 +237,7 @@ describe('the service', () => {
       auth_provider: 'local',
       turn_enabled: false,
       force_turn_relay: false,
-      signup_enabled: false,
+      signup_enabled: true,
       stack_project_id: null,
       stack_publishable_client_key: null,
     });

@@ -123,6 +123,7 @@ function accountExamples(apiKeyId: string): Record<string, Example> {
     createApiKey: { body: { name: 'other key' } },
     reactivateApiKey: { path },
     archiveApiKey: { path },
+    getOwnUser: {},
   };
 }
 

@@ -57,7 +57,7 @@ export function agentStartRoutes(api: Api, deps: ApiDeps): void {
     api.post(
       url,
       {
-        onRequest: agentKeyGuard(deps.store),
+        onRequest: agentKeyGuard(deps),
         schema: {
           tags: ['calls'],
           security: agentKeyRequired,

@@ -41,7 +41,7 @@ export function healthRoutes(api: Api, deps: ApiDeps): void {
         auth_provider: deps.authProvider,
         turn_enabled: false,
         force_turn_relay: false,
-        signup_enabled: false,
+        signup_enabled: deps.access.isSignUpOpen,
         stack_project_id: null,
         stack_publishable_client_key: null,
       };

@@ -35,8 +35,17 @@ const validationFault = z
 const either = z.union([plainFault, workflowFault]);
 const anyInvalid = z.union([validationFault, workflowFault, plainFault]);
 
-/** Response schemas for the statuses with which a route may fail; 422 and the server's own are added. */
+/** Response schemas for the statuses with which a route may fail; 422 and the server's own are added,
+ *  and beside 401 there is 429 for who fails too often. */
 export function faults<Status extends number>(...statuses: Status[]) {
+  const limits = statuses.some((status) => status === 401) ? { 429: plainFault } : {};
   const bodies = Object.fromEntries(statuses.map((status) => [status, either]));
-  return { ...bodies, 413: plainFault, 422: anyInvalid, 500: plainFault, 503: plainFault };
+  return {
+    ...limits,
+    ...bodies,
+    413: plainFault,
+    422: anyInvalid,
+    500: plainFault,
+    503: plainFault,
+  };
 }

@@ -1,6 +1,8 @@
 -- Users who log in, what an organization prefers, and how fast a telephony configuration may dial.
 
 alter table users
+  -- Null for one who gave none.
+  alter column name drop not null,
   -- Lower-cased. Null for a user who only has keys; so is the password then.
   add column email text unique,
   -- With the parameters that made it; see api/passwords.ts.
