@@ -132,12 +132,17 @@ export async function deleteConfiguration(
   id: string,
 ): Promise<boolean> {
   if (!isRowId(organizationId) || !isRowId(id)) return false;
-  const { numDeletedRows } = await context.db
-    .deleteFrom('telephony_configurations')
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return numDeletedRows > 0n;
+  try {
+    const { numDeletedRows } = await context.db
+      .deleteFrom('telephony_configurations')
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  } catch (error) {
+    if (violated(error) !== 'campaigns_configuration') throw error;
+    throw new GatewayError('CONFIGURATION_IN_USE', { id }, error);
+  }
 }
 
 /** Seals every secret by the newest key; gives how many configurations changed. After it the older

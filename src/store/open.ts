@@ -10,6 +10,7 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import { AccountRepository } from './accounts.ts';
+import { campaignStore } from './campaign-repository.ts';
 import { resealConfigurations } from './configurations.ts';
 import { openDatabase, type Target } from './connections.ts';
 import type { StoreContext } from './context.ts';
@@ -145,11 +146,10 @@ function secretKeys(
   return [first, ...rest];
 }
 
-function repositories(
-  context: StoreContext,
-): Pick<Store, 'accounts' | 'organizations' | 'users' | 'telephony' | 'workflows' | 'runs'> {
+function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
   return {
     accounts: new AccountRepository(context),
+    campaigns: campaignStore(context),
     organizations: new OrganizationRepository(context),
     users: new UserRepository(context),
     telephony: telephonyStore(context),

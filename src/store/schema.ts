@@ -3,6 +3,14 @@
 
 import type { ColumnType, Generated } from 'kysely';
 import type { CallEventBody } from '../model/call-event.ts';
+import type {
+  BreakerSettings,
+  CampaignLogEntry,
+  CampaignState,
+  RetrySettings,
+  ScheduleSettings,
+  SourceSync,
+} from '../model/campaign.ts';
 import type { Direction, ProviderName } from '../model/provider.ts';
 import type { RunState } from '../model/run.ts';
 import type { AddressType } from '../model/telephony.ts';
@@ -159,6 +167,31 @@ export interface RunCallbackTable {
   dedupe_key: string;
 }
 
+export interface CampaignTable {
+  id: Generated<string>;
+  organization_id: string;
+  workflow_id: string;
+  configuration_id: string | null;
+  name: string;
+  state: CampaignState;
+  source_id: string;
+  source_sync: SourceSync;
+  source_synced_at: Generated<Date | null>;
+  source_error: Generated<string | null>;
+  total_rows: Generated<number | null>;
+  retry: JsonColumn<RetrySettings>;
+  max_concurrency: number | null;
+  schedule: ColumnType<ScheduleSettings | null, string | null, string | null>;
+  breaker: ColumnType<BreakerSettings | null, string | null, string | null>;
+  rate_per_second: number;
+  parent_campaign_id: Generated<string | null>;
+  /** `at` is text in the database. */
+  logs: ColumnType<(Omit<CampaignLogEntry, 'at'> & { at: string })[], string | undefined, string>;
+  created_at: Date;
+  started_at: Generated<Date | null>;
+  completed_at: Generated<Date | null>;
+}
+
 export interface Tables {
   organizations: OrganizationTable;
   users: UserTable;
@@ -172,4 +205,5 @@ export interface Tables {
   runs: RunTable;
   run_events: RunEventTable;
   run_callbacks: RunCallbackTable;
+  campaigns: CampaignTable;
 }

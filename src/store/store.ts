@@ -11,6 +11,7 @@ import type {
   WorkflowStatus,
   WorkflowVersion,
 } from '../model/workflow.ts';
+import type { CampaignStore } from './campaign-store.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { UserStore } from './users.ts';
 
@@ -88,7 +89,8 @@ export interface TelephonyStore {
     },
   ): Promise<ConfigurationSummary | undefined>;
   setDefaultOutbound(organizationId: string, id: string): Promise<ConfigurationSummary | undefined>;
-  /** False if there is none of that id. Removes its numbers. */
+  /** False if there is none of that id. Removes its numbers. Throws CONFIGURATION_IN_USE if a campaign
+   *  names it. */
   deleteConfiguration(organizationId: string, id: string): Promise<boolean>;
   /** Across organizations: the active configuration and active number that an inbound call reaches. */
   findInbound(
@@ -279,6 +281,7 @@ export interface FileWriter {
 }
 
 export interface Store {
+  readonly campaigns: CampaignStore;
   readonly accounts: AccountStore;
   readonly organizations: OrganizationStore;
   readonly users: UserStore;
