@@ -103,6 +103,15 @@ const table = {
   FILE_FORBIDDEN: { retry: false, text: 'Access denied' },
   FILE_LINK_INVALID: { retry: false, text: 'The link is not valid or has expired' },
   FILE_NOT_FOUND: { retry: false, text: 'File not found' },
+  FILE_OVERSIZED: {
+    retry: false,
+    text: 'The file has more than the {bytes} bytes that were announced for it',
+  },
+  FILE_CUT_OFF: { retry: true, text: 'The file did not arrive whole. Send it again.' },
+  FILE_TYPE_UNEXPECTED: {
+    retry: false,
+    text: 'Send the file with the header that was announced for it: Content-Type: {expected}',
+  },
 
   // Starting a call
   TELEPHONY_NOT_CONFIGURED: {

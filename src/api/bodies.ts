@@ -1,7 +1,9 @@
 // Request bodies: the bytes are kept, then read by their content type. JSON and forms only; anything
 // else is an object that fits no schema. Not the checking of what is in them (validation.ts).
 
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../std/clock.ts';
 import { isObject } from '../std/json.ts';
 import type { ProviderRequest } from '../telephony/provider.ts';
 import type { Api } from './deps.ts';
@@ -9,15 +11,20 @@ import { jsonError } from './validation.ts';
 
 /** A workflow of 500 nodes with long prompts is well below 1 MiB. */
 export const BODY_BYTES_MAX = 2_097_152;
+/** A client that sends its body slower than this is cut off. */
+export const BODY_MS_MAX = 30_000;
 /** Levels of nesting; workflows need less than 10. Deeper ones overflow the stack further on. */
 const NESTING_MAX = 64;
 /** Fields of a form; providers send below 60. */
 const FORM_FIELDS_MAX = 500;
 
-export function readBodies(api: Api): void {
+export function readBodies(api: Api, clock: Clock): void {
   api.decorateRequest('rawBody');
   api.addHook('onRequest', async (request) => {
     request.rawBody = Buffer.alloc(0);
+  });
+  api.addHook('preParsing', async (request) => {
+    if (request.routeOptions.config.streamedBody !== true) limitTime(request.raw, clock);
   });
   api.removeAllContentTypeParsers();
   api.addContentTypeParser(
@@ -28,6 +35,16 @@ export function readBodies(api: Api): void {
       return request.routeOptions.config.providerBody === true ? null : apiBody(request);
     },
   );
+}
+
+/** Ends the connection unless the whole body is there in time. */
+function limitTime(request: IncomingMessage, clock: Clock): void {
+  if (request.complete) return;
+  const timer = clock.after(BODY_MS_MAX, () => {
+    if (!request.complete) request.destroy();
+  });
+  request.once('end', () => timer.cancel());
+  request.once('close', () => timer.cancel());
 }
 
 /** What the schema will check. A body of another type stays text, which fits no object. */

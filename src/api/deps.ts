@@ -58,5 +58,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The body is a provider's, to be handed on as it is: nothing in it is an error here. */
     providerBody?: boolean;
+    /** The route takes the body piece by piece, at its own pace. */
+    streamedBody?: boolean;
   }
 }

@@ -11,6 +11,7 @@ const tags = [
   { name: 'telephony', description: 'Telephony configurations and phone numbers.' },
   { name: 'workflows', description: 'Agents: graphs of conversation nodes, in versions.' },
   { name: 'calls', description: 'Starting calls.' },
+  { name: 'campaigns', description: 'Many calls from one list of contacts.' },
   { name: 'runs', description: 'What became of calls: status, transcript, recording.' },
   { name: 'webhooks', description: 'Called by telephony providers.' },
 ];

@@ -8,7 +8,7 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { registry, requestSeconds } from '../metrics.ts';
 import { keyGuard } from './auth.ts';
-import { BODY_BYTES_MAX, readBodies, readQuery } from './bodies.ts';
+import { BODY_BYTES_MAX, BODY_MS_MAX, readBodies, readQuery } from './bodies.ts';
 import type { Api, ApiDeps } from './deps.ts';
 import { knownPaths } from './known-paths.ts';
 import { openApiOptions } from './openapi.ts';
@@ -23,13 +23,12 @@ import { phoneNumberRoutes } from './routes/phone-numbers.ts';
 import { runRoutes } from './routes/runs.ts';
 import { telephonyConfigurationRoutes } from './routes/telephony-configurations.ts';
 import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
+import { UPLOAD_MS_MAX, uploadRoutes } from './routes/uploads.ts';
 import { workflowVersionRoutes } from './routes/workflow-versions.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { validatorCompiler } from './validation.ts';
 
 const PREFIX = '/api/v1';
-/** A client that sends its request slower than this is cut off. */
-const REQUEST_MS = 30_000;
 /** Longest piece of a path: trigger paths have 36 characters, storage keys below 200. */
 const PATH_PIECE_MAX = 300;
 
@@ -54,18 +53,21 @@ export async function buildServer(deps: ApiDeps): Promise<Api> {
     frameworkErrors: sendFault,
   }).withTypeProvider<ZodTypeProvider>();
 
-  api.server.requestTimeout = REQUEST_MS;
+  // Everything but a file must be there sooner: bodies.ts cuts it off.
+  api.server.headersTimeout = BODY_MS_MAX;
+  api.server.requestTimeout = UPLOAD_MS_MAX;
   api.setValidatorCompiler(validatorCompiler);
   api.setSerializerCompiler(serializerCompiler);
   api.setErrorHandler(sendFault);
   api.decorateRequest('principal', null);
-  readBodies(api);
+  readBodies(api, deps.clock);
   observeRequests(api);
   answerUnknownPaths(api);
   await api.register(cors, corsOptions(deps.corsOrigins));
   await api.register(swagger, openApiOptions(deps));
   await api.register(swaggerUi, { routePrefix: '/docs' });
   await api.register(openRoutes(deps), { prefix: PREFIX });
+  await api.register(uploadRoutes(deps), { prefix: PREFIX });
   await api.register(guardedRoutes(deps), { prefix: PREFIX });
   api.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType);

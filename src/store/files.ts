@@ -1,8 +1,8 @@
-// Files of runs on the local disk, under one folder. Keys are names with slashes; each is checked
-// before it touches a path. Whole files appear at once or not at all.
+// Files on the local disk, under one folder. Keys are names with slashes; each is checked before it
+// touches a path. Whole files appear at once or not at all.
 
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import type { Clock } from '../std/clock.ts';
@@ -10,6 +10,10 @@ import type { Random } from '../std/random.ts';
 import { diskError, LocalFileWriter } from './file-writer.ts';
 import type { FileStore, FileWriter } from './store.ts';
 
+/** Files on their way in. No key leads here: none begins with a dot. */
+const UNFINISHED = '.unfinished';
+/** Nobody sends one file for that long; what is older was left behind by a process that was killed. */
+const UNFINISHED_MS_MAX = 3_600_000;
 const KEY_CHARACTERS_MAX = 300;
 const KEY_PARTS_MAX = 8;
 /** A part begins with a letter, a digit, `_` or `-`: no `.`, no `..`, nothing hidden. */
@@ -62,6 +66,37 @@ export class LocalFileStore implements FileStore {
     }
   }
 
+  /** Writes down what `source` gives, piece by piece; under `key` it is there when it is whole and on
+   *  the disk. Throws FILE_KEY_INVALID, FILE_OVERSIZED, STORE_FULL, and what `source` throws. */
+  async receive(key: string, source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
+    const path = this.#path(key);
+    const unfinished = join(this.#folder, UNFINISHED, this.#random.uuid());
+    try {
+      await mkdir(dirname(unfinished), { recursive: true, mode: 0o700 });
+      await receiveDurably(unfinished, source, bytesMax);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await rename(unfinished, path);
+      await flushFolder(dirname(path));
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw isOfDisk(error) ? diskError(error) : error;
+    }
+  }
+
+  /** Removes what killed processes left half sent. */
+  async removeUnfinished(): Promise<void> {
+    const folder = join(this.#folder, UNFINISHED);
+    const names = await readdir(folder).catch((error: unknown) => {
+      if (isMissing(error)) return [];
+      throw error;
+    });
+    for (const name of names) {
+      const path = join(folder, name);
+      const age = this.#clock.now() - (await stat(path)).mtimeMs;
+      if (age > UNFINISHED_MS_MAX) await rm(path, { force: true });
+    }
+  }
+
   async stat(key: string): Promise<{ size: number; modifiedAt: Date } | undefined> {
     try {
       const status = await stat(this.#path(key));
@@ -103,6 +138,25 @@ export class LocalFileStore implements FileStore {
   }
 }
 
+async function receiveDurably(
+  path: string,
+  source: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    let bytes = 0;
+    for await (const piece of source) {
+      bytes += piece.length;
+      if (bytes > bytesMax) throw new GatewayError('FILE_OVERSIZED', { bytes: bytesMax });
+      await file.writeFile(piece);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
@@ -121,6 +175,12 @@ async function flushFolder(path: string): Promise<void> {
   } finally {
     await folder.close();
   }
+}
+
+/** The errors of files name the call that failed; those of a socket name none of these. */
+function isOfDisk(error: unknown): boolean {
+  if (!(error instanceof Error) || !('syscall' in error)) return false;
+  return ['open', 'write', 'fsync', 'rename', 'mkdir', 'close'].includes(String(error.syscall));
 }
 
 function isMissing(error: unknown): boolean {

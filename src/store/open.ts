@@ -87,9 +87,13 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
     throw error;
   }
   if (engine.isAlone) upkeep.start();
+  const files = new LocalFileStore(join(dataFolder, 'files'), { clock, random });
+  await files.removeUnfinished().catch((error: unknown) => {
+    log.warn({ err: error }, 'uploads that were cut off could not be removed');
+  });
   return {
     ...repositories(context),
-    files: new LocalFileStore(join(dataFolder, 'files'), { clock, random }),
+    files,
     links: new FileLinks({ keys, clock, basePath: options.filesPath ?? '/api/v1/files' }),
     tokenKeys: keys.map((key) => deriveKey(key, 'user tokens')),
     node,

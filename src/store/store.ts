@@ -255,11 +255,15 @@ export interface RunStore {
   events(runId: string): Promise<CallEvent[]>;
 }
 
-/** Files of runs. Keys look like `recordings/42.wav`; each is checked, no path leaves the folder. */
+/** Files of runs and of organizations. Keys look like `recordings/42.wav` or `campaigns/7/list.csv`; each
+ *  is checked, no path leaves the folder. */
 export interface FileStore {
   /** Opens a file that grows as the call goes. */
   create(key: string): Promise<FileWriter>;
   write(key: string, bytes: Uint8Array): Promise<void>;
+  /** Under `key` once all of `source` is on the disk: whole, or not at all. Throws FILE_OVERSIZED beyond
+   *  `bytesMax`, and what `source` throws. */
+  receive(key: string, source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void>;
   stat(key: string): Promise<{ size: number; modifiedAt: Date } | undefined>;
   /** Both ends of `range` are read. Throws FILE_NOT_FOUND, as `readAll` does. */
   read(key: string, range?: { start: number; end: number }): Promise<NodeJS.ReadableStream>;

@@ -76,6 +76,7 @@ describe("the API's description", () => {
       '/auth/login',
       '/auth/signup',
       '/files/{*}',
+      '/files/{*}',
       '/health',
       '/public/download/workflow/{token}/{artifact_type}',
       '/telephony/inbound/run',

@@ -176,5 +176,6 @@ function runExamples({ workflow_id, run_id, recordingKey }: Agent): Record<strin
     listRuns: { path: { workflow_id } },
     getSignedUrl: { query: { key: recordingKey }, foreign: 403 },
     getFileMetadata: { query: { key: recordingKey }, foreign: 403 },
+    createContactsUpload: { body: { file_name: 'contacts.csv', file_size: 100 } },
   };
 }

@@ -383,6 +383,7 @@ function breakable(files: FileStore): FileStore {
   return {
     create: (key) => files.create(key),
     write: (key, bytes) => files.write(key, bytes),
+    receive: (key, source, bytesMax) => files.receive(key, source, bytesMax),
     stat: (key) => files.stat(key),
     read: (key, range) => files.read(key, range),
     readAll: (key) => files.readAll(key),

@@ -84,6 +84,36 @@ describe('file links', () => {
     expect(() => links.verify({ ...rest, query: { ...query, ...change } })).toThrow(INVALID);
   });
 
+  it('grants the sending of one file of that type and size, and only that', () => {
+    const { clock, links } = make();
+    const upload = { key: 'campaigns/7/a.csv', contentType: 'text/csv', bytesMax: 10_000 };
+    const { key, query } = request(links.signUpload({ ...upload, expiresInS: 60 }));
+    expect(links.verifyUpload({ key, query })).toEqual(upload);
+    const later = `${Number(query['expires']) + 1}`;
+    for (const change of [
+      { type: 'text/html' },
+      { size: '10001' },
+      { size: '1e9' },
+      { expires: later },
+    ]) {
+      expect(() => links.verifyUpload({ key, query: { ...query, ...change } })).toThrow(INVALID);
+    }
+    expect(() => links.verifyUpload({ key: 'campaigns/8/a.csv', query })).toThrow(INVALID);
+    for (const method of ['GET', 'HEAD', 'PUT']) {
+      expect(() => links.verify({ method, key, query })).toThrow(INVALID);
+    }
+    clock.advance(60_000);
+    expect(() => links.verifyUpload({ key, query })).toThrow(INVALID);
+  });
+
+  it('does not take a link to read for one to send', () => {
+    const { links } = make();
+    const { key, query } = request(links.sign({ ...FILE, expiresInS: 60 }));
+    expect(() =>
+      links.verifyUpload({ key, query: { ...query, type: 'text/csv', size: '1' } }),
+    ).toThrow(INVALID);
+  });
+
   it('takes links of the older key after a rotation, not of a stranger', () => {
     const old = make(OLD).links.sign({ ...FILE, expiresInS: 60 });
     const { links } = make([...NEW, ...OLD]);
@@ -96,6 +126,7 @@ describe('file links', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.anything()), fc.string(), (query, key) => {
         expect(() => links.verify({ method: 'GET', key, query })).toThrow(INVALID);
+        expect(() => links.verifyUpload({ key, query })).toThrow(INVALID);
       }),
     );
   });

@@ -1,6 +1,6 @@
 // Files on the local disk: keys, whole files, and files that grow.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,6 +46,7 @@ describe('file keys', () => {
     for (const work of [
       files.create(key),
       files.write(key, Buffer.alloc(1)),
+      files.receive(key, pieces('x'), 1),
       files.stat(key),
       files.read(key),
       files.readAll(key),
@@ -106,6 +107,75 @@ describe('whole files', () => {
     await files.write('a', Buffer.from('x'));
     await files.remove('a');
     expect(await files.stat('a')).toBeUndefined();
+  });
+});
+
+async function* pieces(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+/** What is on its way in. */
+const unfinished = (): string[] => readdirSync(join(folder, '.unfinished'));
+
+describe('files that are sent', () => {
+  it('appear when they are whole, and replace the older one', async () => {
+    const files = store();
+    await files.write('a/b.csv', Buffer.from('old'));
+    async function* watched(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('one,');
+      expect((await files.readAll('a/b.csv')).toString()).toBe('old');
+      yield Buffer.from('two');
+    }
+    await files.receive('a/b.csv', watched(), 7);
+    expect((await files.readAll('a/b.csv')).toString()).toBe('one,two');
+    expect(unfinished()).toEqual([]);
+    expect(statSync(join(folder, 'a/b.csv')).mode & 0o777).toBe(0o600);
+  });
+
+  it('leave nothing if they are longer than announced or break off', async () => {
+    const files = store();
+    await files.write('a.csv', Buffer.from('old'));
+    expect(await codeFrom(files.receive('a.csv', pieces('12345', '67'), 6))).toBe('FILE_OVERSIZED');
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('half');
+      throw new Error('the line is dead');
+    }
+    expect(await codeFrom(files.receive('a.csv', broken(), 100))).toMatch(/the line is dead/);
+    expect(await codeFrom(files.receive('new.csv', broken(), 100))).toMatch(/the line is dead/);
+    expect((await files.readAll('a.csv')).toString()).toBe('old');
+    expect(await files.stat('new.csv')).toBeUndefined();
+    expect(unfinished()).toEqual([]);
+  });
+
+  it('leave nothing under their key when the process is killed, and nothing at all an hour later', async () => {
+    const script = `
+      import { LocalFileStore } from './src/store/files.ts';
+      import { systemClock } from './src/std/clock.ts';
+      import { systemRandom } from './src/std/random.ts';
+      const files = new LocalFileStore(process.argv[1], { clock: systemClock, random: systemRandom });
+      async function* half() {
+        yield Buffer.from('half');
+        process.kill(process.pid, 'SIGKILL');
+        yield Buffer.from('never');
+      }
+      await files.receive('a.csv', half(), 100);`;
+    const options = ['--import', 'tsx', '--input-type=module', '--eval', script, folder];
+    const killed = spawnSync(process.execPath, options, { cwd: process.cwd() });
+    expect(killed.signal).toBe('SIGKILL');
+    const files = store();
+    expect(await files.stat('a.csv')).toBeUndefined();
+    expect(unfinished()).toHaveLength(1);
+    const { mtimeMs } = statSync(join(folder, '.unfinished', unfinished()[0] ?? ''));
+    clock.advance(mtimeMs - clock.now() + 3_600_000);
+    await files.removeUnfinished();
+    expect(unfinished()).toHaveLength(1);
+    clock.advance(1_000);
+    await files.removeUnfinished();
+    expect(unfinished()).toEqual([]);
+  });
+
+  it('may not have been sent ever', async () => {
+    await expect(store().removeUnfinished()).resolves.toBeUndefined();
   });
 });
 

@@ -7,9 +7,10 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import { ARTIFACTS } from '../../model/run.ts';
 import { openTrack, trackBytes } from '../../store/recording-tracks.ts';
-import { artifactKey, linkTo, type RunFile, runFileOf } from '../artifacts.ts';
+import { artifactKey, linkTo } from '../artifacts.ts';
 import { byteRange } from '../byte-range.ts';
 import type { Api, ApiDeps } from '../deps.ts';
+import { type StoredFile, storedFileOf } from '../stored-file.ts';
 import { faults } from '../wire/faults.ts';
 import { queryFlag } from '../wire/values.ts';
 
@@ -85,7 +86,7 @@ function fileRoute(api: Api, deps: ApiDeps): void {
         key: request.params['*'],
         query: queryOf(request),
       });
-      const file = runFileOf(link.key);
+      const file = storedFileOf(link.key);
       const stored = await deps.files.stat(file.storedKey);
       if (stored === undefined) throw new GatewayError('FILE_NOT_FOUND');
       const size = file.track === null ? stored.size : trackBytes(stored.size);
@@ -107,7 +108,7 @@ function fileRoute(api: Api, deps: ApiDeps): void {
 interface Sending {
   request: FastifyRequest;
   reply: FastifyReply;
-  file: RunFile;
+  file: StoredFile;
   size: number;
   etag: string;
 }
