@@ -10,10 +10,12 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import { AccountRepository } from './accounts.ts';
+import { afterworkStore } from './afterworks.ts';
 import { campaignStore } from './campaign-repository.ts';
 import { resealConfigurations } from './configurations.ts';
 import { openDatabase, type Target } from './connections.ts';
 import type { StoreContext } from './context.ts';
+import { deliveryStore } from './deliveries.ts';
 import { EmbeddedDatabase } from './embedded/supervisor.ts';
 import { FileLinks } from './file-links.ts';
 import { LocalFileStore } from './files.ts';
@@ -24,6 +26,7 @@ import { runStore } from './run-store.ts';
 import type { Tables } from './schema.ts';
 import { deriveKey, parseSecretKeys, readKeyFile, type SecretKey } from './secret-keys.ts';
 import { SecretBox } from './secrets.ts';
+import { resealSigningSecrets, signingSecretStore } from './signing-secrets.ts';
 import type { FileStore, Store } from './store.ts';
 import { telephonyStore } from './telephony.ts';
 import { Upkeep } from './upkeep.ts';
@@ -97,7 +100,8 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
     links: new FileLinks({ keys, clock, basePath: options.filesPath ?? '/api/v1/files' }),
     tokenKeys: keys.map((key) => deriveKey(key, 'user tokens')),
     node,
-    resealSecrets: () => resealConfigurations(context),
+    resealSecrets: async () =>
+      (await resealConfigurations(context)) + (await resealSigningSecrets(context)),
     alive: () => isAlive(db, clock),
     close: async () => {
       await upkeep.stop();
@@ -159,6 +163,9 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     telephony: telephonyStore(context),
     workflows: workflowStore(context),
     runs: runStore(context),
+    afterworks: afterworkStore(context),
+    deliveries: deliveryStore(context),
+    signingSecrets: signingSecretStore(context),
   };
 }
 

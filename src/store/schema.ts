@@ -15,6 +15,7 @@ import type { Direction, ProviderName } from '../model/provider.ts';
 import type { RunState } from '../model/run.ts';
 import type { AddressType } from '../model/telephony.ts';
 import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../model/workflow.ts';
+import type { DeliveryState } from './delivery-store.ts';
 
 /** Read as a value, written as text (json-text.ts). */
 type JsonColumn<T> = ColumnType<T, string, string>;
@@ -192,6 +193,47 @@ export interface CampaignTable {
   completed_at: Generated<Date | null>;
 }
 
+export interface AfterworkTable {
+  run_id: string;
+  organization_id: string;
+  due_at: Date;
+  since: Date;
+  claims: Generated<number>;
+}
+
+export interface DeliveryTable {
+  id: Generated<string>;
+  organization_id: string;
+  workflow_id: string;
+  run_id: string;
+  node_id: string;
+  node_name: string;
+  method: string;
+  url: string;
+  headers: JsonColumn<[string, string][]>;
+  credential_uuid: string | null;
+  body: string | null;
+  state: DeliveryState;
+  attempts: Generated<number>;
+  claims: Generated<number>;
+  due_at: Date | null;
+  created_at: Date;
+  attempted_at: Generated<Date | null>;
+  finished_at: Generated<Date | null>;
+  response_status: Generated<number | null>;
+  response_excerpt: Generated<string | null>;
+  error: Generated<string | null>;
+}
+
+export interface SigningSecretTable {
+  organization_id: string;
+  secret: string;
+  prefix: string;
+  created_at: Date;
+  former: string | null;
+  former_until: Date | null;
+}
+
 export interface Tables {
   organizations: OrganizationTable;
   users: UserTable;
@@ -206,4 +248,7 @@ export interface Tables {
   run_events: RunEventTable;
   run_callbacks: RunCallbackTable;
   campaigns: CampaignTable;
+  afterworks: AfterworkTable;
+  deliveries: DeliveryTable;
+  signing_secrets: SigningSecretTable;
 }

@@ -12,6 +12,7 @@ import type {
   WorkflowVersion,
 } from '../model/workflow.ts';
 import type { CampaignStore } from './campaign-store.ts';
+import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { UserStore } from './users.ts';
 
@@ -292,6 +293,9 @@ export interface Store {
   readonly telephony: TelephonyStore;
   readonly workflows: WorkflowStore;
   readonly runs: RunStore;
+  readonly afterworks: AfterworkStore;
+  readonly deliveries: DeliveryStore;
+  readonly signingSecrets: SigningSecretStore;
   /** False if the database does not answer within a second. */
   alive(): Promise<boolean>;
   close(): Promise<void>;
