@@ -88,11 +88,9 @@ describe.each(engines())('migrations on %s', (engine) => {
 });
 
 describe('the migrations of this version', () => {
-  it('are numbered without gaps from 001', () => {
-    const names = ownMigrations().map(({ name }) => name);
-    expect(names.length).toBeGreaterThan(0);
-    names.forEach((name, i) => {
-      expect(name.slice(0, 3)).toBe(String(i + 1).padStart(3, '0'));
-    });
+  it('are numbered from 001, no number twice', () => {
+    const numbers = ownMigrations().map(({ name }) => name.slice(0, 3));
+    expect(numbers[0]).toBe('001');
+    expect(new Set(numbers).size).toBe(numbers.length);
   });
 });
