@@ -4,6 +4,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { GatewayError } from './errors.ts';
+import { OPENAI_MODEL, OPENAI_URL, VOICES } from './model/service.ts';
 
 /** Bytes of a sealing key (AES-256). */
 const SECRET_KEY_BYTES = 32;
@@ -96,9 +97,9 @@ export const settings = z.object({
       'Language model with the OpenAI chat interface (Ollama, vLLM, llama.cpp too). With this or `OPENAI_API_KEY` set, the model leads the conversation.',
     ),
   OPENAI_API_KEY: z.string().optional().describe('Key for the language model.'),
-  OPENAI_MODEL: z.string().prefault('gpt-4.1-mini').describe('Name of the language model.'),
+  OPENAI_MODEL: z.string().prefault(OPENAI_MODEL).describe('Name of the language model.'),
   PATCHBAY_VOICE: z
-    .enum(['slt', 'rms', 'awb', 'kal16', 'kal'])
+    .enum(VOICES)
     .prefault('slt')
     .describe("The agent's voice: slt (female), rms, awb, kal16 or kal (male)."),
   PATCHBAY_STT: z
@@ -132,6 +133,13 @@ export const settings = z.object({
       'Signs the tokens of users who log in. Default: derived from the keys that seal credentials.',
     ),
   PATCHBAY_JWT_HOURS: wholeNumber(1, 87_600).prefault('720').describe('How long a log-in lasts.'),
+  PATCHBAY_DEVOPS_SECRET: z
+    .string()
+    .min(16, 'must have at least 16 characters')
+    .optional()
+    .describe(
+      'Opens `/health/active-calls` and `/health/autoscale-metric`, sent as `X-Patchbay-Devops-Secret`. Default: closed.',
+    ),
   PATCHBAY_TRUSTED_PROXIES: proxies
     .prefault('loopback')
     .describe(
@@ -167,11 +175,11 @@ export interface Config {
   tokenSecret: string | undefined;
   tokenHours: number;
   trustedProxies: string[];
+  /** Undefined: nobody may see the figures for scaling. */
+  devopsSecret: string | undefined;
   deploymentMode: string;
   authProvider: string;
 }
-
-const OPENAI_URL = 'https://api.openai.com/v1';
 
 /** Reads all settings from `env`. An empty variable counts as not set. Throws CONFIG_INVALID, which
  *  names every faulty variable and never quotes a value. */
@@ -216,6 +224,7 @@ function fromSettings(set: Settings): Config {
     tokenSecret: set.PATCHBAY_JWT_SECRET,
     tokenHours: set.PATCHBAY_JWT_HOURS,
     trustedProxies: set.PATCHBAY_TRUSTED_PROXIES,
+    devopsSecret: set.PATCHBAY_DEVOPS_SECRET,
     deploymentMode: set.DEPLOYMENT_MODE,
     authProvider: set.AUTH_PROVIDER,
   };

@@ -31,6 +31,8 @@ const table = {
   SECRET_UNREADABLE: { retry: false, text: 'A stored secret cannot be opened: {field}' },
 
   // Credentials
+  DEVOPS_SECRET_UNSET: { retry: false, text: 'Set PATCHBAY_DEVOPS_SECRET to read these figures' },
+  DEVOPS_SECRET_WRONG: { retry: false, text: 'The devops secret is missing or wrong' },
   CREDENTIALS_MISSING: { retry: false, text: 'Authorization header required' },
   TOKEN_INVALID: { retry: false, text: 'Invalid or expired token' },
   API_KEY_INVALID: { retry: false, text: 'Invalid or expired API key' },

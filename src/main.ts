@@ -74,6 +74,12 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     clock,
     random,
     providerByName,
+    services: {
+      llm: speech.llm === undefined ? 'scripted' : 'openai',
+      stt: speech.stt === undefined ? null : 'pocketsphinx',
+      tts: 'flite',
+    },
+    devopsSecret: config.devopsSecret,
     policy: speech.llm === undefined ? 'scripted' : 'model',
     publicUrl: config.publicUrl,
     version: ownVersion(),

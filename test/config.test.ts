@@ -34,6 +34,7 @@ describe('settings', () => {
       tokenSecret: undefined,
       tokenHours: 720,
       trustedProxies: ['loopback'],
+      devopsSecret: undefined,
       deploymentMode: 'oss',
       authProvider: 'local',
     });

@@ -6,6 +6,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { CallDesk } from '../call/desk.ts';
 import type { Log } from '../log.ts';
 import type { ProviderName } from '../model/provider.ts';
+import type { ServicesInUse } from '../model/service.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import type { FileLinks } from '../store/file-links.ts';
@@ -26,6 +27,10 @@ export interface ApiDeps {
   random: Random;
   /** The provider of that name; undefined for those that this version does not have. */
   providerByName: (name: ProviderName) => TelephonyProvider | undefined;
+  /** What an agent runs on if nothing else is said. */
+  services: ServicesInUse;
+  /** Opens the figures for what starts and stops processes; undefined: nobody may see them. */
+  devopsSecret: string | undefined;
   /** What leads conversations on this gateway. */
   policy: DialoguePolicy;
   /** Where providers and clients reach us, without a trailing slash: `https://gw.example.com`. */

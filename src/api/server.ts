@@ -16,14 +16,18 @@ import { sendFault } from './reply.ts';
 import { agentStartRoutes } from './routes/agent-starts.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { authRoutes, logInRoutes } from './routes/auth.ts';
+import { defaultRoutes } from './routes/defaults.ts';
 import { downloadRoutes } from './routes/downloads.ts';
 import { fileRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
+import { loadRoutes } from './routes/load.ts';
+import { organizationRoutes } from './routes/organizations.ts';
 import { phoneNumberRoutes } from './routes/phone-numbers.ts';
 import { runRoutes } from './routes/runs.ts';
 import { telephonyConfigurationRoutes } from './routes/telephony-configurations.ts';
 import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
 import { UPLOAD_MS_MAX, uploadRoutes } from './routes/uploads.ts';
+import { userRoutes } from './routes/users.ts';
 import { workflowVersionRoutes } from './routes/workflow-versions.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { validatorCompiler } from './validation.ts';
@@ -90,6 +94,8 @@ function corsOptions(origins: '*' | readonly string[]) {
 function openRoutes(deps: ApiDeps) {
   return async (api: Api): Promise<void> => {
     healthRoutes(api, deps);
+    loadRoutes(api, deps);
+    defaultRoutes(api, deps);
     agentStartRoutes(api, deps);
     logInRoutes(api, deps);
     downloadRoutes(api, deps);
@@ -103,6 +109,8 @@ function guardedRoutes(deps: ApiDeps) {
     api.addHook('onRequest', keyGuard(deps));
     apiKeyRoutes(api, deps);
     authRoutes(api, deps);
+    userRoutes(api, deps);
+    organizationRoutes(api, deps);
     telephonyConfigurationRoutes(api, deps);
     phoneNumberRoutes(api, deps);
     workflowRoutes(api, deps);

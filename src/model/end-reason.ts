@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 
-export const endReason = z.enum([
+/** The gateway's own. */
+export const ownEndReasons = [
   'call_duration_exceeded',
   'call_transferred',
   'end_call_tool',
@@ -17,10 +18,10 @@ export const endReason = z.enum([
   'unknown',
   'transfer_call',
   'pipeline_error',
-  'no-answer',
-  'busy',
-  'failed',
-  'canceled',
-  'error',
-]);
+] as const;
+
+const providersReasons = ['no-answer', 'busy', 'failed', 'canceled', 'error'] as const;
+
+/** In the order in which clients get them. */
+export const endReason = z.enum([...ownEndReasons, ...providersReasons]);
 export type EndReason = z.infer<typeof endReason>;

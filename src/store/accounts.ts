@@ -14,6 +14,8 @@ const KEY_RANDOM_BYTES = 32;
 const SHOWN_CHARACTERS = 8;
 /** Ours have 47. Longer text is not worth hashing. */
 const KEY_CHARACTERS_MAX = 200;
+/** Nobody keeps this many apart; of more, the newest are listed. */
+const KEYS_LISTED_MAX = 1_000;
 /** The time of use is written at most this often. */
 const USED_EVERY_MS = 60_000;
 
@@ -84,9 +86,10 @@ export class AccountRepository implements AccountStore {
       .selectAll()
       .where('organization_id', '=', organizationId)
       .$if(!includeArchived, (query) => query.where('archived_at', 'is', null))
-      .orderBy('id')
+      .orderBy('id', 'desc')
+      .limit(KEYS_LISTED_MAX)
       .execute();
-    return rows.map(toApiKey);
+    return rows.reverse().map(toApiKey);
   }
 
   archiveApiKey(organizationId: string, id: string): Promise<boolean> {

@@ -5,6 +5,7 @@ import { appendEvents, readEvents } from './run-events.ts';
 import { listRuns } from './run-list.ts';
 import {
   appendCallback,
+  countOpenRuns,
   createRun,
   findByProviderCall,
   findByToken,
@@ -28,6 +29,7 @@ export function runStore(context: StoreContext): RunStore {
     publicToken: (id) => publicToken(context, id),
     findByToken: (token) => findByToken(context, token),
     openRuns: (node, whose) => takeOpenRuns(context, node, whose),
+    countOpen: () => countOpenRuns(context),
     appendEvents: (events) => appendEvents(context, events),
     events: (runId) => readEvents(context, runId),
   };

@@ -187,6 +187,15 @@ export async function findByToken({ db }: StoreContext, token: string): Promise<
   return row === undefined ? undefined : toRun(row);
 }
 
+export async function countOpenRuns({ db }: StoreContext): Promise<number> {
+  const row = await db
+    .selectFrom('runs')
+    .select((of) => of.fn.countAll<string>().as('count'))
+    .where('state', '!=', 'completed')
+    .executeTakeFirst();
+  return Number(row?.count ?? 0);
+}
+
 /** Takes them over for `node`, so that of several nodes one closes each. Oldest first. */
 export async function takeOpenRuns(
   { db, clock }: StoreContext,

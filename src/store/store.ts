@@ -44,6 +44,7 @@ export interface AccountStore {
     owner: { organizationId: string; userId: string },
     name: string,
   ): Promise<{ record: ApiKey; apiKey: string }>;
+  /** Oldest first; of more than a thousand the newest. */
   listApiKeys(organizationId: string, includeArchived: boolean): Promise<ApiKey[]>;
   /** False if there is none of that id. */
   archiveApiKey(organizationId: string, id: string): Promise<boolean>;
@@ -252,6 +253,8 @@ export interface RunStore {
   /** Runs that a process left open: not completed and owned by no living node or, before `node` has any
    *  call, by `node`. They are `node`'s from then on. */
   openRuns(node: string, whose: 'own-and-dead' | 'dead'): Promise<Run[]>;
+  /** Runs that are not completed, of all organizations and nodes. */
+  countOpen(): Promise<number>;
   appendEvents(events: readonly CallEvent[]): Promise<void>;
   events(runId: string): Promise<CallEvent[]>;
 }

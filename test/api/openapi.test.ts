@@ -78,6 +78,8 @@ describe("the API's description", () => {
       '/files/{*}',
       '/files/{*}',
       '/health',
+      '/health/active-calls',
+      '/health/autoscale-metric',
       '/public/download/workflow/{token}/{artifact_type}',
       '/telephony/inbound/run',
       '/telephony/inbound/{workflow_id}',
@@ -85,6 +87,7 @@ describe("the API's description", () => {
       '/telephony/{provider}/answer/{workflow_run_id}',
       '/telephony/{provider}/answered-by/{workflow_run_id}',
       '/telephony/{provider}/status-callback/{workflow_run_id}',
+      '/user/configurations/defaults',
     ]);
   });
 });

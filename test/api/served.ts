@@ -12,6 +12,7 @@ import { FakeDesk } from '../fakes/fake-desk.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
 
+export const DEVOPS_SECRET = 'devops-secret-of-the-tests';
 export const PUBLIC_URL = 'https://gw.example.com';
 export const ACCOUNT = 'AC00000000000000000000000000000001';
 export const AUTH_TOKEN = '0123456789abcdef0123456789abcdef';
@@ -85,6 +86,8 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
       clock,
       random: systemRandom,
       providerByName: (name) => (name === 'twilio' ? twilio : undefined),
+      services: { llm: 'scripted', stt: null, tts: 'flite' },
+      devopsSecret: DEVOPS_SECRET,
       policy: 'scripted',
       publicUrl: PUBLIC_URL,
       version: '1.2.3',

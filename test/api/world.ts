@@ -124,6 +124,13 @@ function accountExamples(apiKeyId: string): Record<string, Example> {
     reactivateApiKey: { path },
     archiveApiKey: { path },
     getOwnUser: {},
+    getAuthUser: {},
+    getOnboardingState: {},
+    updateOnboardingState: { body: { skipped: true, seen_tooltips: ['a'] } },
+    getOrganizationContext: {},
+    getPreferences: {},
+    updatePreferences: { body: { test_phone_number: '+15550100', timezone: 'Europe/Oslo' } },
+    listDispositionCodes: {},
   };
 }
 

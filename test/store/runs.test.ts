@@ -70,6 +70,16 @@ function event(runId: string, seq: number, digit = '1'): CallEvent {
 describe.each(engines())('runs on %s', (engine) => {
   const at = withStore(engine);
 
+  it('counts those that are not completed', async () => {
+    const on = await bench(at);
+    expect(await at.store.runs.countOpen()).toBe(0);
+    const run = await start(at, on);
+    await start(at, on);
+    expect(await at.store.runs.countOpen()).toBe(2);
+    await at.store.runs.patch(run.id, { state: 'completed' });
+    expect(await at.store.runs.countOpen()).toBe(1);
+  });
+
   it('gives back what was stored', async () => {
     const on = await bench(at);
     const run = await start(at, on, 100, 'CA1');

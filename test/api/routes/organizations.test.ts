@@ -1,0 +1,170 @@
+// The organization and the user who ask. Source: contract §3.5 and §8.9.
+
+import { describe, expect, it } from 'vitest';
+import { workflowConfigurations } from '../../../src/model/workflow.ts';
+import { smallWorkflow, withApi } from '../served.ts';
+
+const served = withApi();
+const { call, ok } = served;
+
+describe('the organization', () => {
+  it('says which it is', async () => {
+    const { organizationId } = served.test.owner;
+    expect(await ok('GET', '/organizations/context')).toEqual({
+      organization_id: organizationId,
+      organization_provider_id: `org_local_${organizationId}`,
+      model_services: {
+        config_source: 'empty',
+        has_model_configuration_v2: false,
+        managed_service_version: null,
+        uses_managed_service_v2: false,
+      },
+    });
+  });
+
+  it('prefers nothing at first, keeps what is left out, and forgets what is null', async () => {
+    const path = '/organizations/preferences';
+    const none = {
+      test_phone_number: null,
+      timezone: null,
+      external_pbx_integrations_enabled: false,
+    };
+    const all = {
+      test_phone_number: '+47 12 34 56 78',
+      timezone: 'Europe/Oslo',
+      external_pbx_integrations_enabled: true,
+    };
+    expect(await ok('GET', path)).toEqual(none);
+    expect(await ok('PUT', path, all)).toEqual(all);
+    expect(await ok('PUT', path, {})).toEqual(all);
+    expect(await ok('PUT', path, { external_pbx_integrations_enabled: null })).toEqual(all);
+    const changed = { ...all, timezone: null, test_phone_number: null };
+    expect(await ok('PUT', path, { timezone: null, test_phone_number: '' })).toEqual(changed);
+    expect(await ok('GET', path)).toEqual(changed);
+    const { apiKey: key } = await served.stranger();
+    expect((await call('GET', `/api/v1${path}`, { key })).body).toEqual(none);
+  });
+
+  it.each([
+    [{ timezone: 'Mars/Olympus' }, 'value_error', 'timezone'],
+    [{ timezone: '+05:00' }, 'value_error', 'timezone'],
+    [{ timezone: 5 }, 'string_type', 'timezone'],
+    [{ test_phone_number: '1'.repeat(65) }, 'string_too_long', 'test_phone_number'],
+    [{ external_pbx_integrations_enabled: 'x' }, 'bool_type', 'external_pbx_integrations_enabled'],
+  ])('does not take %j', async (body, type, field) => {
+    const answer = await call('PUT', '/api/v1/organizations/preferences', { body });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail[0]).toMatchObject({ type, loc: ['body', field] });
+  });
+
+  it("knows the dispositions: the system's in their order, then its agents' own, sorted", async () => {
+    const made = await ok('POST', '/workflow/create/definition', {
+      name: 'agent',
+      workflow_definition: smallWorkflow,
+    });
+    for (const code of ['sold', 'user_hangup', 'callback']) {
+      await served.test.store.workflows.addDisposition(made.id, code);
+    }
+    const own = [
+      'call_duration_exceeded',
+      'call_transferred',
+      'end_call_tool',
+      'voicemail_detected',
+      'user_idle_max_duration_exceeded',
+      'user_hangup',
+      'user_qualified',
+      'user_disqualified',
+      'system_cancelled',
+      'system_connect_error',
+      'unexpected_error',
+      'unknown',
+      'transfer_call',
+      'pipeline_error',
+    ];
+    const carriers = ['no-answer', 'busy', 'failed', 'canceled', 'error'];
+    const path = '/organizations/disposition-codes';
+    expect(await ok('GET', path)).toEqual({
+      codes: [...own, ...carriers, 'callback', 'sold'],
+      end_task_reason_codes: own,
+    });
+    const { apiKey: key } = await served.stranger();
+    const theirs = await call('GET', `/api/v1${path}`, { key });
+    expect(theirs.body.codes).toEqual([...own, ...carriers]);
+  });
+});
+
+describe('the user', () => {
+  it('is nobody above the organizations', async () => {
+    expect(await ok('GET', '/user/auth/user')).toEqual({
+      id: served.test.owner.userId,
+      is_superuser: false,
+    });
+  });
+
+  it('has notes of a tour, changed one by one', async () => {
+    const path = '/user/onboarding-state';
+    const none = {
+      completed_at: null,
+      skipped: false,
+      seen_tooltips: [],
+      completed_actions: [],
+    };
+    expect(await ok('GET', path)).toEqual(none);
+    const seen = { completed_at: '2026-01-02T03:04:05+02:00', seen_tooltips: ['a', 'b'] };
+    const expected = {
+      ...none,
+      completed_at: '2026-01-02T01:04:05.000Z',
+      seen_tooltips: ['a', 'b'],
+    };
+    expect(await ok('PUT', path, seen)).toEqual(expected);
+    expect(await ok('PUT', path, { skipped: true, seen_tooltips: null })).toEqual({
+      ...expected,
+      skipped: true,
+    });
+    expect(await ok('PUT', path, { completed_at: null, skipped: false })).toEqual({
+      ...expected,
+      completed_at: null,
+    });
+    const { apiKey: key } = await served.stranger();
+    expect((await call('GET', `/api/v1${path}`, { key })).body).toEqual(none);
+  });
+
+  it('has notes of a bounded size', async () => {
+    for (const body of [
+      { seen_tooltips: Array.from({ length: 501 }, () => 'a') },
+      { completed_actions: ['x'.repeat(101)] },
+      { completed_at: 'yesterday' },
+    ]) {
+      const answer = await call('PUT', '/api/v1/user/onboarding-state', { body });
+      expect(answer.status).toBe(422);
+    }
+  });
+});
+
+describe('the defaults of an agent', () => {
+  it('are told without a key: the services there are, and the settings', async () => {
+    const answer = await call('GET', '/api/v1/user/configurations/defaults', { key: null });
+    expect(answer.status).toBe(200);
+    const { body } = answer;
+    expect(Object.keys(body)).toEqual([
+      'llm',
+      'tts',
+      'stt',
+      'embeddings',
+      'realtime',
+      'default_providers',
+      'workflow_configurations',
+      'text_chat_inactivity_timeout_constraints',
+      'widget_text_defaults',
+    ]);
+    expect(Object.keys(body.llm)).toEqual(['scripted', 'openai']);
+    expect(body.tts.flite.properties.voice).toMatchObject({ default: 'slt' });
+    expect(body.default_providers).toEqual({ llm: 'scripted', tts: 'flite' });
+    expect(body.workflow_configurations).toEqual(workflowConfigurations.parse({}));
+    expect(body.text_chat_inactivity_timeout_constraints).toEqual({
+      default_seconds: 1_800,
+      minimum_seconds: 60,
+      maximum_seconds: 10_500,
+    });
+  });
+});
