@@ -18,6 +18,22 @@ export type CampaignState = z.infer<typeof campaignState>;
 export const retryReason = z.enum(['busy', 'no_answer', 'voicemail']);
 export type RetryReason = z.infer<typeof retryReason>;
 
+/** Also why our own process may call again: it was stopped before anybody answered. */
+export type ContactRetryReason = RetryReason | 'interrupted';
+
+/** What an attempt came to. `unknown`: the provider was asked and does not know the call, or cannot say.
+ *  `interrupted`: the gateway stopped before anybody answered. `error`: the call broke. */
+export type AttemptOutcome =
+  | 'answered'
+  | 'voicemail'
+  | 'busy'
+  | 'no_answer'
+  | 'failed'
+  | 'canceled'
+  | 'error'
+  | 'unknown'
+  | 'interrupted';
+
 export const retrySettings = z.object({
   enabled: z.boolean(),
   /** Attempts after the first, 0..10. */

@@ -14,6 +14,8 @@ export interface Run {
   organizationId: string;
   workflowId: string;
   definitionId: string;
+  /** Of a call that a campaign placed. */
+  campaignId: string | null;
   name: string;
   /** The provider's name for a phone call. */
   mode: string;

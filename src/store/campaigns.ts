@@ -116,6 +116,7 @@ export async function startCampaign(
       state: sql`case when ${isStored} then 'running' else 'syncing' end`,
       source_sync: sql`case when ${isStored} then 'completed' else 'in_progress' end`,
       started_at: new Date(context.clock.now()),
+      breaker_since: new Date(context.clock.now()),
       logs: logged(context, { event: 'started', message: 'The campaign was started' }),
     },
   );
@@ -147,6 +148,7 @@ export async function resumeCampaign(
     { organizationId, id, from: ['paused'] },
     {
       state: sql`case source_sync when 'in_progress' then 'syncing' else 'running' end`,
+      breaker_since: new Date(context.clock.now()),
       logs: logged(context, { event: 'resumed', message: 'The campaign was resumed' }),
     },
   );
@@ -225,7 +227,7 @@ type Named = Row & {
 };
 
 /** What a campaign's row shows of other rows. */
-function names(campaign: ExpressionBuilder<Tables, 'campaigns'>) {
+export function names(campaign: ExpressionBuilder<Tables, 'campaigns'>) {
   return [
     campaign
       .selectFrom('workflows')

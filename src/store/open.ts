@@ -14,6 +14,7 @@ import { afterworkStore } from './afterworks.ts';
 import { campaignStore } from './campaign-repository.ts';
 import { resealConfigurations } from './configurations.ts';
 import { openDatabase, type Target } from './connections.ts';
+import { contactStore } from './contact-repository.ts';
 import type { StoreContext } from './context.ts';
 import { deliveryStore } from './deliveries.ts';
 import { EmbeddedDatabase } from './embedded/supervisor.ts';
@@ -158,6 +159,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
   return {
     accounts: new AccountRepository(context),
     campaigns: campaignStore(context),
+    contacts: contactStore(context),
     organizations: new OrganizationRepository(context),
     users: new UserRepository(context),
     telephony: telephonyStore(context),

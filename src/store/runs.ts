@@ -22,48 +22,57 @@ export async function createRun(
   input: Parameters<RunStore['create']>[0],
   limit: number,
 ): Promise<Run> {
-  return context.db.transaction().execute(async (tx) => {
-    // Starts of one organization stand in line here, so that each counts the one before it.
-    await tx
-      .selectFrom('organizations')
-      .select('id')
-      .where('id', '=', input.organizationId)
-      .forNoKeyUpdate()
-      .execute();
-    const known = await runOfProviderCall(tx, input);
-    if (known !== undefined) return known;
-    const { open } = await tx
-      .selectFrom('runs')
-      .select((run) => run.fn.countAll<string>().as('open'))
-      .where('organization_id', '=', input.organizationId)
-      .where(isOpen())
-      .executeTakeFirstOrThrow();
-    if (Number(open) >= limit) throw new GatewayError('CALL_LIMIT_REACHED', { limit });
-    const row = await tx
-      .insertInto('runs')
-      .values({
-        organization_id: input.organizationId,
-        workflow_id: input.workflowId,
-        definition_id: input.definitionId,
-        name: input.name,
-        mode: input.mode,
-        call_type: input.callType,
-        state: 'initialized',
-        configuration_id: input.configurationId,
-        provider_call_id: input.providerCallId,
-        owner_node: context.node,
-        initial_context: jsonText(input.initialContext),
-        gathered_context: jsonText(input.gatheredContext),
-        usage_info: null,
-        cost_info: null,
-        logs: jsonText(input.logs),
-        annotations: '{}',
-        created_at: new Date(context.clock.now()),
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    return toRun(row);
-  });
+  return context.db.transaction().execute((tx) => insertRun(tx, context, input, limit));
+}
+
+/** Throws CALL_LIMIT_REACHED. */
+export async function insertRun(
+  tx: Transacting,
+  context: StoreContext,
+  input: Parameters<RunStore['create']>[0],
+  limit: number,
+): Promise<Run> {
+  // Starts of one organization stand in line here, so that each counts the one before it.
+  await tx
+    .selectFrom('organizations')
+    .select('id')
+    .where('id', '=', input.organizationId)
+    .forNoKeyUpdate()
+    .execute();
+  const known = await runOfProviderCall(tx, input);
+  if (known !== undefined) return known;
+  const { open } = await tx
+    .selectFrom('runs')
+    .select((run) => run.fn.countAll<string>().as('open'))
+    .where('organization_id', '=', input.organizationId)
+    .where(isOpen())
+    .executeTakeFirstOrThrow();
+  if (Number(open) >= limit) throw new GatewayError('CALL_LIMIT_REACHED', { limit });
+  const row = await tx
+    .insertInto('runs')
+    .values({
+      organization_id: input.organizationId,
+      workflow_id: input.workflowId,
+      definition_id: input.definitionId,
+      campaign_id: input.campaignId ?? null,
+      name: input.name,
+      mode: input.mode,
+      call_type: input.callType,
+      state: 'initialized',
+      configuration_id: input.configurationId,
+      provider_call_id: input.providerCallId,
+      owner_node: context.node,
+      initial_context: jsonText(input.initialContext),
+      gathered_context: jsonText(input.gatheredContext),
+      usage_info: null,
+      cost_info: null,
+      logs: jsonText(input.logs),
+      annotations: '{}',
+      created_at: new Date(context.clock.now()),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toRun(row);
 }
 
 /** The run that the provider's call has already, if its webhook comes twice. */
@@ -229,6 +238,7 @@ export function toRun(row: Selectable<RunTable>): Run {
     organizationId: row.organization_id,
     workflowId: row.workflow_id,
     definitionId: row.definition_id,
+    campaignId: row.campaign_id,
     name: row.name,
     mode: row.mode,
     callType: row.call_type,

@@ -4,9 +4,11 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { CallEventBody } from '../model/call-event.ts';
 import type {
+  AttemptOutcome,
   BreakerSettings,
   CampaignLogEntry,
   CampaignState,
+  ContactRetryReason,
   RetrySettings,
   ScheduleSettings,
   SourceSync,
@@ -67,6 +69,7 @@ export interface TelephonyConfigurationTable {
   inactive_since: Date | null;
   inactive_reason: string | null;
   calls_per_second: number | null;
+  dial_next_at: Generated<Date | null>;
   created_at: Date;
   updated_at: Date;
 }
@@ -150,6 +153,7 @@ export interface RunTable {
   recording_key: string | null;
   transcript_key: string | null;
   public_access_token: string | null;
+  campaign_id: string | null;
   created_at: Date;
   started_at: Date | null;
   ended_at: Date | null;
@@ -191,6 +195,37 @@ export interface CampaignTable {
   created_at: Date;
   started_at: Generated<Date | null>;
   completed_at: Generated<Date | null>;
+  dial_next_at: Generated<Date | null>;
+  breaker_since: Generated<Date | null>;
+}
+
+export interface CampaignContactTable {
+  id: Generated<string>;
+  campaign_id: string;
+  row_number: number;
+  phone_number: string;
+  variables: JsonColumn<Fields>;
+  state: Generated<'fresh' | 'waiting' | 'calling' | 'reached' | 'failed'>;
+  attempts: Generated<number>;
+  interruptions: Generated<number>;
+  due_at: Date;
+  retry_reason: Generated<ContactRetryReason | null>;
+  last_outcome: Generated<AttemptOutcome | null>;
+}
+
+export interface CampaignAttemptTable {
+  id: Generated<string>;
+  campaign_id: string;
+  contact_id: string;
+  number: number;
+  retry_reason: ContactRetryReason | null;
+  state: 'claimed' | 'dialling' | 'placed' | 'ended';
+  run_id: Generated<string | null>;
+  node: string;
+  lease_until: Date;
+  dial_at: Date;
+  outcome: Generated<AttemptOutcome | null>;
+  ended_at: Generated<Date | null>;
 }
 
 export interface AfterworkTable {
@@ -248,6 +283,8 @@ export interface Tables {
   run_events: RunEventTable;
   run_callbacks: RunCallbackTable;
   campaigns: CampaignTable;
+  campaign_contacts: CampaignContactTable;
+  campaign_attempts: CampaignAttemptTable;
   afterworks: AfterworkTable;
   deliveries: DeliveryTable;
   signing_secrets: SigningSecretTable;

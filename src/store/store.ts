@@ -12,6 +12,7 @@ import type {
   WorkflowVersion,
 } from '../model/workflow.ts';
 import type { CampaignStore } from './campaign-store.ts';
+import type { ContactStore } from './contact-store.ts';
 import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { UserStore } from './users.ts';
@@ -230,6 +231,8 @@ export interface RunStore {
       mode: string;
       callType: Direction;
       configurationId: string;
+      /** Of a campaign's call. */
+      campaignId?: string;
       providerCallId: string | null;
       initialContext: Record<string, unknown>;
       gatheredContext: Record<string, unknown>;
@@ -290,6 +293,7 @@ export interface FileWriter {
 
 export interface Store {
   readonly campaigns: CampaignStore;
+  readonly contacts: ContactStore;
   readonly accounts: AccountStore;
   readonly organizations: OrganizationStore;
   readonly users: UserStore;

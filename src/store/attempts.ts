@@ -1,0 +1,357 @@
+// The queue that campaigns dial from, on PostgreSQL: claims under limits, the step that makes a run, and
+// the end of an attempt. The life of an attempt is told in contact-store.ts.
+
+import { type Selectable, sql } from 'kysely';
+import type { Run } from '../model/run.ts';
+import type { Claim, ClaimLimits, OpenAttempt, Settlement } from './contact-store.ts';
+import type { StoreContext, Transacting } from './context.ts';
+import { insertRun, isOpen, toRun } from './runs.ts';
+import type { RunTable } from './schema.ts';
+import type { RunStore } from './store.ts';
+import { isRowId } from './stored-values.ts';
+
+/** Attempts that one look settles; the next look takes the rest. */
+const SETTLE_MAX = 500;
+
+/** One process at a time claims for a campaign; the others get nothing and try again. */
+export async function claimContacts(
+  context: StoreContext,
+  campaignId: string,
+  limits: ClaimLimits,
+): Promise<Claim[]> {
+  if (!isRowId(campaignId) || limits.count < 1) return [];
+  return context.db.transaction().execute(async (tx) => {
+    const campaign = await tx
+      .selectFrom('campaigns')
+      .select('dial_next_at')
+      .where('id', '=', campaignId)
+      .where('state', '=', 'running')
+      .forNoKeyUpdate()
+      .skipLocked()
+      .executeTakeFirst();
+    if (campaign === undefined) return [];
+    const room = Math.min(limits.count, limits.openMax - (await openAttempts(tx, campaignId)));
+    const turns = await turnsOf(tx, context, campaign.dial_next_at, { ...limits, count: room });
+    const contacts = await dueContacts(tx, context, campaignId, turns.length);
+    const claims = await writeClaims(tx, context, contacts, { turns, limits });
+    await keepPace(tx, campaignId, limits, claims);
+    return claims;
+  });
+}
+
+async function openAttempts(tx: Transacting, campaignId: string): Promise<number> {
+  const { open } = await tx
+    .selectFrom('campaign_attempts')
+    .select((attempt) => attempt.fn.countAll<string>().as('open'))
+    .where('campaign_id', '=', campaignId)
+    .where('state', '<>', 'ended')
+    .executeTakeFirstOrThrow();
+  return Number(open);
+}
+
+/** When each of the next calls may go out. */
+async function turnsOf(
+  tx: Transacting,
+  { clock }: StoreContext,
+  campaignNext: Date | null,
+  limits: ClaimLimits,
+): Promise<Date[]> {
+  const { id, callsPerSecond } = limits.configuration;
+  const configuration =
+    callsPerSecond === null
+      ? undefined
+      : await tx
+          .selectFrom('telephony_configurations')
+          .select('dial_next_at')
+          .where('id', '=', id)
+          .forNoKeyUpdate()
+          .executeTakeFirst();
+  const gapMs = gapOf(limits);
+  const starts = [clock.now(), campaignNext?.getTime(), configuration?.dial_next_at?.getTime()];
+  const firstMs = Math.max(...starts.filter((each) => each !== undefined));
+  const turns = Array.from({ length: Math.max(0, limits.count) }, (_each, index) => {
+    return new Date(firstMs + index * gapMs);
+  });
+  return turns.filter((turn) => turn <= limits.horizon);
+}
+
+/** Milliseconds between two calls of the campaign. */
+function gapOf({ ratePerSecond, configuration }: ClaimLimits): number {
+  return 1_000 / Math.min(ratePerSecond, configuration.callsPerSecond ?? ratePerSecond);
+}
+
+interface DueContact {
+  id: string;
+  campaign_id: string;
+  row_number: number;
+  phone_number: string;
+  variables: Record<string, unknown>;
+  attempts: number;
+  retry_reason: Claim['retryReason'];
+}
+
+/** Those to be called again before those who never were. */
+async function dueContacts(
+  tx: Transacting,
+  { clock }: StoreContext,
+  campaignId: string,
+  count: number,
+): Promise<DueContact[]> {
+  const found: DueContact[] = [];
+  for (const state of ['waiting', 'fresh'] as const) {
+    if (found.length >= count) break;
+    const rows = await tx
+      .selectFrom('campaign_contacts')
+      .select(['id', 'campaign_id', 'row_number', 'phone_number', 'variables'])
+      .select(['attempts', 'retry_reason'])
+      .where('campaign_id', '=', campaignId)
+      .where('state', '=', state)
+      .where('due_at', '<=', new Date(clock.now()))
+      .orderBy('due_at')
+      .orderBy('id')
+      .limit(count - found.length)
+      .forUpdate()
+      .skipLocked()
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}
+
+async function writeClaims(
+  tx: Transacting,
+  { node }: StoreContext,
+  contacts: readonly DueContact[],
+  { turns, limits }: { turns: readonly Date[]; limits: ClaimLimits },
+): Promise<Claim[]> {
+  if (contacts.length === 0) return [];
+  await tx
+    .updateTable('campaign_contacts')
+    .set({ state: 'calling', attempts: sql`attempts + 1` })
+    .where(
+      'id',
+      'in',
+      contacts.map(({ id }) => id),
+    )
+    .execute();
+  const rows = await tx
+    .insertInto('campaign_attempts')
+    .values(
+      contacts.map((contact, index) => ({
+        campaign_id: contact.campaign_id,
+        contact_id: contact.id,
+        number: contact.attempts + 1,
+        retry_reason: contact.retry_reason,
+        state: 'claimed' as const,
+        node,
+        lease_until: limits.leaseUntil,
+        dial_at: turns[index] ?? limits.horizon,
+      })),
+    )
+    .returning(['id', 'contact_id', 'dial_at'])
+    .execute();
+  const byContact = new Map(rows.map((row) => [row.contact_id, row]));
+  return contacts.flatMap((contact) => {
+    const row = byContact.get(contact.id);
+    return row === undefined ? [] : [claimOf(contact, row)];
+  });
+}
+
+function claimOf(contact: DueContact, row: { id: string; dial_at: Date }): Claim {
+  return {
+    attemptId: row.id,
+    contactId: contact.id,
+    campaignId: contact.campaign_id,
+    rowNumber: contact.row_number,
+    phoneNumber: contact.phone_number,
+    variables: contact.variables,
+    number: contact.attempts + 1,
+    retryReason: contact.retry_reason,
+    dialAt: row.dial_at,
+  };
+}
+
+/** The turn after the last one that was given. */
+async function keepPace(
+  tx: Transacting,
+  campaignId: string,
+  limits: ClaimLimits,
+  claims: readonly Claim[],
+): Promise<void> {
+  const last = claims.at(-1)?.dialAt;
+  if (last === undefined) return;
+  const { id, callsPerSecond } = limits.configuration;
+  const dialNextAt = new Date(last.getTime() + 1_000 / limits.ratePerSecond);
+  await tx
+    .updateTable('campaigns')
+    .set({ dial_next_at: dialNextAt })
+    .where('id', '=', campaignId)
+    .execute();
+  if (callsPerSecond === null) return;
+  await tx
+    .updateTable('telephony_configurations')
+    .set({ dial_next_at: new Date(last.getTime() + 1_000 / callsPerSecond) })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** The run's `campaignId` is the campaign's that dials. */
+export async function beginAttempt(
+  context: StoreContext,
+  attemptId: string,
+  run: Parameters<RunStore['create']>[0],
+  limit: number,
+): Promise<Run | undefined> {
+  return context.db.transaction().execute(async (tx) => {
+    const claim = await tx
+      .selectFrom('campaign_attempts')
+      .innerJoin('campaigns', 'campaigns.id', 'campaign_attempts.campaign_id')
+      .select('campaign_attempts.id')
+      .where('campaign_attempts.id', '=', attemptId)
+      .where('campaign_attempts.state', '=', 'claimed')
+      .where('campaign_attempts.node', '=', context.node)
+      .where('campaigns.state', '=', 'running')
+      .forUpdate('campaign_attempts')
+      .executeTakeFirst();
+    if (claim === undefined) return undefined;
+    const made = await insertRun(tx, context, run, limit);
+    await tx
+      .updateTable('campaign_attempts')
+      .set({ state: 'dialling', run_id: made.id })
+      .where('id', '=', attemptId)
+      .execute();
+    return made;
+  });
+}
+
+export async function notePlaced({ db }: StoreContext, attemptId: string): Promise<void> {
+  await db
+    .updateTable('campaign_attempts')
+    .set({ state: 'placed' })
+    .where('id', '=', attemptId)
+    .where('state', '=', 'dialling')
+    .execute();
+}
+
+export async function giveBack({ db }: StoreContext, attemptId: string, due: Date): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const gone = await tx
+      .deleteFrom('campaign_attempts')
+      .where('id', '=', attemptId)
+      .where('state', 'in', ['claimed', 'dialling'])
+      .returning(['contact_id', 'run_id'])
+      .executeTakeFirst();
+    if (gone === undefined) return;
+    await tx
+      .updateTable('campaign_contacts')
+      .set({
+        state: sql`case when attempts > 1 then 'waiting' else 'fresh' end`,
+        attempts: sql`attempts - 1`,
+        due_at: due,
+      })
+      .where('id', '=', gone.contact_id)
+      .execute();
+    if (gone.run_id === null) return;
+    await tx
+      .deleteFrom('runs')
+      .where('id', '=', gone.run_id)
+      .where('state', '=', 'initialized')
+      .where('provider_call_id', 'is', null)
+      .execute();
+  });
+}
+
+export async function giveBackClaims(
+  context: StoreContext,
+  node: string | undefined,
+): Promise<number> {
+  const now = new Date(context.clock.now());
+  const rows = await context.db
+    .selectFrom('campaign_attempts')
+    .select('id')
+    .where('state', '=', 'claimed')
+    .where((attempt) =>
+      node === undefined
+        ? attempt('lease_until', '<', now)
+        : attempt.or([attempt('lease_until', '<', now), attempt('node', '=', node)]),
+    )
+    .limit(SETTLE_MAX)
+    .execute();
+  for (const { id } of rows) await giveBack(context, id, now);
+  return rows.length;
+}
+
+export async function settleable({ db }: StoreContext): Promise<OpenAttempt[]> {
+  const attempts = await db
+    .selectFrom('campaign_attempts as attempt')
+    .innerJoin('campaign_contacts as contact', 'contact.id', 'attempt.contact_id')
+    .leftJoin('runs', 'runs.id', 'attempt.run_id')
+    .select(['attempt.id', 'attempt.campaign_id', 'attempt.contact_id', 'attempt.number'])
+    .select(['attempt.state', 'attempt.node', 'attempt.run_id', 'contact.phone_number'])
+    .where('attempt.state', 'in', ['dialling', 'placed'])
+    .where((row) => row.or([row('runs.id', 'is', null), row('runs.state', '=', 'completed')]))
+    .orderBy('attempt.id')
+    .limit(SETTLE_MAX)
+    .execute();
+  const ids = attempts.flatMap(({ run_id }) => (run_id === null ? [] : [run_id]));
+  const runs: Selectable<RunTable>[] =
+    ids.length === 0
+      ? []
+      : await db.selectFrom('runs').selectAll().where('id', 'in', ids).execute();
+  const byId = new Map(runs.map((run) => [run.id, toRun(run)]));
+  return attempts.map((row) => ({
+    id: row.id,
+    campaignId: row.campaign_id,
+    contactId: row.contact_id,
+    phoneNumber: row.phone_number,
+    number: row.number,
+    state: row.state === 'dialling' ? 'dialling' : 'placed',
+    node: row.node,
+    run: byId.get(row.run_id ?? ''),
+  }));
+}
+
+export async function settleAttempt(
+  { db, clock }: StoreContext,
+  attemptId: string,
+  { outcome, again }: Settlement,
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const ended = await tx
+      .updateTable('campaign_attempts')
+      .set({ state: 'ended', outcome, ended_at: new Date(clock.now()) })
+      .where('id', '=', attemptId)
+      .where('state', 'in', ['dialling', 'placed'])
+      .returning('contact_id')
+      .executeTakeFirst();
+    if (ended === undefined) return false;
+    const finalState = outcome === 'answered' ? ('reached' as const) : ('failed' as const);
+    await tx
+      .updateTable('campaign_contacts')
+      .set({
+        last_outcome: outcome,
+        ...(again === null
+          ? { state: finalState }
+          : { state: 'waiting' as const, due_at: again.at, retry_reason: again.reason }),
+        ...(outcome === 'interrupted' ? { interruptions: sql`interruptions + 1` } : {}),
+      })
+      .where('id', '=', ended.contact_id)
+      .execute();
+    return true;
+  });
+}
+
+/** By the same count as `runs.create`. */
+export async function freeSlots(
+  { db }: StoreContext,
+  organizationId: string,
+  limit: number,
+): Promise<number> {
+  const { open } = await db
+    .selectFrom('runs')
+    .select((run) => run.fn.countAll<string>().as('open'))
+    .where('organization_id', '=', organizationId)
+    .where(isOpen())
+    .executeTakeFirstOrThrow();
+  return Math.max(0, limit - Number(open));
+}

@@ -1,0 +1,42 @@
+// Contacts and the dial queue as the one repository that the other rooms see.
+
+import {
+  beginAttempt,
+  claimContacts,
+  freeSlots,
+  giveBack,
+  giveBackClaims,
+  notePlaced,
+  settleAttempt,
+  settleable,
+} from './attempts.ts';
+import {
+  completeCampaign,
+  dialableCampaigns,
+  nextDue,
+  recentOutcomes,
+  stopCampaign,
+} from './campaign-dialling.ts';
+import type { ContactStore } from './contact-store.ts';
+import { addContacts, countContacts } from './contacts.ts';
+import type { StoreContext } from './context.ts';
+
+export function contactStore(context: StoreContext): ContactStore {
+  return {
+    add: (...from) => addContacts(context, ...from),
+    counts: (ids) => countContacts(context, ids),
+    dialable: () => dialableCampaigns(context),
+    claim: (...from) => claimContacts(context, ...from),
+    nextDue: (id) => nextDue(context, id),
+    freeSlots: (...from) => freeSlots(context, ...from),
+    begin: (...from) => beginAttempt(context, ...from),
+    placed: (id) => notePlaced(context, id),
+    giveBack: (...from) => giveBack(context, ...from),
+    giveBackClaims: (node) => giveBackClaims(context, node),
+    settleable: () => settleable(context),
+    settle: (...from) => settleAttempt(context, ...from),
+    recentOutcomes: (...from) => recentOutcomes(context, ...from),
+    stop: (...from) => stopCampaign(context, ...from),
+    complete: (id) => completeCampaign(context, id),
+  };
+}

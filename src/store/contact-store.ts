@@ -1,0 +1,111 @@
+// The contacts of campaigns, and the queue that campaigns dial from. The order of an attempt's life:
+// claim (limits are taken, nothing is sent) -> begin (the run exists, the request may go out) -> placed ->
+// settle (the run is completed). Whatever is killed when, a contact has at most one attempt that has not
+// ended: a unique index holds that.
+
+import type {
+  AttemptOutcome,
+  Campaign,
+  CampaignCounts,
+  CampaignLogEntry,
+  ContactRetryReason,
+} from '../model/campaign.ts';
+import type { Run } from '../model/run.ts';
+import type { RunStore } from './store.ts';
+
+export interface NewContact {
+  /** Line of the contact file, from 2. */
+  rowNumber: number;
+  /** E.164. */
+  phoneNumber: string;
+  /** The row's columns, for the call's initial context. */
+  variables: Record<string, unknown>;
+}
+
+/** An attempt to call a contact, not sent yet. */
+export interface Claim {
+  attemptId: string;
+  contactId: string;
+  campaignId: string;
+  rowNumber: number;
+  phoneNumber: string;
+  variables: Record<string, unknown>;
+  /** From 1. */
+  number: number;
+  retryReason: ContactRetryReason | null;
+  /** Its turn in the pace of calls. */
+  dialAt: Date;
+}
+
+export interface ClaimLimits {
+  /** How many at most. */
+  count: number;
+  /** Attempts of the campaign that may be open at a time. */
+  openMax: number;
+  /** Calls per second of the campaign and of the configuration; null for no limit. */
+  ratePerSecond: number;
+  configuration: { id: string; callsPerSecond: number | null };
+  /** Turns later than this are left for the next claim. */
+  horizon: Date;
+  leaseUntil: Date;
+}
+
+/** An attempt that has not ended, with its run if there is one. */
+export interface OpenAttempt {
+  id: string;
+  campaignId: string;
+  contactId: string;
+  phoneNumber: string;
+  number: number;
+  state: 'dialling' | 'placed';
+  node: string;
+  run: Run | undefined;
+}
+
+export interface Settlement {
+  outcome: AttemptOutcome;
+  /** When the contact is called again; null: never. */
+  again: { at: Date; reason: ContactRetryReason } | null;
+}
+
+export interface ContactStore {
+  /** Rows that are there already stay as they are. At most a thousand at a time. */
+  add(campaignId: string, contacts: readonly NewContact[]): Promise<void>;
+  /** Counted at this moment. */
+  counts(campaignIds: readonly string[]): Promise<Map<string, CampaignCounts>>;
+
+  /** Running campaigns of all organizations, longest without a call first. */
+  dialable(): Promise<Campaign[]>;
+  /** Attempts for contacts that are due, under all limits; none if another process claims just now.
+   *  Retries first. */
+  claim(campaignId: string, limits: ClaimLimits): Promise<Claim[]>;
+  /** When the next contact of a campaign is due; undefined if none waits. */
+  nextDue(campaignId: string): Promise<Date | undefined>;
+  /** Calls that the organization may still begin. */
+  freeSlots(organizationId: string, limit: number): Promise<number>;
+  /** The attempt's run, and the attempt `dialling`, in one step. Undefined if the claim has lapsed or the
+   *  campaign no longer runs. Throws CALL_LIMIT_REACHED. */
+  begin(
+    attemptId: string,
+    run: Parameters<RunStore['create']>[0],
+    limit: number,
+  ): Promise<Run | undefined>;
+  /** The provider has the call. */
+  placed(attemptId: string): Promise<void>;
+  /** Nothing was placed: the attempt never was, its run neither, and the contact is due at `due`. */
+  giveBack(attemptId: string, due: Date): Promise<void>;
+  /** Gives back claims that were not begun: those of `node` (at its start), and lapsed ones. Returns how
+   *  many. */
+  giveBackClaims(node: string | undefined): Promise<number>;
+  /** Attempts whose run is completed (or gone). */
+  settleable(): Promise<OpenAttempt[]>;
+  /** Ends an attempt, once. False if it had ended. */
+  settle(attemptId: string, settlement: Settlement): Promise<boolean>;
+
+  /** Outcomes since `since` and since the breaker was reset last. */
+  recentOutcomes(campaignId: string, since: Date): Promise<Map<AttemptOutcome, number>>;
+  /** `running` to `paused` by the gateway itself, with the reason in the log. */
+  stop(campaignId: string, entry: Omit<CampaignLogEntry, 'at'>): Promise<boolean>;
+  /** `running` to `completed` if every contact is done. */
+  complete(campaignId: string): Promise<boolean>;
+}
