@@ -5,9 +5,9 @@ import { type Selectable, sql } from 'kysely';
 import type { Run } from '../model/run.ts';
 import type { Claim, ClaimLimits, OpenAttempt, Settlement } from './contact-store.ts';
 import type { StoreContext, Transacting } from './context.ts';
+import type { NewRun } from './new-run.ts';
 import { insertRun, isOpen, toRun } from './runs.ts';
 import type { RunTable } from './schema.ts';
-import type { RunStore } from './store.ts';
 import { isRowId } from './stored-values.ts';
 
 /** Attempts that one look settles; the next look takes the rest. */
@@ -199,7 +199,7 @@ async function keepPace(
 export async function beginAttempt(
   context: StoreContext,
   attemptId: string,
-  run: Parameters<RunStore['create']>[0],
+  run: NewRun,
   limit: number,
 ): Promise<Run | undefined> {
   return context.db.transaction().execute(async (tx) => {

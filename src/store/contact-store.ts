@@ -11,7 +11,7 @@ import type {
   ContactRetryReason,
 } from '../model/campaign.ts';
 import type { Run } from '../model/run.ts';
-import type { RunStore } from './store.ts';
+import type { NewRun } from './new-run.ts';
 
 export interface NewContact {
   /** Line of the contact file, from 2. */
@@ -85,11 +85,7 @@ export interface ContactStore {
   freeSlots(organizationId: string, limit: number): Promise<number>;
   /** The attempt's run, and the attempt `dialling`, in one step. Undefined if the claim has lapsed or the
    *  campaign no longer runs. Throws CALL_LIMIT_REACHED. */
-  begin(
-    attemptId: string,
-    run: Parameters<RunStore['create']>[0],
-    limit: number,
-  ): Promise<Run | undefined>;
+  begin(attemptId: string, run: NewRun, limit: number): Promise<Run | undefined>;
   /** The provider has the call. */
   placed(attemptId: string): Promise<void>;
   /** Nothing was placed: the attempt never was, its run neither, and the contact is due at `due`. */

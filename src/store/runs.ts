@@ -6,9 +6,10 @@ import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '../errors.ts';
 import type { Run, RunState } from '../model/run.ts';
 import type { StoreContext, Transacting } from './context.ts';
+import type { NewRun } from './new-run.ts';
 import { DEAD_AFTER_MS } from './nodes.ts';
 import type { RunTable } from './schema.ts';
-import type { RunPatch, RunStore } from './store.ts';
+import type { RunPatch } from './store.ts';
 import { isRowId, jsonText } from './stored-values.ts';
 
 /** A provider that calls back without end fills no row without end. */
@@ -17,11 +18,7 @@ const CALLBACKS_MAX = 500;
 const OPEN_RUNS_MAX = 5_000;
 
 /** Throws CALL_LIMIT_REACHED. */
-export async function createRun(
-  context: StoreContext,
-  input: Parameters<RunStore['create']>[0],
-  limit: number,
-): Promise<Run> {
+export async function createRun(context: StoreContext, input: NewRun, limit: number): Promise<Run> {
   return context.db.transaction().execute((tx) => insertRun(tx, context, input, limit));
 }
 
@@ -29,7 +26,7 @@ export async function createRun(
 export async function insertRun(
   tx: Transacting,
   context: StoreContext,
-  input: Parameters<RunStore['create']>[0],
+  input: NewRun,
   limit: number,
 ): Promise<Run> {
   // Starts of one organization stand in line here, so that each counts the one before it.
@@ -78,7 +75,7 @@ export async function insertRun(
 /** The run that the provider's call has already, if its webhook comes twice. */
 async function runOfProviderCall(
   tx: Transacting,
-  { configurationId, providerCallId }: Parameters<RunStore['create']>[0],
+  { configurationId, providerCallId }: NewRun,
 ): Promise<Run | undefined> {
   if (providerCallId === null) return undefined;
   const row = await tx

@@ -2,7 +2,7 @@
 // organization that owns the row; a foreign id is the same as no id (undefined).
 
 import type { CallEvent } from '../model/call-event.ts';
-import type { Direction, ProviderName } from '../model/provider.ts';
+import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { AddressType, PhoneNumber, TelephonyConfiguration } from '../model/telephony.ts';
 import type {
@@ -14,6 +14,7 @@ import type {
 import type { CampaignStore } from './campaign-store.ts';
 import type { ContactStore } from './contact-store.ts';
 import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
+import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { UserStore } from './users.ts';
 
@@ -222,24 +223,7 @@ export interface RunPatch {
 export interface RunStore {
   /** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed. A
    *  provider's call that has a run already gets that run, however many ask at once. */
-  create(
-    input: {
-      organizationId: string;
-      workflowId: string;
-      definitionId: string;
-      name: string;
-      mode: string;
-      callType: Direction;
-      configurationId: string;
-      /** Of a campaign's call. */
-      campaignId?: string;
-      providerCallId: string | null;
-      initialContext: Record<string, unknown>;
-      gatheredContext: Record<string, unknown>;
-      logs: Record<string, unknown>;
-    },
-    limit: number,
-  ): Promise<Run>;
+  create(input: NewRun, limit: number): Promise<Run>;
   get(organizationId: string, id: string): Promise<Run | undefined>;
   /** For webhooks, which know no organization. */
   find(id: string): Promise<Run | undefined>;
