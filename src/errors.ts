@@ -186,6 +186,17 @@ const table = {
   MEDIA_CODEC: { retry: false, text: 'The provider offers the encoding {encoding}' },
   CODEC_UNKNOWN: { retry: false, text: 'The codec {name} is not supported' },
 
+  // The library of recorded speech
+  CLIP_NOT_FOUND: { retry: false, text: "Recording '{name}' not found" },
+  CLIP_NAME_TAKEN: {
+    retry: false,
+    text: "A recording with the id '{name}' already exists in this organization",
+  },
+  CLIP_UNUSABLE: { retry: false, text: "Recording '{name}' cannot be used: {reason}" },
+  TRANSCRIPTION_UNAVAILABLE: {
+    retry: false,
+    text: 'No speech recognition for free speech is configured on this gateway. Write the transcript by hand.',
+  },
   WAV_UNREADABLE: { retry: false, text: 'The WAV file cannot be read: {reason}' },
 
   // Speech services

@@ -4,8 +4,6 @@
 // It passes 85 % of the lower rate's band (3.4 kHz of 8 kHz) within 0.01 dB; what lies above 4.35 kHz, and
 // would fold to below 3.65 kHz, is 60 dB down. It delays by 16 samples of the lower rate.
 
-import type { SampleRateHz } from './pcm.ts';
-
 /** The filter as `up` rows of `taps` weights, each row oldest sample first. */
 export interface Phases {
   readonly up: number;
@@ -32,7 +30,8 @@ const CUTOFF = 0.97;
 /** Kaiser's shape for 60 dB. */
 const KAISER_BETA = 5.65;
 
-export function designPhases(fromHz: SampleRateHz, toHz: SampleRateHz): Phases {
+/** The table has `toHz` divided by the rates' common divisor as many rows: choose rates that have one. */
+export function designPhases(fromHz: number, toHz: number): Phases {
   const divisor = greatestCommonDivisor(fromHz, toHz);
   const up = toHz / divisor;
   const down = fromHz / divisor;

@@ -1,5 +1,5 @@
-// RIFF WAVE files: the header of a 16-bit PCM file, and a reader for 16-bit PCM and G.711. No other
-// encoding, no RF64 (4 GB are 37 hours of a stereo call).
+// RIFF WAVE files: the header of a 16-bit PCM file, and a reader for PCM, floats and G.711, all as 16-bit
+// samples. No other encoding, no RF64 (4 GB are 37 hours of a stereo call).
 // Source: Microsoft/IBM, Multimedia Programming Interface 1.0 (1991) and mmreg.h for format tags.
 
 import { GatewayError } from '../errors.ts';
@@ -12,9 +12,20 @@ export interface Wav {
   samples: Int16Array;
 }
 
+/** A file whose samples are decoded one by one, where they lie. */
+export interface WavFile {
+  rateHz: number;
+  channels: number;
+  /** Samples of each channel. */
+  moments: number;
+  /** The sample at place `index` of the interleaved channels, 0 to `moments * channels` - 1. */
+  sample(index: number): number;
+}
+
 export const WAV_HEADER_BYTES = 44;
 
 const FORMAT_PCM = 1;
+const FORMAT_FLOAT = 3;
 const FORMAT_ALAW = 6;
 const FORMAT_ULAW = 7;
 /** The real tag opens the sub-format identifier, 24 bytes into the chunk. */
@@ -53,9 +64,18 @@ export function wavHeader(of: { rateHz: number; channels: number; dataBytes: num
   return header;
 }
 
-/** A whole file to samples; the result is the caller's. A data chunk that claims more than there is (a
- *  header written before the length was known) is read to the end. Throws WAV_UNREADABLE. */
+/** A whole file to samples; the result is the caller's. Throws WAV_UNREADABLE, as `openWav` does. */
 export function readWav(bytes: Uint8Array): Wav {
+  const { rateHz, channels, moments, sample } = openWav(bytes);
+  const samples = new Int16Array(moments * channels);
+  for (let i = 0; i < samples.length; i++) samples[i] = sample(i);
+  return { rateHz, channels, samples };
+}
+
+/** `bytes` is borrowed as long as the result is used. A data chunk that claims more than there is (a header
+ *  written before the length was known) goes to the end; a part of a moment there is dropped. Throws
+ *  WAV_UNREADABLE. */
+export function openWav(bytes: Uint8Array): WavFile {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, 12) !== 'WAVE') {
     throw unreadable('it does not begin with RIFF and WAVE');
@@ -68,11 +88,10 @@ export function readWav(bytes: Uint8Array): Wav {
     if (id === 'fmt ') format = parseFormat(body);
     if (id === 'data') {
       if (format === undefined) throw unreadable('the data chunk comes before the format chunk');
-      return {
-        rateHz: format.rateHz,
-        channels: format.channels,
-        samples: decode(body, format),
-      };
+      const { rateHz, channels, bits } = format;
+      const decode = decoderOf(format);
+      const moments = Math.floor(body.length / (bits / 8) / channels);
+      return { rateHz, channels, moments, sample: (index) => decode(body, index) };
     }
     at += 8 + size + (size & 1); // chunks begin at even offsets
   }
@@ -98,27 +117,32 @@ function parseFormat(chunk: Buffer): Format {
   return format;
 }
 
-function decode(body: Buffer, format: Format): Int16Array {
-  const { tag, bits, channels } = format;
-  if (tag === FORMAT_PCM && bits === 16) return decodePcm(body, channels);
-  if (tag === FORMAT_ULAW && bits === 8) return decodeLaw(body, channels, ulaw.samples);
-  if (tag === FORMAT_ALAW && bits === 8) return decodeLaw(body, channels, alaw.samples);
-  throw unreadable(`format ${tag} with ${bits} bits is neither 16-bit PCM nor G.711`);
+type Decode = (body: Buffer, index: number) => number;
+
+/** By format tag and bits. */
+const decoders: Readonly<Record<string, Decode>> = {
+  [`${FORMAT_PCM}/8`]: (body, i) => ((body[i] as number) - 128) * 256,
+  [`${FORMAT_PCM}/16`]: (body, i) => body.readInt16LE(2 * i),
+  [`${FORMAT_PCM}/24`]: (body, i) => fromUnit(body.readIntLE(3 * i, 3) / 2 ** 23),
+  [`${FORMAT_PCM}/32`]: (body, i) => fromUnit(body.readInt32LE(4 * i) / 2 ** 31),
+  [`${FORMAT_FLOAT}/32`]: (body, i) => fromUnit(body.readFloatLE(4 * i)),
+  [`${FORMAT_FLOAT}/64`]: (body, i) => fromUnit(body.readDoubleLE(8 * i)),
+  [`${FORMAT_ULAW}/8`]: (body, i) => ulaw.samples[body[i] as number] as number,
+  [`${FORMAT_ALAW}/8`]: (body, i) => alaw.samples[body[i] as number] as number,
+};
+
+function decoderOf({ tag, bits }: Format): Decode {
+  const decode = decoders[`${tag}/${bits}`];
+  if (decode !== undefined) return decode;
+  throw unreadable(
+    `format ${tag} with ${bits} bits is neither PCM of 8 to 32 bits, nor floats, nor G.711`,
+  );
 }
 
-/** A part of a sample, or of a group of channels, at the end is dropped. */
-function decodePcm(body: Buffer, channels: number): Int16Array {
-  const count = Math.floor(body.length / 2 / channels) * channels;
-  const samples = new Int16Array(count);
-  for (let i = 0; i < count; i++) samples[i] = body.readInt16LE(2 * i);
-  return samples;
-}
-
-function decodeLaw(body: Buffer, channels: number, table: Int16Array): Int16Array {
-  const count = Math.floor(body.length / channels) * channels;
-  const samples = new Int16Array(count);
-  for (let i = 0; i < count; i++) samples[i] = table[body[i] as number] as number;
-  return samples;
+/** -1..1 to 16 bits, rounded, with saturation. What is no number is silence. */
+function fromUnit(value: number): number {
+  if (Number.isNaN(value)) return 0;
+  return Math.max(-32_768, Math.min(32_767, Math.floor(value * 32_768 + 0.5)));
 }
 
 function unreadable(reason: string): GatewayError {

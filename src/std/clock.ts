@@ -22,3 +22,9 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(handle) };
   },
 };
+
+/** Resolves when whatever else is due in this process has had its turn: for long work that is cut into
+ *  pieces. It measures no time, so tests need no fake. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

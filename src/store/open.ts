@@ -12,6 +12,7 @@ import type { Random } from '../std/random.ts';
 import { AccountRepository } from './accounts.ts';
 import { afterworkStore } from './afterworks.ts';
 import { campaignStore } from './campaign-repository.ts';
+import { ClipRepository } from './clips.ts';
 import { resealConfigurations } from './configurations.ts';
 import { openDatabase, type Target } from './connections.ts';
 import { contactStore } from './contact-repository.ts';
@@ -160,6 +161,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     accounts: new AccountRepository(context),
     campaigns: campaignStore(context),
     contacts: contactStore(context),
+    clips: new ClipRepository(context),
     organizations: new OrganizationRepository(context),
     users: new UserRepository(context),
     telephony: telephonyStore(context),

@@ -269,6 +269,22 @@ export interface SigningSecretTable {
   former_until: Date | null;
 }
 
+export interface ClipTable {
+  id: Generated<string>;
+  organization_id: string;
+  workflow_id: string | null;
+  user_id: string | null;
+  name: string;
+  transcript: string;
+  storage_key: string;
+  tts_provider: string | null;
+  tts_model: string | null;
+  tts_voice_id: string | null;
+  metadata: JsonColumn<Fields>;
+  is_active: Generated<boolean>;
+  created_at: Date;
+}
+
 export interface Tables {
   organizations: OrganizationTable;
   users: UserTable;
@@ -285,6 +301,7 @@ export interface Tables {
   campaigns: CampaignTable;
   campaign_contacts: CampaignContactTable;
   campaign_attempts: CampaignAttemptTable;
+  clips: ClipTable;
   afterworks: AfterworkTable;
   deliveries: DeliveryTable;
   signing_secrets: SigningSecretTable;

@@ -12,6 +12,7 @@ import type {
   WorkflowVersion,
 } from '../model/workflow.ts';
 import type { CampaignStore } from './campaign-store.ts';
+import type { ClipStore } from './clip-store.ts';
 import type { ContactStore } from './contact-store.ts';
 import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
 import type { NewRun } from './new-run.ts';
@@ -278,6 +279,7 @@ export interface FileWriter {
 export interface Store {
   readonly campaigns: CampaignStore;
   readonly contacts: ContactStore;
+  readonly clips: ClipStore;
   readonly accounts: AccountStore;
   readonly organizations: OrganizationStore;
   readonly users: UserStore;

@@ -4,13 +4,13 @@
 // Source: contract §8.3; a failure is told to the caller, a second one ends the call.
 
 import type { ModelToolCall } from '../model/conversation.ts';
+import { hasTransitionLine } from './clip-lines.ts';
 import type { DialogueEvent } from './dialogue.ts';
 import { close } from './ending.ts';
 import type { GraphEdge } from './graph.ts';
 import { addEntry, entryOf } from './history.ts';
 import { generate, listen, sayInstead, speaksOnly } from './model-policy.ts';
 import { follow } from './move.ts';
-import { hasTransitionSpeech } from './prompt.ts';
 import { currentNode, log, type Step, say } from './step.ts';
 import { transitionName } from './transition.ts';
 
@@ -104,6 +104,6 @@ function arrive(step: Step, edge: GraphEdge, spoken: string): void {
     return;
   }
   // The line between stands after what was said: the question before it would be lost.
-  const asked = said && QUESTION.test(spoken) && !hasTransitionSpeech(edge);
+  const asked = said && QUESTION.test(spoken) && !hasTransitionLine(step, edge);
   if (!asked) generate(step, { purpose: 'reply', kind: 'reply' });
 }

@@ -34,12 +34,14 @@ export type DialogueEvent = { at: number } & (
 );
 
 export type DialogueAction =
-  /** Speak a fixed text. Utterances are spoken in the order in which they are asked for. */
+  /** Speak a fixed text, or play the clip of that id, of which it is the transcript. Utterances are spoken
+   *  in the order in which they are asked for. */
   | {
       type: 'say';
       utteranceId: number;
       kind: UtteranceKind;
       text: string;
+      clipId?: string;
       interruptible: boolean;
     }
   /** Ask the model; its text is spoken as `utteranceId` while it comes. */

@@ -5,12 +5,13 @@
 import type { EndReason } from '../model/end-reason.ts';
 import { saysGoodbye } from '../model/phrases.ts';
 import type { WorkflowConfigurations } from '../model/workflow.ts';
-import { isObject } from '../std/json.ts';
 import { takeAnswer, takeFailure } from './answer.ts';
+import { type ClipFinder, NO_CLIPS } from './clip-refs.ts';
 import type { DialogueAction, DialogueEvent, DialoguePolicy } from './dialogue.ts';
 import { abandonRequest, beginEnding, close, end, endIfExtracted, endIfHeard } from './ending.ts';
 import { dropExtraction, takeExtracted } from './extraction.ts';
 import type { Graph } from './graph.ts';
+import { greetingOf } from './greeting.ts';
 import { addCallerText, lastSpoken, setHeard } from './history.ts';
 import { type DialogueLines, ENGLISH_LINES } from './lines.ts';
 import { modelPolicy } from './model-policy.ts';
@@ -18,7 +19,7 @@ import { enter } from './move.ts';
 import type { CallerTurn, Policy } from './policy.ts';
 import { scriptedPolicy } from './scripted/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './state.ts';
-import { rendered, type Step, wait } from './step.ts';
+import { type Step, wait } from './step.ts';
 
 export type { DialogueState } from './state.ts';
 
@@ -32,6 +33,8 @@ export interface EngineOptions {
   graph: Graph;
   policy: DialoguePolicy;
   settings: Pick<WorkflowConfigurations, 'dictionary'>;
+  /** Default: there are no clips, texts are spoken in their place. */
+  clips?: ClipFinder;
   /** The engine's own lines; English where none are given. */
   lines?: Partial<DialogueLines>;
 }
@@ -62,14 +65,15 @@ export interface Engine {
   summarize(state: DialogueState): DialogueSummary;
 }
 
-export function createEngine({ graph, policy, settings, lines }: EngineOptions): Engine {
+export function createEngine(options: EngineOptions): Engine {
+  const { graph, policy, settings, lines, clips = NO_CLIPS } = options;
   const speaker: Policy = policy === 'model' ? modelPolicy : scriptedPolicy;
   const boost = settings.dictionary
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '')
     .slice(0, BOOST_MAX);
-  const fixed = { graph, policy, lines: { ...ENGLISH_LINES, ...lines }, boost };
+  const fixed = { graph, policy, lines: { ...ENGLISH_LINES, ...lines }, boost, clips };
   return {
     initial: INITIAL_STATE,
     step(state, event) {
@@ -150,18 +154,6 @@ function open(step: Step, policy: Policy): void {
   step.state.phase = 'talking';
   enter(step, step.graph.start);
   policy.open(step, greetingOf(step));
-}
-
-/** An override from the initial context, else the author's greeting; a wrong override is ignored. */
-function greetingOf(step: Step): string | undefined {
-  const override = step.state.initialContext['greeting_override'];
-  const text =
-    isObject(override) && override['type'] === 'text' && typeof override['text'] === 'string'
-      ? override['text']
-      : '';
-  const template = text.trim() === '' ? step.graph.opening.greeting : text;
-  const greeting = template === undefined ? '' : rendered(step, template).trim();
-  return greeting === '' ? undefined : greeting;
 }
 
 function waited(step: Step, policy: Policy, waitId: number): void {

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
+import type { ClipRef } from '../model/clip.ts';
 import type { WorkflowDefinition, WorkflowNode } from '../model/workflow.ts';
 import { type EdgeData, edgeData } from './edge-data.ts';
 import { withoutNulls } from './node-data.ts';
@@ -45,6 +46,8 @@ export interface Graph {
   opening: {
     /** A template; undefined if the agent has no fixed greeting. */
     greeting: string | undefined;
+    /** Played in place of the greeting. */
+    clip: ClipRef | undefined;
     /** 0 for a call that begins at once. */
     delayMs: number;
   };
@@ -131,7 +134,11 @@ function openingOf({ nodes }: WorkflowDefinition): Graph['opening'] {
   const node = nodes.find(({ type }) => type === startCall.name);
   const data = parsed(startCall.data, withoutNulls(node?.data ?? {}), 'start node');
   return {
-    greeting: data.greeting_type === 'text' ? textOf(data.greeting) : undefined,
+    greeting: textOf(data.greeting),
+    clip:
+      data.greeting_type === 'audio' && textOf(data.greeting_recording_id) !== undefined
+        ? { by: 'id', value: data.greeting_recording_id ?? '' }
+        : undefined,
     delayMs: data.delayed_start ? data.delayed_start_duration * 1_000 : 0,
   };
 }

@@ -23,7 +23,7 @@ export const modelPolicy: Policy = {
     listen(step);
     const { interruptible } = currentNode(step);
     if (greeting !== undefined) {
-      say(step, { kind: 'greeting', text: greeting, interruptible });
+      say(step, { kind: 'greeting', ...greeting, interruptible });
     } else {
       const instruction = step.state.turns === 0 ? SPEAK_FIRST : undefined;
       generate(step, { purpose: 'opening', kind: 'greeting', instruction });

@@ -2,26 +2,24 @@
 // Source: contract §8.3.
 
 import type { Expectation } from '../model/expectation.ts';
+import { transitionLine } from './clip-lines.ts';
 import { extractFrom } from './extraction.ts';
 import type { GraphEdge, GraphNode } from './graph.ts';
 import { noteMissing } from './missing.ts';
-import { hasTransitionSpeech } from './prompt.ts';
 import { SCRIPTED_INITIAL } from './state.ts';
-import { currentNode, log, rendered, type Step, say } from './step.ts';
+import { currentNode, log, type Step, say } from './step.ts';
 
 /** Leaves the current node along the edge. The caller speaks for the new node. */
 export function follow(step: Step, edge: GraphEdge): GraphNode {
   const leaving = currentNode(step);
   if (step.policy === 'model') extractFrom(step, leaving);
   else noteMissing(step, leaving);
-  if (hasTransitionSpeech(edge)) {
-    say(step, {
-      kind: 'transition',
-      text: rendered(step, edge.transition_speech ?? ''),
-      interruptible: false,
-      remembered: false,
-    });
-  }
+  say(step, {
+    kind: 'transition',
+    ...transitionLine(step, edge),
+    interruptible: false,
+    remembered: false,
+  });
   const target = step.graph.nodes.get(edge.target) ?? leaving;
   enter(step, target);
   return target;

@@ -3,6 +3,7 @@
 // speak for it in one response.
 
 import type { ModelMessage, ModelTool } from '../model/conversation.ts';
+import { hasTransitionLine } from './clip-lines.ts';
 import type { GraphEdge, GraphNode } from './graph.ts';
 import { messagesOf } from './history.ts';
 import { rendered, type Step } from './step.ts';
@@ -30,14 +31,10 @@ export function edgeTools(step: Step, node: GraphNode): ModelTool[] {
   return node.edges.map((edge) => transitionTool(edge.label, edgeDescription(step, edge)));
 }
 
-export function hasTransitionSpeech(edge: GraphEdge): boolean {
-  return edge.transition_speech_type === 'text' && (edge.transition_speech ?? '').trim() !== '';
-}
-
 function edgeDescription(step: Step, edge: GraphEdge): string {
   const target = step.graph.nodes.get(edge.target);
   if (target === undefined) return edge.condition;
-  if (hasTransitionSpeech(edge)) {
+  if (hasTransitionLine(step, edge)) {
     return `${edge.condition}\nSay nothing yourself when you call this: a fixed line is spoken.`;
   }
   const next = rendered(step, target.prompt).slice(0, NEXT_PROMPT_CHARACTERS_MAX);

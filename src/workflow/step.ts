@@ -2,6 +2,7 @@
 // actions so far. The functions here are the only ones that make actions for speech and waiting.
 
 import type { CallEventBody, UtteranceKind } from '../model/call-event.ts';
+import type { ClipFinder, Line } from './clip-refs.ts';
 import type { DialogueAction, DialoguePolicy } from './dialogue.ts';
 import type { Graph, GraphNode } from './graph.ts';
 import { addEntry } from './history.ts';
@@ -18,6 +19,7 @@ export interface Step {
   readonly lines: DialogueLines;
   /** Words that a recogniser should prefer. */
   readonly boost: readonly string[];
+  readonly clips: ClipFinder;
   /** Wall clock of the event, milliseconds since 1970. */
   readonly at: number;
   readonly state: DialogueState;
@@ -53,24 +55,30 @@ export function newUtterance(step: Step): number {
   return utteranceId;
 }
 
-export interface Speech {
+/** `text` is already rendered; with a clip, it is what is said in it. */
+export interface Speech extends Line {
   kind: UtteranceKind;
-  /** As it is spoken: already rendered. */
-  text: string;
   interruptible: boolean;
   /** False keeps it out of the model's history. */
   remembered?: boolean;
 }
 
-/** Speaks a fixed text; does nothing for a blank one. The utterance's id, or null. */
+/** Speaks a fixed text or plays a clip; does nothing for a blank text. The utterance's id, or null. */
 export function say(
   step: Step,
-  { kind, text, interruptible, remembered = true }: Speech,
+  { kind, text, clipId, interruptible, remembered = true }: Speech,
 ): number | null {
   const spoken = text.trim();
-  if (spoken === '') return null;
+  if (spoken === '' && clipId === undefined) return null;
   const utteranceId = newUtterance(step);
-  step.actions.push({ type: 'say', utteranceId, kind, text: spoken, interruptible });
+  step.actions.push({
+    type: 'say',
+    utteranceId,
+    kind,
+    text: spoken,
+    ...(clipId === undefined ? {} : { clipId }),
+    interruptible,
+  });
   if (remembered) {
     addEntry(step.state, {
       role: 'assistant',

@@ -16,6 +16,17 @@ function unreadable(reason: string): object {
   return expect.objectContaining({ code: 'WAV_UNREADABLE', facts: { reason } });
 }
 
+const NEITHER = 'is neither PCM of 8 to 32 bits, nor floats, nor G.711';
+
+/** A file of one channel with that format and those bytes. */
+function encoded(tag: number, bits: number, data: Buffer): Buffer {
+  const bytes = Buffer.concat([file([]), data]);
+  bytes.writeUInt16LE(tag, 20);
+  bytes.writeUInt16LE(bits, 34);
+  bytes.writeUInt32LE(data.length, 40);
+  return bytes;
+}
+
 function file(samples: number[], channels = 1): Buffer {
   const data = Buffer.from(Int16Array.from(samples).buffer);
   return Buffer.concat([wavHeader({ rateHz: 8_000, channels, dataBytes: data.length }), data]);
@@ -62,6 +73,35 @@ describe('readWav', () => {
     expect([...readWav(bytes).samples]).toEqual([8, -8, 32_256, -32_256]);
   });
 
+  it.each([
+    ['8 bits', 1, 8, Buffer.of(0x80, 0x00, 0xff, 0x81), [0, -32_768, 32_512, 256]],
+    [
+      '24 bits, rounded',
+      1,
+      24,
+      Buffer.from('000000 000080 ffff7f 7f0000 800000 800001'.replaceAll(' ', ''), 'hex'),
+      [0, -32_768, 32_767, 0, 1, 257],
+    ],
+    [
+      '32 bits, rounded',
+      1,
+      32,
+      Buffer.from('00000000 00000080 ffffff7f ff7f0000 00800000'.replaceAll(' ', ''), 'hex'),
+      [0, -32_768, 32_767, 0, 1],
+    ],
+  ])('reads PCM of %s', (_what, tag, bits, data, samples) => {
+    expect([...readWav(encoded(tag, bits, data)).samples]).toEqual(samples);
+  });
+
+  it('reads floats: full scale is 1, more is cut, what is no number is silence', () => {
+    const values = [0, 0.5, -0.5, 1, -1, 2, Number.NaN, Number.NEGATIVE_INFINITY];
+    const samples = [0, 16_384, -16_384, 32_767, -32_768, 32_767, 0, -32_768];
+    const short = Buffer.from(Float32Array.from(values).buffer);
+    const long = Buffer.from(Float64Array.from(values).buffer);
+    expect([...readWav(encoded(3, 32, short)).samples]).toEqual(samples);
+    expect([...readWav(encoded(3, 64, long)).samples]).toEqual(samples);
+  });
+
   it('reads the extensible format', () => {
     const fmt = Buffer.alloc(48);
     fmt.write('fmt ', 0, 'latin1');
@@ -100,8 +140,9 @@ describe('readWav', () => {
   });
 
   it.each([
-    ['24 bits', 34, 24, 'format 1 with 24 bits is neither 16-bit PCM nor G.711'],
-    ['floats', 20, 3, 'format 3 with 16 bits is neither 16-bit PCM nor G.711'],
+    ['20 bits', 34, 20, `format 1 with 20 bits ${NEITHER}`],
+    ['floats of 16 bits', 20, 3, `format 3 with 16 bits ${NEITHER}`],
+    ['ADPCM', 20, 2, `format 2 with 16 bits ${NEITHER}`],
     ['no channel', 22, 0, 'it has 0 channels'],
   ])('refuses %s', (_what, offset, value, reason) => {
     const bytes = file([1]);
@@ -111,9 +152,15 @@ describe('readWav', () => {
 
   it('gives samples or WAV_UNREADABLE for any bytes', () => {
     const damaged = fc
-      .record({ at: fc.nat(47), bytes: fc.uint8Array({ maxLength: 20 }), length: fc.nat(60) })
-      .map(({ at, bytes, length }) => {
-        const whole = Buffer.concat([file([1, 2, 3, 4, 5, 6, 7, 8])]);
+      .record({
+        tag: fc.constantFrom(1, 3, 6, 7, 0xfffe),
+        bits: fc.constantFrom(8, 16, 24, 32, 64),
+        at: fc.nat(47),
+        bytes: fc.uint8Array({ maxLength: 20 }),
+        length: fc.nat(60),
+      })
+      .map(({ tag, bits, at, bytes, length }) => {
+        const whole = encoded(tag, bits, Buffer.from(file([1, 2, 3, 4, 5, 6, 7, 8]).subarray(44)));
         whole.set(bytes.subarray(0, whole.length - at), at);
         return whole.subarray(0, length);
       });

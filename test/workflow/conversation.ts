@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import type { ModelToolCall } from '../../src/model/conversation.ts';
 import type { EndReason } from '../../src/model/end-reason.ts';
 import type { WorkflowDefinition } from '../../src/model/workflow.ts';
+import { type ClipFinder, NO_CLIPS } from '../../src/workflow/clip-refs.ts';
 import type { DialogueAction, DialogueEvent, DialoguePolicy } from '../../src/workflow/dialogue.ts';
 import { createEngine, type DialogueState, type Engine } from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph.ts';
@@ -27,13 +28,14 @@ export class Conversation {
   constructor(
     definition: WorkflowDefinition,
     policy: DialoguePolicy,
-    options: { dictionary?: string; lines?: Partial<DialogueLines> } = {},
+    options: { dictionary?: string; lines?: Partial<DialogueLines>; clips?: ClipFinder } = {},
   ) {
     this.engine = createEngine({
       graph: parseGraph(definition),
       policy,
       settings: { dictionary: options.dictionary ?? '' },
       lines: options.lines ?? {},
+      clips: options.clips ?? NO_CLIPS,
     });
     this.state = this.engine.initial;
   }

@@ -1,6 +1,7 @@
 // Going through a scripted conversation: entering nodes, asking, asking again, giving up politely.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
+import type { Line } from '../clip-refs.ts';
 import { isFallback, isUnconditional } from '../edge-hints.ts';
 import { close } from '../ending.ts';
 import type { GraphEdge, GraphNode } from '../graph.ts';
@@ -17,14 +18,21 @@ const MISSES_MAX = 3;
 /** Nodes entered without a word of the caller: a circle that validation did not see. */
 const MOVES_MAX = 25;
 
-export function arriveAtStart(step: Step, greeting: string | undefined): void {
+export function arriveAtStart(step: Step, greeting: Line | undefined): void {
   const node = currentNode(step);
   const own = questionOf(step, node);
-  const greeted = greeting ?? '';
+  const { text: greeted = '', clipId } = greeting ?? {};
+  if (clipId !== undefined && own !== '') {
+    // The clip is an utterance of its own; the question comes behind it.
+    say(step, { kind: 'greeting', text: greeted, clipId, interruptible: node.interruptible });
+    ask(step, node, { kind: 'greeting', before: '', question: own });
+    return;
+  }
   ask(step, node, {
     kind: 'greeting',
     before: own === '' ? '' : greeted,
     question: own || greeted,
+    ...(clipId === undefined ? {} : { clipId }),
   });
 }
 
@@ -46,11 +54,12 @@ export function go(step: Step, edge: GraphEdge): void {
 function ask(
   step: Step,
   node: GraphNode,
-  speech: { kind: UtteranceKind; before: string; question: string },
+  speech: { kind: UtteranceKind; before: string; question: string; clipId?: string },
 ): void {
   const { scripted } = step.state;
+  const { kind, clipId } = speech;
   const text = `${speech.before} ${speech.question}`.trim();
-  if (text === '') {
+  if (text === '' && clipId === undefined) {
     // The node has only a prompt: without a model there is nothing that may be said.
     say(step, { kind: 'goodbye', text: step.lines.apology, interruptible: false });
     close(step, 'pipeline_error');
@@ -58,7 +67,8 @@ function ask(
   }
   scripted.asked = speech.question;
   const { interruptible } = node;
-  const utteranceId = say(step, { kind: speech.kind, text, interruptible });
+  const line = clipId === undefined ? { text } : { text, clipId };
+  const utteranceId = say(step, { kind, ...line, interruptible });
   if (node.slots.length === 0 && alwaysEdge(node) !== undefined) scripted.goOnAfter = utteranceId;
   listen(step);
 }
