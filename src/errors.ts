@@ -62,6 +62,16 @@ const table = {
     retry: false,
     text: 'Telephony configuration {id} is referenced by one or more campaigns',
   },
+  TRUNKS_UNSUPPORTED: { retry: false, text: 'Configurations of {provider} have no trunks' },
+  TRUNKS_FULL: { retry: false, text: 'A telephony configuration has at most {max} trunks' },
+  TRUNK_NAME_TAKEN: {
+    retry: false,
+    text: "A trunk named '{name}' already exists in this configuration",
+  },
+  TRUNK_IN_USE: {
+    retry: false,
+    text: 'Telephony trunk {id} has phone numbers; attach them elsewhere first',
+  },
   TRUNK_NOT_FOUND: { retry: false, text: 'Telephony trunk not found' },
   PHONE_NUMBER_NOT_FOUND: { retry: false, text: 'Phone number not found' },
   PHONE_NUMBER_TAKEN: {

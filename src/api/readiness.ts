@@ -2,18 +2,29 @@
 
 import { blockedReason } from '../call/readiness.ts';
 import type { ConfigurationSummary } from '../store/store.ts';
-import { needsCallerId, providerMetadata } from '../telephony/configuration.ts';
+import { needsCallerId, providerMetadata, trunkSettingsOf } from '../telephony/configuration.ts';
 import type { SetupChecklist } from './wire/telephony.ts';
 
 /** Null for a provider that needs nothing but its credentials. */
 export function setupChecklistOf(configuration: ConfigurationSummary): SetupChecklist | null {
-  const { provider, activePhoneNumbers } = configuration;
+  const { provider, activePhoneNumbers, enabledTrunks } = configuration;
   if (!needsCallerId(provider)) return null;
   const reason = blockedReason(configuration) ?? null;
   return {
     ready_for_outbound: reason === null,
     outbound_blocked_reason: reason,
     steps: [
+      ...(trunkSettingsOf(provider) === undefined
+        ? []
+        : [
+            {
+              key: 'trunk',
+              title: 'Add a trunk',
+              description: 'Calls reach the telephone network over an enabled trunk.',
+              complete: enabledTrunks > 0,
+              blocks_outbound: true,
+            },
+          ]),
       {
         key: 'caller_id',
         title: 'Add a phone number',

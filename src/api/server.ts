@@ -26,6 +26,7 @@ import { phoneNumberRoutes } from './routes/phone-numbers.ts';
 import { runRoutes } from './routes/runs.ts';
 import { telephonyConfigurationRoutes } from './routes/telephony-configurations.ts';
 import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
+import { trunkRoutes } from './routes/trunks.ts';
 import { UPLOAD_MS_MAX, uploadRoutes } from './routes/uploads.ts';
 import { userRoutes } from './routes/users.ts';
 import { workflowVersionRoutes } from './routes/workflow-versions.ts';
@@ -112,6 +113,7 @@ function guardedRoutes(deps: ApiDeps) {
     userRoutes(api, deps);
     organizationRoutes(api, deps);
     telephonyConfigurationRoutes(api, deps);
+    trunkRoutes(api, deps);
     phoneNumberRoutes(api, deps);
     workflowRoutes(api, deps);
     workflowVersionRoutes(api, deps);

@@ -19,6 +19,20 @@ export interface TelephonyConfiguration {
   updatedAt: Date;
 }
 
+/** A line of a configuration to the telephone network, where its provider has such a thing. */
+export interface Trunk {
+  id: string;
+  configurationId: string;
+  name: string;
+  enabled: boolean;
+  /** As the provider's schema has checked them. */
+  settings: Record<string, unknown>;
+  /** Numbers that go over it. */
+  phoneNumbers: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
 export type AddressType = 'pstn' | 'sip_uri' | 'sip_extension';
 
 export interface PhoneNumber {
@@ -33,6 +47,8 @@ export interface PhoneNumber {
   countryCode: string | null;
   label: string | null;
   inboundWorkflowId: string | null;
+  /** Calls with this number as the caller go out over that trunk; null: over any. */
+  trunkId: string | null;
   isActive: boolean;
   isDefaultCallerId: boolean;
   extraMetadata: Record<string, unknown>;

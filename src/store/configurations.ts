@@ -9,7 +9,7 @@ import type { StoreContext, Transacting } from './context.ts';
 import type { TelephonyConfigurationTable } from './schema.ts';
 import { isFreshlySealed, openFields, sealFields, sealPlaces } from './sealed-fields.ts';
 import type { ConfigurationSummary, TelephonyStore } from './store.ts';
-import { isRowId, jsonText } from './stored-values.ts';
+import { isRowId, jsonText, plainText } from './stored-values.ts';
 
 type Row = Selectable<TelephonyConfigurationTable>;
 
@@ -71,7 +71,7 @@ export async function createConfiguration(
         })
         .returningAll()
         .executeTakeFirstOrThrow();
-      return toSummary(context, { ...row, active_phone_numbers: '0' });
+      return toSummary(context, { ...row, active_phone_numbers: '0', enabled_trunks: '0' });
     });
   } catch (error) {
     throw asConflict(error, input.name);
@@ -105,6 +105,43 @@ export async function updateConfiguration(
     throw asConflict(error, patch.name ?? '');
   }
   return getConfiguration(context, organizationId, id);
+}
+
+export async function deactivateConfiguration(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+  reason: string,
+): Promise<boolean> {
+  return setInactive(context, organizationId, id, {
+    inactive_since: new Date(context.clock.now()),
+    inactive_reason: plainText(reason),
+  });
+}
+
+export async function reactivateConfiguration(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<ConfigurationSummary | undefined> {
+  await setInactive(context, organizationId, id, { inactive_since: null, inactive_reason: null });
+  return getConfiguration(context, organizationId, id);
+}
+
+async function setInactive(
+  { db, clock }: StoreContext,
+  organizationId: string,
+  id: string,
+  state: { inactive_since: Date | null; inactive_reason: string | null },
+): Promise<boolean> {
+  if (!isRowId(organizationId) || !isRowId(id)) return false;
+  const { numUpdatedRows } = await db
+    .updateTable('telephony_configurations')
+    .set({ ...state, updated_at: new Date(clock.now()) })
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 export async function setDefaultOutbound(
@@ -250,16 +287,25 @@ function summaries({ db }: StoreContext) {
         .whereRef('configuration_id', '=', 'telephony_configurations.id')
         .where('is_active', '=', true)
         .as('active_phone_numbers'),
+    )
+    .select((of) =>
+      of
+        .selectFrom('telephony_trunks')
+        .select((trunk) => trunk.fn.countAll<string>().as('count'))
+        .whereRef('configuration_id', '=', 'telephony_configurations.id')
+        .where('enabled', '=', true)
+        .as('enabled_trunks'),
     );
 }
 
 function toSummary(
   context: StoreContext,
-  row: Row & { active_phone_numbers: string | null },
+  row: Row & { active_phone_numbers: string | null; enabled_trunks: string | null },
 ): ConfigurationSummary {
   return {
     ...toConfiguration(context, row),
     activePhoneNumbers: Number(row.active_phone_numbers ?? 0),
+    enabledTrunks: Number(row.enabled_trunks ?? 0),
   };
 }
 

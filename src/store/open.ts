@@ -31,6 +31,7 @@ import { SecretBox } from './secrets.ts';
 import { resealSigningSecrets, signingSecretStore } from './signing-secrets.ts';
 import type { FileStore, Store } from './store.ts';
 import { telephonyStore } from './telephony.ts';
+import { TrunkRepository } from './trunks.ts';
 import { Upkeep } from './upkeep.ts';
 import { UserRepository } from './users.ts';
 import { workflowStore } from './workflow-store.ts';
@@ -165,6 +166,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     organizations: new OrganizationRepository(context),
     users: new UserRepository(context),
     telephony: telephonyStore(context),
+    trunks: new TrunkRepository(context),
     workflows: workflowStore(context),
     runs: runStore(context),
     afterworks: afterworkStore(context),

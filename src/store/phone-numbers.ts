@@ -68,7 +68,7 @@ export async function findInbound(
   };
 }
 
-/** Throws CONFIGURATION_NOT_FOUND, WORKFLOW_NOT_FOUND, PHONE_NUMBER_TAKEN,
+/** Throws CONFIGURATION_NOT_FOUND, WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND, PHONE_NUMBER_TAKEN,
  *  PHONE_NUMBER_ROUTED_ELSEWHERE. */
 export async function createNumber(
   context: StoreContext,
@@ -99,6 +99,7 @@ export async function createNumber(
           country_code: input.countryCode,
           label: input.label,
           inbound_workflow_id: input.inboundWorkflowId,
+          trunk_id: checkedTrunkId(input.trunkId ?? null),
           is_active: input.isActive,
           is_default_caller_id: input.isDefaultCallerId,
           extra_metadata: jsonText(input.extraMetadata),
@@ -114,7 +115,7 @@ export async function createNumber(
   }
 }
 
-/** Throws WORKFLOW_NOT_FOUND. */
+/** Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
 export async function updateNumber(
   context: StoreContext,
   configurationId: string,
@@ -122,7 +123,8 @@ export async function updateNumber(
   patch: Parameters<TelephonyStore['updateNumber']>[2],
 ): Promise<PhoneNumber | undefined> {
   if (!isRowId(configurationId) || !isRowId(id)) return undefined;
-  return context.db.transaction().execute(async (tx) => {
+  const trunkId = checkedTrunkId(patch.trunkId ?? null);
+  const work = context.db.transaction().execute(async (tx) => {
     const number = await tx
       .selectFrom('phone_numbers')
       .select('organization_id')
@@ -140,6 +142,7 @@ export async function updateNumber(
         ...(patch.inboundWorkflowId !== undefined && {
           inbound_workflow_id: patch.inboundWorkflowId,
         }),
+        ...(patch.trunkId !== undefined && { trunk_id: trunkId }),
         ...(patch.isActive !== undefined && { is_active: patch.isActive }),
         ...(patch.countryCode !== undefined && { country_code: patch.countryCode }),
         ...(patch.extraMetadata !== undefined && {
@@ -150,6 +153,9 @@ export async function updateNumber(
       .returningAll()
       .executeTakeFirstOrThrow();
     return toNumber(row);
+  });
+  return work.catch((error: unknown) => {
+    throw asConflict(error);
   });
 }
 
@@ -213,6 +219,12 @@ async function checkWorkflow(
   if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id: workflowId });
 }
 
+/** The database says whether the configuration has it. Throws TRUNK_NOT_FOUND. */
+function checkedTrunkId(id: string | null): string | null {
+  if (id !== null && !isRowId(id)) throw new GatewayError('TRUNK_NOT_FOUND');
+  return id;
+}
+
 async function clearDefaultCaller(tx: Transacting, configurationId: string): Promise<void> {
   await tx
     .updateTable('phone_numbers')
@@ -227,6 +239,7 @@ function asConflict(error: unknown): unknown {
   if (constraint === 'phone_numbers_address') {
     return new GatewayError('PHONE_NUMBER_TAKEN', {}, error);
   }
+  if (constraint === 'phone_numbers_trunk') return new GatewayError('TRUNK_NOT_FOUND', {}, error);
   if (constraint === 'phone_numbers_route') {
     return new GatewayError('PHONE_NUMBER_ROUTED_ELSEWHERE', {}, error);
   }
@@ -250,6 +263,7 @@ function toNumber(row: Selectable<PhoneNumberTable>): PhoneNumber {
     countryCode: row.country_code,
     label: row.label,
     inboundWorkflowId: row.inbound_workflow_id,
+    trunkId: row.trunk_id,
     isActive: row.is_active,
     isDefaultCallerId: row.is_default_caller_id,
     extraMetadata: row.extra_metadata,

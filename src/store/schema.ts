@@ -86,9 +86,20 @@ export interface PhoneNumberTable {
   country_code: string | null;
   label: string | null;
   inbound_workflow_id: string | null;
+  trunk_id: string | null;
   is_active: boolean;
   is_default_caller_id: boolean;
   extra_metadata: JsonColumn<Fields>;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface TrunkTable {
+  id: Generated<string>;
+  configuration_id: string;
+  name: string;
+  enabled: boolean;
+  settings: JsonColumn<Fields>;
   created_at: Date;
   updated_at: Date;
 }
@@ -291,6 +302,7 @@ export interface Tables {
   api_keys: ApiKeyTable;
   telephony_configurations: TelephonyConfigurationTable;
   phone_numbers: PhoneNumberTable;
+  telephony_trunks: TrunkTable;
   workflows: WorkflowTable;
   workflow_versions: WorkflowVersionTable;
   workflow_triggers: WorkflowTriggerTable;

@@ -17,6 +17,7 @@ import type { ContactStore } from './contact-store.ts';
 import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
+import type { TrunkStore } from './trunks.ts';
 import type { UserStore } from './users.ts';
 
 export interface ApiKey {
@@ -59,6 +60,7 @@ export interface AccountStore {
 
 export interface ConfigurationSummary extends TelephonyConfiguration {
   activePhoneNumbers: number;
+  enabledTrunks: number;
 }
 
 export interface TelephonyStore {
@@ -93,6 +95,11 @@ export interface TelephonyStore {
       callsPerSecond?: number | null;
     },
   ): Promise<ConfigurationSummary | undefined>;
+  /** No call goes out over it until it is taken back into use. `reason` is shown. False if there is none
+   *  of that id. */
+  deactivate(organizationId: string, id: string, reason: string): Promise<boolean>;
+  /** Takes it back into use. */
+  reactivate(organizationId: string, id: string): Promise<ConfigurationSummary | undefined>;
   setDefaultOutbound(organizationId: string, id: string): Promise<ConfigurationSummary | undefined>;
   /** False if there is none of that id. Removes its numbers. Throws CONFIGURATION_IN_USE if a campaign
    *  names it. */
@@ -109,7 +116,7 @@ export interface TelephonyStore {
     configurationId: string,
     id: string,
   ): Promise<(PhoneNumber & { workflowName: string | null }) | undefined>;
-  /** Throws PHONE_NUMBER_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE. */
+  /** Throws PHONE_NUMBER_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE, WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
   createNumber(
     organizationId: string,
     configurationId: string,
@@ -120,17 +127,21 @@ export interface TelephonyStore {
       countryCode: string | null;
       label: string | null;
       inboundWorkflowId: string | null;
+      /** Default null. */
+      trunkId?: string | null;
       isActive: boolean;
       isDefaultCallerId: boolean;
       extraMetadata: Record<string, unknown>;
     },
   ): Promise<PhoneNumber>;
+  /** Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
   updateNumber(
     configurationId: string,
     id: string,
     patch: {
       label?: string | null;
       inboundWorkflowId?: string | null;
+      trunkId?: string | null;
       isActive?: boolean;
       countryCode?: string | null;
       extraMetadata?: Record<string, unknown>;
@@ -284,6 +295,7 @@ export interface Store {
   readonly organizations: OrganizationStore;
   readonly users: UserStore;
   readonly telephony: TelephonyStore;
+  readonly trunks: TrunkStore;
   readonly workflows: WorkflowStore;
   readonly runs: RunStore;
   readonly afterworks: AfterworkStore;

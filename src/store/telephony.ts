@@ -2,9 +2,11 @@
 
 import {
   createConfiguration,
+  deactivateConfiguration,
   deleteConfiguration,
   getConfiguration,
   listConfigurations,
+  reactivateConfiguration,
   setDefaultOutbound,
   updateConfiguration,
 } from './configurations.ts';
@@ -26,6 +28,8 @@ export function telephonyStore(context: StoreContext): TelephonyStore {
     getConfiguration: (...from) => getConfiguration(context, ...from),
     createConfiguration: (...from) => createConfiguration(context, ...from),
     updateConfiguration: (...from) => updateConfiguration(context, ...from),
+    deactivate: (...from) => deactivateConfiguration(context, ...from),
+    reactivate: (...from) => reactivateConfiguration(context, ...from),
     setDefaultOutbound: (...from) => setDefaultOutbound(context, ...from),
     deleteConfiguration: (...from) => deleteConfiguration(context, ...from),
     findInbound: (...from) => findInbound(context, ...from),

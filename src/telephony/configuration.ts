@@ -138,6 +138,13 @@ export function needsCallerId(provider: ProviderName): boolean {
   return variants[provider].callerIdOptional !== true;
 }
 
+/** What trunks of the provider can be set to; undefined where it has none. */
+export function trunkSettingsOf(
+  provider: ProviderName,
+): z.ZodType<Record<string, unknown>> | undefined {
+  return variants[provider].trunkSettings;
+}
+
 /** What webhooks call this account, or null if they name none or it is not known. */
 export function accountIdOf(provider: ProviderName, credentials: Credentials): string | null {
   const field = variants[provider].accountIdField;

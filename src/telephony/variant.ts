@@ -53,6 +53,8 @@ export interface ProviderVariant {
   mintKeys?: (random: Random) => Record<string, string>;
   /** Calls can go out without a number of the configuration as the caller. */
   callerIdOptional?: true;
+  /** What a trunk can be set to; absent where the provider has no trunks. */
+  trunkSettings?: z.ZodType<Record<string, unknown>>;
   /** Secrets below the top level, as dotted paths. */
   nestedSecrets: readonly string[];
   /** A field that says where `secret` is sent. To change it, the secret must be sent again in clear:

@@ -30,6 +30,7 @@ const number: PhoneNumber = {
   countryCode: null,
   label: null,
   inboundWorkflowId: '1',
+  trunkId: null,
   isActive: true,
   isDefaultCallerId: false,
   extraMetadata: {},

@@ -7,7 +7,10 @@ import { smallWorkflow } from './served.ts';
 /** In the name of every row that is there: no other organization may ever see it. */
 export const MARK = 'owners-own';
 /** Every secret that the owner stores; no answer and no log may hold one. */
-export const SECRETS = { pbx: 'the-password-of-the-pbx' } as const;
+export const SECRETS = {
+  pbx: 'the-password-of-the-pbx',
+  trunked: 'the-token-of-the-trunked-account',
+} as const;
 
 export interface Example {
   /** Values for the pieces of the path. */
@@ -55,6 +58,9 @@ async function makeKey(served: Served): Promise<string> {
 interface Telephony {
   config_id: string;
   phone_number_id: string;
+  /** Of a provider that has trunks. */
+  trunked_config_id: string;
+  trunk_id: string;
 }
 
 async function makeTelephony(served: Served): Promise<Telephony> {
@@ -64,7 +70,19 @@ async function makeTelephony(served: Served): Promise<Telephony> {
     address: '1001',
     label: `${MARK} number`,
   });
-  return { config_id: id, phone_number_id: number.id };
+  const trunked = await served.ok('POST', configurations, {
+    name: `${MARK} trunked`,
+    config: { provider: 'cloudonix', bearer_token: SECRETS.trunked, domain_id: MARK },
+  });
+  const trunk = await served.ok('POST', `${configurations}/${trunked.id}/trunks`, {
+    name: `${MARK} trunk`,
+  });
+  return {
+    config_id: id,
+    phone_number_id: number.id,
+    trunked_config_id: trunked.id,
+    trunk_id: trunk.id,
+  };
 }
 
 interface Agent {
@@ -134,9 +152,16 @@ function accountExamples(apiKeyId: string): Record<string, Example> {
   };
 }
 
-function telephonyExamples({ config_id, phone_number_id }: Telephony): Record<string, Example> {
+function telephonyExamples({
+  config_id,
+  phone_number_id,
+  trunked_config_id,
+  trunk_id,
+}: Telephony): Record<string, Example> {
   const path = { config_id };
   const number = { config_id, phone_number_id };
+  const trunked = { config_id: trunked_config_id };
+  const trunk = { ...trunked, trunk_id };
   return {
     listTelephonyProviders: {},
     listTelephonyConfigurations: {},
@@ -151,6 +176,12 @@ function telephonyExamples({ config_id, phone_number_id }: Telephony): Record<st
     updatePhoneNumber: { path: number, body: { label: 'desk' } },
     deletePhoneNumber: { path: number },
     setDefaultCaller: { path: number },
+    getTelephonyWarnings: {},
+    reactivateTelephonyConfiguration: { path },
+    listTrunks: { path: trunked },
+    createTrunk: { path: trunked, body: { name: 'second trunk', settings: { region: 'eu' } } },
+    updateTrunk: { path: trunk, body: { enabled: false } },
+    deleteTrunk: { path: trunk },
   };
 }
 

@@ -98,7 +98,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
       const countryCode = body.country_code ?? null;
       const address = checkedAddress(body.address, countryCode);
       const inboundWorkflowId = body.inbound_workflow_id ?? null;
-      await checkAttachments(deps, organizationId, body);
+      await checkAttachments(deps, configuration, body);
       await checkOwnership(deps, configuration, {
         address: body.address,
         addressNormalized: address.normalized,
@@ -110,6 +110,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
         countryCode,
         label: body.label ?? null,
         inboundWorkflowId,
+        trunkId: body.telephony_trunk_id ?? null,
         isActive: body.is_active,
         isDefaultCallerId: body.is_default_caller_id,
         extraMetadata: body.extra_metadata,
@@ -138,7 +139,7 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const { configuration, number } = await numberOf(deps, organizationId, request.params);
-      await checkAttachments(deps, organizationId, request.body);
+      await checkAttachments(deps, configuration, request.body);
       const patch = patchOf(request.body);
       await deps.store.telephony.updateNumber(configuration.id, number.id, patch);
       const changed = await storedNumber(deps, configuration.id, number.id);
@@ -222,19 +223,22 @@ function checkedAddress(raw: string, countryCode: string | null): NormalAddress 
   return address;
 }
 
-/** Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND: no provider here has trunks. */
+/** Before anything else is asked. Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
 async function checkAttachments(
-  deps: ApiDeps,
-  organizationId: string,
+  { store }: ApiDeps,
+  configuration: ConfigurationSummary,
   body: {
     inbound_workflow_id?: string | null | undefined;
     telephony_trunk_id?: string | null | undefined;
   },
 ): Promise<void> {
-  if (typeof body.telephony_trunk_id === 'string') throw new GatewayError('TRUNK_NOT_FOUND');
-  const id = body.inbound_workflow_id;
+  const { telephony_trunk_id: trunkId, inbound_workflow_id: id } = body;
+  if (typeof trunkId === 'string') {
+    const trunks = await store.trunks.list(configuration.id);
+    if (!trunks.some((trunk) => trunk.id === trunkId)) throw new GatewayError('TRUNK_NOT_FOUND');
+  }
   if (id === null || id === undefined) return;
-  const workflow = await deps.store.workflows.get(organizationId, id);
+  const workflow = await store.workflows.get(configuration.organizationId, id);
   if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
 }
 
@@ -243,10 +247,12 @@ function patchOf(
   body: PhoneNumberUpdate,
 ): Parameters<ApiDeps['store']['telephony']['updateNumber']>[2] {
   const workflowId = body.clear_inbound_workflow ? null : (body.inbound_workflow_id ?? undefined);
+  const trunkId = body.clear_trunk ? null : (body.telephony_trunk_id ?? undefined);
   return {
     ...(body.label === undefined ? {} : { label: body.label }),
     ...(body.country_code === undefined ? {} : { countryCode: body.country_code }),
     ...(workflowId === undefined ? {} : { inboundWorkflowId: workflowId }),
+    ...(trunkId === undefined ? {} : { trunkId }),
     ...(typeof body.is_active === 'boolean' ? { isActive: body.is_active } : {}),
     ...(body.extra_metadata ? { extraMetadata: body.extra_metadata } : {}),
   };
@@ -282,7 +288,7 @@ function numberOnWire(
     label: number.label,
     inbound_workflow_id: number.inboundWorkflowId,
     inbound_workflow_name: number.workflowName,
-    telephony_trunk_id: null,
+    telephony_trunk_id: number.trunkId,
     is_active: number.isActive,
     is_default_caller_id: number.isDefaultCallerId,
     extra_metadata: number.extraMetadata,

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { blockedReason } from '../../call/readiness.ts';
 import { GatewayError } from '../../errors.ts';
+import type { ProviderName } from '../../model/provider.ts';
 import type { ConfigurationSummary } from '../../store/store.ts';
 import {
   accountIdOf,
@@ -12,6 +13,7 @@ import {
   mintCredentials,
   providerMetadata,
   secretFieldsOf,
+  trunkSettingsOf,
 } from '../../telephony/configuration.ts';
 import { principalOf } from '../auth.ts';
 import { patchedCredentials } from '../credentials-patch.ts';
@@ -24,8 +26,10 @@ import {
   configurationDetail,
   configurationListItem,
   configurationUpdate,
+  configurationWarnings,
   providersMetadata,
 } from '../wire/telephony.ts';
+import { trunkOnWire } from '../wire/trunk.ts';
 import { idIn, isoTime, isoTimeOrNull } from '../wire/values.ts';
 
 const common = { tags: ['telephony'], security: keyRequired };
@@ -34,7 +38,9 @@ const ROOT = '/organizations/telephony-configs';
 
 export function telephonyConfigurationRoutes(api: Api, deps: ApiDeps): void {
   readRoutes(api, deps);
+  warningRoute(api, deps);
   writeRoutes(api, deps);
+  stateRoutes(api, deps);
 }
 
 /** Throws CONFIGURATION_NOT_FOUND, for a foreign one too. */
@@ -94,7 +100,31 @@ function readRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      return detail(await configurationOf(deps, organizationId, request.params.config_id));
+      return detail(deps, await configurationOf(deps, organizationId, request.params.config_id));
+    },
+  );
+}
+
+function warningRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/organizations/telephony-config-warnings',
+    {
+      schema: {
+        ...common,
+        operationId: 'getTelephonyWarnings',
+        summary: 'How many configurations cannot prove where a webhook comes from.',
+        response: { 200: configurationWarnings, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const all = await deps.store.telephony.listConfigurations(organizationId);
+      const lacking = (provider: ProviderName, field: string): number =>
+        all.filter((each) => each.provider === provider && !each.credentials[field]).length;
+      return {
+        telnyx_missing_webhook_public_key_count: lacking('telnyx', 'webhook_public_key'),
+        vonage_missing_signature_secret_count: lacking('vonage', 'signature_secret'),
+      };
     },
   );
 }
@@ -126,7 +156,7 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
         secretFields: secretFieldsOf(provider),
         callsPerSecond: request.body.calls_per_second,
       });
-      return detail(created);
+      return detail(deps, created);
     },
   );
 
@@ -151,9 +181,13 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
         ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
         ...(config === null || config === undefined ? {} : patchedCredentials(stored, config)),
       });
-      return detail(found(updated));
+      return detail(deps, found(updated));
     },
   );
+}
+
+function stateRoutes(api: Api, deps: ApiDeps): void {
+  const { telephony } = deps.store;
 
   api.post(
     `${ROOT}/:config_id/set-default-outbound`,
@@ -169,7 +203,25 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const id = request.params.config_id;
-      return detail(found(await telephony.setDefaultOutbound(organizationId, id)));
+      return detail(deps, found(await telephony.setDefaultOutbound(organizationId, id)));
+    },
+  );
+
+  api.post(
+    `${ROOT}/:config_id/reactivate`,
+    {
+      schema: {
+        ...common,
+        operationId: 'reactivateTelephonyConfiguration',
+        summary: 'Takes a configuration that had failed back into use.',
+        params,
+        response: { 200: configurationDetail, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const id = request.params.config_id;
+      return detail(deps, found(await telephony.reactivate(organizationId, id)));
     },
   );
 
@@ -224,13 +276,18 @@ function listItem(configuration: ConfigurationSummary): z.infer<typeof configura
   };
 }
 
-function detail(configuration: ConfigurationSummary): z.infer<typeof configurationDetail> {
+async function detail(
+  deps: ApiDeps,
+  configuration: ConfigurationSummary,
+): Promise<z.infer<typeof configurationDetail>> {
+  const hasTrunks = trunkSettingsOf(configuration.provider) !== undefined;
+  const trunks = hasTrunks ? await deps.store.trunks.list(configuration.id) : [];
   return {
     ...facts(configuration),
     credentials: maskCredentials(configuration.provider, configuration.credentials),
     sip_connectivity: null,
     setup_checklist: setupChecklistOf(configuration),
-    supports_trunks: false,
-    trunks: [],
+    supports_trunks: hasTrunks,
+    trunks: trunks.map(trunkOnWire),
   };
 }

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { providerName } from '../../model/provider.ts';
 import { configurationPatchSchema, configurationSchema } from '../../telephony/configuration.ts';
+import { trunkOut } from './trunk.ts';
 import { freeObject, idIn, idOut, timeOut } from './values.ts';
 
 const configurationName = z.string().min(1).max(64);
@@ -59,7 +60,7 @@ export const configurationDetail = z
     sip_connectivity: freeObject.nullable(),
     setup_checklist: setupChecklist.nullable(),
     supports_trunks: z.boolean(),
-    trunks: z.array(freeObject),
+    trunks: z.array(trunkOut),
     created_at: timeOut,
     updated_at: timeOut,
   })
@@ -83,6 +84,13 @@ export const configurationListItem = z
     updated_at: timeOut,
   })
   .meta({ id: 'TelephonyConfigurationListItem' });
+
+export const configurationWarnings = z
+  .object({
+    telnyx_missing_webhook_public_key_count: z.int(),
+    vonage_missing_signature_secret_count: z.int(),
+  })
+  .meta({ id: 'TelephonyConfigWarningsResponse' });
 
 export const providersMetadata = z.object({
   providers: z.array(
@@ -149,7 +157,7 @@ export const phoneNumberOut = z
     label: z.string().nullable(),
     inbound_workflow_id: idOut.nullable(),
     inbound_workflow_name: z.string().nullable(),
-    telephony_trunk_id: z.null(),
+    telephony_trunk_id: idOut.nullable(),
     is_active: z.boolean(),
     is_default_caller_id: z.boolean(),
     extra_metadata: freeObject,

@@ -40,6 +40,20 @@ export const cloudonixConfig = z.object({
 
 export const cloudonixConfigPatch = z.object(fields).partial().extend({ provider });
 
+const TEXT_MAX = 255;
+/** Settings of one trunk, ours and those that clients keep there. */
+const SETTINGS_MAX = 20;
+const optionalText = z.string().trim().min(1).max(TEXT_MAX).optional();
+
+/** Where a trunk ends and which domain its calls name; anything else is kept as it is. */
+const trunkSettings = z
+  .object({ region: optionalText, sip_domain: optionalText })
+  .catchall(z.union([z.string().max(TEXT_MAX), z.number(), z.boolean(), z.null()]))
+  .refine(
+    (settings) => Object.keys(settings).length <= SETTINGS_MAX,
+    `must have at most ${SETTINGS_MAX} keys`,
+  );
+
 export const cloudonixVariant: ProviderVariant = {
   displayName: 'Cloudonix',
   connectivity: 'sip',
@@ -47,5 +61,6 @@ export const cloudonixVariant: ProviderVariant = {
   fields,
   readableKeys: [],
   nestedSecrets: [],
+  trunkSettings,
   docsUrl: 'https://developers.cloudonix.com/',
 };

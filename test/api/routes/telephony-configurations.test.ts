@@ -380,3 +380,63 @@ describe('updating a telephony configuration', () => {
     expect(status).toBe(409);
   });
 });
+
+describe('a configuration that has failed', () => {
+  it('is shown as such, and taken back into use', async () => {
+    const { id } = await create({ name: 'pbx', config: ari });
+    const { organizationId } = served.test.owner;
+    const { telephony } = served.test.store;
+    expect(await telephony.deactivate(organizationId, id, 'The PBX does not answer.')).toBe(true);
+    const failed = {
+      inactive: true,
+      inactive_since: moment,
+      inactive_reason: 'The PBX does not answer.',
+    };
+    expect(await ok('GET', `${ROOT}/${id}`)).toMatchObject(failed);
+    const { configurations } = await ok('GET', ROOT);
+    expect(configurations[0]).toMatchObject({
+      ...failed,
+      is_ready_for_outbound: false,
+      outbound_blocked_reason: 'The PBX does not answer.',
+    });
+    const well = { inactive: false, inactive_since: null, inactive_reason: null };
+    expect(await ok('POST', `${ROOT}/${id}/reactivate`)).toMatchObject({ id, ...well });
+    expect(await ok('POST', `${ROOT}/${id}/reactivate`)).toMatchObject(well);
+    const { apiKey: key } = await served.stranger();
+    for (const options of [{ key }, {}]) {
+      const path = options.key === undefined ? '999999' : id;
+      expect(await refusal('POST', `${ROOT}/${path}/reactivate`, options)).toEqual([
+        404,
+        'Telephony configuration not found',
+      ]);
+    }
+  });
+});
+
+describe('warnings', () => {
+  it('count the configurations that cannot prove where a webhook comes from', async () => {
+    const telnyx = { provider: 'telnyx', api_key: 'k', connection_id: '1' };
+    const vonage = {
+      provider: 'vonage',
+      api_key: 'k',
+      api_secret: 's',
+      application_id: 'a',
+      private_key: 'p',
+    };
+    await create({ name: 'one', config: telnyx });
+    await create({ name: 'two', config: { ...telnyx, webhook_public_key: '' } });
+    await create({ name: 'three', config: { ...telnyx, webhook_public_key: 'k' } });
+    await create({ name: 'four', config: vonage });
+    await create({ name: 'five', config: { ...vonage, signature_secret: 's' } });
+    const path = '/organizations/telephony-config-warnings';
+    expect(await ok('GET', path)).toEqual({
+      telnyx_missing_webhook_public_key_count: 2,
+      vonage_missing_signature_secret_count: 1,
+    });
+    const { apiKey: key } = await served.stranger();
+    expect((await call('GET', `/api/v1${path}`, { key })).body).toEqual({
+      telnyx_missing_webhook_public_key_count: 0,
+      vonage_missing_signature_secret_count: 0,
+    });
+  });
+});
