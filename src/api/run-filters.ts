@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
 import { isObject, parseJson } from '../std/json.ts';
-import type { RunFilter } from '../store/store.ts';
+import type { RunFilter } from '../store/run-pages.ts';
 
 /** More say nothing new. */
 const FILTERS_MAX = 20;

@@ -23,7 +23,7 @@ export function runStore(context: StoreContext): RunStore {
     get: (organizationId, id) => getRun(context, organizationId, id),
     find: (id) => findRun(context, id),
     findByProviderCall: (...from) => findByProviderCall(context, ...from),
-    list: (workflowId, page) => listRuns(context, workflowId, page),
+    list: (scope, page) => listRuns(context, scope, page),
     patch: (id, patch) => patchRun(context, id, patch),
     appendCallback: (...from) => appendCallback(context, ...from),
     publicToken: (id) => publicToken(context, id),

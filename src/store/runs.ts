@@ -229,7 +229,12 @@ export function isOpen(): RawBuilder<SqlBool> {
   return sql<SqlBool>`state <> 'completed'`;
 }
 
-export function toRun(row: Selectable<RunTable>): Run {
+type RunRow = Omit<
+  Selectable<RunTable>,
+  'owner_node' | 'caller_number' | 'called_number' | 'call_tags' | 'tokens'
+>;
+
+export function toRun(row: RunRow): Run {
   return {
     id: row.id,
     organizationId: row.organization_id,

@@ -1,7 +1,7 @@
 // The tables as types: what kysely checks our statements against. migrations/*.sql makes them; the
 // two are kept equal by the repositories' tests. Ids are bigint: strings of digits here.
 
-import type { ColumnType, Generated } from 'kysely';
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 import type { CallEventBody } from '../model/call-event.ts';
 import type {
   AttemptOutcome,
@@ -168,6 +168,10 @@ export interface RunTable {
   created_at: Date;
   started_at: Date | null;
   ended_at: Date | null;
+  caller_number: GeneratedAlways<string | null>;
+  called_number: GeneratedAlways<string | null>;
+  call_tags: GeneratedAlways<unknown>;
+  tokens: GeneratedAlways<number | null>;
 }
 
 export interface RunEventTable {

@@ -17,6 +17,7 @@ import type { ContactStore } from './contact-store.ts';
 import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
+import type { RunPage, RunScope } from './run-pages.ts';
 import type { TrunkStore } from './trunks.ts';
 import type { UserStore } from './users.ts';
 
@@ -197,23 +198,6 @@ export interface WorkflowStore {
   addDisposition(id: string, disposition: string): Promise<void>;
 }
 
-export interface RunFilter {
-  createdFrom?: Date;
-  createdTo?: Date;
-  dispositions?: readonly string[];
-  durationMinS?: number;
-  durationMaxS?: number;
-  completed?: boolean;
-}
-
-export interface RunPage {
-  filter: RunFilter;
-  sortBy: 'created_at' | 'duration';
-  descending: boolean;
-  limit: number;
-  offset: number;
-}
-
 /** Contexts, logs and annotations are merged by top-level key; every other field replaces. */
 export interface RunPatch {
   state?: Run['state'];
@@ -240,7 +224,8 @@ export interface RunStore {
   /** For webhooks, which know no organization. */
   find(id: string): Promise<Run | undefined>;
   findByProviderCall(configurationId: string, callId: string): Promise<Run | undefined>;
-  list(workflowId: string, page: RunPage): Promise<{ runs: Run[]; total: number }>;
+  /** Logs come with runs that are not completed. */
+  list(scope: RunScope, page: RunPage): Promise<{ runs: Run[]; total: number }>;
   /** A completed run keeps its state, disposition, duration and end. */
   patch(id: string, patch: RunPatch): Promise<Run | undefined>;
   /** Appends one provider callback to `logs.telephony_status_callbacks`; false if `dedupeKey` was

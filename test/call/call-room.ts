@@ -334,7 +334,9 @@ export class CallRoom {
   async runs(): Promise<Run[]> {
     const { store } = this.at;
     const page = { filter: {}, descending: false, limit: 100, offset: 0 };
-    return (await store.runs.list(this.workflow.id, { ...page, sortBy: 'created_at' })).runs;
+    const { id: workflowId, organizationId } = this.workflow;
+    const scope = { organizationId, workflowId };
+    return (await store.runs.list(scope, { ...page, sortBy: 'created_at' })).runs;
   }
 
   async events(run: { id: string }): Promise<CallEvent[]> {

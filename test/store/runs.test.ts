@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
 import type { CallEvent } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
-import type { RunPage } from '../../src/store/store.ts';
+import type { RunPage, RunScope } from '../../src/store/run-pages.ts';
 import { engines, type TestStore, withStore } from './engines.ts';
 
 const PAGE: RunPage = {
@@ -38,6 +38,10 @@ async function bench(at: TestStore): Promise<Bench> {
     secretFields: [],
   });
   return { workflowId: workflow.id, definitionId: version.id, configurationId: configuration.id };
+}
+
+function scope(at: TestStore, { workflowId }: Bench): RunScope {
+  return { organizationId: at.owner.organizationId, workflowId };
 }
 
 function start(at: TestStore, on: Bench, limit = 100, callId: string | null = null): Promise<Run> {
@@ -228,7 +232,7 @@ describe.each(engines())('runs on %s', (engine) => {
       at.clock.advance(1_000);
     }
     const order = async (page: Partial<RunPage>): Promise<number[]> => {
-      const { runs, total } = await at.store.runs.list(on.workflowId, { ...PAGE, ...page });
+      const { runs, total } = await at.store.runs.list(scope(at, on), { ...PAGE, ...page });
       expect(total).toBe(4);
       return runs.map(({ id }) => ids.indexOf(id));
     };
@@ -237,7 +241,7 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await order({ sortBy: 'duration' })).toEqual([0, 3, 2, 1]);
     expect(await order({ sortBy: 'duration', descending: false })).toEqual([2, 3, 0, 1]);
     expect(await order({ limit: 2, offset: 1 })).toEqual([2, 1]);
-    expect((await at.store.runs.list('999999', PAGE)).total).toBe(0);
+    expect((await at.store.runs.list({ ...scope(at, on), workflowId: '999999' }, PAGE)).total).toBe(0);
   });
 
   it('filters by time, disposition, length and state', async () => {
@@ -254,7 +258,7 @@ describe.each(engines())('runs on %s', (engine) => {
       at.clock.advance(60_000);
     }
     const count = async (filter: RunPage['filter']): Promise<number> =>
-      (await at.store.runs.list(on.workflowId, { ...PAGE, filter })).total;
+      (await at.store.runs.list(scope(at, on), { ...PAGE, filter })).total;
     expect(await count({})).toBe(3);
     expect(await count({ completed: true })).toBe(2);
     expect(await count({ completed: false })).toBe(1);

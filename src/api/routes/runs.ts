@@ -63,7 +63,7 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
       const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
       const { runs, total } = filters.isEmpty
         ? { runs: [], total: 0 }
-        : await deps.store.runs.list(id, {
+        : await deps.store.runs.list({ organizationId, workflowId: id }, {
             filter: filters.filter,
             sortBy: sortBy === 'duration' ? 'duration' : 'created_at',
             descending: order !== 'asc',

@@ -1,0 +1,24 @@
+-- Runs are listed for a whole organization as well, by more than their agent and age.
+
+alter table runs
+  -- Copies out of the contexts, made by the database, so that an index can hold them.
+  add column caller_number text
+    generated always as (left(initial_context ->> 'caller_number', 255)) stored,
+  add column called_number text
+    generated always as (left(initial_context ->> 'called_number', 255)) stored,
+  add column call_tags jsonb generated always as (gathered_context -> 'call_tags') stored,
+  add column tokens double precision generated always as (
+    case when jsonb_typeof(cost_info -> 'dograh_token_usage') = 'number'
+      then (cost_info -> 'dograh_token_usage')::double precision end
+  ) stored;
+
+-- What a list filters by lies in the index itself: neither the total nor the way to a page far back
+-- reads the runs, which are large. Lists by length sort what they find there.
+create index runs_organization_created on runs (organization_id, created_at desc, id desc)
+  include (workflow_id, state, call_type, mode, disposition, duration_s, tokens,
+    caller_number, called_number);
+drop index runs_workflow_created;
+create index runs_workflow_created on runs (workflow_id, created_at desc, id desc)
+  include (organization_id, state, call_type, mode, disposition, duration_s, tokens,
+    caller_number, called_number);
+create index runs_tags on runs using gin (call_tags jsonb_path_ops);

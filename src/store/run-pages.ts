@@ -1,0 +1,44 @@
+// What may be asked of the stored runs: whose, which of them, in which order, how many. The statements
+// are in run-list.ts. Source: contract §6.2.
+
+import type { Direction } from '../model/provider.ts';
+
+/** Whose runs: an organization's, or those of one agent or one campaign of it. */
+export interface RunScope {
+  organizationId: string;
+  workflowId?: string;
+  campaignId?: string;
+}
+
+/** A run matches if it meets every condition that is there. */
+export interface RunFilter {
+  id?: string;
+  workflowId?: string;
+  campaignId?: string;
+  createdFrom?: Date;
+  createdTo?: Date;
+  /** Any of these. */
+  dispositions?: readonly string[];
+  durationMinS?: number;
+  durationMaxS?: number;
+  /** Tokens of language models. */
+  tokensMin?: number;
+  tokensMax?: number;
+  completed?: boolean;
+  /** All of these. */
+  tags?: readonly string[];
+  /** A part of the number. */
+  callerNumber?: string;
+  calledNumber?: string;
+  direction?: Direction;
+  /** Any of these. */
+  modes?: readonly string[];
+}
+
+export interface RunPage {
+  filter: RunFilter;
+  sortBy: 'created_at' | 'duration';
+  descending: boolean;
+  limit: number;
+  offset: number;
+}
