@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
 import type { CallEvent } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
+import type { NewRun } from '../../src/store/new-run.ts';
 import type { RunPage, RunScope } from '../../src/store/run-pages.ts';
 import { engines, type TestStore, withStore } from './engines.ts';
 
@@ -44,7 +45,13 @@ function scope(at: TestStore, { workflowId }: Bench): RunScope {
   return { organizationId: at.owner.organizationId, workflowId };
 }
 
-function start(at: TestStore, on: Bench, limit = 100, callId: string | null = null): Promise<Run> {
+function start(
+  at: TestStore,
+  on: Bench,
+  limit = 100,
+  callId: string | null = null,
+  more: Partial<NewRun> = {},
+): Promise<Run> {
   return at.store.runs.create(
     {
       ...on,
@@ -56,6 +63,7 @@ function start(at: TestStore, on: Bench, limit = 100, callId: string | null = nu
       initialContext: { phone_number: '+1', nested: { a: 1 } },
       gatheredContext: {},
       logs: {},
+      ...more,
     },
     limit,
   );
@@ -241,7 +249,9 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await order({ sortBy: 'duration' })).toEqual([0, 3, 2, 1]);
     expect(await order({ sortBy: 'duration', descending: false })).toEqual([2, 3, 0, 1]);
     expect(await order({ limit: 2, offset: 1 })).toEqual([2, 1]);
-    expect((await at.store.runs.list({ ...scope(at, on), workflowId: '999999' }, PAGE)).total).toBe(0);
+    expect((await at.store.runs.list({ ...scope(at, on), workflowId: '999999' }, PAGE)).total).toBe(
+      0,
+    );
   });
 
   it('filters by time, disposition, length and state', async () => {
@@ -269,6 +279,75 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await count({ createdFrom: new Date(at0 + 60_000) })).toBe(2);
     expect(await count({ createdTo: new Date(at0 + 60_000) })).toBe(2);
     expect(await count({ completed: true, dispositions: ['busy'], durationMinS: 20 })).toBe(1);
+  });
+
+  it('filters by ids, direction, mode, tags, tokens and parts of numbers', async () => {
+    const on = await bench(at);
+    const one = await start(at, on, 100, null, {
+      callType: 'inbound',
+      initialContext: { caller_number: '+4722334455', called_number: '+14155550101' },
+    });
+    const two = await start(at, on, 100, null, { mode: 'ari' });
+    const { runs } = at.store;
+    await runs.patch(one.id, {
+      gatheredContext: { call_tags: ['busy', 'retry'] },
+      costInfo: { dograh_token_usage: 120 },
+    });
+    await runs.patch(two.id, { gatheredContext: { call_tags: 'none' }, costInfo: {} });
+    const { organizationId } = at.owner;
+    const found = async (filter: RunPage['filter']): Promise<string[]> => {
+      const { runs: some, total } = await runs.list({ organizationId }, { ...PAGE, filter });
+      expect(total).toBe(some.length);
+      return some.map(({ id }) => id);
+    };
+    expect(await found({})).toEqual([two.id, one.id]);
+    expect(await found({ id: one.id })).toEqual([one.id]);
+    expect(await found({ id: 'abc' })).toEqual([]);
+    expect(await found({ workflowId: on.workflowId })).toHaveLength(2);
+    expect(await found({ workflowId: '999999' })).toEqual([]);
+    expect(await found({ campaignId: '999999' })).toEqual([]);
+    expect(await found({ direction: 'inbound' })).toEqual([one.id]);
+    expect(await found({ modes: ['ari', 'plivo'] })).toEqual([two.id]);
+    expect(await found({ tags: ['busy'] })).toEqual([one.id]);
+    expect(await found({ tags: ['busy', 'retry'] })).toEqual([one.id]);
+    expect(await found({ tags: ['busy', 'sold'] })).toEqual([]);
+    expect(await found({ callerNumber: '233' })).toEqual([one.id]);
+    expect(await found({ callerNumber: '%' })).toEqual([]);
+    expect(await found({ calledNumber: '5550101' })).toEqual([one.id]);
+    expect(await found({ tokensMin: 100, tokensMax: 200 })).toEqual([one.id]);
+    expect(await found({ tokensMax: 119 })).toEqual([]);
+  });
+
+  it('lists the runs of one organization and one campaign alone', async () => {
+    const on = await bench(at);
+    const { organizationId } = at.owner;
+    const [campaign] = await at.sql(
+      `insert into campaigns (organization_id, workflow_id, name, state, source_id, source_sync,
+        retry, rate_per_second, created_at)
+       values ($1, $2, 'c', 'running', 'k', 'completed', '{}', 1, now()) returning id`,
+      [organizationId, on.workflowId],
+    );
+    const campaignId = String(campaign?.['id']);
+    const dialled = await start(at, on, 100, null, { campaignId });
+    await start(at, on);
+    const { runs } = at.store;
+    const count = async (by: RunScope): Promise<number> => (await runs.list(by, PAGE)).total;
+    expect(await count({ organizationId })).toBe(2);
+    expect(await count({ organizationId, campaignId })).toBe(1);
+    expect(await count({ organizationId: '999999', campaignId })).toBe(0);
+    expect(await count({ organizationId: '999999', workflowId: on.workflowId })).toBe(0);
+    const page = await runs.list({ organizationId }, { ...PAGE, filter: { campaignId } });
+    expect(page.runs).toEqual([dialled]);
+  });
+
+  it('leaves the log of a completed run out of lists', async () => {
+    const on = await bench(at);
+    const run = await start(at, on);
+    await at.store.runs.patch(run.id, { logs: { a: 1 } });
+    const listed = async () => (await at.store.runs.list(scope(at, on), PAGE)).runs[0]?.logs;
+    expect(await listed()).toEqual({ a: 1 });
+    await at.store.runs.patch(run.id, { state: 'completed' });
+    expect(await listed()).toEqual({});
   });
 
   it('counts the runs of a workflow', async () => {

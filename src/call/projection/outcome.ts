@@ -4,6 +4,9 @@
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 
+/** A model may say anything; lists are sorted and filtered by it. */
+const DISPOSITION_LENGTH_MAX = 200;
+
 export interface Outcome {
   reason: EndReason;
   /** The extracted variable `call_disposition`, else the reason. */
@@ -40,7 +43,7 @@ export function outcomeOf(events: readonly CallEvent[], fallbackReason: EndReaso
       ...(error === undefined ? {} : { error }),
     },
     usageInfo: { ...usageOf(events), call_duration_seconds: seconds },
-    costInfo: { dograh_token_usage: 0, call_duration_seconds: seconds },
+    costInfo: { dograh_token_usage: tokensOf(events), call_duration_seconds: seconds },
   };
 }
 
@@ -84,7 +87,7 @@ function lastFatal(events: readonly CallEvent[]): string | undefined {
 
 function dispositionOf(extracted: Record<string, unknown>, reason: EndReason): string {
   const own = extracted['call_disposition'];
-  return typeof own === 'string' && own !== '' ? own : reason;
+  return typeof own === 'string' && own !== '' ? own.slice(0, DISPOSITION_LENGTH_MAX) : reason;
 }
 
 function answeredByOf(events: readonly CallEvent[]): string | undefined {
@@ -133,6 +136,16 @@ function usageOf(events: readonly CallEvent[]): Record<string, unknown> {
     if (body.type === 'recognition.usage') add(stt, body, body.seconds);
   }
   return { llm, tts, stt };
+}
+
+/** The contract's name is that of the reference's credits; nothing is billed here, so it counts tokens
+ *  of language models. */
+function tokensOf(events: readonly CallEvent[]): number {
+  return events.reduce(
+    (sum, { body }) =>
+      body.type === 'model.usage' ? sum + body.promptTokens + body.completionTokens : sum,
+    0,
+  );
 }
 
 function serviceKey(body: { service: string; model: string }): string {

@@ -171,6 +171,12 @@ describe('the outcome', () => {
     expect(outcome.gatheredContext['call_status']).toBe('user_qualified');
   });
 
+  it('cuts a disposition that a model has made too long to be listed by', () => {
+    const values = { call_disposition: 'x'.repeat(10_000) };
+    const events = logOf([0, { type: 'variables.extracted', nodeId: '1', values }]);
+    expect(outcomeOf(events, 'unknown').disposition).toHaveLength(200);
+  });
+
   it('gives the last fatal fault as the error', () => {
     const fault = (message: string, fatal: boolean): CallEventBody => ({
       type: 'fault',
@@ -233,7 +239,7 @@ describe('the outcome', () => {
       completionTokens: 5,
       cachedTokens: 2,
     });
-    const { usageInfo } = outcomeOf(
+    const { usageInfo, costInfo } = outcomeOf(
       logOf(
         [0, usage(10)],
         [1, usage(20)],
@@ -246,5 +252,6 @@ describe('the outcome', () => {
       tts: { 'flite|||slt': 42 },
       stt: {},
     });
+    expect(costInfo).toEqual({ dograh_token_usage: 40, call_duration_seconds: 0 });
   });
 });
