@@ -167,7 +167,7 @@ const table = {
   },
   CAMPAIGN_NOBODY_LEFT: {
     retry: false,
-    text: 'No subscribers match: nobody was last met with one of the chosen outcomes ({reasons})',
+    text: "No subscribers match: no contact's last call ended as chosen ({outcomes})",
   },
 
   // A provider's REST interface

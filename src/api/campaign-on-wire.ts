@@ -1,9 +1,43 @@
 // A campaign as it travels, and its progress. Source: specification §2.6, §2.7 and §4.13, contract §9.9.
 
 import type { Campaign, CampaignCounts } from '../model/campaign.ts';
+import type { ApiDeps } from './deps.ts';
 import type { CampaignOut, CampaignProgress } from './wire/campaign.ts';
 import { breakerOnWire, retryOnWire, scheduleOnWire } from './wire/campaign-settings.ts';
 import { isoTime, isoTimeOrNull } from './wire/values.ts';
+
+export async function shownCampaign(deps: ApiDeps, campaign: Campaign): Promise<CampaignOut> {
+  return campaignOnWire(campaign, await countsOf(deps, campaign));
+}
+
+export async function campaignsOnWire(
+  deps: ApiDeps,
+  campaigns: readonly Campaign[],
+): Promise<CampaignOut[]> {
+  const counts = await deps.store.contacts.counts(campaigns.map(({ id }) => id));
+  return campaigns.map((campaign) => campaignOnWire(campaign, counts.get(campaign.id) ?? NOTHING));
+}
+
+export async function shownProgress(deps: ApiDeps, campaign: Campaign): Promise<CampaignProgress> {
+  return progressOnWire(campaign, await countsOf(deps, campaign));
+}
+
+async function countsOf(deps: ApiDeps, { id }: Campaign): Promise<CampaignCounts> {
+  return (await deps.store.contacts.counts([id])).get(id) ?? NOTHING;
+}
+
+const NOTHING: CampaignCounts = {
+  contacts: 0,
+  attempted: 0,
+  reached: 0,
+  failed: 0,
+  inFlight: 0,
+  executed: 0,
+  attempts: 0,
+  retries: 0,
+  retriesPending: 0,
+  retriesBy: { busy: 0, no_answer: 0, voicemail: 0 },
+};
 
 export function campaignOnWire(campaign: Campaign, counts: CampaignCounts): CampaignOut {
   const { schedule } = campaign;

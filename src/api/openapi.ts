@@ -12,6 +12,7 @@ const tags = [
   { name: 'workflows', description: 'Agents: graphs of conversation nodes, in versions.' },
   { name: 'calls', description: 'Starting calls.' },
   { name: 'campaigns', description: 'Many calls from one list of contacts.' },
+  { name: 'campaigns', description: 'Calls to a list of contacts.' },
   { name: 'runs', description: 'What became of calls: status, transcript, recording.' },
   { name: 'webhooks', description: 'Called by telephony providers.' },
 ];

@@ -38,8 +38,12 @@ export async function findRoute(deps: CallDeps, wish: RouteWish): Promise<Route>
   return { configuration, provider, caller };
 }
 
-/** An explicit id never falls through to another configuration. */
-async function findConfiguration(deps: CallDeps, wish: RouteWish): Promise<ConfigurationSummary> {
+/** An explicit id never falls through to another configuration. Throws TELEPHONY_NOT_CONFIGURED,
+ *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY. */
+export async function findConfiguration(
+  deps: Pick<CallDeps, 'store'>,
+  wish: Pick<RouteWish, 'organizationId' | 'configurationId'>,
+): Promise<ConfigurationSummary> {
   const { organizationId, configurationId } = wish;
   const { telephony } = deps.store;
   if (configurationId !== null) {

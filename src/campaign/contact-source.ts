@@ -8,7 +8,7 @@ import { invalid, readRecords } from './source-records.ts';
 /** One row to call. */
 export interface SourceContact {
   /** Counting from 2: the header is row 1. */
-  row: number;
+  rowNumber: number;
   /** E.164. */
   phoneNumber: string;
   /** What the call is given: every column as text, as it stands in the file; `greeting_override` as an
@@ -122,7 +122,7 @@ function readRow(
     faults.badNumber(row);
     return undefined;
   }
-  return { row, phoneNumber, variables: variablesOf(names, cells) };
+  return { rowNumber: row, phoneNumber, variables: variablesOf(names, cells) };
 }
 
 /** E.164, or undefined. The number must begin with `+` and a country code that exists, and have a length

@@ -1,9 +1,10 @@
 // Campaigns, their contacts and their counting as the one repository that the other rooms see.
 
+import { redialCampaign } from './campaign-redial.ts';
 import type { CampaignStore } from './campaign-store.ts';
+import { claimSync, failSync, finishSync, renewSync } from './campaign-sync.ts';
 import {
   createCampaign,
-  failCampaignSync,
   getCampaign,
   listCampaigns,
   pauseCampaign,
@@ -22,6 +23,10 @@ export function campaignStore(context: StoreContext): CampaignStore {
     start: (...from) => startCampaign(context, ...from),
     pause: (...from) => pauseCampaign(context, ...from),
     resume: (...from) => resumeCampaign(context, ...from),
-    failSync: (...from) => failCampaignSync(context, ...from),
+    claimSync: () => claimSync(context),
+    renewSync: (id) => renewSync(context, id),
+    finishSync: (id) => finishSync(context, id),
+    failSync: (id, error) => failSync(context, id, error),
+    redial: (...from) => redialCampaign(context, ...from),
   };
 }

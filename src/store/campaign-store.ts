@@ -1,13 +1,22 @@
 // Campaigns as the rest of the gateway sees them. Every change of state is one conditional statement: of
 // two that ask at once, one gets undefined.
 
-import type { Campaign, CampaignSettings } from '../model/campaign.ts';
+import type { Campaign, CampaignSettings, RetryReason, RetrySettings } from '../model/campaign.ts';
 
 export interface NewCampaign extends CampaignSettings {
   name: string;
   workflowId: string;
   sourceId: string;
   configurationId: string | null;
+}
+
+export interface Redial {
+  /** Null: the parent's, with a word behind it. */
+  name: string | null;
+  /** How the last call of a contact ended. */
+  outcomes: readonly RetryReason[];
+  /** Null: the parent's. */
+  retry: RetrySettings | null;
 }
 
 export interface CampaignStore {
@@ -33,6 +42,16 @@ export interface CampaignStore {
   /** `paused` to `running`; to `syncing` while its file is being read. */
   resume(organizationId: string, id: string): Promise<Campaign | undefined>;
 
-  /** `syncing` or `paused` to `failed`. Undefined if no sync was under way. */
+  /** See campaign-sync.ts. */
+  claimSync(): Promise<Campaign | undefined>;
+  renewSync(id: string): Promise<boolean>;
+  finishSync(id: string): Promise<Campaign | undefined>;
   failSync(id: string, error: string): Promise<Campaign | undefined>;
+
+  /** See campaign-redial.ts. */
+  redial(
+    organizationId: string,
+    parentId: string,
+    redial: Redial,
+  ): Promise<Campaign | 'nobody' | undefined>;
 }

@@ -154,35 +154,6 @@ export async function resumeCampaign(
   );
 }
 
-/** Also of one that was paused meanwhile. Undefined if no sync was under way. */
-export async function failCampaignSync(
-  context: StoreContext,
-  id: string,
-  error: string,
-): Promise<Campaign | undefined> {
-  if (!isRowId(id)) return undefined;
-  const message = 'The contact file could not be read';
-  const row = await context.db
-    .updateTable('campaigns')
-    .set({
-      state: 'failed',
-      source_sync: 'failed',
-      source_error: error,
-      logs: logged(context, {
-        level: 'error',
-        event: 'source_sync_failed',
-        message,
-        details: { error },
-      }),
-    })
-    .where('id', '=', id)
-    .where('source_sync', '=', 'in_progress')
-    .returningAll()
-    .returning(names)
-    .executeTakeFirst();
-  return row === undefined ? undefined : toCampaign(row);
-}
-
 interface Change {
   organizationId: string;
   id: string;
@@ -190,6 +161,7 @@ interface Change {
   from: readonly CampaignState[];
 }
 
+/** Of a campaign of that organization, in one of those states. Undefined if there is none such. */
 async function change(
   { db }: StoreContext,
   { organizationId, id, from }: Change,

@@ -198,6 +198,7 @@ export interface CampaignTable {
   source_sync: SourceSync;
   source_synced_at: Generated<Date | null>;
   source_error: Generated<string | null>;
+  sync_lease_until: Generated<Date | null>;
   total_rows: Generated<number | null>;
   retry: JsonColumn<RetrySettings>;
   max_concurrency: number | null;

@@ -39,6 +39,7 @@ export async function makeWorld(served: Served): Promise<World> {
       ...telephonyExamples(telephony),
       ...workflowExamples(agent),
       ...runExamples(agent),
+      ...campaignExamples(await makeCampaign(served, agent)),
     },
     ids: [...Object.values(telephony), ...Object.values(agent)],
   };
@@ -215,5 +216,35 @@ function runExamples({ workflow_id, run_id, recordingKey }: Agent): Record<strin
     getSignedUrl: { query: { key: recordingKey }, foreign: 403 },
     getFileMetadata: { query: { key: recordingKey }, foreign: 403 },
     createContactsUpload: { body: { file_name: 'contacts.csv', file_size: 100 } },
+  };
+}
+
+interface Campaigns {
+  campaign_id: string;
+  body: Record<string, unknown>;
+}
+
+async function makeCampaign(served: Served, { workflow_id }: Agent): Promise<Campaigns> {
+  const sourceId = `campaigns/${served.test.owner.organizationId}/${MARK}.csv`;
+  await served.deps.files.write(sourceId, Buffer.from('phone_number\n+14155550100\n'));
+  const body = { name: `${MARK} campaign`, workflow_id, source_type: 'csv', source_id: sourceId };
+  const { id } = await served.ok('POST', '/campaign/create', body);
+  return { campaign_id: id, body };
+}
+
+function campaignExamples({ campaign_id, body }: Campaigns): Record<string, Example> {
+  const path = { campaign_id };
+  return {
+    createCampaign: { body, foreign: 404 },
+    listCampaigns: {},
+    getCampaign: { path },
+    updateCampaign: { path, body: { name: 'renamed' } },
+    getCampaignDefaults: {},
+    startCampaign: { path },
+    pauseCampaign: { path },
+    resumeCampaign: { path },
+    redialCampaign: { path, body: {} },
+    getCampaignProgress: { path },
+    getCampaignSource: { path },
   };
 }

@@ -34,12 +34,12 @@ describe('a contact file', () => {
     expect(await read('phone_number,name,age\n+14155550100,Ana,41\n+14155550101,Ben,07\n')).toEqual(
       [
         {
-          row: 2,
+          rowNumber: 2,
           phoneNumber: '+14155550100',
           variables: { phone_number: '+14155550100', name: 'Ana', age: '41' },
         },
         {
-          row: 3,
+          rowNumber: 3,
           phoneNumber: '+14155550101',
           variables: { phone_number: '+14155550101', name: 'Ben', age: '07' },
         },
@@ -58,7 +58,7 @@ describe('a contact file', () => {
 
   it('may mix line ends and leave out the last', async () => {
     const rows = await read('phone_number\r\n+14155550100\n+14155550101\r+14155550102');
-    expect(rows.map(({ row }) => row)).toEqual([2, 3, 4]);
+    expect(rows.map(({ rowNumber }) => rowNumber)).toEqual([2, 3, 4]);
   });
 
   it('may have its headers in any case and with blanks around', async () => {
@@ -77,7 +77,7 @@ describe('a contact file', () => {
 
   it('may have rows without a number: nobody is called for them', async () => {
     const text = 'name,phone_number\nAna,\n\n,,\nBen,+14155550100\n';
-    expect((await read(text, ['name'])).map(({ row }) => row)).toEqual([5]);
+    expect((await read(text, ['name'])).map(({ rowNumber }) => rowNumber)).toEqual([5]);
   });
 
   it('folds the greeting columns into one object, and never passes them on as they are', async () => {
@@ -263,8 +263,8 @@ describe('reading a contact file', () => {
         closed = true;
       }
     })();
-    for await (const { row } of readContacts(endless, { requiredColumns: [] })) {
-      if (row > 3) break;
+    for await (const { rowNumber } of readContacts(endless, { requiredColumns: [] })) {
+      if (rowNumber > 3) break;
     }
     await new Promise((resolve) => setImmediate(resolve));
     expect(closed).toBe(true);

@@ -1,39 +1,14 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { BREAKER_DEFAULT, type Campaign, RETRY_DEFAULT } from '../../src/model/campaign.ts';
-import type { NewCampaign } from '../../src/store/campaign-store.ts';
+import { describe, expect, it } from 'vitest';
+import { BREAKER_DEFAULT, RETRY_DEFAULT } from '../../src/model/campaign.ts';
+import { withCampaigns } from './campaign-room.ts';
 import { engines, withStore } from './engines.ts';
 
 describe.each(engines())('campaigns on the %s engine', (engine) => {
   const test = withStore(engine);
-  let workflowId = '';
+  const room = withCampaigns(test);
   const own = () => test.owner.organizationId;
   const campaigns = () => test.store.campaigns;
 
-  beforeEach(async () => {
-    const content = { definition: { nodes: [], edges: [] }, configurations: {} };
-    const { workflow } = await test.store.workflows.create(test.owner, {
-      name: 'agent',
-      triggerPaths: [],
-      ...content,
-      templateContextVariables: {},
-    });
-    workflowId = workflow.id;
-  });
-
-  const input = (more: Partial<NewCampaign> = {}): NewCampaign => ({
-    name: 'sept',
-    workflowId,
-    sourceId: `campaigns/${own()}/a.csv`,
-    configurationId: null,
-    retry: RETRY_DEFAULT,
-    maxConcurrency: null,
-    schedule: null,
-    breaker: null,
-    ratePerSecond: 1,
-    ...more,
-  });
-  const aCampaign = (more: Partial<NewCampaign> = {}): Promise<Campaign> =>
-    campaigns().create(own(), input(more));
   const aConfiguration = async (): Promise<string> => {
     const { id } = await test.store.telephony.createConfiguration(own(), {
       name: 'pbx',
@@ -54,9 +29,9 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
       slots: [{ dayOfWeek: 6, start: '22:00', end: '02:00' }],
     };
     const settings = { schedule, breaker: BREAKER_DEFAULT, maxConcurrency: 7, ratePerSecond: 20 };
-    const created = await aCampaign({ configurationId, ...settings });
+    const created = await room.create({ configurationId, ...settings });
     expect(created).toEqual({
-      ...input({ configurationId, ...settings }),
+      ...room.input({ configurationId, ...settings }),
       id: created.id,
       organizationId: own(),
       workflowName: 'agent',
@@ -78,7 +53,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   });
 
   it('are nobody else’s, and no id that is none finds one', async () => {
-    const { id } = await aCampaign();
+    const { id } = await room.create();
     for (const [organizationId, campaignId] of [
       ['999999', id],
       [own(), '999999'],
@@ -95,7 +70,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   it('are listed newest first, by pages', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
-      ids.unshift((await aCampaign()).id);
+      ids.unshift((await room.create()).id);
       if (i % 2 === 0) test.clock.advance(1_000);
     }
     const page = await campaigns().list(own(), { limit: 2, offset: 2 });
@@ -108,7 +83,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   });
 
   it('keep what an update leaves out', async () => {
-    const { id } = await aCampaign({ maxConcurrency: 3 });
+    const { id } = await room.create({ maxConcurrency: 3 });
     const retry = { ...RETRY_DEFAULT, maxRetries: 5 };
     expect(await campaigns().update(own(), id, { name: 'oct', retry })).toMatchObject({
       name: 'oct',
@@ -120,7 +95,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   });
 
   it('go from state to state by the table, and say so in their log', async () => {
-    const { id } = await aCampaign();
+    const { id } = await room.create();
     expect(await campaigns().pause(own(), id)).toBeUndefined();
     expect(await campaigns().resume(own(), id)).toBeUndefined();
     test.clock.advance(1_000);
@@ -148,37 +123,13 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   });
 
   it('are started once, however many ask at the same time', async () => {
-    const { id } = await aCampaign();
+    const { id } = await room.create();
     const all = await Promise.all(Array.from({ length: 8 }, () => campaigns().start(own(), id)));
     expect(all.filter((each) => each !== undefined)).toHaveLength(1);
   });
 
-  it('fail when their file cannot be read, paused or not, and stay so', async () => {
-    for (const isPaused of [false, true]) {
-      const { id } = await aCampaign();
-      expect(await campaigns().failSync(id, 'no such file')).toBeUndefined();
-      await campaigns().start(own(), id);
-      if (isPaused) await campaigns().pause(own(), id);
-      const failed = await campaigns().failSync(id, 'no such file');
-      expect(failed).toMatchObject({
-        state: 'failed',
-        sourceSync: 'failed',
-        sourceError: 'no such file',
-        completedAt: null,
-      });
-      expect(failed?.logs.at(-1)).toMatchObject({
-        level: 'error',
-        event: 'source_sync_failed',
-        details: { error: 'no such file' },
-      });
-      expect(await campaigns().resume(own(), id)).toBeUndefined();
-      expect(await campaigns().update(own(), id, { name: 'x' })).toBeUndefined();
-      expect(await campaigns().update(own(), id, {})).toBeUndefined();
-    }
-  });
-
   it('keep the newest two hundred entries of their log', async () => {
-    const { id } = await aCampaign();
+    const { id } = await room.create();
     await campaigns().start(own(), id);
     for (let i = 0; i < 120; i++) {
       await campaigns().pause(own(), id);
@@ -192,7 +143,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
 
   it('hold their telephony configuration: it is not deleted', async () => {
     const configurationId = await aConfiguration();
-    await aCampaign({ configurationId });
+    await room.create({ configurationId });
     await expect(
       test.store.telephony.deleteConfiguration(own(), configurationId),
     ).rejects.toMatchObject({ code: 'CONFIGURATION_IN_USE' });

@@ -33,7 +33,8 @@ export const retryConfigOut = z
   })
   .meta({ id: 'RetryConfigResponse' });
 
-const timeOfDay = z.string().regex(/^\d{2}:\d{2}$/);
+const HH_MM = /^\d{2}:\d{2}$/;
+const timeOfDay = z.string().regex(HH_MM);
 
 const timeSlotIn = z
   .object({
@@ -44,23 +45,19 @@ const timeSlotIn = z
     }),
   })
   .check(({ value: { start_time: start, end_time: end }, issues }) => {
-    const refuse = (path: string, message: string): void => {
-      issues.push({
-        code: 'custom',
-        message,
-        path: [path],
-        input: path === 'start_time' ? start : end,
-      });
+    const refuse = (field: string, message: string): void => {
+      issues.push({ code: 'custom', message, path: [field], input: undefined });
     };
-    if (!isTimeOfDay(start)) refuse('start_time', 'start_time must be between 00:00 and 23:59');
-    if (!isTimeOfDay(end) && end !== '24:00') {
+    if (isBeyond(start)) refuse('start_time', 'start_time must be between 00:00 and 23:59');
+    if (isBeyond(end) && end !== '24:00') {
       refuse('end_time', 'end_time must be between 00:00 and 24:00');
     }
     if (start === end) refuse('end_time', 'end_time must differ from start_time');
   });
 
-function isTimeOfDay(text: string): boolean {
-  return /^([01]\d|2[0-3]):[0-5]\d$/.test(text);
+/** Written like a time of day, but none. */
+function isBeyond(text: string): boolean {
+  return HH_MM.test(text) && !/^([01]\d|2[0-3]):[0-5]\d$/.test(text);
 }
 
 export const scheduleConfigIn = z

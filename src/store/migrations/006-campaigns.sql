@@ -15,6 +15,8 @@ create table campaigns (
     check (source_sync in ('pending', 'in_progress', 'completed', 'failed')),
   source_synced_at timestamptz,
   source_error text,
+  -- Until when the process that reads the file need not be replaced.
+  sync_lease_until timestamptz,
   total_rows integer,
   retry json not null,
   max_concurrency integer,
@@ -22,7 +24,8 @@ create table campaigns (
   breaker json,
   rate_per_second integer not null check (rate_per_second between 1 and 1000),
   -- The campaign whose unreached contacts this one calls; each is redialed once.
-  parent_campaign_id bigint unique references campaigns on delete set null,
+  parent_campaign_id bigint
+    constraint campaigns_parent unique references campaigns on delete set null,
   -- Newest last.
   logs jsonb not null default '[]',
   created_at timestamptz not null,

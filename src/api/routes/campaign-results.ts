@@ -1,0 +1,61 @@
+// What has become of a campaign: progress, its runs, its contact file. Source: specification §2.7, §4.11
+// and §4.13, contract §9.1 and §9.9.
+
+import { z } from 'zod';
+import { campaignOf } from '../../campaign/lifecycle.ts';
+import { checkSourceKey } from '../../campaign/source-file.ts';
+import { GatewayError } from '../../errors.ts';
+import { LINK_LIFE_S, linkTo } from '../artifacts.ts';
+import { principalOf } from '../auth.ts';
+import { shownProgress } from '../campaign-on-wire.ts';
+import type { Api, ApiDeps } from '../deps.ts';
+import { keyRequired } from '../openapi.ts';
+import { campaignProgress, sourceDownload } from '../wire/campaign.ts';
+import { faults } from '../wire/faults.ts';
+import { idIn } from '../wire/values.ts';
+
+const common = { tags: ['campaigns'], security: keyRequired };
+const params = z.object({ campaign_id: idIn });
+
+export function campaignResultRoutes(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/campaign/:campaign_id/progress',
+    {
+      schema: {
+        ...common,
+        operationId: 'getCampaignProgress',
+        summary: 'How far a campaign has come, at this moment.',
+        params,
+        response: { 200: campaignProgress, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { campaign_id: id } = request.params;
+      return shownProgress(deps, await campaignOf(deps, organizationId, id));
+    },
+  );
+
+  api.get(
+    '/campaign/:campaign_id/source-download-url',
+    {
+      schema: {
+        ...common,
+        operationId: 'getCampaignSource',
+        summary: 'A link to the contact file that works without a key, for an hour.',
+        params,
+        response: { 200: sourceDownload, ...faults(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { campaign_id: id } = request.params;
+      const { sourceId } = await campaignOf(deps, organizationId, id);
+      checkSourceKey(organizationId, sourceId);
+      const file = await deps.files.stat(sourceId);
+      if (file === undefined) throw new GatewayError('FILE_NOT_FOUND');
+      const downloadUrl = linkTo(deps, sourceId, { expiresInS: LINK_LIFE_S });
+      return { download_url: downloadUrl, expires_in: LINK_LIFE_S };
+    },
+  );
+}

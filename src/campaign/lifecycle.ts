@@ -1,0 +1,88 @@
+// What clients do to a campaign after they made it: start, pause, resume. Each is one statement in the
+// store; who comes second is told the state that he finds. Source: contract §9.1, §9.2.
+
+import { findConfiguration } from '../call/route.ts';
+import { codeOf, GatewayError } from '../errors.ts';
+import type { Campaign } from '../model/campaign.ts';
+import type { ConfigurationSummary, Store } from '../store/store.ts';
+
+export interface CampaignDeps {
+  store: Store;
+}
+
+/** Throws CAMPAIGN_NOT_FOUND, for a foreign one too. */
+export async function campaignOf(
+  { store }: CampaignDeps,
+  organizationId: string,
+  id: string,
+): Promise<Campaign> {
+  const campaign = await store.campaigns.get(organizationId, id);
+  if (campaign === undefined) throw new GatewayError('CAMPAIGN_NOT_FOUND');
+  return campaign;
+}
+
+/** Over what the campaign's calls go out; undefined if the organization has set up nothing yet. Throws
+ *  CAMPAIGN_CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY. */
+export async function telephonyOf(
+  deps: CampaignDeps,
+  wish: { organizationId: string; configurationId: string | null },
+): Promise<ConfigurationSummary | undefined> {
+  try {
+    return await findConfiguration(deps, wish);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'TELEPHONY_NOT_CONFIGURED') return undefined;
+    if (code !== 'CONFIGURATION_NOT_FOUND') throw error;
+    throw new GatewayError('CAMPAIGN_CONFIGURATION_NOT_FOUND', {}, error);
+  }
+}
+
+/** Throws CAMPAIGN_TELEPHONY_MISSING, CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE and what `telephonyOf` does. */
+export async function startCampaign(
+  deps: CampaignDeps,
+  organizationId: string,
+  id: string,
+): Promise<Campaign> {
+  await needTelephony(deps, organizationId, id);
+  const started = await deps.store.campaigns.start(organizationId, id);
+  return started ?? refused(deps, { organizationId, id }, { action: 'start', wanted: "'created'" });
+}
+
+/** Calls that are under way go on. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
+export async function pauseCampaign(
+  deps: CampaignDeps,
+  organizationId: string,
+  id: string,
+): Promise<Campaign> {
+  const paused = await deps.store.campaigns.pause(organizationId, id);
+  const wanted = "'running' or 'syncing'";
+  return paused ?? refused(deps, { organizationId, id }, { action: 'pause', wanted });
+}
+
+/** As `startCampaign`. */
+export async function resumeCampaign(
+  deps: CampaignDeps,
+  organizationId: string,
+  id: string,
+): Promise<Campaign> {
+  await needTelephony(deps, organizationId, id);
+  const resumed = await deps.store.campaigns.resume(organizationId, id);
+  return resumed ?? refused(deps, { organizationId, id }, { action: 'resume', wanted: "'paused'" });
+}
+
+async function needTelephony(deps: CampaignDeps, organizationId: string, id: string) {
+  const all = await deps.store.telephony.listConfigurations(organizationId);
+  if (all.length === 0) throw new GatewayError('CAMPAIGN_TELEPHONY_MISSING');
+  const { configurationId } = await campaignOf(deps, organizationId, id);
+  const configuration = await telephonyOf(deps, { organizationId, configurationId });
+  if (configuration === undefined) throw new GatewayError('CAMPAIGN_TELEPHONY_MISSING');
+}
+
+async function refused(
+  deps: CampaignDeps,
+  { organizationId, id }: { organizationId: string; id: string },
+  { action, wanted }: { action: string; wanted: string },
+): Promise<never> {
+  const { state } = await campaignOf(deps, organizationId, id);
+  throw new GatewayError('CAMPAIGN_STATE', { action, wanted, state });
+}

@@ -1,0 +1,69 @@
+// Reads the contact files of started campaigns into the store. A file is read twice: first whole, for
+// its faults, then row by row into the store, so that no campaign has half of a list. A process that is
+// killed in between is followed by another, which begins anew. Source: contract §9.2, §9.3.
+
+import { codeOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Campaign } from '../model/campaign.ts';
+import type { NewContact } from '../store/contact-store.ts';
+import type { FileStore, Store } from '../store/store.ts';
+import { checkSource, checkSourceKey, contactsOf } from './source-file.ts';
+
+/** Rows of one statement: some 100 KB, and far below its deadline. */
+const BATCH_ROWS = 500;
+/** The columns that the agent needs were checked when the campaign was made. */
+const RULES = { requiredColumns: [] };
+
+export interface SyncDeps {
+  store: Pick<Store, 'campaigns' | 'contacts'>;
+  files: FileStore;
+  log: Log;
+}
+
+/** Reads the file of one campaign that waits for it. False if none waits. Of several processes that call
+ *  it, each takes another campaign. It ends early, the campaign still waiting, when `signal` is
+ *  aborted. Throws STORE_UNAVAILABLE: the campaign is taken up again after half a minute. */
+export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boolean> {
+  const campaign = await deps.store.campaigns.claimSync();
+  if (campaign === undefined) return false;
+  const { id, organizationId, sourceId } = campaign;
+  try {
+    checkSourceKey(organizationId, sourceId);
+    await checkSource(deps.files, sourceId, RULES);
+    await storeContacts(deps, campaign, signal);
+  } catch (error) {
+    if (!isOfFile(error)) throw error;
+    const failed = await deps.store.campaigns.failSync(id, error.message);
+    if (failed !== undefined) deps.log.warn({ campaignId: id }, 'a contact file is unusable');
+  }
+  return true;
+}
+
+/** Whether the file is to blame, so that reading it again cannot help. */
+function isOfFile(error: unknown): error is Error {
+  const code = codeOf(error);
+  return (
+    code === 'CAMPAIGN_SOURCE_INVALID' || code === 'FILE_KEY_INVALID' || code === 'FILE_FORBIDDEN'
+  );
+}
+
+async function storeContacts(
+  { store, files, log }: SyncDeps,
+  { id, sourceId }: Campaign,
+  signal: AbortSignal,
+): Promise<void> {
+  let batch: NewContact[] = [];
+  for await (const contact of contactsOf(files, sourceId, RULES)) {
+    batch.push(contact);
+    if (batch.length < BATCH_ROWS) continue;
+    if (signal.aborted || !(await store.campaigns.renewSync(id))) return;
+    await store.contacts.add(id, batch);
+    batch = [];
+  }
+  if (signal.aborted || !(await store.campaigns.renewSync(id))) return;
+  if (batch.length > 0) await store.contacts.add(id, batch);
+  const synced = await store.campaigns.finishSync(id);
+  if (synced !== undefined) {
+    log.info({ campaignId: id, contacts: synced.totalRows }, 'contact file read');
+  }
+}

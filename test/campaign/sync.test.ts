@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type SyncDeps, syncNext } from '../../src/campaign/sync.ts';
+import { withCampaigns } from '../store/campaign-room.ts';
+import { engines, withStore } from '../store/engines.ts';
+
+describe.each(engines())('a started campaign on the %s engine', (engine) => {
+  const test = withStore(engine);
+  const room = withCampaigns(test);
+  const own = () => test.owner.organizationId;
+  const campaigns = () => test.store.campaigns;
+  const never = new AbortController().signal;
+  let deps: SyncDeps;
+
+  beforeEach(() => {
+    deps = { store: test.store, files: test.store.files, log: test.log };
+  });
+
+  async function started(text: string | null): Promise<string> {
+    const { id, sourceId } = await room.create();
+    if (text === null) await test.store.files.remove(sourceId);
+    else await test.store.files.write(sourceId, Buffer.from(text));
+    await campaigns().start(own(), id);
+    return id;
+  }
+  const get = async (id: string) => campaigns().get(own(), id);
+  const rows = async (id: string) =>
+    test.sql(
+      'select row_number, phone_number, variables from campaign_contacts where campaign_id = $1 order by 1',
+      [id],
+    );
+  const list = (count: number): string =>
+    [
+      'phone_number,name',
+      ...Array.from({ length: count }, (_, i) => `+14155${100_000 + i},N${i}`),
+    ].join('\n');
+
+  it('has its file’s contacts and runs', async () => {
+    const id = await started(
+      'phone_number,Name\n+1 (415) 555-0100,Ana\n,nobody\n+14155550101,Ben\n',
+    );
+    expect(await syncNext(deps, never)).toBe(true);
+    expect(await get(id)).toMatchObject({ state: 'running', totalRows: 2 });
+    expect(await rows(id)).toEqual([
+      {
+        row_number: 2,
+        phone_number: '+14155550100',
+        variables: { phone_number: '+1 (415) 555-0100', name: 'Ana' },
+      },
+      {
+        row_number: 4,
+        phone_number: '+14155550101',
+        variables: { phone_number: '+14155550101', name: 'Ben' },
+      },
+    ]);
+    expect(await syncNext(deps, never)).toBe(false);
+  });
+
+  it('is completed if its file has nobody to call', async () => {
+    const id = await started('phone_number,name\n,Ana\n');
+    await syncNext(deps, never);
+    expect(await get(id)).toMatchObject({ state: 'completed', totalRows: 0 });
+  });
+
+  it('fails if its file is gone or has become unusable, without a single contact', async () => {
+    const faulty = `${list(1_200)}\n4155550100,late\n`;
+    for (const text of [null, faulty]) {
+      const id = await started(text);
+      expect(await syncNext(deps, never)).toBe(true);
+      const campaign = await get(id);
+      expect(campaign).toMatchObject({ state: 'failed', sourceSync: 'failed' });
+      expect(campaign?.sourceError).toMatch(text === null ? /^Failed to access/ : /rows: 1202\./);
+      expect(await rows(id)).toEqual([]);
+    }
+  });
+
+  it('fails if its file is somebody else’s, which is not read', async () => {
+    const { id } = await room.create({ sourceId: 'campaigns/999999/a.csv' });
+    await test.store.files.write(
+      'campaigns/999999/a.csv',
+      Buffer.from('phone_number\n+14155550100\n'),
+    );
+    await campaigns().start(own(), id);
+    await syncNext(deps, never);
+    expect(await get(id)).toMatchObject({ state: 'failed', sourceError: 'Access denied' });
+  });
+
+  it('is read anew after a kill at any batch, and has every row once', async () => {
+    const id = await started(list(1_600));
+    for (const batches of [0, 1, 2, 3]) {
+      let left = batches;
+      const dying = {
+        ...test.store.contacts,
+        add: (...from: Parameters<typeof test.store.contacts.add>) => {
+          left -= 1;
+          if (left < 0) throw new Error('killed');
+          return test.store.contacts.add(...from);
+        },
+      };
+      const store = { campaigns: test.store.campaigns, contacts: dying };
+      await expect(syncNext({ ...deps, store }, never)).rejects.toThrow('killed');
+      expect(await get(id)).toMatchObject({ state: 'syncing', sourceSync: 'in_progress' });
+      test.clock.advance(30_000);
+    }
+    expect(await syncNext(deps, never)).toBe(true);
+    expect(await get(id)).toMatchObject({ state: 'running', totalRows: 1_600 });
+    expect(new Set((await rows(id)).map(({ row_number }) => row_number)).size).toBe(1_600);
+  });
+
+  it('that is paused while its file is read stays paused, its contacts stored', async () => {
+    const id = await started(list(1_200));
+    const pausing = {
+      ...test.store.contacts,
+      add: async (...from: Parameters<typeof test.store.contacts.add>) => {
+        await campaigns().pause(own(), id);
+        return test.store.contacts.add(...from);
+      },
+    };
+    await syncNext(
+      { ...deps, store: { campaigns: test.store.campaigns, contacts: pausing } },
+      never,
+    );
+    expect(await get(id)).toMatchObject({ state: 'paused', totalRows: 1_200 });
+    expect(await campaigns().resume(own(), id)).toMatchObject({ state: 'running' });
+  });
+
+  it('waits for the next process when this one stops', async () => {
+    const id = await started(list(1_200));
+    const stop = new AbortController();
+    stop.abort();
+    await syncNext(deps, stop.signal);
+    expect(await get(id)).toMatchObject({ state: 'syncing', sourceSync: 'in_progress' });
+    test.clock.advance(30_000);
+    await syncNext(deps, never);
+    expect(await get(id)).toMatchObject({ state: 'running', totalRows: 1_200 });
+  });
+});
