@@ -184,6 +184,32 @@ const rows = {
       'A hit is speech without a wait.',
     ],
   ],
+  'Is what follows a call done?': [
+    [
+      'Webhooks after calls',
+      'ops',
+      [[each('gateway_deliveries_total', 'result'), '{{result}}']],
+      'retry: a receiver is away. dead_letter: one refused, or was away for five attempts.',
+    ],
+    [
+      'Oldest webhook that waits',
+      's',
+      [[`gateway_delivery_oldest_seconds{instance=~"$instance"}`, '{{instance}}']],
+      'Above 15 minutes: attempts are not made, or fail one after the other.',
+    ],
+    [
+      'Reviews of calls',
+      'ops',
+      [[each('gateway_reviews_total', 'result'), '{{result}}']],
+      'failed: the language model that reviews does not answer.',
+    ],
+    [
+      'Variables fetched before calls',
+      'ops',
+      [[each('gateway_pre_call_fetches_total', 'result'), '{{result}}']],
+      'Anything but ok: the call went on without what its agent asks for.',
+    ],
+  ],
   'Is the store healthy?': [
     ['Statements', 's', quantiles('gateway_store_seconds'), 'How long the database takes.'],
     [

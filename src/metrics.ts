@@ -143,6 +143,30 @@ export const promptCache = new Counter({
   registers,
 });
 
+export const deliveries = new Counter({
+  name: 'gateway_deliveries_total',
+  help: 'Attempts to deliver webhooks after calls, by result',
+  labelNames: ['result'] as const,
+  registers,
+});
+export const deliveryOldestSeconds = new Gauge({
+  name: 'gateway_delivery_oldest_seconds',
+  help: 'Age of the oldest webhook that is neither delivered nor given up',
+  registers,
+});
+export const reviews = new Counter({
+  name: 'gateway_reviews_total',
+  help: 'Reviews of calls by language models, by result',
+  labelNames: ['result'] as const,
+  registers,
+});
+export const preCallFetches = new Counter({
+  name: 'gateway_pre_call_fetches_total',
+  help: 'Requests for variables before the first word of a call, by result',
+  labelNames: ['result'] as const,
+  registers,
+});
+
 export const storeSeconds = new Histogram({
   name: 'gateway_store_seconds',
   help: 'Statements to the database',

@@ -2,6 +2,7 @@
 // One stereo recording is stored; the mono mix and the single tracks are drawn from it when asked for.
 // Source: contract decision 2, §6.2 and §6.4.
 
+import { artifactUrl } from '../call/urls.ts';
 import type { Artifact, Run } from '../model/run.ts';
 import type { ApiDeps } from './deps.ts';
 
@@ -33,5 +34,5 @@ export function linkTo(
 
 /** A URL under the run's public token, which never expires; what it leads to does. */
 export function publicUrlOf(deps: ApiDeps, token: string, artifact: Artifact): string {
-  return `${deps.publicUrl}/api/v1/public/download/workflow/${token}/${artifact}`;
+  return artifactUrl(deps.publicUrl, token, artifact);
 }

@@ -1,6 +1,7 @@
 // The URLs at which providers reach a run's webhooks and media socket, and limits of a phone call.
 
 import type { ProviderName } from '../model/provider.ts';
+import type { Artifact } from '../model/run.ts';
 
 /** Seconds that a callee's phone rings before we give up. */
 export const RING_S = 60;
@@ -29,4 +30,9 @@ export function mediaUrl(
 ): string {
   const base = publicUrl.replace(/^http/, 'ws');
   return `${base}/api/v1/telephony/ws/${run.workflowId}/${run.organizationId}/${run.id}/${token}`;
+}
+
+/** A URL under a run's public token, which never expires; what it leads to does. */
+export function artifactUrl(publicUrl: string, token: string, artifact: Artifact): string {
+  return `${publicUrl}/api/v1/public/download/workflow/${token}/${artifact}`;
 }
