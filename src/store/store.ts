@@ -18,7 +18,7 @@ import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delive
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { RunPage, RunScope } from './run-pages.ts';
-import type { TrunkStore } from './trunks.ts';
+import type { TrunkStore } from './trunk-store.ts';
 import type { UserStore } from './users.ts';
 
 export interface ApiKey {

@@ -9,30 +9,10 @@ import { violated } from './connections.ts';
 import type { StoreContext } from './context.ts';
 import type { TrunkTable } from './schema.ts';
 import { isRowId, jsonText, plainText } from './stored-values.ts';
+import type { TrunkSettings, TrunkStore } from './trunk-store.ts';
 
 /** Of one configuration: a list that is shown whole. */
 const TRUNKS_MAX = 100;
-
-export interface TrunkSettings {
-  name: string;
-  enabled: boolean;
-  settings: Record<string, unknown>;
-}
-
-export interface TrunkStore {
-  /** Oldest first. */
-  list(configurationId: string): Promise<Trunk[]>;
-  /** Throws CONFIGURATION_NOT_FOUND, TRUNK_NAME_TAKEN, TRUNKS_FULL. */
-  create(configurationId: string, input: TrunkSettings): Promise<Trunk>;
-  /** Undefined if there is none of that id. Throws TRUNK_NAME_TAKEN. */
-  update(
-    configurationId: string,
-    id: string,
-    patch: Partial<TrunkSettings>,
-  ): Promise<Trunk | undefined>;
-  /** False if there is none of that id. Throws TRUNK_IN_USE if a number goes over it. */
-  delete(configurationId: string, id: string): Promise<boolean>;
-}
 
 export class TrunkRepository implements TrunkStore {
   readonly #context: StoreContext;

@@ -105,6 +105,31 @@ describe('adding a phone number', () => {
     ]);
   });
 
+  it("refuses a number of an account whose calls go to another organization's", async () => {
+    const path = await configuration();
+    const { apiKey: key } = await served.stranger();
+    const body = { name: 'c', config: twilioConfig(served.twilio.url) };
+    const theirs = await call('POST', `/api/v1${ROOT}`, { key, body });
+    served.twilio.answer = { status: 200, body: ownedNumber(NUMBER) };
+    await ok('POST', path, { address: NUMBER });
+    expect(
+      await refusal('POST', `${ROOT}/${theirs.body.id}/phone-numbers`, {
+        key,
+        body: { address: NUMBER },
+      }),
+    ).toEqual([
+      409,
+      'This number of this provider account already belongs to another configuration',
+    ]);
+  });
+
+  it('is 404 for a configuration that is not there', async () => {
+    const missing = [404, 'Telephony configuration not found'];
+    const path = `${ROOT}/999999/phone-numbers`;
+    expect(await refusal('POST', path, { body: { address: '1' } })).toEqual(missing);
+    expect(await refusal('GET', path)).toEqual(missing);
+  });
+
   it('refuses digits whose country nobody knows, and addresses that are none', async () => {
     const path = await pbx();
     for (const address of ['4155550100', 'sip:', 'a\u0000b']) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import { ACCOUNT, AUTH_TOKEN, smallWorkflow, twilioConfig, withApi } from '../served.ts';
 
 const served = withApi();
@@ -256,6 +257,30 @@ describe('telephony configurations', () => {
     });
     expect((await call('GET', `/api/v1${ROOT}/${id}`)).status).toBe(404);
     expect((await call('DELETE', `/api/v1${ROOT}/${id}`)).status).toBe(404);
+  });
+
+  it('that campaigns use are kept', async () => {
+    const { id } = await create({ config: ari });
+    const agent = await ok('POST', '/workflow/create/definition', {
+      name: 'agent',
+      workflow_definition: smallWorkflow,
+    });
+    await served.test.store.campaigns.create(served.test.owner.organizationId, {
+      name: 'sept',
+      workflowId: agent.id,
+      sourceId: 'campaigns/1/a.csv',
+      configurationId: id,
+      retry: RETRY_DEFAULT,
+      maxConcurrency: null,
+      schedule: null,
+      breaker: null,
+      ratePerSecond: 1,
+    });
+    expect(await refusal('DELETE', `${ROOT}/${id}`)).toEqual([
+      409,
+      `Telephony configuration ${id} is referenced by one or more campaigns`,
+    ]);
+    expect(await ok('GET', `${ROOT}/${id}`)).toMatchObject({ id });
   });
 
   it('are described for forms, sorted by name', async () => {
