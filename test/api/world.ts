@@ -246,5 +246,6 @@ function campaignExamples({ campaign_id, body }: Campaigns): Record<string, Exam
     redialCampaign: { path, body: {} },
     getCampaignProgress: { path },
     getCampaignSource: { path },
+    listCampaignRuns: { path },
   };
 }

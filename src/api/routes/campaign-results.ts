@@ -10,7 +10,8 @@ import { principalOf } from '../auth.ts';
 import { shownProgress } from '../campaign-on-wire.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';
-import { campaignProgress, sourceDownload } from '../wire/campaign.ts';
+import { pageOfRuns, runPageQuery } from '../run-pages.ts';
+import { campaignProgress, campaignRunPage, sourceDownload } from '../wire/campaign.ts';
 import { faults } from '../wire/faults.ts';
 import { idIn } from '../wire/values.ts';
 
@@ -18,6 +19,36 @@ const common = { tags: ['campaigns'], security: keyRequired };
 const params = z.object({ campaign_id: idIn });
 
 export function campaignResultRoutes(api: Api, deps: ApiDeps): void {
+  progressRoute(api, deps);
+  runsRoute(api, deps);
+  sourceRoute(api, deps);
+}
+
+function runsRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/campaign/:campaign_id/runs',
+    {
+      schema: {
+        ...common,
+        operationId: 'listCampaignRuns',
+        summary: "A campaign's runs, filtered and sorted, by pages.",
+        params,
+        querystring: runPageQuery,
+        response: { 200: campaignRunPage, ...faults(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { campaign_id: id } = request.params;
+      const campaign = await deps.store.campaigns.get(organizationId, id);
+      if (campaign === undefined) throw new GatewayError('CAMPAIGN_ID_NOT_FOUND', { id });
+      const scope = { organizationId, campaignId: campaign.id };
+      return pageOfRuns(deps, { scope, list: 'campaign', query: request.query });
+    },
+  );
+}
+
+function progressRoute(api: Api, deps: ApiDeps): void {
   api.get(
     '/campaign/:campaign_id/progress',
     {
@@ -35,7 +66,9 @@ export function campaignResultRoutes(api: Api, deps: ApiDeps): void {
       return shownProgress(deps, await campaignOf(deps, organizationId, id));
     },
   );
+}
 
+function sourceRoute(api: Api, deps: ApiDeps): void {
   api.get(
     '/campaign/:campaign_id/source-download-url',
     {
