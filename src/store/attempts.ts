@@ -288,6 +288,7 @@ export async function settleable({ db }: StoreContext): Promise<OpenAttempt[]> {
     .leftJoin('runs', 'runs.id', 'attempt.run_id')
     .select(['attempt.id', 'attempt.campaign_id', 'attempt.contact_id', 'attempt.number'])
     .select(['attempt.state', 'attempt.node', 'attempt.run_id', 'contact.phone_number'])
+    .select('contact.interruptions')
     .where('attempt.state', 'in', ['dialling', 'placed'])
     .where((row) => row.or([row('runs.id', 'is', null), row('runs.state', '=', 'completed')]))
     .orderBy('attempt.id')
@@ -305,6 +306,7 @@ export async function settleable({ db }: StoreContext): Promise<OpenAttempt[]> {
     contactId: row.contact_id,
     phoneNumber: row.phone_number,
     number: row.number,
+    interruptions: row.interruptions,
     state: row.state === 'dialling' ? 'dialling' : 'placed',
     node: row.node,
     run: byId.get(row.run_id ?? ''),

@@ -57,6 +57,8 @@ export interface OpenAttempt {
   contactId: string;
   phoneNumber: string;
   number: number;
+  /** Attempts of the contact that our own stops broke off. */
+  interruptions: number;
   state: 'dialling' | 'placed';
   node: string;
   run: Run | undefined;

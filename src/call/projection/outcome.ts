@@ -112,6 +112,9 @@ function callTags(
   if (NOT_CONNECTED.has(end.reason)) return ['not_connected', `telephony_${end.reason}`];
   const tags = new Set([end.disposition]);
   if (events.some(({ body }) => body.type === 'user.turn')) tags.add('user_speech');
+  if (events.some(({ body }) => body.type === 'fault' && body.code === 'GATEWAY_STOPPED')) {
+    tags.add('gateway_stopped');
+  }
   for (const [name, value] of Object.entries(end.extracted)) {
     if (name.startsWith('tag_') && typeof value === 'string') tags.add(value);
   }

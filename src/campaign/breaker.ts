@@ -1,0 +1,43 @@
+// Stops a campaign whose calls fail one after the other. Source: contract §9.6, §9.7.
+
+import {
+  type AttemptOutcome,
+  BREAKER_DEFAULT,
+  type BreakerSettings,
+  type CampaignLogEntry,
+} from '../model/campaign.ts';
+
+/** Busy, unanswered and refused calls show that the way to the people works. */
+const FAILURES: readonly AttemptOutcome[] = ['failed', 'error', 'unknown'];
+
+/** The log entry with which the campaign stops; undefined while it may go on. `outcomes` are those of the
+ *  breaker's window. */
+export function tripped(
+  outcomes: ReadonlyMap<AttemptOutcome, number>,
+  settings: BreakerSettings | null,
+): Omit<CampaignLogEntry, 'at'> | undefined {
+  const { enabled, failureThreshold, windowS, minCalls } = settings ?? BREAKER_DEFAULT;
+  if (!enabled) return undefined;
+  // An attempt that our own stop broke off says nothing of the line.
+  const calls = sum(
+    [...outcomes].flatMap(([name, count]) => (name === 'interrupted' ? [] : count)),
+  );
+  const failures = sum(FAILURES.map((name) => outcomes.get(name) ?? 0));
+  if (calls < minCalls || failures / calls < failureThreshold) return undefined;
+  return {
+    level: 'warning',
+    event: 'circuit_breaker_tripped',
+    message: `${failures} of the last ${calls} calls failed: find out why, then resume the campaign`,
+    details: {
+      failure_rate: failures / calls,
+      failure_count: failures,
+      success_count: calls - failures,
+      threshold: failureThreshold,
+      window_seconds: windowS,
+    },
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

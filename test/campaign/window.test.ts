@@ -1,0 +1,68 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mayRing } from '../../src/campaign/window.ts';
+
+const at = (text: string): number => Date.parse(text);
+const schedule = (timezone: string, ...slots: [number, string, string][]) => ({
+  enabled: true,
+  timezone,
+  slots: slots.map(([dayOfWeek, start, end]) => ({ dayOfWeek, start, end })),
+});
+
+describe('the window of a campaign', () => {
+  it('is always open without a schedule, or with one that is switched off', () => {
+    expect(mayRing(null, 0)).toBe(true);
+    expect(mayRing({ ...schedule('UTC', [0, '09:00', '10:00']), enabled: false }, 0)).toBe(true);
+  });
+
+  it.each([
+    ['2026-01-05T08:59:59Z', false],
+    ['2026-01-05T09:00:00Z', true],
+    ['2026-01-05T16:59:59Z', true],
+    ['2026-01-05T17:00:00Z', false],
+    ['2026-01-06T12:00:00Z', false],
+  ])('from Monday 09:00 to before 17:00: %s is %s', (text, open) => {
+    expect(mayRing(schedule('UTC', [0, '09:00', '17:00']), at(text))).toBe(open);
+  });
+
+  it("goes by the campaign's own zone, through the change to summer time", () => {
+    const inOslo = schedule('Europe/Oslo', [6, '09:00', '10:00']);
+    expect(mayRing(inOslo, at('2026-03-22T08:30:00Z'))).toBe(true);
+    expect(mayRing(inOslo, at('2026-03-29T08:30:00Z'))).toBe(false);
+    expect(mayRing(inOslo, at('2026-03-29T07:30:00Z'))).toBe(true);
+  });
+
+  it.each([
+    ['2026-01-11T21:59:00Z', false],
+    ['2026-01-11T22:00:00Z', true],
+    ['2026-01-12T01:59:00Z', true],
+    ['2026-01-12T02:00:00Z', false],
+    ['2026-01-10T23:00:00Z', false],
+  ])('over midnight, from Sunday 22:00 to Monday 02:00: %s is %s', (text, open) => {
+    expect(mayRing(schedule('UTC', [6, '22:00', '02:00']), at(text))).toBe(open);
+  });
+
+  it('may last to the end of the day', () => {
+    expect(mayRing(schedule('UTC', [0, '20:00', '24:00']), at('2026-01-05T23:59:59Z'))).toBe(true);
+    expect(mayRing(schedule('UTC', [0, '20:00', '24:00']), at('2026-01-06T00:00:00Z'))).toBe(false);
+  });
+
+  it('is open for as long as its slot is, any slot', () => {
+    const time = fc.integer({ min: 0, max: 1_439 });
+    const text = (minutes: number): string =>
+      `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
+    void fc.assert(
+      fc.property(fc.integer({ min: 0, max: 6 }), time, time, (day, start, end) => {
+        fc.pre(start !== end);
+        const slots = schedule('UTC', [day, text(start), text(end)]);
+        const monday = at('2026-01-05T00:00:00Z');
+        let open = 0;
+        for (let minute = 0; minute < 7 * 1_440; minute += 1) {
+          if (mayRing(slots, monday + minute * 60_000)) open += 1;
+        }
+        expect(open).toBe((end - start + 1_440) % 1_440);
+      }),
+      { numRuns: 5 },
+    );
+  });
+});
