@@ -37,6 +37,24 @@ export const callsRefused = new Counter({
   labelNames: ['code'] as const,
   registers,
 });
+export const campaignDials = new Counter({
+  name: 'gateway_campaign_dials_total',
+  help: 'Dials of campaigns, by result: placed, put-off (the provider had no room) or closed',
+  labelNames: ['result'] as const,
+  registers,
+});
+export const campaignDeferred = new Counter({
+  name: 'gateway_campaign_deferred_total',
+  help: 'Looks at a campaign that dialled nobody, by reason: window, slots or provider',
+  labelNames: ['reason'] as const,
+  registers,
+});
+export const campaignAttempts = new Counter({
+  name: 'gateway_campaign_attempts_total',
+  help: 'Attempts of campaigns that ended, by outcome',
+  labelNames: ['outcome'] as const,
+  registers,
+});
 export const callSeconds = new Histogram({
   name: 'gateway_call_seconds',
   help: 'Length of calls from the media socket opening to the end',

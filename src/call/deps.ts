@@ -30,4 +30,6 @@ export interface CallDeps {
   voice: string | undefined;
   /** Where providers reach us, without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
+  /** Told of every run that is completed in this process. Must not throw. */
+  onCompleted?: () => void;
 }

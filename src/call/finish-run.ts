@@ -28,7 +28,7 @@ interface Closing {
   settings: Record<string, unknown>;
 }
 
-type FinishDeps = Pick<CallDeps, 'store' | 'files' | 'clock' | 'log'>;
+type FinishDeps = Pick<CallDeps, 'store' | 'files' | 'clock' | 'log' | 'onCompleted'>;
 
 /** Never changes a run that is completed already. Files are written before the run names them. */
 export async function finishRun(deps: FinishDeps, run: Run, closing: Closing): Promise<void> {
@@ -56,6 +56,7 @@ export async function finishRun(deps: FinishDeps, run: Run, closing: Closing): P
     { runId: run.id, reason: outcome.reason, seconds: Math.round(outcome.durationS) },
     'run completed',
   );
+  deps.onCompleted?.();
 }
 
 /** Tries again while the store is away. What it misses is closed at the next start. */

@@ -29,15 +29,12 @@ export async function placeCall(
   { run, route, to }: Placement,
 ): Promise<void> {
   callsStarted.inc({ provider: route.provider.name, direction: 'outbound' });
-  const { configuration, provider, caller } = route;
+  const { configuration, provider } = route;
   const call = { run, configuration, provider };
   roster.ring(call);
   watchForMedia(deps, roster, call);
   try {
-    const runLog = await deps.events.open(run.id);
-    const from = caller.addressNormalized;
-    const { name } = provider;
-    runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
+    await noteCreated(deps, { run, route, to });
     await noteDialled(deps, run, await dial(deps, { run, route, to }));
   } catch (error) {
     if (await hasBegun(deps, run)) return;
@@ -47,6 +44,14 @@ export async function placeCall(
     await closeFailed(deps, call, error);
     throw placementError(error);
   }
+}
+
+/** The first event of an outbound call. */
+export async function noteCreated(deps: CallDeps, { run, route, to }: Placement): Promise<void> {
+  const runLog = await deps.events.open(run.id);
+  const from = route.caller.addressNormalized;
+  const { name } = route.provider;
+  runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
 }
 
 /** The provider's answer to the dial is late or lost, but the call is there. */
@@ -61,7 +66,7 @@ async function hasBegun(deps: CallDeps, { id }: Run): Promise<boolean> {
 }
 
 /** The phone rings: a store that fails just now does not make the start a failure. */
-async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult): Promise<void> {
+export async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult): Promise<void> {
   const { callId, metadata } = dialled;
   try {
     await deps.store.runs.patch(run.id, {
@@ -73,7 +78,7 @@ async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult): Promi
   }
 }
 
-async function dial(deps: CallDeps, { run, route, to }: Placement): Promise<DialResult> {
+export async function dial(deps: CallDeps, { run, route, to }: Placement): Promise<DialResult> {
   const { provider, configuration, caller } = route;
   const deadline = deadlineSignal(deps.clock, DIAL_MS, 'dial');
   try {

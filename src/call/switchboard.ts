@@ -6,6 +6,7 @@ import type { ProviderName } from '../model/provider.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
 import type { Admission, MediaPath } from '../transport/websocket.ts';
 import { answerCall } from './answer.ts';
+import { CampaignCalls } from './campaign-call.ts';
 import type { CallDeps } from './deps.ts';
 import type { CallDesk, StartCall } from './desk.ts';
 import { answerInbound, refuseDraining } from './inbound.ts';
@@ -25,8 +26,11 @@ export class Switchboard implements CallDesk {
   /** Calls that are being placed. */
   #starting = 0;
 
+  readonly campaignCalls: CampaignCalls;
+
   constructor(deps: CallDeps) {
     this.#deps = deps;
+    this.campaignCalls = new CampaignCalls(deps, this.#roster);
   }
 
   get activeCalls(): number {

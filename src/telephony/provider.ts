@@ -123,6 +123,13 @@ export interface ProviderControl {
     callId: string,
     signal: AbortSignal,
   ): Promise<CallSnapshot | undefined>;
+  /** Calls between the two (in the provider's form of numbers) that were placed at `since` or later, a
+   *  minute of wrong clocks allowed; newest first, at most 20. Undefined where the provider keeps no list. */
+  findCalls(
+    credentials: Credentials,
+    wanted: { from: string; to: string; since: Date },
+    signal: AbortSignal,
+  ): Promise<{ callId: string; status: CallStatus }[] | undefined>;
   /** Whether the account owns `address`; undefined where the provider has no notion of it. */
   ownsNumber(
     credentials: Credentials,

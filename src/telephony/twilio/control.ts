@@ -15,6 +15,14 @@ export const CALL_S_MAX = 86_400;
 
 const created = z.object({ sid: z.string().min(1), status: z.string().optional() });
 const call = z.looseObject({ status: z.string(), answered_by: z.string().nullish() });
+const callList = z.object({
+  calls: z.array(z.object({ sid: z.string(), status: z.string(), date_created: z.string() })),
+});
+
+/** Calls of one list. */
+const FIND_MAX = 20;
+/** Twilio's clock and ours. */
+const CLOCKS_APART_MS = 60_000;
 
 export function createTwilioControl(rest: Rest): ProviderControl {
   const client = createTwilioClient(rest);
@@ -55,6 +63,24 @@ export function createTwilioControl(rest: Rest): ProviderControl {
       if (status === undefined) throw unreadable(wanted);
       const durationS = secondsOf(read['duration']);
       return { status, durationS, answeredBy: read.answered_by ?? null };
+    },
+
+    async findCalls(credentials, { from, to, since }, signal) {
+      const query = new URLSearchParams([
+        ['To', to],
+        ['From', from],
+        ['PageSize', String(FIND_MAX)],
+      ]);
+      const path = `Calls.json?${query}`;
+      const wanted = { action: 'find-calls', path, form: null, repeatable: true };
+      const { calls } = answerOf(await client.ask(credentials, wanted, signal), wanted, callList);
+      const sinceMs = since.getTime() - CLOCKS_APART_MS;
+      return calls.slice(0, FIND_MAX).flatMap(({ sid, status: word, date_created: created }) => {
+        const status = statusOf(word);
+        // A date that cannot be read is no reason to overlook a call.
+        const isOlder = Date.parse(created) < sinceMs;
+        return status === undefined || isOlder ? [] : [{ callId: sid, status }];
+      });
     },
   };
 }

@@ -1,0 +1,219 @@
+// A campaign's calls as the campaign room sees them: over what they go out, what their runs are made of,
+// how they are placed, and what became of one whose dial was under way when the process was killed.
+// A dial is sent once; whether it arrived is asked, never tried.
+
+import { codeOf, GatewayError } from '../errors.ts';
+import { callsRefused, callsStarted } from '../metrics.ts';
+import type { Campaign } from '../model/campaign.ts';
+import { providerName } from '../model/provider.ts';
+import type { Run } from '../model/run.ts';
+import type { PhoneNumber } from '../model/telephony.ts';
+import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
+import { deadlineSignal } from '../std/deadline.ts';
+import type { Claim } from '../store/contact-store.ts';
+import type { NewRun } from '../store/new-run.ts';
+import type { ConfigurationSummary } from '../store/store.ts';
+import type { TelephonyProvider } from '../telephony/provider.ts';
+import { providerByName } from '../telephony/registry.ts';
+import { outboundContext } from './context.ts';
+import type { CallDeps } from './deps.ts';
+import { dial, noteCreated, noteDialled, type Placement } from './place.ts';
+import type { Roster } from './roster.ts';
+import { findConfiguration, type Route } from './route.ts';
+import { closeFailed } from './unconnected.ts';
+import { watchForMedia } from './watch.ts';
+
+/** After a dial without a clear answer: when the provider is asked whether it has the call. */
+const LOOKS_MS = [1_000, 5_000, 15_000];
+const ASK_MS = 10_000;
+
+/** `placed`: the telephone rings. `put-off`: certainly nothing was placed, and it may be tried again.
+ *  `closed`: the run is completed, its outcome says how. */
+export type Placed = 'placed' | 'put-off' | 'closed';
+
+/** What all calls of a campaign have in common, for a moment. */
+export interface CampaignLine {
+  campaign: Campaign;
+  workflow: Workflow;
+  version: WorkflowVersion;
+  configuration: ConfigurationSummary;
+  provider: TelephonyProvider;
+  /** Active ones, oldest first; at least one. */
+  callers: readonly PhoneNumber[];
+}
+
+export class CampaignCalls {
+  readonly #deps: CallDeps;
+  readonly #roster: Roster;
+
+  constructor(deps: CallDeps, roster: Roster) {
+    this.#deps = deps;
+    this.#roster = roster;
+  }
+
+  /** Throws what says why no call can go out: AGENT_*, TELEPHONY_NOT_CONFIGURED, CONFIGURATION_*,
+   *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+  async line(campaign: Campaign): Promise<CampaignLine> {
+    const { workflows, telephony } = this.#deps.store;
+    const { organizationId, workflowId, configurationId } = campaign;
+    const workflow = await workflows.get(organizationId, workflowId);
+    if (workflow?.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
+    const version = await workflows.published(workflowId);
+    if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+    const configuration = await findConfiguration(this.#deps, { organizationId, configurationId });
+    const provider = providerByName(configuration.provider);
+    if (provider === undefined) {
+      throw new GatewayError('PROVIDER_NOT_BUILT', { provider: configuration.provider });
+    }
+    const numbers = await telephony.listNumbers(configuration.id);
+    const callers = numbers.filter(({ isActive }) => isActive);
+    if (callers.length === 0) throw new GatewayError('CALLER_ID_NOT_FOUND');
+    return { campaign, workflow, version, configuration, provider, callers };
+  }
+
+  /** Caller ids take turns. */
+  runOf(line: CampaignLine, claim: Claim, sourceKey: string): NewRun {
+    const { campaign, version, configuration, provider } = line;
+    const again = claim.number - 1;
+    return {
+      organizationId: campaign.organizationId,
+      workflowId: campaign.workflowId,
+      definitionId: version.id,
+      campaignId: campaign.id,
+      name: `WR-CAMPAIGN-${campaign.id}-${claim.attemptId}`,
+      mode: provider.name,
+      callType: 'outbound',
+      configurationId: configuration.id,
+      providerCallId: null,
+      initialContext: {
+        ...outboundContext({
+          client: claim.variables,
+          provider: provider.name,
+          configurationId: configuration.id,
+          from: callerOf(line, claim).addressNormalized,
+          to: claim.phoneNumber,
+        }),
+        campaign_id: campaign.id,
+        source_uuid: `${sourceKey}_row_${claim.rowNumber}${again === 0 ? '' : `_retry_${again}`}`,
+        ...(claim.retryReason === null
+          ? {}
+          : { is_retry: true, retry_attempt: again, retry_reason: claim.retryReason }),
+      },
+      gatheredContext: { provider: provider.name, triggered_by: 'campaign' },
+      logs: {},
+    };
+  }
+
+  /** Never rejects for what the provider does. */
+  async place(line: CampaignLine, claim: Claim, run: Run): Promise<Placed> {
+    const { configuration, provider } = line;
+    const route = { configuration, provider, caller: callerOf(line, claim) };
+    const placement = { run, route, to: claim.phoneNumber };
+    const call = { run, configuration, provider };
+    const since = new Date(this.#deps.clock.now());
+    callsStarted.inc({ provider: provider.name, direction: 'outbound' });
+    this.#roster.ring(call);
+    watchForMedia(this.#deps, this.#roster, call);
+    try {
+      await noteDialled(this.#deps, run, await dial(this.#deps, placement));
+      await noteCreated(this.#deps, placement);
+      return 'placed';
+    } catch (error) {
+      const code = codeOf(error) ?? 'UNEXPECTED';
+      callsRefused.inc({ code });
+      if (code === 'PROVIDER_CAPACITY' || code === 'PROVIDER_FAILED') {
+        this.#roster.drop(run.id);
+        return 'put-off';
+      }
+      this.#deps.log.warn({ err: error, runId: run.id }, 'call of a campaign not placed yet');
+      if (!REFUSALS.has(code) && (await this.#isThere(placement, since))) return 'placed';
+      this.#roster.drop(run.id);
+      await noteCreated(this.#deps, placement);
+      await closeFailed(this.#deps, call, error);
+      return 'closed';
+    }
+  }
+
+  /** Looks for a call whose dial was under way when our process stopped, and hangs it up. False if the
+   *  provider knows of none. Throws PROVIDER_* if it cannot say. */
+  async hangUpLost(run: Run): Promise<boolean> {
+    const mode = providerName.safeParse(run.mode);
+    const provider = mode.success ? providerByName(mode.data) : undefined;
+    const { organizationId, configurationId } = run;
+    const configuration =
+      configurationId === null
+        ? undefined
+        : await this.#deps.store.telephony.getConfiguration(organizationId, configurationId);
+    if (provider === undefined || configuration === undefined) return false;
+    const { caller_number: from, called_number: to } = run.initialContext;
+    const ends = { from: String(from), to: String(to) };
+    const callId = await this.#find({ run, configuration, provider, ends, since: run.createdAt });
+    if (callId === undefined) return false;
+    await noteDialled(this.#deps, run, { callId, metadata: {} });
+    const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, 'hang up');
+    try {
+      await provider.control.hangUp(configuration.credentials, callId, signal);
+    } finally {
+      done();
+    }
+    return true;
+  }
+
+  /** Whether the call is there although the provider did not say so: its webhooks may come, or it is in
+   *  the provider's list. */
+  async #isThere(placement: Placement, since: Date): Promise<boolean> {
+    const { run, route, to } = placement;
+    const { configuration, provider, caller } = route;
+    const ends = { from: caller.addressNormalized, to };
+    for (const ms of LOOKS_MS) {
+      await new Promise<void>((resolve) => this.#deps.clock.after(ms, resolve));
+      try {
+        const current = await this.#deps.store.runs.find(run.id);
+        if (current?.providerCallId != null || current?.state !== 'initialized') return true;
+        const callId = await this.#find({ run, configuration, provider, ends, since });
+        if (callId === undefined) continue;
+        await noteCreated(this.#deps, placement);
+        await noteDialled(this.#deps, run, { callId, metadata: {} });
+        return true;
+      } catch (error) {
+        this.#deps.log.warn({ err: error, runId: run.id }, 'call not looked up');
+      }
+    }
+    return false;
+  }
+
+  /** The oldest call between the two that belongs to no other run. */
+  async #find(wanted: {
+    run: Run;
+    configuration: Route['configuration'];
+    provider: TelephonyProvider;
+    ends: { from: string; to: string };
+    since: Date;
+  }): Promise<string | undefined> {
+    const { run, configuration, provider, ends, since } = wanted;
+    const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, 'find the call');
+    try {
+      const from = provider.formatAddress(ends.from);
+      const to = provider.formatAddress(ends.to);
+      const { control } = provider;
+      const calls = await control.findCalls(configuration.credentials, { from, to, since }, signal);
+      for (const { callId } of (calls ?? []).toReversed()) {
+        const owner = await this.#deps.store.runs.findByProviderCall(configuration.id, callId);
+        if (owner === undefined || owner.id === run.id) return callId;
+      }
+      return undefined;
+    } finally {
+      done();
+    }
+  }
+}
+
+/** The provider has read the request and will not place the call. */
+const REFUSALS = new Set(['PROVIDER_DESTINATION', 'PROVIDER_AUTH', 'PROVIDER_REFUSED']);
+
+function callerOf({ callers }: CampaignLine, { attemptId }: Claim): PhoneNumber {
+  const turn = Number(BigInt(attemptId) % BigInt(callers.length));
+  const caller = callers[turn];
+  if (caller === undefined) throw new GatewayError('CALLER_ID_NOT_FOUND');
+  return caller;
+}

@@ -1,0 +1,249 @@
+// Makes campaigns move: settles what has ended, completes what is done, and dials who is due, for all
+// organizations, on any number of nodes at once. Everything that must survive is in the store; what is
+// here (timers, pauses after a provider's refusal) may be lost at any moment. Source: contract §9.8.
+
+import type { CampaignCalls, CampaignLine } from '../call/campaign-call.ts';
+import { codeOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { campaignDeferred, campaignDials } from '../metrics.ts';
+import type { Campaign } from '../model/campaign.ts';
+import type { Clock, Timer } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import type { Claim } from '../store/contact-store.ts';
+import type { Store } from '../store/store.ts';
+import { Settler } from './settler.ts';
+import { sourceKeyOf } from './source-key.ts';
+import { mayRing } from './window.ts';
+
+/** Between looks while a campaign runs, and while none does. */
+const LOOK_MS = 500;
+const IDLE_LOOK_MS = 3_000;
+/** Calls end all the time; looks stay this far apart. */
+const WOKEN_LOOK_MS = 50;
+/** Claims reach this far into the pace of calls: a killed process strands no more. */
+const HORIZON_MS = 1_000;
+const CLAIMS_MAX = 200;
+/** A claim that nobody began by then has lost its process. */
+const LEASE_MS = 30_000;
+/** How long a provider that is at its limit is left alone: from, and at most. */
+const PAUSE_MS = { first: 1_000, most: 60_000 };
+/** A contact that the provider had no room for. */
+const PUT_OFF_MS = 2_000;
+
+export interface DispatcherDeps {
+  store: Store;
+  calls: CampaignCalls;
+  /** This process, as `runs.owner_node` names it. */
+  node: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Reads the contact file of one campaign that waits for it; false if none does. */
+  syncNext: (signal: AbortSignal) => Promise<boolean>;
+}
+
+export class Dispatcher {
+  readonly #deps: DispatcherDeps;
+  readonly #settler: Settler;
+  #timer: Timer | undefined;
+  #looking: Promise<void> | undefined;
+  #again = false;
+  readonly #stopping = new AbortController();
+  #syncing: Promise<void> | undefined;
+  /** Claims whose turn has not come, or whose dial is under way. */
+  readonly #dialling = new Set<Promise<void>>();
+  /** Configurations that are left alone: until when, and for how long the next time. */
+  readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+    this.#settler = new Settler(deps);
+  }
+
+  /** Throws STORE_UNAVAILABLE. */
+  async start(): Promise<void> {
+    await this.#deps.store.contacts.giveBackClaims(this.#deps.node);
+    this.wake();
+  }
+
+  /** Something has changed: a call has ended, a campaign was started. */
+  wake(): void {
+    if (this.#stopping.signal.aborted) return;
+    if (this.#looking !== undefined) {
+      this.#again = true;
+      return;
+    }
+    this.#timer?.cancel();
+    this.#looking = this.#look()
+      .catch((error: unknown) => {
+        this.#deps.log.error({ err: error }, 'campaigns wait for the store');
+        return IDLE_LOOK_MS;
+      })
+      .then((waitMs) => {
+        this.#looking = undefined;
+        const soonMs = this.#again ? WOKEN_LOOK_MS : waitMs;
+        this.#again = false;
+        if (!this.#stopping.signal.aborted)
+          this.#timer = this.#deps.clock.after(soonMs, () => this.wake());
+      });
+  }
+
+  /** Claims nothing any more; what is being dialled is seen through. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#timer?.cancel();
+    await this.#looking;
+    await Promise.allSettled([...this.#dialling, this.#syncing]);
+  }
+
+  /** Gives the milliseconds until the next look. */
+  async #look(): Promise<number> {
+    const { contacts } = this.#deps.store;
+    this.#syncing ??= this.#syncAll();
+    await this.#settler.settleAll();
+    await contacts.giveBackClaims(undefined);
+    const campaigns = await contacts.dialable();
+    for (const campaign of campaigns) {
+      if (this.#stopping.signal.aborted) break;
+      try {
+        await this.#serve(campaign);
+      } catch (error) {
+        // One campaign's trouble is no other's.
+        this.#deps.log.error({ err: error, campaignId: campaign.id }, 'campaign not served');
+      }
+    }
+    return campaigns.length === 0 ? IDLE_LOOK_MS : LOOK_MS;
+  }
+
+  /** Beside the looks: a long file keeps nobody from being called. Never rejects. */
+  async #syncAll(): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      while (!signal.aborted && (await this.#deps.syncNext(signal))) this.wake();
+    } catch (error) {
+      this.#deps.log.error({ err: error }, 'contact file not read yet');
+    } finally {
+      this.#syncing = undefined;
+    }
+  }
+
+  async #serve(campaign: Campaign): Promise<void> {
+    const { store, clock } = this.#deps;
+    if (await this.#settler.tripBreaker(campaign)) return;
+    if (!mayRing(campaign.schedule, clock.now())) {
+      campaignDeferred.inc({ reason: 'window' });
+      return;
+    }
+    const line = await this.#lineOf(campaign);
+    if (line === undefined) return;
+    if (this.#isPaused(line.configuration.id)) {
+      campaignDeferred.inc({ reason: 'provider' });
+      return;
+    }
+    const claims = await this.#claim(line);
+    for (const claim of claims) this.#dialInTurn(line, claim);
+    if (claims.length === 0 && (await store.contacts.complete(campaign.id))) {
+      this.#deps.log.info({ campaignId: campaign.id }, 'campaign completed');
+    }
+  }
+
+  /** Pauses the campaign if no call can go out; people have to see to it. */
+  async #lineOf(campaign: Campaign): Promise<CampaignLine | undefined> {
+    try {
+      return await this.#deps.calls.line(campaign);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === undefined || code.startsWith('STORE_')) throw error;
+      const reason = error instanceof Error ? error.message : code;
+      await this.#deps.store.contacts.stop(campaign.id, {
+        level: 'error',
+        event: 'calls_not_possible',
+        message: `Paused: ${reason}. Mend it, then resume the campaign`,
+        details: { code },
+      });
+      return undefined;
+    }
+  }
+
+  #isPaused(configurationId: string): boolean {
+    const pause = this.#pauses.get(configurationId);
+    return pause !== undefined && pause.untilMs > this.#deps.clock.monotonicMs();
+  }
+
+  async #claim({ campaign, configuration }: CampaignLine): Promise<Claim[]> {
+    const { store, clock } = this.#deps;
+    const limit = await store.accounts.concurrentCallLimit(campaign.organizationId);
+    const free = await store.contacts.freeSlots(campaign.organizationId, limit);
+    if (free === 0) campaignDeferred.inc({ reason: 'slots' });
+    const nowMs = clock.now();
+    return store.contacts.claim(campaign.id, {
+      count: Math.min(CLAIMS_MAX, free),
+      openMax: campaign.maxConcurrency ?? limit,
+      ratePerSecond: campaign.ratePerSecond,
+      configuration,
+      horizon: new Date(nowMs + HORIZON_MS),
+      leaseUntil: new Date(nowMs + LEASE_MS),
+    });
+  }
+
+  #dialInTurn(line: CampaignLine, claim: Claim): void {
+    const { clock, log } = this.#deps;
+    const waitMs = Math.max(0, claim.dialAt.getTime() - clock.now());
+    const work = new Promise<void>((resolve) => clock.after(waitMs, resolve))
+      .then(() => this.#dial(line, claim))
+      .catch((error: unknown) => {
+        // The claim lapses, or recovery closes its run.
+        log.error({ err: error, attemptId: claim.attemptId }, 'attempt not made');
+      })
+      .finally(() => this.#dialling.delete(work));
+    this.#dialling.add(work);
+  }
+
+  async #dial(line: CampaignLine, claim: Claim): Promise<void> {
+    const { store, calls, clock } = this.#deps;
+    const { contacts } = store;
+    const { campaign, configuration } = line;
+    const now = (): Date => new Date(clock.now());
+    const mustWait = this.#stopping.signal.aborted || this.#isPaused(configuration.id);
+    if (mustWait || !mayRing(campaign.schedule, clock.now())) {
+      return contacts.giveBack(claim.attemptId, now());
+    }
+    const run = await this.#begin(line, claim);
+    if (run === undefined) return contacts.giveBack(claim.attemptId, now());
+    const placed = await calls.place(line, claim, run);
+    campaignDials.inc({ result: placed });
+    if (placed === 'put-off') {
+      this.#pause(configuration.id);
+      const due = new Date(clock.now() + PUT_OFF_MS + this.#deps.random.integer(PUT_OFF_MS));
+      return contacts.giveBack(claim.attemptId, due);
+    }
+    if (placed === 'placed') {
+      this.#pauses.delete(configuration.id);
+      await contacts.placed(claim.attemptId);
+    }
+    this.wake();
+  }
+
+  /** Undefined if the campaign was paused, or others have taken the last free call. */
+  async #begin(line: CampaignLine, claim: Claim) {
+    const { store, calls } = this.#deps;
+    const run = calls.runOf(line, claim, sourceKeyOf(line.campaign.sourceId));
+    const limit = await store.accounts.concurrentCallLimit(line.campaign.organizationId);
+    try {
+      return await store.contacts.begin(claim.attemptId, run, limit);
+    } catch (error) {
+      if (codeOf(error) !== 'CALL_LIMIT_REACHED') throw error;
+      campaignDeferred.inc({ reason: 'slots' });
+      return undefined;
+    }
+  }
+
+  /** Longer each time, until a call goes out. */
+  #pause(configurationId: string): void {
+    const { clock } = this.#deps;
+    if (this.#isPaused(configurationId)) return; // Several dials were under way.
+    const ms = this.#pauses.get(configurationId)?.nextMs ?? PAUSE_MS.first;
+    const untilMs = clock.monotonicMs() + ms;
+    this.#pauses.set(configurationId, { untilMs, nextMs: Math.min(PAUSE_MS.most, ms * 2) });
+  }
+}
