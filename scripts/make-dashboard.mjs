@@ -63,6 +63,26 @@ const rows = {
       'signature: the stored secret or the public URL is wrong.',
     ],
   ],
+  'Do campaigns move?': [
+    [
+      'Dials of campaigns',
+      'cps',
+      [[each('gateway_campaign_dials_total', 'result'), '{{result}}']],
+      'put-off: the provider is at its limit; raise it there, or set calls_per_second.',
+    ],
+    [
+      'Attempts ended, by outcome',
+      'cps',
+      [[each('gateway_campaign_attempts_total', 'outcome'), '{{outcome}}']],
+      'failed and unknown trip the breaker; interrupted are our own restarts.',
+    ],
+    [
+      'Why campaigns wait',
+      'cps',
+      [[each('gateway_campaign_deferred_total', 'reason'), '{{reason}}']],
+      'slots: the organization is at its limit of calls. window: by schedule. provider: left alone after a refusal.',
+    ],
+  ],
   'How fast do we answer?': [
     [
       'Silence before the answer',

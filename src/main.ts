@@ -2,11 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { createAccess } from './api/access.ts';
+import type { Api } from './api/deps.ts';
 import { buildServer } from './api/server.ts';
 import { loadVad } from './audio/vad.ts';
 import { EventLog } from './call/event-log.ts';
 import { Recovery } from './call/recovery.ts';
 import { Switchboard } from './call/switchboard.ts';
+import { Dispatcher } from './campaign/dispatcher.ts';
+import { syncNext } from './campaign/sync.ts';
 import { type Config, readConfig } from './config.ts';
 import { codeOf, GatewayError } from './errors.ts';
 import { createLog, type Log } from './log.ts';
@@ -20,7 +23,7 @@ import { openTextToSpeech } from './speech/tts/registry.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
-import { openStore } from './store/open.ts';
+import { type OpenStore, openStore } from './store/open.ts';
 import { providerByName } from './telephony/registry.ts';
 import { CLOSE } from './transport/media-socket.ts';
 import { createMediaTokens } from './transport/token.ts';
@@ -47,9 +50,19 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   const tokens = createMediaTokens({ clock, random });
   const events = new EventLog({ sink: store.runs, clock, log });
   const calls = { ...speech, store, files: store.files, events, mediaClock, tokens };
-  const callDeps = { ...calls, clock, random, log, publicUrl: config.publicUrl };
+  const onCompleted = (): void => dispatcher.wake();
+  const callDeps = { ...calls, clock, random, log, publicUrl: config.publicUrl, onCompleted };
   const switchboard = new Switchboard(callDeps);
   const recovery = new Recovery(callDeps, store.node);
+  const dispatcher: Dispatcher = new Dispatcher({
+    store,
+    calls: switchboard.campaignCalls,
+    node: store.node,
+    clock,
+    random,
+    log,
+    syncNext: (signal) => syncNext({ store, files: store.files, log }, signal),
+  });
   await recovery.start();
 
   const media = createMediaServer({
@@ -57,7 +70,42 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     log,
     authorize: (path, headers) => switchboard.admit(path, headers),
   });
-  const api = await buildServer({
+  const api = await buildApi(config, { store, speech, switchboard, log });
+  api.server.on('upgrade', (request, socket, head) => {
+    if (!media.handleUpgrade(request, socket, head)) socket.destroy();
+  });
+  await api.listen({ host: config.host, port: config.port });
+  await dispatcher.start();
+  await announce(config, store.accounts);
+
+  return async () => {
+    recovery.stop();
+    await dispatcher.stop();
+    await switchboard.drain(config.drainMs);
+    await within(clock, STOP_MS_MAX, 'stop', closeAll());
+  };
+
+  async function closeAll(): Promise<void> {
+    await media.close(CLOSE.goingAway);
+    await api.close();
+    mediaClock.close();
+    await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
+    await store.close();
+  }
+}
+
+/** The API over everything that is open. */
+function buildApi(
+  config: Config,
+  open: {
+    store: OpenStore;
+    speech: Awaited<ReturnType<typeof openSpeech>>;
+    switchboard: Switchboard;
+    log: Log;
+  },
+): Promise<Api> {
+  const { store, speech, switchboard, log } = open;
+  return buildServer({
     store,
     files: store.files,
     links: store.links,
@@ -88,25 +136,6 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     trustedProxies: config.trustedProxies,
     corsOrigins: '*',
   });
-  api.server.on('upgrade', (request, socket, head) => {
-    if (!media.handleUpgrade(request, socket, head)) socket.destroy();
-  });
-  await api.listen({ host: config.host, port: config.port });
-  await announce(config, store.accounts);
-
-  return async () => {
-    recovery.stop();
-    await switchboard.drain(config.drainMs);
-    await within(clock, STOP_MS_MAX, 'stop', closeAll());
-  };
-
-  async function closeAll(): Promise<void> {
-    await media.close(CLOSE.goingAway);
-    await api.close();
-    mediaClock.close();
-    await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
-    await store.close();
-  }
 }
 
 async function openSpeech(config: Config, log: Log) {

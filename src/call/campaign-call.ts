@@ -42,6 +42,9 @@ export interface CampaignLine {
   callers: readonly PhoneNumber[];
 }
 
+/** What the campaign room asks for. */
+export type CampaignDesk = Pick<CampaignCalls, 'line' | 'runOf' | 'place' | 'hangUpLost'>;
+
 export class CampaignCalls {
   readonly #deps: CallDeps;
   readonly #roster: Roster;

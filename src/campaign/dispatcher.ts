@@ -2,7 +2,7 @@
 // organizations, on any number of nodes at once. Everything that must survive is in the store; what is
 // here (timers, pauses after a provider's refusal) may be lost at any moment. Source: contract §9.8.
 
-import type { CampaignCalls, CampaignLine } from '../call/campaign-call.ts';
+import type { CampaignDesk, CampaignLine } from '../call/campaign-call.ts';
 import { codeOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { campaignDeferred, campaignDials } from '../metrics.ts';
@@ -25,6 +25,8 @@ const HORIZON_MS = 1_000;
 const CLAIMS_MAX = 200;
 /** A claim that nobody began by then has lost its process. */
 const LEASE_MS = 30_000;
+/** Longer than a claim waits for its turn. */
+const STOP_MS = 3_000;
 /** How long a provider that is at its limit is left alone: from, and at most. */
 const PAUSE_MS = { first: 1_000, most: 60_000 };
 /** A contact that the provider had no room for. */
@@ -32,7 +34,7 @@ const PUT_OFF_MS = 2_000;
 
 export interface DispatcherDeps {
   store: Store;
-  calls: CampaignCalls;
+  calls: CampaignDesk;
   /** This process, as `runs.owner_node` names it. */
   node: string;
   clock: Clock;
@@ -50,6 +52,7 @@ export class Dispatcher {
   #again = false;
   readonly #stopping = new AbortController();
   #syncing: Promise<void> | undefined;
+  #hasStarted = false;
   /** Claims whose turn has not come, or whose dial is under way. */
   readonly #dialling = new Set<Promise<void>>();
   /** Configurations that are left alone: until when, and for how long the next time. */
@@ -63,12 +66,13 @@ export class Dispatcher {
   /** Throws STORE_UNAVAILABLE. */
   async start(): Promise<void> {
     await this.#deps.store.contacts.giveBackClaims(this.#deps.node);
+    this.#hasStarted = true;
     this.wake();
   }
 
   /** Something has changed: a call has ended, a campaign was started. */
   wake(): void {
-    if (this.#stopping.signal.aborted) return;
+    if (!this.#hasStarted || this.#stopping.signal.aborted) return;
     if (this.#looking !== undefined) {
       this.#again = true;
       return;
@@ -88,12 +92,16 @@ export class Dispatcher {
       });
   }
 
-  /** Claims nothing any more; what is being dialled is seen through. */
+  /** Claims nothing any more and gives back what was not dialled. Dials that wait for the provider's
+   *  word go on: draining sees to the calls. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#timer?.cancel();
-    await this.#looking;
-    await Promise.allSettled([...this.#dialling, this.#syncing]);
+    const done = Promise.allSettled([this.#looking, this.#syncing, ...this.#dialling]);
+    await Promise.race([
+      done,
+      new Promise<void>((resolve) => this.#deps.clock.after(STOP_MS, resolve)),
+    ]);
   }
 
   /** Gives the milliseconds until the next look. */

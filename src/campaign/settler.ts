@@ -1,6 +1,6 @@
 // Ends attempts whose run is completed, once each, and looks at how a campaign's calls go.
 
-import type { CampaignCalls } from '../call/campaign-call.ts';
+import type { CampaignDesk } from '../call/campaign-call.ts';
 import { codeOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { campaignAttempts } from '../metrics.ts';
@@ -25,7 +25,7 @@ const LOOKS_AT_ONCE = 8;
 
 export interface SettlerDeps {
   store: Store;
-  calls: CampaignCalls;
+  calls: CampaignDesk;
   clock: Clock;
   log: Log;
 }

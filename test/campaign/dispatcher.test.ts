@@ -1,0 +1,237 @@
+// The dispatcher on the embedded store, with a provider that answers as each test says. Looks are made in
+// real time, twice a second.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CampaignLine, Placed } from '../../src/call/campaign-call.ts';
+import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
+import { GatewayError } from '../../src/errors.ts';
+import type { Campaign } from '../../src/model/campaign.ts';
+import type { Run } from '../../src/model/run.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { systemRandom } from '../../src/std/random.ts';
+import type { Claim } from '../../src/store/contact-store.ts';
+import { type Queue, queueOf } from '../store/dial-queue.ts';
+import { withStore } from '../store/engines.ts';
+
+const test = withStore();
+let queue: Queue;
+let dispatcher: Dispatcher;
+/** Who was rung, in order. */
+let rung: { claim: Claim; run: Run }[];
+let answer: (claim: Claim, run: Run) => Promise<Placed>;
+let lost: () => Promise<boolean>;
+let lineFault: GatewayError | undefined;
+
+async function line(campaign: Campaign): Promise<CampaignLine> {
+  if (lineFault !== undefined) throw lineFault;
+  const configuration = { id: queue.configurationId, callsPerSecond: null };
+  return { campaign, configuration } as CampaignLine; // All that the dispatcher looks at.
+}
+
+const deps = (): DispatcherDeps => ({
+  store: test.store,
+  calls: {
+    line,
+    runOf: (_line, claim) => ({
+      organizationId: queue.organizationId,
+      workflowId: queue.workflowId,
+      definitionId: queue.definitionId,
+      configurationId: queue.configurationId,
+      campaignId: queue.campaignId,
+      name: claim.attemptId,
+      mode: 'twilio',
+      callType: 'outbound',
+      providerCallId: null,
+      initialContext: {},
+      gatheredContext: {},
+      logs: {},
+    }),
+    place: async (_line, claim, run) => {
+      rung.push({ claim, run });
+      return answer(claim, run);
+    },
+    hangUpLost: () => lost(),
+  },
+  node: test.store.node,
+  clock: { ...systemClock, now: () => test.clock.now() },
+  random: systemRandom,
+  log: test.log,
+  syncNext: async () => false,
+});
+
+beforeEach(async () => {
+  queue = await queueOf(test, 3);
+  await test.sql('update campaigns set rate_per_second = 1000');
+  rung = [];
+  answer = async () => 'placed';
+  lost = async () => false;
+  lineFault = undefined;
+  dispatcher = new Dispatcher(deps());
+});
+afterEach(() => dispatcher.stop());
+
+const contacts = () => test.store.contacts;
+const campaign = () => test.store.campaigns.get(queue.organizationId, queue.campaignId);
+const counts = async () => (await contacts().counts([queue.campaignId])).get(queue.campaignId);
+
+/** Waits until it holds. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error('it never came to that');
+}
+
+/** The call is made and ends like that. */
+function ends(disposition: string) {
+  return async (claim: Claim, run: Run): Promise<Placed> => {
+    await test.store.runs.patch(run.id, { providerCallId: `CA${claim.attemptId}` });
+    const startedAt = disposition === 'user_hangup' ? { startedAt: new Date(0) } : {};
+    await test.store.runs.patch(run.id, { state: 'completed', disposition, ...startedAt });
+    return 'placed';
+  };
+}
+
+describe('a campaign', () => {
+  it('calls every contact and is completed the moment the last one is done', async () => {
+    answer = ends('user_hangup');
+    await dispatcher.start();
+    await until(async () => (await campaign())?.state === 'completed');
+    expect(rung.map(({ claim }) => claim.rowNumber).sort()).toEqual([2, 3, 4]);
+    expect(await counts()).toMatchObject({ reached: 3, failed: 0, inFlight: 0, executed: 3 });
+  });
+
+  it('calls a busy contact again after the delay, and no more often than is set', async () => {
+    await test.sql('delete from campaign_contacts where row_number > 2');
+    answer = ends('busy');
+    await dispatcher.start();
+    await until(async () => (await counts())?.retriesPending === 1);
+    expect(rung).toHaveLength(1);
+    test.clock.advance(120_000);
+    await until(async () => (await campaign())?.state === 'completed');
+    expect(rung.map(({ claim }) => [claim.number, claim.retryReason])).toEqual([
+      [1, null],
+      [2, 'busy'],
+    ]);
+    expect(await counts()).toMatchObject({ failed: 1, retriesBy: { busy: 1 } });
+  });
+
+  it('puts off whom the provider has no room for, without an attempt', async () => {
+    answer = async () => 'put-off';
+    await dispatcher.start();
+    await until(() => rung.length > 0);
+    await until(async () => (await counts())?.inFlight === 0);
+    expect(await counts()).toMatchObject({ attempted: 0, attempts: 3, failed: 0 });
+    expect(await test.sql('select id from runs')).toEqual([]);
+    answer = ends('user_hangup');
+    test.clock.advance(5_000);
+    await until(async () => (await campaign())?.state === 'completed');
+    expect(await counts()).toMatchObject({ reached: 3, executed: 3 });
+  });
+
+  it('waits while the organization has no free call', async () => {
+    await test.sql('update organizations set concurrent_call_limit = 1');
+    await dispatcher.start();
+    await until(() => rung.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(rung).toHaveLength(1);
+    const run = rung[0]?.run;
+    if (run !== undefined) await queue.complete(run, 'failed');
+    await until(() => rung.length === 2);
+    expect((await campaign())?.state).toBe('running');
+  });
+
+  it('calls nobody outside its hours', async () => {
+    const slots = [{ dayOfWeek: 3, start: '08:00', end: '09:00' }]; // It is Thursday, 09:00.
+    const schedule = { enabled: true, timezone: 'UTC', slots };
+    await test.store.campaigns.update(queue.organizationId, queue.campaignId, { schedule });
+    await dispatcher.start();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(rung).toEqual([]);
+  });
+
+  it('is stopped by its breaker, and goes on when it is resumed', async () => {
+    const breaker = { enabled: true, failureThreshold: 0.5, windowS: 60, minCalls: 2 };
+    const maxConcurrency = 1;
+    const patch = { breaker, maxConcurrency };
+    await test.store.campaigns.update(queue.organizationId, queue.campaignId, patch);
+    answer = ends('failed');
+    await dispatcher.start();
+    await until(async () => (await campaign())?.state === 'paused');
+    expect((await campaign())?.logs.at(-1)?.event).toBe('circuit_breaker_tripped');
+    expect(rung).toHaveLength(2);
+    answer = ends('user_hangup');
+    test.clock.advance(1_000);
+    await test.store.campaigns.resume(queue.organizationId, queue.campaignId);
+    dispatcher.wake();
+    await until(async () => (await campaign())?.state === 'completed');
+  });
+
+  it('is paused, with the reason, when no call can go out', async () => {
+    lineFault = new GatewayError('AGENT_NOT_ACTIVE');
+    await dispatcher.start();
+    await until(async () => (await campaign())?.state === 'paused');
+    expect((await campaign())?.logs.at(-1)).toMatchObject({
+      level: 'error',
+      event: 'calls_not_possible',
+      details: { code: 'AGENT_NOT_ACTIVE' },
+    });
+  });
+});
+
+describe('after a stop in the middle of a dial', () => {
+  /** As recovery leaves it. */
+  async function stranded(providerCallId: string | undefined): Promise<void> {
+    await test.sql('delete from campaign_contacts where row_number > 2');
+    const [claim] = await queue.claim();
+    const run = claim && (await queue.begin(claim));
+    if (run === undefined) throw new Error('not begun');
+    if (providerCallId !== undefined) await test.store.runs.patch(run.id, { providerCallId });
+    await test.store.runs.patch(run.id, {
+      state: 'completed',
+      disposition: 'system_connect_error',
+      gatheredContext: { call_tags: ['gateway_stopped'] },
+    });
+  }
+
+  it('a call that the provider knows is ended and made again', async () => {
+    await stranded(undefined);
+    lost = async () => true;
+    await dispatcher.start();
+    await until(async () => (await counts())?.retriesPending === 1);
+    expect(rung).toEqual([]);
+    answer = ends('user_hangup');
+    test.clock.advance(90_000);
+    await until(async () => (await campaign())?.state === 'completed');
+    expect(rung[0]?.claim).toMatchObject({ number: 2, retryReason: 'interrupted' });
+  });
+
+  it('a call that the provider does not know is not made again', async () => {
+    await stranded(undefined);
+    await dispatcher.start();
+    await until(async () => (await campaign())?.state === 'completed');
+    expect(await counts()).toMatchObject({ failed: 1, executed: 1 });
+    expect(rung).toEqual([]);
+  });
+
+  it('a call that already rang is made again', async () => {
+    await stranded('CA1');
+    await dispatcher.start();
+    await until(async () => (await counts())?.retriesPending === 1);
+  });
+
+  it('the provider is asked until it can say', async () => {
+    await stranded(undefined);
+    let asked = 0;
+    lost = async () => {
+      asked += 1;
+      throw new GatewayError('PROVIDER_FAILED', { provider: 'twilio', reason: 'HTTP 500' });
+    };
+    await dispatcher.start();
+    await until(() => asked === 1);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(asked).toBe(1);
+    expect(await counts()).toMatchObject({ inFlight: 1 });
+  });
+});
