@@ -5,8 +5,17 @@ import type { WorkflowDefinition } from '../model/workflow.ts';
 import { placeholders } from './template.ts';
 import { isBuiltIn } from './template-time.ts';
 
-/** Set by the gateway for every call. */
-const SYSTEM_NAMES = new Set(['campaign_id', 'provider', 'source_uuid']);
+/** Set by the gateway for every call of a campaign. */
+const SYSTEM_NAMES = new Set([
+  'campaign_id',
+  'provider',
+  'source_uuid',
+  'called_number',
+  'caller_number',
+  'direction',
+  'telephony_configuration_id',
+  'workflow_run_id',
+]);
 
 const NODE_TEXTS: Record<string, readonly string[]> = {
   startCall: ['prompt', 'greeting', 'say', 'reprompt'],

@@ -127,4 +127,11 @@ describe('required template variables', () => {
       'title',
     ]);
   });
+
+  it('need no column for what the gateway itself says of every call', () => {
+    const names = ['called_number', 'caller_number', 'direction', 'telephony_configuration_id'];
+    const greeting = [...names, 'workflow_run_id'].map((name) => `{{${name}}}`).join(' ');
+    const given = definition([start('1', { greeting }), end('2')], [edge('1', '2')]);
+    expect(requiredTemplateVariables(given)).toEqual([]);
+  });
 });
