@@ -18,13 +18,15 @@ import {
   stopCampaign,
 } from './campaign-dialling.ts';
 import type { ContactStore } from './contact-store.ts';
-import { addContacts, countContacts } from './contacts.ts';
+import { addContacts } from './contacts.ts';
 import type { StoreContext } from './context.ts';
+import { KeptCounts } from './kept-counts.ts';
 
 export function contactStore(context: StoreContext): ContactStore {
+  const counts = new KeptCounts(context);
   return {
     add: (...from) => addContacts(context, ...from),
-    counts: (ids) => countContacts(context, ids),
+    counts: (ids) => counts.of(ids),
     dialable: () => dialableCampaigns(context),
     claim: (...from) => claimContacts(context, ...from),
     nextDue: (id) => nextDue(context, id),
