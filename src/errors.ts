@@ -223,6 +223,11 @@ const table = {
   LLM_EMPTY: { retry: true, text: 'The language model answered with nothing' },
   LLM_MALFORMED: { retry: true, text: 'The language model answered with something unreadable' },
 
+  // Requests to where an organization wants them
+  OUTSIDE_FORBIDDEN: { retry: false, text: 'This must not be called from here: {reason}' },
+  DELIVERY_NOT_FOUND: { retry: false, text: 'Webhook delivery not found' },
+  CREDENTIAL_NOT_FOUND: { retry: false, text: 'Credential not found' },
+
   // Limits inside
   TIMED_OUT: { retry: true, text: 'Not finished in {ms} ms: {what}' },
   QUEUE_FULL: { retry: true, text: 'The queue {queue} is full' },

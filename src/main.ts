@@ -5,7 +5,10 @@ import { createAccess } from './api/access.ts';
 import type { Api } from './api/deps.ts';
 import { buildServer } from './api/server.ts';
 import { loadVad } from './audio/vad.ts';
+import { AfterCall } from './call/after-call.ts';
+import type { CallDeps } from './call/deps.ts';
 import { EventLog } from './call/event-log.ts';
+import { createOutside } from './call/outside.ts';
 import { Recovery } from './call/recovery.ts';
 import { Switchboard } from './call/switchboard.ts';
 import { Dispatcher } from './campaign/dispatcher.ts';
@@ -46,12 +49,11 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   const resealed = await store.resealSecrets();
   if (resealed > 0) log.info({ configurations: resealed }, 'secrets are sealed by the newest key');
   const speech = await openSpeech(config, log);
-  const mediaClock = new MediaClock(clock);
-  const tokens = createMediaTokens({ clock, random });
-  const events = new EventLog({ sink: store.runs, clock, log });
-  const calls = { ...speech, store, files: store.files, events, mediaClock, tokens };
-  const onCompleted = (): void => dispatcher.wake();
-  const callDeps = { ...calls, clock, random, log, publicUrl: config.publicUrl, onCompleted };
+  const onCompleted = (): void => {
+    dispatcher.wake();
+    afterCall.wake();
+  };
+  const callDeps = { ...openCalls(config, { store, speech, log }), onCompleted };
   const switchboard = new Switchboard(callDeps);
   const recovery = new Recovery(callDeps, store.node);
   const dispatcher: Dispatcher = new Dispatcher({
@@ -63,7 +65,9 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     log,
     syncNext: (signal) => syncNext({ store, files: store.files, log }, signal),
   });
+  const afterCall = new AfterCall(callDeps);
   await recovery.start();
+  afterCall.start();
 
   const media = createMediaServer({
     clock,
@@ -88,10 +92,35 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   async function closeAll(): Promise<void> {
     await media.close(CLOSE.goingAway);
     await api.close();
-    mediaClock.close();
+    await afterCall.stop();
+    await callDeps.outside.close();
+    callDeps.mediaClock.close();
     await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
     await store.close();
   }
+}
+
+/** What calls are made from. */
+function openCalls(
+  config: Config,
+  open: { store: OpenStore; speech: Awaited<ReturnType<typeof openSpeech>>; log: Log },
+): Omit<CallDeps, 'onCompleted'> {
+  const { store, speech, log } = open;
+  return {
+    ...speech,
+    store,
+    files: store.files,
+    events: new EventLog({ sink: store.runs, clock, log }),
+    mediaClock: new MediaClock(clock),
+    tokens: createMediaTokens({ clock, random }),
+    clock,
+    random,
+    log,
+    outside: createOutside(),
+    // No credential can be stored yet, so none is found.
+    credentialHeaders: () => Promise.reject(new GatewayError('CREDENTIAL_NOT_FOUND')),
+    publicUrl: config.publicUrl,
+  };
 }
 
 /** The API over everything that is open. */

@@ -32,6 +32,7 @@ import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
 import { trunkRoutes } from './routes/trunks.ts';
 import { UPLOAD_MS_MAX, uploadRoutes } from './routes/uploads.ts';
 import { userRoutes } from './routes/users.ts';
+import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { workflowVersionRoutes } from './routes/workflow-versions.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { validatorCompiler } from './validation.ts';
@@ -125,6 +126,7 @@ function guardedRoutes(deps: ApiDeps) {
     campaignResultRoutes(api, deps);
     runRoutes(api, deps);
     fileRoutes(api, deps);
+    webhookDeliveryRoutes(api, deps);
   };
 }
 

@@ -58,6 +58,11 @@ export class AfterCall {
     this.#measure();
   }
 
+  /** A run was completed here. */
+  wake(): void {
+    this.#afterworks.wake();
+  }
+
   /** Takes up nothing any more; what is under way may end within a few seconds. */
   async stop(): Promise<void> {
     this.#hasStopped = true;

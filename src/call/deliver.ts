@@ -8,6 +8,7 @@ import type { Clock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { Delivery, DeliveryOutcome } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
+import type { CredentialHeaders, OutgoingReply, Outside } from './outside.ts';
 import { SIGNATURE_HEADER, signatureOf } from './webhook-signature.ts';
 
 export const ATTEMPTS_MAX = 5;
@@ -19,35 +20,11 @@ const RETRIED = new Set([408, 425, 429, 500, 502, 503, 504]);
 /** Of an answer, for people who look why. */
 const EXCERPT_CHARACTERS_MAX = 500;
 
-export interface OutgoingRequest {
-  method: string;
-  url: string;
-  headers: Record<string, string>;
-  /** Undefined for methods without one. */
-  body: string | undefined;
-}
-
-export interface OutgoingReply {
-  status: number;
-  /** The body, or its begin. */
-  text: string;
-}
-
-/** Sends a request to where an organization wants it, guarded. Rejects with a GatewayError where it
- *  may not be sent, with the network's error, or with the signal's reason. */
-export type SendOut = (request: OutgoingRequest, signal: AbortSignal) => Promise<OutgoingReply>;
-
-/** The headers of a stored credential. Throws if there is none. */
-export type CredentialHeaders = (
-  organizationId: string,
-  uuid: string,
-) => Promise<Record<string, string>>;
-
 export interface DeliverDeps {
   store: Pick<Store, 'deliveries' | 'signingSecrets'>;
   clock: Clock;
   log: Log;
-  sendOut: SendOut;
+  outside: Pick<Outside, 'send'>;
   credentialHeaders: CredentialHeaders;
 }
 
@@ -81,7 +58,7 @@ async function attemptOnce(
     const headers = await headersOf(deps, delivery);
     const { method, url, body } = delivery;
     const request = { method, url, headers, body: body ?? undefined };
-    return outcomeOf(delivery, await deps.sendOut(request, deadline.signal));
+    return outcomeOf(delivery, await deps.outside.send(request, deadline.signal));
   } catch (error) {
     return failed(delivery, {
       again: !(error instanceof GatewayError) || error.retry,

@@ -11,6 +11,7 @@ import type { Random } from '../std/random.ts';
 import type { FileStore, Store } from '../store/store.ts';
 import type { MediaTokens } from '../transport/token.ts';
 import type { EventLog } from './event-log.ts';
+import type { CredentialHeaders, Outside } from './outside.ts';
 
 export interface CallDeps {
   store: Store;
@@ -28,6 +29,9 @@ export interface CallDeps {
   llm: LanguageModel | undefined;
   tokens: MediaTokens;
   voice: string | undefined;
+  /** For what organizations want to be called: webhooks, variables before a call. */
+  outside: Outside;
+  credentialHeaders: CredentialHeaders;
   /** Where providers reach us, without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
   /** Told of every run that is completed in this process. Must not throw. */

@@ -5,6 +5,7 @@ import type { LanguageModel } from '../speech/llm/llm.ts';
 import { openLanguageModel } from '../speech/llm/registry.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Review } from '../workflow/after-call.ts';
+import type { Outside } from './outside.ts';
 
 interface Service {
   /** Up to and with the version; undefined where every customer has an address. */
@@ -26,15 +27,15 @@ export interface ReviewModelDeps {
   llm: LanguageModel | undefined;
   clock: Clock;
   log: Log;
-  /** Throws if the address must not be called. */
-  allowUrl: (url: string) => Promise<void>;
+  outside: Pick<Outside, 'check' | 'lookup'>;
 }
 
-/** Undefined if there is none to ask. `close` is called when the review is over. */
-export async function reviewModel(
+/** Undefined if there is none to ask. `close` is called when the review is over. Throws
+ *  OUTSIDE_FORBIDDEN. */
+export function reviewModel(
   deps: ReviewModelDeps,
   review: Review,
-): Promise<{ model: LanguageModel; close: () => Promise<void> } | undefined> {
+): { model: LanguageModel; close: () => Promise<void> } | undefined {
   const { llm, clock, log } = deps;
   if (review.usesGatewayModel) {
     return llm === undefined ? undefined : { model: llm, close: () => Promise.resolve() };
@@ -43,8 +44,9 @@ export async function reviewModel(
   const baseUrl = review.endpoint ?? service?.baseUrl;
   const model = review.model === 'default' ? service?.model : review.model;
   if (review.apiKey === null || baseUrl === undefined || model === undefined) return undefined;
-  if (review.endpoint !== null) await deps.allowUrl(review.endpoint);
-  const settings = { service: 'openai', baseUrl, apiKey: review.apiKey, model } as const;
+  const { check, lookup } = deps.outside;
+  check(baseUrl);
+  const settings = { service: 'openai', baseUrl, apiKey: review.apiKey, model, lookup } as const;
   const own = openLanguageModel([settings], { clock, log });
   return own === undefined ? undefined : { model: own, close: () => own.close() };
 }

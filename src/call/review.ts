@@ -57,7 +57,7 @@ export async function reviewCall(
   if (reason !== undefined) return bare({ skipped: true, reason });
   const parts = partsOf(call.events);
   if (parts.length === 0) return bare({ node_results: {}, model: null, error: 'no_transcript' });
-  const opened = await reviewModel(deps, review);
+  const opened = reviewModel(deps, review);
   if (opened === undefined) return bare({ skipped: true, reason: 'no_model' });
   const { model } = opened;
   try {

@@ -1,6 +1,7 @@
 // One of everything in an organization, and for every operation that wants a key one request that does
 // its work there. Tests that go through all operations begin from these.
 
+import { webhook } from '../store/completed-runs.ts';
 import type { Served } from './served.ts';
 import { smallWorkflow } from './served.ts';
 
@@ -39,6 +40,7 @@ export async function makeWorld(served: Served): Promise<World> {
       ...telephonyExamples(telephony),
       ...workflowExamples(agent),
       ...runExamples(agent),
+      ...deliveryExamples(await makeDelivery(served, agent)),
       ...campaignExamples(await makeCampaign(served, agent)),
     },
     ids: [...Object.values(telephony), ...Object.values(agent)],
@@ -132,6 +134,25 @@ async function makeAgent(served: Served, telephony: Telephony): Promise<Agent> {
     trigger: `${MARK}-trigger`,
     run_id: run.id,
     recordingKey,
+  };
+}
+
+async function makeDelivery({ test }: Served, agent: Agent): Promise<string> {
+  const made = webhook({ nodeName: `${MARK} webhook` });
+  await test.store.afterworks.finish(agent.run_id, [made]);
+  const page = { limit: 1, offset: 0 };
+  const { deliveries } = await test.store.deliveries.list(test.owner.organizationId, page);
+  return deliveries[0]?.id ?? '';
+}
+
+function deliveryExamples(deliveryId: string): Record<string, Example> {
+  const path = { delivery_id: deliveryId };
+  return {
+    listWebhookDeliveries: {},
+    getWebhookDelivery: { path },
+    redeliverWebhook: { path },
+    getWebhookSigningSecret: {},
+    rotateWebhookSigningSecret: {},
   };
 }
 

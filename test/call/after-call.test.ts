@@ -6,7 +6,6 @@ import { AfterCall } from '../../src/call/after-call.ts';
 import { Recovery } from '../../src/call/recovery.ts';
 import { GatewayError } from '../../src/errors.ts';
 import type { Run } from '../../src/model/run.ts';
-import { plainSend } from '../fakes/plain-send.ts';
 import { ReviewerModel } from '../fakes/reviewer-model.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
 import type { Data } from '../workflow/definitions.ts';
@@ -31,7 +30,9 @@ afterEach(async () => {
   at.room.clock.advance(5_000);
   await Promise.all(stopped);
 });
-afterAll(() => receiver.close());
+afterAll(async () => {
+  await receiver.close();
+});
 
 const TEMPLATE = {
   run: '{{workflow_run_id}}',
@@ -66,9 +67,6 @@ function afterCall(): AfterCall {
   const made = new AfterCall({
     ...deps,
     llm: model,
-    sendOut: plainSend,
-    credentialHeaders: () => Promise.resolve({}),
-    allowUrl: () => Promise.resolve(),
   });
   running.push(made);
   return made;

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 import type { CallDeps } from '../../src/call/deps.ts';
 import type { StartCall } from '../../src/call/desk.ts';
 import { EventLog } from '../../src/call/event-log.ts';
+import { createOutside } from '../../src/call/outside.ts';
 import { Switchboard } from '../../src/call/switchboard.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
@@ -113,6 +114,8 @@ export class CallRoom {
       llm: undefined,
       tokens: createMediaTokens({ clock, random: systemRandom }),
       voice: undefined,
+      outside: loopback,
+      credentialHeaders: () => Promise.resolve({ ['X-Key']: 'of the credential' }),
       publicUrl: PUBLIC_URL,
     };
     this.switchboard = new Switchboard(this.deps);
@@ -392,6 +395,9 @@ function breakable(files: FileStore): FileStore {
     remove: (key) => files.remove(key),
   };
 }
+
+/** Tests' receivers are on loopback. */
+const loopback = createOutside(() => true);
 
 /** A room per test; store and server per file. */
 export function withCallRoom(): { room: CallRoom } {

@@ -3,14 +3,15 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deliver, retryMs } from '../../src/call/deliver.ts';
+import { createOutside } from '../../src/call/outside.ts';
 import { GatewayError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/delivery-store.ts';
-import { plainSend } from '../fakes/plain-send.ts';
 import { completedRun, ground, webhook } from '../store/completed-runs.ts';
 import { withStore } from '../store/engines.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
 
 const at = withStore();
+const loopback = createOutside(() => true);
 const never = new AbortController().signal;
 let receiver: RestServer;
 
@@ -21,14 +22,17 @@ beforeEach(() => {
   receiver.asked.length = 0;
   receiver.answer = { status: 200, body: { got: 'it' } };
 });
-afterAll(() => receiver.close());
+afterAll(async () => {
+  await loopback.close();
+  await receiver.close();
+});
 
 function deps(credential: Record<string, string> = {}) {
   return {
     store: at.store,
     clock: at.clock,
     log: at.log,
-    sendOut: plainSend,
+    outside: loopback,
     credentialHeaders: () => Promise.resolve(credential),
   };
 }
@@ -176,9 +180,7 @@ describe('a webhook', () => {
 
   it('that may not be sent at all is a dead letter; the words do not give the address away', async () => {
     await made({ url: 'http://10.0.0.1/token-123' });
-    const refused = new GatewayError('PROVIDER_REFUSED', { provider: 'x', reason: 'private' });
-    const sendOut = () => Promise.reject(refused);
-    await deliver({ ...deps(), sendOut }, await claimed(), never);
+    await deliver({ ...deps(), outside: createOutside() }, await claimed(), never);
     const { state, error } = await stored();
     expect(state).toBe('dead_letter');
     expect(error).not.toContain('token-123');

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createOutside } from '../../src/call/outside.ts';
 import { reviewCall } from '../../src/call/review.ts';
 import { readReview, tagNames } from '../../src/call/review-reply.ts';
 import { partsOf } from '../../src/call/review-transcript.ts';
@@ -91,7 +92,7 @@ function reviewNode(data: Data = {}, id = 'qa1') {
 }
 
 function deps(llm?: ReviewerModel) {
-  return { llm, clock, log: quietLog().log, allowUrl: () => Promise.resolve() };
+  return { llm, clock, log: quietLog().log, outside: createOutside() };
 }
 
 const attempt = { isLast: false, now: 0, signal: new AbortController().signal };

@@ -22,9 +22,9 @@ export async function ground(at: TestStore, organizationId?: string): Promise<Gr
     templateContextVariables: {},
   });
   const configuration = await at.store.telephony.createConfiguration(owner.organizationId, {
-    name: 'Main',
+    name: `Main ${workflow.id}`,
     provider: 'twilio',
-    isDefaultOutbound: true,
+    isDefaultOutbound: false,
     credentials: {},
     accountId: null,
     secretFields: [],

@@ -1,6 +1,7 @@
 // Connections to an OpenAI-compatible server, kept open between requests. It knows the path and the key, not the
 // protocol; deadlines of answers are the caller's (speech/llm/watch).
 
+import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -12,6 +13,8 @@ export interface ConnectionOptions {
   apiKey: string | undefined;
   clock: Clock;
   log: Log;
+  /** Resolves the server's name; default: the system. */
+  lookup?: LookupFunction;
 }
 
 export interface OpenAiConnection {
@@ -34,7 +37,12 @@ const PREPARED_MS = 20_000;
 export function openConnection(options: ConnectionOptions, service: string): OpenAiConnection {
   const { clock, log } = options;
   const base = new URL(`${options.baseUrl.replace(/\/+$/, '')}/`);
-  const agent = new Agent({ connections: CONNECTIONS_MAX, keepAliveTimeout });
+  const { lookup } = options;
+  const agent = new Agent({
+    connections: CONNECTIONS_MAX,
+    keepAliveTimeout,
+    ...(lookup === undefined ? {} : { connect: { lookup } }),
+  });
   const headers = {
     'content-type': 'application/json',
     accept: 'text/event-stream, application/json',

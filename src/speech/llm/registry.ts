@@ -1,5 +1,6 @@
 // Which language model a setting names. The settings are values: config and stored keys are read elsewhere.
 
+import type { LookupFunction } from 'node:net';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { createFallback } from './fallback.ts';
@@ -14,6 +15,8 @@ export interface LanguageModelSettings {
   model: string;
   /** Fields added to every request's body. */
   extra?: Record<string, unknown>;
+  /** Resolves the server's name; default: the system. */
+  lookup?: LookupFunction;
 }
 
 /** The models in order of preference as one, or undefined without any: the scripted dialogue then answers. */
