@@ -32,7 +32,11 @@ export function linkTo(
   return deps.publicUrl + deps.links.sign({ key, inline, fileName, expiresInS });
 }
 
-/** A URL under the run's public token, which never expires; what it leads to does. */
-export function publicUrlOf(deps: ApiDeps, token: string, artifact: Artifact): string {
+/** A URL under the run's public token; it works as long as the token does. */
+export function publicUrlOf(
+  deps: Pick<ApiDeps, 'publicUrl'>,
+  token: string,
+  artifact: Artifact,
+): string {
   return artifactUrl(deps.publicUrl, token, artifact);
 }

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { direction, providerName } from '../model/provider.ts';
 import { isObject, parseJson } from '../std/json.ts';
 import type { RunFilter } from '../store/run-pages.ts';
-import { idIn } from './wire/values.ts';
+import { idIn, momentIn } from './wire/values.ts';
 
 /** More say nothing new. */
 const FILTERS_MAX = 20;
@@ -23,10 +23,6 @@ export interface RunFilters {
 export type RunList = 'agent' | 'campaign' | 'organization';
 
 const item = z.looseObject({ attribute: z.string(), type: z.string().optional() });
-const moment = z.iso
-  .datetime({ offset: true, local: true })
-  .or(z.iso.date())
-  .transform((text) => new Date(text));
 const range = z.object({ min: z.number().nullish(), max: z.number().nullish() });
 const word = z.string().max(CODE_LENGTH_MAX);
 const codes = z.object({ codes: z.array(word).max(CODES_MAX) });
@@ -46,7 +42,9 @@ type Readers = Readonly<Record<string, (value: unknown) => RunFilter>>;
 /** Each attribute's value, as a filter of the store. */
 const readers: Readers = {
   dateRange(value) {
-    const { from, to } = z.object({ from: moment.nullish(), to: moment.nullish() }).parse(value);
+    const { from, to } = z
+      .object({ from: momentIn.nullish(), to: momentIn.nullish() })
+      .parse(value);
     return { ...(from ? { createdFrom: from } : {}), ...(to ? { createdTo: to } : {}) };
   },
   dispositionCode(value) {

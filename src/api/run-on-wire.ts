@@ -10,10 +10,10 @@ import type { ApiDeps } from './deps.ts';
 import type { RunOut } from './wire/run.ts';
 import { isoTime, isoTimeOrNull } from './wire/values.ts';
 
-/** Everything; a run with files gets its public token here. */
+/** Everything; a run with files gets its public token here, or more time for it. */
 export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
   const hasFiles = run.recordingKey !== null || run.transcriptKey !== null;
-  const token = hasFiles ? await deps.store.runs.publicToken(run.id) : run.publicAccessToken;
+  const token = hasFiles ? await deps.store.runs.publicToken(run.id) : null;
   const publicUrl = (artifact: Artifact): string | null =>
     token === null || artifactKey(run, artifact) === null
       ? null

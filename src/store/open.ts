@@ -24,6 +24,7 @@ import { LocalFileStore } from './files.ts';
 import { migrate, ownMigrations } from './migrate.ts';
 import { NodePresence } from './nodes.ts';
 import { OrganizationRepository } from './organizations.ts';
+import { ReportRepository } from './reports.ts';
 import { runStore } from './run-store.ts';
 import type { Tables } from './schema.ts';
 import { deriveKey, parseSecretKeys, readKeyFile, type SecretKey } from './secret-keys.ts';
@@ -169,6 +170,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     trunks: new TrunkRepository(context),
     workflows: workflowStore(context),
     runs: runStore(context),
+    reports: new ReportRepository(context),
     afterworks: afterworkStore(context),
     deliveries: deliveryStore(context),
     signingSecrets: signingSecretStore(context),

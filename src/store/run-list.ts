@@ -1,13 +1,12 @@
 // A page of runs, filtered and sorted, and how many there are in all. The page's ids come out of an
 // index that holds whatever a filter may ask for; only the runs that are shown are read.
 
-import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Run } from '../model/run.ts';
 import type { StoreContext } from './context.ts';
-import type { RunFilter, RunPage, RunScope } from './run-pages.ts';
+import { matches, namesRows } from './run-conditions.ts';
+import type { RunPage, RunScope } from './run-pages.ts';
 import { isOpen, toRun } from './runs.ts';
-import type { Tables } from './schema.ts';
-import { isRowId, jsonText } from './stored-values.ts';
 
 /** All but the log: what is said in a call is large, and lists do not show it. */
 const SHOWN = [
@@ -67,65 +66,4 @@ export async function listRuns(
   const byId = new Map(rows.map((row) => [row.id, toRun(row)]));
   const runs = shown.flatMap(({ id }) => byId.get(id) ?? []);
   return { runs, total: Number(count) };
-}
-
-/** False if an id in them is no row's. */
-function namesRows(scope: RunScope, filter: RunFilter): boolean {
-  const { organizationId, workflowId, campaignId } = scope;
-  const ids = [organizationId, workflowId, campaignId];
-  ids.push(filter.id, filter.workflowId, filter.campaignId);
-  return ids.every((id) => id === undefined || isRowId(id));
-}
-
-type Of = ExpressionBuilder<Tables, 'runs'>;
-type Condition = ExpressionWrapper<Tables, 'runs', SqlBool>;
-
-function matches(of: Of, scope: RunScope, filter: RunFilter): Condition {
-  const conditions = [of('organization_id', '=', scope.organizationId)];
-  conditions.push(...idsIn(of, scope), ...idsIn(of, filter));
-  if (filter.id !== undefined) conditions.push(of('id', '=', filter.id));
-  return of.and([...conditions, ...ranges(of, filter), ...choices(of, filter)]);
-}
-
-function idsIn(
-  of: Of,
-  { workflowId, campaignId }: Pick<RunFilter, 'workflowId' | 'campaignId'>,
-): Condition[] {
-  return [
-    ...(workflowId === undefined ? [] : [of('workflow_id', '=', workflowId)]),
-    ...(campaignId === undefined ? [] : [of('campaign_id', '=', campaignId)]),
-  ];
-}
-
-function ranges(of: Of, filter: RunFilter): Condition[] {
-  const { createdFrom, createdTo, durationMinS, durationMaxS, tokensMin, tokensMax } = filter;
-  const conditions: Condition[] = [];
-  if (createdFrom !== undefined) conditions.push(of('created_at', '>=', createdFrom));
-  if (createdTo !== undefined) conditions.push(of('created_at', '<=', createdTo));
-  if (durationMinS !== undefined) conditions.push(of('duration_s', '>=', durationMinS));
-  if (durationMaxS !== undefined) conditions.push(of('duration_s', '<=', durationMaxS));
-  if (tokensMin !== undefined) conditions.push(of('tokens', '>=', tokensMin));
-  if (tokensMax !== undefined) conditions.push(of('tokens', '<=', tokensMax));
-  return conditions;
-}
-
-function choices(of: Of, filter: RunFilter): Condition[] {
-  const { dispositions, modes, tags, direction, completed } = filter;
-  const conditions: Condition[] = [];
-  const oneOf = (column: 'disposition' | 'mode', values: readonly string[] | undefined): void => {
-    if (values !== undefined) conditions.push(of(column, '=', of.fn.any(of.val([...values]))));
-  };
-  const contains = (column: 'caller_number' | 'called_number', part: string | undefined): void => {
-    if (part !== undefined) {
-      conditions.push(of(of.fn<number>('strpos', [column, of.val(part)]), '>', 0));
-    }
-  };
-  oneOf('disposition', dispositions);
-  oneOf('mode', modes);
-  contains('caller_number', filter.callerNumber);
-  contains('called_number', filter.calledNumber);
-  if (direction !== undefined) conditions.push(of('call_type', '=', direction));
-  if (tags !== undefined) conditions.push(of('call_tags', '@>', sql`${jsonText(tags)}::jsonb`));
-  if (completed !== undefined) conditions.push(of('state', completed ? '=' : '<>', 'completed'));
-  return conditions;
 }

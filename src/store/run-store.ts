@@ -3,16 +3,15 @@
 import type { StoreContext } from './context.ts';
 import { appendEvents, readEvents } from './run-events.ts';
 import { listRuns } from './run-list.ts';
+import { findByToken, publicToken, publicTokens } from './run-tokens.ts';
 import {
   appendCallback,
   countOpenRuns,
   createRun,
   findByProviderCall,
-  findByToken,
   findRun,
   getRun,
   patchRun,
-  publicToken,
   takeOpenRuns,
 } from './runs.ts';
 import type { RunStore } from './store.ts';
@@ -27,6 +26,7 @@ export function runStore(context: StoreContext): RunStore {
     patch: (id, patch) => patchRun(context, id, patch),
     appendCallback: (...from) => appendCallback(context, ...from),
     publicToken: (id) => publicToken(context, id),
+    publicTokens: (ids) => publicTokens(context, ids),
     findByToken: (token) => findByToken(context, token),
     openRuns: (node, whose) => takeOpenRuns(context, node, whose),
     countOpen: () => countOpenRuns(context),

@@ -168,31 +168,6 @@ export async function appendCallback(
   return rows.length > 0;
 }
 
-/** Throws RUN_NOT_FOUND. */
-export async function publicToken(context: StoreContext, id: string): Promise<string> {
-  if (!isRowId(id)) throw new GatewayError('RUN_NOT_FOUND');
-  const row = await context.db
-    .updateTable('runs')
-    .set((of) => ({
-      public_access_token: of.fn.coalesce('public_access_token', of.val(context.random.uuid())),
-    }))
-    .where('id', '=', id)
-    .returning('public_access_token')
-    .executeTakeFirst();
-  if (row === undefined || row.public_access_token === null)
-    throw new GatewayError('RUN_NOT_FOUND');
-  return row.public_access_token;
-}
-
-export async function findByToken({ db }: StoreContext, token: string): Promise<Run | undefined> {
-  const row = await db
-    .selectFrom('runs')
-    .selectAll()
-    .where('public_access_token', '=', token)
-    .executeTakeFirst();
-  return row === undefined ? undefined : toRun(row);
-}
-
 export async function countOpenRuns({ db }: StoreContext): Promise<number> {
   const row = await db
     .selectFrom('runs')
@@ -231,7 +206,7 @@ export function isOpen(): RawBuilder<SqlBool> {
 
 type RunRow = Omit<
   Selectable<RunTable>,
-  'owner_node' | 'caller_number' | 'called_number' | 'call_tags' | 'tokens'
+  'owner_node' | 'caller_number' | 'called_number' | 'call_tags' | 'tokens' | 'public_access_until'
 >;
 
 export function toRun(row: RunRow): Run {

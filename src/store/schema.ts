@@ -164,6 +164,7 @@ export interface RunTable {
   recording_key: string | null;
   transcript_key: string | null;
   public_access_token: string | null;
+  public_access_until: Generated<Date | null>;
   campaign_id: string | null;
   created_at: Date;
   started_at: Date | null;

@@ -17,6 +17,7 @@ import type { ContactStore } from './contact-store.ts';
 import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
+import type { ReportStore } from './report-store.ts';
 import type { RunPage, RunScope } from './run-pages.ts';
 import type { TrunkStore } from './trunk-store.ts';
 import type { UserStore } from './users.ts';
@@ -231,8 +232,10 @@ export interface RunStore {
   /** Appends one provider callback to `logs.telephony_status_callbacks`; false if `dedupeKey` was
    *  seen before. Atomic. */
   appendCallback(id: string, dedupeKey: string, entry: Record<string, unknown>): Promise<boolean>;
-  /** The run's public token, minted at the first call. */
+  /** The run's public token, which works for a month from now at most and for four weeks at least. */
   publicToken(id: string): Promise<string>;
+  /** Those of many runs, by run. An id that is no run's is left out. */
+  publicTokens(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   findByToken(token: string): Promise<Run | undefined>;
   /** Runs that a process left open: not completed and owned by no living node or, before `node` has any
    *  call, by `node`. They are `node`'s from then on. */
@@ -283,6 +286,7 @@ export interface Store {
   readonly trunks: TrunkStore;
   readonly workflows: WorkflowStore;
   readonly runs: RunStore;
+  readonly reports: ReportStore;
   readonly afterworks: AfterworkStore;
   readonly deliveries: DeliveryStore;
   readonly signingSecrets: SigningSecretStore;

@@ -47,6 +47,7 @@ describe('filters of runs', () => {
       ).filter.createdFrom?.toISOString();
     expect(dates('2026-01-02')).toBe('2026-01-02T00:00:00.000Z');
     expect(dates('2026-01-02T03:04:05+02:00')).toBe('2026-01-02T01:04:05.000Z');
+    expect(dates('2026-01-02T03:04:05')).toBe('2026-01-02T03:04:05.000Z');
     expect(dates('2026-01-02T03:04:05.123456Z')).toBe('2026-01-02T03:04:05.123Z');
   });
 

@@ -89,6 +89,22 @@ export const queryFlag = z.preprocess((value, ctx) => {
   return refuse(ctx, value, { type: 'bool_parsing', message });
 }, z.boolean());
 
+const isoMoment = z.iso.datetime({ offset: true, local: true }).or(z.iso.date());
+const OFFSET = /(Z|[+-]\d\d:?\d\d)$/i;
+
+/** A moment from a client, ISO 8601: with an offset, or else UTC; a day is its first moment in UTC. */
+export const momentIn = z
+  .string()
+  .max(50)
+  .meta({ format: 'date-time', examples: ['2026-05-01T00:00:00Z'] })
+  .transform((text, ctx) => {
+    const isLocal = text.includes('T') && !OFFSET.test(text);
+    const moment = new Date(isLocal ? `${text}Z` : text);
+    if (isoMoment.safeParse(text).success && !Number.isNaN(moment.getTime())) return moment;
+    const message = 'Input should be a valid datetime';
+    return refuse(ctx, text, { type: 'datetime_parsing', message });
+  });
+
 /** A moment to a client: ISO 8601 in UTC with milliseconds. */
 export const timeOut = z.iso.datetime();
 

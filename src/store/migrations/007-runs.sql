@@ -1,4 +1,5 @@
--- Runs are listed for a whole organization as well, by more than their agent and age.
+-- Runs are listed for a whole organization as well, by more than their agent and age; their public
+-- tokens end.
 
 alter table runs
   -- Copies out of the contexts, made by the database, so that an index can hold them.
@@ -10,7 +11,8 @@ alter table runs
   add column tokens double precision generated always as (
     case when jsonb_typeof(cost_info -> 'dograh_token_usage') = 'number'
       then (cost_info -> 'dograh_token_usage')::double precision end
-  ) stored;
+  ) stored,
+  add column public_access_until timestamptz;
 
 -- What a list filters by lies in the index itself: neither the total nor the way to a page far back
 -- reads the runs, which are large. Lists by length sort what they find there.

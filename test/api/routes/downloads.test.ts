@@ -55,6 +55,14 @@ const fetch = (
 ) => call(method, link, { key: null, headers });
 
 describe("a run's public token", () => {
+  it('ends after a month in which nobody looked at the run', async () => {
+    served.test.clock.advance(29 * 86_400_000);
+    expect((await publicly('recording')).status).toBe(302);
+    served.test.clock.advance(2 * 86_400_000);
+    const { status, body } = await publicly('recording');
+    expect([status, body.detail]).toEqual([404, 'Invalid or expired token']);
+  });
+
   it('leads to a link that lasts an hour', async () => {
     const { status, headers, text } = await publicly('recording');
     expect([status, text]).toEqual([302, '']);

@@ -1,0 +1,52 @@
+// Calendar days in time zones: when one begins and ends, and which day a moment falls on. Days begin at
+// the first moment that carries their date; clocks may jump over midnight, or strike it twice.
+
+const DAY_MS = 86_400_000;
+/** Offsets are read a day to both sides: a zone changes its own at most once between. */
+const AROUND_MS = DAY_MS;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Whether `text` is a day of the calendar, `2026-02-28`. */
+export function isDay(text: string): boolean {
+  if (!DAY.test(text)) return false;
+  const utc = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(utc.getTime()) && utc.toISOString().startsWith(text);
+}
+
+/** The day of a moment (milliseconds since 1970). `zone` is one of the IANA database. */
+export function dayAt(atMs: number, zone: string): string {
+  return localText(atMs, zone).slice(0, 10);
+}
+
+/** `days` later in the calendar, or earlier if negative. */
+export function dayAfter(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** When `day` begins in `zone`, milliseconds since 1970. */
+export function beginOfDay(day: string, zone: string): number {
+  const utcMs = Date.parse(`${day}T00:00:00Z`);
+  const moments = [utcMs - AROUND_MS, utcMs + AROUND_MS]
+    .map((aroundMs) => utcMs - offsetMs(aroundMs, zone))
+    .sort((one, other) => one - other);
+  const first = moments.find((ms) => dayAt(ms, zone) === day && dayAt(ms - 1, zone) !== day);
+  return first ?? moments[0] ?? utcMs;
+}
+
+/** Local time less UTC. */
+function offsetMs(atMs: number, zone: string): number {
+  const wholeSecond = Math.floor(atMs / 1_000) * 1_000;
+  return Date.parse(`${localText(wholeSecond, zone)}Z`) - wholeSecond;
+}
+
+/** `2026-01-02T03:04:05` */
+function localText(atMs: number, zone: string): string {
+  // Sweden writes dates as ISO 8601 does.
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: zone,
+    calendar: 'iso8601',
+    dateStyle: 'short',
+    timeStyle: 'medium',
+  });
+  return format.format(atMs).replace(' ', 'T');
+}
