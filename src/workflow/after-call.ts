@@ -4,15 +4,17 @@
 import { z } from 'zod';
 import type { WorkflowDefinition } from '../model/workflow.ts';
 import { isObject } from '../std/json.ts';
+import { DURATION_MIN_S_DEFAULT } from './nodes/qa.ts';
+import {
+  HEADER_NAME_CHARACTERS_MAX,
+  HEADER_VALUE_CHARACTERS_MAX,
+  URL_CHARACTERS_MAX,
+  WEBHOOK_HEADERS_MAX,
+  WEBHOOK_METHODS,
+} from './nodes/webhook.ts';
 
 /** Far more than an agent has receivers or reviewers. */
 const NODES_MAX = 20;
-const HEADERS_MAX = 50;
-const HEADER_NAME_CHARACTERS_MAX = 200;
-const HEADER_VALUE_CHARACTERS_MAX = 4_000;
-const URL_CHARACTERS_MAX = 4_000;
-
-export const WEBHOOK_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export interface Webhook {
   nodeId: string;
@@ -89,8 +91,6 @@ export function webhooksOf(definition: WorkflowDefinition): Webhook[] {
   return found;
 }
 
-const DURATION_MIN_S_DEFAULT = 15;
-
 /** Those that are enabled, in the graph's order. */
 export function reviewsOf(definition: WorkflowDefinition): Review[] {
   const found: Review[] = [];
@@ -126,7 +126,7 @@ const RESERVED_NAME =
   /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|proxy-.*|x-(patchbay|dograh)-.*)$/i;
 
 function headersOf(stored: readonly unknown[]): [string, string][] {
-  return stored.slice(0, HEADERS_MAX).flatMap((each): [string, string][] => {
+  return stored.slice(0, WEBHOOK_HEADERS_MAX).flatMap((each): [string, string][] => {
     if (!isObject(each)) return [];
     const { key, value } = each;
     if (typeof key !== 'string' || typeof value !== 'string') return [];

@@ -9,14 +9,14 @@ describe("a node's data", () => {
     const given = definition(
       [
         agent('1', { invalid: true, validationMessage: 'x', is_start: false, tool_uuids: ['t'] }),
-        { id: '2', type: 'qa', data: { qa_enabled: true } },
+        { id: '2', type: 'tuner', data: { tuner_enabled: true } },
       ],
       [edge('1', '2', { label: 'go', selected: true, dtmf: '1' })],
     );
     const stripped = stripUnknownData(given);
     expect(stripped.nodes.map(({ data }) => data)).toEqual([
       { name: 'Agent 1', prompt: 'Ask.', is_start: false, tool_uuids: ['t'] },
-      { qa_enabled: true },
+      { tuner_enabled: true },
     ]);
     expect(stripped.edges[0]?.data).toEqual({ label: 'go', condition: 'When it fits.', dtmf: '1' });
   });

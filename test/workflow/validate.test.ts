@@ -53,7 +53,7 @@ describe('validation of a workflow', () => {
       'Agent Node must have at least 1 incoming edge(s)',
     ],
     ['an unreached end', [start('1'), end('2')], 'End Call must have at least 1 incoming edge(s)'],
-    ['an unknown type', [start('1'), { id: '2', type: 'webhook' }], 'Unknown node type webhook'],
+    ['an unknown type', [start('1'), { id: '2', type: 'tuner' }], 'Unknown node type tuner'],
     ['a repeated id', [start('1'), agent('1')], 'Node id 1 is used more than once'],
   ])('reports %s', (_what, nodes, message) => {
     expect(messages(definition(nodes))).toContain(message);
@@ -74,6 +74,28 @@ describe('validation of a workflow', () => {
     ['an edge to nowhere', [edge('1', '9')], 'Target node 9 does not exist'],
   ])('reports %s', (_what, edges, message) => {
     expect(messages(definition([start('1'), agent('2'), end('3')], edges))).toContain(message);
+  });
+
+  it.each([
+    ['an edge into a webhook', 'webhook', edge('1', 'x'), 'Webhook cannot have incoming edges'],
+    ['an edge out of a review', 'qa', edge('x', '1'), 'QA Analysis cannot have outgoing edges'],
+  ])('reports %s', (_what, type, drawn, message) => {
+    const beside = { id: 'x', type, data: { name: 'X' } };
+    expect(messages(definition([start('1'), beside], [drawn]))).toContain(message);
+    expect(messages(definition([start('1'), beside]))).toEqual([]);
+  });
+
+  it.each([
+    ['webhook', { http_method: 'TRACE' }, 'data.http_method'],
+    ['webhook', { custom_headers: [{ key: '', value: 'v' }] }, 'data.custom_headers.0.key'],
+    ['webhook', { payload_template: 'text' }, 'data.payload_template'],
+    ['qa', { qa_sample_rate: 0 }, 'data.qa_sample_rate'],
+    ['qa', { qa_sample_rate: 101 }, 'data.qa_sample_rate'],
+    ['qa', { qa_min_call_duration: -1 }, 'data.qa_min_call_duration'],
+    ['qa', { qa_provider: 'nobody' }, 'data.qa_provider'],
+  ])('holds a %s node to its fields: %j', (type, data, field) => {
+    const given = definition([start('1'), { id: 'x', type, data: { name: 'X', ...data } }]);
+    expect(validateDefinition(given, full)).toMatchObject([{ kind: 'node', id: 'x', field }]);
   });
 
   it('counts several edges between the same two nodes once', () => {
