@@ -276,5 +276,6 @@ function campaignExamples({ campaign_id, body }: Campaigns): Record<string, Exam
     getCampaignProgress: { path },
     getCampaignSource: { path },
     listCampaignRuns: { path },
+    getCampaignReport: { path },
   };
 }

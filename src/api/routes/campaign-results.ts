@@ -11,6 +11,7 @@ import { shownProgress } from '../campaign-on-wire.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';
 import { pageOfRuns, runPageQuery } from '../run-pages.ts';
+import { filterOf, reportOut, reportQuery, sendReport } from '../run-report.ts';
 import { campaignProgress, campaignRunPage, sourceDownload } from '../wire/campaign.ts';
 import { faults } from '../wire/faults.ts';
 import { idIn } from '../wire/values.ts';
@@ -22,6 +23,32 @@ export function campaignResultRoutes(api: Api, deps: ApiDeps): void {
   progressRoute(api, deps);
   runsRoute(api, deps);
   sourceRoute(api, deps);
+  reportRoute(api, deps);
+}
+
+function reportRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/campaign/:campaign_id/report',
+    {
+      schema: {
+        ...common,
+        operationId: 'getCampaignReport',
+        summary: "A campaign's completed calls as a table, newest first.",
+        params,
+        querystring: reportQuery,
+        response: { 200: reportOut, ...faults(401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { id } = await campaignOf(deps, organizationId, request.params.campaign_id);
+      return sendReport(deps, reply, {
+        scope: { organizationId, campaignId: id },
+        filter: filterOf(request.query),
+        name: `campaign_${id}_report`,
+      });
+    },
+  );
 }
 
 function runsRoute(api: Api, deps: ApiDeps): void {

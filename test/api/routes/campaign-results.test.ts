@@ -182,6 +182,44 @@ describe('the runs of a campaign', () => {
   });
 });
 
+describe('the report of a campaign', () => {
+  const csv = async (query = ''): Promise<string[]> => {
+    const answer = await call('GET', `/api/v1/campaign/${id}/report${query}`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-disposition']).toContain(`campaign_${id}_report.csv`);
+    return answer.text.trimEnd().split(/\r?\n/);
+  };
+  const idsIn = (lines: string[]): (string | undefined)[] =>
+    lines.slice(1).map((line) => line.split(',')[0]);
+
+  it('is a table of its completed calls, newest first, from one moment to another', async () => {
+    const { id: other } = await room.create();
+    const first = await aRun(id, { state: 'completed', durationS: 3, disposition: 'busy' });
+    const between = new Date(served.test.clock.now()).toISOString();
+    const second = await aRun(id, { state: 'completed', durationS: 30, disposition: 'done' });
+    await aRun(id);
+    await aRun(other, { state: 'completed', durationS: 20 });
+    const lines = await csv();
+    expect(lines[0]).toBe(
+      'Run ID,Campaign ID,Agent ID,Agent Definition ID,Created At,Phone Number,Call Disposition,' +
+        'Call Duration (s),Call Tags,Transcript URL,Recording URL',
+    );
+    expect(idsIn(lines)).toEqual([second, first]);
+    expect(lines[1]?.split(',').slice(1, 3)).toEqual([id, room.workflowId]);
+    expect(idsIn(await csv(`?start_date=${between}`))).toEqual([second]);
+    expect(idsIn(await csv(`?end_date=${between}`))).toContain(first);
+  });
+
+  it('is refused for a campaign that is not there, and for a date that is none', async () => {
+    expect(await room.refusal('GET', '/campaign/999999/report')).toEqual([
+      404,
+      'Campaign not found',
+    ]);
+    const answer = await call('GET', `/api/v1/campaign/${id}/report?start_date=yesterday`);
+    expect(answer.status).toBe(422);
+  });
+});
+
 describe('the contact file of a campaign', () => {
   it('is behind a link that works without a key, for an hour', async () => {
     const link = await ok('GET', `/campaign/${id}/source-download-url`);

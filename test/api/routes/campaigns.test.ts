@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type CampaignRoom, campaignRoom } from '../campaign-room.ts';
-import { withApi } from '../served.ts';
+import { PUBLIC_URL, withApi } from '../served.ts';
 
 const served = withApi();
 const { call, ok } = served;
@@ -89,6 +89,21 @@ describe('a new campaign', () => {
     expect(body.detail).toEqual([
       expect.objectContaining({ type: 'missing', loc: ['body', 'source_id'] }),
     ]);
+  });
+
+  it('is made from a file that was sent under its upload link', async () => {
+    const text = 'phone_number,name\n+14155550100,Ana\n';
+    const upload = await ok('POST', '/s3/presigned-upload-url', {
+      file_name: 'my list.csv',
+      file_size: text.length,
+      content_type: 'text/csv',
+    });
+    const path = upload.upload_url.slice(PUBLIC_URL.length);
+    const headers = { 'content-type': 'text/csv' };
+    const sent = await call('PUT', path, { body: text, headers, key: null });
+    expect(sent.status).toBe(200);
+    const campaign = await room.create({ source_id: upload.file_key });
+    expect(campaign).toMatchObject({ state: 'created', source_id: upload.file_key });
   });
 
   it('may be made before there is any telephony, and takes a schedule over midnight', async () => {
