@@ -210,6 +210,7 @@ export async function beginAttempt(
       .where('campaign_attempts.id', '=', attemptId)
       .where('campaign_attempts.state', '=', 'claimed')
       .where('campaign_attempts.node', '=', context.node)
+      .where('campaign_attempts.lease_until', '>=', new Date(context.clock.now()))
       .where('campaigns.state', '=', 'running')
       .forUpdate('campaign_attempts')
       .executeTakeFirst();
@@ -235,50 +236,72 @@ export async function notePlaced({ db }: StoreContext, attemptId: string): Promi
 
 export async function giveBack({ db }: StoreContext, attemptId: string, due: Date): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    const gone = await tx
-      .deleteFrom('campaign_attempts')
+    const attempt = await tx
+      .selectFrom('campaign_attempts')
+      .select(['id', 'contact_id', 'run_id'])
       .where('id', '=', attemptId)
       .where('state', 'in', ['claimed', 'dialling'])
-      .returning(['contact_id', 'run_id'])
+      .forUpdate()
       .executeTakeFirst();
-    if (gone === undefined) return;
-    await tx
-      .updateTable('campaign_contacts')
-      .set({
-        state: sql`case when attempts > 1 then 'waiting' else 'fresh' end`,
-        attempts: sql`attempts - 1`,
-        due_at: due,
-      })
-      .where('id', '=', gone.contact_id)
-      .execute();
-    if (gone.run_id === null) return;
-    await tx
-      .deleteFrom('runs')
-      .where('id', '=', gone.run_id)
-      .where('state', '=', 'initialized')
-      .where('provider_call_id', 'is', null)
-      .execute();
+    if (attempt === undefined) return;
+    // A run that knows its call, or has moved, is the trace of a call that was placed after all.
+    if (attempt.run_id !== null && !(await deleteUntouchedRun(tx, attempt.run_id))) return;
+    await returnContact(tx, attempt, due);
   });
 }
 
+async function deleteUntouchedRun(tx: Transacting, runId: string): Promise<boolean> {
+  const gone = await tx
+    .deleteFrom('runs')
+    .where('id', '=', runId)
+    .where('state', '=', 'initialized')
+    .where('provider_call_id', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return gone !== undefined;
+}
+
+async function returnContact(
+  tx: Transacting,
+  attempt: { id: string; contact_id: string },
+  due: Date,
+): Promise<void> {
+  await tx.deleteFrom('campaign_attempts').where('id', '=', attempt.id).execute();
+  await tx
+    .updateTable('campaign_contacts')
+    .set({
+      state: sql`case when attempts > 1 then 'waiting' else 'fresh' end`,
+      attempts: sql`attempts - 1`,
+      due_at: due,
+    })
+    .where('id', '=', attempt.contact_id)
+    .execute();
+}
+
+/** One step: what is begun meanwhile is no claim any more and stays. */
 export async function giveBackClaims(
   context: StoreContext,
   node: string | undefined,
 ): Promise<number> {
   const now = new Date(context.clock.now());
-  const rows = await context.db
-    .selectFrom('campaign_attempts')
-    .select('id')
-    .where('state', '=', 'claimed')
-    .where((attempt) =>
-      node === undefined
-        ? attempt('lease_until', '<', now)
-        : attempt.or([attempt('lease_until', '<', now), attempt('node', '=', node)]),
-    )
-    .limit(SETTLE_MAX)
-    .execute();
-  for (const { id } of rows) await giveBack(context, id, now);
-  return rows.length;
+  return context.db.transaction().execute(async (tx) => {
+    const rows = await tx
+      .selectFrom('campaign_attempts')
+      .select(['id', 'contact_id'])
+      .where('state', '=', 'claimed')
+      .where((attempt) =>
+        node === undefined
+          ? attempt('lease_until', '<', now)
+          : attempt.or([attempt('lease_until', '<', now), attempt('node', '=', node)]),
+      )
+      .orderBy('id')
+      .limit(SETTLE_MAX)
+      .forUpdate()
+      .skipLocked()
+      .execute();
+    for (const row of rows) await returnContact(tx, row, now);
+    return rows.length;
+  });
 }
 
 export async function settleable({ db }: StoreContext): Promise<OpenAttempt[]> {
