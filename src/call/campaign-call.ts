@@ -5,7 +5,7 @@
 import { codeOf, GatewayError } from '../errors.ts';
 import { callsRefused, callsStarted } from '../metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
-import { providerName } from '../model/provider.ts';
+import { type CallStatus, isTerminal, providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { PhoneNumber } from '../model/telephony.ts';
 import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
@@ -43,7 +43,7 @@ export interface CampaignLine {
 }
 
 /** What the campaign room asks for. */
-export type CampaignDesk = Pick<CampaignCalls, 'line' | 'runOf' | 'place' | 'hangUpLost'>;
+export type CampaignDesk = Pick<CampaignCalls, 'line' | 'runOf' | 'place' | 'fateOf'>;
 
 export class CampaignCalls {
   readonly #deps: CallDeps;
@@ -137,9 +137,9 @@ export class CampaignCalls {
     }
   }
 
-  /** Looks for a call whose dial was under way when our process stopped, and hangs it up. False if the
-   *  provider knows of none. Throws PROVIDER_* if it cannot say. */
-  async hangUpLost(run: Run): Promise<boolean> {
+  /** What became of a call that nobody had answered when our process stopped; one that is still up is
+   *  hung up. Undefined if the provider knows of none. Throws PROVIDER_* if it cannot say. */
+  async fateOf(run: Run): Promise<CallStatus | undefined> {
     const mode = providerName.safeParse(run.mode);
     const provider = mode.success ? providerByName(mode.data) : undefined;
     const { organizationId, configurationId } = run;
@@ -147,19 +147,31 @@ export class CampaignCalls {
       configurationId === null
         ? undefined
         : await this.#deps.store.telephony.getConfiguration(organizationId, configurationId);
-    if (provider === undefined || configuration === undefined) return false;
-    const { caller_number: from, called_number: to } = run.initialContext;
-    const ends = { from: String(from), to: String(to) };
-    const callId = await this.#find({ run, configuration, provider, ends, since: run.createdAt });
-    if (callId === undefined) return false;
-    await noteDialled(this.#deps, run, { callId, metadata: {} });
-    const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, 'hang up');
+    if (provider === undefined || configuration === undefined) return undefined;
+    const callId = run.providerCallId ?? (await this.#findLost(run, configuration, provider));
+    if (callId === undefined) return undefined;
+    const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, 'look up the call');
     try {
-      await provider.control.hangUp(configuration.credentials, callId, signal);
+      const { control } = provider;
+      const snapshot = await control.getCall(configuration.credentials, callId, signal);
+      if (snapshot === undefined || isTerminal(snapshot.status)) return snapshot?.status;
+      await control.hangUp(configuration.credentials, callId, signal);
+      return 'canceled';
     } finally {
       done();
     }
-    return true;
+  }
+
+  async #findLost(
+    run: Run,
+    configuration: ConfigurationSummary,
+    provider: TelephonyProvider,
+  ): Promise<string | undefined> {
+    const { caller_number: from, called_number: to } = run.initialContext;
+    const ends = { from: String(from), to: String(to) };
+    const callId = await this.#find({ run, configuration, provider, ends, since: run.createdAt });
+    if (callId !== undefined) await noteDialled(this.#deps, run, { callId, metadata: {} });
+    return callId;
   }
 
   /** Whether the call is there although the provider did not say so: its webhooks may come, or it is in

@@ -11,6 +11,7 @@ import {
 } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
+import { isObject } from '../std/json.ts';
 import type {
   ProviderEvent,
   ProviderRequest,
@@ -19,6 +20,7 @@ import type {
 } from '../telephony/provider.ts';
 import { providerByName } from '../telephony/registry.ts';
 import type { CallDeps } from './deps.ts';
+import type { CallPlan } from './plan.ts';
 import { stamp } from './projection/transcript.ts';
 import type { Roster } from './roster.ts';
 import { closeUnconnected, unconnectedReason } from './unconnected.ts';
@@ -56,6 +58,21 @@ export async function verifiedCall(
     throw new GatewayError('WEBHOOK_SIGNATURE');
   }
   return { run, configuration, provider };
+}
+
+/** The call as its answer webhook names it, should the answer to our dial have been lost. */
+export async function withCallId(
+  deps: CallDeps,
+  call: ProviderCall,
+  request: ProviderRequest,
+): Promise<ProviderCall> {
+  const event = call.provider.webhook.parse(request);
+  if (call.run.providerCallId !== null || !('callId' in event)) return call;
+  const run = await deps.store.runs.patch(call.run.id, {
+    providerCallId: event.callId,
+    gatheredContext: { call_id: event.callId },
+  });
+  return run === undefined ? call : { ...call, run };
 }
 
 export async function takeProviderEvent(
@@ -161,6 +178,15 @@ async function takeAnsweredBy(
   if (!isNew || run.state === 'completed') return;
   const fact = { type: 'call.answered-by', answeredBy: event.answeredBy } as const;
   const session = roster.session(run.id);
-  if (session !== undefined) session.note(fact);
-  else (await deps.events.open(run.id)).append(fact, 0);
+  session?.note(fact);
+  if (session === undefined) (await deps.events.open(run.id)).append(fact, 0);
+  else if (event.machine && hangsUpOnMachines(session.plan)) {
+    void session.end('voicemail_detected', 'gateway');
+  }
+}
+
+/** Contract §8.8: the agent's own setting, as it was stored. */
+function hangsUpOnMachines({ storedSettings }: CallPlan): boolean {
+  const detection = storedSettings['voicemail_detection'];
+  return isObject(detection) && detection['enabled'] === true;
 }

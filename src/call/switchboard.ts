@@ -11,7 +11,7 @@ import type { CallDeps } from './deps.ts';
 import type { CallDesk, StartCall } from './desk.ts';
 import { answerInbound, refuseDraining } from './inbound.ts';
 import { admitMedia } from './media-door.ts';
-import { takeProviderEvent, verifiedCall } from './provider-event.ts';
+import { takeProviderEvent, verifiedCall, withCallId } from './provider-event.ts';
 import { Roster, type UnconnectedCall } from './roster.ts';
 import { startCall } from './start.ts';
 import { closeUnconnected } from './unconnected.ts';
@@ -54,8 +54,9 @@ export class Switchboard implements CallDesk {
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    const call = await verifiedCall(this.#deps, name, runId, request);
-    if (call === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    const verified = await verifiedCall(this.#deps, name, runId, request);
+    if (verified === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    const call = await withCallId(this.#deps, verified, request);
     if (call.run.state !== 'initialized') return call.provider.webhook.reject('error');
     try {
       return await answerCall(this.#deps, this.#roster, call);

@@ -55,12 +55,14 @@ export class Dispatcher {
   #hasStarted = false;
   /** Claims whose turn has not come, or whose dial is under way. */
   readonly #dialling = new Set<Promise<void>>();
+  /** Their attempts. */
+  readonly #mine = new Set<string>();
   /** Configurations that are left alone: until when, and for how long the next time. */
   readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    this.#settler = new Settler(deps);
+    this.#settler = new Settler(deps, () => this.wake());
   }
 
   /** Throws STORE_UNAVAILABLE. */
@@ -110,6 +112,7 @@ export class Dispatcher {
     this.#syncing ??= this.#syncAll();
     await this.#settler.settleAll();
     await contacts.giveBackClaims(undefined);
+    await this.#giveBackStranded();
     const campaigns = await contacts.dialable();
     for (const campaign of campaigns) {
       if (this.#stopping.signal.aborted) break;
@@ -136,7 +139,11 @@ export class Dispatcher {
   }
 
   async #serve(campaign: Campaign): Promise<void> {
-    const { store, clock } = this.#deps;
+    const { store, clock, log } = this.#deps;
+    if (await store.contacts.complete(campaign.id)) {
+      log.info({ campaignId: campaign.id }, 'campaign completed');
+      return;
+    }
     if (await this.#settler.tripBreaker(campaign)) return;
     if (!mayRing(campaign.schedule, clock.now())) {
       campaignDeferred.inc({ reason: 'window' });
@@ -150,8 +157,14 @@ export class Dispatcher {
     }
     const claims = await this.#claim(line);
     for (const claim of claims) this.#dialInTurn(line, claim);
-    if (claims.length === 0 && (await store.contacts.complete(campaign.id))) {
-      this.#deps.log.info({ campaignId: campaign.id }, 'campaign completed');
+  }
+
+  /** Begun by this process, which does not know of it: the store's answer was lost, nothing was sent. */
+  async #giveBackStranded(): Promise<void> {
+    const { store, node, clock } = this.#deps;
+    for (const attemptId of await store.contacts.begunBefore(node, new Date(clock.now()))) {
+      if (this.#mine.has(attemptId)) continue;
+      await store.contacts.giveBack(attemptId, new Date(clock.now()));
     }
   }
 
@@ -203,8 +216,12 @@ export class Dispatcher {
         // The claim lapses, or recovery closes its run.
         log.error({ err: error, attemptId: claim.attemptId }, 'attempt not made');
       })
-      .finally(() => this.#dialling.delete(work));
+      .finally(() => {
+        this.#dialling.delete(work);
+        this.#mine.delete(claim.attemptId);
+      });
     this.#dialling.add(work);
+    this.#mine.add(claim.attemptId);
   }
 
   async #dial(line: CampaignLine, claim: Claim): Promise<void> {

@@ -2,6 +2,7 @@
 // §9.5, §9.8.
 
 import type { AttemptOutcome, RetrySettings } from '../model/campaign.ts';
+import type { CallStatus } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';
 import type { OpenAttempt, Settlement } from '../store/contact-store.ts';
@@ -21,7 +22,7 @@ const byDisposition = new Map<string | null, AttemptOutcome>([
 /** A conversation that broke. */
 const BROKEN = new Set(['unexpected_error', 'pipeline_error', 'system_connect_error', 'error']);
 
-/** `look-up`: the gateway stopped while the dial was on its way; only the provider knows. */
+/** `look-up`: the gateway stopped before anybody answered; only the provider knows. */
 export function outcomeOf({ run, state }: OpenAttempt): AttemptOutcome | 'look-up' {
   if (run === undefined) return 'unknown';
   if (run.startedAt === null) return unconnected(run, state);
@@ -31,13 +32,17 @@ export function outcomeOf({ run, state }: OpenAttempt): AttemptOutcome | 'look-u
 
 /** Nobody's voice has reached us. */
 function unconnected(run: Run, state: OpenAttempt['state']): AttemptOutcome | 'look-up' {
-  if (hasTag(run, 'gateway_stopped')) {
-    if (run.providerCallId !== null) return 'interrupted';
-    return state === 'dialling' ? 'look-up' : 'unknown';
-  }
+  if (hasTag(run, 'gateway_stopped')) return 'look-up';
   const told = byDisposition.get(run.disposition);
   if (told !== undefined) return told;
   return state === 'dialling' && run.providerCallId === null ? 'unknown' : 'error';
+}
+
+/** Of a call that our stop left behind, by what the provider says of it. Undefined: it knows of none. */
+export function outcomeOfFate(fate: CallStatus | undefined): AttemptOutcome {
+  if (fate === undefined) return 'unknown';
+  const told = byDisposition.get(fate);
+  return told === undefined || told === 'canceled' ? 'interrupted' : told;
 }
 
 /** By the provider's detection, also where its word came after the end, or by the gateway's own. */

@@ -14,14 +14,16 @@ import type { Clock } from '../std/clock.ts';
 import type { OpenAttempt } from '../store/contact-store.ts';
 import type { Store } from '../store/store.ts';
 import { tripped } from './breaker.ts';
-import { outcomeOf, settlementOf } from './outcome.ts';
+import { outcomeOf, outcomeOfFate, settlementOf } from './outcome.ts';
 
 /** Times that a provider is asked for a call that was under way when our process stopped. */
 const LOOKS_MAX = 20;
 /** Between them. */
 const LOOK_AGAIN_MS = 15_000;
-/** Attempts that one pass asks the provider for: each takes a request. */
+/** Attempts that the provider is asked for at a time. */
 const LOOKS_AT_ONCE = 8;
+
+const NO_LOOK: Look = { count: 0, nextMs: 0, isUnderWay: false, outcome: undefined };
 
 export interface SettlerDeps {
   store: Store;
@@ -30,27 +32,65 @@ export interface SettlerDeps {
   log: Log;
 }
 
+/** A question to the provider. */
+interface Look {
+  count: number;
+  nextMs: number;
+  isUnderWay: boolean;
+  /** Once it is known. */
+  outcome: AttemptOutcome | undefined;
+}
+
 export class Settler {
   readonly #deps: SettlerDeps;
-  /** By attempt: how often the provider was asked, and when it may be asked again. */
-  readonly #looks = new Map<string, { count: number; nextMs: number }>();
+  /** Told when a question has its answer. */
+  readonly #onAnswer: () => void;
+  /** By attempt; as many as a stop has left. */
+  readonly #looks = new Map<string, Look>();
 
-  constructor(deps: SettlerDeps) {
+  constructor(deps: SettlerDeps, onAnswer: () => void) {
     this.#deps = deps;
+    this.#onAnswer = onAnswer;
   }
 
+  /** Waits for the store only: providers are asked meanwhile. */
   async settleAll(): Promise<void> {
-    const open = await this.#deps.store.contacts.settleable();
-    const unknown = open.filter((attempt) => outcomeOf(attempt) === 'look-up');
-    const due = unknown.filter(({ id }) => this.#mayLook(id)).slice(0, LOOKS_AT_ONCE);
-    const found = new Map(
-      await Promise.all(due.map(async (each) => [each.id, await this.#lookUp(each)] as const)),
-    );
-    for (const attempt of open) {
+    for (const attempt of await this.#deps.store.contacts.settleable()) {
       const told = outcomeOf(attempt);
-      const outcome = told === 'look-up' ? found.get(attempt.id) : told;
-      if (outcome !== undefined) await this.#settle(attempt, outcome);
+      const outcome = told === 'look-up' ? this.#answerOf(attempt) : told;
+      if (outcome === undefined) continue;
+      try {
+        await this.#settle(attempt, outcome);
+      } catch (error) {
+        this.#deps.log.error({ err: error, attemptId: attempt.id }, 'attempt not settled');
+      }
     }
+  }
+
+  /** What the provider has said; it is asked if it has not been. */
+  #answerOf(attempt: OpenAttempt): AttemptOutcome | undefined {
+    const look = this.#looks.get(attempt.id) ?? NO_LOOK;
+    const underWay = [...this.#looks.values()].filter(({ isUnderWay }) => isUnderWay).length;
+    const mayAsk = !look.isUnderWay && this.#deps.clock.monotonicMs() >= look.nextMs;
+    if (look.outcome === undefined && mayAsk && underWay < LOOKS_AT_ONCE) {
+      this.#looks.set(attempt.id, { ...look, isUnderWay: true });
+      void this.#ask(attempt, look.count + 1);
+    }
+    return look.outcome;
+  }
+
+  /** Never rejects. */
+  async #ask({ id, run }: OpenAttempt, count: number): Promise<void> {
+    const nextMs = this.#deps.clock.monotonicMs() + LOOK_AGAIN_MS;
+    const look: Look = { count, nextMs, isUnderWay: false, outcome: undefined };
+    try {
+      look.outcome = outcomeOfFate(run && (await this.#deps.calls.fateOf(run)));
+    } catch (error) {
+      this.#deps.log.warn({ code: codeOf(error), runId: run?.id, count }, 'call not looked up');
+      if (count >= LOOKS_MAX) look.outcome = 'unknown';
+    }
+    this.#looks.set(id, look);
+    if (look.outcome !== undefined) this.#onAnswer();
   }
 
   async #settle(attempt: OpenAttempt, outcome: AttemptOutcome): Promise<void> {
@@ -66,25 +106,6 @@ export class Settler {
     if (run === undefined) return RETRY_DEFAULT; // Nothing is called again for a run that is gone.
     const campaign = await this.#deps.store.campaigns.get(run.organizationId, campaignId);
     return campaign?.retry ?? RETRY_DEFAULT;
-  }
-
-  #mayLook(attemptId: string): boolean {
-    const { nextMs } = this.#looks.get(attemptId) ?? { nextMs: 0 };
-    return this.#deps.clock.monotonicMs() >= nextMs;
-  }
-
-  /** Undefined while the provider cannot say. */
-  async #lookUp({ id, run }: OpenAttempt): Promise<AttemptOutcome | undefined> {
-    if (run === undefined) return 'unknown';
-    try {
-      return (await this.#deps.calls.hangUpLost(run)) ? 'interrupted' : 'unknown';
-    } catch (error) {
-      const count = (this.#looks.get(id)?.count ?? 0) + 1;
-      const nextMs = this.#deps.clock.monotonicMs() + LOOK_AGAIN_MS;
-      this.#looks.set(id, { count, nextMs });
-      this.#deps.log.warn({ code: codeOf(error), runId: run.id, count }, 'call not looked up');
-      return count < LOOKS_MAX ? undefined : 'unknown';
-    }
   }
 
   /** True if the campaign is stopped now. */

@@ -304,6 +304,25 @@ export async function giveBackClaims(
   });
 }
 
+export async function begunBefore(
+  { db }: StoreContext,
+  node: string,
+  leaseUntil: Date,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('campaign_attempts as attempt')
+    .innerJoin('runs', 'runs.id', 'attempt.run_id')
+    .select('attempt.id')
+    .where('attempt.state', '=', 'dialling')
+    .where('attempt.node', '=', node)
+    .where('attempt.lease_until', '<', leaseUntil)
+    .where('runs.state', '=', 'initialized')
+    .where('runs.provider_call_id', 'is', null)
+    .limit(SETTLE_MAX)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 export async function settleable({ db }: StoreContext): Promise<OpenAttempt[]> {
   const attempts = await db
     .selectFrom('campaign_attempts as attempt')

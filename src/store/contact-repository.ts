@@ -2,6 +2,7 @@
 
 import {
   beginAttempt,
+  begunBefore,
   claimContacts,
   freeSlots,
   giveBack,
@@ -35,6 +36,7 @@ export function contactStore(context: StoreContext): ContactStore {
     placed: (id) => notePlaced(context, id),
     giveBack: (...from) => giveBack(context, ...from),
     giveBackClaims: (node) => giveBackClaims(context, node),
+    begunBefore: (...from) => begunBefore(context, ...from),
     settleable: () => settleable(context),
     settle: (...from) => settleAttempt(context, ...from),
     recentOutcomes: (...from) => recentOutcomes(context, ...from),

@@ -95,6 +95,8 @@ export interface ContactStore {
   /** Gives back claims that were not begun: those of `node` (at its start), and lapsed ones. Returns how
    *  many. */
   giveBackClaims(node: string | undefined): Promise<number>;
+  /** Attempts that `node` began, whose lease has lapsed and of whose call nothing is known. */
+  begunBefore(node: string, leaseUntil: Date): Promise<string[]>;
   /** Attempts whose run is completed (or gone). */
   settleable(): Promise<OpenAttempt[]>;
   /** Ends an attempt, once. False if it had ended. */

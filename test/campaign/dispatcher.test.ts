@@ -6,6 +6,7 @@ import type { CampaignLine, Placed } from '../../src/call/campaign-call.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
 import { GatewayError } from '../../src/errors.ts';
 import type { Campaign } from '../../src/model/campaign.ts';
+import type { CallStatus } from '../../src/model/provider.ts';
 import type { Run } from '../../src/model/run.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
@@ -19,7 +20,7 @@ let dispatcher: Dispatcher;
 /** Who was rung, in order. */
 let rung: { claim: Claim; run: Run }[];
 let answer: (claim: Claim, run: Run) => Promise<Placed>;
-let lost: () => Promise<boolean>;
+let fate: () => Promise<CallStatus | undefined>;
 let lineFault: GatewayError | undefined;
 
 async function line(campaign: Campaign): Promise<CampaignLine> {
@@ -50,7 +51,7 @@ const deps = (): DispatcherDeps => ({
       rung.push({ claim, run });
       return answer(claim, run);
     },
-    hangUpLost: () => lost(),
+    fateOf: () => fate(),
   },
   node: test.store.node,
   clock: { ...systemClock, now: () => test.clock.now() },
@@ -64,7 +65,7 @@ beforeEach(async () => {
   await test.sql('update campaigns set rate_per_second = 1000');
   rung = [];
   answer = async () => 'placed';
-  lost = async () => false;
+  fate = async () => undefined;
   lineFault = undefined;
   dispatcher = new Dispatcher(deps());
 });
@@ -197,7 +198,7 @@ describe('after a stop in the middle of a dial', () => {
 
   it('a call that the provider knows is ended and made again', async () => {
     await stranded(undefined);
-    lost = async () => true;
+    fate = async () => 'canceled';
     await dispatcher.start();
     await until(async () => (await counts())?.retriesPending === 1);
     expect(rung).toEqual([]);
@@ -215,8 +216,16 @@ describe('after a stop in the middle of a dial', () => {
     expect(rung).toEqual([]);
   });
 
+  it('a call of which the provider says how it ended has ended so', async () => {
+    await stranded('CA1');
+    fate = async () => 'busy';
+    await dispatcher.start();
+    await until(async () => (await counts())?.retriesBy.busy === 1);
+  });
+
   it('a call that already rang is made again', async () => {
     await stranded('CA1');
+    fate = async () => 'canceled';
     await dispatcher.start();
     await until(async () => (await counts())?.retriesPending === 1);
   });
@@ -224,7 +233,7 @@ describe('after a stop in the middle of a dial', () => {
   it('the provider is asked until it can say', async () => {
     await stranded(undefined);
     let asked = 0;
-    lost = async () => {
+    fate = async () => {
       asked += 1;
       throw new GatewayError('PROVIDER_FAILED', { provider: 'twilio', reason: 'HTTP 500' });
     };
@@ -234,4 +243,67 @@ describe('after a stop in the middle of a dial', () => {
     expect(asked).toBe(1);
     expect(await counts()).toMatchObject({ inFlight: 1 });
   });
+});
+
+describe('a campaign whose last call ends', () => {
+  beforeEach(async () => {
+    await test.sql('delete from campaign_contacts where row_number > 2');
+  });
+  async function lastCallEnds(): Promise<void> {
+    const run = rung[0]?.run;
+    if (run !== undefined) await queue.complete(run, 'failed');
+    await until(async () => (await campaign())?.state === 'completed');
+  }
+
+  it('is completed outside its hours, too', async () => {
+    const slots = [{ dayOfWeek: 3, start: '09:00', end: '09:01' }]; // It is Thursday, 09:00.
+    const schedule = { enabled: true, timezone: 'UTC', slots };
+    await test.store.campaigns.update(queue.organizationId, queue.campaignId, { schedule });
+    await dispatcher.start();
+    await until(() => rung.length === 1);
+    test.clock.advance(120_000);
+    await lastCallEnds();
+  });
+
+  it('is completed although no further call could go out', async () => {
+    answer = async () => {
+      lineFault = new GatewayError('TELEPHONY_NOT_CONFIGURED');
+      const run = rung[0]?.run;
+      if (run !== undefined) await queue.complete(run, 'failed');
+      return 'placed';
+    };
+    await dispatcher.start();
+    await until(async () => (await campaign())?.state === 'completed');
+  });
+});
+
+it('a contact whose attempt began without our hearing it is called after its lease', async () => {
+  await test.sql('delete from campaign_contacts where row_number > 2');
+  answer = ends('user_hangup');
+  let lostAnswers = 0;
+  const begin: typeof test.store.contacts.begin = async (...from) => {
+    const run = await contacts().begin(...from);
+    lostAnswers += 1;
+    if (lostAnswers === 1) throw new GatewayError('STORE_UNAVAILABLE');
+    return run;
+  };
+  const store = Object.create(test.store, { contacts: { value: { ...contacts(), begin } } });
+  dispatcher = new Dispatcher({ ...deps(), store });
+  await dispatcher.start();
+  await until(() => lostAnswers === 1);
+  expect(rung).toEqual([]);
+  test.clock.advance(31_000);
+  await until(async () => (await campaign())?.state === 'completed');
+  expect(rung.map(({ claim }) => claim.number)).toEqual([1]);
+});
+
+it('a provider that is slow to say what became of a call keeps nobody waiting', async () => {
+  const [claim] = await queue.claim({ count: 1 });
+  const run = claim && (await queue.begin(claim));
+  if (run === undefined) throw new Error('not begun');
+  const gatheredContext = { call_tags: ['gateway_stopped'] };
+  await test.store.runs.patch(run.id, { state: 'completed', disposition: 'x', gatheredContext });
+  fate = () => new Promise(() => undefined);
+  await dispatcher.start();
+  await until(() => rung.length === 2);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf, settlementOf } from '../../src/campaign/outcome.ts';
+import { outcomeOf, outcomeOfFate, settlementOf } from '../../src/campaign/outcome.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 
@@ -77,14 +77,20 @@ describe('the outcome of an attempt', () => {
     ['failed', { disposition: 'failed' }, 'failed'],
     ['canceled', { disposition: 'canceled' }, 'canceled'],
     ['lost on the way', { disposition: 'system_connect_error' }, 'error'],
-    ['our stop while it rang', { ...stopped, disposition: 'system_connect_error' }, 'interrupted'],
+    ['our stop while it rang', { ...stopped, disposition: 'system_connect_error' }, 'look-up'],
   ])('of %s', (_name, facts, outcome) => {
     expect(outcomeOf(attempt(run(facts)))).toBe(outcome);
   });
 
-  it('is for the provider to say if we stopped while the dial was on its way', () => {
-    const unsure = run({ ...stopped, disposition: 'system_connect_error', providerCallId: null });
-    expect(outcomeOf(attempt(unsure, 'dialling'))).toBe('look-up');
+  it.each([
+    ['busy', 'busy'],
+    ['no-answer', 'no_answer'],
+    ['failed', 'failed'],
+    ['canceled', 'interrupted'],
+    ['completed', 'interrupted'],
+    [undefined, 'unknown'],
+  ] as const)('after our stop, where the provider says %s, is %s', (fate, outcome) => {
+    expect(outcomeOfFate(fate)).toBe(outcome);
   });
 
   it('is unknown where no provider knows the call, and where the run is gone', () => {
