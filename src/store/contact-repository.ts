@@ -1,15 +1,13 @@
 // Contacts and the dial queue as the one repository that the other rooms see.
 
+import { begunBefore, settleAttempt, settleable } from './attempt-ends.ts';
 import {
   beginAttempt,
-  begunBefore,
   claimContacts,
   freeSlots,
   giveBack,
   giveBackClaims,
   notePlaced,
-  settleAttempt,
-  settleable,
 } from './attempts.ts';
 import {
   completeCampaign,

@@ -339,7 +339,10 @@ export class CallRoom {
     const page = { filter: {}, descending: false, limit: 100, offset: 0 };
     const { id: workflowId, organizationId } = this.workflow;
     const scope = { organizationId, workflowId };
-    return (await store.runs.list(scope, { ...page, sortBy: 'created_at' })).runs;
+    const { runs } = await store.runs.list(scope, { ...page, sortBy: 'created_at' });
+    // A list leaves out what is long.
+    const whole = await Promise.all(runs.map(({ id }) => store.runs.find(id)));
+    return whole.filter((run) => run !== undefined);
   }
 
   async events(run: { id: string }): Promise<CallEvent[]> {

@@ -1,0 +1,92 @@
+// The end of attempts: which can be settled, and what becomes of them and their contacts. How they begin
+// is attempts.ts; their life is told in contact-store.ts.
+
+import { type Selectable, sql } from 'kysely';
+import type { OpenAttempt, Settlement } from './contact-store.ts';
+import type { StoreContext } from './context.ts';
+import { toRun } from './runs.ts';
+import type { RunTable } from './schema.ts';
+
+/** Attempts that one look settles; the next look takes the rest. */
+const SETTLE_MAX = 500;
+
+export async function begunBefore(
+  { db }: StoreContext,
+  node: string,
+  leaseUntil: Date,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('campaign_attempts as attempt')
+    .innerJoin('runs', 'runs.id', 'attempt.run_id')
+    .select('attempt.id')
+    .where('attempt.state', '=', 'dialling')
+    .where('attempt.node', '=', node)
+    .where('attempt.lease_until', '<', leaseUntil)
+    .where('runs.state', '=', 'initialized')
+    .where('runs.provider_call_id', 'is', null)
+    .limit(SETTLE_MAX)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+export async function settleable({ db }: StoreContext): Promise<OpenAttempt[]> {
+  const attempts = await db
+    .selectFrom('campaign_attempts as attempt')
+    .innerJoin('campaign_contacts as contact', 'contact.id', 'attempt.contact_id')
+    .leftJoin('runs', 'runs.id', 'attempt.run_id')
+    .select(['attempt.id', 'attempt.campaign_id', 'attempt.contact_id', 'attempt.number'])
+    .select(['attempt.state', 'attempt.node', 'attempt.run_id', 'contact.phone_number'])
+    .select('contact.interruptions')
+    .where('attempt.state', 'in', ['dialling', 'placed'])
+    .where((row) => row.or([row('runs.id', 'is', null), row('runs.state', '=', 'completed')]))
+    .orderBy('attempt.id')
+    .limit(SETTLE_MAX)
+    .execute();
+  const ids = attempts.flatMap(({ run_id }) => (run_id === null ? [] : [run_id]));
+  const runs: Selectable<RunTable>[] =
+    ids.length === 0
+      ? []
+      : await db.selectFrom('runs').selectAll().where('id', 'in', ids).execute();
+  const byId = new Map(runs.map((run) => [run.id, toRun(run)]));
+  return attempts.map((row) => ({
+    id: row.id,
+    campaignId: row.campaign_id,
+    contactId: row.contact_id,
+    phoneNumber: row.phone_number,
+    number: row.number,
+    interruptions: row.interruptions,
+    state: row.state === 'dialling' ? 'dialling' : 'placed',
+    node: row.node,
+    run: byId.get(row.run_id ?? ''),
+  }));
+}
+
+export async function settleAttempt(
+  { db, clock }: StoreContext,
+  attemptId: string,
+  { outcome, again }: Settlement,
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const ended = await tx
+      .updateTable('campaign_attempts')
+      .set({ state: 'ended', outcome, ended_at: new Date(clock.now()) })
+      .where('id', '=', attemptId)
+      .where('state', 'in', ['dialling', 'placed'])
+      .returning('contact_id')
+      .executeTakeFirst();
+    if (ended === undefined) return false;
+    const finalState = outcome === 'answered' ? ('reached' as const) : ('failed' as const);
+    await tx
+      .updateTable('campaign_contacts')
+      .set({
+        last_outcome: outcome,
+        ...(again === null
+          ? { state: finalState }
+          : { state: 'waiting' as const, due_at: again.at, retry_reason: again.reason }),
+        ...(outcome === 'interrupted' ? { interruptions: sql`interruptions + 1` } : {}),
+      })
+      .where('id', '=', ended.contact_id)
+      .execute();
+    return true;
+  });
+}
