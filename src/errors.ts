@@ -225,6 +225,10 @@ const table = {
 
   // Requests to where an organization wants them
   OUTSIDE_FORBIDDEN: { retry: false, text: 'This must not be called from here: {reason}' },
+  PRE_CALL_FETCH_FAILED: {
+    retry: false,
+    text: 'No variables could be fetched before the call: {reason}',
+  },
   DELIVERY_NOT_FOUND: { retry: false, text: 'Webhook delivery not found' },
   CREDENTIAL_NOT_FOUND: { retry: false, text: 'Credential not found' },
 

@@ -8,6 +8,7 @@ import type { TelephonyProvider, WebhookReply } from '../telephony/provider.ts';
 import { withRunIds } from './context.ts';
 import type { CallDeps } from './deps.ts';
 import { type CallPlan, planCall } from './plan.ts';
+import { onceFetched, startPreCallFetch } from './pre-call-fetch.ts';
 import type { Roster } from './roster.ts';
 import { closeFailed } from './unconnected.ts';
 import { mediaUrl } from './urls.ts';
@@ -44,20 +45,25 @@ async function connect(deps: CallDeps, roster: Roster, call: AnsweredCall): Prom
   const version = await deps.store.workflows.version(run.workflowId, run.definitionId);
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
   const policy = deps.llm === undefined ? 'scripted' : 'model';
-  const plan = planCall({ run, configuration, provider, version, policy });
+  const planned = planCall({ run, configuration, provider, version, policy });
+  const plan = { ...planned, preCall: startPreCallFetch(deps, run, version.definition) };
   if (!roster.expect(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
-  prepareFirstWords(deps, plan);
+  onceFetched(plan, (initialContext) => prepareFirstWords(deps, plan, initialContext));
   const token = deps.tokens.issue(run.id, TOKEN_MS);
   return provider.webhook.answer(mediaUrl(deps.publicUrl, run, token));
 }
 
 /** Renders into the prompt cache what the agent will say first. A failure shows again in the call. */
-function prepareFirstWords(deps: CallDeps, plan: CallPlan): void {
+function prepareFirstWords(
+  deps: CallDeps,
+  plan: CallPlan,
+  initialContext: Record<string, unknown>,
+): void {
   const { actions } = plan.engine.step(plan.engine.initial, {
     type: 'started',
     at: deps.clock.now(),
     direction: plan.run.callType,
-    initialContext: plan.run.initialContext,
+    initialContext,
   });
   const first = actions.find((action) => action.type === 'say');
   if (first === undefined) return;

@@ -8,6 +8,7 @@ import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { DialoguePolicy } from '../workflow/dialogue.ts';
 import { createEngine, type Engine } from '../workflow/engine.ts';
 import { parseGraph } from '../workflow/graph.ts';
+import type { PreCallFetch } from './pre-call-fetch.ts';
 
 export interface CallPlan {
   run: Run;
@@ -17,6 +18,8 @@ export interface CallPlan {
   settings: WorkflowConfigurations;
   /** The configurations as stored, for what is not the call's business. */
   storedSettings: Record<string, unknown>;
+  /** Undefined if nothing is asked for before the first word. */
+  preCall: PreCallFetch | undefined;
 }
 
 /** Throws WORKFLOW_INVALID if the version cannot run. */
@@ -36,6 +39,7 @@ export function planCall(input: {
     engine: createEngine({ graph, policy: input.policy, settings }),
     settings,
     storedSettings: input.version.configurations,
+    preCall: undefined,
   };
 }
 

@@ -26,6 +26,7 @@ import { Generation, type GenerationListener } from './generation.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { MediaLink, type MediaLinkListener } from './media-link.ts';
 import type { CallPlan } from './plan.ts';
+import { onceFetched } from './pre-call-fetch.ts';
 import { SessionRecord } from './session-record.ts';
 import { CallTimers, guardedClock } from './timers.ts';
 import { turnTuning } from './tuning.ts';
@@ -217,11 +218,9 @@ export class CallSession {
     );
     this.#idle.touch();
     this.#log.info('media started');
-    this.#dispatch({
-      type: 'started',
-      direction: plan.run.callType,
-      initialContext: plan.run.initialContext,
-    });
+    onceFetched(plan, (initialContext) =>
+      this.#dispatch({ type: 'started', direction: plan.run.callType, initialContext }),
+    );
   }
 
   #hear(payload: Uint8Array, timestampMs: number): void {
