@@ -48,6 +48,8 @@ describe('the embedded store', () => {
       accountId: 'AC1',
       secretFields: ['auth_token'],
     });
+    const [replaced] = await first.signingSecrets.inForce(organizationId);
+    const { secret } = await first.signingSecrets.rotate(organizationId, 86_400_000);
     await first.close();
     expect(await first.alive()).toBe(false);
     expect(statSync(join(folder, 'data')).mode & 0o077).toBe(0);
@@ -55,7 +57,7 @@ describe('the embedded store', () => {
     const second = await open(`${NEW_KEY},${OLD_KEY}`);
     expect(await second.accounts.ensureFirst()).toBeUndefined();
     expect(await second.accounts.authenticate(made?.apiKey ?? '')).toEqual(principal);
-    expect(await second.resealSecrets()).toBe(1);
+    expect(await second.resealSecrets()).toBe(2);
     const stored = await second.telephony.getConfiguration(organizationId, id);
     expect(stored?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
     expect(await second.resealSecrets()).toBe(0);
@@ -64,6 +66,7 @@ describe('the embedded store', () => {
     const third = await open(NEW_KEY);
     const read = await third.telephony.getConfiguration(organizationId, id);
     expect(read?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
+    expect(await third.signingSecrets.inForce(organizationId)).toEqual([secret, replaced]);
     await third.close();
 
     const fourth = await open(OLD_KEY);
