@@ -135,6 +135,18 @@ const table = {
     text: "'{name}' is not ready for outbound calls. {reason}",
   },
   CALLER_ID_NOT_FOUND: { retry: false, text: 'from_phone_number_not_found' },
+  TEST_NOT_CONFIGURED: { retry: false, text: 'telephony_not_configured' },
+  TEST_CONFIGURATION_NOT_FOUND: { retry: false, text: 'telephony_configuration_not_found' },
+  PHONE_NUMBER_MISSING: {
+    retry: false,
+    text: "Phone number must be provided in the request, or as the organization's test_phone_number",
+  },
+  RUN_HAS_CALL: { retry: false, text: 'Workflow run already has an active call' },
+  RUN_OF_OTHER_WORKFLOW: { retry: false, text: 'workflow_run_workflow_mismatch' },
+  START_KEY_REUSED: {
+    retry: false,
+    text: 'This Idempotency-Key was used for another request within the last day. Use a new one.',
+  },
   CALL_LIMIT_REACHED: { retry: true, text: 'Concurrent call limit reached' },
   CALL_NOT_PLACED: { retry: false, text: 'Failed to initiate call: {reason}' },
   GATEWAY_DRAINING: { retry: true, text: 'This gateway is shutting down and takes no new call' },

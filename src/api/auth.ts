@@ -56,6 +56,12 @@ export function principalOf(request: FastifyRequest): Principal {
   return request.principal;
 }
 
+/** Who asks, as the starter of a call. */
+export function starterOf(request: FastifyRequest) {
+  const { organizationId, userId, apiKeyId } = principalOf(request);
+  return { organizationId, apiKeyId, apiKeyCreatedBy: userId };
+}
+
 /** Throws `refusal`, or TOO_MANY_ATTEMPTS to a client that came with too many bad keys. A good key is
  *  let in whatever came before it. */
 export async function ownerOfKey(

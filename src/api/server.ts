@@ -27,6 +27,7 @@ import { loadRoutes } from './routes/load.ts';
 import { organizationRoutes } from './routes/organizations.ts';
 import { phoneNumberRoutes } from './routes/phone-numbers.ts';
 import { reportRoutes } from './routes/reports.ts';
+import { runStartRoutes } from './routes/run-starts.ts';
 import { runRoutes } from './routes/runs.ts';
 import { telephonyConfigurationRoutes } from './routes/telephony-configurations.ts';
 import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
@@ -127,6 +128,7 @@ function guardedRoutes(deps: ApiDeps) {
     campaignStateRoutes(api, deps);
     campaignResultRoutes(api, deps);
     runRoutes(api, deps);
+    runStartRoutes(api, deps);
     reportRoutes(api, deps);
     usageRoutes(api, deps);
     fileRoutes(api, deps);

@@ -31,6 +31,22 @@ export async function findAgent(deps: CallDeps, request: StartCall): Promise<Age
   return { workflow, version };
 }
 
+/** The draft of a workflow, or what is published. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
+ *  AGENT_NOT_PUBLISHED. */
+export async function findTestAgent(
+  { store }: Pick<CallDeps, 'store'>,
+  organizationId: string,
+  workflowId: string,
+): Promise<Agent> {
+  const workflow = await store.workflows.get(organizationId, workflowId);
+  if (workflow === undefined) throw new GatewayError('AGENT_NOT_FOUND');
+  if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
+  const { workflows } = store;
+  const version = (await workflows.draft(workflow.id)) ?? (await workflows.published(workflow.id));
+  if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  return { workflow, version };
+}
+
 async function byUuid(deps: CallDeps, organizationId: string, uuid: string): Promise<Workflow> {
   const workflow = await deps.store.workflows.findByUuid(uuid);
   if (workflow?.organizationId !== organizationId) throw new GatewayError('AGENT_NOT_FOUND');

@@ -17,11 +17,40 @@ export interface StartCall {
   initialContext: Record<string, unknown>;
   configurationId: string | null;
   fromPhoneNumberId: string | null;
+  /** By this a request that comes again is known; null if the client gave none. */
+  idempotencyKey: string | null;
+}
+
+/** A call to try an agent out: its draft, or what is published if there is none. */
+export interface TestCall
+  extends Pick<
+    StartCall,
+    | 'organizationId'
+    | 'apiKeyId'
+    | 'apiKeyCreatedBy'
+    | 'configurationId'
+    | 'fromPhoneNumberId'
+    | 'idempotencyKey'
+  > {
+  workflowId: string;
+  /** A run that was created without a call; null makes one. */
+  runId: string | null;
+  /** Null: the organization's test number. */
+  phoneNumber: string | null;
+}
+
+export interface StartedCall {
+  runId: string;
+  runName: string;
 }
 
 export interface CallDesk {
-  /** Errors in the order of contract §6.1. On a refusal by the provider the run is kept, completed. */
-  start(request: StartCall): Promise<{ runId: string; runName: string }>;
+  /** Errors in the order of contract §6.1. On a refusal by the provider the run is kept, completed. A
+   *  request that comes again with its key gets the first one's answer; a key of another request
+   *  throws START_KEY_REUSED. */
+  start(request: StartCall): Promise<StartedCall>;
+  /** The same for a call to try an agent out. */
+  startTest(request: TestCall): Promise<StartedCall>;
   /** An inbound call's webhook. Refusals are markup with status 200. With `workflowId`, the
    *  deprecated route: the workflow selects the agent and the organization. */
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;

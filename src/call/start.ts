@@ -1,32 +1,40 @@
-// Starting a call over the API: who may, which agent, over which configuration and number, then dial.
-// The order of the checks is the contract's (§6.1). A run exists before the provider is asked.
+// A call that a client starts by an agent or a trigger: who may, which agent, over which configuration
+// and number. The order of the checks is the contract's (§6.1). A run exists before the provider is asked.
 
-import { codeOf } from '../errors.ts';
-import { callsRefused } from '../metrics.ts';
-import type { Run } from '../model/run.ts';
+import type { StartedRun, StartKey } from '../store/run-start-store.ts';
 import { type Agent, findAgent } from './agent.ts';
 import { outboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';
 import type { StartCall } from './desk.ts';
-import { placeCall } from './place.ts';
-import type { Roster } from './roster.ts';
 import { findRoute, type Route } from './route.ts';
 
-/** Throws what contract §6.1 names. After a refusal by the provider the run is kept, completed. */
-export async function startCall(deps: CallDeps, roster: Roster, request: StartCall): Promise<Run> {
-  const agent = await findAgent(deps, request);
-  const route = await findRoute(deps, request);
-  const run = await createRun(deps, request, agent, route);
-  await placeCall(deps, roster, { run, route, to: request.phoneNumber });
-  return run;
+/** A call that has everything but its run. */
+export interface Prepared {
+  route: Route;
+  /** As the client named it. */
+  to: string;
+  /** Makes the run, or finds that of an earlier request. Throws CALL_LIMIT_REACHED and more. */
+  begin(limit: number, key: StartKey | undefined): Promise<StartedRun>;
 }
 
-async function createRun(
+/** Throws what contract §6.1 names. */
+export async function prepareStart(deps: CallDeps, request: StartCall): Promise<Prepared> {
+  const agent = await findAgent(deps, request);
+  const route = await findRoute(deps, request);
+  const run = newRun(deps, request, agent, route);
+  return {
+    route,
+    to: request.phoneNumber,
+    begin: (limit, key) => deps.store.starts.start(run, limit, key),
+  };
+}
+
+function newRun(
   deps: CallDeps,
   request: StartCall,
   { workflow, version }: Agent,
   { configuration, provider, caller }: Route,
-): Promise<Run> {
+) {
   const isTest = request.mode === 'test';
   const { agent, initialContext, fromPhoneNumberId } = request;
   const digits = String(deps.random.integer(10_000)).padStart(4, '0');
@@ -37,41 +45,31 @@ async function createRun(
     from: caller.addressNormalized,
     to: request.phoneNumber,
   });
-  const limit = await deps.store.accounts.concurrentCallLimit(request.organizationId);
-  try {
-    return await deps.store.runs.create(
-      {
-        organizationId: request.organizationId,
-        workflowId: workflow.id,
-        definitionId: version.id,
-        name: `${isTest ? 'WR-TEST' : 'WR-API'}-${digits}`,
-        mode: provider.name,
-        callType: 'outbound',
-        configurationId: configuration.id,
-        providerCallId: null,
-        initialContext: {
-          ...context,
-          trigger_mode: request.mode,
-          agent_identifier: agent.identifier,
-          agent_identifier_type: agent.type,
-          workflow_uuid: workflow.uuid,
-          agent_uuid: workflow.uuid,
-          ...(fromPhoneNumberId === null ? {} : { from_phone_number_id: fromPhoneNumberId }),
-          api_key_id: request.apiKeyId,
-          api_key_created_by: request.apiKeyCreatedBy,
-        },
-        gatheredContext: {
-          provider: provider.name,
-          triggered_by: 'api',
-          ...(agent.type === 'trigger_path' ? { trigger_uuid: agent.identifier } : {}),
-        },
-        logs: {},
-      },
-      limit,
-    );
-  } catch (error) {
-    const code = codeOf(error);
-    if (code !== undefined) callsRefused.inc({ code });
-    throw error;
-  }
+  return {
+    organizationId: request.organizationId,
+    workflowId: workflow.id,
+    definitionId: version.id,
+    name: `${isTest ? 'WR-TEST' : 'WR-API'}-${digits}`,
+    mode: provider.name,
+    callType: 'outbound' as const,
+    configurationId: configuration.id,
+    providerCallId: null,
+    initialContext: {
+      ...context,
+      trigger_mode: request.mode,
+      agent_identifier: agent.identifier,
+      agent_identifier_type: agent.type,
+      workflow_uuid: workflow.uuid,
+      agent_uuid: workflow.uuid,
+      ...(fromPhoneNumberId === null ? {} : { from_phone_number_id: fromPhoneNumberId }),
+      api_key_id: request.apiKeyId,
+      api_key_created_by: request.apiKeyCreatedBy,
+    },
+    gatheredContext: {
+      provider: provider.name,
+      triggered_by: 'api',
+      ...(agent.type === 'trigger_path' ? { trigger_uuid: agent.identifier } : {}),
+    },
+    logs: {},
+  };
 }

@@ -3,17 +3,18 @@
 import { GatewayError } from '../errors.ts';
 import { callsRefused } from '../metrics.ts';
 import type { ProviderName } from '../model/provider.ts';
+import type { Run } from '../model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
 import type { Admission, MediaPath } from '../transport/websocket.ts';
 import { answerCall } from './answer.ts';
 import { CampaignCalls } from './campaign-call.ts';
 import type { CallDeps } from './deps.ts';
-import type { CallDesk, StartCall } from './desk.ts';
+import type { CallDesk, StartCall, StartedCall, TestCall } from './desk.ts';
 import { answerInbound, refuseDraining } from './inbound.ts';
 import { admitMedia } from './media-door.ts';
 import { takeProviderEvent, verifiedCall, withCallId } from './provider-event.ts';
 import { Roster, type UnconnectedCall } from './roster.ts';
-import { startCall } from './start.ts';
+import { Starts } from './starts.ts';
 import { closeUnconnected } from './unconnected.ts';
 
 /** How often a draining process looks whether its calls are over. */
@@ -22,6 +23,7 @@ const DRAIN_LOOK_MS = 100;
 export class Switchboard implements CallDesk {
   readonly #deps: CallDeps;
   readonly #roster = new Roster();
+  readonly #starts: Starts;
   #draining = false;
   /** Calls that are being placed. */
   #starting = 0;
@@ -30,6 +32,7 @@ export class Switchboard implements CallDesk {
 
   constructor(deps: CallDeps) {
     this.#deps = deps;
+    this.#starts = new Starts(deps, this.#roster);
     this.campaignCalls = new CampaignCalls(deps, this.#roster);
   }
 
@@ -37,11 +40,19 @@ export class Switchboard implements CallDesk {
     return this.#roster.activeCalls;
   }
 
-  async start(request: StartCall): Promise<{ runId: string; runName: string }> {
+  start(request: StartCall): Promise<StartedCall> {
+    return this.#start(() => this.#starts.start(request));
+  }
+
+  startTest(request: TestCall): Promise<StartedCall> {
+    return this.#start(() => this.#starts.startTest(request));
+  }
+
+  async #start(start: () => Promise<Run>): Promise<StartedCall> {
     this.#refuseWhileDraining();
     this.#starting += 1;
     try {
-      const run = await startCall(this.#deps, this.#roster, request);
+      const run = await start();
       return { runId: run.id, runName: run.name };
     } finally {
       this.#starting -= 1;

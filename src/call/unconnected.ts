@@ -4,7 +4,9 @@ import { codeOf, GatewayError } from '../errors.ts';
 import { callsEnded } from '../metrics.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { TerminalStatus } from '../model/provider.ts';
+import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';
+import { isObject } from '../std/json.ts';
 import type { CallDeps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
 import { stamp } from './projection/transcript.ts';
@@ -68,6 +70,19 @@ export async function closeFailed(
   } catch (failure) {
     deps.log.error({ err: failure, runId: run.id }, 'failed call not closed');
   }
+}
+
+/** Why the run's call could not be begun; undefined if it was. In words for clients. */
+export function startFailure({ logs }: Run): string | undefined {
+  const entries = logs['telephony_status_callbacks'];
+  if (!Array.isArray(entries)) return undefined;
+  for (const entry of entries) {
+    // A provider's own entry names its call.
+    if (!isObject(entry) || 'call_id' in entry || !isObject(entry['data'])) continue;
+    const { error } = entry['data'];
+    if (typeof error === 'string') return error;
+  }
+  return undefined;
 }
 
 /** Best effort: a call that we lost sight of must not stay up. */

@@ -9,7 +9,8 @@ export interface NewRun {
   name: string;
   mode: string;
   callType: Direction;
-  configurationId: string;
+  /** Null while nobody knows over what it will go. */
+  configurationId: string | null;
   /** Of a campaign's call. */
   campaignId?: string;
   providerCallId: string | null;

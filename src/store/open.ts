@@ -25,6 +25,7 @@ import { migrate, ownMigrations } from './migrate.ts';
 import { NodePresence } from './nodes.ts';
 import { OrganizationRepository } from './organizations.ts';
 import { ReportRepository } from './reports.ts';
+import { RunStartRepository } from './run-starts.ts';
 import { runStore } from './run-store.ts';
 import type { Tables } from './schema.ts';
 import { deriveKey, parseSecretKeys, readKeyFile, type SecretKey } from './secret-keys.ts';
@@ -171,6 +172,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     workflows: workflowStore(context),
     runs: runStore(context),
     reports: new ReportRepository(context),
+    starts: new RunStartRepository(context),
     afterworks: afterworkStore(context),
     deliveries: deliveryStore(context),
     signingSecrets: signingSecretStore(context),

@@ -29,23 +29,45 @@ export async function insertRun(
   input: NewRun,
   limit: number,
 ): Promise<Run> {
-  // Starts of one organization stand in line here, so that each counts the one before it.
+  await lockStarts(tx, input.organizationId);
+  const known = await runOfProviderCall(tx, input);
+  if (known !== undefined) return known;
+  await refuseOverLimit(tx, input.organizationId, limit);
+  return insertRow(tx, context, input, { isIdle: false });
+}
+
+/** Starts of one organization stand in line here, so that each counts the one before it. */
+export async function lockStarts(tx: Transacting, organizationId: string): Promise<void> {
   await tx
     .selectFrom('organizations')
     .select('id')
-    .where('id', '=', input.organizationId)
+    .where('id', '=', organizationId)
     .forNoKeyUpdate()
     .execute();
-  const known = await runOfProviderCall(tx, input);
-  if (known !== undefined) return known;
+}
+
+/** Throws CALL_LIMIT_REACHED. */
+export async function refuseOverLimit(
+  tx: Transacting,
+  organizationId: string,
+  limit: number,
+): Promise<void> {
   const { open } = await tx
     .selectFrom('runs')
     .select((run) => run.fn.countAll<string>().as('open'))
-    .where('organization_id', '=', input.organizationId)
+    .where('organization_id', '=', organizationId)
     .where(isOpen())
     .executeTakeFirstOrThrow();
   if (Number(open) >= limit) throw new GatewayError('CALL_LIMIT_REACHED', { limit });
-  const row = await tx
+}
+
+export async function insertRow(
+  db: StoreContext['db'],
+  context: StoreContext,
+  input: NewRun,
+  { isIdle }: { isIdle: boolean },
+): Promise<Run> {
+  const row = await db
     .insertInto('runs')
     .values({
       organization_id: input.organizationId,
@@ -65,6 +87,7 @@ export async function insertRun(
       cost_info: null,
       logs: jsonText(input.logs),
       annotations: '{}',
+      is_idle: isIdle,
       created_at: new Date(context.clock.now()),
     })
     .returningAll()
@@ -172,7 +195,7 @@ export async function countOpenRuns({ db }: StoreContext): Promise<number> {
   const row = await db
     .selectFrom('runs')
     .select((of) => of.fn.countAll<string>().as('count'))
-    .where('state', '!=', 'completed')
+    .where(isOpen())
     .executeTakeFirst();
   return Number(row?.count ?? 0);
 }
@@ -199,14 +222,20 @@ export async function takeOpenRuns(
   return rows.map(toRun).sort((one, other) => Number(one.id) - Number(other.id));
 }
 
-/** In the words of the index `runs_open`. */
+/** Has a call, or gets one. In the words of the index `runs_open`. */
 export function isOpen(): RawBuilder<SqlBool> {
-  return sql<SqlBool>`state <> 'completed'`;
+  return sql<SqlBool>`state <> 'completed' and not is_idle`;
 }
 
 type RunRow = Omit<
   Selectable<RunTable>,
-  'owner_node' | 'caller_number' | 'called_number' | 'call_tags' | 'tokens' | 'public_access_until'
+  | 'owner_node'
+  | 'caller_number'
+  | 'called_number'
+  | 'call_tags'
+  | 'tokens'
+  | 'public_access_until'
+  | 'is_idle'
 >;
 
 export function toRun(row: RunRow): Run {

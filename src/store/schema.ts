@@ -165,6 +165,7 @@ export interface RunTable {
   transcript_key: string | null;
   public_access_token: string | null;
   public_access_until: Generated<Date | null>;
+  is_idle: Generated<boolean>;
   campaign_id: string | null;
   created_at: Date;
   started_at: Date | null;
@@ -173,6 +174,14 @@ export interface RunTable {
   called_number: GeneratedAlways<string | null>;
   call_tags: GeneratedAlways<unknown>;
   tokens: GeneratedAlways<number | null>;
+}
+
+export interface StartKeyTable {
+  organization_id: string;
+  key: string;
+  request_hash: string;
+  run_id: string;
+  created_at: Date;
 }
 
 export interface RunEventTable {
@@ -314,6 +323,7 @@ export interface Tables {
   workflow_triggers: WorkflowTriggerTable;
   nodes: NodeTable;
   runs: RunTable;
+  start_keys: StartKeyTable;
   run_events: RunEventTable;
   run_callbacks: RunCallbackTable;
   campaigns: CampaignTable;

@@ -19,6 +19,7 @@ import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { ReportStore } from './report-store.ts';
 import type { RunPage, RunScope } from './run-pages.ts';
+import type { RunStartStore } from './run-start-store.ts';
 import type { TrunkStore } from './trunk-store.ts';
 import type { UserStore } from './users.ts';
 
@@ -287,6 +288,7 @@ export interface Store {
   readonly workflows: WorkflowStore;
   readonly runs: RunStore;
   readonly reports: ReportStore;
+  readonly starts: RunStartStore;
   readonly afterworks: AfterworkStore;
   readonly deliveries: DeliveryStore;
   readonly signingSecrets: SigningSecretStore;

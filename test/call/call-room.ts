@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 import type { CallDeps } from '../../src/call/deps.ts';
-import type { StartCall } from '../../src/call/desk.ts';
+import type { StartCall, StartedCall, TestCall } from '../../src/call/desk.ts';
 import { EventLog } from '../../src/call/event-log.ts';
 import { createOutside } from '../../src/call/outside.ts';
 import { Switchboard } from '../../src/call/switchboard.ts';
@@ -250,6 +250,22 @@ export class CallRoom {
       initialContext: {},
       configurationId: null,
       fromPhoneNumberId: null,
+      idempotencyKey: null,
+      ...more,
+    });
+  }
+
+  startTest(more: Partial<TestCall> = {}): Promise<StartedCall> {
+    return this.switchboard.startTest({
+      organizationId: this.at.owner.organizationId,
+      apiKeyId: '7',
+      apiKeyCreatedBy: '1',
+      workflowId: this.workflow.id,
+      runId: null,
+      phoneNumber: CALLER,
+      configurationId: null,
+      fromPhoneNumberId: null,
+      idempotencyKey: null,
       ...more,
     });
   }

@@ -1,6 +1,6 @@
 // A call desk that writes down what it is asked and answers as it is told.
 
-import type { CallDesk, StartCall } from '../../src/call/desk.ts';
+import type { CallDesk, StartCall, StartedCall, TestCall } from '../../src/call/desk.ts';
 import type { GatewayError } from '../../src/errors.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider.ts';
 
@@ -13,7 +13,7 @@ interface Taken {
 }
 
 export class FakeDesk implements CallDesk {
-  readonly started: StartCall[] = [];
+  readonly started: (StartCall | TestCall)[] = [];
   readonly taken: Taken[] = [];
   /** Thrown by everything instead of an answer. */
   refusal: GatewayError | undefined;
@@ -43,7 +43,15 @@ export class FakeDesk implements CallDesk {
     return this.#arrival;
   }
 
-  start(request: StartCall): Promise<{ runId: string; runName: string }> {
+  start(request: StartCall): Promise<StartedCall> {
+    return this.#begin(request);
+  }
+
+  startTest(request: TestCall): Promise<StartedCall> {
+    return this.#begin(request);
+  }
+
+  #begin(request: StartCall | TestCall): Promise<StartedCall> {
     this.started.push(request);
     if (this.refusal !== undefined) return Promise.reject(this.refusal);
     return Promise.resolve({ runId: '42', runName: 'WR-API-4821' });

@@ -1,14 +1,13 @@
 // Starting a call: by agent or by trigger, in production or as a test. Source: specification §4.6 and
 // §4.7, contract §6.1. What is checked, in which order, is the call room's business.
 
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { StartCall } from '../../call/desk.ts';
-import { agentKeyGuard, principalOf } from '../auth.ts';
+import { agentKeyGuard, starterOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { agentKeyRequired } from '../openapi.ts';
 import { faults } from '../wire/faults.ts';
-import { callStarted, startCall } from '../wire/run.ts';
+import { callStarted, startCall, startHeaders } from '../wire/run.ts';
 
 interface StartRoute {
   url: string;
@@ -64,19 +63,21 @@ export function agentStartRoutes(api: Api, deps: ApiDeps): void {
           operationId,
           summary,
           params,
+          headers: startHeaders,
           body: startCall,
           response: { 200: callStarted, ...faults(400, 401, 403, 404, 409, 429) },
         },
       },
       async (request) => {
         const { runId, runName } = await deps.desk.start({
-          ...starter(request),
+          ...starterOf(request),
           agent: { type: agent, identifier: request.params.uuid },
           mode,
           phoneNumber: request.body.phone_number,
           initialContext: request.body.initial_context ?? {},
           configurationId: request.body.telephony_configuration_id ?? null,
           fromPhoneNumberId: request.body.from_phone_number_id ?? null,
+          idempotencyKey: request.headers['idempotency-key'] ?? null,
         });
         return {
           status: 'initiated' as const,
@@ -86,9 +87,4 @@ export function agentStartRoutes(api: Api, deps: ApiDeps): void {
       },
     );
   }
-}
-
-function starter(request: FastifyRequest) {
-  const { organizationId, userId, apiKeyId } = principalOf(request);
-  return { organizationId, apiKeyId, apiKeyCreatedBy: userId };
 }

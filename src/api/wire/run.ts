@@ -2,7 +2,7 @@
 // decisions 2 and 3, §6 and Appendix D.
 
 import { z } from 'zod';
-import { callStatus } from '../../model/provider.ts';
+import { callStatus, providerName } from '../../model/provider.ts';
 import { freeObject, idIn, idOut, timeOut } from './values.ts';
 
 /** Longest number or SIP address to dial. */
@@ -13,6 +13,62 @@ export const startCall = z.object({
   initial_context: freeObject.nullish(),
   telephony_configuration_id: idIn.nullish(),
   from_phone_number_id: idIn.nullish(),
+});
+
+/** A key longer than this is no name but a body. */
+const START_KEY_LENGTH_MAX = 255;
+
+/** For every operation that starts a call. */
+export const startHeaders = z.looseObject({
+  'idempotency-key': z
+    .string()
+    .min(1)
+    .max(START_KEY_LENGTH_MAX)
+    .regex(/^[\x21-\x7e]+$/)
+    .optional()
+    .meta({
+      description:
+        'A name for this request. Sent again within a day it gets the first answer and starts no second call.',
+    }),
+});
+
+/** What a run without a call may be of; the last three are historical. */
+const runMode = z.enum([
+  ...providerName.options,
+  'webrtc',
+  'smallwebrtc',
+  'textchat',
+  'stasis',
+  'VOICE',
+  'CHAT',
+]);
+
+export const createRun = z.object({ mode: runMode, name: z.string().min(1).max(255) });
+
+export const runCreated = z.object({
+  id: idOut,
+  workflow_id: idOut,
+  name: z.string(),
+  mode: z.string(),
+  created_at: timeOut,
+  definition_id: idOut,
+  initial_context: freeObject,
+});
+
+export const testCall = z.object({
+  workflow_id: idIn,
+  workflow_run_id: idIn.nullish(),
+  phone_number: z.string().max(ADDRESS_LENGTH_MAX).nullish().meta({
+    description: "Default: the organization's test number.",
+  }),
+  telephony_configuration_id: idIn.nullish(),
+  from_phone_number_id: idIn.nullish(),
+});
+
+export const testCallStarted = z.object({
+  message: z.string(),
+  workflow_run_id: idOut,
+  workflow_run_name: z.string(),
 });
 
 export const callStarted = z.object({

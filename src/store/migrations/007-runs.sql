@@ -12,7 +12,12 @@ alter table runs
     case when jsonb_typeof(cost_info -> 'dograh_token_usage') = 'number'
       then (cost_info -> 'dograh_token_usage')::double precision end
   ) stored,
-  add column public_access_until timestamptz;
+  add column public_access_until timestamptz,
+  -- Created without a call: no process runs it, and it takes no one's place until it is started.
+  add column is_idle boolean not null default false;
+drop index runs_open;
+create index runs_open on runs (organization_id, workflow_id)
+  where state <> 'completed' and not is_idle;
 
 -- What a list filters by lies in the index itself: neither the total nor the way to a page far back
 -- reads the runs, which are large. Lists by length sort what they find there.
@@ -24,3 +29,16 @@ create index runs_workflow_created on runs (workflow_id, created_at desc, id des
   include (organization_id, state, call_type, mode, disposition, duration_s, tokens,
     caller_number, called_number);
 create index runs_tags on runs using gin (call_tags jsonb_path_ops);
+
+-- What clients named their requests for a call, so that a request that comes again begins none.
+create table start_keys (
+  organization_id bigint not null references organizations on delete cascade,
+  key text not null,
+  -- SHA-256 of what was asked.
+  request_hash text not null,
+  run_id bigint not null references runs on delete cascade,
+  created_at timestamptz not null,
+  primary key (organization_id, key)
+);
+create index start_keys_run on start_keys (run_id);
+create index start_keys_age on start_keys (created_at);

@@ -38,9 +38,29 @@ describe('starting a call', () => {
         initialContext: { customer_name: 'Ana' },
         configurationId: '7',
         fromPhoneNumberId: '8',
+        idempotencyKey: null,
       },
     ]);
   });
+
+  it.each(['public/agent/x', 'public/agent/test/workflow/x', 'telephony/initiate-call'])(
+    'at /%s hands the Idempotency-Key on, which is short and printable',
+    async (path) => {
+      const start = (key: string) =>
+        call('POST', `/api/v1/${path}`, {
+          body: { ...body, workflow_id: 1 },
+          headers: { 'idempotency-key': key },
+        });
+      expect((await start('order-7:a/b')).status).toBe(200);
+      expect((await start('x'.repeat(255))).status).toBe(200);
+      const keys = served.desk.started.map(({ idempotencyKey }) => idempotencyKey);
+      expect(keys).toEqual(['order-7:a/b', 'x'.repeat(255)]);
+      for (const key of ['', 'two words', 'x'.repeat(256), 'caf\xe9']) {
+        const { status, body: fault } = await start(key);
+        expect([status, fault.detail[0].loc]).toEqual([422, ['header', 'idempotency-key']]);
+      }
+    },
+  );
 
   it('needs only a phone number', async () => {
     await ok('POST', '/public/agent/x', { phone_number: 'sip:1@pbx', initial_context: null });
