@@ -95,6 +95,7 @@ const table = {
   },
   WORKFLOW_INVALID: { retry: false, text: 'The workflow is not valid: {problems}' },
   WORKFLOW_CONFLICT: { retry: false, text: 'The workflow conflicts with stored data: {problems}' },
+  NODE_TYPE_UNKNOWN: { retry: false, text: "Unknown node type: '{name}'" },
   WORKFLOW_NO_DRAFT: { retry: false, text: 'No draft to publish' },
   AGENT_NOT_FOUND: { retry: false, text: 'Workflow not found' },
   AGENT_NOT_ACTIVE: { retry: false, text: 'Workflow is not active' },

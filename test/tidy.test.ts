@@ -33,8 +33,9 @@ const banned: [string, RegExp, RegExp?][] = [
   [
     "duration without a unit (snake_case names are the wire's)",
     /(?<!\w)[a-zA-Z]*([tT]imeout|[dD]elay|[iI]nterval|[dD]uration|[lL]atency|[tT]tl)\??: /,
-    // A run's and a stored callback's `duration` is the contract's word (§6.2, §6.3).
-    /^src\/(call\/provider-event|api\/wire\/run|api\/run-on-wire)\.ts$/,
+    // `duration` of a run, a stored callback and a webhook's body is the contract's word (§6.2, §6.3,
+    // §12.1).
+    /^src\/(call\/provider-event|api\/wire\/run|api\/run-on-wire|workflow\/nodes\/webhook)\.ts$/,
   ],
   ['lint suppression without a reason', /biome-ignore [\w/]+(: <explanation>|\s*$)/m],
 ];

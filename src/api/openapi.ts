@@ -10,6 +10,7 @@ const tags = [
   { name: 'keys', description: 'Keys for this API.' },
   { name: 'telephony', description: 'Telephony configurations and phone numbers.' },
   { name: 'workflows', description: 'Agents: graphs of conversation nodes, in versions.' },
+  { name: 'documents', description: 'The knowledge base, which this version does not have.' },
   { name: 'calls', description: 'Starting calls.' },
   { name: 'campaigns', description: 'Many calls from one list of contacts.' },
   { name: 'campaigns', description: 'Calls to a list of contacts.' },

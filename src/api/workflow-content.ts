@@ -10,6 +10,8 @@ import type {
   WorkflowVersion,
 } from '../model/workflow.ts';
 import { isObject } from '../std/json.ts';
+import { storedForm } from '../workflow/node-data.ts';
+import { shownDefinition } from '../workflow/shown-definition.ts';
 import { mintTriggerPaths, triggerPathsOf } from '../workflow/trigger-path.ts';
 import { validateDefinition } from '../workflow/validate.ts';
 import type { ApiDeps } from './deps.ts';
@@ -45,7 +47,7 @@ export async function storableDefinition(
   sent: WorkflowDefinition,
   workflowId: string | null,
 ): Promise<{ definition: WorkflowDefinition; triggerPaths: string[] }> {
-  const definition = mintTriggerPaths(sent, deps.random);
+  const definition = mintTriggerPaths(storedForm(sent), deps.random);
   const problems = validateDefinition(definition, { full: false });
   if (problems.length > 0) {
     const isFormat = problems.some(({ field }) => field === 'data.trigger_path');
@@ -103,17 +105,19 @@ async function takenTriggers(
     }));
 }
 
+/** `isLoadable`: as a client's builder can load it (shown-definition.ts). */
 export function workflowOnWire(
   workflow: Workflow,
   version: WorkflowVersion | undefined,
-  totalRuns: number,
+  { totalRuns, isLoadable = false }: { totalRuns: number; isLoadable?: boolean },
 ): z.infer<typeof workflowOut> {
   return {
     id: workflow.id,
     name: workflow.name,
     status: workflow.status,
     created_at: isoTime(workflow.createdAt),
-    workflow_definition: masked(version?.definition ?? {}),
+    workflow_definition:
+      version === undefined ? {} : masked(shownDefinition(version.definition, { isLoadable })),
     current_definition_id: version?.id ?? null,
     template_context_variables: version?.templateContextVariables ?? {},
     call_disposition_codes: { disposition_codes: workflow.dispositionCodes },
@@ -132,7 +136,7 @@ export function versionOnWire(version: WorkflowVersion): z.infer<typeof workflow
     status: version.status,
     created_at: isoTime(version.createdAt),
     published_at: isoTimeOrNull(version.publishedAt),
-    workflow_json: masked(version.definition),
+    workflow_json: masked(shownDefinition(version.definition)),
     workflow_configurations: masked(version.configurations),
     template_context_variables: version.templateContextVariables,
   };

@@ -9,6 +9,7 @@ import type { WorkflowDefinition } from '../model/workflow.ts';
 import type { LanguageModel, ModelAnswer } from '../speech/llm/llm.ts';
 import type { ReviewRecord } from '../store/delivery-store.ts';
 import type { Review } from '../workflow/after-call.ts';
+import { REVIEW_PROMPT } from '../workflow/nodes/qa.ts';
 import { render } from '../workflow/template.ts';
 import { type ReviewModelDeps, reviewModel } from './review-model.ts';
 import { type ReviewReply, readReview, tagNames } from './review-reply.ts';
@@ -168,7 +169,7 @@ class Reviewer {
       transcript: part.transcript,
       metrics: JSON.stringify(part.metrics),
     };
-    return render(this.#review.systemPrompt ?? DEFAULT_PROMPT, context, { now: this.#attempt.now });
+    return render(this.#review.systemPrompt ?? REVIEW_PROMPT, context, { now: this.#attempt.now });
   }
 
   /** What the agent was to do there, in its author's words. */
@@ -178,22 +179,3 @@ class Reviewer {
     return typeof prompt === 'string' ? prompt.slice(0, SUMMARY_CHARACTERS_MAX) : '';
   }
 }
-
-const DEFAULT_PROMPT = `You review one step of a telephone call between a voice agent (assistant) and a caller (user).
-
-The agent's task in this step:
-{{node_summary | not given}}
-
-What was said before this step:
-{{previous_conversation_summary | nothing}}
-
-Figures of the step and of the call: {{metrics}}
-
-Judge only what the transcript shows. Look for: a question of the caller that was not answered, the same question asked twice,
-words of the caller that were misunderstood, something said that the task does not allow, a caller who is annoyed or confused,
-and a step that ended before its task was done.
-
-Answer with one JSON object and nothing else:
-{"tags": [{"tag": "short_name", "reason": "what in the transcript shows it"}], "overall_sentiment": "positive, neutral or negative",
-"call_quality_score": a number from 1 (useless) to 10 (perfect), "summary": "two sentences"}
-Leave "tags" empty if nothing is wrong.`;

@@ -228,6 +228,10 @@ function workflowExamples({ workflow_id, uuid, trigger }: Agent): Record<string,
     validateWorkflow: { path },
     createWorkflowDraft: { path },
     publishWorkflow: { path },
+    listNodeTypes: {},
+    // The same for everybody.
+    getNodeType: { path: { name: 'startCall' }, foreign: 200 },
+    listDocuments: {},
   };
 }
 

@@ -1,24 +1,75 @@
 import { describe, expect, it } from 'vitest';
-import { stripUnknownData } from '../../src/workflow/node-data.ts';
+import { keepUnseen, storedForm, stripUnknownData } from '../../src/workflow/node-data.ts';
+import { PROMPT_MISSING } from '../../src/workflow/shown-definition.ts';
 import { transitionName, transitionTool } from '../../src/workflow/transition.ts';
 import { mintTriggerPaths, triggerPathsOf } from '../../src/workflow/trigger-path.ts';
-import { agent, definition, edge } from './definitions.ts';
+import { agent, definition, edge, start } from './definitions.ts';
 
 describe("a node's data", () => {
   it('loses unknown keys and gains none', () => {
     const given = definition(
       [
-        agent('1', { invalid: true, validationMessage: 'x', is_start: false, tool_uuids: ['t'] }),
+        agent('1', {
+          invalid: true,
+          validationMessage: 'x',
+          is_start: false,
+          mcp_tool_filters: { m: ['t'] },
+          tool_uuids: ['t'],
+        }),
         { id: '2', type: 'tuner', data: { tuner_enabled: true } },
       ],
       [edge('1', '2', { label: 'go', selected: true, dtmf: '1' })],
     );
     const stripped = stripUnknownData(given);
     expect(stripped.nodes.map(({ data }) => data)).toEqual([
-      { name: 'Agent 1', prompt: 'Ask.', is_start: false, tool_uuids: ['t'] },
+      { name: 'Agent 1', prompt: 'Ask.', mcp_tool_filters: { m: ['t'] }, tool_uuids: ['t'] },
       { tuner_enabled: true },
     ]);
     expect(stripped.edges[0]?.data).toEqual({ label: 'go', condition: 'When it fits.', dtmf: '1' });
+  });
+});
+
+describe('what a client could not see', () => {
+  const filters = { mcp_tool_filters: { m: ['t'] } };
+  const stored = definition([agent('1', { ...filters, invalid: true }), agent('2', filters)]);
+  const sent = (nodes: object[]) => keepUnseen(definition(nodes as never), stored).nodes;
+
+  it('stays as it was in nodes of the same id and type, and nowhere else', () => {
+    const kept = sent([agent('1'), { ...start('2') }, agent('3')]);
+    expect(kept.map(({ data }) => data['mcp_tool_filters'])).toEqual([
+      filters.mcp_tool_filters,
+      undefined,
+      undefined,
+    ]);
+    expect(kept[0]?.data).not.toHaveProperty('invalid');
+  });
+
+  it('is replaced by a client that names it', () => {
+    expect(sent([agent('1', { mcp_tool_filters: {} })])[0]?.data['mcp_tool_filters']).toEqual({});
+  });
+});
+
+describe('the stored form of a definition', () => {
+  const modeOf = (data: object) =>
+    storedForm(definition([start('1', { ...data })])).nodes[0]?.data ?? {};
+
+  it.each([
+    [{ pre_call_fetch_enabled: true }, 'always'],
+    [{ pre_call_fetch_enabled: true, pre_call_fetch_mode: 'disabled' }, 'always'],
+    [{ pre_call_fetch_enabled: true, pre_call_fetch_mode: 'inbound' }, 'inbound'],
+    [{ pre_call_fetch_enabled: false, pre_call_fetch_mode: 'inbound' }, 'inbound'],
+    [{ pre_call_fetch_enabled: false }, 'disabled'],
+    [{ pre_call_fetch_enabled: null, pre_call_fetch_mode: null }, 'disabled'],
+    [{ pre_call_fetch_mode: 'outbound' }, 'outbound'],
+    [{}, undefined],
+  ])('has the mode for the older flag: %j', (data, mode) => {
+    expect(modeOf(data)['pre_call_fetch_mode']).toBe(mode);
+    expect(modeOf(data)).not.toHaveProperty('pre_call_fetch_enabled');
+  });
+
+  it('has no prompt where the client only gave back what stands for a missing one', () => {
+    const given = definition([agent('1', { prompt: PROMPT_MISSING }), agent('2')]);
+    expect(storedForm(given).nodes.map(({ data }) => data['prompt'])).toEqual([undefined, 'Ask.']);
   });
 });
 

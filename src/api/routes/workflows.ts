@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts';
 import type { WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import type { WorkflowContent } from '../../store/store.ts';
-import { stripUnknownData } from '../../workflow/node-data.ts';
+import { keepUnseen, stripUnknownData } from '../../workflow/node-data.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { restoreKeys, restoreNodeKeys } from '../masked-keys.ts';
@@ -60,7 +60,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
         configurations: {},
         templateContextVariables: {},
       });
-      return workflowOnWire(workflow, version, 0);
+      return workflowOnWire(workflow, version, { totalRuns: 0 });
     },
   );
 }
@@ -147,7 +147,7 @@ function readRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      return shownWorkflow(deps, organizationId, request.params.workflow_id);
+      return shownWorkflow(deps, organizationId, request.params.workflow_id, { isLoadable: true });
     },
   );
 }
@@ -207,7 +207,7 @@ function changedDefinition(
   sent: WorkflowDefinition,
   stored: WorkflowDefinition | undefined,
 ) {
-  const known = stripUnknownData(restoreNodeKeys(sent, stored));
+  const known = stripUnknownData(keepUnseen(restoreNodeKeys(sent, stored), stored));
   return storableDefinition(deps, known, workflowId);
 }
 
@@ -238,10 +238,12 @@ async function shownWorkflow(
   deps: ApiDeps,
   organizationId: string,
   id: string,
+  options: { isLoadable?: boolean } = {},
 ): Promise<z.infer<typeof workflowOut>> {
   const workflow = await workflowOf(deps, organizationId, id);
   const version = await shownVersion(deps, workflow.id);
-  return workflowOnWire(workflow, version, await deps.store.workflows.totalRuns(workflow.id));
+  const totalRuns = await deps.store.workflows.totalRuns(workflow.id);
+  return workflowOnWire(workflow, version, { totalRuns, ...options });
 }
 
 /** A comma list; all statuses if there is none. Throws WORKFLOW_STATUS_INVALID. */

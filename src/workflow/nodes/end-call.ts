@@ -1,13 +1,26 @@
 // A node in which the call ends, once its closing words have been heard. Source: contract §5.3, §8.3.
 
 import { z } from 'zod';
-import { commonFields, extractionFields, requiredPrompt, scriptedFields } from './fields.ts';
-import { type NodeType, UNCONSTRAINED } from './node-type.ts';
+import {
+  extractionFacts,
+  globalPromptFacts,
+  nameFacts,
+  promptFacts,
+  scriptedFacts,
+} from './field-facts.ts';
+import {
+  commonFields,
+  extractionFields,
+  requiredPrompt,
+  scriptedFields,
+  withGlobalPrompt,
+} from './fields.ts';
+import { type FactsFor, type NodeType, UNCONSTRAINED } from './node-type.ts';
 
 const data = z.object({
   ...commonFields,
-  prompt: requiredPrompt('end'),
-  add_global_prompt: z.boolean().default(true),
+  prompt: requiredPrompt('end', 'How the agent takes its leave. May name {{variables}}.'),
+  add_global_prompt: withGlobalPrompt,
   ...extractionFields,
   say: scriptedFields.say,
 });
@@ -16,8 +29,27 @@ export const endCall = {
   name: 'endCall',
   displayName: 'End Call',
   description: 'Says goodbye and ends the call.',
+  hint: 'The agent speaks once more by this prompt, then hangs up. Use several for several endings.',
   category: 'call_node',
   icon: 'OctagonX',
   constraints: { ...UNCONSTRAINED, incomingMin: 1, outgoingMax: 0 },
   data,
-} as const satisfies NodeType;
+  properties: {
+    ...nameFacts('End Call'),
+    prompt: { ...promptFacts, placeholder: 'Thank the caller and say goodbye.' },
+    add_global_prompt: { ...globalPromptFacts, default: false },
+    ...extractionFacts,
+    say: scriptedFacts.say,
+  },
+  examples: [
+    {
+      name: 'Booked',
+      description: null,
+      data: {
+        name: 'Goodbye, booked',
+        prompt: 'Name the day and the time once more, thank the caller and say goodbye.',
+        add_global_prompt: false,
+      },
+    },
+  ],
+} as const satisfies NodeType & { properties: FactsFor<typeof data> };

@@ -7,6 +7,9 @@ import { z } from 'zod';
 const SLOTS_MAX = 20;
 const CHOICES_MAX = 50;
 const VARIABLES_MAX = 100;
+const REFERENCES_MAX = 200;
+
+const NAME_MISSING = 'name is required';
 
 export const slotType = z.enum([
   'yes_no',
@@ -20,24 +23,25 @@ export const slotType = z.enum([
   'spelling',
 ]);
 
-export const slotHint = z
-  .object({
-    name: z.string().min(1).describe('Name of the variable that is filled.'),
-    type: slotType
-      .optional()
-      .describe('Grammar of the value. Without a type, one of `choices` is expected.'),
-    choices: z
-      .array(z.string().min(1).max(80))
-      .max(CHOICES_MAX)
-      .optional()
-      .describe('The values that may be said, word for word; with a type, the only ones of it.'),
-    ask: z.string().optional().describe('Question for this value, if `say` does not ask for it.'),
-    digits_min: z.int().min(1).max(32).optional().describe('Fewest digits of a `digits` value.'),
-    digits_max: z.int().min(1).max(32).optional().describe('Most digits of a `digits` value.'),
-  })
-  .refine((slot) => slot.type !== undefined || (slot.choices?.length ?? 0) > 0, {
-    error: 'a slot needs a type or choices',
-  });
+export const slotFields = z.object({
+  name: z.string().min(1).describe('Name of the variable that is filled.'),
+  type: slotType
+    .optional()
+    .describe('Grammar of the value. Without a type, one of `choices` is expected.'),
+  choices: z
+    .array(z.string().min(1).max(80))
+    .max(CHOICES_MAX)
+    .optional()
+    .describe('The values that may be said, word for word; with a type, the only ones of it.'),
+  ask: z.string().optional().describe('Question for this value, if `say` does not ask for it.'),
+  digits_min: z.int().min(1).max(32).optional().describe('Fewest digits of a `digits` value.'),
+  digits_max: z.int().min(1).max(32).optional().describe('Most digits of a `digits` value.'),
+});
+
+export const slotHint = slotFields.refine(
+  (slot) => slot.type !== undefined || (slot.choices?.length ?? 0) > 0,
+  { error: 'a slot needs a type or choices' },
+);
 export type SlotHint = z.infer<typeof slotHint>;
 
 /** Scripted mode: what a node says and asks for when no language model is there. */
@@ -58,33 +62,61 @@ export const scriptedFields = {
 };
 
 export const extractionVariable = z.object({
-  name: z.string().min(1),
-  type: z.enum(['string', 'number', 'boolean']),
-  prompt: z.string().optional(),
+  name: z.string().min(1).describe('Key of the value in the gathered context.'),
+  type: z.enum(['string', 'number', 'boolean']).describe('What kind of value it is.'),
+  prompt: z.string().optional().describe('What to look for in the conversation.'),
 });
 export type ExtractionVariable = z.infer<typeof extractionVariable>;
 
 export const extractionFields = {
-  extraction_enabled: z.boolean().default(false),
-  extraction_prompt: z.string().optional(),
-  extraction_variables: z.array(extractionVariable).max(VARIABLES_MAX).optional(),
+  extraction_enabled: z
+    .boolean()
+    .default(false)
+    .describe('Whether values are taken out of the conversation when this step is left.'),
+  extraction_prompt: z
+    .string()
+    .optional()
+    .describe('What holds for all of these values. May name {{variables}}.'),
+  extraction_variables: z
+    .array(extractionVariable)
+    .max(VARIABLES_MAX)
+    .optional()
+    .describe('The values to take out.'),
 };
 
 export const toolFields = {
-  tool_uuids: z.array(z.string()).optional(),
-  document_uuids: z.array(z.string()).optional(),
-  mcp_tool_filters: z.record(z.string(), z.array(z.string())).optional(),
+  tool_uuids: z
+    .array(z.string())
+    .max(REFERENCES_MAX)
+    .optional()
+    .describe('Tools that the agent may use in this step.'),
+  document_uuids: z
+    .array(z.string())
+    .max(REFERENCES_MAX)
+    .optional()
+    .describe('Documents that the agent may look things up in.'),
 };
 
-/** Every node has a name; the two flags come from an older form of the graph and are accepted. */
+export const interruptible = z
+  .boolean()
+  .default(false)
+  .describe('Whether the caller may cut in while the agent speaks.');
+
+export const withGlobalPrompt = z
+  .boolean()
+  .default(true)
+  .describe("Whether the global node's prompt stands above this one.");
+
+/** Every node has a name. */
 export const commonFields = {
-  name: z.string({ error: 'name is required' }).min(1, { error: 'name is required' }),
-  is_start: z.boolean().optional(),
-  is_end: z.boolean().optional(),
+  name: z
+    .string({ error: NAME_MISSING })
+    .min(1, { error: NAME_MISSING })
+    .describe('What the step is called, in the editor and in the logs of calls.'),
 };
 
 /** A prompt that must say something. `nodes` is the word for the kind of node, as in `agent`. */
-export function requiredPrompt(nodes: string): z.ZodString {
+export function requiredPrompt(nodes: string, description: string): z.ZodString {
   const error = `prompt is required for ${nodes} nodes`;
-  return z.string({ error }).regex(/\S/, { error });
+  return z.string({ error }).regex(/\S/, { error }).describe(description);
 }

@@ -2,11 +2,32 @@
 // leniently, this schema is what an author is held to. Source: contract §5.3, §8.10, §12.1.
 
 import { z } from 'zod';
+import { nameFacts } from './field-facts.ts';
 import { commonFields } from './fields.ts';
-import { type NodeType, UNCONSTRAINED } from './node-type.ts';
+import { type FactsFor, type NodeType, UNCONSTRAINED } from './node-type.ts';
 
 export const REVIEW_PROVIDERS = ['openai', 'azure', 'openrouter', 'anthropic'] as const;
 export const DURATION_MIN_S_DEFAULT = 15;
+
+/** What a reviewer is told if the node says nothing else. */
+export const REVIEW_PROMPT = `You review one step of a telephone call between a voice agent (assistant) and a caller (user).
+
+The agent's task in this step:
+{{node_summary | not given}}
+
+What was said before this step:
+{{previous_conversation_summary | nothing}}
+
+Figures of the step and of the call: {{metrics}}
+
+Judge only what the transcript shows. Look for: a question of the caller that was not answered, the same question asked twice,
+words of the caller that were misunderstood, something said that the task does not allow, a caller who is annoyed or confused,
+and a step that ended before its task was done.
+
+Answer with one JSON object and nothing else:
+{"tags": [{"tag": "short_name", "reason": "what in the transcript shows it"}], "overall_sentiment": "positive, neutral or negative",
+"call_quality_score": a number from 1 (useless) to 10 (perfect), "summary": "two sentences"}
+Leave "tags" empty if nothing is wrong.`;
 
 const data = z.object({
   ...commonFields,
@@ -48,12 +69,63 @@ const data = z.object({
     .describe('Its address, for services where every customer has one.'),
 });
 
+const withOwnModel = { qa_use_workflow_llm: [false] };
+
 export const qa = {
   name: 'qa',
   displayName: 'QA Analysis',
   description: 'Lets a language model review calls that are over.',
+  hint:
+    'Joined to nothing. What it finds stands in the annotations of the run under `qa_<node id>`, where ' +
+    'webhooks may name it.',
   category: 'integration',
   icon: 'ClipboardCheck',
   constraints: { ...UNCONSTRAINED, incomingMax: 0, outgoingMax: 0 },
   data,
-} as const satisfies NodeType;
+  properties: {
+    ...nameFacts('QA Analysis'),
+    qa_enabled: { type: 'boolean', displayName: 'Enabled' },
+    qa_system_prompt: {
+      type: 'string',
+      displayName: 'Instructions to the reviewer',
+      editor: 'textarea',
+      default: REVIEW_PROMPT,
+    },
+    qa_min_call_duration: { type: 'number', displayName: 'Shortest call, in seconds' },
+    qa_voicemail_calls: { type: 'boolean', displayName: 'Review voicemail too' },
+    qa_sample_rate: { type: 'number', displayName: 'Percent of calls' },
+    qa_use_workflow_llm: { type: 'boolean', displayName: 'Use the gateway’s language model' },
+    qa_provider: {
+      type: 'options',
+      displayName: 'Service',
+      showIf: withOwnModel,
+      labels: {
+        openai: 'OpenAI',
+        azure: 'Azure OpenAI',
+        openrouter: 'OpenRouter',
+        anthropic: 'Anthropic',
+      },
+    },
+    qa_model: { type: 'string', displayName: 'Model', default: 'default', showIf: withOwnModel },
+    qa_api_key: {
+      type: 'string',
+      displayName: 'API key',
+      editor: 'password',
+      hint: 'Never make one up. A masked key that is sent back keeps the stored one.',
+      showIf: withOwnModel,
+    },
+    qa_endpoint: {
+      type: 'url',
+      displayName: 'Address of the service',
+      placeholder: 'https://reviews.example.com/v1',
+      showIf: withOwnModel,
+    },
+  },
+  examples: [
+    {
+      name: 'Every fifth call',
+      description: 'A sample, by the model that the gateway has anyway.',
+      data: { name: 'Sample', qa_sample_rate: 20, qa_min_call_duration: 30 },
+    },
+  ],
+} as const satisfies NodeType & { properties: FactsFor<typeof data> };

@@ -1,0 +1,100 @@
+// The catalogue of node types as clients read it: what a node's `data` may hold, how a form for it looks,
+// and where the node may stand in a graph. Every key is there, null where there is nothing to say.
+// Source: contract §12.1 and Appendix D.
+
+import { z } from 'zod';
+
+export const propertyType = z.enum([
+  'string',
+  'number',
+  'boolean',
+  'options',
+  'multi_options',
+  'fixed_collection',
+  'json',
+  'tool_refs',
+  'document_refs',
+  'recording_ref',
+  'credential_ref',
+  'mention_textarea',
+  'url',
+]);
+export type PropertyType = z.infer<typeof propertyType>;
+
+const propertyOption = z
+  .object({
+    value: z.union([z.string(), z.number(), z.boolean()]),
+    label: z.string(),
+    description: z.string().nullable(),
+  })
+  .meta({ id: 'PropertyOption' });
+
+/** By property, the values with which this one is shown or hidden. */
+const conditions = z.record(z.string(), z.array(z.unknown())).nullable();
+
+export const propertySpec = z
+  .object({
+    name: z.string(),
+    type: propertyType,
+    display_name: z.string(),
+    description: z.string(),
+    llm_hint: z.string().nullable(),
+    default: z.unknown(),
+    required: z.boolean(),
+    placeholder: z.string().nullable(),
+    display_options: z
+      .object({ show: conditions, hide: conditions })
+      .meta({ id: 'DisplayOptions' })
+      .nullable(),
+    options: z.array(propertyOption).nullable(),
+    get properties() {
+      return z.array(propertySpec).nullable();
+    },
+    min_value: z.number().nullable(),
+    max_value: z.number().nullable(),
+    min_length: z.int().nullable(),
+    max_length: z.int().nullable(),
+    pattern: z.string().nullable(),
+    editor: z.string().nullable(),
+    renderer_options: z.record(z.string(), z.unknown()).nullable(),
+  })
+  .meta({ id: 'PropertySpec' });
+export type PropertySpec = z.infer<typeof propertySpec>;
+
+export const nodeExample = z
+  .object({
+    name: z.string(),
+    description: z.string().nullable(),
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'NodeExample' });
+export type NodeExample = z.infer<typeof nodeExample>;
+
+export const nodeCategory = z.enum(['call_node', 'global_node', 'trigger', 'integration']);
+
+export const nodeSpec = z
+  .object({
+    name: z.string(),
+    display_name: z.string(),
+    description: z.string(),
+    llm_hint: z.string().nullable(),
+    docs_url: z.string().nullable(),
+    category: nodeCategory,
+    icon: z.string(),
+    version: z.string(),
+    properties: z.array(propertySpec),
+    examples: z.array(nodeExample),
+    graph_constraints: z
+      .object({
+        min_incoming: z.int().nullable(),
+        max_incoming: z.int().nullable(),
+        min_outgoing: z.int().nullable(),
+        max_outgoing: z.int().nullable(),
+        min_instances: z.int().nullable(),
+        max_instances: z.int().nullable(),
+      })
+      .meta({ id: 'GraphConstraints' })
+      .nullable(),
+  })
+  .meta({ id: 'NodeSpec' });
+export type NodeSpec = z.infer<typeof nodeSpec>;
