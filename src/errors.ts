@@ -210,12 +210,20 @@ const table = {
   CODEC_UNKNOWN: { retry: false, text: 'The codec {name} is not supported' },
 
   // The library of recorded speech
-  CLIP_NOT_FOUND: { retry: false, text: "Recording '{name}' not found" },
+  CLIP_NOT_FOUND: { retry: false, text: 'Recording not found' },
+  CLIP_MISSING: {
+    retry: false,
+    text: "The recording '{name}' that the agent is to play is not there",
+  },
   CLIP_NAME_TAKEN: {
     retry: false,
     text: "A recording with the id '{name}' already exists in this organization",
   },
   CLIP_UNUSABLE: { retry: false, text: "Recording '{name}' cannot be used: {reason}" },
+  AMBIENT_NOISE_MISSING: {
+    retry: false,
+    text: 'The background noise of this agent cannot be read: the built-in one is played',
+  },
   TRANSCRIPTION_UNAVAILABLE: {
     retry: false,
     text: 'No speech recognition for free speech is configured on this gateway. Write the transcript by hand.',

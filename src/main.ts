@@ -10,6 +10,7 @@ import type { CallDeps } from './call/deps.ts';
 import { EventLog } from './call/event-log.ts';
 import { createOutside } from './call/outside.ts';
 import { Recovery } from './call/recovery.ts';
+import { SoundLibrary } from './call/sound-library.ts';
 import { Switchboard } from './call/switchboard.ts';
 import { Dispatcher } from './campaign/dispatcher.ts';
 import { syncNext } from './campaign/sync.ts';
@@ -74,7 +75,13 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     log,
     authorize: (path, headers) => switchboard.admit(path, headers),
   });
-  const api = await buildApi(config, { store, speech, switchboard, log });
+  const api = await buildApi(config, {
+    store,
+    speech,
+    sounds: callDeps.sounds,
+    switchboard,
+    log,
+  });
   api.server.on('upgrade', (request, socket, head) => {
     if (!media.handleUpgrade(request, socket, head)) socket.destroy();
   });
@@ -112,6 +119,7 @@ function openCalls(
     files: store.files,
     events: new EventLog({ sink: store.runs, clock, log }),
     mediaClock: new MediaClock(clock),
+    sounds: new SoundLibrary({ store, files: store.files, clock, log }),
     tokens: createMediaTokens({ clock, random }),
     clock,
     random,
@@ -129,11 +137,12 @@ function buildApi(
   open: {
     store: OpenStore;
     speech: Awaited<ReturnType<typeof openSpeech>>;
+    sounds: SoundLibrary;
     switchboard: Switchboard;
     log: Log;
   },
 ): Promise<Api> {
-  const { store, speech, switchboard, log } = open;
+  const { store, speech, sounds, switchboard, log } = open;
   return buildServer({
     store,
     files: store.files,
@@ -147,6 +156,7 @@ function buildApi(
       tokenHours: config.tokenHours,
     }),
     desk: switchboard,
+    sounds,
     log,
     clock,
     random,

@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { CallDesk } from '../call/desk.ts';
+import type { SoundLibrary } from '../call/sound-library.ts';
 import type { Log } from '../log.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { ServicesInUse } from '../model/service.ts';
@@ -22,6 +23,8 @@ export interface ApiDeps {
   links: FileLinks;
   access: Access;
   desk: CallDesk;
+  /** Says whether a recording that was sent can be played. */
+  sounds: SoundLibrary;
   log: Log;
   clock: Clock;
   random: Random;

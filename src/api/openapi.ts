@@ -12,8 +12,8 @@ const tags = [
   { name: 'workflows', description: 'Agents: graphs of conversation nodes, in versions.' },
   { name: 'documents', description: 'The knowledge base, which this version does not have.' },
   { name: 'calls', description: 'Starting calls.' },
-  { name: 'campaigns', description: 'Many calls from one list of contacts.' },
   { name: 'campaigns', description: 'Calls to a list of contacts.' },
+  { name: 'recordings', description: 'Recorded speech and background noise for agents.' },
   { name: 'runs', description: 'What became of calls: status, transcript, recording.' },
   { name: 'webhooks', description: 'Called by telephony providers.' },
 ];

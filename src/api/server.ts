@@ -28,6 +28,7 @@ import { loadRoutes } from './routes/load.ts';
 import { nodeTypeRoutes } from './routes/node-types.ts';
 import { organizationRoutes } from './routes/organizations.ts';
 import { phoneNumberRoutes } from './routes/phone-numbers.ts';
+import { recordingRoutes } from './routes/recordings.ts';
 import { reportRoutes } from './routes/reports.ts';
 import { runStartRoutes } from './routes/run-starts.ts';
 import { runRoutes } from './routes/runs.ts';
@@ -131,6 +132,7 @@ function guardedRoutes(deps: ApiDeps) {
     campaignRoutes(api, deps);
     campaignStateRoutes(api, deps);
     campaignResultRoutes(api, deps);
+    recordingRoutes(api, deps);
     runRoutes(api, deps);
     runStartRoutes(api, deps);
     reportRoutes(api, deps);

@@ -12,7 +12,9 @@ const NAME_CHARACTERS_MAX = 80;
 
 /** A client's file name as a piece of a storage key; its end, which tells the kind, is kept. */
 export function safeFileName(name: string): string {
-  return name.replace(/[^a-zA-Z0-9._-]/g, '_').slice(-NAME_CHARACTERS_MAX);
+  const plain = name.replace(/[^a-zA-Z0-9._-]/g, '_').slice(-NAME_CHARACTERS_MAX);
+  // Nothing hidden.
+  return plain.replace(/^\./, '_');
 }
 
 /** An absolute URL that takes the file by PUT, with that content type, for `expiresInS` seconds. */

@@ -5,11 +5,13 @@ import { GatewayError } from '../errors.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { TelephonyProvider, WebhookReply } from '../telephony/provider.ts';
+import { clipRefsOf } from '../workflow/clip-refs.ts';
 import { withRunIds } from './context.ts';
 import type { CallDeps } from './deps.ts';
-import { type CallPlan, planCall } from './plan.ts';
-import { onceFetched, startPreCallFetch } from './pre-call-fetch.ts';
+import { type CallPlan, planCall, planSounds } from './plan.ts';
+import { onceFetched, type PreCallFetch, startPreCallFetch } from './pre-call-fetch.ts';
 import type { Roster } from './roster.ts';
+import type { CallClips } from './sound-library.ts';
 import { closeFailed } from './unconnected.ts';
 import { mediaUrl } from './urls.ts';
 
@@ -45,12 +47,25 @@ async function connect(deps: CallDeps, roster: Roster, call: AnsweredCall): Prom
   const version = await deps.store.workflows.version(run.workflowId, run.definitionId);
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
   const policy = deps.llm === undefined ? 'scripted' : 'model';
-  const planned = planCall({ run, configuration, provider, version, policy });
-  const plan = { ...planned, preCall: startPreCallFetch(deps, run, version.definition) };
+  const fetch = startPreCallFetch(deps, run, version.definition);
+  const sounds = await planSounds(deps.sounds, run, version);
+  const planned = planCall({ run, configuration, provider, version, policy, sounds });
+  const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
+  const plan = { ...planned, preCall };
   if (!roster.expect(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
   onceFetched(plan, (initialContext) => prepareFirstWords(deps, plan, initialContext));
   const token = deps.tokens.issue(run.id, TOKEN_MS);
   return provider.webhook.answer(mediaUrl(deps.publicUrl, run, token));
+}
+
+/** The context once the clip that it may name is there too. */
+async function withClips(
+  clips: CallClips,
+  context: PreCallFetch['context'],
+): PreCallFetch['context'] {
+  const fetched = await context;
+  await clips.add(clipRefsOf({ nodes: [], edges: [] }, fetched));
+  return fetched;
 }
 
 /** Renders into the prompt cache what the agent will say first. A failure shows again in the call. */
@@ -66,7 +81,8 @@ function prepareFirstWords(
     initialContext,
   });
   const first = actions.find((action) => action.type === 'say');
-  if (first === undefined) return;
+  const isRecorded = first?.clipId !== undefined && plan.clips.samples(first.clipId) !== undefined;
+  if (first === undefined || isRecorded) return;
   const stop = new AbortController();
   const timer = deps.clock.after(PREPARE_MS, () => stop.abort());
   const discard = { onAudio: () => undefined, onWords: () => undefined };

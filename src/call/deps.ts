@@ -12,6 +12,7 @@ import type { FileStore, Store } from '../store/store.ts';
 import type { MediaTokens } from '../transport/token.ts';
 import type { EventLog } from './event-log.ts';
 import type { CredentialHeaders, Outside } from './outside.ts';
+import type { SoundLibrary } from './sound-library.ts';
 
 export interface CallDeps {
   store: Store;
@@ -27,6 +28,7 @@ export interface CallDeps {
   tts: TextToSpeech;
   /** Undefined: the scripted policy leads the conversation. */
   llm: LanguageModel | undefined;
+  sounds: SoundLibrary;
   tokens: MediaTokens;
   voice: string | undefined;
   /** For what organizations want to be called: webhooks, variables before a call. */

@@ -1,14 +1,18 @@
 // All that a call needs to know before its media arrives: the run, whose it is, what the agent does.
 
+import { GatewayError } from '../errors.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowConfigurations, WorkflowVersion } from '../model/workflow.ts';
 import { workflowConfigurations } from '../model/workflow.ts';
+import { AmbientNoise, officeNoise } from '../pipeline/ambient.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
+import { clipRefsOf } from '../workflow/clip-refs.ts';
 import type { DialoguePolicy } from '../workflow/dialogue.ts';
 import { createEngine, type Engine } from '../workflow/engine.ts';
 import { parseGraph } from '../workflow/graph.ts';
 import type { PreCallFetch } from './pre-call-fetch.ts';
+import type { CallClips, SoundLibrary } from './sound-library.ts';
 
 export interface CallPlan {
   run: Run;
@@ -16,6 +20,11 @@ export interface CallPlan {
   provider: TelephonyProvider;
   engine: Engine;
   settings: WorkflowConfigurations;
+  clips: CallClips;
+  /** Undefined: the agent's pauses are silent. */
+  ambient: AmbientNoise | undefined;
+  /** What the call has to do without, for its log. */
+  faults: readonly GatewayError[];
   /** The configurations as stored, for what is not the call's business. */
   storedSettings: Record<string, unknown>;
   /** Undefined if nothing is asked for before the first word. */
@@ -29,6 +38,7 @@ export function planCall(input: {
   provider: TelephonyProvider;
   version: WorkflowVersion;
   policy: DialoguePolicy;
+  sounds: PlannedSounds;
 }): CallPlan {
   const settings = settingsOf(input.version.configurations);
   const graph = parseGraph(input.version.definition);
@@ -36,11 +46,39 @@ export function planCall(input: {
     run: input.run,
     configuration: input.configuration,
     provider: input.provider,
-    engine: createEngine({ graph, policy: input.policy, settings }),
+    engine: createEngine({
+      graph,
+      policy: input.policy,
+      settings,
+      clips: input.sounds.clips.find,
+    }),
     settings,
+    ...input.sounds,
     storedSettings: input.version.configurations,
     preCall: undefined,
   };
+}
+
+export type PlannedSounds = Pick<CallPlan, 'clips' | 'ambient' | 'faults'>;
+
+/** The recorded sound that the version and the run ask for. Never rejects: what is not to be had is left
+ *  out. */
+export async function planSounds(
+  library: SoundLibrary,
+  run: Run,
+  version: WorkflowVersion,
+): Promise<PlannedSounds> {
+  const { organizationId, initialContext } = run;
+  const refs = clipRefsOf(version.definition, initialContext);
+  const clips = await library.clips(organizationId, refs);
+  const wanted = settingsOf(version.configurations).ambient_noise_configuration;
+  if (!wanted.enabled) return { clips, ambient: undefined, faults: [] };
+  const { storage_key: key, volume } = wanted;
+  const own =
+    typeof key === 'string' && key !== '' ? await library.noise(organizationId, key) : null;
+  // Null: none was asked for.
+  const faults = own === undefined ? [new GatewayError('AMBIENT_NOISE_MISSING')] : [];
+  return { clips, ambient: new AmbientNoise(own ?? officeNoise(), volume), faults };
 }
 
 /** Stored settings with defaults; a value out of range counts as not set. */

@@ -4,7 +4,7 @@
 import { codeOf } from '../errors.ts';
 import { responseSeconds } from '../metrics.ts';
 import type { CallEventBody, TurnLatency, UtteranceKind } from '../model/call-event.ts';
-import type { CallerTurn, UtteranceReport } from '../pipeline/call-audio.ts';
+import type { CallerTurn, UtteranceReport } from '../pipeline/call-audio-listener.ts';
 import type { RunLog } from './event-log.ts';
 import { type AnswerTimes, turnLatencyOf } from './turn-latency.ts';
 

@@ -7,18 +7,19 @@ import type { Log } from '../log.ts';
 import { callsActive, turns } from '../metrics.ts';
 import type { CallEventBody } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
-import {
-  CallAudio,
-  type CallAudioListener,
-  type CallerTurn,
-  type UtteranceReport,
-} from '../pipeline/call-audio.ts';
+import { CallAudio } from '../pipeline/call-audio.ts';
+import type {
+  CallAudioListener,
+  CallerTurn,
+  UtteranceReport,
+} from '../pipeline/call-audio-listener.ts';
 import type { RecordingFile } from '../pipeline/record.ts';
 import type { Clock } from '../std/clock.ts';
 import type { MediaStart } from '../telephony/media.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
 import type { DialogueAction, DialogueEvent } from '../workflow/dialogue.ts';
 import type { DialogueState } from '../workflow/engine.ts';
+import { AgentSpeech } from './agent-speech.ts';
 import type { CallDeps } from './deps.ts';
 import { type EndedBy, endCall } from './end.ts';
 import type { RunLog } from './event-log.ts';
@@ -65,6 +66,7 @@ export class CallSession {
   readonly #record: SessionRecord;
   readonly #abort = new AbortController();
   readonly #generation: Generation;
+  readonly #speech: AgentSpeech;
   readonly #idle: IdleWatch;
   readonly #timers: CallTimers;
   readonly #waiting: DialogueEvent[] = [];
@@ -96,6 +98,12 @@ export class CallSession {
       log: this.#log,
       clock: this.#clock,
       callSignal: this.#abort.signal,
+    });
+    this.#speech = new AgentSpeech({
+      record: this.#record,
+      generation: this.#generation,
+      clips: plan.clips,
+      audio: () => this.#audio,
     });
     this.#idle = new IdleWatch({
       clock: this.#clock,
@@ -209,9 +217,11 @@ export class CallSession {
       marks: capabilities.marks,
       recording: this.#options.recording,
       tuning: turnTuning(plan.settings),
+      ambient: plan.ambient,
       listener: this.#hearAudio(),
       log: this.#log,
     });
+    for (const fault of plan.faults) this.#record.fault(fault, false);
     this.#record.note({ type: 'media.started', codec: codecIn.name, rateHz: codecIn.rateHz });
     this.#timers.after(plan.settings.max_call_duration * 1_000, () =>
       this.#leave('call_duration_exceeded', 'gateway'),
@@ -302,10 +312,10 @@ export class CallSession {
   #perform(action: DialogueAction): void {
     switch (action.type) {
       case 'say':
-        this.#say(action);
+        this.#speech.say(action);
         break;
       case 'generate':
-        this.#generate(action);
+        this.#speech.generate(action);
         break;
       case 'abandon':
         this.#generation.abandon(action.requestId);
@@ -329,29 +339,6 @@ export class CallSession {
 
   #wait({ waitId, delayMs }: Act<'wait'>): void {
     this.#timers.after(delayMs, () => this.#dispatch({ type: 'waited', waitId }));
-  }
-
-  #say({ utteranceId, kind, text, interruptible }: Act<'say'>): void {
-    this.#record.utterance(utteranceId, kind);
-    const speech = this.#audio?.speak({ utteranceId, interruptible });
-    this.#record.spoken(text);
-    speech?.text(text);
-    speech?.end();
-  }
-
-  #generate(action: Act<'generate'>): void {
-    const { utteranceId, kind, interruptible } = action;
-    this.#record.utterance(utteranceId, kind);
-    const speech = this.#audio?.speak({ utteranceId, interruptible });
-    if (speech === undefined) return;
-    this.#generation.start(action, {
-      text: (delta) => {
-        this.#record.spoken(delta);
-        speech.text(delta);
-      },
-      end: () => speech.end(),
-      cancel: () => speech.cancel(),
-    });
   }
 
   /** A fault in our own code ends this call, and only this one. */

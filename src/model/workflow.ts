@@ -52,6 +52,14 @@ export const workflowConfigurations = z.looseObject({
   user_turn_stop_timeout: z.number().min(0.5).max(30).default(5),
   dictionary: z.string().default(''),
   context_compaction_enabled: z.boolean().default(false),
+  /** Noise under the agent's voice. Without a file of its own, the built-in one. */
+  ambient_noise_configuration: z
+    .looseObject({
+      enabled: z.boolean().default(false),
+      volume: z.number().min(0).default(0.3),
+      storage_key: z.string().max(300).nullish(),
+    })
+    .prefault({}),
   text_chat_inactivity_timeout_seconds: z.int().min(60).max(10_500).default(1_800),
   transcript_configuration: z
     .looseObject({ include_end_timestamps: z.boolean().default(false) })

@@ -5,11 +5,13 @@ import type { Codec } from '../codec/codec.ts';
 import type { GatewayError } from '../errors.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
+import type { AmbientNoise } from './ambient.ts';
 import { FrameWriter } from './frame-writer.ts';
-import { type FinishedUtterance, Playout, type PlayoutWire } from './playout.ts';
+import { Playout, type PlayoutWire } from './playout.ts';
 import type { PlayedSink } from './sent.ts';
 import { Speaker, type TextSink } from './speak.ts';
-import { Utterance } from './utterance.ts';
+import type { FinishedUtterance } from './utterance.ts';
+import { Segment, Utterance } from './utterance.ts';
 
 export interface AgentVoiceListener {
   mayStart(utterance: Utterance, nowMs: number): boolean;
@@ -28,6 +30,7 @@ export interface AgentVoiceOptions {
   wire: PlayoutWire;
   lead: { aimMs: number; maxMs: number };
   marks: boolean;
+  ambient: AmbientNoise | undefined;
   tts: TextToSpeech;
   voice: string | undefined;
   listener: AgentVoiceListener;
@@ -35,20 +38,23 @@ export interface AgentVoiceOptions {
 
 export class AgentVoice {
   readonly playout: Playout;
+  readonly #clock: Clock;
   readonly #mediaMs: () => number;
   readonly #speaker: Speaker;
   readonly #listener: AgentVoiceListener;
   #closed = false;
 
   constructor(options: AgentVoiceOptions) {
-    const { clock, codec, wire, listener } = options;
+    const { clock, codec, wire, listener, ambient } = options;
+    this.#clock = clock;
     this.#mediaMs = options.mediaMs;
     this.#listener = listener;
     this.playout = new Playout({
-      writer: new FrameWriter({ codec, wire }),
+      writer: new FrameWriter({ codec, wire, ambient }),
       wire,
       lead: options.lead,
       marks: options.marks,
+      ambient: ambient !== undefined,
       onPlayed: listener.onPlayed,
       listener: {
         mayStart: (utterance, nowMs) => listener.mayStart(utterance, nowMs),
@@ -71,18 +77,9 @@ export class AgentVoice {
     });
   }
 
-  /** An utterance that there is no place for is over before it began. */
   speak(id: number, interruptible: boolean): TextSink & { cancel(): void } {
-    const utterance = new Utterance(id, interruptible);
-    const refused = this.#closed || this.playout.full;
-    if (refused) utterance.cancelled = true;
+    const utterance = this.#queue(id, interruptible);
     const sink = this.#speaker.open(utterance);
-    if (refused) {
-      const endMs = this.#mediaMs();
-      this.#listener.onFinished({ utterance, heardText: '', interrupted: true, endMs });
-    } else {
-      this.playout.add(utterance);
-    }
     return {
       text: (delta) => {
         sink.text(delta);
@@ -98,6 +95,36 @@ export class AgentVoice {
         this.#listener.onSettled();
       },
     };
+  }
+
+  /** A recorded clip of which `text` is the transcript; `samples` (at most a minute, borrowed for good)
+   *  are played like an utterance of one sentence. */
+  play(id: number, interruptible: boolean, clip: { text: string; samples: Int16Array }): void {
+    const utterance = this.#queue(id, interruptible);
+    if (!utterance.cancelled) {
+      const segment = new Segment(utterance, clip.text);
+      segment.failed = !segment.push(clip.samples);
+      segment.complete = true;
+      utterance.segments.push(segment);
+      utterance.firstTextAt = this.#clock.monotonicMs();
+      utterance.firstAudioAt = utterance.firstTextAt;
+    }
+    utterance.ended = true;
+    this.playout.pump(this.#mediaMs());
+    this.#listener.onSettled();
+  }
+
+  /** An utterance that there is no place for is over before it began. */
+  #queue(id: number, interruptible: boolean): Utterance {
+    const utterance = new Utterance(id, interruptible);
+    if (this.#closed || this.playout.full) {
+      utterance.cancelled = true;
+      const endMs = this.#mediaMs();
+      this.#listener.onFinished({ utterance, heardText: '', interrupted: true, endMs });
+    } else {
+      this.playout.add(utterance);
+    }
+    return utterance;
   }
 
   /** Drops everything; silence. */

@@ -11,6 +11,8 @@ import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
 import { AgentVoice } from './agent-voice.ts';
+import type { AmbientNoise } from './ambient.ts';
+import type { CallAudioListener, CallerTurn, UtteranceStart } from './call-audio-listener.ts';
 import { Decoder } from './decode.ts';
 import { DigitCollector, type Entry } from './digits.ts';
 import { EchoGuard } from './echo.ts';
@@ -19,10 +21,9 @@ import { levelDb } from './level.ts';
 import { Listener } from './listen.ts';
 import type { MediaClock } from './media-clock.ts';
 import { Outbox } from './outbox.ts';
-import type { FinishedUtterance } from './playout.ts';
 import { Recorder, type RecordingFile, type RecordingSummary } from './record.ts';
 import type { TurnTuning } from './tuning.ts';
-import type { Utterance } from './utterance.ts';
+import type { FinishedUtterance, Utterance } from './utterance.ts';
 
 /** The way out to the caller, in the provider's terms. */
 export interface AudioWire {
@@ -33,68 +34,6 @@ export interface AudioWire {
   clear(): void;
   /** Bytes accepted and not yet on their way. */
   readonly bufferedBytes: number;
-}
-
-export interface CallerTurn {
-  text: string;
-  /** 0..1, or null where the recogniser gives none. Keys are certain: 1. */
-  confidence: number | null;
-  source: 'speech' | 'dtmf';
-  /** Media time of the first and the last speech (or key). */
-  startMs: number;
-  endMs: number;
-  /** Monotonic milliseconds: the last speech, the decision that it was the last, its final words. */
-  lastSpeechAt: number;
-  decidedAt: number;
-  finalAt: number;
-}
-
-export interface UtteranceReport {
-  utteranceId: number;
-  /** Only words that the caller heard. */
-  heardText: string;
-  interrupted: boolean;
-  /** Media time of the first and the last audio; both the time of the report if none was sent. */
-  startMs: number;
-  endMs: number;
-}
-
-export interface UtteranceStart {
-  utteranceId: number;
-  /** Monotonic milliseconds: first text given, first audio synthesised, first frame on the wire. */
-  firstTextAt: number;
-  firstAudioAt: number;
-  firstFrameAt: number;
-  /** Media time of the first frame. */
-  mediaMs: number;
-}
-
-/** Milliseconds from the caller's real onset to the decision, and to silence on the wire. */
-export interface InterruptionFacts {
-  cause: 'speech' | 'dtmf';
-  decisionMs: number;
-  silenceMs: number;
-}
-
-/** Called synchronously, in order, never from within another callback of the same call. */
-export interface CallAudioListener {
-  /** The caller certainly began to speak (idle timers). */
-  onCallerSpeech(): void;
-  onPartial(text: string): void;
-  /** Confirmed. The utterances in flight are finished as interrupted right after. */
-  onInterruption(facts: InterruptionFacts): void;
-  onTurn(turn: CallerTurn): void;
-  /** Heard while the agent spoke and no reason to stop, or wholly inside uninterruptible speech. */
-  onBackchannel(text: string): void;
-  /** Each key, for the log; the entry itself comes as a turn. */
-  onDigit(digit: string): void;
-  onUtteranceStarted(facts: UtteranceStart): void;
-  /** Exactly once per utterance, in order. `heardText` is empty if it never began. */
-  onUtteranceFinished(report: UtteranceReport): void;
-  /** A service or the recording failed; the call goes on as far as it can. */
-  onFault(error: GatewayError): void;
-  /** Our own code failed: the call must end. At most once; must not throw. */
-  onBroken(error: unknown): void;
 }
 
 /** One utterance, as its text comes. */
@@ -121,6 +60,8 @@ export interface CallAudioOptions {
   voice: string | undefined;
   recording: RecordingFile | undefined;
   tuning: TurnTuning;
+  /** Noise under the agent's voice and in its pauses. Default: none. */
+  ambient?: AmbientNoise | undefined;
   listener: CallAudioListener;
   log: Log;
 }
@@ -214,6 +155,17 @@ export class CallAudio {
     const speech = this.#agent.speak(options.utteranceId, options.interruptible);
     this.#outbox.tell();
     return speech;
+  }
+
+  /** A recorded clip, queued as `speak` does; `text` is what is said in it. `samples` are borrowed. */
+  play(clip: {
+    utteranceId: number;
+    interruptible: boolean;
+    text: string;
+    samples: Int16Array;
+  }): void {
+    this.#agent.play(clip.utteranceId, clip.interruptible, clip);
+    this.#outbox.tell();
   }
 
   /** What is expected of the caller from now on. */
@@ -342,6 +294,7 @@ export class CallAudio {
       wire,
       lead,
       marks: options.marks !== 'none',
+      ambient: options.ambient,
       tts,
       voice,
       listener: {

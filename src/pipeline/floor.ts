@@ -7,10 +7,10 @@ import type { RecognizedWords } from '../speech/stt/stt.ts';
 import { wordsOf } from './endpointing.ts';
 import { InterruptDetector, YIELD_MS } from './interrupt.ts';
 import type { Voice } from './listen.ts';
-import type { FinishedUtterance, Playout } from './playout.ts';
+import type { Playout } from './playout.ts';
 import type { TurnTuning } from './tuning.ts';
 import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn.ts';
-import type { Utterance } from './utterance.ts';
+import type { FinishedUtterance, Utterance } from './utterance.ts';
 
 /** A recogniser that tells no words before it is asked gets this long to show that somebody speaks. */
 const YIELD_WORDLESS_MS = 1_500;

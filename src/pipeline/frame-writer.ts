@@ -1,9 +1,10 @@
-// One frame of PCM to the wire: gain without clicks, rate, codec. It keeps the gain of the last sample
-// and no audio.
+// One frame of PCM to the wire: gain without clicks, background noise, rate, codec. It keeps the gain of
+// the last sample and no audio.
 
 import { FRAME_SAMPLES, RATE_HZ } from '../audio/pcm.ts';
 import { createResampler, type Resampler } from '../audio/resample.ts';
 import type { Codec } from '../codec/codec.ts';
+import type { AmbientNoise } from './ambient.ts';
 
 export interface FrameWire {
   /** One encoded frame; borrowed until the call returns. */
@@ -15,19 +16,23 @@ export class FrameWriter {
   readonly #wire: FrameWire;
   readonly #payload: Uint8Array;
   readonly #resampler: Resampler | undefined;
+  readonly #ambient: AmbientNoise | undefined;
   #gain = 1;
 
-  constructor(options: { codec: Codec; wire: FrameWire }) {
+  constructor(options: { codec: Codec; wire: FrameWire; ambient?: AmbientNoise | undefined }) {
     this.#codec = options.codec;
     this.#wire = options.wire;
+    this.#ambient = options.ambient;
     this.#payload = new Uint8Array(options.codec.frameBytes);
     const toHz = options.codec.rateHz;
     if (toHz !== RATE_HZ) this.#resampler = createResampler({ fromHz: RATE_HZ, toHz });
   }
 
-  /** Sends a frame whose gain moves evenly from that of the last one to `gain`; changes `frame`. */
-  write(frame: Int16Array, gain: number): void {
+  /** Sends a frame whose gain moves evenly from that of the last one to `gain`; changes `frame`, to what is
+   *  sent. It is heard from media time `playMs` on. */
+  write(frame: Int16Array, gain: number, playMs: number): void {
     this.#apply(frame, gain);
+    if (this.#ambient !== undefined) this.#ambient.addTo(frame, playMs);
     const samples = this.#resampler === undefined ? frame : this.#resampler.process(frame);
     const bytes = this.#codec.encode(samples, this.#payload);
     const whole = bytes === this.#payload.length;

@@ -4,8 +4,9 @@
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
 import { framesOut, underruns } from '../metrics.ts';
 import type { FrameWire, FrameWriter } from './frame-writer.ts';
+import { Lead } from './lead.ts';
 import { type FrameFacts, type PlayedSink, type Position, SentFrames } from './sent.ts';
-import type { Segment, Utterance } from './utterance.ts';
+import type { FinishedUtterance, Segment, Utterance } from './utterance.ts';
 
 /** Utterances that wait. A call has two or three. */
 const QUEUE_MAX = 64;
@@ -25,8 +26,8 @@ const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
 const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
 /** Ticks this late do not move the playing time: the far end has frames in hand. */
 const SLACK_MS = FRAME_MS / 2;
-/** Extra lead after a stall is given up by this much a tick: 50 ms in a second. */
-const LEAD_DECAY_MS = 1;
+/** Noise is sent no further ahead than this: speech that comes waits for it, and a gap in it is no harm. */
+const AMBIENT_LEAD_MS = 2 * FRAME_MS;
 
 export interface PlayoutWire extends FrameWire {
   mark(name: string): void;
@@ -44,18 +45,13 @@ export interface PlayoutListener {
   onRoom(): void;
 }
 
-export interface FinishedUtterance {
-  utterance: Utterance;
-  heardText: string;
-  interrupted: boolean;
-  endMs: number;
-}
-
 export interface PlayoutOptions {
   writer: FrameWriter;
   wire: PlayoutWire;
   lead: { aimMs: number; maxMs: number };
   marks: boolean;
+  /** The writer adds noise to every frame: there are frames in the agent's pauses too. */
+  ambient: boolean;
   onPlayed: PlayedSink;
   listener: PlayoutListener;
 }
@@ -65,8 +61,8 @@ export class Playout {
   readonly #wire: PlayoutWire;
   readonly #listener: PlayoutListener;
   readonly #marks: boolean;
-  readonly #aimMs: number;
-  readonly #maxMs: number;
+  readonly #ambient: boolean;
+  readonly #lead: Lead;
   readonly #sent: SentFrames;
   readonly #frame = new Int16Array(FRAME_SAMPLES);
   readonly #facts: FrameFacts = { segment: undefined, at: 0, playMs: 0, fromGain: 1, toGain: 1 };
@@ -75,23 +71,22 @@ export class Playout {
   #atUtterance = 0;
   #atSegment = 0;
   #atSample = 0;
-  /** Media time at which the far end will have played everything sent. */
+  /** Media time at which the far end will have played everything sent, and all speech of it. */
   #endMs = 0;
+  #speechEndMs = 0;
   #generation = 1;
   #held = false;
   #ducked = false;
   #starved = false;
-  #extraMs = 0;
-  #tickMs = Number.NaN;
 
   constructor(options: PlayoutOptions) {
     this.#writer = options.writer;
     this.#wire = options.wire;
     this.#listener = options.listener;
     this.#marks = options.marks;
-    this.#aimMs = Math.max(FRAME_MS, options.lead.aimMs);
-    this.#maxMs = Math.max(this.#aimMs, options.lead.maxMs);
-    this.#sent = new SentFrames({ leadMsMax: this.#maxMs, sink: options.onPlayed });
+    this.#ambient = options.ambient;
+    this.#lead = new Lead(options.lead);
+    this.#sent = new SentFrames({ leadMsMax: this.#lead.maxMs, sink: options.onPlayed });
   }
 
   get empty(): boolean {
@@ -106,9 +101,9 @@ export class Playout {
     return this.#held;
   }
 
-  /** Media time from which on the far end is silent, as far as was sent. */
+  /** Media time from which on the far end hears no speech, as far as was sent. */
   get silentMs(): number {
-    return this.#endMs;
+    return this.#speechEndMs;
   }
 
   /** The utterance that is heard, or will be next; undefined if all were played. */
@@ -127,7 +122,9 @@ export class Playout {
         if (at > this.#atUtterance || segment.index >= this.#atSegment) samples += segment.samples;
       }
     }
-    return Math.max(0, this.#endMs - nowMs) + samplesToMs(Math.max(0, samples - this.#atSample));
+    return (
+      Math.max(0, this.#speechEndMs - nowMs) + samplesToMs(Math.max(0, samples - this.#atSample))
+    );
   }
 
   add(utterance: Utterance): void {
@@ -135,7 +132,7 @@ export class Playout {
   }
 
   tick(nowMs: number): void {
-    this.#followLateness(nowMs);
+    this.#lead.tick(nowMs);
     this.#sent.advance(nowMs);
     this.pump(nowMs);
     this.#finishPlayed(nowMs);
@@ -143,12 +140,30 @@ export class Playout {
 
   /** Sends what is due and there. */
   pump(nowMs: number): void {
-    if (this.#held || this.#wire.bufferedBytes > BUFFERED_BYTES_MAX) return;
-    const untilMs = nowMs + Math.min(this.#maxMs, this.#aimMs + this.#extraMs) - SLACK_MS;
+    if (this.#wire.bufferedBytes > BUFFERED_BYTES_MAX) return;
+    if (!this.#held) this.#pumpSpeech(nowMs);
+    if (this.#ambient) this.#pumpNoise(nowMs);
+  }
+
+  #pumpSpeech(nowMs: number): void {
+    const untilMs = nowMs + this.#lead.ms - SLACK_MS;
     while (this.#endMs < untilMs && !this.#sent.full) {
       const segment = this.#ready(nowMs);
       if (segment === undefined) return;
       this.#send(segment, nowMs);
+    }
+  }
+
+  /** Nothing to say: the noise goes on. */
+  #pumpNoise(nowMs: number): void {
+    const untilMs = nowMs + AMBIENT_LEAD_MS - SLACK_MS;
+    while (this.#endMs < untilMs && !this.#sent.full) {
+      this.#frame.fill(0);
+      this.#facts.segment = undefined;
+      this.#facts.playMs = this.#playMs(nowMs);
+      this.#write(this.#writer.gain);
+      framesOut.inc();
+      this.#endMs = this.#facts.playMs + FRAME_MS;
     }
   }
 
@@ -240,7 +255,7 @@ export class Playout {
   #startable(utterance: Utterance, segment: Segment, nowMs: number): boolean {
     const there = segment.samples - this.#atSample;
     if (!segment.complete && there < (this.#starved ? REBUFFER_SAMPLES : FRAME_SAMPLES)) {
-      if (this.#atSample > 0 && !this.#starved && nowMs >= this.#endMs) {
+      if (this.#atSample > 0 && !this.#starved && nowMs >= this.#speechEndMs) {
         this.#starved = true;
         underruns.inc();
       }
@@ -251,7 +266,7 @@ export class Playout {
   }
 
   #send(segment: Segment, nowMs: number): void {
-    const playMs = nowMs - this.#endMs > SLACK_MS ? nowMs : this.#endMs;
+    const playMs = this.#playMs(nowMs);
     segment.read(this.#atSample, this.#frame);
     framesOut.inc();
     this.#facts.segment = segment;
@@ -259,6 +274,7 @@ export class Playout {
     this.#facts.playMs = playMs;
     this.#write(this.#ducked ? DUCKED : 1);
     this.#endMs = playMs + FRAME_MS;
+    this.#speechEndMs = this.#endMs;
     this.#atSample += FRAME_SAMPLES;
     const { utterance } = segment;
     if (utterance.startMs === undefined) {
@@ -267,9 +283,14 @@ export class Playout {
     }
   }
 
+  /** When the next frame is heard: behind what was sent, or at once. */
+  #playMs(nowMs: number): number {
+    return nowMs - this.#endMs > SLACK_MS ? nowMs : this.#endMs;
+  }
+
   /** All of the segment is sent. */
   #seal(segment: Segment, nowMs: number): void {
-    segment.sentEndMs = segment.samples === 0 ? nowMs : this.#endMs;
+    segment.sentEndMs = segment.samples === 0 ? nowMs : this.#speechEndMs;
     segment.acknowledged = segment.samples === 0;
     this.#seek(this.#atUtterance, this.#atSegment + 1, 0);
     if (this.#marks && !segment.acknowledged) {
@@ -286,6 +307,7 @@ export class Playout {
     if (this.#endMs > nowMs) {
       this.#wire.clear();
       this.#endMs = nowMs;
+      this.#speechEndMs = Math.min(this.#speechEndMs, nowMs);
     }
     for (const { segments } of this.#queue) {
       for (const segment of segments) {
@@ -308,12 +330,13 @@ export class Playout {
       this.#write(gain * (1 - frame / FADE_FRAMES));
       this.#endMs += FRAME_MS;
     }
+    this.#speechEndMs = this.#endMs;
   }
 
   #write(gain: number): void {
     this.#facts.fromGain = this.#writer.gain;
     this.#facts.toGain = gain;
-    this.#writer.write(this.#frame, gain);
+    this.#writer.write(this.#frame, gain, this.#facts.playMs);
     this.#sent.push(this.#facts, this.#frame);
   }
 
@@ -365,16 +388,6 @@ export class Playout {
     const last = utterance.segments.findLast((segment) => segment.samples > 0);
     if (last?.sentEndMs === undefined || last.acknowledged) return true;
     return nowMs >= last.sentEndMs + patienceMs;
-  }
-
-  /** A late tick shows that the process stalls: a little more lead for the next seconds. */
-  #followLateness(nowMs: number): void {
-    const lateMs = nowMs - this.#tickMs - FRAME_MS;
-    this.#tickMs = nowMs;
-    this.#extraMs = Math.max(0, this.#extraMs - LEAD_DECAY_MS);
-    if (lateMs > FRAME_MS) {
-      this.#extraMs = Math.min(this.#maxMs - this.#aimMs, this.#extraMs + lateMs);
-    }
   }
 
   #seek(utterance: number, segment: number, sample: number): void {

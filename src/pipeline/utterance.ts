@@ -145,3 +145,12 @@ export class Utterance {
       .join(' ');
   }
 }
+
+/** What became of an utterance. */
+export interface FinishedUtterance {
+  utterance: Utterance;
+  heardText: string;
+  interrupted: boolean;
+  /** Media time. */
+  endMs: number;
+}

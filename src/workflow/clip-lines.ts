@@ -11,7 +11,7 @@ import { log, rendered, type Step } from './step.ts';
 export function clipLine(step: Step, ref: ClipRef): Line | undefined {
   const clip = step.clips(ref);
   if (clip !== undefined) return { text: clip.transcript, clipId: clip.id };
-  const { code, message } = new GatewayError('CLIP_NOT_FOUND', { name: ref.value });
+  const { code, message } = new GatewayError('CLIP_MISSING', { name: ref.value });
   log(step, { type: 'fault', code, message, fatal: false });
   return undefined;
 }

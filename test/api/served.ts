@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type Access, type AccessOptions, createAccess } from '../../src/api/access.ts';
 import type { Api, ApiDeps } from '../../src/api/deps.ts';
 import { buildServer } from '../../src/api/server.ts';
+import { SoundLibrary } from '../../src/call/sound-library.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
@@ -82,6 +83,12 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
       links: test.store.links,
       access: testAccess(clock, test.store.tokenKeys),
       desk: served.desk,
+      sounds: new SoundLibrary({
+        store: test.store,
+        files: test.store.files,
+        clock,
+        log: test.log,
+      }),
       log: test.log,
       clock,
       random: systemRandom,

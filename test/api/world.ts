@@ -1,6 +1,7 @@
 // One of everything in an organization, and for every operation that wants a key one request that does
 // its work there. Tests that go through all operations begin from these.
 
+import { wavHeader } from '../../src/audio/wav.ts';
 import { webhook } from '../store/completed-runs.ts';
 import type { Served } from './served.ts';
 import { smallWorkflow } from './served.ts';
@@ -42,6 +43,7 @@ export async function makeWorld(served: Served): Promise<World> {
       ...runExamples(agent),
       ...deliveryExamples(await makeDelivery(served, agent)),
       ...campaignExamples(await makeCampaign(served, agent)),
+      ...recordingExamples(agent, await makeRecording(served)),
     },
     ids: [...Object.values(telephony), ...Object.values(agent)],
   };
@@ -232,6 +234,49 @@ function workflowExamples({ workflow_id, uuid, trigger }: Agent): Record<string,
     // The same for everybody.
     getNodeType: { path: { name: 'startCall' }, foreign: 200 },
     listDocuments: {},
+  };
+}
+
+async function makeRecording(served: Served): Promise<{ id: string; name: string; key: string }> {
+  const { store, owner } = served.test;
+  const name = `${MARK}-recording-${served.deps.random.integer(1_000_000)}`;
+  const key = `recordings/${owner.organizationId}/${name}/a.wav`;
+  await store.files.write(key, helloWav());
+  const [clip] = await store.clips.create(owner, [
+    {
+      name,
+      transcript: `${MARK} words`,
+      storageKey: key,
+      workflowId: null,
+      ttsProvider: null,
+      ttsModel: null,
+      ttsVoiceId: null,
+      metadata: {},
+    },
+  ]);
+  return { id: clip?.id ?? '', name, key };
+}
+
+/** A tenth of a second. */
+function helloWav(): Buffer {
+  const header = wavHeader({ rateHz: 8_000, channels: 1, dataBytes: 1_600 });
+  return Buffer.concat([header, Buffer.alloc(1_600)]);
+}
+
+function recordingExamples(
+  { workflow_id }: Agent,
+  { id, name, key }: { id: string; name: string; key: string },
+): Record<string, Example> {
+  const file = { filename: 'a.wav', file_size: 100 };
+  const recording = { recording_id: 'another', transcript: 'Hello.', storage_key: key };
+  return {
+    createRecordingUploads: { body: { files: [file] } },
+    createAmbientNoiseUpload: { body: { workflow_id, ...file }, foreign: 404 },
+    listRecordings: {},
+    createRecordings: { body: { recordings: [recording] }, foreign: 403 },
+    renameRecording: { path: { id }, body: { recording_id: name } },
+    deleteRecording: { path: { recording_id: name } },
+    transcribeRecording: {},
   };
 }
 

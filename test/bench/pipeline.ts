@@ -2,7 +2,8 @@
 // The detector and the speech services are fakes; their own cost is measured elsewhere.
 
 import { pcmu } from '../../src/codec/g711.ts';
-import { CallAudio, type CallAudioListener } from '../../src/pipeline/call-audio.ts';
+import { CallAudio } from '../../src/pipeline/call-audio.ts';
+import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import type { RecordingFile } from '../../src/pipeline/record.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';

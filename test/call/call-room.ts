@@ -8,6 +8,7 @@ import type { CallDeps } from '../../src/call/deps.ts';
 import type { StartCall, StartedCall, TestCall } from '../../src/call/desk.ts';
 import { EventLog } from '../../src/call/event-log.ts';
 import { createOutside } from '../../src/call/outside.ts';
+import { SoundLibrary } from '../../src/call/sound-library.ts';
 import { Switchboard } from '../../src/call/switchboard.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
@@ -100,9 +101,10 @@ export class CallRoom {
     const { clock } = this;
     const { log } = at;
     const store = { ...at.store, runs: { ...at.store.runs } };
+    const files = breakable(at.store.files);
     this.deps = {
       store,
-      files: breakable(at.store.files),
+      files,
       events: new EventLog({ sink: store.runs, clock, log }),
       clock,
       mediaClock: new MediaClock(clock),
@@ -112,6 +114,7 @@ export class CallRoom {
       stt: this.stt,
       tts: this.tts,
       llm: undefined,
+      sounds: new SoundLibrary({ store, files, clock, log }),
       tokens: createMediaTokens({ clock, random: systemRandom }),
       voice: undefined,
       outside: loopback,

@@ -4,15 +4,14 @@
 import type { VadModel } from '../../src/audio/vad.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import type { GatewayError } from '../../src/errors.ts';
-import {
-  CallAudio,
-  type CallAudioListener,
-  type CallAudioOptions,
-  type CallerTurn,
-  type InterruptionFacts,
-  type UtteranceReport,
-  type UtteranceStart,
-} from '../../src/pipeline/call-audio.ts';
+import { CallAudio, type CallAudioOptions } from '../../src/pipeline/call-audio.ts';
+import type {
+  CallAudioListener,
+  CallerTurn,
+  InterruptionFacts,
+  UtteranceReport,
+  UtteranceStart,
+} from '../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
@@ -41,6 +40,7 @@ export interface RigOptions {
   lead?: CallAudioOptions['lead'];
   tuning?: CallAudioOptions['tuning'];
   recording?: CallAudioOptions['recording'];
+  ambient?: CallAudioOptions['ambient'];
   withoutStt?: boolean;
   /** By loudness if not given. */
   vad?: VadModel;
@@ -84,6 +84,7 @@ export class CallRig {
       tts: this.tts,
       voice: undefined,
       recording: options.recording,
+      ambient: options.ambient,
       tuning: options.tuning ?? defaultTuning,
       listener: this.#listen(),
       log: quietLog().log,
@@ -142,6 +143,14 @@ export class CallRig {
     });
     speech.text(text);
     speech.end();
+    return this.#utterance;
+  }
+
+  /** The agent plays a clip of which `text` is said. */
+  play(text: string, samples: Int16Array, how: { interruptible?: boolean } = {}): number {
+    this.#utterance++;
+    const { interruptible = true } = how;
+    this.audio.play({ utteranceId: this.#utterance, interruptible, text, samples });
     return this.#utterance;
   }
 

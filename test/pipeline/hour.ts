@@ -4,7 +4,8 @@
 
 import { readWav } from '../../src/audio/wav.ts';
 import { l16 } from '../../src/codec/l16.ts';
-import { CallAudio, type CallAudioListener } from '../../src/pipeline/call-audio.ts';
+import { CallAudio } from '../../src/pipeline/call-audio.ts';
+import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';

@@ -98,12 +98,15 @@ function say(
 function change(
   step: Extract<Step, { which: number }>,
   texts: Map<number, string>,
-  open: readonly { id: number; speech: Speech }[],
+  open: { id: number; speech: Speech }[],
 ): void {
-  const chosen = open[step.which % Math.max(1, open.length)];
+  const at = step.which % Math.max(1, open.length);
+  const chosen = open[at];
   if (chosen === undefined) return;
-  if (step.do === 'end') chosen.speech.end();
-  else if (step.do === 'cancel') chosen.speech.cancel();
+  if (step.do === 'end') {
+    chosen.speech.end();
+    open.splice(at, 1); // What comes after the end is nobody's text.
+  } else if (step.do === 'cancel') chosen.speech.cancel();
   else {
     const text = `Then more of ${chosen.id} came. `;
     texts.set(chosen.id, (texts.get(chosen.id) ?? '') + text);

@@ -61,7 +61,7 @@ describe('a greeting', () => {
   it('whose clip is gone is spoken, and the log says why', () => {
     const talk = opened({ ...AUDIO, greeting_recording_id: '99' });
     expect(saysOf(talk)).toEqual([['Hello there.', undefined]]);
-    expect(faultsOf(talk)).toEqual(["Recording '99' not found"]);
+    expect(faultsOf(talk)).toEqual([expect.stringContaining("'99'")]);
   });
 
   it('whose clip is gone and that has no text is left to the model', () => {
@@ -130,7 +130,7 @@ describe('the line between two nodes', () => {
       ['Hello.', undefined],
       ['And your name?', undefined],
     ]);
-    expect(faultsOf(silent)).toEqual(["Recording 'gone' not found"]);
+    expect(faultsOf(silent)).toEqual([expect.stringContaining("'gone'")]);
   });
 
   it('is known to the model, which then says nothing itself', () => {

@@ -1,0 +1,33 @@
+// How far ahead of real time the agent's audio is sent: as little as the far end needs, and for a while more
+// after this process was late.
+
+import { FRAME_MS } from '../audio/pcm.ts';
+
+/** Extra lead after a stall is given up by this much a tick: 50 ms in a second. */
+const DECAY_MS = 1;
+
+export class Lead {
+  readonly maxMs: number;
+  readonly #aimMs: number;
+  #extraMs = 0;
+  #tickMs = Number.NaN;
+
+  constructor({ aimMs, maxMs }: { aimMs: number; maxMs: number }) {
+    this.#aimMs = Math.max(FRAME_MS, aimMs);
+    this.maxMs = Math.max(this.#aimMs, maxMs);
+  }
+
+  get ms(): number {
+    return Math.min(this.maxMs, this.#aimMs + this.#extraMs);
+  }
+
+  /** A late tick shows that the process stalls: a little more lead for the next seconds. */
+  tick(nowMs: number): void {
+    const lateMs = nowMs - this.#tickMs - FRAME_MS;
+    this.#tickMs = nowMs;
+    this.#extraMs = Math.max(0, this.#extraMs - DECAY_MS);
+    if (lateMs > FRAME_MS) {
+      this.#extraMs = Math.min(this.maxMs - this.#aimMs, this.#extraMs + lateMs);
+    }
+  }
+}
