@@ -143,6 +143,11 @@ const table = {
     text: "Phone number must be provided in the request, or as the organization's test_phone_number",
   },
   RUN_HAS_CALL: { retry: false, text: 'Workflow run already has an active call' },
+  RUN_WITHOUT_CALL: { retry: false, text: 'Workflow run has no call to hang up' },
+  CALL_OUT_OF_REACH: {
+    retry: true,
+    text: 'The call cannot be reached: it is just being placed, or its telephony configuration is gone. Try again in a moment.',
+  },
   RUN_OF_OTHER_WORKFLOW: { retry: false, text: 'workflow_run_workflow_mismatch' },
   START_KEY_REUSED: {
     retry: false,

@@ -13,6 +13,7 @@ import type { Api, ApiDeps } from './deps.ts';
 import { knownPaths } from './known-paths.ts';
 import { openApiOptions } from './openapi.ts';
 import { sendFault } from './reply.ts';
+import { activeCallRoutes } from './routes/active-calls.ts';
 import { agentStartRoutes } from './routes/agent-starts.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { authRoutes, logInRoutes } from './routes/auth.ts';
@@ -135,6 +136,7 @@ function guardedRoutes(deps: ApiDeps) {
     recordingRoutes(api, deps);
     runRoutes(api, deps);
     runStartRoutes(api, deps);
+    activeCallRoutes(api, deps);
     reportRoutes(api, deps);
     usageRoutes(api, deps);
     fileRoutes(api, deps);

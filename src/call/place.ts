@@ -6,6 +6,7 @@ import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { DialResult } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';
+import { hangUpLine } from './line.ts';
 import type { Roster } from './roster.ts';
 import type { Route } from './route.ts';
 import { closeFailed } from './unconnected.ts';
@@ -65,16 +66,18 @@ async function hasBegun(deps: CallDeps, { id }: Run): Promise<boolean> {
   }
 }
 
-/** The phone rings: a store that fails just now does not make the start a failure. */
+/** The phone rings: a store that fails just now does not make the start a failure. A call that was
+ *  hung up before the provider had named it is hung up there. */
 export async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult): Promise<void> {
   const { callId, metadata } = dialled;
   try {
-    await deps.store.runs.patch(run.id, {
+    const current = await deps.store.runs.patch(run.id, {
       providerCallId: callId,
       gatheredContext: { call_id: callId, ...metadata },
     });
+    if (current?.state === 'completed') await hangUpLine(deps, current);
   } catch (error) {
-    deps.log.error({ err: error, runId: run.id }, 'call id not stored');
+    deps.log.error({ err: error, runId: run.id }, 'call id not stored, or the line not hung up');
   }
 }
 

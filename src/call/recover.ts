@@ -1,14 +1,12 @@
 // What a killed process left behind: runs that are open and that nobody runs any more. Each is closed
 // with what was stored, and the provider is told to hang up.
 
-import { providerName } from '../model/provider.ts';
+import { codeOf } from '../errors.ts';
 import type { Run } from '../model/run.ts';
-import { deadlineSignal } from '../std/deadline.ts';
-import { providerByName } from '../telephony/registry.ts';
 import type { CallDeps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
+import { hangUpLine } from './line.ts';
 
-const HANG_UP_MS = 5_000;
 /** Providers take a handful of requests a second and account. */
 const HANG_UPS_MAX = 8;
 
@@ -68,19 +66,10 @@ async function hangUpAll(deps: CallDeps, runs: readonly Run[]): Promise<void> {
 
 /** The provider may still hold the line open. */
 async function hangUp(deps: CallDeps, run: Run): Promise<void> {
-  const mode = providerName.safeParse(run.mode);
-  const provider = mode.success ? providerByName(mode.data) : undefined;
-  if (provider === undefined || run.providerCallId === null || run.configurationId === null) return;
-  const { organizationId, configurationId, providerCallId } = run;
-  const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
   try {
-    const { telephony } = deps.store;
-    const configuration = await telephony.getConfiguration(organizationId, configurationId);
-    if (configuration === undefined) return;
-    await provider.control.hangUp(configuration.credentials, providerCallId, deadline.signal);
+    await hangUpLine(deps, run);
   } catch (error) {
+    if (codeOf(error) === 'CALL_OUT_OF_REACH') return; // There never was a line that we knew of.
     deps.log.warn({ err: error, runId: run.id }, 'left-over call not hung up');
-  } finally {
-    deadline.done();
   }
 }

@@ -10,12 +10,13 @@ import { answerCall } from './answer.ts';
 import { CampaignCalls } from './campaign-call.ts';
 import type { CallDeps } from './deps.ts';
 import type { CallDesk, StartCall, StartedCall, TestCall } from './desk.ts';
+import { hangUpRun } from './hang-up.ts';
 import { answerInbound, refuseDraining } from './inbound.ts';
 import { admitMedia } from './media-door.ts';
 import { takeProviderEvent, verifiedCall, withCallId } from './provider-event.ts';
 import { Roster, type UnconnectedCall } from './roster.ts';
 import { Starts } from './starts.ts';
-import { closeUnconnected } from './unconnected.ts';
+import { giveUp } from './unconnected.ts';
 
 /** How often a draining process looks whether its calls are over. */
 const DRAIN_LOOK_MS = 100;
@@ -57,6 +58,10 @@ export class Switchboard implements CallDesk {
     } finally {
       this.#starting -= 1;
     }
+  }
+
+  hangUp(wanted: { organizationId: string; runId: string }): Promise<Run> {
+    return hangUpRun(this.#deps, this.#roster, wanted);
   }
 
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
@@ -104,18 +109,12 @@ export class Switchboard implements CallDesk {
     await events.flush();
   }
 
-  /** Ends a call that nobody will answer any more. Never rejects. */
+  /** Never rejects. */
   async #giveUp(call: UnconnectedCall): Promise<void> {
-    const { store, log } = this.#deps;
-    const { id } = call.run;
-    this.#roster.drop(id);
     try {
-      const run = await store.runs.find(id);
-      if (run?.state !== 'initialized') return;
-      const closing = { reason: 'system_cancelled', by: 'gateway' } as const;
-      await closeUnconnected(this.#deps, { ...call, run }, closing);
+      await giveUp(this.#deps, this.#roster, call);
     } catch (error) {
-      log.error({ err: error, runId: id }, 'unconnected call not closed');
+      this.#deps.log.error({ err: error, runId: call.run.id }, 'unconnected call not closed');
     }
   }
 

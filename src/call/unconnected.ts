@@ -10,7 +10,7 @@ import { isObject } from '../std/json.ts';
 import type { CallDeps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
 import { stamp } from './projection/transcript.ts';
-import type { UnconnectedCall } from './roster.ts';
+import type { Roster, UnconnectedCall } from './roster.ts';
 
 const HANG_UP_MS = 5_000;
 
@@ -70,6 +70,19 @@ export async function closeFailed(
   } catch (failure) {
     deps.log.error({ err: failure, runId: run.id }, 'failed call not closed');
   }
+}
+
+/** Ends a call that nobody is to answer any more. Throws if the store is away. */
+export async function giveUp(
+  deps: CallDeps,
+  roster: Pick<Roster, 'drop'>,
+  call: UnconnectedCall,
+): Promise<void> {
+  const { id } = call.run;
+  roster.drop(id);
+  const run = await deps.store.runs.find(id);
+  if (run?.state !== 'initialized') return;
+  await closeUnconnected(deps, { ...call, run }, { reason: 'system_cancelled', by: 'gateway' });
 }
 
 /** Why the run's call could not be begun; undefined if it was. In words for clients. */

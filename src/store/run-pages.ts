@@ -2,6 +2,7 @@
 // are in run-list.ts. Source: contract §6.2.
 
 import type { Direction } from '../model/provider.ts';
+import type { Run } from '../model/run.ts';
 
 /** Whose runs: an organization's, or those of one agent or one campaign of it. */
 export interface RunScope {
@@ -41,4 +42,11 @@ export interface RunPage {
   descending: boolean;
   limit: number;
   offset: number;
+}
+
+/** A run whose call rings or talks. */
+export interface ActiveCall {
+  run: Run;
+  /** The process that runs the call, as `nodes` names it. */
+  node: string;
 }

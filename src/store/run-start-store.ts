@@ -34,6 +34,8 @@ export interface RunStartStore {
   startedBy(organizationId: string, key: StartKey): Promise<Run | undefined>;
   /** Throws CALL_LIMIT_REACHED, START_KEY_REUSED. Run and key are stored together or not at all. */
   start(input: NewRun, limit: number, key: StartKey | undefined): Promise<StartedRun>;
+  /** Whether the run was created without a call and has not been started. */
+  isIdle(runId: string): Promise<boolean>;
   /** A run without a call; it takes no one's place. */
   createIdle(input: NewRun): Promise<Run>;
   /** The same for a run without a call. Throws RUN_NOT_FOUND, RUN_HAS_CALL, RUN_OF_OTHER_WORKFLOW, then

@@ -35,6 +35,13 @@ export class RunStartRepository implements RunStartStore {
     });
   }
 
+  async isIdle(runId: string): Promise<boolean> {
+    if (!isRowId(runId)) return false;
+    const { db } = this.#context;
+    const of = db.selectFrom('runs').select('is_idle').where('id', '=', runId);
+    return (await of.executeTakeFirst())?.is_idle ?? false;
+  }
+
   createIdle(input: NewRun): Promise<Run> {
     return insertRow(this.#context.db, this.#context, input, { isIdle: true });
   }

@@ -1,5 +1,6 @@
 // Runs, their lists and their logs as the one repository that the other rooms see.
 
+import { listActiveCalls } from './active-calls.ts';
 import type { StoreContext } from './context.ts';
 import { appendEvents, readEvents } from './run-events.ts';
 import { listRuns } from './run-list.ts';
@@ -28,6 +29,7 @@ export function runStore(context: StoreContext): RunStore {
     publicToken: (id) => publicToken(context, id),
     publicTokens: (ids) => publicTokens(context, ids),
     findByToken: (token) => findByToken(context, token),
+    activeCalls: (...from) => listActiveCalls(context, ...from),
     openRuns: (node, whose) => takeOpenRuns(context, node, whose),
     countOpen: () => countOpenRuns(context),
     appendEvents: (events) => appendEvents(context, events),

@@ -18,7 +18,7 @@ import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delive
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { ReportStore } from './report-store.ts';
-import type { RunPage, RunScope } from './run-pages.ts';
+import type { ActiveCall, RunPage, RunScope } from './run-pages.ts';
 import type { RunStartStore } from './run-start-store.ts';
 import type { TrunkStore } from './trunk-store.ts';
 import type { UserStore } from './users.ts';
@@ -241,7 +241,12 @@ export interface RunStore {
   /** Runs that a process left open: not completed and owned by no living node or, before `node` has any
    *  call, by `node`. They are `node`'s from then on. */
   openRuns(node: string, whose: 'own-and-dead' | 'dead'): Promise<Run[]>;
-  /** Runs that are not completed, of all organizations and nodes. */
+  /** Calls that ring or talk, of all nodes, newest first. */
+  activeCalls(
+    organizationId: string,
+    page: { limit: number; offset: number },
+  ): Promise<{ calls: ActiveCall[]; total: number }>;
+  /** Runs that have a call and are not completed, of all organizations and nodes. */
   countOpen(): Promise<number>;
   appendEvents(events: readonly CallEvent[]): Promise<void>;
   events(runId: string): Promise<CallEvent[]>;

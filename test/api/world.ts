@@ -127,6 +127,7 @@ async function makeAgent(served: Served, telephony: Telephony): Promise<Agent> {
     },
     10,
   );
+  served.desk.run = run;
   const recordingKey = `recordings/${run.id}.wav`;
   await served.test.store.files.write(recordingKey, Buffer.from('RIFF'));
   await store.runs.patch(run.id, { recordingKey });
@@ -284,6 +285,8 @@ function runExamples({ workflow_id, run_id, recordingKey }: Agent): Record<strin
   return {
     getRun: { path: { workflow_id, run_id } },
     listRuns: { path: { workflow_id } },
+    listActiveCalls: {},
+    hangUpCall: { path: { workflow_id, run_id } },
     createRun: { path: { workflow_id }, body: { mode: 'ari', name: 'mine' } },
     downloadWorkflowReport: { path: { workflow_id } },
     getDailyReport: { query: { date: '2026-01-15', timezone: 'UTC', workflow_id } },

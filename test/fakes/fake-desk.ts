@@ -1,7 +1,8 @@
 // A call desk that writes down what it is asked and answers as it is told.
 
 import type { CallDesk, StartCall, StartedCall, TestCall } from '../../src/call/desk.ts';
-import type { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors.ts';
+import type { Run } from '../../src/model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider.ts';
 
 interface Taken {
@@ -55,6 +56,17 @@ export class FakeDesk implements CallDesk {
     this.started.push(request);
     if (this.refusal !== undefined) return Promise.reject(this.refusal);
     return Promise.resolve({ runId: '42', runName: 'WR-API-4821' });
+  }
+
+  readonly hungUp: string[] = [];
+  /** What a hang-up leaves; undefined: there is no such run. */
+  run: Run | undefined;
+
+  hangUp({ runId }: { organizationId: string; runId: string }): Promise<Run> {
+    this.hungUp.push(runId);
+    if (this.refusal !== undefined) return Promise.reject(this.refusal);
+    if (this.run === undefined) return Promise.reject(new GatewayError('RUN_NOT_FOUND'));
+    return Promise.resolve(this.run);
   }
 
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {

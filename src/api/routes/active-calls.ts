@@ -1,0 +1,132 @@
+// Calls that go on at this moment: which there are, and hanging one up. Ours; the reference has neither
+// (contract §13.1, 8).
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors.ts';
+import type { ActiveCall } from '../../store/run-pages.ts';
+import { principalOf } from '../auth.ts';
+import type { Api, ApiDeps } from '../deps.ts';
+import { keyRequired } from '../openapi.ts';
+import { faults } from '../wire/faults.ts';
+import { idIn, idOut, isoTime, queryInteger, timeOut } from '../wire/values.ts';
+
+const common = { tags: ['calls'], security: keyRequired };
+const PAGE_MAX = 10_000;
+
+const activeCall = z.object({
+  workflow_run_id: idOut,
+  workflow_id: idOut,
+  campaign_id: idOut.nullable(),
+  name: z.string(),
+  provider: z.string(),
+  call_id: z.string().nullable().meta({ description: "The provider's." }),
+  direction: z.enum(['inbound', 'outbound']),
+  caller_number: z.string().nullable(),
+  called_number: z.string().nullable(),
+  state: z.enum(['ringing', 'answered']),
+  since: timeOut.meta({ description: 'When it was answered, else when it began to ring.' }),
+  node: z.string().meta({ description: 'The gateway process that runs the call.' }),
+});
+
+const activeCalls = z.object({
+  calls: z.array(activeCall),
+  total_count: z.int(),
+  page: z.int(),
+  limit: z.int(),
+  total_pages: z.int(),
+});
+
+const hungUp = z.object({
+  workflow_run_id: idOut,
+  state: z.enum(['initialized', 'running', 'completed']).meta({
+    description: "Completed once the call is closed; another node's is so a moment later.",
+  }),
+  disposition: z.string().nullable(),
+});
+
+export function activeCallRoutes(api: Api, deps: ApiDeps): void {
+  listRoute(api, deps);
+  hangUpRoute(api, deps);
+}
+
+function listRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/calls/active',
+    {
+      schema: {
+        ...common,
+        operationId: 'listActiveCalls',
+        summary: "The organization's calls that ring or talk at this moment, on all nodes.",
+        querystring: z.object({
+          page: queryInteger(1, PAGE_MAX).default(1),
+          limit: queryInteger(1, 100).default(50),
+        }),
+        response: { 200: activeCalls, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { page, limit } = request.query;
+      const offset = (page - 1) * limit;
+      const { calls, total } = await deps.store.runs.activeCalls(organizationId, { limit, offset });
+      return {
+        calls: calls.map(onWire),
+        total_count: total,
+        page,
+        limit,
+        total_pages: Math.ceil(total / limit),
+      };
+    },
+  );
+}
+
+function onWire({ run, node }: ActiveCall): z.infer<typeof activeCall> {
+  const number = (key: string): string | null => {
+    const value = run.initialContext[key];
+    return typeof value === 'string' ? value : null;
+  };
+  return {
+    workflow_run_id: run.id,
+    workflow_id: run.workflowId,
+    campaign_id: run.campaignId,
+    name: run.name,
+    provider: run.mode,
+    call_id: run.providerCallId,
+    direction: run.callType,
+    caller_number: number('caller_number'),
+    called_number: number('called_number'),
+    state: run.state === 'running' ? 'answered' : 'ringing',
+    since: isoTime(run.startedAt ?? run.createdAt),
+    node: hostOf(node),
+  };
+}
+
+/** A node is named by its host and its data folder, if nobody named it; the folder is nobody's
+ *  business. */
+function hostOf(node: string): string {
+  const [host = node] = node.split(':/');
+  return host;
+}
+
+function hangUpRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/:workflow_id/runs/:run_id/hang-up',
+    {
+      schema: {
+        ...common,
+        operationId: 'hangUpCall',
+        summary: "Ends a run's call, ringing or talking. Asked again, it changes nothing.",
+        params: z.object({ workflow_id: idIn, run_id: idIn }),
+        response: { 200: hungUp, ...faults(401, 404, 409, 502) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { workflow_id: workflowId, run_id: runId } = request.params;
+      const known = await deps.store.runs.get(organizationId, runId);
+      if (known?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      const run = await deps.desk.hangUp({ organizationId, runId });
+      return { workflow_run_id: run.id, state: run.state, disposition: run.disposition };
+    },
+  );
+}
