@@ -2,6 +2,7 @@
 // The detector and the speech services are fakes; their own cost is measured elsewhere.
 
 import { pcmu } from '../../src/codec/g711.ts';
+import { AmbientNoise, officeNoise } from '../../src/pipeline/ambient.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
@@ -26,6 +27,8 @@ export interface PipelineBench {
   outbound: FrameCost;
   /** A tick of a call in which nobody speaks. */
   idle: FrameCost;
+  /** The same with background noise: one frame of it is sent. */
+  noise: FrameCost;
 }
 
 /** Runs the three paths `frames` times each. Frames of one run fit into a minute: at most 2,900. */
@@ -55,7 +58,12 @@ async function measureAll(frames: number): Promise<PipelineBench> {
   const outCost = measure(frames, () => outbound.clock.tick());
   if (outbound.sent() < frames) throw new Error('the bench did not send every frame');
   await outbound.audio.close();
-  return { inbound: inCost, outbound: outCost, idle: idleCost };
+
+  const noisy = bench(new AmbientNoise(officeNoise(), 0.3));
+  const noiseCost = measure(frames, () => noisy.clock.tick());
+  if (noisy.sent() < frames) throw new Error('the bench did not send every frame of noise');
+  await noisy.audio.close();
+  return { inbound: inCost, outbound: outCost, idle: idleCost, noise: noiseCost };
 }
 
 function measure(frames: number, step: () => void): FrameCost {
@@ -93,7 +101,7 @@ class StepClock implements Clock {
 
 const NEVER = { cancel: () => undefined };
 
-function bench(): { clock: StepClock; audio: CallAudio; sent: () => number } {
+function bench(ambient?: AmbientNoise): { clock: StepClock; audio: CallAudio; sent: () => number } {
   const clock = new StepClock();
   let sent = 0;
   const audio = new CallAudio({
@@ -120,6 +128,7 @@ function bench(): { clock: StepClock; audio: CallAudio; sent: () => number } {
     voice: undefined,
     recording: nowhere,
     tuning: defaultTuning,
+    ambient,
     listener: silentListener,
     log: quietLog('silent').log,
   });
