@@ -34,7 +34,10 @@ const proxies = z
   });
 
 function isNetwork(text: string): boolean {
-  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true;
+  return /^(loopback|linklocal|uniquelocal)$/.test(text) || isAddressOrNetwork(text);
+}
+
+function isAddressOrNetwork(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/');
   const version = isIP(address);
   if (version === 0 || more.length > 0) return false;
@@ -42,6 +45,20 @@ function isNetwork(text: string): boolean {
     bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
   );
 }
+
+/** Host names, or addresses and networks as above. */
+const openedHosts = z
+  .string()
+  .transform((text) =>
+    text
+      .split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== ''),
+  )
+  .refine((all) => all.every((each) => HOST_NAME.test(each) || isAddressOrNetwork(each)), {
+    error: 'must be host names, addresses or networks with commas between them',
+  });
+const HOST_NAME = /^(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i;
 
 const flag = z.enum(['0', '1']).transform((text) => text === '1');
 
@@ -145,6 +162,11 @@ export const settings = z.object({
     .describe(
       'Reverse proxies whose `X-Forwarded-For` names the client, as addresses or networks with commas between. Failed log-ins and keys are counted by client.',
     ),
+  PATCHBAY_OUTSIDE_ALLOW: openedHosts
+    .optional()
+    .describe(
+      'Hosts, addresses and networks, with commas between, that tools and webhooks of agents may call although they are not public. Default: none.',
+    ),
   AUTH_PROVIDER: z
     .enum(['local'])
     .prefault('local')
@@ -175,6 +197,8 @@ export interface Config {
   tokenSecret: string | undefined;
   tokenHours: number;
   trustedProxies: string[];
+  /** What agents may call beside public addresses. */
+  outsideAllowed: string[];
   /** Undefined: nobody may see the figures for scaling. */
   devopsSecret: string | undefined;
   deploymentMode: string;
@@ -224,6 +248,7 @@ function fromSettings(set: Settings): Config {
     tokenSecret: set.PATCHBAY_JWT_SECRET,
     tokenHours: set.PATCHBAY_JWT_HOURS,
     trustedProxies: set.PATCHBAY_TRUSTED_PROXIES,
+    outsideAllowed: set.PATCHBAY_OUTSIDE_ALLOW ?? [],
     devopsSecret: set.PATCHBAY_DEVOPS_SECRET,
     deploymentMode: set.DEPLOYMENT_MODE,
     authProvider: set.AUTH_PROVIDER,

@@ -257,6 +257,11 @@ const table = {
   },
   DELIVERY_NOT_FOUND: { retry: false, text: 'Webhook delivery not found' },
   CREDENTIAL_NOT_FOUND: { retry: false, text: 'Credential not found' },
+  CREDENTIAL_NAME_TAKEN: {
+    retry: false,
+    text: "A credential named '{name}' already exists in this organization",
+  },
+  CREDENTIAL_INVALID: { retry: false, text: 'Invalid credential data for {type}: {problems}' },
 
   // Limits inside
   TIMED_OUT: { retry: true, text: 'Not finished in {ms} ms: {what}' },

@@ -5,7 +5,9 @@ import { createAccess } from './api/access.ts';
 import type { Api } from './api/deps.ts';
 import { buildServer } from './api/server.ts';
 import { loadVad } from './audio/vad.ts';
+import { addressGuard } from './call/address-guard.ts';
 import { AfterCall } from './call/after-call.ts';
+import { credentialHeadersFrom } from './call/credential-headers.ts';
 import type { CallDeps } from './call/deps.ts';
 import { EventLog } from './call/event-log.ts';
 import { createOutside } from './call/outside.ts';
@@ -124,9 +126,8 @@ function openCalls(
     clock,
     random,
     log,
-    outside: createOutside(),
-    // No credential can be stored yet, so none is found.
-    credentialHeaders: () => Promise.reject(new GatewayError('CREDENTIAL_NOT_FOUND')),
+    outside: createOutside(addressGuard(config.outsideAllowed)),
+    credentialHeaders: credentialHeadersFrom(store),
     publicUrl: config.publicUrl,
   };
 }

@@ -34,6 +34,7 @@ describe('settings', () => {
       tokenSecret: undefined,
       tokenHours: 720,
       trustedProxies: ['loopback'],
+      outsideAllowed: [],
       devopsSecret: undefined,
       deploymentMode: 'oss',
       authProvider: 'local',
@@ -75,6 +76,20 @@ describe('settings', () => {
     ]);
     for (const bad of ['everyone', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0.0/x', '1.2.3', 'a,']) {
       expect(problemsOf({ PATCHBAY_TRUSTED_PROXIES: bad }), bad).toContain('TRUSTED_PROXIES');
+    }
+  });
+
+  it('what agents may call beside public addresses is hosts, addresses and networks', () => {
+    const good = 'crm.internal, localhost,10.0.0.0/8 ,::1';
+    expect(readConfig({ PATCHBAY_OUTSIDE_ALLOW: good }).outsideAllowed).toEqual([
+      'crm.internal',
+      'localhost',
+      '10.0.0.0/8',
+      '::1',
+    ]);
+    expect(readConfig({}).outsideAllowed).toEqual([]);
+    for (const bad of ['http://crm', '10.0.0.0/33', 'a/8', '1.2.3', '*', 'a..b', 'crm:80']) {
+      expect(problemsOf({ PATCHBAY_OUTSIDE_ALLOW: bad }), bad).toContain('OUTSIDE_ALLOW');
     }
   });
 

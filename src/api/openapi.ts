@@ -11,6 +11,7 @@ const tags = [
   { name: 'telephony', description: 'Telephony configurations and phone numbers.' },
   { name: 'workflows', description: 'Agents: graphs of conversation nodes, in versions.' },
   { name: 'documents', description: 'The knowledge base, which this version does not have.' },
+  { name: 'tools', description: 'What agents may use in calls, and credentials for it.' },
   { name: 'calls', description: 'Starting calls.' },
   { name: 'campaigns', description: 'Calls to a list of contacts.' },
   { name: 'recordings', description: 'Recorded speech and background noise for agents.' },

@@ -20,6 +20,7 @@ import { authRoutes, logInRoutes } from './routes/auth.ts';
 import { campaignResultRoutes } from './routes/campaign-results.ts';
 import { campaignStateRoutes } from './routes/campaign-states.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
+import { credentialRoutes } from './routes/credentials.ts';
 import { defaultRoutes } from './routes/defaults.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { downloadRoutes } from './routes/downloads.ts';
@@ -130,6 +131,7 @@ function guardedRoutes(deps: ApiDeps) {
     workflowVersionRoutes(api, deps);
     nodeTypeRoutes(api);
     documentRoutes(api);
+    credentialRoutes(api, deps);
     campaignRoutes(api, deps);
     campaignStateRoutes(api, deps);
     campaignResultRoutes(api, deps);

@@ -1,11 +1,13 @@
 // Requests to addresses that an organization names: webhooks, variables before a call. Only http and
 // https, only to public addresses (looked at once the name is resolved, so that a name cannot change its
-// mind), no redirects, no more of an answer than asked for. Deadlines are the caller's.
+// mind) and those that the operator has opened, no redirects, no more of an answer than asked for.
+// Deadlines are the caller's.
 
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { GatewayError } from '../errors.ts';
+import type { AddressGuard } from './address-guard.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /** Connections to one receiver. */
@@ -46,7 +48,7 @@ export type CredentialHeaders = (
 ) => Promise<Record<string, string>>;
 
 /** `isAllowed` decides about addresses; default: public ones. */
-export function createOutside(isAllowed = isPublicAddress): Outside {
+export function createOutside(isAllowed: AddressGuard = isPublicAddress): Outside {
   const lookup = guardedLookup(isAllowed);
   const agent = new Agent({
     connections: CONNECTIONS_MAX,
@@ -58,7 +60,7 @@ export function createOutside(isAllowed = isPublicAddress): Outside {
     if (url === undefined || !/^https?:$/.test(url.protocol)) throw forbidden('the address');
     if (url.username !== '' || url.password !== '') throw forbidden('a password in the address');
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && !isAllowed(host)) throw forbidden('a private network');
+    if (isIP(host) !== 0 && !isAllowed(host, host)) throw forbidden('a private network');
   };
   return {
     check,
@@ -75,13 +77,13 @@ export function createOutside(isAllowed = isPublicAddress): Outside {
   };
 }
 
-function guardedLookup(isAllowed: (address: string) => boolean): LookupFunction {
+function guardedLookup(isAllowed: AddressGuard): LookupFunction {
   return (host, options, callback) => {
     systemLookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
       const [first] = addresses ?? [];
       if (error !== null || first === undefined) {
         callback(error ?? forbidden('a name without an address'), '', 0);
-      } else if (!addresses.every(({ address }) => isAllowed(address))) {
+      } else if (!addresses.every(({ address }) => isAllowed(address, host))) {
         callback(forbidden('a private network'), '', 0);
       } else if (options.all === true) {
         callback(null, addresses);

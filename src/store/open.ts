@@ -17,6 +17,7 @@ import { resealConfigurations } from './configurations.ts';
 import { openDatabase, type Target } from './connections.ts';
 import { contactStore } from './contact-repository.ts';
 import type { StoreContext } from './context.ts';
+import { CredentialRepository, resealCredentials } from './credentials.ts';
 import { deliveryStore } from './deliveries.ts';
 import { EmbeddedDatabase } from './embedded/supervisor.ts';
 import { FileLinks } from './file-links.ts';
@@ -33,6 +34,7 @@ import { SecretBox } from './secrets.ts';
 import { resealSigningSecrets, signingSecretStore } from './signing-secrets.ts';
 import type { FileStore, Store } from './store.ts';
 import { telephonyStore } from './telephony.ts';
+import { ToolRepository } from './tools.ts';
 import { TrunkRepository } from './trunks.ts';
 import { Upkeep } from './upkeep.ts';
 import { UserRepository } from './users.ts';
@@ -106,7 +108,9 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
     tokenKeys: keys.map((key) => deriveKey(key, 'user tokens')),
     node,
     resealSecrets: async () =>
-      (await resealConfigurations(context)) + (await resealSigningSecrets(context)),
+      (await resealConfigurations(context)) +
+      (await resealSigningSecrets(context)) +
+      (await resealCredentials(context)),
     alive: () => isAlive(db, clock),
     close: async () => {
       await upkeep.stop();
@@ -165,6 +169,8 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     campaigns: campaignStore(context),
     contacts: contactStore(context),
     clips: new ClipRepository(context),
+    credentials: new CredentialRepository(context),
+    tools: new ToolRepository(context),
     organizations: new OrganizationRepository(context),
     users: new UserRepository(context),
     telephony: telephonyStore(context),

@@ -13,9 +13,11 @@ import type {
   ScheduleSettings,
   SourceSync,
 } from '../model/campaign.ts';
+import type { CredentialType } from '../model/credential.ts';
 import type { Direction, ProviderName } from '../model/provider.ts';
 import type { RunState } from '../model/run.ts';
 import type { AddressType } from '../model/telephony.ts';
+import type { ToolCategory, ToolStatus } from '../model/tool.ts';
 import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../model/workflow.ts';
 import type { DeliveryState } from './delivery-store.ts';
 
@@ -311,6 +313,36 @@ export interface ClipTable {
   created_at: Date;
 }
 
+export interface CredentialTable {
+  id: Generated<string>;
+  organization_id: string;
+  user_id: string | null;
+  uuid: string;
+  name: string;
+  description: string | null;
+  type: CredentialType;
+  secret: string | null;
+  created_at: Date;
+  updated_at: Date | null;
+  deleted_at: Generated<Date | null>;
+}
+
+export interface ToolTable {
+  id: Generated<string>;
+  organization_id: string;
+  user_id: string | null;
+  uuid: string;
+  name: string;
+  description: string | null;
+  category: ToolCategory;
+  icon: string | null;
+  icon_color: string | null;
+  status: ToolStatus;
+  definition: JsonColumn<Fields>;
+  created_at: Date;
+  updated_at: Date | null;
+}
+
 export interface Tables {
   organizations: OrganizationTable;
   users: UserTable;
@@ -333,4 +365,6 @@ export interface Tables {
   afterworks: AfterworkTable;
   deliveries: DeliveryTable;
   signing_secrets: SigningSecretTable;
+  credentials: CredentialTable;
+  tools: ToolTable;
 }

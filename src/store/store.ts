@@ -14,12 +14,14 @@ import type {
 import type { CampaignStore } from './campaign-store.ts';
 import type { ClipStore } from './clip-store.ts';
 import type { ContactStore } from './contact-store.ts';
+import type { CredentialStore } from './credential-store.ts';
 import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { ReportStore } from './report-store.ts';
 import type { ActiveCall, RunPage, RunScope } from './run-pages.ts';
 import type { RunStartStore } from './run-start-store.ts';
+import type { ToolStore } from './tool-store.ts';
 import type { TrunkStore } from './trunk-store.ts';
 import type { UserStore } from './users.ts';
 
@@ -285,6 +287,8 @@ export interface Store {
   readonly campaigns: CampaignStore;
   readonly contacts: ContactStore;
   readonly clips: ClipStore;
+  readonly credentials: CredentialStore;
+  readonly tools: ToolStore;
   readonly accounts: AccountStore;
   readonly organizations: OrganizationStore;
   readonly users: UserStore;

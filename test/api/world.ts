@@ -5,6 +5,7 @@ import { wavHeader } from '../../src/audio/wav.ts';
 import { webhook } from '../store/completed-runs.ts';
 import type { Served } from './served.ts';
 import { smallWorkflow } from './served.ts';
+import { CREDENTIAL_SECRET, makeTools } from './world-tools.ts';
 
 /** In the name of every row that is there: no other organization may ever see it. */
 export const MARK = 'owners-own';
@@ -12,6 +13,7 @@ export const MARK = 'owners-own';
 export const SECRETS = {
   pbx: 'the-password-of-the-pbx',
   trunked: 'the-token-of-the-trunked-account',
+  credential: CREDENTIAL_SECRET,
 } as const;
 
 export interface Example {
@@ -42,6 +44,7 @@ export async function makeWorld(served: Served): Promise<World> {
       ...workflowExamples(agent),
       ...runExamples(agent),
       ...deliveryExamples(await makeDelivery(served, agent)),
+      ...(await makeTools(served, MARK)),
       ...campaignExamples(await makeCampaign(served, agent)),
       ...recordingExamples(agent, await makeRecording(served)),
     },

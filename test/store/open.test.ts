@@ -48,6 +48,13 @@ describe('the embedded store', () => {
       accountId: 'AC1',
       secretFields: ['auth_token'],
     });
+    const owner = { organizationId, userId: principal?.userId ?? '' };
+    const { uuid } = await first.credentials.create(owner, {
+      name: 'CRM',
+      description: null,
+      type: 'bearer_token',
+      data: { token: 'for the CRM' },
+    });
     const [replaced] = await first.signingSecrets.inForce(organizationId);
     const { secret } = await first.signingSecrets.rotate(organizationId, 86_400_000);
     await first.close();
@@ -57,7 +64,7 @@ describe('the embedded store', () => {
     const second = await open(`${NEW_KEY},${OLD_KEY}`);
     expect(await second.accounts.ensureFirst()).toBeUndefined();
     expect(await second.accounts.authenticate(made?.apiKey ?? '')).toEqual(principal);
-    expect(await second.resealSecrets()).toBe(2);
+    expect(await second.resealSecrets()).toBe(3);
     const stored = await second.telephony.getConfiguration(organizationId, id);
     expect(stored?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
     expect(await second.resealSecrets()).toBe(0);
@@ -67,6 +74,9 @@ describe('the embedded store', () => {
     const read = await third.telephony.getConfiguration(organizationId, id);
     expect(read?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
     expect(await third.signingSecrets.inForce(organizationId)).toEqual([secret, replaced]);
+    expect((await third.credentials.open(organizationId, uuid))?.data).toEqual({
+      token: 'for the CRM',
+    });
     await third.close();
 
     const fourth = await open(OLD_KEY);

@@ -1,0 +1,94 @@
+// What an organization's requests show to other systems: kinds of credentials, what each consists of,
+// and the headers that it comes to. Source: contract §10.2; header syntax: RFC 9110, 5.5 and 5.6.2.
+
+import { z } from 'zod';
+
+export const credentialType = z.enum([
+  'none',
+  'api_key',
+  'bearer_token',
+  'basic_auth',
+  'custom_header',
+]);
+export type CredentialType = z.infer<typeof credentialType>;
+
+/** What may be told about a credential. */
+export interface Credential {
+  id: string;
+  uuid: string;
+  organizationId: string;
+  name: string;
+  description: string | null;
+  type: CredentialType;
+  createdAt: Date;
+  /** Null until it is changed. */
+  updatedAt: Date | null;
+}
+
+/** Longer secrets than any service gives out; servers take about 8 kB of headers. */
+const SECRET_CHARACTERS_MAX = 6_000;
+const NAME_CHARACTERS_MAX = 200;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\x20-\x7e\x80-\xff]*$/;
+/** Headers that say how the request travels. */
+const OF_THE_CONNECTION = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const headerName = z
+  .string()
+  .min(1)
+  .max(NAME_CHARACTERS_MAX)
+  .refine((name) => HEADER_NAME.test(name) && !OF_THE_CONNECTION.has(name.toLowerCase()), {
+    error: 'this cannot be the name of a header of your own',
+  });
+const headerValue = z
+  .string()
+  .min(1)
+  .max(SECRET_CHARACTERS_MAX)
+  .refine((value) => HEADER_VALUE.test(value), { error: 'a header cannot hold this' });
+/** Sent in base64, so it may hold anything. */
+const freeText = z.string().max(SECRET_CHARACTERS_MAX);
+
+export const credentialData = {
+  none: z.object({}),
+  api_key: z.object({ header_name: headerName, api_key: headerValue }),
+  bearer_token: z.object({ token: headerValue }),
+  basic_auth: z.object({
+    // The first colon ends it (RFC 7617).
+    username: freeText.min(1).refine((name) => !name.includes(':'), { error: 'without a colon' }),
+    password: freeText,
+  }),
+  custom_header: z.object({ header_name: headerName, header_value: headerValue }),
+} as const satisfies Record<CredentialType, z.ZodObject>;
+
+/** The headers of a credential. `data` has passed its schema; what has not gives no header. */
+export function headersOfCredential(
+  type: CredentialType,
+  data: Record<string, unknown>,
+): Record<string, string> {
+  const text = (key: string): string => String(data[key] ?? '');
+  switch (type) {
+    case 'none':
+      return {};
+    case 'api_key':
+      return { [text('header_name')]: text('api_key') };
+    case 'bearer_token':
+      return { ['Authorization']: `Bearer ${text('token')}` };
+    case 'basic_auth': {
+      const pair = Buffer.from(`${text('username')}:${text('password')}`).toString('base64');
+      return { ['Authorization']: `Basic ${pair}` };
+    }
+    case 'custom_header':
+      return { [text('header_name')]: text('header_value') };
+  }
+}

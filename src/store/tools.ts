@@ -1,0 +1,120 @@
+// Tools of agents, kept by organization. Source: contract §10.1.
+
+import type { Selectable, Updateable } from 'kysely';
+import type { Tool, ToolCategory, ToolStatus } from '../model/tool.ts';
+import type { StoreContext } from './context.ts';
+import type { ToolTable } from './schema.ts';
+import { isRowId, jsonText, plainText } from './stored-values.ts';
+import type { NewTool, ToolPatch, ToolStore } from './tool-store.ts';
+
+/** Rows of a list. */
+const LISTED_MAX = 1_000;
+
+export class ToolRepository implements ToolStore {
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  async list(
+    organizationId: string,
+    { statuses, category }: { statuses: readonly ToolStatus[]; category: ToolCategory | null },
+  ): Promise<Tool[]> {
+    if (!isRowId(organizationId) || statuses.length === 0) return [];
+    let query = this.#context.db
+      .selectFrom('tools')
+      .selectAll()
+      .where('organization_id', '=', organizationId)
+      .where('status', 'in', statuses);
+    if (category !== null) query = query.where('category', '=', category);
+    const rows = await query.orderBy('name').orderBy('id').limit(LISTED_MAX).execute();
+    return rows.map(toTool);
+  }
+
+  async get(organizationId: string, uuid: string): Promise<Tool | undefined> {
+    const [tool] = await this.find(organizationId, [uuid]);
+    return tool;
+  }
+
+  async find(organizationId: string, uuids: readonly string[]): Promise<Tool[]> {
+    if (!isRowId(organizationId) || uuids.length === 0) return [];
+    const rows = await this.#context.db
+      .selectFrom('tools')
+      .selectAll()
+      .where('organization_id', '=', organizationId)
+      .where('uuid', 'in', uuids)
+      .execute();
+    return rows.map(toTool);
+  }
+
+  async create(owner: { organizationId: string; userId: string }, input: NewTool): Promise<Tool> {
+    const { db, clock, random } = this.#context;
+    const row = await db
+      .insertInto('tools')
+      .values({
+        organization_id: owner.organizationId,
+        user_id: owner.userId,
+        uuid: random.uuid(),
+        name: plainText(input.name),
+        description: cleanOrNull(input.description),
+        category: input.category,
+        icon: cleanOrNull(input.icon),
+        icon_color: cleanOrNull(input.iconColor),
+        status: 'active',
+        definition: jsonText(input.definition),
+        created_at: new Date(clock.now()),
+        updated_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return toTool(row);
+  }
+
+  async update(organizationId: string, uuid: string, patch: ToolPatch): Promise<Tool | undefined> {
+    if (!isRowId(organizationId)) return undefined;
+    const { db, clock } = this.#context;
+    const row = await db
+      .updateTable('tools')
+      .set({ ...changes(patch), updated_at: new Date(clock.now()) })
+      .where('organization_id', '=', organizationId)
+      .where('uuid', '=', uuid)
+      .returningAll()
+      .executeTakeFirst();
+    return row === undefined ? undefined : toTool(row);
+  }
+}
+
+function changes(patch: ToolPatch): Updateable<ToolTable> {
+  const { name, description, icon, iconColor, definition, status } = patch;
+  return {
+    ...(name === undefined ? {} : { name: plainText(name) }),
+    ...(description === undefined ? {} : { description: cleanOrNull(description) }),
+    ...(icon === undefined ? {} : { icon: cleanOrNull(icon) }),
+    ...(iconColor === undefined ? {} : { icon_color: cleanOrNull(iconColor) }),
+    ...(definition === undefined ? {} : { definition: jsonText(definition) }),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function cleanOrNull(text: string | null): string | null {
+  return text === null ? null : plainText(text);
+}
+
+function toTool(row: Selectable<ToolTable>): Tool {
+  return {
+    id: row.id,
+    uuid: row.uuid,
+    organizationId: row.organization_id,
+    userId: row.user_id,
+    name: row.name,
+    description: row.description,
+    category: row.category,
+    icon: row.icon,
+    iconColor: row.icon_color,
+    status: row.status,
+    definition: row.definition,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
