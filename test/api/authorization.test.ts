@@ -2,9 +2,10 @@
 // one and by another organization. Source: contract §3.2.
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Example } from './example.ts';
 import { type Operation, operationsOf } from './operations.ts';
 import { type Answer, withApi } from './served.ts';
-import { type Example, MARK, makeWorld, type World } from './world.ts';
+import { MARK, makeWorld, type World } from './world.ts';
 
 const served = withApi();
 let world: World;

@@ -4,9 +4,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isObject } from '../../src/std/json.ts';
+import type { Example } from './example.ts';
 import { type Operation, operationsOf } from './operations.ts';
 import { smallWorkflow, twilioConfig, withApi } from './served.ts';
-import { type Example, makeWorld, SECRETS } from './world.ts';
+import { makeWorld, SECRETS } from './world.ts';
 
 const served = withApi();
 /** Of either kind, for every operation. */

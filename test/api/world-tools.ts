@@ -1,7 +1,7 @@
 // One tool and one credential in an organization, and a request for every operation on them.
 
+import type { Example } from './example.ts';
 import type { Served } from './served.ts';
-import type { Example } from './world.ts';
 
 /** Stored by the owner; no answer and no log may hold it. */
 export const CREDENTIAL_SECRET = 'the-token-of-the-credential';

@@ -3,6 +3,7 @@
 
 import { wavHeader } from '../../src/audio/wav.ts';
 import { webhook } from '../store/completed-runs.ts';
+import type { Example } from './example.ts';
 import type { Served } from './served.ts';
 import { smallWorkflow } from './served.ts';
 import { CREDENTIAL_SECRET, makeTools } from './world-tools.ts';
@@ -15,17 +16,6 @@ export const SECRETS = {
   trunked: 'the-token-of-the-trunked-account',
   credential: CREDENTIAL_SECRET,
 } as const;
-
-export interface Example {
-  /** Values for the pieces of the path. */
-  path?: Record<string, string>;
-  query?: Record<string, string>;
-  body?: unknown;
-  headers?: Record<string, string>;
-  /** What another organization's key gets; 404 where the request names a row of the owner's, else the
-   *  status that its own rows get. */
-  foreign?: number;
-}
 
 export interface World {
   /** By operation id. */
