@@ -1,0 +1,75 @@
+// Fields that the definitions of several tool types share. Null and absence mean the same; what is
+// parsed has every field. Source: contract §10.1.
+
+import { z } from 'zod';
+import { requestHeaderName, requestHeaderValue } from '../../model/request-header.ts';
+import { isRequestUrl } from './url-template.ts';
+
+const HEADERS_MAX = 50;
+const PARAMETERS_MAX = 50;
+const PARAMETER_NAME_MAX = 100;
+const DESCRIPTION_MAX = 4_000;
+const TEMPLATE_MAX = 10_000;
+const URL_MAX = 4_000;
+const REFERENCE_MAX = 200;
+/** Two minutes of speech. */
+const MESSAGE_MAX = 2_000;
+
+/** `value` where null or nothing was sent. */
+export function orElse<S extends z.ZodType>(schema: S, value: z.output<S>) {
+  return schema.nullish().transform((sent) => sent ?? value);
+}
+
+export const textOrNull = z.string().max(DESCRIPTION_MAX).nullable().default(null);
+export const messageOrNull = z.string().max(MESSAGE_MAX).nullable().default(null);
+/** Of a credential or a recording. */
+export const referenceOrNull = z.string().max(REFERENCE_MAX).nullable().default(null);
+
+export const messageType = orElse(z.enum(['none', 'custom', 'audio']), 'none');
+
+/** The part up to the path is fixed; what follows may be a template. */
+export const requestUrl = z.string().max(URL_MAX).refine(isRequestUrl, {
+  error: 'must be an http:// or https:// address whose host is fixed and which holds no password',
+});
+
+export const requestHeaders = orElse(
+  z
+    .record(requestHeaderName, requestHeaderValue)
+    .refine((headers) => Object.keys(headers).length <= HEADERS_MAX, {
+      error: `at most ${HEADERS_MAX} headers`,
+    }),
+  {},
+);
+
+const parameterName = z.string().trim().min(1).max(PARAMETER_NAME_MAX);
+
+/** What the model gives. */
+const toolParameter = z.object({
+  name: parameterName,
+  type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
+  description: z.string().max(DESCRIPTION_MAX),
+  required: orElse(z.boolean(), true),
+});
+export type ToolParameter = z.infer<typeof toolParameter>;
+
+/** What the author gives: a fixed value or a template. */
+const presetParameter = z.object({
+  name: parameterName,
+  type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
+  value_template: z.string().max(TEMPLATE_MAX),
+  required: orElse(z.boolean(), true),
+});
+export type PresetParameter = z.infer<typeof presetParameter>;
+
+export const toolParameters = parametersOf(toolParameter);
+export const presetParameters = parametersOf(presetParameter);
+
+function parametersOf<S extends typeof toolParameter | typeof presetParameter>(parameter: S) {
+  const all = z
+    .array(parameter)
+    .max(PARAMETERS_MAX)
+    .refine((list) => new Set(list.map(({ name }) => name)).size === list.length, {
+      error: 'each name may be used once',
+    });
+  return orElse(all, []);
+}
