@@ -95,6 +95,13 @@ const table = {
   },
   WORKFLOW_INVALID: { retry: false, text: 'The workflow is not valid: {problems}' },
   WORKFLOW_CONFLICT: { retry: false, text: 'The workflow conflicts with stored data: {problems}' },
+  FOLDER_NOT_FOUND: { retry: false, text: 'Folder not found' },
+  FOLDER_NAME_TAKEN: {
+    retry: false,
+    text: "A folder named '{name}' already exists in this organization",
+  },
+  FOLDERS_FULL: { retry: false, text: 'An organization has at most {max} folders' },
+  TEMPLATE_NOT_FOUND: { retry: false, text: 'Workflow template with id {id} not found' },
   NODE_TYPE_UNKNOWN: { retry: false, text: "Unknown node type: '{name}'" },
   WORKFLOW_NO_DRAFT: { retry: false, text: 'No draft to publish' },
   AGENT_NOT_FOUND: { retry: false, text: 'Workflow not found' },

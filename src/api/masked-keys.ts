@@ -1,11 +1,9 @@
 // API keys inside workflows (of nodes that bring their own model, of settings): masked on the way out,
 // and a mask that comes back keeps the stored key. Source: contract §2.
 
-import type { WorkflowDefinition } from '../model/workflow.ts';
+import { isSecretName, type WorkflowDefinition } from '../model/workflow.ts';
 import { isObject } from '../std/json.ts';
 import { maskSecret } from '../telephony/configuration.ts';
-
-const SECRET_NAME = /(^|_)(api_key|secret|password|token)$/;
 
 /** A copy. */
 export function maskKeys(value: unknown): unknown {
@@ -44,7 +42,7 @@ function mapSecrets(
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, each]) => {
     const known = isObject(beside) ? beside[name] : undefined;
-    const isSecret = typeof each === 'string' && SECRET_NAME.test(name);
+    const isSecret = typeof each === 'string' && isSecretName(name);
     if (isSecret) return [name, replace(each, typeof known === 'string' ? known : undefined)];
     return [name, mapSecrets(each, known, replace)];
   });

@@ -17,7 +17,7 @@ import { validateDefinition } from '../workflow/validate.ts';
 import type { ApiDeps } from './deps.ts';
 import { maskKeys } from './masked-keys.ts';
 import { isoTime, isoTimeOrNull } from './wire/values.ts';
-import type { workflowOut, workflowVersionOut } from './wire/workflow.ts';
+import type { workflowListItem, workflowOut, workflowVersionOut } from './wire/workflow.ts';
 import { WorkflowRefused } from './workflow-refused.ts';
 
 /** Throws WORKFLOW_NOT_FOUND, for a foreign one too. */
@@ -125,6 +125,20 @@ export function workflowOnWire(
     workflow_configurations: masked(version?.configurations ?? {}),
     version_number: version?.versionNumber ?? null,
     version_status: version?.status ?? null,
+    workflow_uuid: workflow.uuid,
+  };
+}
+
+export function listedOnWire(
+  workflow: Workflow & { totalRuns: number },
+): z.infer<typeof workflowListItem> {
+  return {
+    id: workflow.id,
+    name: workflow.name,
+    status: workflow.status,
+    created_at: isoTime(workflow.createdAt),
+    total_runs: workflow.totalRuns,
+    folder_id: workflow.folderId,
     workflow_uuid: workflow.uuid,
   };
 }

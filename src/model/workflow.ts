@@ -67,6 +67,14 @@ export const workflowConfigurations = z.looseObject({
 });
 export type WorkflowConfigurations = z.infer<typeof workflowConfigurations>;
 
+const SECRET_NAME = /(^|_)(api_key|secret|password|token)$/;
+
+/** Whether a text under that name, anywhere in a definition or in settings, is a secret: it is sealed
+ *  where it is stored and masked where it is shown. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name);
+}
+
 export type WorkflowStatus = 'active' | 'archived';
 export type VersionStatus = 'draft' | 'published' | 'archived';
 
@@ -78,6 +86,15 @@ export interface Workflow {
   name: string;
   status: WorkflowStatus;
   dispositionCodes: string[];
+  /** Null for one that is filed nowhere. */
+  folderId: string | null;
+  createdAt: Date;
+}
+
+/** Where an organization files its agents. */
+export interface WorkflowFolder {
+  id: string;
+  name: string;
   createdAt: Date;
 }
 

@@ -22,10 +22,12 @@ import { deliveryStore } from './deliveries.ts';
 import { EmbeddedDatabase } from './embedded/supervisor.ts';
 import { FileLinks } from './file-links.ts';
 import { LocalFileStore } from './files.ts';
+import { FolderRepository } from './folders.ts';
 import { migrate, ownMigrations } from './migrate.ts';
 import { NodePresence } from './nodes.ts';
 import { OrganizationRepository } from './organizations.ts';
 import { ReportRepository } from './reports.ts';
+import { resealWorkflows } from './reseal-workflows.ts';
 import { RunStartRepository } from './run-starts.ts';
 import { runStore } from './run-store.ts';
 import type { Tables } from './schema.ts';
@@ -110,7 +112,8 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
     resealSecrets: async () =>
       (await resealConfigurations(context)) +
       (await resealSigningSecrets(context)) +
-      (await resealCredentials(context)),
+      (await resealCredentials(context)) +
+      (await resealWorkflows(context)),
     alive: () => isAlive(db, clock),
     close: async () => {
       await upkeep.stop();
@@ -176,6 +179,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     telephony: telephonyStore(context),
     trunks: new TrunkRepository(context),
     workflows: workflowStore(context),
+    folders: new FolderRepository(context),
     runs: runStore(context),
     reports: new ReportRepository(context),
     starts: new RunStartRepository(context),

@@ -114,7 +114,15 @@ export interface WorkflowTable {
   name: string;
   status: WorkflowStatus;
   disposition_codes: Generated<string[]>;
+  folder_id: Generated<string | null>;
   version_number_last: number;
+  created_at: Date;
+}
+
+export interface WorkflowFolderTable {
+  id: Generated<string>;
+  organization_id: string;
+  name: string;
   created_at: Date;
 }
 
@@ -127,6 +135,7 @@ export interface WorkflowVersionTable {
   configurations: JsonColumn<Fields>;
   template_context_variables: JsonColumn<Fields>;
   trigger_paths: string[];
+  sealed_fields: Generated<string[]>;
   created_at: Date;
   published_at: Date | null;
 }
@@ -351,6 +360,7 @@ export interface Tables {
   phone_numbers: PhoneNumberTable;
   telephony_trunks: TrunkTable;
   workflows: WorkflowTable;
+  workflow_folders: WorkflowFolderTable;
   workflow_versions: WorkflowVersionTable;
   workflow_triggers: WorkflowTriggerTable;
   nodes: NodeTable;

@@ -16,6 +16,7 @@ import type { ClipStore } from './clip-store.ts';
 import type { ContactStore } from './contact-store.ts';
 import type { CredentialStore } from './credential-store.ts';
 import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
+import type { FolderStore } from './folder-store.ts';
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { ReportStore } from './report-store.ts';
@@ -163,15 +164,22 @@ export interface WorkflowContent {
 }
 
 export interface WorkflowStore {
-  /** Version 1, published. Throws WORKFLOW_CONFLICT if a trigger path is taken. */
+  /** Version 1, published. Throws WORKFLOW_CONFLICT if a trigger path is taken, FOLDER_NOT_FOUND. */
   create(
     owner: { organizationId: string; userId: string },
-    input: { name: string; triggerPaths: readonly string[] } & WorkflowContent,
+    input: {
+      name: string;
+      triggerPaths: readonly string[];
+      /** Default: none. */
+      folderId?: string | null;
+    } & WorkflowContent,
   ): Promise<{ workflow: Workflow; version: WorkflowVersion }>;
+  /** Oldest first; of more than five thousand the newest. */
   list(
     organizationId: string,
     statuses: readonly WorkflowStatus[],
   ): Promise<(Workflow & { totalRuns: number })[]>;
+  count(organizationId: string): Promise<Record<WorkflowStatus, number>>;
   get(organizationId: string, id: string): Promise<Workflow | undefined>;
   findByUuid(uuid: string): Promise<Workflow | undefined>;
   /** The workflow that owns a trigger path, live or archived. */
@@ -181,6 +189,12 @@ export interface WorkflowStore {
     organizationId: string,
     id: string,
     status: WorkflowStatus,
+  ): Promise<Workflow | undefined>;
+  /** Null takes it out of its folder. Throws FOLDER_NOT_FOUND. */
+  moveToFolder(
+    organizationId: string,
+    id: string,
+    folderId: string | null,
   ): Promise<Workflow | undefined>;
   totalRuns(id: string): Promise<number>;
   /** Writes into the draft, made from the published version if there is none. */
@@ -295,6 +309,7 @@ export interface Store {
   readonly telephony: TelephonyStore;
   readonly trunks: TrunkStore;
   readonly workflows: WorkflowStore;
+  readonly folders: FolderStore;
   readonly runs: RunStore;
   readonly reports: ReportStore;
   readonly starts: RunStartStore;

@@ -13,11 +13,13 @@ import {
 import {
   addDisposition,
   changeWorkflow,
+  countWorkflows,
   createWorkflow,
   findByUuid,
   findTrigger,
   getWorkflow,
   listWorkflows,
+  moveToFolder,
   takenTriggers,
   totalRuns,
 } from './workflows.ts';
@@ -26,12 +28,14 @@ export function workflowStore(context: StoreContext): WorkflowStore {
   return {
     create: (...from) => createWorkflow(context, ...from),
     list: (...from) => listWorkflows(context, ...from),
+    count: (organizationId) => countWorkflows(context, organizationId),
     get: (...from) => getWorkflow(context, ...from),
     findByUuid: (uuid) => findByUuid(context, uuid),
     findTrigger: (path) => findTrigger(context, path),
     rename: (organizationId, id, name) => changeWorkflow(context, organizationId, id, { name }),
     setStatus: (organizationId, id, status) =>
       changeWorkflow(context, organizationId, id, { status }),
+    moveToFolder: (...from) => moveToFolder(context, ...from),
     totalRuns: (id) => totalRuns(context, id),
     saveDraft: (id, patch) => saveDraft(context, id, patch),
     createDraft: (id) => createDraft(context, id),

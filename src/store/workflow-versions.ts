@@ -1,5 +1,5 @@
 // The numbered versions of a workflow: exactly one published, at most one draft, numbers never used
-// again. Changes to one workflow stand in line at its row. A trigger path is live while the published
+// again. Changes to one workflow stand in line at its row. Secrets in the content are sealed. A trigger path is live while the published
 // version or the draft has it; it stays its workflow's for ever. Source: contract §5.2.
 
 import type { Selectable } from 'kysely';
@@ -7,14 +7,15 @@ import { GatewayError } from '../errors.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
 import type { StoreContext, Transacting } from './context.ts';
 import type { WorkflowVersionTable } from './schema.ts';
-import type { WorkflowStore } from './store.ts';
+import { fieldsOf, openContent, sealContent } from './sealed-content.ts';
+import type { WorkflowContent, WorkflowStore } from './store.ts';
 import { isRowId, jsonText } from './stored-values.ts';
 
 type Row = Selectable<WorkflowVersionTable>;
 
 /** The draft, made from the published version if there is none. Throws WORKFLOW_NOT_FOUND. */
 export async function createDraft(context: StoreContext, id: string): Promise<WorkflowVersion> {
-  return changeVersions(context, id, async (tx) => toVersion(await draftRow(context, tx, id)));
+  return changeVersions(context, id, (tx) => draftRow(context, tx, id));
 }
 
 /** Throws WORKFLOW_NOT_FOUND, WORKFLOW_CONFLICT. */
@@ -23,19 +24,16 @@ export async function saveDraft(
   id: string,
   patch: Parameters<WorkflowStore['saveDraft']>[1],
 ): Promise<WorkflowVersion> {
-  return changeVersions(context, id, async (tx) => {
+  return changeVersions(context, id, async (tx, organizationId) => {
     const draft = await draftRow(context, tx, id);
     const change = {
-      ...(patch.definition !== undefined && { definition: jsonText(patch.definition) }),
-      ...(patch.configurations !== undefined && {
-        configurations: jsonText(patch.configurations),
-      }),
+      ...changedContent(context, { organizationId, draft, patch }),
       ...(patch.templateContextVariables !== undefined && {
         template_context_variables: jsonText(patch.templateContextVariables),
       }),
       ...(patch.triggerPaths !== undefined && { trigger_paths: [...patch.triggerPaths] }),
     };
-    if (Object.keys(change).length === 0) return toVersion(draft);
+    if (Object.keys(change).length === 0) return draft;
     const row = await tx
       .updateTable('workflow_versions')
       .set(change)
@@ -43,7 +41,7 @@ export async function saveDraft(
       .returningAll()
       .executeTakeFirstOrThrow();
     await syncTriggers(tx, id);
-    return toVersion(row);
+    return row;
   });
 }
 
@@ -65,50 +63,49 @@ export async function publishDraft(context: StoreContext, id: string): Promise<W
       .returningAll()
       .executeTakeFirstOrThrow();
     await syncTriggers(tx, id);
-    return toVersion(row);
+    return row;
   });
 }
 
 export async function listVersions(
-  { db }: StoreContext,
+  context: StoreContext,
   id: string,
   page: { limit: number; offset: number },
 ): Promise<WorkflowVersion[]> {
   if (!isRowId(id)) return [];
-  const rows = await db
-    .selectFrom('workflow_versions')
-    .selectAll()
+  const rows = await ownedVersions(context)
     .where('workflow_id', '=', id)
     .orderBy('version_number', 'desc')
     .limit(page.limit)
     .offset(page.offset)
     .execute();
-  return rows.map(toVersion);
+  return rows.map((row) => toVersion(context, row.owner, row));
 }
 
 export async function getByStatus(
-  { db }: StoreContext,
+  context: StoreContext,
   id: string,
   status: 'draft' | 'published',
 ): Promise<WorkflowVersion | undefined> {
   if (!isRowId(id)) return undefined;
-  const row = await versionRow(db, id, status);
-  return row === undefined ? undefined : toVersion(row);
+  const row = await ownedVersions(context)
+    .where('workflow_id', '=', id)
+    .where('workflow_versions.status', '=', status)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toVersion(context, row.owner, row);
 }
 
 export async function getVersion(
-  { db }: StoreContext,
+  context: StoreContext,
   id: string,
   definitionId: string,
 ): Promise<WorkflowVersion | undefined> {
   if (!isRowId(id) || !isRowId(definitionId)) return undefined;
-  const row = await db
-    .selectFrom('workflow_versions')
-    .selectAll()
+  const row = await ownedVersions(context)
     .where('workflow_id', '=', id)
-    .where('id', '=', definitionId)
+    .where('workflow_versions.id', '=', definitionId)
     .executeTakeFirst();
-  return row === undefined ? undefined : toVersion(row);
+  return row === undefined ? undefined : toVersion(context, row.owner, row);
 }
 
 /** Makes the paths of the published version and the draft live, all others of the workflow not.
@@ -147,36 +144,96 @@ export async function syncTriggers(tx: Transacting, workflowId: string): Promise
   }
 }
 
-export function toVersion(row: Row): WorkflowVersion {
+/** The version in clear. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+export function toVersion(
+  { secrets }: StoreContext,
+  organizationId: string,
+  row: Row,
+): WorkflowVersion {
+  const own = { organizationId, secrets };
+  const { definition, configurations, sealed_fields: sealed } = row;
   return {
     id: row.id,
     workflowId: row.workflow_id,
     versionNumber: row.version_number,
     status: row.status,
-    definition: row.definition,
-    configurations: row.configurations,
+    definition: openContent(definition, sealed, { ...own, column: 'definition' }),
+    configurations: openContent(configurations, sealed, { ...own, column: 'configurations' }),
     templateContextVariables: row.template_context_variables,
     createdAt: row.created_at,
     publishedAt: row.published_at,
   };
 }
 
+/** Definition and settings as the columns of a row hold them. */
+export function sealedContent(
+  { secrets }: StoreContext,
+  organizationId: string,
+  content: Pick<WorkflowContent, 'definition' | 'configurations'>,
+) {
+  const own = { organizationId, secrets };
+  const definition = sealContent(content.definition, { ...own, column: 'definition' });
+  const settings = sealContent(content.configurations, { ...own, column: 'configurations' });
+  return {
+    definition: definition.text,
+    configurations: settings.text,
+    sealed_fields: [...definition.sealedFields, ...settings.sealedFields],
+  };
+}
+
+/** What a patch changes in the columns of a draft. */
+function changedContent(
+  { secrets }: StoreContext,
+  {
+    organizationId,
+    draft,
+    patch,
+  }: { organizationId: string; draft: Row; patch: Partial<WorkflowContent> },
+) {
+  const own = { organizationId, secrets };
+  const changes: { definition?: string; configurations?: string; sealed_fields?: string[] } = {};
+  let sealedFields = draft.sealed_fields;
+  for (const column of ['definition', 'configurations'] as const) {
+    const content = patch[column];
+    if (content === undefined) continue;
+    const former = fieldsOf(column, sealedFields);
+    const sealed = sealContent(content, { ...own, column });
+    changes[column] = sealed.text;
+    sealedFields = [
+      ...sealedFields.filter((field) => !former.includes(field)),
+      ...sealed.sealedFields,
+    ];
+    changes.sealed_fields = sealedFields;
+  }
+  return changes;
+}
+
+/** Versions with the organization that owns them. */
+function ownedVersions({ db }: StoreContext) {
+  return db
+    .selectFrom('workflow_versions')
+    .innerJoin('workflows', 'workflows.id', 'workflow_versions.workflow_id')
+    .selectAll('workflow_versions')
+    .select('workflows.organization_id as owner');
+}
+
 /** Runs `change` while nobody else changes this workflow. */
 async function changeVersions(
   context: StoreContext,
   id: string,
-  change: (tx: Transacting) => Promise<WorkflowVersion>,
+  change: (tx: Transacting, organizationId: string) => Promise<Row>,
 ): Promise<WorkflowVersion> {
   if (!isRowId(id)) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
   return context.db.transaction().execute(async (tx) => {
     const workflow = await tx
       .selectFrom('workflows')
-      .select('id')
+      .select('organization_id')
       .where('id', '=', id)
       .forNoKeyUpdate()
       .executeTakeFirst();
     if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
-    return change(tx);
+    const owner = workflow.organization_id;
+    return toVersion(context, owner, await change(tx, owner));
   });
 }
 
@@ -201,6 +258,7 @@ async function draftRow(context: StoreContext, tx: Transacting, id: string): Pro
       configurations: jsonText(published.configurations),
       template_context_variables: jsonText(published.template_context_variables),
       trigger_paths: published.trigger_paths,
+      sealed_fields: published.sealed_fields,
       created_at: new Date(context.clock.now()),
       published_at: null,
     })

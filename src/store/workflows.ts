@@ -3,15 +3,19 @@
 
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
+import { GatewayError } from '../errors.ts';
 import type { Workflow, WorkflowStatus, WorkflowVersion } from '../model/workflow.ts';
+import { violated } from './connections.ts';
 import type { StoreContext } from './context.ts';
 import type { WorkflowTable } from './schema.ts';
 import type { WorkflowStore } from './store.ts';
 import { isRowId, jsonText } from './stored-values.ts';
-import { syncTriggers, toVersion } from './workflow-versions.ts';
+import { sealedContent, syncTriggers, toVersion } from './workflow-versions.ts';
 
 /** A workflow that invents dispositions without end keeps the first. */
 const DISPOSITIONS_MAX = 500;
+/** The contract's list has no pages. */
+const WORKFLOWS_MAX = 5_000;
 
 export async function createWorkflow(
   context: StoreContext,
@@ -19,16 +23,18 @@ export async function createWorkflow(
   input: Parameters<WorkflowStore['create']>[1],
 ): Promise<{ workflow: Workflow; version: WorkflowVersion }> {
   const now = new Date(context.clock.now());
-  return context.db.transaction().execute(async (tx) => {
+  const { organizationId } = owner;
+  const making = context.db.transaction().execute(async (tx) => {
     const workflow = await tx
       .insertInto('workflows')
       .values({
-        organization_id: owner.organizationId,
+        organization_id: organizationId,
         user_id: owner.userId,
         uuid: context.random.uuid(),
         name: input.name,
         status: 'active',
         version_number_last: 1,
+        folder_id: input.folderId ?? null,
         created_at: now,
       })
       .returningAll()
@@ -39,8 +45,7 @@ export async function createWorkflow(
         workflow_id: workflow.id,
         version_number: 1,
         status: 'published',
-        definition: jsonText(input.definition),
-        configurations: jsonText(input.configurations),
+        ...sealedContent(context, organizationId, input),
         template_context_variables: jsonText(input.templateContextVariables),
         trigger_paths: [...input.triggerPaths],
         created_at: now,
@@ -49,7 +54,10 @@ export async function createWorkflow(
       .returningAll()
       .executeTakeFirstOrThrow();
     await syncTriggers(tx, workflow.id);
-    return { workflow: toWorkflow(workflow), version: toVersion(version) };
+    return { workflow: toWorkflow(workflow), version: toVersion(context, organizationId, version) };
+  });
+  return making.catch((error: unknown) => {
+    throw asUnfiled(error);
   });
 }
 
@@ -71,10 +79,48 @@ export async function listWorkflows(
     )
     .where('organization_id', '=', organizationId)
     .where('status', 'in', statuses)
-    .orderBy('created_at')
-    .orderBy('id')
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(WORKFLOWS_MAX)
     .execute();
-  return rows.map((row) => ({ ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) }));
+  return rows
+    .reverse()
+    .map((row) => ({ ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) }));
+}
+
+export async function countWorkflows(
+  { db }: StoreContext,
+  organizationId: string,
+): Promise<Record<WorkflowStatus, number>> {
+  const counts = { active: 0, archived: 0 };
+  if (!isRowId(organizationId)) return counts;
+  const rows = await db
+    .selectFrom('workflows')
+    .select((of) => ['status', of.fn.countAll<string>().as('count')] as const)
+    .where('organization_id', '=', organizationId)
+    .groupBy('status')
+    .execute();
+  for (const { status, count } of rows) counts[status] = Number(count);
+  return counts;
+}
+
+export async function moveToFolder(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+  folderId: string | null,
+): Promise<Workflow | undefined> {
+  if (folderId !== null && !isRowId(folderId)) throw new GatewayError('FOLDER_NOT_FOUND');
+  try {
+    return await changeWorkflow(context, organizationId, id, { folder_id: folderId });
+  } catch (error) {
+    throw asUnfiled(error);
+  }
+}
+
+function asUnfiled(error: unknown): unknown {
+  if (violated(error) !== 'workflows_folder') return error;
+  return new GatewayError('FOLDER_NOT_FOUND', {}, error);
 }
 
 export async function getWorkflow(
@@ -140,7 +186,7 @@ export async function changeWorkflow(
   { db }: StoreContext,
   organizationId: string,
   id: string,
-  change: { name: string } | { status: WorkflowStatus },
+  change: { name: string } | { status: WorkflowStatus } | { folder_id: string | null },
 ): Promise<Workflow | undefined> {
   if (!isRowId(organizationId) || !isRowId(id)) return undefined;
   const row = await db
@@ -186,6 +232,7 @@ function toWorkflow(row: Selectable<WorkflowTable>): Workflow {
     name: row.name,
     status: row.status,
     dispositionCodes: row.disposition_codes,
+    folderId: row.folder_id,
     createdAt: row.created_at,
   };
 }

@@ -18,6 +18,16 @@ export function triggerPathsOf(definition: WorkflowDefinition): string[] {
   return [...new Set(paths)];
 }
 
+/** The definition with triggers that have no path, as a copy begins. */
+export function withoutTriggerPaths(definition: WorkflowDefinition): WorkflowDefinition {
+  const nodes = definition.nodes.map((node) => {
+    if (node.type !== trigger.name) return node;
+    const { trigger_path: _path, ...data } = node.data;
+    return { ...node, data };
+  });
+  return { ...definition, nodes };
+}
+
 /** The definition with a new path for each trigger that has none. The rest is the same. */
 export function mintTriggerPaths(
   definition: WorkflowDefinition,

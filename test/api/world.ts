@@ -89,6 +89,7 @@ interface Agent {
   trigger: string;
   run_id: string;
   recordingKey: string;
+  folder_id: string;
 }
 
 async function makeAgent(served: Served, telephony: Telephony): Promise<Agent> {
@@ -124,7 +125,9 @@ async function makeAgent(served: Served, telephony: Telephony): Promise<Agent> {
   const recordingKey = `recordings/${run.id}.wav`;
   await served.test.store.files.write(recordingKey, Buffer.from('RIFF'));
   await store.runs.patch(run.id, { recordingKey });
+  const folder = await served.ok('POST', '/folder/', { name: `${MARK} folder` });
   return {
+    folder_id: folder.id,
     workflow_id: made.id,
     uuid,
     trigger: `${MARK}-trigger`,
@@ -203,7 +206,12 @@ function telephonyExamples({
   };
 }
 
-function workflowExamples({ workflow_id, uuid, trigger }: Agent): Record<string, Example> {
+function workflowExamples({
+  workflow_id,
+  uuid,
+  trigger,
+  folder_id,
+}: Agent): Record<string, Example> {
   const path = { workflow_id };
   const call = { phone_number: '+15550100' };
   return {
@@ -224,6 +232,12 @@ function workflowExamples({ workflow_id, uuid, trigger }: Agent): Record<string,
     validateWorkflow: { path },
     createWorkflowDraft: { path },
     publishWorkflow: { path },
+    duplicateWorkflow: { path },
+    listFolders: {},
+    createFolder: { body: { name: 'new folder' } },
+    moveWorkflowToFolder: { path, body: { folder_id } },
+    renameFolder: { path: { folder_id }, body: { name: 'renamed' } },
+    deleteFolder: { path: { folder_id } },
     listNodeTypes: {},
     // The same for everybody.
     getNodeType: { path: { name: 'startCall' }, foreign: 200 },

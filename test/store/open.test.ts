@@ -57,6 +57,18 @@ describe('the embedded store', () => {
     });
     const [replaced] = await first.signingSecrets.inForce(organizationId);
     const { secret } = await first.signingSecrets.rotate(organizationId, 86_400_000);
+    const qa = { id: 'q', type: 'qa', data: { name: 'Q', qa_api_key: 'sk-1' } };
+    const settings = { voicemail_detection: { api_key: 'sk-2' } };
+    const { workflow } = await first.workflows.create(
+      { organizationId, userId: principal?.userId ?? '' },
+      {
+        name: 'Desk',
+        triggerPaths: [],
+        definition: { nodes: [qa], edges: [] },
+        configurations: settings,
+        templateContextVariables: {},
+      },
+    );
     await first.close();
     expect(await first.alive()).toBe(false);
     expect(statSync(join(folder, 'data')).mode & 0o077).toBe(0);
@@ -64,7 +76,7 @@ describe('the embedded store', () => {
     const second = await open(`${NEW_KEY},${OLD_KEY}`);
     expect(await second.accounts.ensureFirst()).toBeUndefined();
     expect(await second.accounts.authenticate(made?.apiKey ?? '')).toEqual(principal);
-    expect(await second.resealSecrets()).toBe(3);
+    expect(await second.resealSecrets()).toBe(4);
     const stored = await second.telephony.getConfiguration(organizationId, id);
     expect(stored?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
     expect(await second.resealSecrets()).toBe(0);
@@ -73,6 +85,10 @@ describe('the embedded store', () => {
     const third = await open(NEW_KEY);
     const read = await third.telephony.getConfiguration(organizationId, id);
     expect(read?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
+    expect(await third.workflows.published(workflow.id)).toMatchObject({
+      definition: { nodes: [qa] },
+      configurations: settings,
+    });
     expect(await third.signingSecrets.inForce(organizationId)).toEqual([secret, replaced]);
     expect((await third.credentials.open(organizationId, uuid))?.data).toEqual({
       token: 'for the CRM',

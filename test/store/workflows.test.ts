@@ -48,6 +48,81 @@ describe.each(engines())('workflows on %s', (engine) => {
     expect(version?.configurations).toEqual({ max_call_duration: 60, unknown: { kept: true } });
   });
 
+  it('seals the secrets of nodes and settings, and opens them in every version', async () => {
+    const { workflows } = at.store;
+    const keyed = (key: string) => ({
+      nodes: [{ id: 'q', type: 'qa', data: { name: 'Q', qa_api_key: key } }],
+      edges: [],
+    });
+    const settings = { voicemail_detection: { api_key: 'sk-settings', model: 'm' } };
+    const { workflow, version } = await workflows.create(at.owner, {
+      name: 'Sealed',
+      triggerPaths: [],
+      definition: keyed('sk-first'),
+      configurations: settings,
+      templateContextVariables: {},
+    });
+    expect(version).toMatchObject({ definition: keyed('sk-first'), configurations: settings });
+    const draft = await workflows.createDraft(workflow.id);
+    expect(draft).toMatchObject({ definition: keyed('sk-first'), configurations: settings });
+    await workflows.saveDraft(workflow.id, { definition: keyed('sk-second') });
+    expect(await workflows.draft(workflow.id)).toMatchObject({
+      definition: keyed('sk-second'),
+      configurations: settings,
+    });
+    await workflows.saveDraft(workflow.id, { configurations: {} });
+    const published = await workflows.publish(workflow.id);
+    expect(published).toMatchObject({ definition: keyed('sk-second'), configurations: {} });
+    const versions = await workflows.versions(workflow.id, { limit: 10, offset: 0 });
+    expect(versions.map(({ definition }) => definition)).toEqual([
+      keyed('sk-second'),
+      keyed('sk-first'),
+    ]);
+    expect(await workflows.version(workflow.id, version.id)).toMatchObject({
+      definition: keyed('sk-first'),
+    });
+    const rows = await at.sql(
+      'select definition::text, configurations::text, sealed_fields from workflow_versions',
+    );
+    expect(JSON.stringify(rows)).not.toMatch(/sk-(first|second|settings)/);
+    expect(JSON.stringify(rows)).toContain('sealed:');
+  });
+
+  it('gives secrets back that came with text no database takes', async () => {
+    const definition = {
+      nodes: [{ id: 'q', type: 'qa', data: { 'a\u0000': { api_key: 'sk\u0000-1' } } }],
+      edges: [],
+    };
+    const { version } = await at.store.workflows.create(at.owner, {
+      name: 'Odd',
+      triggerPaths: [],
+      definition,
+      configurations: {},
+      templateContextVariables: {},
+    });
+    expect(version.definition.nodes[0]?.data).toEqual({ a: { api_key: 'sk-1' } });
+  });
+
+  it('is counted by status and filed in folders of its organization', async () => {
+    const { workflows, folders } = at.store;
+    const { organizationId } = at.owner;
+    const [desk, other] = [await create(at, 'Desk', []), await create(at, 'Other', [])];
+    await workflows.setStatus(organizationId, other.id, 'archived');
+    expect(await workflows.count(organizationId)).toEqual({ active: 1, archived: 1 });
+    expect(await workflows.count('999')).toEqual({ active: 0, archived: 0 });
+    const folder = await folders.create(organizationId, 'Sales');
+    const moved = await workflows.moveToFolder(organizationId, desk.id, folder.id);
+    expect(moved).toEqual({ ...desk, folderId: folder.id });
+    expect(await workflows.moveToFolder('999', desk.id, folder.id)).toBeUndefined();
+    expect(await folders.delete(organizationId, folder.id)).toBe(true);
+    expect(await workflows.get(organizationId, desk.id)).toEqual(desk);
+    for (const id of [folder.id, 'x', '0']) {
+      const moving = workflows.moveToFolder(organizationId, desk.id, id);
+      expect(await codeFrom(moving), id).toBe('FOLDER_NOT_FOUND');
+    }
+    expect(await workflows.moveToFolder(organizationId, desk.id, null)).toEqual(desk);
+  });
+
   it('copies what is not sent from the published version into a new draft', async () => {
     const { id } = await create(at, 'Desk', []);
     const draft = await at.store.workflows.saveDraft(id, { templateContextVariables: { a: 1 } });

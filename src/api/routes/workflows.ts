@@ -11,7 +11,7 @@ import type { Api, ApiDeps } from '../deps.ts';
 import { restoreKeys, restoreNodeKeys } from '../masked-keys.ts';
 import { keyRequired } from '../openapi.ts';
 import { faults } from '../wire/faults.ts';
-import { idIn, idOut, isoTime } from '../wire/values.ts';
+import { idIn, idOut } from '../wire/values.ts';
 import {
   workflowCreate,
   workflowListItem,
@@ -20,6 +20,7 @@ import {
   workflowUpdate,
 } from '../wire/workflow.ts';
 import {
+  listedOnWire,
   shownVersion,
   storableDefinition,
   workflowOf,
@@ -82,15 +83,7 @@ function listRoutes(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const all = await workflows.list(organizationId, statusesOf(request.query.status));
-      return all.map((workflow) => ({
-        id: workflow.id,
-        name: workflow.name,
-        status: workflow.status,
-        created_at: isoTime(workflow.createdAt),
-        total_runs: workflow.totalRuns,
-        folder_id: null,
-        workflow_uuid: workflow.uuid,
-      }));
+      return all.map(listedOnWire);
     },
   );
 
@@ -126,9 +119,8 @@ function listRoutes(api: Api, deps: ApiDeps): void {
       },
     },
     async (request) => {
-      const all = await workflows.list(principalOf(request).organizationId, STATUSES);
-      const active = all.filter(({ status }) => status === 'active').length;
-      return { total: all.length, active, archived: all.length - active };
+      const { active, archived } = await workflows.count(principalOf(request).organizationId);
+      return { total: active + archived, active, archived };
     },
   );
 }

@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { workflowConfigurations, workflowDefinition } from '../../model/workflow.ts';
 import { freeObject, idOut, timeOut } from './values.ts';
 
-const workflowName = z.string().min(1).max(255);
+export const WORKFLOW_NAME_MAX = 255;
+export const workflowName = z.string().min(1).max(WORKFLOW_NAME_MAX);
 
 export const workflowCreate = z.object({
   name: workflowName,
@@ -61,7 +62,7 @@ export const workflowListItem = z
     status: workflowStatus,
     created_at: timeOut,
     total_runs: z.int(),
-    folder_id: z.null(),
+    folder_id: idOut.nullable(),
     workflow_uuid: z.string(),
   })
   .meta({ id: 'WorkflowListResponse' });

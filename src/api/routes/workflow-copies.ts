@@ -1,0 +1,75 @@
+// Agents made from other agents and from templates. Source: contract §5.1.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors.ts';
+import type { WorkflowDefinition } from '../../model/workflow.ts';
+import type { WorkflowContent } from '../../store/store.ts';
+import { withoutTriggerPaths } from '../../workflow/trigger-path.ts';
+import { withOwnNoise } from '../ambient-noise.ts';
+import { principalOf } from '../auth.ts';
+import type { Api, ApiDeps } from '../deps.ts';
+import { keyRequired } from '../openapi.ts';
+import { faults } from '../wire/faults.ts';
+import { idIn } from '../wire/values.ts';
+import { WORKFLOW_NAME_MAX, workflowOut } from '../wire/workflow.ts';
+import {
+  shownVersion,
+  storableDefinition,
+  workflowOf,
+  workflowOnWire,
+} from '../workflow-content.ts';
+
+const common = { tags: ['workflows'], security: keyRequired };
+const SUFFIX = ' - Duplicate';
+
+export function workflowCopyRoutes(api: Api, deps: ApiDeps): void {
+  duplicateRoute(api, deps);
+}
+
+function duplicateRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/:workflow_id/duplicate',
+    {
+      schema: {
+        ...common,
+        operationId: 'duplicateWorkflow',
+        summary: 'A new agent with the draft of another, or with what that has published.',
+        params: z.object({ workflow_id: idIn }),
+        response: { 200: workflowOut, ...faults(401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const owner = principalOf(request);
+      const { name, id, folderId } = await workflowOf(
+        deps,
+        owner.organizationId,
+        request.params.workflow_id,
+      );
+      const version = await shownVersion(deps, id);
+      if (version === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+      return copied(deps, owner, {
+        name: name.slice(0, WORKFLOW_NAME_MAX - SUFFIX.length) + SUFFIX,
+        folderId,
+        definition: version.definition,
+        configurations: await withOwnNoise(
+          deps,
+          { organizationId: owner.organizationId, workflowId: id },
+          version.configurations,
+        ),
+        templateContextVariables: version.templateContextVariables,
+      });
+    },
+  );
+}
+
+/** A new agent of that content, its triggers at paths of their own. */
+async function copied(
+  deps: ApiDeps,
+  owner: { organizationId: string; userId: string },
+  copy: { name: string; folderId: string | null } & WorkflowContent,
+): Promise<z.infer<typeof workflowOut>> {
+  const bare: WorkflowDefinition = withoutTriggerPaths(copy.definition);
+  const content = await storableDefinition(deps, bare, null);
+  const made = await deps.store.workflows.create(owner, { ...copy, ...content });
+  return workflowOnWire(made.workflow, made.version, { totalRuns: 0 });
+}
