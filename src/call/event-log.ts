@@ -1,6 +1,7 @@
 // Writes what happens in calls to the store as it happens: one batch for all calls every FLUSH_MS, so
 // that a killed process loses less than a second. Keeps each run's events for its projections.
 
+import { codeOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { eventsStored } from '../metrics.ts';
 import type { CallEvent, CallEventBody } from '../model/call-event.ts';
@@ -97,13 +98,21 @@ export class EventLog {
     return this.#writing;
   }
 
-  /** Never rejects. Stops at the first failure and comes back after RETRY_MS. */
+  /** Never rejects. Stops when the store is away and comes back after RETRY_MS. Of a batch that the store
+   *  refuses, the event that is to blame is dropped: it must not keep those of all other calls. */
   async #writeAll(): Promise<void> {
+    let size = BATCH_MAX;
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, BATCH_MAX);
+      const batch = this.#waiting.slice(0, size);
       try {
         await this.#sink.appendEvents(batch);
+        size = BATCH_MAX;
       } catch (error) {
+        if (!isOfStore(error)) {
+          if (batch.length === 1) this.#drop(error);
+          size = Math.ceil(batch.length / 2);
+          continue;
+        }
         eventsStored.inc({ result: 'failed' });
         this.#log.error({ err: error, waiting: this.#waiting.length }, 'events not stored yet');
         this.#timer ??= this.#clock.after(RETRY_MS, () => this.#due());
@@ -113,4 +122,15 @@ export class EventLog {
       eventsStored.inc({ result: 'stored' }, batch.length);
     }
   }
+  /** The first of those that wait. */
+  #drop(error: unknown): void {
+    const [event] = this.#waiting.splice(0, 1);
+    eventsStored.inc({ result: 'lost' });
+    this.#log.error({ err: error, runId: event?.runId, type: event?.body.type }, 'event refused');
+  }
+}
+
+/** Sent once more it may be taken. */
+function isOfStore(error: unknown): boolean {
+  return codeOf(error)?.startsWith('STORE_') ?? false;
 }

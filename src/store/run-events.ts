@@ -1,5 +1,6 @@
 // A run's append-only log of events. Writing a batch again changes nothing, so a writer that heard no
-// answer sends it once more.
+// answer sends it once more. Events of a run that is gone (a dial that was given back) are left out: they
+// are nobody's, and must not keep those of other calls from being stored.
 
 import { sql } from 'kysely';
 import type { CallEvent } from '../model/call-event.ts';
@@ -27,6 +28,7 @@ export async function appendEvents(
         ${rows.map(({ mediaMs }) => mediaMs)}::double precision[],
         ${rows.map(({ body }) => jsonText(body))}::text[]
       ) as fresh (run_id, seq, at, media_ms, body)
+      where exists (select from runs where runs.id = fresh.run_id)
       on conflict (run_id, seq) do nothing`.execute(db);
   }
 }

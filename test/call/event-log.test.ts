@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { EventLog } from '../../src/call/event-log.ts';
+import { GatewayError } from '../../src/errors.ts';
 import type { CallEvent } from '../../src/model/call-event.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
+
+/** The store takes no event of it. */
+const REFUSED = '13';
 
 /** A store of events that can be told to fail, and that notices events out of order. */
 class FakeSink {
@@ -14,8 +18,9 @@ class FakeSink {
     await Promise.resolve();
     if (this.failures > 0) {
       this.failures -= 1;
-      throw new Error('database away');
+      throw new GatewayError('STORE_UNAVAILABLE');
     }
+    if (events.some(({ runId }) => runId === REFUSED)) throw new Error('violates a constraint');
     this.batches += 1;
     this.stored.push(...events);
   }
@@ -49,6 +54,17 @@ describe('the event log', () => {
       ['2', 1, 0],
       ['1', 2, 20],
     ]);
+  });
+
+  it('drops an event that the store refuses, and stores all others', async () => {
+    const { sink, events } = setUp();
+    const [refused, good] = [await events.open(REFUSED), await events.open('1')];
+    for (let i = 0; i < 40; i += 1) {
+      if (i === 7 || i === 8) refused.append(digit('9'), 0);
+      good.append(digit('1'), 0);
+    }
+    await events.flush();
+    expect(sink.stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
   });
 
   it('keeps events in order while the database is away, and loses none', async () => {
