@@ -119,8 +119,6 @@ export class CampaignCalls {
     watchForMedia(this.#deps, this.#roster, call);
     try {
       await noteDialled(this.#deps, run, await dial(this.#deps, placement));
-      await noteCreated(this.#deps, placement);
-      return 'placed';
     } catch (error) {
       const code = codeOf(error) ?? 'UNEXPECTED';
       callsRefused.inc({ code });
@@ -131,9 +129,20 @@ export class CampaignCalls {
       this.#deps.log.warn({ err: error, runId: run.id }, 'call of a campaign not placed yet');
       if (!REFUSALS.has(code) && (await this.#isThere(placement, since))) return 'placed';
       this.#roster.drop(run.id);
-      await noteCreated(this.#deps, placement);
+      await this.#noteCreated(placement);
       await closeFailed(this.#deps, call, error);
       return 'closed';
+    }
+    await this.#noteCreated(placement);
+    return 'placed';
+  }
+
+  /** A store that is away makes no call a failure whose telephone rings. */
+  async #noteCreated(placement: Placement): Promise<void> {
+    try {
+      await noteCreated(this.#deps, placement);
+    } catch (error) {
+      this.#deps.log.error({ err: error, runId: placement.run.id }, 'call not in its log');
     }
   }
 
@@ -187,7 +196,7 @@ export class CampaignCalls {
         if (current?.providerCallId != null || current?.state !== 'initialized') return true;
         const callId = await this.#find({ run, configuration, provider, ends, since });
         if (callId === undefined) continue;
-        await noteCreated(this.#deps, placement);
+        await this.#noteCreated(placement);
         await noteDialled(this.#deps, run, { callId, metadata: {} });
         return true;
       } catch (error) {

@@ -98,8 +98,8 @@ export class EventLog {
     return this.#writing;
   }
 
-  /** Never rejects. Stops when the store is away and comes back after RETRY_MS. Of a batch that the store
-   *  refuses, the event that is to blame is dropped: it must not keep those of all other calls. */
+  /** Never rejects. Stops at a failure and comes back after RETRY_MS. Of a batch that the store refuses,
+   *  not being away, the event that is to blame is dropped: it must not keep those of all other calls. */
   async #writeAll(): Promise<void> {
     let size = BATCH_MAX;
     while (this.#waiting.length > 0) {
@@ -108,11 +108,11 @@ export class EventLog {
         await this.#sink.appendEvents(batch);
         size = BATCH_MAX;
       } catch (error) {
-        if (!isOfStore(error)) {
-          if (batch.length === 1) this.#drop(error);
+        if (!isOfStore(error) && batch.length > 1) {
           size = Math.ceil(batch.length / 2);
           continue;
         }
+        if (!isOfStore(error)) this.#drop(error);
         eventsStored.inc({ result: 'failed' });
         this.#log.error({ err: error, waiting: this.#waiting.length }, 'events not stored yet');
         this.#timer ??= this.#clock.after(RETRY_MS, () => this.#due());

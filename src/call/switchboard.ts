@@ -16,7 +16,7 @@ import { admitMedia } from './media-door.ts';
 import { takeProviderEvent, verifiedCall, withCallId } from './provider-event.ts';
 import { Roster, type UnconnectedCall } from './roster.ts';
 import { Starts } from './starts.ts';
-import { giveUp } from './unconnected.ts';
+import { GATEWAY_STOPPED, giveUp } from './unconnected.ts';
 
 /** How often a draining process looks whether its calls are over. */
 const DRAIN_LOOK_MS = 100;
@@ -112,7 +112,7 @@ export class Switchboard implements CallDesk {
   /** Never rejects. */
   async #giveUp(call: UnconnectedCall): Promise<void> {
     try {
-      await giveUp(this.#deps, this.#roster, call);
+      await giveUp(this.#deps, this.#roster, { ...call, fault: GATEWAY_STOPPED });
     } catch (error) {
       this.#deps.log.error({ err: error, runId: call.run.id }, 'unconnected call not closed');
     }

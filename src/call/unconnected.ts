@@ -72,17 +72,25 @@ export async function closeFailed(
   }
 }
 
+/** What a call knows of that rang when its gateway went: whoever placed it may place it again. */
+export const GATEWAY_STOPPED = {
+  code: 'GATEWAY_STOPPED',
+  message: 'The gateway stopped before anybody answered',
+};
+
 /** Ends a call that nobody is to answer any more. Throws if the store is away. */
 export async function giveUp(
   deps: CallDeps,
   roster: Pick<Roster, 'drop'>,
-  call: UnconnectedCall,
+  call: UnconnectedCall & { fault?: Closing['fault'] },
 ): Promise<void> {
   const { id } = call.run;
+  const { fault } = call;
   roster.drop(id);
   const run = await deps.store.runs.find(id);
   if (run?.state !== 'initialized') return;
-  await closeUnconnected(deps, { ...call, run }, { reason: 'system_cancelled', by: 'gateway' });
+  const closing = { reason: 'system_cancelled', by: 'gateway' } as const;
+  await closeUnconnected(deps, { ...call, run }, fault ? { ...closing, fault } : closing);
 }
 
 /** Why the run's call could not be begun; undefined if it was. In words for clients. */

@@ -50,6 +50,8 @@ export class Dispatcher {
   #timer: Timer | undefined;
   #looking: Promise<void> | undefined;
   #again = false;
+  /** A look is WOKEN_LOOK_MS away at most. */
+  #isSoon = false;
   readonly #stopping = new AbortController();
   #syncing: Promise<void> | undefined;
   #hasStarted = false;
@@ -57,6 +59,8 @@ export class Dispatcher {
   readonly #dialling = new Set<Promise<void>>();
   /** Their attempts. */
   readonly #mine = new Set<string>();
+  /** Attempts whose request may have gone out, until the store knows it. */
+  readonly #sent = new Set<string>();
   /** Configurations that are left alone: until when, and for how long the next time. */
   readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
 
@@ -69,17 +73,24 @@ export class Dispatcher {
   async start(): Promise<void> {
     await this.#deps.store.contacts.giveBackClaims(this.#deps.node);
     this.#hasStarted = true;
-    this.wake();
+    this.#lookNow();
   }
 
   /** Something has changed: a call has ended, a campaign was started. */
   wake(): void {
     if (!this.#hasStarted || this.#stopping.signal.aborted) return;
-    if (this.#looking !== undefined) {
-      this.#again = true;
-      return;
-    }
+    if (this.#looking !== undefined) this.#again = true;
+    else if (!this.#isSoon) this.#lookIn(WOKEN_LOOK_MS);
+  }
+
+  #lookIn(ms: number): void {
     this.#timer?.cancel();
+    this.#isSoon = ms <= WOKEN_LOOK_MS;
+    this.#timer = this.#deps.clock.after(ms, () => this.#lookNow());
+  }
+
+  #lookNow(): void {
+    if (this.#stopping.signal.aborted) return;
     this.#looking = this.#look()
       .catch((error: unknown) => {
         this.#deps.log.error({ err: error }, 'campaigns wait for the store');
@@ -89,8 +100,7 @@ export class Dispatcher {
         this.#looking = undefined;
         const soonMs = this.#again ? WOKEN_LOOK_MS : waitMs;
         this.#again = false;
-        if (!this.#stopping.signal.aborted)
-          this.#timer = this.#deps.clock.after(soonMs, () => this.wake());
+        if (!this.#stopping.signal.aborted) this.#lookIn(soonMs);
       });
   }
 
@@ -112,6 +122,7 @@ export class Dispatcher {
     this.#syncing ??= this.#syncAll();
     await this.#settler.settleAll();
     await contacts.giveBackClaims(undefined);
+    await this.#noteSent();
     await this.#giveBackStranded();
     const campaigns = await contacts.dialable();
     for (const campaign of campaigns) {
@@ -157,6 +168,14 @@ export class Dispatcher {
     }
     const claims = await this.#claim(line);
     for (const claim of claims) this.#dialInTurn(line, claim);
+  }
+
+  /** Dials whose telephone may ring, of which the store could not be told: they are never made again. */
+  async #noteSent(): Promise<void> {
+    for (const attemptId of [...this.#sent].filter((id) => !this.#mine.has(id))) {
+      await this.#deps.store.contacts.placed(attemptId);
+      this.#sent.delete(attemptId);
+    }
   }
 
   /** Begun by this process, which does not know of it: the store's answer was lost, nothing was sent. */
@@ -227,16 +246,14 @@ export class Dispatcher {
   async #dial(line: CampaignLine, claim: Claim): Promise<void> {
     const { store, calls, clock } = this.#deps;
     const { contacts } = store;
-    const { campaign, configuration } = line;
+    const { configuration } = line;
     const now = (): Date => new Date(clock.now());
-    const mustWait = this.#stopping.signal.aborted || this.#isPaused(configuration.id);
-    if (mustWait || !mayRing(campaign.schedule, clock.now())) {
-      return contacts.giveBack(claim.attemptId, now());
-    }
-    const run = await this.#begin(line, claim);
+    const run = (await this.#mayDial(line)) ? await this.#begin(line, claim) : undefined;
     if (run === undefined) return contacts.giveBack(claim.attemptId, now());
+    this.#sent.add(claim.attemptId);
     const placed = await calls.place(line, claim, run);
     campaignDials.inc({ result: placed });
+    if (placed !== 'placed') this.#sent.delete(claim.attemptId);
     if (placed === 'put-off') {
       this.#pause(configuration.id);
       const due = new Date(clock.now() + PUT_OFF_MS + this.#deps.random.integer(PUT_OFF_MS));
@@ -245,8 +262,17 @@ export class Dispatcher {
     if (placed === 'placed') {
       this.#pauses.delete(configuration.id);
       await contacts.placed(claim.attemptId);
+      this.#sent.delete(claim.attemptId);
     }
     this.wake();
+  }
+
+  /** By the hours that the campaign has at the moment of the dial: they may have changed since the claim. */
+  async #mayDial({ campaign: claimed, configuration }: CampaignLine): Promise<boolean> {
+    const { store, clock } = this.#deps;
+    if (this.#stopping.signal.aborted || this.#isPaused(configuration.id)) return false;
+    const campaign = await store.campaigns.get(claimed.organizationId, claimed.id);
+    return campaign !== undefined && mayRing(campaign.schedule, clock.now());
   }
 
   /** Undefined if the campaign was paused, or others have taken the last free call. */

@@ -45,7 +45,7 @@ export class Settler {
   readonly #deps: SettlerDeps;
   /** Told when a question has its answer. */
   readonly #onAnswer: () => void;
-  /** By attempt; as many as a stop has left. */
+  /** By attempt; as many as a stop has left open. */
   readonly #looks = new Map<string, Look>();
 
   constructor(deps: SettlerDeps, onAnswer: () => void) {
@@ -55,7 +55,19 @@ export class Settler {
 
   /** Waits for the store only: providers are asked meanwhile. */
   async settleAll(): Promise<void> {
-    for (const attempt of await this.#deps.store.contacts.settleable()) {
+    const open = new Set<string>();
+    for (;;) {
+      const attempts = await this.#deps.store.contacts.settleable([...open].at(-1));
+      if (attempts.length === 0) break;
+      for (const { id } of attempts) open.add(id);
+      await this.#settleEach(attempts);
+    }
+    // Those that another process has settled.
+    for (const id of this.#looks.keys()) if (!open.has(id)) this.#looks.delete(id);
+  }
+
+  async #settleEach(attempts: readonly OpenAttempt[]): Promise<void> {
+    for (const attempt of attempts) {
       const told = outcomeOf(attempt);
       const outcome = told === 'look-up' ? this.#answerOf(attempt) : told;
       if (outcome === undefined) continue;

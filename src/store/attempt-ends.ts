@@ -7,7 +7,7 @@ import type { StoreContext } from './context.ts';
 import { toRun } from './runs.ts';
 import type { RunTable } from './schema.ts';
 
-/** Attempts that one look settles; the next look takes the rest. */
+/** Attempts of one page, with their runs. */
 const SETTLE_MAX = 500;
 
 export async function begunBefore(
@@ -29,7 +29,7 @@ export async function begunBefore(
   return rows.map(({ id }) => id);
 }
 
-export async function settleable({ db }: StoreContext): Promise<OpenAttempt[]> {
+export async function settleable({ db }: StoreContext, after = '0'): Promise<OpenAttempt[]> {
   const attempts = await db
     .selectFrom('campaign_attempts as attempt')
     .innerJoin('campaign_contacts as contact', 'contact.id', 'attempt.contact_id')
@@ -38,6 +38,7 @@ export async function settleable({ db }: StoreContext): Promise<OpenAttempt[]> {
     .select(['attempt.state', 'attempt.node', 'attempt.run_id', 'contact.phone_number'])
     .select('contact.interruptions')
     .where('attempt.state', 'in', ['dialling', 'placed'])
+    .where('attempt.id', '>', after)
     .where((row) => row.or([row('runs.id', 'is', null), row('runs.state', '=', 'completed')]))
     .orderBy('attempt.id')
     .limit(SETTLE_MAX)

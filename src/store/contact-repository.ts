@@ -35,7 +35,7 @@ export function contactStore(context: StoreContext): ContactStore {
     giveBack: (...from) => giveBack(context, ...from),
     giveBackClaims: (node) => giveBackClaims(context, node),
     begunBefore: (...from) => begunBefore(context, ...from),
-    settleable: () => settleable(context),
+    settleable: (after) => settleable(context, after),
     settle: (...from) => settleAttempt(context, ...from),
     recentOutcomes: (...from) => recentOutcomes(context, ...from),
     stop: (...from) => stopCampaign(context, ...from),

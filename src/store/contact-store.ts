@@ -83,7 +83,7 @@ export interface ContactStore {
   claim(campaignId: string, limits: ClaimLimits): Promise<Claim[]>;
   /** When the next contact of a campaign is due; undefined if none waits. */
   nextDue(campaignId: string): Promise<Date | undefined>;
-  /** Calls that the organization may still begin. */
+  /** Calls that the organization may still begin, those taken off that are claimed. */
   freeSlots(organizationId: string, limit: number): Promise<number>;
   /** The attempt's run, and the attempt `dialling`, in one step. Undefined if the claim has lapsed or the
    *  campaign no longer runs. Throws CALL_LIMIT_REACHED. */
@@ -97,8 +97,9 @@ export interface ContactStore {
   giveBackClaims(node: string | undefined): Promise<number>;
   /** Attempts that `node` began, whose lease has lapsed and of whose call nothing is known. */
   begunBefore(node: string, leaseUntil: Date): Promise<string[]>;
-  /** Attempts whose run is completed (or gone). */
-  settleable(): Promise<OpenAttempt[]>;
+  /** Attempts whose run is completed (or gone), oldest first, by pages: `after` is the last one of the
+   *  page before. */
+  settleable(after?: string): Promise<OpenAttempt[]>;
   /** Ends an attempt, once. False if it had ended. */
   settle(attemptId: string, settlement: Settlement): Promise<boolean>;
 

@@ -2,6 +2,7 @@
 // Source: contract §6.3, §7.4, §8.4, §8.6; runtime F.
 
 import { describe, expect, it, vi } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { CALL, type CallRoom, drinks, GREETING, mediaUrlIn, withCallRoom } from './call-room.ts';
 import type { Stream } from './stream.ts';
@@ -221,11 +222,13 @@ describe('a service or a disk that fails', () => {
     },
   );
 
+  const away = new GatewayError('STORE_UNAVAILABLE');
+
   it('and has the store away during the call loses no event', async () => {
     const room = await held.room.prepare();
     const { stream, run } = await room.inboundCall();
     const { appendEvents } = room.deps.store.runs;
-    room.deps.store.runs.appendEvents = () => Promise.reject(new Error('store away'));
+    room.deps.store.runs.appendEvents = () => Promise.reject(away);
     await room.heardOut(stream);
     await room.pass(3_000);
     room.deps.store.runs.appendEvents = appendEvents;
@@ -242,8 +245,8 @@ describe('a service or a disk that fails', () => {
     const { stream, run } = await room.inboundCall();
     await room.heardOut(stream);
     const { patch, appendEvents } = room.deps.store.runs;
-    room.deps.store.runs.patch = () => Promise.reject(new Error('store away'));
-    room.deps.store.runs.appendEvents = () => Promise.reject(new Error('store away'));
+    room.deps.store.runs.patch = () => Promise.reject(away);
+    room.deps.store.runs.appendEvents = () => Promise.reject(away);
     stream.key('1');
     await room.heardOut(stream);
     await room.until(() => room.switchboard.activeCalls === 0);

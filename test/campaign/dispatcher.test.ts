@@ -11,7 +11,7 @@ import type { Run } from '../../src/model/run.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import type { Claim } from '../../src/store/contact-store.ts';
-import { type Queue, queueOf } from '../store/dial-queue.ts';
+import { type Queue, queueOf, rows } from '../store/dial-queue.ts';
 import { withStore } from '../store/engines.ts';
 
 const test = withStore();
@@ -33,12 +33,12 @@ const deps = (): DispatcherDeps => ({
   store: test.store,
   calls: {
     line,
-    runOf: (_line, claim) => ({
+    runOf: ({ campaign: { id: campaignId } }, claim) => ({
       organizationId: queue.organizationId,
       workflowId: queue.workflowId,
       definitionId: queue.definitionId,
       configurationId: queue.configurationId,
-      campaignId: queue.campaignId,
+      campaignId,
       name: claim.attemptId,
       mode: 'twilio',
       callType: 'outbound',
@@ -306,4 +306,85 @@ it('a provider that is slow to say what became of a call keeps nobody waiting', 
   fate = () => new Promise(() => undefined);
   await dispatcher.start();
   await until(() => rung.length === 2);
+});
+
+it('a contact whose telephone rings is not called again because the store was away', async () => {
+  await test.sql('delete from campaign_contacts where row_number > 2');
+  let isAway = true;
+  const placed: typeof test.store.contacts.placed = async (id) => {
+    if (isAway) throw new GatewayError('STORE_UNAVAILABLE');
+    return contacts().placed(id);
+  };
+  const store = Object.create(test.store, { contacts: { value: { ...contacts(), placed } } });
+  dispatcher = new Dispatcher({ ...deps(), store });
+  await dispatcher.start();
+  await until(() => rung.length === 1);
+  test.clock.advance(31_000);
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  isAway = false;
+  await until(
+    async () => (await test.sql('select state from campaign_attempts'))[0]?.['state'] === 'placed',
+  );
+  expect(rung).toHaveLength(1);
+});
+
+it('the hours of a campaign are those that it has at the moment of the dial', async () => {
+  const slots = [{ dayOfWeek: 3, start: '08:00', end: '09:00' }]; // It is Thursday, 09:00.
+  const schedule = { enabled: true, timezone: 'UTC', slots };
+  const claim: typeof test.store.contacts.claim = async (...from) => {
+    const claims = await contacts().claim(...from);
+    await test.store.campaigns.update(queue.organizationId, queue.campaignId, { schedule });
+    return claims;
+  };
+  const store = Object.create(test.store, { contacts: { value: { ...contacts(), claim } } });
+  dispatcher = new Dispatcher({ ...deps(), store });
+  await dispatcher.start();
+  await until(async () => (await campaign())?.schedule !== null);
+  await until(async () => (await counts())?.inFlight === 0);
+  expect(rung).toEqual([]);
+});
+
+it('campaigns of an organization take turns when it has one free call', async () => {
+  await test.sql('update organizations set concurrent_call_limit = 1');
+  const other = await secondCampaign();
+  await dispatcher.start();
+  for (const many of [1, 2, 3, 4]) {
+    await until(() => rung.length === many);
+    await new Promise((resolve) => setTimeout(resolve, 100)); // For who else would have its turn.
+    test.clock.advance(5_000);
+    const run = rung[many - 1]?.run;
+    if (run !== undefined) await queue.complete(run, 'failed');
+    dispatcher.wake();
+  }
+  const order = rung.map(({ run }) => run.campaignId);
+  expect(order).toEqual([queue.campaignId, other, queue.campaignId, other]);
+});
+
+async function secondCampaign(): Promise<string> {
+  const [row] = await test.sql(
+    `insert into campaigns (organization_id, workflow_id, configuration_id, name, state, source_id,
+       source_sync, retry, rate_per_second, created_at)
+     select organization_id, workflow_id, configuration_id, 'd', state, source_id, source_sync, retry,
+       rate_per_second, created_at from campaigns returning id`,
+  );
+  const id = String(row?.['id']);
+  await contacts().add(id, rows(3));
+  return id;
+}
+
+it('however often it is woken, it looks every 50 ms at most', async () => {
+  let looks = 0;
+  const dialable: typeof test.store.contacts.dialable = async () => {
+    looks += 1;
+    return [];
+  };
+  const store = Object.create(test.store, { contacts: { value: { ...contacts(), dialable } } });
+  dispatcher = new Dispatcher({ ...deps(), store });
+  await dispatcher.start();
+  const startedMs = performance.now();
+  while (performance.now() - startedMs < 400) {
+    dispatcher.wake();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  expect(looks).toBeLessThanOrEqual(9);
 });
