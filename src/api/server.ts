@@ -42,7 +42,7 @@ import { UPLOAD_MS_MAX, uploadRoutes } from './routes/uploads.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { userRoutes } from './routes/users.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
-import { workflowCopyRoutes } from './routes/workflow-copies.ts';
+import { templateRoutes, workflowCopyRoutes } from './routes/workflow-copies.ts';
 import { workflowVersionRoutes } from './routes/workflow-versions.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { validatorCompiler } from './validation.ts';
@@ -111,6 +111,7 @@ function openRoutes(deps: ApiDeps) {
     healthRoutes(api, deps);
     loadRoutes(api, deps);
     defaultRoutes(api, deps);
+    templateRoutes(api);
     agentStartRoutes(api, deps);
     logInRoutes(api, deps);
     downloadRoutes(api, deps);

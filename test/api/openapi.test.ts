@@ -88,6 +88,7 @@ describe("the API's description", () => {
       '/telephony/{provider}/answered-by/{workflow_run_id}',
       '/telephony/{provider}/status-callback/{workflow_run_id}',
       '/user/configurations/defaults',
+      '/workflow/templates',
     ]);
   });
 });

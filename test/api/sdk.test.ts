@@ -7,7 +7,9 @@ import { ApiError, DograhClient, SpecMismatchError, ValidationError, Workflow } 
 import { agentNode, endCall, globalNode, qa, startCall, trigger, webhook } from '@dograh/sdk/typed';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
 import { catalogue } from '../../src/workflow/catalogue.ts';
+import { templates } from '../../src/workflow/templates/registry.ts';
 import { dataOf } from '../workflow/from-catalogue.ts';
 import { smallWorkflow, withApi } from './served.ts';
 
@@ -138,6 +140,57 @@ describe('the client', () => {
     );
   });
 
+  it('publishes an agent and tries it out on the telephone', async () => {
+    const id = await created(smallWorkflow);
+    const loaded = await client.loadWorkflow(Number(id));
+    await client.saveWorkflow(Number(id), loaded);
+    await served.ok('POST', `/workflow/${id}/publish`);
+    const body = { workflow_id: Number(id), phone_number: '+15550100' };
+    expect(await client.testPhoneCall({ body })).toMatchObject({
+      workflow_run_id: '42',
+      workflow_run_name: 'WR-API-4821',
+    });
+    expect(served.desk.started).toMatchObject([{ workflowId: id, phoneNumber: '+15550100' }]);
+    served.desk.refusal = new GatewayError('TELEPHONY_NOT_CONFIGURED');
+    await expect(client.testPhoneCall({ body })).rejects.toThrow(
+      '[400] Telephony provider not configured for this organization',
+    );
+  });
+
+  it('lists credentials, without their secrets', async () => {
+    expect(await client.listCredentials()).toEqual([]);
+    const made = await served.ok('POST', '/credentials/', {
+      name: 'CRM',
+      credential_type: 'bearer_token',
+      credential_data: { token: 'for the CRM' },
+    });
+    expect(await client.listCredentials()).toEqual([made]);
+    expect(text(made)).not.toContain('for the CRM');
+  });
+
+  it('lists recordings, by agent and voice', async () => {
+    const id = await created(smallWorkflow);
+    const clip = (name: string, ttsProvider: string, workflowId: string | null) => ({
+      name,
+      transcript: 'Hello.',
+      storageKey: `recordings/${served.test.owner.organizationId}/${name}/hello.wav`,
+      workflowId,
+      ttsProvider,
+      ttsModel: null,
+      ttsVoiceId: null,
+      metadata: {},
+    });
+    await served.test.store.clips.create(served.test.owner, [
+      clip('mine', 'flite', id),
+      clip('other', 'other', null),
+    ]);
+    const names = async (options: Parameters<typeof client.listRecordings>[0]) =>
+      (await client.listRecordings(options)).recordings.map(({ recording_id }) => recording_id);
+    expect((await names({})).sort()).toEqual(['mine', 'other']);
+    expect(await names({ workflowId: Number(id), ttsProvider: 'flite' })).toEqual(['mine']);
+    expect(await names({ ttsModel: 'none' })).toEqual([]);
+  });
+
   it('finds no documents', async () => {
     expect(await client.listDocuments()).toEqual({
       documents: [],
@@ -211,6 +264,13 @@ describe('every workflow that is stored', () => {
       graph.edges.map(({ source, target, data }) => [source, target, data]);
     expect(edges(loaded as never)).toEqual(edges(definition));
     expect(loaded.nodes).toMatchObject(definition.nodes);
+  });
+
+  it.each(templates.map(({ id, name }) => [name, id]))('is loaded: %s', async (name, id) => {
+    const body = { template_id: id, workflow_name: name };
+    const made = await served.ok('POST', '/workflow/templates/duplicate', body);
+    const loaded = (await client.loadWorkflow(Number(made.id))).toJson();
+    expect(loaded.nodes).toMatchObject(made.workflow_definition.nodes);
   });
 
   it('is loaded where it is empty', async () => {

@@ -233,6 +233,7 @@ function workflowExamples({
     createWorkflowDraft: { path },
     publishWorkflow: { path },
     duplicateWorkflow: { path },
+    createWorkflowFromTemplate: { body: { template_id: '1', workflow_name: 'new' } },
     listFolders: {},
     createFolder: { body: { name: 'new folder' } },
     moveWorkflowToFolder: { path, body: { folder_id } },

@@ -4,14 +4,16 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { WorkflowContent } from '../../store/store.ts';
+import { templates } from '../../workflow/templates/registry.ts';
+import type { WorkflowTemplate } from '../../workflow/templates/template.ts';
 import { withoutTriggerPaths } from '../../workflow/trigger-path.ts';
 import { withOwnNoise } from '../ambient-noise.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';
 import { faults } from '../wire/faults.ts';
-import { idIn } from '../wire/values.ts';
-import { WORKFLOW_NAME_MAX, workflowOut } from '../wire/workflow.ts';
+import { freeObject, idIn, idOut, timeOut } from '../wire/values.ts';
+import { WORKFLOW_NAME_MAX, workflowName, workflowOut } from '../wire/workflow.ts';
 import {
   shownVersion,
   storableDefinition,
@@ -22,8 +24,72 @@ import {
 const common = { tags: ['workflows'], security: keyRequired };
 const SUFFIX = ' - Duplicate';
 
+const templateOut = z
+  .object({
+    id: idOut,
+    template_name: z.string(),
+    template_description: z.string(),
+    template_json: freeObject,
+    created_at: timeOut,
+  })
+  .meta({ id: 'WorkflowTemplateResponse' });
+
 export function workflowCopyRoutes(api: Api, deps: ApiDeps): void {
   duplicateRoute(api, deps);
+  fromTemplateRoute(api, deps);
+}
+
+/** Takes no key: what is offered is the same for everybody. */
+export function templateRoutes(api: Api): void {
+  api.get(
+    '/workflow/templates',
+    {
+      schema: {
+        tags: common.tags,
+        operationId: 'listWorkflowTemplates',
+        summary: 'Agents to begin from.',
+        response: { 200: z.array(templateOut) },
+      },
+    },
+    async () => templates.map(templateOnWire),
+  );
+}
+
+function fromTemplateRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/templates/duplicate',
+    {
+      schema: {
+        ...common,
+        operationId: 'createWorkflowFromTemplate',
+        summary: 'A new agent with the definition of a template.',
+        body: z.object({ template_id: idIn, workflow_name: workflowName }),
+        response: { 200: workflowOut, ...faults(401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { template_id: id, workflow_name: name } = request.body;
+      const template = templates.find((each) => each.id === id);
+      if (template === undefined) throw new GatewayError('TEMPLATE_NOT_FOUND', { id });
+      return copied(deps, principalOf(request), {
+        name,
+        folderId: null,
+        definition: template.definition,
+        configurations: {},
+        templateContextVariables: {},
+      });
+    },
+  );
+}
+
+function templateOnWire(template: WorkflowTemplate): z.infer<typeof templateOut> {
+  return {
+    id: template.id,
+    template_name: template.name,
+    template_description: template.description,
+    template_json: template.definition,
+    created_at: template.createdAt,
+  };
 }
 
 function duplicateRoute(api: Api, deps: ApiDeps): void {

@@ -99,3 +99,52 @@ describe('the duplicate of an agent', () => {
     expect([status, body.detail]).toEqual([404, `Workflow with id ${id} not found`]);
   });
 });
+
+describe('templates', () => {
+  it('are shown to everybody', async () => {
+    const { status, body } = await call('GET', '/api/v1/workflow/templates', { key: null });
+    expect(status).toBe(200);
+    expect(body.length).toBeGreaterThanOrEqual(3);
+    for (const template of body) {
+      expect(template).toEqual({
+        id: expect.stringMatching(/^\d+$/),
+        template_name: expect.any(String),
+        template_description: expect.any(String),
+        template_json: expect.objectContaining({ nodes: expect.any(Array) }),
+        created_at: expect.stringMatching(/Z$/),
+      });
+    }
+  });
+
+  it('become agents, as often as one likes, each valid and with a path of its own', async () => {
+    const paths: string[] = [];
+    for (const { id: templateId } of await ok('GET', '/workflow/templates')) {
+      for (const workflowName of ['first', 'second']) {
+        const made = await ok('POST', '/workflow/templates/duplicate', {
+          template_id: templateId,
+          workflow_name: workflowName,
+        });
+        expect(made).toMatchObject({ name: workflowName, version_status: 'published' });
+        const checked = await ok('POST', `/workflow/${made.id}/validate`);
+        expect(checked).toEqual({ is_valid: true, errors: [], warnings: [] });
+        for (const { data } of made.workflow_definition.nodes) {
+          if (data.trigger_path !== undefined) paths.push(data.trigger_path);
+        }
+      }
+    }
+    expect(paths.length).toBeGreaterThan(1);
+    expect(new Set(paths).size).toBe(paths.length);
+  });
+
+  it('take a number for an id, and are not found by others', async () => {
+    const from = (templateId: unknown) =>
+      call('POST', '/api/v1/workflow/templates/duplicate', {
+        body: { template_id: templateId, workflow_name: 'x' },
+      });
+    expect((await from(1)).status).toBe(200);
+    const { status, body } = await from(999);
+    expect([status, body.detail]).toEqual([404, 'Workflow template with id 999 not found']);
+    const missing = await call('POST', '/api/v1/workflow/templates/duplicate', { body: {} });
+    expect([missing.status, missing.body.detail.length]).toEqual([422, 2]);
+  });
+});
