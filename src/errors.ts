@@ -268,6 +268,20 @@ const table = {
     retry: false,
     text: "A credential named '{name}' already exists in this organization",
   },
+  TOOL_NOT_FOUND: { retry: false, text: 'Tool not found' },
+  TOOL_FILTER_UNKNOWN: {
+    retry: false,
+    text: "Invalid {filter} '{value}'. Must be one of: {allowed}",
+  },
+  TOOL_NOT_TESTABLE: {
+    retry: false,
+    text: 'Only tools of the type http_api can be tested, this is one of the type {type}',
+  },
+  TOOL_NOT_MCP: { retry: false, text: 'Only tools of the type mcp have functions to refresh' },
+  TOOL_MCP_UNAVAILABLE: {
+    retry: false,
+    text: 'This gateway stores MCP servers but does not call them: use an http_api tool instead',
+  },
   CREDENTIAL_INVALID: { retry: false, text: 'Invalid credential data for {type}: {problems}' },
 
   // Limits inside

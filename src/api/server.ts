@@ -37,6 +37,7 @@ import { runStartRoutes } from './routes/run-starts.ts';
 import { runRoutes } from './routes/runs.ts';
 import { telephonyConfigurationRoutes } from './routes/telephony-configurations.ts';
 import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
+import { toolRoutes } from './routes/tools.ts';
 import { trunkRoutes } from './routes/trunks.ts';
 import { UPLOAD_MS_MAX, uploadRoutes } from './routes/uploads.ts';
 import { usageRoutes } from './routes/usage.ts';
@@ -137,6 +138,7 @@ function guardedRoutes(deps: ApiDeps) {
     nodeTypeRoutes(api);
     documentRoutes(api);
     credentialRoutes(api, deps);
+    toolRoutes(api, deps);
     campaignRoutes(api, deps);
     campaignStateRoutes(api, deps);
     campaignResultRoutes(api, deps);

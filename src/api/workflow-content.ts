@@ -3,6 +3,7 @@
 
 import type { z } from 'zod';
 import { GatewayError } from '../errors.ts';
+import type { Tool } from '../model/tool.ts';
 import type {
   Workflow,
   WorkflowDefinition,
@@ -12,6 +13,7 @@ import type {
 import { isObject } from '../std/json.ts';
 import { storedForm } from '../workflow/node-data.ts';
 import { shownDefinition } from '../workflow/shown-definition.ts';
+import { nameCollisions, toolUuidsOf, unknownTools } from '../workflow/tools/references.ts';
 import { mintTriggerPaths, triggerPathsOf } from '../workflow/trigger-path.ts';
 import { validateDefinition } from '../workflow/validate.ts';
 import type { ApiDeps } from './deps.ts';
@@ -45,10 +47,13 @@ export async function shownVersion(
 export async function storableDefinition(
   deps: ApiDeps,
   sent: WorkflowDefinition,
-  workflowId: string | null,
+  { organizationId, workflowId }: { organizationId: string; workflowId: string | null },
 ): Promise<{ definition: WorkflowDefinition; triggerPaths: string[] }> {
   const definition = mintTriggerPaths(storedForm(sent), deps.random);
-  const problems = validateDefinition(definition, { full: false });
+  const problems = [
+    ...validateDefinition(definition, { full: false }),
+    ...nameCollisions(definition, await toolsNamedIn(deps, organizationId, definition)),
+  ];
   if (problems.length > 0) {
     const isFormat = problems.some(({ field }) => field === 'data.trigger_path');
     const isNew = workflowId === null;
@@ -66,10 +71,14 @@ export async function storableDefinition(
  *  its prompts is no part of it: that changes with the gateway's settings, not with the agent. */
 export async function problemsOf(
   deps: ApiDeps,
+  organizationId: string,
   { definition, workflowId }: WorkflowVersion,
 ): Promise<WorkflowProblem[]> {
+  const tools = await toolsNamedIn(deps, organizationId, definition);
   return [
     ...validateDefinition(definition, { full: true }),
+    ...unknownTools(definition, tools),
+    ...nameCollisions(definition, tools),
     ...(await takenTriggers(deps, definition, workflowId)),
   ];
 }
@@ -84,6 +93,14 @@ export function warningsOf(deps: ApiDeps, { definition }: WorkflowVersion): Work
 
 function identity({ kind, id, field, message }: WorkflowProblem): string {
   return JSON.stringify([kind, id, field, message]);
+}
+
+function toolsNamedIn(
+  deps: ApiDeps,
+  organizationId: string,
+  definition: WorkflowDefinition,
+): Promise<Tool[]> {
+  return deps.store.tools.find(organizationId, toolUuidsOf(definition));
 }
 
 /** Trigger paths are unique across organizations. */

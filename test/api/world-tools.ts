@@ -13,7 +13,30 @@ export async function makeTools(served: Served, mark: string): Promise<Record<st
     ...bearer,
     name: `${mark} credential`,
   });
-  return credentialExamples(credential.uuid);
+  const tool = await served.ok('POST', '/tools/', { ...httpApi, name: `${mark} tool` });
+  const server = await served.ok('POST', '/tools/', { ...mcp, name: `${mark} server` });
+  return {
+    ...credentialExamples(credential.uuid),
+    ...toolExamples(tool.tool_uuid, server.tool_uuid),
+  };
+}
+
+const httpApi = {
+  definition: { type: 'http_api', config: { method: 'GET', url: 'https://crm.example.com/' } },
+};
+const mcp = { definition: { type: 'mcp', config: { url: 'https://mcp.example.com/' } } };
+
+function toolExamples(uuid: string, server: string): Record<string, Example> {
+  const path = { tool_uuid: uuid };
+  return {
+    listTools: {},
+    createTool: { body: { ...httpApi, name: 'second' } },
+    getTool: { path },
+    updateTool: { path, body: { description: 'Reads customers.' } },
+    refreshMcpTool: { path: { tool_uuid: server } },
+    archiveTool: { path },
+    unarchiveTool: { path },
+  };
 }
 
 function credentialExamples(uuid: string): Record<string, Example> {

@@ -135,7 +135,8 @@ async function copied(
   copy: { name: string; folderId: string | null } & WorkflowContent,
 ): Promise<z.infer<typeof workflowOut>> {
   const bare: WorkflowDefinition = withoutTriggerPaths(copy.definition);
-  const content = await storableDefinition(deps, bare, null);
+  const { organizationId } = owner;
+  const content = await storableDefinition(deps, bare, { organizationId, workflowId: null });
   const made = await deps.store.workflows.create(owner, { ...copy, ...content });
   return workflowOnWire(made.workflow, made.version, { totalRuns: 0 });
 }

@@ -83,7 +83,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
       const version = await shownVersion(deps, id);
       if (version === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
-      const problems = await problemsOf(deps, version);
+      const problems = await problemsOf(deps, organizationId, version);
       if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
       return { is_valid: true as const, errors: [], warnings: warningsOf(deps, version) };
     },
@@ -127,7 +127,7 @@ function draftRoutes(api: Api, deps: ApiDeps): void {
       const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
       const draft = await workflows.draft(id);
       if (draft === undefined) throw new GatewayError('WORKFLOW_NO_DRAFT');
-      const problems = await problemsOf(deps, draft);
+      const problems = await problemsOf(deps, organizationId, draft);
       if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
       const version = await workflows.publish(id);
       return {

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
-import type { WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
+import type { Workflow, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import type { WorkflowContent } from '../../store/store.ts';
 import { keepUnseen, stripUnknownData } from '../../workflow/node-data.ts';
@@ -54,8 +54,10 @@ function createRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { name, workflow_definition: sent } = request.body;
-      const content = await storableDefinition(deps, sent, null);
-      const { workflow, version } = await deps.store.workflows.create(principalOf(request), {
+      const owner = principalOf(request);
+      const { organizationId } = owner;
+      const content = await storableDefinition(deps, sent, { organizationId, workflowId: null });
+      const { workflow, version } = await deps.store.workflows.create(owner, {
         name,
         ...content,
         configurations: {},
@@ -160,8 +162,9 @@ function updateRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
-      const change = await draftChange(deps, id, request.body);
+      const workflow = await workflowOf(deps, organizationId, request.params.workflow_id);
+      const { id } = workflow;
+      const change = await draftChange(deps, workflow, request.body);
       if (Object.keys(change).length > 0) await workflows.saveDraft(id, change);
       const { name } = request.body;
       if (typeof name === 'string') await workflows.rename(organizationId, id, name);
@@ -174,10 +177,10 @@ type DraftChange = Partial<WorkflowContent> & { triggerPaths?: readonly string[]
 
 async function draftChange(
   deps: ApiDeps,
-  workflowId: string,
+  workflow: Workflow,
   body: z.infer<typeof workflowUpdate>,
 ): Promise<DraftChange> {
-  const shown = await shownVersion(deps, workflowId);
+  const shown = await shownVersion(deps, workflow.id);
   const definition = body.workflow_definition;
   const configurations = body.workflow_configurations;
   const variables = body.template_context_variables;
@@ -186,7 +189,7 @@ async function draftChange(
     : undefined;
   return {
     ...(isObject(definition)
-      ? await changedDefinition(deps, workflowId, definition, shown?.definition)
+      ? await changedDefinition(deps, workflow, { sent: definition, stored: shown?.definition })
       : {}),
     ...(isObject(restored) ? { configurations: restored } : {}),
     ...(isObject(variables) ? { templateContextVariables: variables } : {}),
@@ -195,12 +198,11 @@ async function draftChange(
 
 function changedDefinition(
   deps: ApiDeps,
-  workflowId: string,
-  sent: WorkflowDefinition,
-  stored: WorkflowDefinition | undefined,
+  { id, organizationId }: Workflow,
+  { sent, stored }: { sent: WorkflowDefinition; stored: WorkflowDefinition | undefined },
 ) {
   const known = stripUnknownData(keepUnseen(restoreNodeKeys(sent, stored), stored));
-  return storableDefinition(deps, known, workflowId);
+  return storableDefinition(deps, known, { organizationId, workflowId: id });
 }
 
 function statusRoute(api: Api, deps: ApiDeps): void {

@@ -40,8 +40,13 @@ export function userOnWire(user: User): z.infer<typeof userOut> {
     email: user.email,
     name: user.name,
     organization_id: user.organizationId,
-    provider_id: `local_${user.id}`,
+    provider_id: providerIdOf(user.id),
   };
+}
+
+/** As the identity provider would call a user. */
+export function providerIdOf(userId: string): string {
+  return `local_${userId}`;
 }
 
 /** As the identity provider would call it. */

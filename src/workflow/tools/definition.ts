@@ -119,7 +119,10 @@ const mcpConfig = z.object({
   timeout_secs: orElse(z.int().min(1).max(SECONDS_MAX), 30),
   sse_read_timeout_secs: orElse(z.int().min(1).max(SECONDS_MAX), 300),
   /** Filled by the gateway: what a client sends here is dropped. */
-  discovered_tools: z.unknown().transform((): Record<string, unknown>[] => []),
+  discovered_tools: z
+    .unknown()
+    .optional()
+    .transform((): Record<string, unknown>[] => []),
 });
 
 const calculatorConfig = orElse(z.object({}), {});

@@ -1,6 +1,6 @@
 // The name under which a model calls a tool. Source: contract §5.4.
 
-import type { ToolDefinition } from './definition.ts';
+import type { ToolCategory } from '../../model/tool.ts';
 
 /** What model services take. */
 const NAME_CHARACTERS_MAX = 64;
@@ -11,7 +11,7 @@ const UUID_CHARACTERS = 8;
 export function functionNameOf(tool: {
   uuid: string;
   name: string;
-  definition: Pick<ToolDefinition, 'type'>;
+  definition: { type: ToolCategory };
 }): string | undefined {
   const { type } = tool.definition;
   if (type === 'mcp') return undefined;

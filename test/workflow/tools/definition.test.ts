@@ -135,6 +135,7 @@ describe('the definition of a transfer', () => {
 describe('the definition of an MCP server', () => {
   it('keeps no functions that a client claims to have discovered', () => {
     const config = { url: 'https://mcp.example.com/', discovered_tools: [{ name: 'x' }] };
+    expect(isValid('mcp', { url: config.url })).toBe(true);
     expect(toolDefinition.parse({ type: 'mcp', config }).config).toEqual({
       transport: 'streamable_http',
       url: 'https://mcp.example.com/',
