@@ -258,6 +258,8 @@ const table = {
 
   // Requests to where an organization wants them
   OUTSIDE_FORBIDDEN: { retry: false, text: 'This must not be called from here: {reason}' },
+  TOOL_ARGUMENTS: { retry: false, text: 'The arguments do not fit: {problems}' },
+  TOOL_URL: { retry: false, text: 'The address of the tool cannot be used: {reason}' },
   PRE_CALL_FETCH_FAILED: {
     retry: false,
     text: 'No variables could be fetched before the call: {reason}',

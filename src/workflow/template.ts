@@ -4,8 +4,8 @@
 //   \{\{\s*([^|\s}]+)(?:\s*\|\s*([^:}]+)(?::([^}]+))?)?\s*\}\}
 // accepts, but in linear time.
 
-import { isObject } from '../std/json.ts';
 import { builtInValue, isBuiltIn, zoneInText } from './template-time.ts';
+import { lookUp } from './template-value.ts';
 
 /** A rendered text is cut here: no prompt or line of speech is longer, and context values may be. */
 const RENDERED_CHARACTERS_MAX = 100_000;
@@ -22,13 +22,15 @@ export interface Placeholder {
 export interface RenderOptions {
   /** Wall clock for the built-in variables, milliseconds since 1970. */
   now: number;
+  /** Applied to each value and default that is filled in. Default: as they are. */
+  encode?: (text: string) => string;
 }
 
 /** `context` is read by own keys only. Missing values without a default render as nothing. */
 export function render(
   template: string,
   context: Record<string, unknown>,
-  { now }: RenderOptions,
+  { now, encode = asItIs }: RenderOptions,
 ): string {
   const text = template.replaceAll('\\n', '\n');
   const found = placeholders(text);
@@ -38,7 +40,7 @@ export function render(
   let from = 0;
   for (const { start, end, path, fallback } of found) {
     const value = isBuiltIn(path) ? builtInValue(path, now, zone) : lookUp(context, path);
-    rendered += text.slice(from, start) + (written(value) || (fallback ?? ''));
+    rendered += text.slice(from, start) + encode(written(value) || (fallback ?? ''));
     from = end;
     if (rendered.length > RENDERED_CHARACTERS_MAX) break;
   }
@@ -63,17 +65,8 @@ export function placeholders(text: string): Placeholder[] {
   }
 }
 
-/** The value at a dotted path through objects; undefined if there is none. */
-function lookUp(context: Record<string, unknown>, path: string): unknown {
-  if (Object.hasOwn(context, path)) return context[path];
-  const names = path.split('.');
-  if (names[0] === 'initial_context' && !Object.hasOwn(context, 'initial_context')) names.shift();
-  let value: unknown = context;
-  for (const name of names) {
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
-    value = value[name];
-  }
-  return value;
+function asItIs(text: string): string {
+  return text;
 }
 
 /** As the contract writes values: booleans capitalised, objects and lists as JSON. */

@@ -1,0 +1,123 @@
+// Sums as a model writes them: numbers, + - * / % ^ (or **), parentheses, signs. A parser of its own:
+// nothing of the text is ever run. `^` binds to the right and tighter than a sign; `%` has the sign of
+// its divisor, as in Python.
+
+import { GatewayError } from '../../errors.ts';
+
+/** Longer than anything that is said on the telephone. */
+const CHARACTERS_MAX = 500;
+/** Nested parentheses, signs and powers. */
+const DEPTH_MAX = 50;
+/** Digits beyond these are noise of binary fractions. */
+const DIGITS = 15;
+
+const TOKEN = /\s*(\*\*|[-+*/%^()]|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)/iy;
+
+/** Throws TOOL_ARGUMENTS for what is no sum, and for one without a finite result. */
+export function evaluate(expression: string): number {
+  if (expression.length > CHARACTERS_MAX) throw wrong('the expression is too long');
+  const result = new Parser(tokensOf(expression)).whole();
+  if (!Number.isFinite(result)) throw wrong('the result is too large or not defined');
+  const rounded = Number(result.toPrecision(DIGITS));
+  return rounded === 0 ? 0 : rounded; // No negative zero.
+}
+
+function tokensOf(expression: string): string[] {
+  const text = expression.replaceAll('×', '*').replaceAll('÷', '/').replace(/[−–]/g, '-').trim();
+  const tokens: string[] = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < text.length) {
+    const found = TOKEN.exec(text);
+    if (found?.[1] === undefined) throw wrong('only numbers, + - * / % ^ and parentheses');
+    tokens.push(found[1]);
+  }
+  return tokens;
+}
+
+class Parser {
+  readonly #tokens: readonly string[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(tokens: readonly string[]) {
+    this.#tokens = tokens;
+  }
+
+  whole(): number {
+    const value = this.#sum();
+    if (this.#at < this.#tokens.length) throw wrong(`unexpected ${this.#tokens[this.#at]}`);
+    return value;
+  }
+
+  #sum(): number {
+    let value = this.#product();
+    for (;;) {
+      if (this.#take('+')) value += this.#product();
+      else if (this.#take('-')) value -= this.#product();
+      else return value;
+    }
+  }
+
+  #product(): number {
+    let value = this.#signed();
+    for (;;) {
+      if (this.#take('*')) value *= this.#signed();
+      else if (this.#take('/')) value /= divisor(this.#signed());
+      else if (this.#take('%')) value = remainder(value, divisor(this.#signed()));
+      else return value;
+    }
+  }
+
+  #signed(): number {
+    return this.#nested(() => {
+      if (this.#take('-')) return -this.#signed();
+      if (this.#take('+')) return this.#signed();
+      return this.#power();
+    });
+  }
+
+  #power(): number {
+    const base = this.#operand();
+    return this.#take('^') || this.#take('**') ? base ** this.#signed() : base;
+  }
+
+  #operand(): number {
+    if (this.#take('(')) {
+      const value = this.#nested(() => this.#sum());
+      if (!this.#take(')')) throw wrong('a parenthesis is not closed');
+      return value;
+    }
+    const token = this.#tokens[this.#at] ?? '';
+    if (!/^[\d.]/.test(token)) throw wrong('a number is missing');
+    this.#at += 1;
+    return Number(token);
+  }
+
+  #take(token: string): boolean {
+    if (this.#tokens[this.#at] !== token) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #nested(work: () => number): number {
+    this.#depth += 1;
+    if (this.#depth > DEPTH_MAX) throw wrong('the expression is nested too deep');
+    const value = work();
+    this.#depth -= 1;
+    return value;
+  }
+}
+
+function divisor(value: number): number {
+  if (value === 0) throw wrong('division by zero');
+  return value;
+}
+
+function remainder(value: number, by: number): number {
+  const rest = value % by;
+  return rest !== 0 && rest < 0 !== by < 0 ? rest + by : rest;
+}
+
+function wrong(problems: string): GatewayError {
+  return new GatewayError('TOOL_ARGUMENTS', { problems });
+}

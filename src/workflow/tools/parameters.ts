@@ -1,0 +1,109 @@
+// What a tool takes: arguments that the model gives, and values that its author has set beforehand.
+// Source: contract §10.1, §8.7.
+
+import { GatewayError } from '../../errors.ts';
+import { isObject, parseJson } from '../../std/json.ts';
+import { render } from '../template.ts';
+import type { PresetParameter, ToolParameter } from './tool-fields.ts';
+
+type ValueType = ToolParameter['type'];
+export type ToolValues = Record<string, unknown>;
+
+/** What templates may name, and the time. */
+export interface ToolContext {
+  values: Record<string, unknown>;
+  /** Wall clock, milliseconds since 1970. */
+  now: number;
+}
+
+/** The JSON Schema under which a model is offered the parameters. Of one name the first counts. */
+export function parametersSchema(all: readonly ToolParameter[]): Record<string, unknown> {
+  const properties = new Map<string, object>();
+  const required = new Set<string>();
+  for (const { name: key, type, description, required: isRequired } of all) {
+    if (properties.has(key)) continue;
+    properties.set(key, { type, description, ...(type === 'array' ? { items: {} } : {}) });
+    if (isRequired) required.add(key);
+  }
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: [...required],
+  };
+}
+
+/** The model's arguments in their declared types; what was not declared is left out. Throws
+ *  TOOL_ARGUMENTS, which says what to give. */
+export function checkedArguments(all: readonly ToolParameter[], given: ToolValues): ToolValues {
+  const problems: string[] = [];
+  const entries = all.flatMap(({ name: key, type, required }): [string, unknown][] => {
+    const value = Object.hasOwn(given, key) ? given[key] : undefined;
+    if (value === undefined || value === null) {
+      if (required) problems.push(`${key} is required`);
+      return [];
+    }
+    const typed = asType(value, type);
+    if (typed === undefined) problems.push(`${key} must be of the type ${type}`);
+    return [[key, typed]];
+  });
+  if (problems.length > 0) throw wrong(problems);
+  return Object.fromEntries(entries);
+}
+
+/** The author's values, rendered. Throws TOOL_ARGUMENTS if one that is required comes out empty. */
+export function presetValues(
+  all: readonly PresetParameter[],
+  { values, now }: ToolContext,
+): ToolValues {
+  const problems: string[] = [];
+  const entries = all.flatMap((preset): [string, unknown][] => {
+    const text = render(preset.value_template, values, { now });
+    if (text.trim() === '') {
+      if (preset.required) problems.push(`${preset.name} is empty`);
+      return [];
+    }
+    const typed = asType(text, preset.type);
+    if (typed === undefined) problems.push(`${preset.name} is not of the type ${preset.type}`);
+    return [[preset.name, typed]];
+  });
+  if (problems.length > 0) throw wrong(problems);
+  return Object.fromEntries(entries);
+}
+
+/** Undefined for a value that is not of the type, however it is read. */
+function asType(value: unknown, type: ValueType): unknown {
+  switch (type) {
+    case 'string':
+      return typeof value === 'object' ? JSON.stringify(value) : String(value);
+    case 'number':
+      return asNumber(value);
+    case 'boolean':
+      return asBoolean(value);
+    case 'object': {
+      const parsed = typeof value === 'string' ? parseJson(value) : value;
+      return isObject(parsed) ? parsed : undefined;
+    }
+    case 'array': {
+      const parsed = typeof value === 'string' ? parseJson(value) : value;
+      return Array.isArray(parsed) ? parsed : undefined;
+    }
+  }
+}
+
+function asNumber(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string' || value.trim() === '') return undefined;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+function asBoolean(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  const word = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  if (word === 'true' || word === 'false') return word === 'true';
+  return undefined;
+}
+
+function wrong(problems: readonly string[]): GatewayError {
+  return new GatewayError('TOOL_ARGUMENTS', { problems: problems.join('; ') });
+}

@@ -1,0 +1,38 @@
+// The address that a tool calls. Templates fill in path and query, percent-encoded; they never choose
+// whom to call, and never leave the path that the author wrote. Source: contract §8.7; WHATWG URL.
+
+import { GatewayError } from '../../errors.ts';
+import { placeholders, render } from '../template.ts';
+import { isRequestUrl } from './url-template.ts';
+
+const URL_CHARACTERS_MAX = 4_000;
+
+/** Throws TOOL_URL. */
+export function renderedUrl(template: string, context: Record<string, unknown>, now: number): URL {
+  if (!isRequestUrl(template)) throw wrong('its host is not written out');
+  const text = render(template, context, { now, encode: encoded });
+  if (text.length > URL_CHARACTERS_MAX) throw wrong('it is too long');
+  if (!URL.canParse(text)) throw wrong('it is no URL');
+  const url = new URL(text);
+  const origin = /^\w+:\/\/[^/?#]*/.exec(text)?.[0] ?? '';
+  if (!template.startsWith(origin)) throw wrong('a template changes its host');
+  // A value of `..` would climb out of the path that the author wrote.
+  const path = /^[^?#]*/.exec(text.slice(origin.length))?.[0] ?? '';
+  const isClimbing = placeholders(template).length > 0 && segments(url.pathname) !== segments(path);
+  if (isClimbing) throw wrong('a value leads out of its path');
+  url.hash = '';
+  return url;
+}
+
+/** As a piece of a path or a query. Half a surrogate pair, which has no encoding, is replaced. */
+export function encoded(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
+}
+
+function segments(path: string): number {
+  return (path === '' ? '/' : path).split('/').length;
+}
+
+function wrong(reason: string): GatewayError {
+  return new GatewayError('TOOL_URL', { reason });
+}

@@ -1,0 +1,80 @@
+// A tool with which the model hands the caller over to somebody else: to a fixed number, one that a
+// server names, or one that a value of the call leads to. Source: contract §10.1, §8.7.
+
+import { z } from 'zod';
+import { parseJson } from '../../std/json.ts';
+import { render } from '../template.ts';
+import { lookUp } from '../template-value.ts';
+import type { TransferCallConfig } from './definition.ts';
+import { checkedArguments, presetValues, type ToolContext, type ToolValues } from './parameters.ts';
+import { type ToolRequest, toolRequest } from './request.ts';
+import type { ToolParameter } from './tool-fields.ts';
+
+const DESTINATION_CHARACTERS_MAX = 500;
+const MESSAGE_CHARACTERS_MAX = 2_000;
+
+/** Of one name, the transfer's own comes before the resolver's. */
+export function transferParameters(config: TransferCallConfig): ToolParameter[] {
+  const isDynamic = config.destination_source === 'dynamic';
+  const asked = isDynamic ? (config.resolver?.parameters ?? []) : [];
+  const own = new Set(config.parameters.map(({ name }) => name));
+  return [...config.parameters, ...asked.filter(({ name }) => !own.has(name))];
+}
+
+/** Where to, as far as the call itself knows; empty for nowhere. Not for dynamic destinations. */
+export function knownDestination(
+  { destination_source: source, destination, context_mapping: mapping }: TransferCallConfig,
+  { values, now }: ToolContext,
+): string {
+  const rendered = (template: string): string => render(template, values, { now }).trim();
+  if (source !== 'context_mapping' || mapping === null) return rendered(destination);
+  for (const { context_path: path, routes } of mapping.rules) {
+    const value = normal(lookUp(values, path));
+    const route = routes.find((each) => value !== '' && normal(each.context_value) === value);
+    if (route !== undefined) return rendered(route.destination);
+  }
+  return rendered(mapping.fallback_destination ?? '');
+}
+
+/** The question to the server that knows where to; undefined if there is none to ask. Throws TOOL_URL,
+ *  TOOL_ARGUMENTS. */
+export function resolverRequest(
+  { destination_source: source, resolver }: TransferCallConfig,
+  given: ToolValues,
+  context: ToolContext,
+): ToolRequest | undefined {
+  if (source !== 'dynamic' || resolver === null) return undefined;
+  return toolRequest(
+    { ...resolver, method: 'POST', body_template: null },
+    { arguments: given, presets: presetValues(resolver.preset_parameters, context), context },
+  );
+}
+
+/** Throws TOOL_ARGUMENTS. */
+export function transferArguments(config: TransferCallConfig, given: ToolValues): ToolValues {
+  return checkedArguments(transferParameters(config), given);
+}
+
+const resolved = z.object({
+  transfer_context: z.object({
+    destination: z.string().trim().min(1).max(DESTINATION_CHARACTERS_MAX),
+    custom_message: z.string().max(MESSAGE_CHARACTERS_MAX).nullish(),
+  }),
+});
+
+/** What the server has said, or why it cannot be used. Any text gives one of the two. */
+export function readResolved(
+  status: number,
+  text: string,
+): { destination: string; message: string | null } | { reason: string } {
+  if (status < 200 || status >= 300) return { reason: 'resolver_http_error' };
+  const answer = resolved.safeParse(parseJson(text));
+  if (!answer.success) return { reason: 'resolver_invalid_response' };
+  const { destination, custom_message: message } = answer.data.transfer_context;
+  return { destination, message: message || null };
+}
+
+function normal(value: unknown): string {
+  if (typeof value === 'object' || value === undefined) return '';
+  return String(value).trim().toLowerCase();
+}
