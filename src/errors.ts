@@ -43,6 +43,10 @@ const table = {
   SIGN_UP_CLOSED: { retry: false, text: 'Signup is disabled' },
   EMAIL_TAKEN: { retry: false, text: 'Email already registered' },
   LOG_IN_EXISTS: { retry: false, text: 'The user of this API key has a log-in already' },
+  TOO_MANY_STREAMS: {
+    retry: true,
+    text: 'At most {limit} event streams may be open at a time: close one first',
+  },
   TOO_MANY_ATTEMPTS: {
     retry: true,
     text: 'Too many failed attempts. Try again in {retryAfterS} seconds.',

@@ -157,6 +157,7 @@ function buildApi(
       tokenHours: config.tokenHours,
     }),
     desk: switchboard,
+    live: switchboard.live,
     sounds,
     log,
     clock,

@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { CallDesk } from '../call/desk.ts';
+import type { LiveCalls } from '../call/live.ts';
 import type { SoundLibrary } from '../call/sound-library.ts';
 import type { Log } from '../log.ts';
 import type { ProviderName } from '../model/provider.ts';
@@ -23,6 +24,8 @@ export interface ApiDeps {
   links: FileLinks;
   access: Access;
   desk: CallDesk;
+  /** What happens in calls, for those who watch. */
+  live: LiveCalls;
   /** Says whether a recording that was sent can be played. */
   sounds: SoundLibrary;
   log: Log;

@@ -20,6 +20,9 @@ export interface EventSink {
   events(runId: string): Promise<CallEvent[]>;
 }
 
+/** Told of every event of this process as it is appended. Must not throw. */
+export type EventListener = (event: CallEvent) => void;
+
 export interface RunLog {
   readonly events: readonly CallEvent[];
   append(body: CallEventBody, mediaMs: number): void;
@@ -34,6 +37,7 @@ export class EventLog {
   #writing: Promise<void> = Promise.resolve();
   /** One log per run, so that its numbers have one source. */
   readonly #runs = new Map<string, Promise<RunLog>>();
+  readonly #listeners = new Set<EventListener>();
 
   constructor(deps: { sink: EventSink; clock: Clock; log: Log }) {
     this.#sink = deps.sink;
@@ -56,6 +60,17 @@ export class EventLog {
     this.#runs.delete(runId);
   }
 
+  /** The run's events so far, if this process keeps its log. */
+  async held(runId: string): Promise<readonly CallEvent[] | undefined> {
+    return (await this.#runs.get(runId))?.events;
+  }
+
+  /** Gives the function that ends it. */
+  subscribe(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   async #load(runId: string): Promise<RunLog> {
     await this.flush();
     const events = await this.#sink.events(runId);
@@ -67,6 +82,7 @@ export class EventLog {
         const event = { runId, seq, at: this.#clock.now(), mediaMs: Math.round(mediaMs), body };
         events.push(event);
         this.#enqueue(event);
+        for (const listener of this.#listeners) listener(event);
       },
     };
   }

@@ -33,13 +33,18 @@ export async function appendEvents(
   }
 }
 
-/** In order. */
-export async function readEvents({ db }: StoreContext, runId: string): Promise<CallEvent[]> {
+/** In order, those after number `after`. */
+export async function readEvents(
+  { db }: StoreContext,
+  runId: string,
+  after = 0,
+): Promise<CallEvent[]> {
   if (!isRowId(runId)) return [];
   const rows = await db
     .selectFrom('run_events')
     .selectAll()
     .where('run_id', '=', runId)
+    .where('seq', '>', after)
     .orderBy('seq')
     .limit(EVENTS_READ_MAX)
     .execute();

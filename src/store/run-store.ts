@@ -33,6 +33,6 @@ export function runStore(context: StoreContext): RunStore {
     openRuns: (node, whose) => takeOpenRuns(context, node, whose),
     countOpen: () => countOpenRuns(context),
     appendEvents: (events) => appendEvents(context, events),
-    events: (runId) => readEvents(context, runId),
+    events: (...from) => readEvents(context, ...from),
   };
 }

@@ -265,7 +265,8 @@ export interface RunStore {
   /** Runs that have a call and are not completed, of all organizations and nodes. */
   countOpen(): Promise<number>;
   appendEvents(events: readonly CallEvent[]): Promise<void>;
-  events(runId: string): Promise<CallEvent[]>;
+  /** In order; those after number `after`, 0 by default. */
+  events(runId: string, after?: number): Promise<CallEvent[]>;
 }
 
 /** Files of runs and of organizations. Keys look like `recordings/42.wav` or `campaigns/7/list.csv`; each

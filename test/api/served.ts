@@ -5,6 +5,8 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type Access, type AccessOptions, createAccess } from '../../src/api/access.ts';
 import type { Api, ApiDeps } from '../../src/api/deps.ts';
 import { buildServer } from '../../src/api/server.ts';
+import { EventLog } from '../../src/call/event-log.ts';
+import { LiveCalls } from '../../src/call/live.ts';
 import { SoundLibrary } from '../../src/call/sound-library.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
@@ -41,6 +43,8 @@ export interface Served {
   api: Api;
   deps: ApiDeps;
   desk: FakeDesk;
+  /** What happens in calls, as their sessions would tell. */
+  events: EventLog;
   twilio: RestServer;
   test: TestStore;
   call(method: Method, path: string, options?: CallOptions): Promise<Answer>;
@@ -77,12 +81,14 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
     const clock = { ...systemClock, now: () => test.clock.now() };
     const twilio = createTwilioProvider({ clock, deadlineMs: 500 });
     served.desk = new FakeDesk();
+    served.events = new EventLog({ sink: test.store.runs, clock: systemClock, log: test.log });
     served.deps = {
       store: test.store,
       files: test.store.files,
       links: test.store.links,
       access: testAccess(clock, test.store.tokenKeys),
       desk: served.desk,
+      live: new LiveCalls({ store: test.store, events: served.events, clock: systemClock }),
       sounds: new SoundLibrary({
         store: test.store,
         files: test.store.files,

@@ -20,26 +20,32 @@ interface Place {
 
 /** Items in the order of the log. Events without a counterpart in the contract are left out. */
 export function feedbackItems(events: readonly CallEvent[]): FeedbackItem[] {
-  const place: Place = { turn: 0, nodeId: undefined, nodeName: undefined };
-  const items: FeedbackItem[] = [];
-  for (const event of events) {
+  const feedback = new Feedback();
+  return events.flatMap((event) => feedback.take(event) ?? []);
+}
+
+/** The same, event by event. It has to see a run's events from the first. */
+export class Feedback {
+  readonly #place: Place = { turn: 0, nodeId: undefined, nodeName: undefined };
+
+  take(event: CallEvent): FeedbackItem | undefined {
     const { body } = event;
+    const place = this.#place;
     if (body.type === 'node.entered') {
       place.nodeId = body.nodeId;
       place.nodeName = body.nodeName;
     }
     if (body.type === 'user.turn') place.turn += 1;
     const item = itemOf(body, event.at - event.mediaMs);
-    if (item === undefined) continue;
-    items.push({
+    if (item === undefined) return undefined;
+    return {
       ...item,
       timestamp: stamp(event.at),
       turn: place.turn,
       ...(place.nodeId === undefined ? {} : { node_id: place.nodeId }),
       ...(place.nodeName === undefined ? {} : { node_name: place.nodeName }),
-    });
+    };
   }
-  return items;
 }
 
 type Item = Pick<FeedbackItem, 'type' | 'payload'>;
