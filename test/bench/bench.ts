@@ -7,6 +7,7 @@ import { cpus, release, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { readWav } from '../../src/audio/wav.ts';
 import { pcmu } from '../../src/codec/g711.ts';
+import { benchApi } from './api.ts';
 import { benchAudio } from './audio.ts';
 import { benchCalls } from './calls.ts';
 import { benchConversation } from './conversation.ts';
@@ -50,6 +51,11 @@ const sections: readonly Section[] = [
     title: `${ROUNDS} calls in and ${ROUNDS} out with real speech, by their event logs`,
     unit: '',
     measure: () => benchConversation(ROUNDS),
+  },
+  {
+    title: 'control API over 16 connections, with 100,000 runs and a campaign of 100,000 contacts',
+    unit: '',
+    measure: benchApi,
   },
   ...[50, 100, 200, 300].map((calls) => ({
     title: `${calls} calls on one core, as a far end hears them`,
