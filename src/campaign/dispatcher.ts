@@ -28,7 +28,7 @@ const LEASE_MS = 30_000;
 /** Longer than a claim waits for its turn. */
 const STOP_MS = 3_000;
 /** How long a provider that is at its limit is left alone: from, and at most. */
-const PAUSE_MS = { first: 1_000, most: 60_000 };
+const PAUSE_MS = { first: 250, most: 60_000 };
 /** A contact that the provider had no room for. */
 const PUT_OFF_MS = 2_000;
 

@@ -9,8 +9,8 @@ import type { OpenAttempt, Settlement } from '../store/contact-store.ts';
 
 /** Times that our own stops may give a contact one more call. */
 const INTERRUPTIONS_MAX = 3;
-/** A call that our process left behind rings no longer than this, even if nobody could hang it up. */
-const INTERRUPTED_AGAIN_MS = 90_000;
+/** The provider has said that the line is down; the telephone may ring again after a breath. */
+const INTERRUPTED_AGAIN_MS = 15_000;
 
 const byDisposition = new Map<string | null, AttemptOutcome>([
   ['busy', 'busy'],

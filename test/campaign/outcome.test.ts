@@ -133,7 +133,7 @@ describe('a contact is called again', () => {
   it('after our own stop, which takes none of its retries, three times', () => {
     const none = { ...all, enabled: false };
     expect(settle('interrupted', 1, 0, none)).toEqual({
-      at: new Date(91_000),
+      at: new Date(16_000),
       reason: 'interrupted',
     });
     expect(settle('interrupted', 4, 3, none)).toBeNull();

@@ -1,0 +1,42 @@
+// `npm run trial`: a campaign of 10,000 contacts at an unreliable provider, the gateway killed ten times.
+// Options: --contacts, --kills, --concurrency, --rate, --retries, --engine embedded|server, --seed.
+
+import { parseArgs } from 'node:util';
+import { campaignTrial, type TrialReport } from './campaign-trial.ts';
+
+const LIMIT_MS = 30 * 60_000;
+const BROKEN_SHOWN = 20;
+
+const { values } = parseArgs({
+  options: {
+    contacts: { type: 'string', default: '10000' },
+    kills: { type: 'string', default: '10' },
+    concurrency: { type: 'string', default: '60' },
+    rate: { type: 'string', default: '100' },
+    retries: { type: 'string', default: '2' },
+    engine: { type: 'string', default: 'embedded' },
+    seed: { type: 'string', default: 'crowd' },
+  },
+});
+
+const report = await campaignTrial({
+  contacts: Number(values.contacts),
+  kills: Number(values.kills),
+  concurrency: Number(values.concurrency),
+  ratePerSecond: Number(values.rate),
+  maxRetries: Number(values.retries),
+  engine: values.engine === 'server' ? 'server' : 'embedded',
+  seed: values.seed,
+  limitMs: LIMIT_MS,
+  say: (line) => console.log(line),
+});
+print(report);
+process.exitCode = report.broken.length === 0 ? 0 : 1;
+
+function print({ broken, facts, ...figures }: TrialReport): void {
+  for (const [name, figure] of Object.entries({ ...figures, ...facts })) {
+    console.log(`  ${name.padEnd(36)} ${Number.isInteger(figure) ? figure : figure.toFixed(2)}`);
+  }
+  for (const line of broken.slice(0, BROKEN_SHOWN)) console.log(`BROKEN ${line}`);
+  console.log(broken.length === 0 ? 'Every rule held.' : `${broken.length} rules broken.`);
+}
