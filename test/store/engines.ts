@@ -163,7 +163,7 @@ async function startServer(): Promise<{ url: string; stop: () => Promise<void> }
     ['-c', UNTIL_STDIN_ENDS, 'sh', join(binaries, 'postgres'), ...arguments_],
     { ...identity, cwd: folder, stdio: ['pipe', 'ignore', 'ignore'] },
   );
-  const url = `postgresql://postgres@/postgres?host=${encodeURIComponent(folder)}`;
+  const url = `postgresql://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`;
   await listening(url, server);
   return {
     url,
