@@ -117,10 +117,12 @@ const SECRETS = new Set([
   'secret',
   'token',
   'authorization',
+  'credential_data',
+  'header_value',
 ]);
 
 function isSecretName(name: string): boolean {
-  return SECRETS.has(name) || /(_key|_token|_secret|password)$/i.test(name);
+  return SECRETS.has(name.toLowerCase()) || /([_-]key|[_-]token|[_-]secret|password)$/i.test(name);
 }
 
 function isSecretPath(path: readonly PropertyKey[]): boolean {

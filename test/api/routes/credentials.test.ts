@@ -60,6 +60,21 @@ describe('credentials', () => {
     ]);
   });
 
+  it.each([
+    [{ header_name: 'X-Own', header_value: SECRET }],
+    [{ header_name: 'X-Own', other: SECRET }],
+    [SECRET],
+    [[SECRET]],
+  ])('are not quoted when something is wrong beside them: %j', async (credentialData) => {
+    for (const name of [undefined, 7]) {
+      const answer = await call('POST', '/api/v1/credentials/', {
+        body: { name, credential_type: 'custom_header', credential_data: credentialData },
+      });
+      expect(answer.status).toBe(422);
+      expect(answer.text).not.toContain(SECRET);
+    }
+  });
+
   it('that no header can hold are refused, and not quoted', async () => {
     const credentialData = { token: `${SECRET}\r\nX-Other: 1` };
     const answer = await call('POST', '/api/v1/credentials/', {

@@ -78,6 +78,15 @@ describe('tools', () => {
     const { status, body: fault } = await call('POST', '/api/v1/tools/', { body });
     expect([status, fault.detail[0].loc.at(-1)]).toEqual([422, 'url']);
   });
+
+  it('that are refused have no secret of their headers quoted', async () => {
+    for (const header of ['Authorization', 'X-Api-Key', 'x-auth-token']) {
+      const config = { url: 'https://crm.example.com/', headers: { [header]: 'the-secret' } };
+      const body = { ...lookUp, definition: { type: 'http_api', config } };
+      const answer = await call('POST', '/api/v1/tools/', { body });
+      expect([answer.status, answer.text.includes('the-secret')], header).toEqual([422, false]);
+    }
+  });
 });
 
 describe('the list of tools', () => {
