@@ -263,6 +263,7 @@ const table = {
   // Requests to where an organization wants them
   OUTSIDE_FORBIDDEN: { retry: false, text: 'This must not be called from here: {reason}' },
   TOOL_ARGUMENTS: { retry: false, text: 'The arguments do not fit: {problems}' },
+  TOOL_UNREACHABLE: { retry: true, text: 'The server of the tool was not reached: {reason}' },
   TOOL_URL: { retry: false, text: 'The address of the tool cannot be used: {reason}' },
   PRE_CALL_FETCH_FAILED: {
     retry: false,

@@ -14,6 +14,7 @@ import { createOutside } from './call/outside.ts';
 import { Recovery } from './call/recovery.ts';
 import { SoundLibrary } from './call/sound-library.ts';
 import { Switchboard } from './call/switchboard.ts';
+import type { ToolRequestDeps } from './call/tool-request.ts';
 import { Dispatcher } from './campaign/dispatcher.ts';
 import { syncNext } from './campaign/sync.ts';
 import { type Config, readConfig } from './config.ts';
@@ -80,6 +81,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   const api = await buildApi(config, {
     store,
     speech,
+    toolRequests: callDeps,
     sounds: callDeps.sounds,
     switchboard,
     log,
@@ -138,12 +140,13 @@ function buildApi(
   open: {
     store: OpenStore;
     speech: Awaited<ReturnType<typeof openSpeech>>;
+    toolRequests: ToolRequestDeps;
     sounds: SoundLibrary;
     switchboard: Switchboard;
     log: Log;
   },
 ): Promise<Api> {
-  const { store, speech, sounds, switchboard, log } = open;
+  const { store, speech, toolRequests, sounds, switchboard, log } = open;
   return buildServer({
     store,
     files: store.files,
@@ -158,6 +161,7 @@ function buildApi(
     }),
     desk: switchboard,
     live: switchboard.live,
+    toolRequests,
     sounds,
     log,
     clock,

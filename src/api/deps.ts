@@ -6,6 +6,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { CallDesk } from '../call/desk.ts';
 import type { LiveCalls } from '../call/live.ts';
 import type { SoundLibrary } from '../call/sound-library.ts';
+import type { ToolRequestDeps } from '../call/tool-request.ts';
 import type { Log } from '../log.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { ServicesInUse } from '../model/service.ts';
@@ -26,6 +27,8 @@ export interface ApiDeps {
   desk: CallDesk;
   /** What happens in calls, for those who watch. */
   live: LiveCalls;
+  /** Sends the requests of tools that are tried out. */
+  toolRequests: ToolRequestDeps;
   /** Says whether a recording that was sent can be played. */
   sounds: SoundLibrary;
   log: Log;

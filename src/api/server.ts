@@ -38,6 +38,7 @@ import { runStartRoutes } from './routes/run-starts.ts';
 import { runRoutes } from './routes/runs.ts';
 import { telephonyConfigurationRoutes } from './routes/telephony-configurations.ts';
 import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
+import { toolTestRoute } from './routes/tool-tests.ts';
 import { toolRoutes } from './routes/tools.ts';
 import { trunkRoutes } from './routes/trunks.ts';
 import { UPLOAD_MS_MAX, uploadRoutes } from './routes/uploads.ts';
@@ -150,6 +151,7 @@ function guardedRoutes(deps: ApiDeps) {
     documentRoutes(api);
     credentialRoutes(api, deps);
     toolRoutes(api, deps);
+    toolTestRoute(api, deps);
     campaignRoutes(api, deps);
     campaignStateRoutes(api, deps);
     campaignResultRoutes(api, deps);

@@ -5,8 +5,10 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type Access, type AccessOptions, createAccess } from '../../src/api/access.ts';
 import type { Api, ApiDeps } from '../../src/api/deps.ts';
 import { buildServer } from '../../src/api/server.ts';
+import { credentialHeadersFrom } from '../../src/call/credential-headers.ts';
 import { EventLog } from '../../src/call/event-log.ts';
 import { LiveCalls } from '../../src/call/live.ts';
+import { createOutside } from '../../src/call/outside.ts';
 import { SoundLibrary } from '../../src/call/sound-library.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
@@ -89,6 +91,11 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
       access: testAccess(clock, test.store.tokenKeys),
       desk: served.desk,
       live: new LiveCalls({ store: test.store, events: served.events, clock: systemClock }),
+      toolRequests: {
+        outside: createOutside(),
+        credentialHeaders: credentialHeadersFrom(test.store),
+        clock: systemClock,
+      },
       sounds: new SoundLibrary({
         store: test.store,
         files: test.store.files,

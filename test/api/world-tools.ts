@@ -21,8 +21,9 @@ export async function makeTools(served: Served, mark: string): Promise<Record<st
   };
 }
 
+/** Nobody is asked: the address is out of reach. */
 const httpApi = {
-  definition: { type: 'http_api', config: { method: 'GET', url: 'https://crm.example.com/' } },
+  definition: { type: 'http_api', config: { method: 'GET', url: 'http://127.0.0.1/' } },
 };
 const mcp = { definition: { type: 'mcp', config: { url: 'https://mcp.example.com/' } } };
 
@@ -33,6 +34,7 @@ function toolExamples(uuid: string, server: string): Record<string, Example> {
     createTool: { body: { ...httpApi, name: 'second' } },
     getTool: { path },
     updateTool: { path, body: { description: 'Reads customers.' } },
+    testTool: { path },
     refreshMcpTool: { path: { tool_uuid: server } },
     archiveTool: { path },
     unarchiveTool: { path },
