@@ -77,6 +77,12 @@ const rows = {
       'failed and unknown trip the breaker; interrupted are our own restarts.',
     ],
     [
+      'Oldest contact that is due to be called again',
+      's',
+      [[`gateway_campaign_retry_late_seconds{instance=~"$instance"}`, '{{instance}}']],
+      'They go before new contacts. Minutes within the hours of a campaign: see why campaigns wait, or raise its limits.',
+    ],
+    [
       'Why campaigns wait',
       'cps',
       [[each('gateway_campaign_deferred_total', 'reason'), '{{reason}}']],

@@ -84,6 +84,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     toolRequests: callDeps,
     sounds: callDeps.sounds,
     switchboard,
+    dispatcher,
     log,
   });
   api.server.on('upgrade', (request, socket, head) => {
@@ -143,10 +144,11 @@ function buildApi(
     toolRequests: ToolRequestDeps;
     sounds: SoundLibrary;
     switchboard: Switchboard;
+    dispatcher: Dispatcher;
     log: Log;
   },
 ): Promise<Api> {
-  const { store, speech, toolRequests, sounds, switchboard, log } = open;
+  const { store, speech, toolRequests, sounds, switchboard, dispatcher, log } = open;
   return buildServer({
     store,
     files: store.files,
@@ -161,6 +163,7 @@ function buildApi(
     }),
     desk: switchboard,
     live: switchboard.live,
+    onCampaignDue: () => dispatcher.wake(),
     toolRequests,
     sounds,
     log,

@@ -55,6 +55,11 @@ export const campaignAttempts = new Counter({
   labelNames: ['outcome'] as const,
   registers,
 });
+export const campaignRetryLateSeconds = new Gauge({
+  name: 'gateway_campaign_retry_late_seconds',
+  help: 'How long the contact of a running campaign that is to be called again has been due, at most',
+  registers,
+});
 export const callSeconds = new Histogram({
   name: 'gateway_call_seconds',
   help: 'Length of calls from the media socket opening to the end',

@@ -31,6 +31,8 @@ export interface ApiDeps {
   toolRequests: ToolRequestDeps;
   /** Says whether a recording that was sent can be played. */
   sounds: SoundLibrary;
+  /** Told when a campaign was started or resumed. Must not throw. */
+  onCampaignDue?: (() => void) | undefined;
   log: Log;
   clock: Clock;
   random: Random;

@@ -5,7 +5,7 @@
 import type { CampaignDesk, CampaignLine } from '../call/campaign-call.ts';
 import { codeOf } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { campaignDeferred, campaignDials } from '../metrics.ts';
+import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
@@ -124,6 +124,7 @@ export class Dispatcher {
     await contacts.giveBackClaims(undefined);
     await this.#noteSent();
     await this.#giveBackStranded();
+    await this.#measure();
     const campaigns = await contacts.dialable();
     for (const campaign of campaigns) {
       if (this.#stopping.signal.aborted) break;
@@ -135,6 +136,12 @@ export class Dispatcher {
       }
     }
     return campaigns.length === 0 ? IDLE_LOOK_MS : LOOK_MS;
+  }
+
+  async #measure(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const due = (await store.contacts.firstRetry())?.getTime() ?? clock.now();
+    campaignRetryLateSeconds.set(Math.max(0, clock.now() - due) / 1_000);
   }
 
   /** Beside the looks: a long file keeps nobody from being called. Never rejects. */

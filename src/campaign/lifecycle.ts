@@ -8,6 +8,8 @@ import type { ConfigurationSummary, Store } from '../store/store.ts';
 
 export interface CampaignDeps {
   store: Store;
+  /** Told when a campaign has something to do at once. Must not throw. */
+  onCampaignDue?: (() => void) | undefined;
 }
 
 /** Throws CAMPAIGN_NOT_FOUND, for a foreign one too. */
@@ -45,6 +47,7 @@ export async function startCampaign(
 ): Promise<Campaign> {
   await needTelephony(deps, organizationId, id);
   const started = await deps.store.campaigns.start(organizationId, id);
+  if (started !== undefined) deps.onCampaignDue?.();
   return started ?? refused(deps, { organizationId, id }, { action: 'start', wanted: "'created'" });
 }
 
@@ -67,6 +70,7 @@ export async function resumeCampaign(
 ): Promise<Campaign> {
   await needTelephony(deps, organizationId, id);
   const resumed = await deps.store.campaigns.resume(organizationId, id);
+  if (resumed !== undefined) deps.onCampaignDue?.();
   return resumed ?? refused(deps, { organizationId, id }, { action: 'resume', wanted: "'paused'" });
 }
 

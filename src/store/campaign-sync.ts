@@ -101,7 +101,7 @@ export async function failSync(
         logs: logged(context, {
           level: 'error',
           event: 'source_sync_failed',
-          message: 'The contact file could not be read',
+          message: 'The contact file could not be read: mend it and make a new campaign with it',
           details: { error },
         }),
       })

@@ -12,7 +12,7 @@ import {
 import {
   completeCampaign,
   dialableCampaigns,
-  nextDue,
+  firstRetry,
   recentOutcomes,
   stopCampaign,
 } from './campaign-dialling.ts';
@@ -28,7 +28,7 @@ export function contactStore(context: StoreContext): ContactStore {
     counts: (ids) => counts.of(ids),
     dialable: () => dialableCampaigns(context),
     claim: (...from) => claimContacts(context, ...from),
-    nextDue: (id) => nextDue(context, id),
+    firstRetry: () => firstRetry(context),
     freeSlots: (...from) => freeSlots(context, ...from),
     begin: (...from) => beginAttempt(context, ...from),
     placed: (id) => notePlaced(context, id),

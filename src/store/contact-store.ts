@@ -81,8 +81,9 @@ export interface ContactStore {
   /** Attempts for contacts that are due, under all limits; none if another process claims just now.
    *  Retries first. */
   claim(campaignId: string, limits: ClaimLimits): Promise<Claim[]>;
-  /** When the next contact of a campaign is due; undefined if none waits. */
-  nextDue(campaignId: string): Promise<Date | undefined>;
+  /** When the contact of a running campaign, of any organization, that has waited longest to be called
+   *  again was due, or will be; undefined if none waits. */
+  firstRetry(): Promise<Date | undefined>;
   /** Calls that the organization may still begin, those taken off that are claimed. */
   freeSlots(organizationId: string, limit: number): Promise<number>;
   /** The attempt's run, and the attempt `dialling`, in one step. Undefined if the claim has lapsed or the

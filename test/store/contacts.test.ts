@@ -205,9 +205,15 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
     expect(await contacts().dialable()).toEqual([]);
   });
 
-  it('knows when the next contact is due', async () => {
-    expect(await contacts().nextDue(queue.campaignId)).toEqual(later(0));
-    await queue.claim();
-    expect(await contacts().nextDue(queue.campaignId)).toBeUndefined();
+  it('knows when the first contact of a running campaign is to be called again', async () => {
+    expect(await contacts().firstRetry()).toBeUndefined();
+    await test.sql(
+      "update campaign_contacts set state = 'waiting', due_at = $1 where row_number < 4",
+      [later(60_000)],
+    );
+    await test.sql('update campaign_contacts set due_at = $1 where row_number = 3', [later(5_000)]);
+    expect(await contacts().firstRetry()).toEqual(later(5_000));
+    await test.store.campaigns.pause(queue.organizationId, queue.campaignId);
+    expect(await contacts().firstRetry()).toBeUndefined();
   });
 });

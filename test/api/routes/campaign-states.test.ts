@@ -3,7 +3,12 @@ import { syncNext } from '../../../src/campaign/sync.ts';
 import { type CampaignRoom, campaignRoom } from '../campaign-room.ts';
 import { withApi } from '../served.ts';
 
-const served = withApi();
+let woken = 0;
+const served = withApi(() => ({
+  onCampaignDue: () => {
+    woken += 1;
+  },
+}));
 const { call, ok } = served;
 let room: CampaignRoom;
 let id = '';
@@ -47,6 +52,17 @@ describe('a campaign', () => {
         details: null,
       })),
     );
+  });
+
+  it('has the dispatcher look at once when it is started or resumed', async () => {
+    woken = 0;
+    await ok('POST', `/campaign/${id}/start`);
+    expect(woken).toBe(1);
+    await ok('POST', `/campaign/${id}/pause`);
+    await ok('POST', `/campaign/${id}/resume`);
+    expect(woken).toBe(2);
+    await move('start');
+    expect(woken).toBe(2);
   });
 
   it('stays paused if it was paused while its file was read', async () => {
