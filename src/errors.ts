@@ -105,6 +105,14 @@ const table = {
     text: "A folder named '{name}' already exists in this organization",
   },
   FOLDERS_FULL: { retry: false, text: 'An organization has at most {max} folders' },
+  AGENT_WRITER_UNAVAILABLE: {
+    retry: false,
+    text: 'No language model is configured on this gateway, and agents are written by one. Set OPENAI_API_KEY or OPENAI_BASE_URL, or begin from a template.',
+  },
+  AGENT_NOT_WRITTEN: {
+    retry: true,
+    text: 'The language model wrote no agent that works: {reason}',
+  },
   TEMPLATE_NOT_FOUND: { retry: false, text: 'Workflow template with id {id} not found' },
   NODE_TYPE_UNKNOWN: { retry: false, text: "Unknown node type: '{name}'" },
   WORKFLOW_NO_DRAFT: { retry: false, text: 'No draft to publish' },

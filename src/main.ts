@@ -7,6 +7,7 @@ import { buildServer } from './api/server.ts';
 import { loadVad } from './audio/vad.ts';
 import { addressGuard } from './call/address-guard.ts';
 import { AfterCall } from './call/after-call.ts';
+import { AgentWriter } from './call/agent-writer.ts';
 import { credentialHeadersFrom } from './call/credential-headers.ts';
 import type { CallDeps } from './call/deps.ts';
 import { EventLog } from './call/event-log.ts';
@@ -166,6 +167,7 @@ function buildApi(
     onCampaignDue: () => dispatcher.wake(),
     toolRequests,
     sounds,
+    writer: new AgentWriter({ llm: speech.llm, clock }),
     log,
     clock,
     random,

@@ -3,6 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { AgentWriter } from '../call/agent-writer.ts';
 import type { CallDesk } from '../call/desk.ts';
 import type { LiveCalls } from '../call/live.ts';
 import type { SoundLibrary } from '../call/sound-library.ts';
@@ -33,6 +34,8 @@ export interface ApiDeps {
   sounds: SoundLibrary;
   /** Told when a campaign was started or resumed. Must not throw. */
   onCampaignDue?: (() => void) | undefined;
+  /** Writes agents from descriptions. */
+  writer: AgentWriter;
   log: Log;
   clock: Clock;
   random: Random;

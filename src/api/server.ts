@@ -15,6 +15,7 @@ import { openApiOptions } from './openapi.ts';
 import { sendFault } from './reply.ts';
 import { activeCallRoutes } from './routes/active-calls.ts';
 import { agentStartRoutes } from './routes/agent-starts.ts';
+import { agentWritingRoutes } from './routes/agent-writing.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { authRoutes, logInRoutes } from './routes/auth.ts';
 import { campaignResultRoutes } from './routes/campaign-results.ts';
@@ -146,6 +147,7 @@ function guardedRoutes(deps: ApiDeps) {
     workflowRoutes(api, deps);
     workflowVersionRoutes(api, deps);
     workflowCopyRoutes(api, deps);
+    agentWritingRoutes(api, deps);
     folderRoutes(api, deps);
     nodeTypeRoutes(api);
     documentRoutes(api);

@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../errors.ts';
 import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
-import { triggerPathsOf } from '../workflow/trigger-path.ts';
+import { isTriggerEnabled } from '../workflow/trigger-path.ts';
 import type { CallDeps } from './deps.ts';
 import type { StartCall } from './desk.ts';
 
@@ -24,9 +24,10 @@ export async function findAgent(deps: CallDeps, request: StartCall): Promise<Age
   const draft = mode === 'test' ? await workflows.draft(workflow.id) : undefined;
   const version = draft ?? (await workflows.published(workflow.id));
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
-  const isTrigger = agent.type === 'trigger_path';
-  if (isTrigger && !triggerPathsOf(version.definition).includes(agent.identifier)) {
-    throw new GatewayError('TRIGGER_NOT_IN_AGENT');
+  if (agent.type === 'trigger_path') {
+    const isEnabled = isTriggerEnabled(version.definition, agent.identifier);
+    if (isEnabled === undefined) throw new GatewayError('TRIGGER_NOT_IN_AGENT');
+    if (!isEnabled) throw new GatewayError('TRIGGER_NOT_ACTIVE');
   }
   return { workflow, version };
 }

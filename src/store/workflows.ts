@@ -9,11 +9,13 @@ import { violated } from './connections.ts';
 import type { StoreContext } from './context.ts';
 import type { WorkflowTable } from './schema.ts';
 import type { WorkflowStore } from './store.ts';
-import { isRowId, jsonText } from './stored-values.ts';
+import { isRowId, jsonText, plainText } from './stored-values.ts';
 import { sealedContent, syncTriggers, toVersion } from './workflow-versions.ts';
 
 /** A workflow that invents dispositions without end keeps the first. */
 const DISPOSITIONS_MAX = 500;
+/** A model may call a whole sentence a disposition; no list of codes shows that. */
+const DISPOSITION_CHARACTERS_MAX = 100;
 /** The contract's list has no pages. */
 const WORKFLOWS_MAX = 5_000;
 
@@ -214,12 +216,13 @@ export async function addDisposition(
   id: string,
   disposition: string,
 ): Promise<void> {
-  if (!isRowId(id)) return;
+  const code = plainText(disposition);
+  if (!isRowId(id) || code === '' || code.length > DISPOSITION_CHARACTERS_MAX) return;
   await db
     .updateTable('workflows')
-    .set({ disposition_codes: sql`array_append(disposition_codes, ${disposition})` })
+    .set({ disposition_codes: sql`array_append(disposition_codes, ${code})` })
     .where('id', '=', id)
-    .where(sql<boolean>`not ${disposition} = any(disposition_codes)`)
+    .where(sql<boolean>`not ${code} = any(disposition_codes)`)
     .where(sql<boolean>`cardinality(disposition_codes) < ${DISPOSITIONS_MAX}`)
     .execute();
 }

@@ -18,6 +18,16 @@ export function triggerPathsOf(definition: WorkflowDefinition): string[] {
   return [...new Set(paths)];
 }
 
+/** Whether calls are started at the path: its trigger may be switched off. Undefined if no trigger of the
+ *  definition has it. */
+export function isTriggerEnabled(
+  definition: WorkflowDefinition,
+  path: string,
+): boolean | undefined {
+  const node = definition.nodes.find((each) => triggerPathOf(each) === path);
+  return node === undefined ? undefined : node.data['enabled'] !== false;
+}
+
 /** The definition with triggers that have no path, as a copy begins. */
 export function withoutTriggerPaths(definition: WorkflowDefinition): WorkflowDefinition {
   const nodes = definition.nodes.map((node) => {

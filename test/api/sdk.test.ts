@@ -157,6 +157,26 @@ describe('the client', () => {
     );
   });
 
+  it('makes tools and lists them', async () => {
+    expect(await client.listTools()).toEqual([]);
+    const made = await client.createTool({
+      body: {
+        name: 'Hang up',
+        description: 'Ends the call.',
+        category: 'end_call',
+        definition: { schema_version: 1, type: 'end_call', config: { messageType: 'none' } },
+      } as Parameters<typeof client.createTool>[0]['body'],
+    });
+    expect(made).toMatchObject({ name: 'Hang up', category: 'end_call', status: 'active' });
+    expect(await client.listTools({ status: 'active', category: 'end_call' })).toEqual([made]);
+    expect(await client.listTools({ category: 'http_api' })).toEqual([]);
+    await expect(client.listTools({ status: 'gone' })).rejects.toThrow(/^\[400\] /);
+    const flow = new Workflow({ client, name: 'with a tool' });
+    await flow.add({ type: 'startCall', prompt: 'Greet.', tool_uuids: [made.tool_uuid] });
+    const id = await created(flow.toJson());
+    expect((await served.ok('POST', `/workflow/${id}/validate`)).is_valid).toBe(true);
+  });
+
   it('lists credentials, without their secrets', async () => {
     expect(await client.listCredentials()).toEqual([]);
     const made = await served.ok('POST', '/credentials/', {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type Access, type AccessOptions, createAccess } from '../../src/api/access.ts';
 import type { Api, ApiDeps } from '../../src/api/deps.ts';
 import { buildServer } from '../../src/api/server.ts';
+import { AgentWriter } from '../../src/call/agent-writer.ts';
 import { credentialHeadersFrom } from '../../src/call/credential-headers.ts';
 import { EventLog } from '../../src/call/event-log.ts';
 import { LiveCalls } from '../../src/call/live.ts';
@@ -102,6 +103,7 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
         clock,
         log: test.log,
       }),
+      writer: new AgentWriter({ llm: undefined, clock }),
       log: test.log,
       clock,
       random: systemRandom,

@@ -233,6 +233,7 @@ function workflowExamples({
     createWorkflowDraft: { path },
     publishWorkflow: { path },
     duplicateWorkflow: { path },
+    writeWorkflow: { body: { call_type: 'inbound', use_case: 'a', activity_description: 'b' } },
     createWorkflowFromTemplate: { body: { template_id: '1', workflow_name: 'new' } },
     listFolders: {},
     createFolder: { body: { name: 'new folder' } },

@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StartCall } from '../../src/call/desk.ts';
 import { codeOf } from '../../src/errors.ts';
+import type { WorkflowDefinition } from '../../src/model/workflow.ts';
 import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { CALL, CALLER, type CallRoom, drinks, GOODBYE, NUMBER, withCallRoom } from './call-room.ts';
 
@@ -72,6 +73,9 @@ describe('a start is refused', () => {
     expect(await refused(room)).toBe('AGENT_NOT_ACTIVE');
     expect(await refused(room, byTrigger('order-drinks'))).toBe('AGENT_NOT_ACTIVE');
     await store.workflows.setStatus(owner.organizationId, workflow.id, 'active');
+    await store.workflows.saveDraft(workflow.id, { definition: switchedOff(drinks) });
+    await store.workflows.publish(workflow.id);
+    expect(await refused(room, byTrigger('order-drinks'))).toBe('TRIGGER_NOT_ACTIVE');
     await store.workflows.saveDraft(workflow.id, { definition: drinks });
     await store.workflows.publish(workflow.id);
     expect(await refused(room, byTrigger('order-drinks'))).toBe('TRIGGER_NOT_IN_AGENT');
@@ -334,3 +338,9 @@ describe('the answer webhook', () => {
     expect(room.hangUps).toHaveLength(1);
   });
 });
+
+/** The same agent with a trigger at the path that starts no calls. */
+function switchedOff(definition: WorkflowDefinition): WorkflowDefinition {
+  const data = { name: 'Off', trigger_path: 'order-drinks', enabled: false };
+  return { ...definition, nodes: [...definition.nodes, { id: 'off', type: 'trigger', data }] };
+}

@@ -222,6 +222,17 @@ describe.each(engines())('workflows on %s', (engine) => {
     expect(await workflows.list(org, ['archived'])).toMatchObject([{ name: 'New', totalRuns: 0 }]);
   });
 
+  it('keeps at most 500 dispositions, and none that is no code', async () => {
+    const { id } = await create(at, 'Desk', []);
+    const codes = Array.from({ length: 499 }, (_each, index) => `c${index}`);
+    await at.sql('update workflows set disposition_codes = $2 where id = $1', [id, codes]);
+    for (const code of ['', 'x'.repeat(101), 'a\0b', 'one too many']) {
+      await at.store.workflows.addDisposition(id, code);
+    }
+    const read = await at.store.workflows.get(at.owner.organizationId, id);
+    expect(read?.dispositionCodes).toEqual([...codes, 'ab']);
+  });
+
   it('keeps each disposition once', async () => {
     const { id } = await create(at, 'Desk', []);
     for (const code of ['busy', 'sold', 'busy']) await at.store.workflows.addDisposition(id, code);

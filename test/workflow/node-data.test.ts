@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { keepUnseen, storedForm, stripUnknownData } from '../../src/workflow/node-data.ts';
 import { PROMPT_MISSING } from '../../src/workflow/shown-definition.ts';
 import { transitionName, transitionTool } from '../../src/workflow/transition.ts';
-import { mintTriggerPaths, triggerPathsOf } from '../../src/workflow/trigger-path.ts';
+import {
+  isTriggerEnabled,
+  mintTriggerPaths,
+  triggerPathsOf,
+} from '../../src/workflow/trigger-path.ts';
 import { agent, definition, edge, start } from './definitions.ts';
 
 describe("a node's data", () => {
@@ -87,6 +91,21 @@ describe('trigger paths', () => {
     expect(triggerPathsOf(triggers)).toEqual(['own']);
     expect(triggerPathsOf(mintTriggerPaths(triggers, random))).toEqual(['uuid-1', 'own', 'uuid-2']);
     expect(triggerPathsOf(triggers)).toEqual(['own']);
+  });
+});
+
+describe('a trigger', () => {
+  const triggers = definition([
+    { id: 'a', type: 'trigger', data: { name: 'A', trigger_path: 'on' } },
+    { id: 'b', type: 'trigger', data: { name: 'B', trigger_path: 'off', enabled: false } },
+  ]);
+
+  it('is on unless it is switched off', () => {
+    expect(['on', 'off', 'none'].map((path) => isTriggerEnabled(triggers, path))).toEqual([
+      true,
+      false,
+      undefined,
+    ]);
   });
 });
 

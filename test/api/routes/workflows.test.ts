@@ -132,12 +132,24 @@ describe('workflows', () => {
     ]);
   });
 
+  it('show the dispositions that their calls have come to', async () => {
+    const { id } = await create();
+    for (const code of ['booked', 'busy', 'booked']) {
+      await served.test.store.workflows.addDisposition(id, code);
+    }
+    expect((await ok('GET', `/workflow/fetch/${id}`)).call_disposition_codes).toEqual({
+      disposition_codes: ['booked', 'busy'],
+    });
+  });
+
   it('have no other status', async () => {
-    expect(await refusal('GET', '/workflow/fetch?status=gone')).toEqual([
-      422,
-      "Invalid status 'gone'. Allowed: active, archived",
-      undefined,
-    ]);
+    for (const path of ['fetch', 'summary']) {
+      expect(await refusal('GET', `/workflow/${path}?status=active,gone`)).toEqual([
+        422,
+        "Invalid status 'gone'. Allowed: active, archived",
+        undefined,
+      ]);
+    }
     const { id } = await create();
     const [status, detail] = await refusal('PUT', `/workflow/${id}/status`, {
       body: { status: 'gone' },
