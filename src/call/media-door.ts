@@ -10,6 +10,7 @@ import type { Admission, MediaPath } from '../transport/websocket.ts';
 import type { CallDeps } from './deps.ts';
 import { recordingKey } from './finish-run.ts';
 import type { CallPlan } from './plan.ts';
+import { isForMachine } from './provider-event.ts';
 import type { Roster } from './roster.ts';
 import { CallSession } from './session.ts';
 
@@ -98,7 +99,14 @@ async function begin(deps: CallDeps, roster: Roster, plan: CallPlan): Promise<Ad
     },
   });
   roster.enter(session);
-  return { accept: (socket) => session.attach(socket) };
+  return {
+    accept: (socket) => {
+      const listener = session.attach(socket);
+      // The verdict may have come before the media.
+      if (isForMachine(plan, runLog.events)) void session.end('voicemail_detected', 'gateway');
+      return listener;
+    },
+  };
 }
 
 /** A call without a recording is better than no call. */

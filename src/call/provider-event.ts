@@ -3,6 +3,7 @@
 
 import { GatewayError } from '../errors.ts';
 import { webhooks } from '../metrics.ts';
+import type { CallEvent } from '../model/call-event.ts';
 import {
   isTerminal,
   mayFollow,
@@ -183,6 +184,13 @@ async function takeAnsweredBy(
   else if (event.machine && hangsUpOnMachines(session.plan)) {
     void session.end('voicemail_detected', 'gateway');
   }
+}
+
+/** Whether a machine is known to have answered the call, which its agent does not talk to. */
+export function isForMachine(plan: CallPlan, events: readonly CallEvent[]): boolean {
+  const told = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
+  const isMachine = told?.type === 'call.answered-by' && /^(machine|fax)/.test(told.answeredBy);
+  return isMachine && hangsUpOnMachines(plan);
 }
 
 /** Contract §8.8: the agent's own setting, as it was stored. */

@@ -2,7 +2,15 @@
 // once. Source: contract §7.6; providers' trap 36.
 
 import { describe, expect, it } from 'vitest';
-import { ACCOUNT, CALL, type CallRoom, PUBLIC_URL, signed, withCallRoom } from './call-room.ts';
+import {
+  ACCOUNT,
+  CALL,
+  type CallRoom,
+  drinks,
+  PUBLIC_URL,
+  signed,
+  withCallRoom,
+} from './call-room.ts';
 
 const held = withCallRoom();
 
@@ -199,6 +207,17 @@ describe('who answered', () => {
     const done = await room.ended(run);
     expect(done.gatheredContext['answered_by']).toBe('machine_start');
     expect(await room.bodies(run, 'call.answered-by')).toHaveLength(1);
+  });
+
+  it('ends the call of an agent that does not talk to machines, also if it comes before the media', async () => {
+    const room = await held.room.prepare(drinks, { voicemail_detection: { enabled: true } });
+    const { runId } = await room.start();
+    const reply = await room.pickUp(runId);
+    await verdict(room, runId);
+    (await room.connect(reply)).start();
+    const done = await room.ended({ id: runId });
+    expect(done.disposition).toBe('voicemail_detected');
+    expect(room.hangUps).toHaveLength(1);
   });
 
   it('is kept when it comes before the media', async () => {
