@@ -36,6 +36,7 @@ import { SecretBox } from './secrets.ts';
 import { resealSigningSecrets, signingSecretStore } from './signing-secrets.ts';
 import type { FileStore, Store } from './store.ts';
 import { telephonyStore } from './telephony.ts';
+import { resealTools } from './tool-headers.ts';
 import { ToolRepository } from './tools.ts';
 import { TrunkRepository } from './trunks.ts';
 import { Upkeep } from './upkeep.ts';
@@ -113,6 +114,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
       (await resealConfigurations(context)) +
       (await resealSigningSecrets(context)) +
       (await resealCredentials(context)) +
+      (await resealTools(context)) +
       (await resealWorkflows(context)),
     alive: () => isAlive(db, clock),
     close: async () => {

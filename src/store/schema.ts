@@ -23,7 +23,7 @@ import type { DeliveryState } from './delivery-store.ts';
 
 /** Read as a value, written as text (json-text.ts). */
 type JsonColumn<T> = ColumnType<T, string, string>;
-type Fields = Record<string, unknown>;
+export type Fields = Record<string, unknown>;
 
 export interface OrganizationTable {
   id: Generated<string>;
@@ -348,6 +348,7 @@ export interface ToolTable {
   icon_color: string | null;
   status: ToolStatus;
   definition: JsonColumn<Fields>;
+  sealed_headers: string | null;
   created_at: Date;
   updated_at: Date | null;
 }

@@ -188,6 +188,26 @@ describe('the client', () => {
     expect(text(made)).not.toContain('for the CRM');
   });
 
+  it('makes tools and lists them', async () => {
+    const body: Parameters<DograhClient['createTool']>[0]['body'] = {
+      name: 'Look up',
+      category: 'http_api',
+      icon: 'globe',
+      icon_color: '#3B82F6',
+      definition: {
+        schema_version: 1,
+        type: 'http_api',
+        config: { method: 'GET', url: 'https://crm.example.com/', timeout_ms: 5_000 },
+      },
+    };
+    const made = await client.createTool({ body });
+    expect(await client.listTools({ category: 'http_api' })).toEqual([made]);
+    expect(await client.listTools({ status: 'archived' })).toEqual([]);
+    await expect(client.listTools({ status: 'gone' })).rejects.toThrow(
+      "[400] Invalid status 'gone'",
+    );
+  });
+
   it('lists recordings, by agent and voice', async () => {
     const id = await created(smallWorkflow);
     const clip = (name: string, ttsProvider: string, workflowId: string | null) => ({

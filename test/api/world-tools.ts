@@ -5,6 +5,7 @@ import type { Served } from './served.ts';
 
 /** Stored by the owner; no answer and no log may hold it. */
 export const CREDENTIAL_SECRET = 'the-token-of-the-credential';
+export const TOOL_SECRET = 'the-key-in-the-headers-of-the-tool';
 
 const bearer = { credential_type: 'bearer_token', credential_data: { token: CREDENTIAL_SECRET } };
 
@@ -23,7 +24,14 @@ export async function makeTools(served: Served, mark: string): Promise<Record<st
 
 /** Nobody is asked: the address is out of reach. */
 const httpApi = {
-  definition: { type: 'http_api', config: { method: 'GET', url: 'http://127.0.0.1/' } },
+  definition: {
+    type: 'http_api',
+    config: {
+      method: 'GET',
+      url: 'http://127.0.0.1/',
+      headers: { 'X-Api-Key': TOOL_SECRET },
+    },
+  },
 };
 const mcp = { definition: { type: 'mcp', config: { url: 'https://mcp.example.com/' } } };
 

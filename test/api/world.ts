@@ -6,7 +6,7 @@ import { webhook } from '../store/completed-runs.ts';
 import type { Example } from './example.ts';
 import type { Served } from './served.ts';
 import { smallWorkflow } from './served.ts';
-import { CREDENTIAL_SECRET, makeTools } from './world-tools.ts';
+import { CREDENTIAL_SECRET, makeTools, TOOL_SECRET } from './world-tools.ts';
 
 /** In the name of every row that is there: no other organization may ever see it. */
 export const MARK = 'owners-own';
@@ -15,6 +15,7 @@ export const SECRETS = {
   pbx: 'the-password-of-the-pbx',
   trunked: 'the-token-of-the-trunked-account',
   credential: CREDENTIAL_SECRET,
+  tool: TOOL_SECRET,
 } as const;
 
 export interface World {

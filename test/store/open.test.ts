@@ -19,6 +19,15 @@ const NEW_KEY = '22'.repeat(32);
 /** For a machine that is busy with other things. */
 const POLL = { timeout: 10_000 };
 
+const withHeader = {
+  name: 'Look up',
+  description: null,
+  category: 'http_api',
+  icon: null,
+  iconColor: null,
+  definition: { type: 'http_api', config: { headers: { 'X-Key': 'of the CRM' } } },
+} as const;
+
 describe('the embedded store', () => {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-open-'));
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -55,6 +64,7 @@ describe('the embedded store', () => {
       type: 'bearer_token',
       data: { token: 'for the CRM' },
     });
+    const tool = await first.tools.create(owner, withHeader);
     const [replaced] = await first.signingSecrets.inForce(organizationId);
     const { secret } = await first.signingSecrets.rotate(organizationId, 86_400_000);
     const qa = { id: 'q', type: 'qa', data: { name: 'Q', qa_api_key: 'sk-1' } };
@@ -76,7 +86,7 @@ describe('the embedded store', () => {
     const second = await open(`${NEW_KEY},${OLD_KEY}`);
     expect(await second.accounts.ensureFirst()).toBeUndefined();
     expect(await second.accounts.authenticate(made?.apiKey ?? '')).toEqual(principal);
-    expect(await second.resealSecrets()).toBe(4);
+    expect(await second.resealSecrets()).toBe(5);
     const stored = await second.telephony.getConfiguration(organizationId, id);
     expect(stored?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
     expect(await second.resealSecrets()).toBe(0);
@@ -93,6 +103,7 @@ describe('the embedded store', () => {
     expect((await third.credentials.open(organizationId, uuid))?.data).toEqual({
       token: 'for the CRM',
     });
+    expect(await third.tools.get(organizationId, tool.uuid)).toEqual(tool);
     await third.close();
 
     const fourth = await open(OLD_KEY);

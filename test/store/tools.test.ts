@@ -72,6 +72,31 @@ describe.each(engines())('tools on %s', (engine) => {
     });
   });
 
+  it('have the values of their headers sealed, and nothing of them in clear', async () => {
+    const { tools } = at.store;
+    const definition = (secret: string) => ({
+      type: 'transfer_call',
+      config: {
+        headers: { 'X-Key': `${secret} of the tool` },
+        resolver: { url: 'https://a.example', headers: { 'X-Key': `${secret} of the resolver` } },
+      },
+    });
+    const made = await tools.create(at.owner, tool('a', { definition: definition('first') }));
+    expect(made.definition).toEqual(definition('first'));
+    const again = await tools.update(organization(), made.uuid, {
+      definition: definition('second'),
+    });
+    expect(again?.definition).toEqual(definition('second'));
+    expect(await tools.find(organization(), [made.uuid])).toEqual([again]);
+    expect((await tools.update(organization(), made.uuid, { name: 'b' }))?.definition).toEqual(
+      definition('second'),
+    );
+    const [row] = await at.sql('select * from tools');
+    expect(JSON.stringify(row)).not.toMatch(/of the (tool|resolver)/);
+    await tools.update(organization(), made.uuid, { definition: { type: 'transfer_call' } });
+    expect((await at.sql('select sealed_headers from tools'))[0]).toEqual({ sealed_headers: null });
+  });
+
   it('of others are not there', async () => {
     const { tools } = at.store;
     const { uuid } = await tools.create(at.owner, tool('a'));

@@ -13,6 +13,7 @@ import type { ToolPatch } from '../../store/tool-store.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';
+import { restoreHeaders } from '../tool-headers.ts';
 import { valueError } from '../validation.ts';
 import { faults } from '../wire/faults.ts';
 import { toolCreate, toolOnWire, toolOut, toolUpdate } from '../wire/tool.ts';
@@ -111,9 +112,9 @@ function updateRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { uuid, category } = await toolOf(deps, organizationId, request.params.tool_uuid);
-      const patch = patchOf(request.body, category);
-      return toolOnWire(found(await deps.store.tools.update(organizationId, uuid, patch)));
+      const tool = await toolOf(deps, organizationId, request.params.tool_uuid);
+      const patch = patchOf(request.body, tool);
+      return toolOnWire(found(await deps.store.tools.update(organizationId, tool.uuid, patch)));
     },
   );
 }
@@ -195,18 +196,18 @@ function found(tool: Tool | undefined): Tool {
 }
 
 /** A tool stays of its type. Throws RequestInvalid. */
-function patchOf(body: z.infer<typeof toolUpdate>, category: ToolCategory): ToolPatch {
+function patchOf(body: z.infer<typeof toolUpdate>, tool: Tool): ToolPatch {
   const { name, description, icon, icon_color: iconColor, definition, status } = body;
-  if (definition && definition.type !== category) {
+  if (definition && definition.type !== tool.category) {
     const loc = ['body', 'definition', 'type'];
-    throw valueError(loc, `the type of the definition must stay ${category}`, definition.type);
+    throw valueError(loc, `the type of the definition must stay ${tool.category}`, definition.type);
   }
   return {
     ...(name ? { name } : {}),
     ...(description === undefined ? {} : { description }),
     ...(icon === undefined ? {} : { icon }),
     ...(iconColor === undefined ? {} : { iconColor }),
-    ...(definition ? { definition } : {}),
+    ...(definition ? { definition: restoreHeaders(definition, tool.definition) } : {}),
     ...(status ? { status } : {}),
   };
 }

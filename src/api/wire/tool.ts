@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { type Tool, toolCategory, toolStatus } from '../../model/tool.ts';
 import { toolDefinition } from '../../workflow/tools/definition.ts';
+import { maskHeaders } from '../tool-headers.ts';
 import { providerIdOf } from './user.ts';
 import { freeObject, idOut, isoTime, isoTimeOrNull, timeOut } from './values.ts';
 
@@ -68,7 +69,7 @@ export function toolOnWire(tool: Tool): z.infer<typeof toolOut> {
     icon: tool.icon,
     icon_color: tool.iconColor,
     status: tool.status,
-    definition: tool.definition,
+    definition: maskHeaders(tool.definition),
     created_at: isoTime(tool.createdAt),
     updated_at: isoTimeOrNull(tool.updatedAt),
     created_by: userId === null ? null : { id: userId, provider_id: providerIdOf(userId) },

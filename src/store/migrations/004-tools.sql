@@ -32,7 +32,9 @@ create table tools (
   icon text,
   icon_color text,
   status text not null check (status in ('active', 'archived', 'draft')),
+  -- Without the values of headers, which are sealed as a whole; null if there are none.
   definition json not null,
+  sealed_headers text,
   created_at timestamptz not null,
   updated_at timestamptz
 );

@@ -133,6 +133,29 @@ describe('a tool', () => {
     expect(again.definition.config).toMatchObject({ method: 'POST', parameters: [] });
   });
 
+  it('shows secret headers masked, and keeps them when the mask comes back', async () => {
+    const headers = { 'X-Api-Key': 'the-key-of-the-crm', accept: 'application/json' };
+    const config = { ...lookUp.definition.config, headers };
+    const made = await ok('POST', '/tools/', {
+      ...lookUp,
+      definition: { type: 'http_api', config },
+    });
+    const mask = '**************-crm';
+    const shown = { 'X-Api-Key': mask, accept: 'application/json' };
+    expect(made.definition.config.headers).toEqual(shown);
+    const stored = async () =>
+      (await test.store.tools.get(test.owner.organizationId, made.tool_uuid))?.definition['config'];
+    const put = async (key: string) => {
+      const changed = { ...made.definition.config, headers: { ...headers, 'X-Api-Key': key } };
+      const definition = { type: 'http_api', config: changed };
+      return (await ok('PUT', at(made.tool_uuid), { definition })).definition.config.headers;
+    };
+    expect(await put(mask)).toEqual(shown);
+    expect(await stored()).toMatchObject({ headers });
+    await put('another-key');
+    expect(await stored()).toMatchObject({ headers: { 'X-Api-Key': 'another-key' } });
+  });
+
   it('keeps its type: 422', async () => {
     const made = await ok('POST', '/tools/', lookUp);
     const { status, body } = await call('PUT', `/api/v1/tools/${made.tool_uuid}`, { body: sums });
