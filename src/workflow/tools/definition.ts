@@ -68,7 +68,6 @@ const resolver = z.object({
   parameters: toolParameters,
   preset_parameters: presetParameters,
 });
-export type TransferResolver = z.infer<typeof resolver>;
 
 const routes = z
   .array(z.object({ context_value: z.string().max(VALUE_MAX), destination: destination.min(1) }))
@@ -87,7 +86,6 @@ const contextMapping = z.object({
     .max(RULES_MAX),
   fallback_destination: destination.nullable().default(null),
 });
-export type ContextMapping = z.infer<typeof contextMapping>;
 
 const transferCallConfig = z
   .object({
