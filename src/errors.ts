@@ -43,10 +43,6 @@ const table = {
   SIGN_UP_CLOSED: { retry: false, text: 'Signup is disabled' },
   EMAIL_TAKEN: { retry: false, text: 'Email already registered' },
   LOG_IN_EXISTS: { retry: false, text: 'The user of this API key has a log-in already' },
-  TOO_MANY_STREAMS: {
-    retry: true,
-    text: 'At most {limit} event streams may be open at a time: close one first',
-  },
   TOO_MANY_ATTEMPTS: {
     retry: true,
     text: 'Too many failed attempts. Try again in {retryAfterS} seconds.',
@@ -126,6 +122,10 @@ const table = {
 
   // Runs and artifacts
   RUN_NOT_FOUND: { retry: false, text: 'Workflow run not found' },
+  STREAMS_FULL: {
+    retry: true,
+    text: 'Too many event streams are open at once ({limit}). Close one, or watch the organization by one.',
+  },
   FILTER_INVALID: { retry: false, text: 'Invalid filter format' },
   FILTER_FORBIDDEN: { retry: false, text: "Invalid attribute '{attribute}'" },
   ARTIFACT_TYPE_UNKNOWN: { retry: false, text: 'Unsupported artifact type' },

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createAccess } from './api/access.ts';
 import type { Api } from './api/deps.ts';
+import { EventStreams, STREAM_LIFE_MS } from './api/event-streams.ts';
 import { buildServer } from './api/server.ts';
 import { loadVad } from './audio/vad.ts';
 import { addressGuard } from './call/address-guard.ts';
@@ -11,6 +12,7 @@ import { AgentWriter } from './call/agent-writer.ts';
 import { credentialHeadersFrom } from './call/credential-headers.ts';
 import type { CallDeps } from './call/deps.ts';
 import { EventLog } from './call/event-log.ts';
+import type { LiveCalls } from './call/live.ts';
 import { createOutside } from './call/outside.ts';
 import { Recovery } from './call/recovery.ts';
 import { SoundLibrary } from './call/sound-library.ts';
@@ -86,6 +88,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     sounds: callDeps.sounds,
     switchboard,
     dispatcher,
+    live: callDeps.events.live,
     log,
   });
   api.server.on('upgrade', (request, socket, head) => {
@@ -146,10 +149,11 @@ function buildApi(
     sounds: SoundLibrary;
     switchboard: Switchboard;
     dispatcher: Dispatcher;
+    live: LiveCalls;
     log: Log;
   },
 ): Promise<Api> {
-  const { store, speech, toolRequests, sounds, switchboard, dispatcher, log } = open;
+  const { store, speech, toolRequests, sounds, switchboard, dispatcher, live, log } = open;
   return buildServer({
     store,
     files: store.files,
@@ -163,9 +167,9 @@ function buildApi(
       tokenHours: config.tokenHours,
     }),
     desk: switchboard,
-    live: switchboard.live,
     onCampaignDue: () => dispatcher.wake(),
     toolRequests,
+    streams: new EventStreams({ clock, live, lifeMs: STREAM_LIFE_MS }),
     sounds,
     writer: new AgentWriter({ llm: speech.llm, clock }),
     log,

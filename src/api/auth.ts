@@ -2,6 +2,7 @@
 // checked by the store, by its hash; whose token it is, too. Source: contract §3.2.
 
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
 import type { Principal, Store } from '../store/store.ts';
 import type { Access } from './access.ts';
@@ -40,6 +41,26 @@ export function keyGuard(deps: AuthDeps): Guard {
       : await ownerOfKey(deps, request, token, 'TOKEN_INVALID');
   };
 }
+
+/** The same for event streams, which browsers open without a header: the query may hold `api_key`, or
+ *  `token` with a user's token. A header goes first. */
+export function streamGuard(deps: AuthDeps): Guard {
+  const guard = keyGuard(deps);
+  return async (request) => {
+    const { 'x-api-key': key, authorization = '' } = request.headers;
+    const asked = streamQuery.safeParse(request.query).data;
+    if (typeof key === 'string' || authorization !== '' || asked === undefined) {
+      return guard(request);
+    }
+    if (asked.api_key !== undefined) {
+      request.principal = await ownerOfKey(deps, request, asked.api_key, 'API_KEY_INVALID');
+    } else if (asked.token !== undefined) {
+      request.principal = await ownerOfToken(deps, asked.token);
+    } else await guard(request);
+  };
+}
+
+const streamQuery = z.object({ api_key: z.string().optional(), token: z.string().optional() });
 
 /** The same for starts of calls, where a missing header is a fault of the request. */
 export function agentKeyGuard(deps: AuthDeps): Guard {

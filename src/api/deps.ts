@@ -5,7 +5,6 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { AgentWriter } from '../call/agent-writer.ts';
 import type { CallDesk } from '../call/desk.ts';
-import type { LiveCalls } from '../call/live.ts';
 import type { SoundLibrary } from '../call/sound-library.ts';
 import type { ToolRequestDeps } from '../call/tool-request.ts';
 import type { Log } from '../log.ts';
@@ -18,6 +17,7 @@ import type { FileStore, Principal, Store } from '../store/store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { DialoguePolicy } from '../workflow/dialogue.ts';
 import type { Access } from './access.ts';
+import type { EventStreams } from './event-streams.ts';
 
 export interface ApiDeps {
   store: Store;
@@ -26,10 +26,9 @@ export interface ApiDeps {
   links: FileLinks;
   access: Access;
   desk: CallDesk;
-  /** What happens in calls, for those who watch. */
-  live: LiveCalls;
   /** Sends the requests of tools that are tried out. */
   toolRequests: ToolRequestDeps;
+  streams: EventStreams;
   /** Says whether a recording that was sent can be played. */
   sounds: SoundLibrary;
   /** Told when a campaign was started or resumed. Must not throw. */

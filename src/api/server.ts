@@ -25,10 +25,10 @@ import { credentialRoutes } from './routes/credentials.ts';
 import { defaultRoutes } from './routes/defaults.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { downloadRoutes } from './routes/downloads.ts';
+import { eventRoutes } from './routes/events.ts';
 import { fileRoutes } from './routes/files.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { healthRoutes } from './routes/health.ts';
-import { liveRoutes } from './routes/live.ts';
 import { loadRoutes } from './routes/load.ts';
 import { nodeTypeRoutes } from './routes/node-types.ts';
 import { organizationRoutes } from './routes/organizations.ts';
@@ -49,7 +49,6 @@ import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { templateRoutes, workflowCopyRoutes } from './routes/workflow-copies.ts';
 import { workflowVersionRoutes } from './routes/workflow-versions.ts';
 import { workflowRoutes } from './routes/workflows.ts';
-import { streamGuard } from './stream-guard.ts';
 import { validatorCompiler } from './validation.ts';
 
 const PREFIX = '/api/v1';
@@ -93,7 +92,6 @@ export async function buildServer(deps: ApiDeps): Promise<Api> {
   await api.register(openRoutes(deps), { prefix: PREFIX });
   await api.register(uploadRoutes(deps), { prefix: PREFIX });
   await api.register(guardedRoutes(deps), { prefix: PREFIX });
-  await api.register(streamRoutes(deps), { prefix: PREFIX });
   api.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType);
     return registry.metrics();
@@ -121,16 +119,9 @@ function openRoutes(deps: ApiDeps) {
     agentStartRoutes(api, deps);
     logInRoutes(api, deps);
     downloadRoutes(api, deps);
+    eventRoutes(api, deps);
     telephonyWebhookRoutes(api, deps);
     api.get('/openapi.json', { schema: { hide: true } }, async () => api.swagger());
-  };
-}
-
-/** Streams, whose credentials may stand in the address. */
-function streamRoutes(deps: ApiDeps) {
-  return async (api: Api): Promise<void> => {
-    api.addHook('onRequest', streamGuard(deps));
-    liveRoutes(api, deps);
   };
 }
 

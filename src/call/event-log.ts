@@ -6,6 +6,8 @@ import type { Log } from '../log.ts';
 import { eventsStored } from '../metrics.ts';
 import type { CallEvent, CallEventBody } from '../model/call-event.ts';
 import type { Clock, Timer } from '../std/clock.ts';
+import { LiveCalls, type LiveType } from './live.ts';
+import { stamp } from './projection/transcript.ts';
 
 const FLUSH_MS = 200;
 /** One statement carries at most this many rows. */
@@ -20,15 +22,16 @@ export interface EventSink {
   events(runId: string): Promise<CallEvent[]>;
 }
 
-/** Told of every event of this process as it is appended. Must not throw. */
-export type EventListener = (event: CallEvent) => void;
-
 export interface RunLog {
   readonly events: readonly CallEvent[];
   append(body: CallEventBody, mediaMs: number): void;
+  /** Says what is not kept to whoever watches. */
+  tell(type: LiveType): void;
 }
 
 export class EventLog {
+  /** Who watches the calls of this process. */
+  readonly live = new LiveCalls();
   readonly #sink: EventSink;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -37,7 +40,6 @@ export class EventLog {
   #writing: Promise<void> = Promise.resolve();
   /** One log per run, so that its numbers have one source. */
   readonly #runs = new Map<string, Promise<RunLog>>();
-  readonly #listeners = new Set<EventListener>();
 
   constructor(deps: { sink: EventSink; clock: Clock; log: Log }) {
     this.#sink = deps.sink;
@@ -60,17 +62,6 @@ export class EventLog {
     this.#runs.delete(runId);
   }
 
-  /** The run's events so far, if this process keeps its log. */
-  async held(runId: string): Promise<readonly CallEvent[] | undefined> {
-    return (await this.#runs.get(runId))?.events;
-  }
-
-  /** Gives the function that ends it. */
-  subscribe(listener: EventListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
   async #load(runId: string): Promise<RunLog> {
     await this.flush();
     const events = await this.#sink.events(runId);
@@ -82,7 +73,10 @@ export class EventLog {
         const event = { runId, seq, at: this.#clock.now(), mediaMs: Math.round(mediaMs), body };
         events.push(event);
         this.#enqueue(event);
-        for (const listener of this.#listeners) listener(event);
+      },
+      tell: (type) => {
+        const timestamp = stamp(this.#clock.now());
+        this.live.tell(runId, { type, payload: {}, timestamp });
       },
     };
   }
@@ -136,6 +130,7 @@ export class EventLog {
       }
       this.#waiting.splice(0, batch.length);
       eventsStored.inc({ result: 'stored' }, batch.length);
+      this.live.stored(batch.map(({ runId }) => runId));
     }
   }
   /** The first of those that wait. */

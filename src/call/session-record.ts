@@ -67,6 +67,7 @@ export class SessionRecord {
 
   /** The first frame of an utterance is on the wire: the caller's last turn is answered. */
   answered(times: AnswerTimes): void {
+    this.#runLog.tell('rtf-bot-started-speaking');
     if (this.#turn === undefined) return;
     const parts = turnLatencyOf(this.#turn, times);
     this.#turn = undefined;
@@ -75,6 +76,7 @@ export class SessionRecord {
   }
 
   agentSaid(report: UtteranceReport): void {
+    this.#runLog.tell('rtf-bot-stopped-speaking');
     const spoken = this.#utterances.get(report.utteranceId);
     this.#utterances.delete(report.utteranceId);
     if (spoken === undefined || report.heardText === '') return;

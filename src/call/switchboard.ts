@@ -12,7 +12,6 @@ import type { CallDeps } from './deps.ts';
 import type { CallDesk, StartCall, StartedCall, TestCall } from './desk.ts';
 import { hangUpRun } from './hang-up.ts';
 import { answerInbound, refuseDraining } from './inbound.ts';
-import { LiveCalls } from './live.ts';
 import { admitMedia } from './media-door.ts';
 import { takeProviderEvent, verifiedCall, withCallId } from './provider-event.ts';
 import { Roster, type UnconnectedCall } from './roster.ts';
@@ -31,13 +30,11 @@ export class Switchboard implements CallDesk {
   #starting = 0;
 
   readonly campaignCalls: CampaignCalls;
-  readonly live: LiveCalls;
 
   constructor(deps: CallDeps) {
     this.#deps = deps;
     this.#starts = new Starts(deps, this.#roster);
     this.campaignCalls = new CampaignCalls(deps, this.#roster);
-    this.live = new LiveCalls(deps);
   }
 
   get activeCalls(): number {

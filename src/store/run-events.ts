@@ -2,9 +2,11 @@
 // answer sends it once more. Events of a run that is gone (a dial that was given back) are left out: they
 // are nobody's, and must not keep those of other calls from being stored.
 
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { CallEvent } from '../model/call-event.ts';
 import type { StoreContext } from './context.ts';
+import type { EventCursor } from './run-pages.ts';
+import type { RunEventTable } from './schema.ts';
 import { isRowId, jsonText } from './stored-values.ts';
 
 /** Rows in one statement: some hundred kilobytes. */
@@ -33,26 +35,47 @@ export async function appendEvents(
   }
 }
 
-/** In order, those after number `after`. */
-export async function readEvents(
-  { db }: StoreContext,
-  runId: string,
-  after = 0,
-): Promise<CallEvent[]> {
+/** In order. */
+export async function readEvents({ db }: StoreContext, runId: string): Promise<CallEvent[]> {
   if (!isRowId(runId)) return [];
   const rows = await db
     .selectFrom('run_events')
     .selectAll()
     .where('run_id', '=', runId)
-    .where('seq', '>', after)
     .orderBy('seq')
     .limit(EVENTS_READ_MAX)
     .execute();
-  return rows.map((row) => ({
+  return rows.map(toEvent);
+}
+
+/** By run, each run's in order. */
+export async function readEventsAfter(
+  { db }: StoreContext,
+  cursors: readonly EventCursor[],
+  limit: number,
+): Promise<CallEvent[]> {
+  const known = cursors.filter(({ runId }) => isRowId(runId));
+  if (known.length === 0) return [];
+  const { rows } = await sql<Selectable<RunEventTable>>`
+    select behind.* from unnest(
+      ${known.map(({ runId }) => runId)}::bigint[],
+      ${known.map(({ seq }) => seq)}::integer[]
+    ) as cursors (run_id, seq)
+    cross join lateral (
+      select * from run_events
+      where run_events.run_id = cursors.run_id and run_events.seq > cursors.seq
+      order by run_events.seq limit ${limit}
+    ) as behind
+    order by behind.run_id, behind.seq`.execute(db);
+  return rows.map(toEvent);
+}
+
+function toEvent(row: Selectable<RunEventTable>): CallEvent {
+  return {
     runId: row.run_id,
     seq: row.seq,
     at: Number(row.at),
     mediaMs: row.media_ms,
     body: row.body,
-  }));
+  };
 }

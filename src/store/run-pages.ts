@@ -50,3 +50,21 @@ export interface ActiveCall {
   /** The process that runs the call, as `nodes` names it. */
   node: string;
 }
+
+/** How far a run's log has been read. */
+export interface EventCursor {
+  runId: string;
+  /** Of the last event; 0 before the first. */
+  seq: number;
+}
+
+/** A run as those who follow an organization's calls need it. */
+export interface FollowedRun {
+  id: string;
+  workflowId: string;
+  name: string;
+  mode: string;
+  callType: Direction;
+  isCompleted: boolean;
+  disposition: string | null;
+}

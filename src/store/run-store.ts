@@ -1,8 +1,8 @@
 // Runs, their lists and their logs as the one repository that the other rooms see.
 
-import { listActiveCalls } from './active-calls.ts';
+import { listActiveCalls, newestRunId, runsToFollow } from './active-calls.ts';
 import type { StoreContext } from './context.ts';
-import { appendEvents, readEvents } from './run-events.ts';
+import { appendEvents, readEvents, readEventsAfter } from './run-events.ts';
 import { listRuns } from './run-list.ts';
 import { findByToken, publicToken, publicTokens } from './run-tokens.ts';
 import {
@@ -33,6 +33,9 @@ export function runStore(context: StoreContext): RunStore {
     openRuns: (node, whose) => takeOpenRuns(context, node, whose),
     countOpen: () => countOpenRuns(context),
     appendEvents: (events) => appendEvents(context, events),
-    events: (...from) => readEvents(context, ...from),
+    events: (runId) => readEvents(context, runId),
+    eventsAfter: (...from) => readEventsAfter(context, ...from),
+    toFollow: (...from) => runsToFollow(context, ...from),
+    newestId: (organizationId) => newestRunId(context, organizationId),
   };
 }

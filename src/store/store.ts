@@ -20,7 +20,7 @@ import type { FolderStore } from './folder-store.ts';
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { ReportStore } from './report-store.ts';
-import type { ActiveCall, RunPage, RunScope } from './run-pages.ts';
+import type { ActiveCall, EventCursor, FollowedRun, RunPage, RunScope } from './run-pages.ts';
 import type { RunStartStore } from './run-start-store.ts';
 import type { ToolStore } from './tool-store.ts';
 import type { TrunkStore } from './trunk-store.ts';
@@ -265,8 +265,17 @@ export interface RunStore {
   /** Runs that have a call and are not completed, of all organizations and nodes. */
   countOpen(): Promise<number>;
   appendEvents(events: readonly CallEvent[]): Promise<void>;
-  /** In order; those after number `after`, 0 by default. */
-  events(runId: string, after?: number): Promise<CallEvent[]>;
+  events(runId: string): Promise<CallEvent[]>;
+  /** What lies behind each cursor, by run and in order; at most `limit` events of each run. */
+  eventsAfter(cursors: readonly EventCursor[], limit: number): Promise<CallEvent[]>;
+  /** The runs of `known`, those that have a call, and those that are newer than `afterId`; by age, at
+   *  most two hundred of each. */
+  toFollow(
+    organizationId: string,
+    which: { known: readonly string[]; afterId: string },
+  ): Promise<FollowedRun[]>;
+  /** `0` if the organization has none. */
+  newestId(organizationId: string): Promise<string>;
 }
 
 /** Files of runs and of organizations. Keys look like `recordings/42.wav` or `campaigns/7/list.csv`; each

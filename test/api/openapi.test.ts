@@ -58,6 +58,20 @@ describe("the API's description", () => {
     }
   });
 
+  it('names the types of answers that are no JSON', async () => {
+    const operations = operationsOf(await document());
+    const typesOf = (id: string) => {
+      const found = operations.find(({ operationId }) => operationId === id);
+      return Object.keys(found?.responses['200']?.content ?? {});
+    };
+    for (const id of ['downloadWorkflowReport', 'downloadUsageReport']) {
+      expect([id, typesOf(id)]).toEqual([id, ['text/csv']]);
+    }
+    for (const id of ['watchRun', 'watchCalls']) {
+      expect([id, typesOf(id)]).toEqual([id, ['text/event-stream']]);
+    }
+  });
+
   it('holds schemas that are JSON Schema 2020-12', async () => {
     const whole = await document();
     const ajv = new Ajv2020({ strict: false, validateFormats: false });

@@ -4,10 +4,10 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type Access, type AccessOptions, createAccess } from '../../src/api/access.ts';
 import type { Api, ApiDeps } from '../../src/api/deps.ts';
+import { EventStreams } from '../../src/api/event-streams.ts';
 import { buildServer } from '../../src/api/server.ts';
 import { AgentWriter } from '../../src/call/agent-writer.ts';
 import { credentialHeadersFrom } from '../../src/call/credential-headers.ts';
-import { EventLog } from '../../src/call/event-log.ts';
 import { LiveCalls } from '../../src/call/live.ts';
 import { createOutside } from '../../src/call/outside.ts';
 import { SoundLibrary } from '../../src/call/sound-library.ts';
@@ -46,8 +46,6 @@ export interface Served {
   api: Api;
   deps: ApiDeps;
   desk: FakeDesk;
-  /** What happens in calls, as their sessions would tell. */
-  events: EventLog;
   twilio: RestServer;
   test: TestStore;
   call(method: Method, path: string, options?: CallOptions): Promise<Answer>;
@@ -84,19 +82,18 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
     const clock = { ...systemClock, now: () => test.clock.now() };
     const twilio = createTwilioProvider({ clock, deadlineMs: 500 });
     served.desk = new FakeDesk();
-    served.events = new EventLog({ sink: test.store.runs, clock: systemClock, log: test.log });
     served.deps = {
       store: test.store,
       files: test.store.files,
       links: test.store.links,
       access: testAccess(clock, test.store.tokenKeys),
       desk: served.desk,
-      live: new LiveCalls({ store: test.store, events: served.events, clock: systemClock }),
       toolRequests: {
         outside: createOutside(),
         credentialHeaders: credentialHeadersFrom(test.store),
         clock: systemClock,
       },
+      streams: new EventStreams({ clock: systemClock, live: new LiveCalls(), lifeMs: 300 }),
       sounds: new SoundLibrary({
         store: test.store,
         files: test.store.files,

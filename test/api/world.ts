@@ -295,9 +295,9 @@ function runExamples({ workflow_id, run_id, recordingKey }: Agent): Record<strin
   return {
     getRun: { path: { workflow_id, run_id } },
     listRuns: { path: { workflow_id } },
-    followRun: { path: { workflow_id, run_id }, query: { max_seconds: '0' } },
-    followOrganization: { query: { max_seconds: '0' }, foreign: 200 },
     listActiveCalls: {},
+    watchRun: { path: { workflow_id, run_id }, query: { follow: 'false' } },
+    watchCalls: { query: { follow: 'false' }, foreign: 200 },
     hangUpCall: { path: { workflow_id, run_id } },
     createRun: { path: { workflow_id }, body: { mode: 'ari', name: 'mine' } },
     downloadWorkflowReport: { path: { workflow_id } },

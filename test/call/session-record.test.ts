@@ -14,7 +14,10 @@ describe('an interruption', () => {
   // The pipeline measures it where it happens; counted here again, every figure was twice the truth.
   it('is written down, and counted by the pipeline alone', async () => {
     const events: CallEventBody[] = [];
-    const record = new SessionRecord({ events: [], append: (body) => events.push(body) }, () => 0);
+    const record = new SessionRecord(
+      { events: [], tell: () => undefined, append: (body) => events.push(body) },
+      () => 0,
+    );
     const before = await counted();
     record.interruption({ cause: 'speech', decisionMs: 400.4, silenceMs: 120.6 });
     expect(events).toEqual([

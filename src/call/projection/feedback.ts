@@ -21,14 +21,15 @@ interface Place {
 /** Items in the order of the log. Events without a counterpart in the contract are left out. */
 export function feedbackItems(events: readonly CallEvent[]): FeedbackItem[] {
   const feedback = new Feedback();
-  return events.flatMap((event) => feedback.take(event) ?? []);
+  return events.flatMap((event) => feedback.next(event) ?? []);
 }
 
-/** The same, event by event. It has to see a run's events from the first. */
+/** The same for one event after the other. */
 export class Feedback {
   readonly #place: Place = { turn: 0, nodeId: undefined, nodeName: undefined };
 
-  take(event: CallEvent): FeedbackItem | undefined {
+  /** The event's item; undefined if it has none. */
+  next(event: CallEvent): FeedbackItem | undefined {
     const { body } = event;
     const place = this.#place;
     if (body.type === 'node.entered') {
