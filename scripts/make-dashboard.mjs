@@ -235,6 +235,18 @@ const rows = {
       [[each('gateway_pre_call_fetches_total', 'result'), '{{result}}']],
       'Anything but ok: the call went on without what its agent asks for.',
     ],
+    [
+      'Tools in calls',
+      'ops',
+      [[each('gateway_tool_seconds_count', 'tool, result'), '{{tool}} {{result}}']],
+      'refused: a status of 400 or more; the model is told. timeout and failed: nobody answered.',
+    ],
+    [
+      'Tools in calls (p95)',
+      's',
+      [[quantile(0.95, 'gateway_tool_seconds', 'tool'), '{{tool}}']],
+      'The caller waits for these.',
+    ],
   ],
   'Is the store healthy?': [
     ['Statements', 's', quantiles('gateway_store_seconds'), 'How long the database takes.'],

@@ -273,6 +273,14 @@ const table = {
   TOOL_ARGUMENTS: { retry: false, text: 'The arguments do not fit: {problems}' },
   TOOL_UNREACHABLE: { retry: true, text: 'The server of the tool was not reached: {reason}' },
   TOOL_URL: { retry: false, text: 'The address of the tool cannot be used: {reason}' },
+  TRANSFER_UNSUPPORTED: {
+    retry: false,
+    text: 'Calls over {provider} cannot be transferred by this version',
+  },
+  TRANSFER_DESTINATION: {
+    retry: false,
+    text: 'Calls can be transferred to telephone numbers and SIP addresses only',
+  },
   PRE_CALL_FETCH_FAILED: {
     retry: false,
     text: 'No variables could be fetched before the call: {reason}',

@@ -189,6 +189,13 @@ export const preCallFetches = new Counter({
   labelNames: ['result'] as const,
   registers,
 });
+export const toolSeconds = new Histogram({
+  name: 'gateway_tool_seconds',
+  help: "Requests and transfers of agents' tools in calls, by kind and result",
+  labelNames: ['tool', 'result'] as const,
+  buckets: LATENCY_SECONDS,
+  registers,
+});
 
 export const storeSeconds = new Histogram({
   name: 'gateway_store_seconds',

@@ -85,10 +85,11 @@ async function closeAudio(deps: CallDeps, ending: Ending): Promise<void> {
   record.note({ type: 'recognition.usage', service: stt.name, model: stt.model, seconds });
 }
 
-/** A caller who hung up is gone already. */
+/** A caller who hung up is gone already; one who was handed over goes on talking. */
 async function hangUp(deps: CallDeps, ending: Ending): Promise<void> {
-  const { plan, by, callId } = ending;
-  if (by === 'caller' || by === 'provider' || callId === null) return;
+  const { plan, by, callId, reason } = ending;
+  const isGone = by === 'caller' || by === 'provider' || reason === 'transfer_call';
+  if (isGone || callId === null) return;
   const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
   try {
     await plan.provider.control.hangUp(plan.configuration.credentials, callId, deadline.signal);

@@ -26,6 +26,13 @@ export interface MediaLinkListener {
   onSilent(): void;
 }
 
+/** For a socket whose call was over before it came. */
+export const DEAF: MediaSocketListener = {
+  onText: () => undefined,
+  onBinary: () => undefined,
+  onClose: () => undefined,
+};
+
 export class MediaLink implements MediaSocketListener {
   readonly #socket: MediaSocket;
   readonly #protocol: MediaProtocol;

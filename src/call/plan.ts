@@ -11,6 +11,7 @@ import { clipRefsOf } from '../workflow/clip-refs.ts';
 import type { DialoguePolicy } from '../workflow/dialogue.ts';
 import { createEngine, type Engine } from '../workflow/engine.ts';
 import { parseGraph } from '../workflow/graph.ts';
+import { NO_TOOLS, type NodeTools } from '../workflow/tools/offer.ts';
 import type { PreCallFetch } from './pre-call-fetch.ts';
 import type { CallClips, SoundLibrary } from './sound-library.ts';
 
@@ -21,6 +22,8 @@ export interface CallPlan {
   engine: Engine;
   settings: WorkflowConfigurations;
   clips: CallClips;
+  /** What nodes offer to the model beside their edges. */
+  tools: NodeTools;
   /** Undefined: the agent's pauses are silent. */
   ambient: AmbientNoise | undefined;
   /** What the call has to do without, for its log. */
@@ -39,9 +42,11 @@ export function planCall(input: {
   version: WorkflowVersion;
   policy: DialoguePolicy;
   sounds: PlannedSounds;
+  tools?: NodeTools;
 }): CallPlan {
   const settings = settingsOf(input.version.configurations);
   const graph = parseGraph(input.version.definition);
+  const tools = input.tools ?? NO_TOOLS;
   return {
     run: input.run,
     configuration: input.configuration,
@@ -51,7 +56,9 @@ export function planCall(input: {
       policy: input.policy,
       settings,
       clips: input.sounds.clips.find,
+      tools,
     }),
+    tools,
     settings,
     ...input.sounds,
     storedSettings: input.version.configurations,

@@ -17,7 +17,7 @@ import type { RecordingFile } from '../pipeline/record.ts';
 import type { Clock } from '../std/clock.ts';
 import type { MediaStart } from '../telephony/media.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
-import type { DialogueAction, DialogueEvent } from '../workflow/dialogue.ts';
+import type { DialogueAction, DialogueEvent, Untimed } from '../workflow/dialogue.ts';
 import type { DialogueState } from '../workflow/engine.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import type { CallDeps } from './deps.ts';
@@ -25,11 +25,12 @@ import { type EndedBy, endCall } from './end.ts';
 import type { RunLog } from './event-log.ts';
 import { Generation, type GenerationListener } from './generation.ts';
 import { IdleWatch } from './idle-watch.ts';
-import { MediaLink, type MediaLinkListener } from './media-link.ts';
+import { DEAF, MediaLink, type MediaLinkListener } from './media-link.ts';
 import type { CallPlan } from './plan.ts';
 import { onceFetched } from './pre-call-fetch.ts';
 import { SessionRecord } from './session-record.ts';
 import { CallTimers, guardedClock } from './timers.ts';
+import { ToolRunner } from './tool-runner.ts';
 import { turnTuning } from './tuning.ts';
 
 /** Events that may wait for the engine: far more than a call can raise in one go. */
@@ -38,14 +39,6 @@ const WAITING_MAX = 1_000;
 /** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
 const LEAVE_MS_MAX = 10_000;
 
-/** For a socket whose call was over before it came. */
-const DEAF: MediaSocketListener = {
-  onText: () => undefined,
-  onBinary: () => undefined,
-  onClose: () => undefined,
-};
-
-type Untimed<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 
 export interface SessionOptions {
@@ -67,6 +60,7 @@ export class CallSession {
   readonly #abort = new AbortController();
   readonly #generation: Generation;
   readonly #speech: AgentSpeech;
+  readonly #tools: ToolRunner;
   readonly #idle: IdleWatch;
   readonly #timers: CallTimers;
   readonly #waiting: DialogueEvent[] = [];
@@ -104,6 +98,15 @@ export class CallSession {
       generation: this.#generation,
       clips: plan.clips,
       audio: () => this.#audio,
+    });
+    this.#tools = new ToolRunner(deps, {
+      plan,
+      clock: this.#clock,
+      log: this.#log,
+      callSignal: this.#abort.signal,
+      callId: () => this.#callId,
+      onEvent: (event) => this.#dispatch(event),
+      onBroken: (error) => this.#fail(error, 'unexpected_error'),
     });
     this.#idle = new IdleWatch({
       clock: this.#clock,
@@ -280,9 +283,8 @@ export class CallSession {
   /** Whether silence on the line means nothing just now. */
   #busy(): boolean {
     const audio = this.#audio;
-    return (
-      audio === undefined || audio.speaking || audio.callerSpeaking || this.#generation.pending
-    );
+    const isAsking = this.#generation.pending || this.#tools.pending;
+    return audio === undefined || audio.speaking || audio.callerSpeaking || isAsking;
   }
 
   // The actor.
@@ -332,8 +334,14 @@ export class CallSession {
       case 'log':
         this.#record.note(action.body);
         break;
+      case 'call-out':
+      case 'transfer':
+      case 'stop-tool':
+        this.#tools.perform(action);
+        break;
       case 'end':
-        void this.end(action.reason, this.#by);
+        // A caller who was handed over has left our media as if they had hung up.
+        void this.end(action.reason, action.reason === 'transfer_call' ? 'agent' : this.#by);
     }
   }
 

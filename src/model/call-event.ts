@@ -133,6 +133,8 @@ const body = z.discriminatedUnion('type', [
     name: z.string(),
     result: z.string(),
   }),
+  /** What the model has said that the call came to, as it ended it by a tool. */
+  z.object({ type: z.literal('disposition.given'), disposition: z.string() }),
   z.object({
     type: z.literal('variables.extracted'),
     nodeId: z.string(),

@@ -6,6 +6,7 @@ import type { EndReason } from '../model/end-reason.ts';
 import { extractFrom } from './extraction.ts';
 import { noteMissing } from './missing.ts';
 import { currentNode, type Step, wait } from './step.ts';
+import { stopTools, transferUnderWay } from './tool-work.ts';
 
 /** Closing words are a sentence or two; one that never ends must not hold the line. */
 const CLOSING_WAIT_MS_MAX = 30_000;
@@ -31,10 +32,11 @@ export function endIfHeard(step: Step): void {
 export function beginEnding(step: Step): void {
   const { state } = step;
   abandonRequest(step);
+  stopTools(step);
   state.phase = 'ending';
   // A call that failed has no model to ask.
   if (state.endReason !== 'pipeline_error') settleValues(step);
-  if (state.extractions.length === 0 || state.endReason === 'pipeline_error') end(step);
+  if (state.endReason === 'pipeline_error' || isSettled(step)) end(step);
   else state.waits.extraction = wait(step, EXTRACTION_WAIT_MS_MAX);
 }
 
@@ -43,13 +45,18 @@ function settleValues(step: Step): void {
   else noteMissing(step, currentNode(step));
 }
 
-/** In a call that is ending: ends it once nothing is being extracted. */
+/** In a call that is ending: ends it once nothing is being extracted, nor the caller handed over. */
 export function endIfExtracted(step: Step): void {
-  const { phase, extractions } = step.state;
-  if (phase === 'ending' && extractions.length === 0) end(step);
+  if (step.state.phase === 'ending' && isSettled(step)) end(step);
 }
 
-export function end({ state, actions }: Step): void {
+function isSettled({ state }: Step): boolean {
+  return state.extractions.length === 0 && transferUnderWay(state) === undefined;
+}
+
+export function end(step: Step): void {
+  stopTools(step, { isFinal: true });
+  const { state, actions } = step;
   state.phase = 'ended';
   actions.push({ type: 'end', reason: state.endReason ?? 'unknown' });
 }

@@ -20,6 +20,9 @@ import type { CallerTurn, Policy } from './policy.ts';
 import { scriptedPolicy } from './scripted/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './state.ts';
 import { type Step, wait } from './step.ts';
+import { calledOut, transferFailed } from './tool-calls.ts';
+import { transferIfHeard, transferred } from './tool-transfer.ts';
+import { NO_TOOLS, type NodeTools } from './tools/offer.ts';
 
 export type { DialogueState } from './state.ts';
 
@@ -35,6 +38,8 @@ export interface EngineOptions {
   settings: Pick<WorkflowConfigurations, 'dictionary'>;
   /** Default: there are no clips, texts are spoken in their place. */
   clips?: ClipFinder;
+  /** What nodes offer to the model beside their edges. Default: nothing. */
+  tools?: NodeTools;
   /** The engine's own lines; English where none are given. */
   lines?: Partial<DialogueLines>;
 }
@@ -47,7 +52,7 @@ export interface DialogueSummary {
   details: Record<string, ValueDetail>;
   /** Names, each once, in the order of their first entry. */
   nodesVisited: string[];
-  /** The value of a variable named `call_disposition`; null if none was gathered. */
+  /** The value of a variable named `call_disposition`, else what the model gave as it ended the call. */
   disposition: string | null;
   lastNode: { id: string; name: string } | null;
   userSpoke: boolean;
@@ -66,14 +71,14 @@ export interface Engine {
 }
 
 export function createEngine(options: EngineOptions): Engine {
-  const { graph, policy, settings, lines, clips = NO_CLIPS } = options;
+  const { graph, policy, settings, lines, clips = NO_CLIPS, tools = NO_TOOLS } = options;
   const speaker: Policy = policy === 'model' ? modelPolicy : scriptedPolicy;
   const boost = settings.dictionary
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '')
     .slice(0, BOOST_MAX);
-  const fixed = { graph, policy, lines: { ...ENGLISH_LINES, ...lines }, boost, clips };
+  const fixed = { graph, policy, lines: { ...ENGLISH_LINES, ...lines }, boost, clips, tools };
   return {
     initial: INITIAL_STATE,
     step(state, event) {
@@ -120,6 +125,16 @@ function take(step: Step, policy: Policy, event: DialogueEvent): void {
     case 'extraction-failed':
       if (dropExtraction(step, event.extractionId)) endIfExtracted(step);
       break;
+    case 'called-out':
+    case 'call-out-failed':
+      calledOut(step, event);
+      break;
+    case 'transferred':
+      handedOver(step, event.toolRunId);
+      break;
+    case 'transfer-failed':
+      transferFailed(step, event);
+      break;
     case 'idle':
       idle(step, policy);
       break;
@@ -161,6 +176,7 @@ function waited(step: Step, policy: Policy, waitId: number): void {
   if (phase === 'delayed' && waitId === waits.opening) open(step, policy);
   else if (phase === 'closing' && waitId === waits.closing) beginEnding(step);
   else if (phase === 'ending' && waitId === waits.extraction) end(step);
+  else if (waitId === waits.announcement) transferIfHeard(step, { isOverdue: true });
 }
 
 function callerTurn(step: Step, policy: Policy, turn: CallerTurn): void {
@@ -174,7 +190,8 @@ function callerTurn(step: Step, policy: Policy, turn: CallerTurn): void {
   state.idles = 0;
   state.scripted.moves = 0;
   if (state.phase === 'delayed') open(step, policy);
-  else if (state.phase === 'talking') policy.callerTurn(step, turn);
+  // While tools run nobody is answered: the model sees what was said with their results.
+  else if (state.phase === 'talking' && state.tools === null) policy.callerTurn(step, turn);
 }
 
 function utteranceFinished(
@@ -191,13 +208,14 @@ function utteranceFinished(
   const cutOff = interrupted && heardText.trim() !== '';
   if (cutOff && state.request?.utteranceId === utteranceId) abandonRequest(step);
   if (state.phase === 'talking') policy.heard(step, utteranceId);
+  transferIfHeard(step);
   endIfHeard(step);
 }
 
 function idle(step: Step, policy: Policy): void {
   const { state } = step;
   if (state.phase === 'closing') beginEnding(step);
-  if (state.phase !== 'talking' || state.request !== null) return;
+  if (state.phase !== 'talking' || state.request !== null || state.tools !== null) return;
   state.idles += 1;
   if (state.idles === 1 && !hasTakenLeave(step)) {
     policy.nudge(step);
@@ -205,6 +223,12 @@ function idle(step: Step, policy: Policy): void {
   }
   if (state.idles > 1) policy.farewell(step);
   close(step, 'user_idle_max_duration_exceeded');
+}
+
+function handedOver(step: Step, toolRunId: number): void {
+  if (!transferred(step, toolRunId)) return;
+  if (step.state.phase === 'ending') endIfExtracted(step);
+  else beginEnding(step);
 }
 
 /** The agent said goodbye without going to an end node: nothing more is to be said. */
@@ -233,7 +257,8 @@ function summaryOf(graph: Graph, state: DialogueState): DialogueSummary {
     extractedVariables: state.extracted,
     details: state.details,
     nodesVisited: state.visited,
-    disposition: typeof disposition === 'string' && disposition !== '' ? disposition : null,
+    disposition:
+      typeof disposition === 'string' && disposition !== '' ? disposition : state.disposition,
     lastNode: node === undefined ? null : { id: node.id, name: node.name },
     userSpoke: state.turns > 0,
     endReason: state.endReason,

@@ -39,6 +39,7 @@ export interface GraphNode {
   /** Undefined if nothing is extracted here. */
   extraction: Extraction | undefined;
   edges: readonly GraphEdge[];
+  toolUuids: readonly string[];
 }
 
 export interface Graph {
@@ -117,6 +118,7 @@ function toStep(node: WorkflowNode, edges: GraphEdge[]): GraphNode {
     addGlobalPrompt,
     extraction: extractionOf(data),
     edges: type === endCall.name ? [] : edges,
+    toolUuids: asks?.tool_uuids ?? [],
   };
 }
 

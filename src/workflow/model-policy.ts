@@ -6,7 +6,7 @@ import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
 import { abandonRequest } from './ending.ts';
 import { addEntry } from './history.ts';
 import type { CallerTurn, Policy } from './policy.ts';
-import { edgeTools, promptMessages } from './prompt.ts';
+import { nodeTools, promptMessages } from './prompt.ts';
 import { nodeExpectation } from './scripted/expectation.ts';
 import type { GeneratePurpose } from './state.ts';
 import { currentNode, newId, newUtterance, type Step, say } from './step.ts';
@@ -98,7 +98,7 @@ export function generate(
     kind: wish.kind,
     interruptible: wish.purpose !== 'closing' && node.interruptible,
     messages,
-    tools: speaksOnly(wish.purpose) ? [] : edgeTools(step, node),
+    tools: speaksOnly(wish.purpose) ? [] : nodeTools(step, node),
   });
 }
 

@@ -1,4 +1,4 @@
-// What a model is asked in a node: the system prompt and one function per edge. Source: contract §5.4,
+// What a model is asked in a node: the system prompt, its tools and one function per edge. Source: contract §5.4,
 // §8.2. Ours: an edge's function also tells what the next node wants, so that the model can go on and
 // speak for it in one response.
 
@@ -27,8 +27,12 @@ export function promptMessages(step: Step, node: GraphNode, instruction?: string
   ];
 }
 
-export function edgeTools(step: Step, node: GraphNode): ModelTool[] {
-  return node.edges.map((edge) => transitionTool(edge.label, edgeDescription(step, edge)));
+/** The node's tools, then one function per edge. */
+export function nodeTools(step: Step, node: GraphNode): ModelTool[] {
+  return [
+    ...(step.tools.get(node.id) ?? []).map((tool) => tool.function),
+    ...node.edges.map((edge) => transitionTool(edge.label, edgeDescription(step, edge))),
+  ];
 }
 
 function edgeDescription(step: Step, edge: GraphEdge): string {

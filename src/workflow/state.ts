@@ -20,7 +20,13 @@ export type HistoryEntry =
       interrupted: boolean;
       toolCalls: ModelToolCall[];
     }
-  | { role: 'tool'; callId: string; content: string };
+  | {
+      role: 'tool';
+      callId: string;
+      content: string;
+      /** While its result is awaited: `content` is what stands if none comes. */
+      toolRunId?: number;
+    };
 
 /** Where a gathered value comes from, or why there is none. */
 export interface ValueDetail {
@@ -32,6 +38,37 @@ export interface ValueDetail {
 }
 
 export type GeneratePurpose = 'opening' | 'reply' | 'nudge' | 'closing';
+
+/** Function calls of the model's last answer that are not over yet. */
+export interface ToolWork {
+  /** What the model said beside them. */
+  spoken: string;
+  /** Whether a tool has given the model something to speak about. */
+  isAnswered: boolean;
+  /** Requests under way. */
+  pending: { toolRunId: number; callId: string; name: string }[];
+  /** Once nothing is pending. */
+  next: NextAfterTools;
+}
+
+export type NextAfterTools =
+  | { what: 'reply' }
+  | { what: 'move'; edgeId: string }
+  | { what: 'end'; toolUuid: string }
+  | TransferWork;
+
+/** waiting: for other tools. resolving: a server is asked where to. announcing: the caller is told.
+ *  transferring: the provider has been asked. */
+export interface TransferWork {
+  what: 'transfer';
+  toolRunId: number;
+  callId: string;
+  name: string;
+  toolUuid: string;
+  arguments: Record<string, unknown>;
+  stage: 'waiting' | 'resolving' | 'announcing' | 'transferring';
+  destination: string;
+}
 
 /** A value that was understood but is not believed until the caller has said yes. */
 export type Confirmation =
@@ -71,10 +108,18 @@ export interface DialogueState {
   /** Utterances that were asked for and not yet reported as finished. */
   speaking: number[];
   request: { requestId: number; utteranceId: number; purpose: GeneratePurpose } | null;
+  tools: ToolWork | null;
   extractions: { extractionId: number; nodeId: string }[];
-  waits: { opening: number | null; closing: number | null; extraction: number | null };
+  waits: {
+    opening: number | null;
+    closing: number | null;
+    extraction: number | null;
+    announcement: number | null;
+  };
   /** Set from the moment at which the end is certain. */
   endReason: EndReason | null;
+  /** What the model said of the call as it ended it by a tool; null if it did not. */
+  disposition: string | null;
   /** Silences in a row. */
   idles: number;
   /** Model failures in a row. */
@@ -106,9 +151,11 @@ export const INITIAL_STATE: DialogueState = {
   history: [],
   speaking: [],
   request: null,
+  tools: null,
   extractions: [],
-  waits: { opening: null, closing: null, extraction: null },
+  waits: { opening: null, closing: null, extraction: null, announcement: null },
   endReason: null,
+  disposition: null,
   idles: 0,
   failures: 0,
   generations: 0,

@@ -9,6 +9,7 @@ import { addEntry } from './history.ts';
 import type { DialogueLines } from './lines.ts';
 import type { DialogueState } from './state.ts';
 import { render } from './template.ts';
+import type { NodeTools } from './tools/offer.ts';
 
 /** A session that never reports an utterance as finished must not make the state grow. */
 const SPEAKING_MAX = 50;
@@ -20,6 +21,7 @@ export interface Step {
   /** Words that a recogniser should prefer. */
   readonly boost: readonly string[];
   readonly clips: ClipFinder;
+  readonly tools: NodeTools;
   /** Wall clock of the event, milliseconds since 1970. */
   readonly at: number;
   readonly state: DialogueState;

@@ -13,6 +13,8 @@ import type { Clock } from '../../src/std/clock.ts';
 export interface Answer {
   say?: readonly string[];
   call?: string;
+  /** Arguments of the call. */
+  given?: Record<string, unknown>;
   stepMs?: number;
   fails?: 'LLM_FAILED' | 'LLM_TIMEOUT';
   /** Nothing ever comes. */
@@ -76,10 +78,10 @@ export class ScriptedModel implements LanguageModel {
   }
 }
 
-function whole({ say = [], call }: Answer): ModelAnswer {
+function whole({ say = [], call, given = {} }: Answer): ModelAnswer {
   return {
     text: say.join(''),
-    toolCalls: call === undefined ? [] : [{ id: 'call-1', name: call, arguments: {} }],
+    toolCalls: call === undefined ? [] : [{ id: 'call-1', name: call, arguments: given }],
     finishReason: call === undefined ? 'stop' : 'tool_calls',
     usage: { promptTokens: 100, completionTokens: 10, cachedTokens: 40 },
     firstTokenMs: 20,

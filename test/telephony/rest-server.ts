@@ -10,8 +10,9 @@ export interface Asked {
   body: string;
 }
 
-/** The answer, `hang` for none, or `reset` for a connection that breaks after the request. */
-export type Answer = { status: number; body: unknown } | 'hang' | 'reset';
+/** The answer, at once or once `until` resolves; `hang` for none, or `reset` for a connection that breaks
+ *  after the request. */
+export type Answer = { status: number; body: unknown; until?: Promise<unknown> } | 'hang' | 'reset';
 
 export interface RestServer {
   url: string;
@@ -34,7 +35,7 @@ export async function startRestServer(): Promise<RestServer> {
         body,
       };
       asked.push(one);
-      reply(response, typeof self.answer === 'function' ? self.answer(one) : self.answer);
+      void reply(response, typeof self.answer === 'function' ? self.answer(one) : self.answer);
       for (const arrived of waiting) arrived(one);
       waiting = [];
     });
@@ -61,12 +62,13 @@ async function readAll(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function reply(response: ServerResponse, answer: Answer): void {
+async function reply(response: ServerResponse, answer: Answer): Promise<void> {
   if (answer === 'hang') return;
   if (answer === 'reset') {
     response.socket?.destroy();
     return;
   }
+  if (answer.until !== undefined) await answer.until;
   const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
   response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
 }

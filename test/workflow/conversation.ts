@@ -10,6 +10,7 @@ import type { DialogueAction, DialogueEvent, DialoguePolicy } from '../../src/wo
 import { createEngine, type DialogueState, type Engine } from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph.ts';
 import type { DialogueLines } from '../../src/workflow/lines.ts';
+import { NO_TOOLS, type NodeTools } from '../../src/workflow/tools/offer.ts';
 
 export type Action<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 type Untimed<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
@@ -28,7 +29,12 @@ export class Conversation {
   constructor(
     definition: WorkflowDefinition,
     policy: DialoguePolicy,
-    options: { dictionary?: string; lines?: Partial<DialogueLines>; clips?: ClipFinder } = {},
+    options: {
+      dictionary?: string;
+      lines?: Partial<DialogueLines>;
+      clips?: ClipFinder;
+      tools?: NodeTools;
+    } = {},
   ) {
     this.engine = createEngine({
       graph: parseGraph(definition),
@@ -36,6 +42,7 @@ export class Conversation {
       settings: { dictionary: options.dictionary ?? '' },
       lines: options.lines ?? {},
       clips: options.clips ?? NO_CLIPS,
+      tools: options.tools ?? NO_TOOLS,
     });
     this.state = this.engine.initial;
   }

@@ -4,12 +4,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModelToolCall } from '../../src/model/conversation.ts';
-import type { DialogueAction, DialogueEvent, DialoguePolicy } from '../../src/workflow/dialogue.ts';
+import type {
+  DialogueAction,
+  DialogueEvent,
+  DialoguePolicy,
+  Untimed,
+} from '../../src/workflow/dialogue.ts';
 import { createEngine, type DialogueState } from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph.ts';
+import { offeredTools } from '../../src/workflow/tools/offer.ts';
 import { definition } from './definitions.ts';
+import { TOOLS } from './tool-conversation.ts';
 
 const LABELS = ['book', 'cancel', 'fallback', 'operator', 'go on', 'Yes?', 'no'];
+const FUNCTIONS = [...LABELS, ...LABELS, ...TOOLS.map(({ name }) => name), 'safe_calculator'];
 const TEXTS = [
   'book',
   'cancel please',
@@ -50,6 +58,7 @@ const nodeData = fc.record(
     say: template,
     reprompt: template,
     allow_interrupt: fc.boolean(),
+    tool_uuids: fc.subarray(TOOLS.map(({ uuid }) => uuid)),
     slots: fc.array(fc.oneof(slot, choiceSlot), { maxLength: 3 }),
     extraction_enabled: fc.boolean(),
     extraction_variables: fc.constant([
@@ -115,6 +124,10 @@ const move = fc.record({
     'answered',
     'answered',
     'answered',
+    'called-out',
+    'called-out',
+    'called-out',
+    'transferred',
     'failed',
     'extracted',
     'lost',
@@ -131,8 +144,9 @@ const move = fc.record({
 type Move = typeof move extends fc.Arbitrary<infer M> ? M : never;
 
 function callOf(pick: number): ModelToolCall {
-  const name = (LABELS[pick % LABELS.length] ?? '').replace(/\W/g, '_');
-  return { id: `c${pick}`, name, arguments: {} };
+  const name = (FUNCTIONS[pick % FUNCTIONS.length] ?? '').toLowerCase().replace(/\W/g, '_');
+  const given = pick % 3 === 0 ? {} : { id: '1', expression: '1+1', topic: 't', reason: 'r' };
+  return { id: `c${pick}`, name, arguments: given };
 }
 
 class Replay {
@@ -152,9 +166,15 @@ class Replay {
         return { at, type: 'utterance-finished', utteranceId, heardText: text, interrupted: flag };
       }
       case 'answered': {
-        const toolCalls = flag ? [callOf(pick)] : [];
+        const toolCalls = flag
+          ? [callOf(pick), callOf(pick + 1), callOf(pick)].slice(0, 1 + (pick % 3))
+          : [];
         return { at, type: 'model-answered', requestId: this.#requestId(pick), text, toolCalls };
       }
+      case 'called-out':
+        return { at, ...this.#reply(pick, flag) };
+      case 'transferred':
+        return { at, ...this.#transferred(pick, flag) };
       case 'failed':
         return { at, type: 'model-failed', requestId: this.#requestId(pick), code: 'LLM_FAILED' };
       case 'extracted':
@@ -184,6 +204,22 @@ class Replay {
     }
   }
 
+  #reply(pick: number, isThere: boolean): Untimed<DialogueEvent> {
+    const asked = this.#recent(pick, (one) => one.type === 'call-out');
+    const toolRunId = asked?.type === 'call-out' ? asked.toolRunId : pick;
+    const data = pick % 2 === 0 ? { transfer_context: { destination: '+1' } } : 'text';
+    return isThere
+      ? { type: 'called-out', toolRunId, status: pick % 5 === 0 ? 500 : 200, data }
+      : { type: 'call-out-failed', toolRunId, isLate: pick % 2 === 0, error: 'no' };
+  }
+
+  #transferred(pick: number, isTaken: boolean): Untimed<DialogueEvent> {
+    const asked = this.#recent(pick, (one) => one.type === 'transfer');
+    const toolRunId = asked?.type === 'transfer' ? asked.toolRunId : pick;
+    if (isTaken) return { type: 'transferred', toolRunId };
+    return { type: 'transfer-failed', toolRunId, reason: 'provider_error', message: 'no' };
+  }
+
   #utteranceId(pick: number): number {
     const speech = this.#recent(pick, (one) => 'utteranceId' in one);
     return speech !== undefined && 'utteranceId' in speech ? speech.utteranceId : pick;
@@ -206,6 +242,12 @@ function checkActions(actions: readonly DialogueAction[]): void {
   const ends = actions.filter(({ type }) => type === 'end');
   expect(ends.length).toBeLessThanOrEqual(1);
   if (ends.length === 1) expect(actions.at(-1)?.type).toBe('end');
+  const results = actions.filter(
+    (one) => one.type === 'log' && one.body.type === 'function.returned',
+  );
+  const called = actions.filter((one) => one.type === 'log' && one.body.type === 'function.called');
+  if (ends.length === 1) expect(results.length).toBe(called.length);
+  else expect(results.length).toBeLessThanOrEqual(called.length);
   for (const action of actions) {
     if (action.type === 'say') expect(action.text.trim()).not.toBe('');
     if (action.type === 'wait') expect(action.delayMs).toBeGreaterThan(0);
@@ -224,7 +266,9 @@ function run(
   given: Parameters<typeof parseGraph>[0],
   moves: readonly Move[],
 ) {
-  const engine = createEngine({ graph: parseGraph(given), policy, settings: { dictionary: 'x' } });
+  const parsed = parseGraph(given);
+  const tools = offeredTools(parsed.nodes.values(), TOOLS).offered;
+  const engine = createEngine({ graph: parsed, policy, settings: { dictionary: 'x' }, tools });
   const replay = new Replay();
   let state: DialogueState = engine.initial;
   const take = (event: DialogueEvent) => {
@@ -237,7 +281,8 @@ function run(
     state = result.state;
     if (event.type === 'caller-turn' && state.phase === 'talking') {
       // No dead air: somebody is asked, or something is being said.
-      expect(state.request !== null || state.speaking.length > 0).toBe(true);
+      const isWorking = state.request !== null || state.tools !== null;
+      expect(isWorking || state.speaking.length > 0).toBe(true);
     }
   };
   take({ at: 0, type: 'started', direction: 'outbound', initialContext: { name: 'Ana' } });

@@ -9,7 +9,8 @@ const DISPOSITION_LENGTH_MAX = 200;
 
 export interface Outcome {
   reason: EndReason;
-  /** The extracted variable `call_disposition`, else the reason. */
+  /** The extracted variable `call_disposition`, else what the model gave as it ended the call, else the
+   *  reason. */
   disposition: string;
   durationS: number;
   gatheredContext: Record<string, unknown>;
@@ -23,7 +24,7 @@ export function outcomeOf(events: readonly CallEvent[], fallbackReason: EndReaso
   const reason = ended?.type === 'call.ended' ? ended.reason : fallbackReason;
   const durationS = ended?.type === 'call.ended' ? ended.durationS : lastMediaMs(events) / 1_000;
   const extracted = extractedValues(events);
-  const disposition = dispositionOf(extracted, reason);
+  const disposition = dispositionOf(extracted, givenDisposition(events) ?? reason);
   const answeredBy = answeredByOf(events);
   const error = lastFatal(events);
   const seconds = Math.round(durationS);
@@ -85,9 +86,14 @@ function lastFatal(events: readonly CallEvent[]): string | undefined {
   return body?.type === 'fault' ? body.message : undefined;
 }
 
-function dispositionOf(extracted: Record<string, unknown>, reason: EndReason): string {
+function dispositionOf(extracted: Record<string, unknown>, otherwise: string): string {
   const own = extracted['call_disposition'];
-  return typeof own === 'string' && own !== '' ? own.slice(0, DISPOSITION_LENGTH_MAX) : reason;
+  return typeof own === 'string' && own !== '' ? own.slice(0, DISPOSITION_LENGTH_MAX) : otherwise;
+}
+
+function givenDisposition(events: readonly CallEvent[]): string | undefined {
+  const body = events.findLast((event) => event.body.type === 'disposition.given')?.body;
+  return body?.type === 'disposition.given' ? body.disposition : undefined;
 }
 
 function answeredByOf(events: readonly CallEvent[]): string | undefined {
@@ -112,6 +118,7 @@ function callTags(
   if (NOT_CONNECTED.has(end.reason)) return ['not_connected', `telephony_${end.reason}`];
   const tags = new Set([end.disposition]);
   if (events.some(({ body }) => body.type === 'user.turn')) tags.add('user_speech');
+  if (end.reason === 'end_call_tool') tags.add('end_call_tool');
   if (events.some(({ body }) => body.type === 'fault' && body.code === 'GATEWAY_STOPPED')) {
     tags.add('gateway_stopped');
   }

@@ -1,6 +1,7 @@
 // Twilio's calls over REST: place, end, redirect, read. Source: twilio-oai, twilio_api_v2010, Calls.
 
 import { z } from 'zod';
+import { GatewayError } from '../../errors.ts';
 import type { DialRequest, ProviderControl } from '../provider.ts';
 import type { Rest } from '../rest.ts';
 import { answerOf, checkedCredentials, createTwilioClient, isGone, unreadable } from './client.ts';
@@ -12,6 +13,8 @@ import { statusOf } from './webhook.ts';
 /** Twilio's own limits, in seconds. */
 const RING_S_MAX = 600;
 export const CALL_S_MAX = 86_400;
+
+const DIALABLE = /^(\+\d{8,15}|sips?:\S+)$/i;
 
 const created = z.object({ sid: z.string().min(1), status: z.string().optional() });
 const call = z.looseObject({ status: z.string(), answered_by: z.string().nullish() });
@@ -48,6 +51,11 @@ export function createTwilioControl(rest: Rest): ProviderControl {
     },
 
     async transfer(credentials, callId, target, signal) {
+      // Twilio takes any text, and ends the call when it cannot be dialled.
+      if (!DIALABLE.test(target.to)) {
+        const reason = 'neither a number with its country code nor a SIP address';
+        throw new GatewayError('PROVIDER_DESTINATION', { provider: 'twilio', reason });
+      }
       const ringS = within(target.ringS, RING_S_MAX);
       const form = new URLSearchParams([['Twiml', dialDocument({ ...target, ringS })]]);
       const wanted = { action: 'transfer', path: callPath(callId), form, repeatable: false };

@@ -2,7 +2,6 @@
 // server names, or one that a value of the call leads to. Source: contract §10.1, §8.7.
 
 import { z } from 'zod';
-import { parseJson } from '../../std/json.ts';
 import { render } from '../template.ts';
 import { lookUp } from '../template-value.ts';
 import type { TransferCallConfig } from './definition.ts';
@@ -62,13 +61,13 @@ const resolved = z.object({
   }),
 });
 
-/** What the server has said, or why it cannot be used. Any text gives one of the two. */
+/** What the server has said, or why it cannot be used. `data` may be anything. */
 export function readResolved(
   status: number,
-  text: string,
+  data: unknown,
 ): { destination: string; message: string | null } | { reason: string } {
   if (status < 200 || status >= 300) return { reason: 'resolver_http_error' };
-  const answer = resolved.safeParse(parseJson(text));
+  const answer = resolved.safeParse(data);
   if (!answer.success) return { reason: 'resolver_invalid_response' };
   const { destination, custom_message: message } = answer.data.transfer_context;
   return { destination, message: message || null };

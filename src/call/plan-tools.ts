@@ -1,0 +1,35 @@
+// The tools of a call, loaded while the phone rings. A tool that is not to be had is left out: the call
+// goes on without it.
+
+import type { Run } from '../model/run.ts';
+import type { WorkflowDefinition } from '../model/workflow.ts';
+import { within } from '../std/deadline.ts';
+import { parseGraph } from '../workflow/graph.ts';
+import { NO_TOOLS, type NodeTools, offeredTools } from '../workflow/tools/offer.ts';
+import { toolUuidsOf } from '../workflow/tools/references.ts';
+import type { CallDeps } from './deps.ts';
+
+/** The phone rings meanwhile. */
+const LOAD_MS_MAX = 3_000;
+
+/** Throws WORKFLOW_INVALID. */
+export async function planTools(
+  { store, clock, log }: CallDeps,
+  run: Run,
+  definition: WorkflowDefinition,
+): Promise<NodeTools> {
+  const { nodes } = parseGraph(definition);
+  const uuids = toolUuidsOf(definition);
+  if (uuids.length === 0) return NO_TOOLS;
+  const runLog = log.child({ runId: run.id });
+  try {
+    const loading = store.tools.find(run.organizationId, uuids);
+    const tools = await within(clock, LOAD_MS_MAX, 'tools of a call', loading);
+    const { offered, skipped } = offeredTools(nodes.values(), tools);
+    for (const each of skipped) runLog.warn(each, 'tool not offered');
+    return offered;
+  } catch (error) {
+    runLog.error({ err: error }, 'tools of a call not loaded');
+    return NO_TOOLS;
+  }
+}

@@ -1,0 +1,178 @@
+// What the tools of one call do outside of it: requests to other systems, and handing the caller over.
+// Each is reported exactly once, unless it was stopped or the call is over. It decides nothing.
+
+import { codeOf, GatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { toolSeconds } from '../metrics.ts';
+import type { Clock } from '../std/clock.ts';
+import { deadlineSignal } from '../std/deadline.ts';
+import { normalizeAddress } from '../telephony/address.ts';
+import type {
+  DialogueAction,
+  DialogueEvent,
+  TransferFailure,
+  Untimed,
+} from '../workflow/dialogue.ts';
+import type { CallPlan } from './plan.ts';
+import { sendToolRequest, type ToolRequestDeps } from './tool-request.ts';
+
+/** The provider answers within a second, or the caller hears nothing for too long. */
+const TRANSFER_MS = 8_000;
+
+type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
+type ToolEvent = Extract<
+  DialogueEvent,
+  { type: 'called-out' | 'call-out-failed' | 'transferred' | 'transfer-failed' }
+>;
+
+interface ToolCall {
+  plan: Pick<CallPlan, 'run' | 'provider' | 'configuration'>;
+  clock: Clock;
+  log: Log;
+  /** Ends with the call. */
+  callSignal: AbortSignal;
+  /** The provider's id of the call, as far as it is known. */
+  callId: () => string | null;
+  onEvent(event: Untimed<ToolEvent>): void;
+  /** Our own fault: the call cannot go on. */
+  onBroken(error: unknown): void;
+}
+
+export class ToolRunner {
+  readonly #deps: Omit<ToolRequestDeps, 'clock'>;
+  readonly #call: ToolCall;
+  readonly #running = new Map<number, AbortController>();
+
+  constructor(deps: Omit<ToolRequestDeps, 'clock'>, call: ToolCall) {
+    this.#deps = deps;
+    this.#call = call;
+  }
+
+  get pending(): boolean {
+    return this.#running.size > 0;
+  }
+
+  perform(action: Act<'call-out' | 'transfer' | 'stop-tool'>): void {
+    switch (action.type) {
+      case 'call-out':
+        this.#run(action.toolRunId, action.tool, (signal) => this.#callOut(action, signal));
+        break;
+      case 'transfer':
+        this.#run(action.toolRunId, 'transfer', (signal) => this.#transfer(action, signal));
+        break;
+      case 'stop-tool':
+        this.#running.get(action.toolRunId)?.abort();
+        this.#running.delete(action.toolRunId);
+    }
+  }
+
+  #run(
+    toolRunId: number,
+    tool: string,
+    work: (signal: AbortSignal) => Promise<Untimed<ToolEvent>>,
+  ): void {
+    const { clock, log, callSignal, onEvent, onBroken } = this.#call;
+    const controller = new AbortController();
+    this.#running.set(toolRunId, controller);
+    const startMs = clock.monotonicMs();
+    work(AbortSignal.any([callSignal, controller.signal]))
+      .then((event) => {
+        const ms = clock.monotonicMs() - startMs;
+        const isWanted = this.#running.delete(toolRunId) && !callSignal.aborted;
+        const result = isWanted ? resultOf(event) : 'stopped';
+        toolSeconds.observe({ tool, result }, ms / 1_000);
+        log.info({ tool, result, ms: Math.round(ms) }, 'tool finished');
+        if (isWanted) onEvent(event);
+      })
+      .catch(onBroken);
+  }
+
+  async #callOut(
+    { toolRunId, request }: Act<'call-out'>,
+    signal: AbortSignal,
+  ): Promise<Untimed<ToolEvent>> {
+    const { plan, clock, log } = this.#call;
+    const { organizationId } = plan.run;
+    try {
+      const deps = { ...this.#deps, clock };
+      const { status, data } = await sendToolRequest(deps, { organizationId, request }, signal);
+      return { type: 'called-out', toolRunId, status, data };
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, 'tool request failed');
+      const isLate = codeOf(error) === 'TIMED_OUT';
+      return { type: 'call-out-failed', toolRunId, isLate, error: wordsOf(error) };
+    }
+  }
+
+  async #transfer(
+    { toolRunId, to, ringS }: Act<'transfer'>,
+    signal: AbortSignal,
+  ): Promise<Untimed<ToolEvent>> {
+    const { plan, clock, log } = this.#call;
+    const deadline = deadlineSignal(clock, TRANSFER_MS, 'transfer', signal);
+    try {
+      await this.#handOver(plan, { to, ringS }, deadline.signal);
+      return { type: 'transferred', toolRunId };
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, 'transfer failed');
+      const reason = transferFailureOf(error);
+      return { type: 'transfer-failed', toolRunId, reason, message: failureWords(reason) };
+    } finally {
+      deadline.done();
+    }
+  }
+
+  async #handOver(
+    { run, provider, configuration }: ToolCall['plan'],
+    { to, ringS }: { to: string; ringS: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const callId = this.#call.callId();
+    if (callId === null || !provider.capabilities.transfer.includes('cold')) {
+      throw new GatewayError('TRANSFER_UNSUPPORTED', { provider: provider.name });
+    }
+    const address = normalizeAddress(to, null);
+    if (address === undefined) throw new GatewayError('TRANSFER_DESTINATION');
+    const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
+    const callerId = String(run.initialContext[own] ?? '');
+    const target = { to: provider.formatAddress(address.normalized), callerId, ringS };
+    await provider.control.transfer(configuration.credentials, callId, target, signal);
+  }
+}
+
+/** For the model, which may repeat it to the caller. */
+function failureWords(reason: TransferFailure): string {
+  switch (reason) {
+    case 'no_destination':
+      return 'The destination is no telephone number and no SIP address.';
+    case 'provider_does_not_support_transfer':
+      return 'Calls over this line cannot be transferred.';
+    case 'provider_error':
+      return 'The telephone provider refused the transfer.';
+    case 'timeout':
+      return 'The telephone provider did not answer in time.';
+    case 'execution_error':
+      return 'The transfer failed.';
+  }
+}
+
+function transferFailureOf(error: unknown): TransferFailure {
+  const code = codeOf(error);
+  if (code === 'TRANSFER_UNSUPPORTED') return 'provider_does_not_support_transfer';
+  if (code === 'TRANSFER_DESTINATION') return 'no_destination';
+  if (code === 'TIMED_OUT' || code === 'PROVIDER_TIMEOUT') return 'timeout';
+  return code?.startsWith('PROVIDER_') === true ? 'provider_error' : 'execution_error';
+}
+
+function resultOf(event: Untimed<ToolEvent>): string {
+  if (event.type === 'called-out') return event.status < 400 ? 'ok' : 'refused';
+  if (event.type === 'transferred') return 'ok';
+  if (event.type === 'transfer-failed') return event.reason;
+  return event.isLate ? 'timeout' : 'failed';
+}
+
+/** For the model too. */
+function wordsOf(error: unknown): string {
+  if (codeOf(error) === 'TIMED_OUT') return 'The server did not answer in time.';
+  return error instanceof GatewayError ? error.message : 'The request failed.';
+}
