@@ -52,8 +52,8 @@ export interface CallDesk {
   start(request: StartCall): Promise<StartedCall>;
   /** The same for a call to try an agent out. */
   startTest(request: TestCall): Promise<StartedCall>;
-  /** Ends a run's call, here or on another node; the run as it is then. One that is completed already
-   *  stays. Throws RUN_NOT_FOUND, RUN_WITHOUT_CALL, CALL_OUT_OF_REACH, PROVIDER_* codes. */
+  /** Ends a run's call, here or on another node; the run as it is then. One that was never dialled is
+   *  closed, one that is completed already stays. Throws RUN_NOT_FOUND, RUN_WITHOUT_CALL, CALL_OUT_OF_REACH, PROVIDER_* codes. */
   hangUp(wanted: { organizationId: string; runId: string }): Promise<Run>;
   /** An inbound call's webhook. Refusals are markup with status 200. With `workflowId`, the
    *  deprecated route: the workflow selects the agent and the organization. */

@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts';
 import type { Run } from '../model/run.ts';
 import { within } from '../std/deadline.ts';
 import type { CallDeps } from './deps.ts';
+import { finishRun } from './finish-run.ts';
 import { hangUpLine } from './line.ts';
 import type { Roster } from './roster.ts';
 import { giveUp } from './unconnected.ts';
@@ -26,16 +27,31 @@ export async function hangUpRun(
   const run = await runs.get(organizationId, runId);
   if (run === undefined) throw new GatewayError('RUN_NOT_FOUND');
   if (run.state === 'completed') return run;
-  if (await starts.isIdle(runId)) throw new GatewayError('RUN_WITHOUT_CALL');
+  const isIdle = await starts.isIdle(runId);
+  if (isIdle && run.state !== 'initialized') throw new GatewayError('RUN_WITHOUT_CALL'); // A text chat.
   // Another node's call ends for a reason of its own: this says who wanted it.
   await runs.patch(runId, { gatheredContext: { hang_up_requested_by: 'api' } });
-  await end(deps, roster, run);
+  await (isIdle ? closeIdle(deps, roster, run) : end(deps, roster, run));
   return (await runs.get(organizationId, runId)) ?? run;
+}
+
+/** Closes a run that was never dialled, with the call that is started meanwhile. */
+async function closeIdle(deps: CallDeps, roster: Roster, run: Run): Promise<void> {
+  const reason = 'system_cancelled';
+  const runLog = await deps.events.open(run.id);
+  if (!runLog.events.some(({ body }) => body.type === 'call.ended')) {
+    runLog.append({ type: 'call.ended', reason, by: 'gateway', durationS: 0 }, 0);
+  }
+  await deps.events.flush();
+  await finishRun(deps, run, { events: runLog.events, fallbackReason: reason, settings: {} });
+  deps.events.release(run.id);
+  roster.drop(run.id);
+  await hangUpRest(deps, run);
 }
 
 async function end(deps: CallDeps, roster: Roster, run: Run): Promise<void> {
   const waiting = roster.unconnected().find((call) => call.run.id === run.id);
-  if (waiting !== undefined) return giveUp(deps, roster, waiting);
+  if (waiting !== undefined) await giveUp(deps, roster, waiting);
   for (let looks = 0; roster.connected(run.id) && looks < LOOKS_MAX; looks++) {
     const session = roster.session(run.id);
     if (session !== undefined) {
@@ -45,5 +61,14 @@ async function end(deps: CallDeps, roster: Roster, run: Run): Promise<void> {
     }
     await new Promise<void>((resolve) => deps.clock.after(LOOK_MS, resolve));
   }
-  await hangUpLine(deps, run);
+  await hangUpRest(deps, run);
+}
+
+/** What we placed may be talking on another node, and a call may have been named by the provider while
+ *  its run was being closed: whoever names it later sees that it is, and hangs it up. */
+async function hangUpRest(deps: CallDeps, known: Run): Promise<void> {
+  const current = await deps.store.runs.find(known.id);
+  if (current === undefined) return;
+  const isNamedSince = known.providerCallId === null && current.providerCallId !== null;
+  if (current.state !== 'completed' || isNamedSince) await hangUpLine(deps, current);
 }

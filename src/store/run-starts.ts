@@ -131,12 +131,13 @@ async function checkIdle(tx: Transacting, call: CallOfRun): Promise<void> {
     ? undefined
     : await tx
         .selectFrom('runs')
-        .select(['workflow_id', 'is_idle'])
+        .select(['workflow_id', 'is_idle', 'state'])
         .where('id', '=', call.runId)
         .where('organization_id', '=', call.organizationId)
         .forUpdate()
         .executeTakeFirst();
   if (row === undefined) throw new GatewayError('RUN_NOT_FOUND');
-  if (!row.is_idle) throw new GatewayError('RUN_HAS_CALL');
+  // A text chat is one without a call, too, and one that was hung up gets none.
+  if (!row.is_idle || row.state !== 'initialized') throw new GatewayError('RUN_HAS_CALL');
   if (row.workflow_id !== call.workflowId) throw new GatewayError('RUN_OF_OTHER_WORKFLOW');
 }

@@ -159,6 +159,16 @@ describe.each(engines())('a run without a call on %s', (engine) => {
     expect(await refused({ workflowId: '999999' })).toBe('RUN_HAS_CALL');
   });
 
+  it('gets no call once it is closed, or if it is a text chat', async () => {
+    const made = await runMaker(at);
+    for (const state of ['completed', 'running'] as const) {
+      const { id } = await starts().createIdle(newRun(at, made));
+      await at.store.runs.patch(id, { state });
+      const started = starts().startIdle(callOf(made, id), 10, undefined);
+      expect(codeOf(await started.catch((error: unknown) => error))).toBe('RUN_HAS_CALL');
+    }
+  });
+
   it('is known by the key of the request that started it', async () => {
     const made = await runMaker(at);
     const idle = await starts().createIdle(newRun(at, made));

@@ -16,8 +16,9 @@ const PAGE_MAX = 10_000;
 const activeCall = z.object({
   workflow_run_id: idOut,
   workflow_id: idOut,
+  workflow_name: z.string(),
   campaign_id: idOut.nullable(),
-  name: z.string(),
+  name: z.string().meta({ description: "The run's." }),
   provider: z.string(),
   call_id: z.string().nullable().meta({ description: "The provider's." }),
   direction: z.enum(['inbound', 'outbound']),
@@ -69,8 +70,10 @@ function listRoute(api: Api, deps: ApiDeps): void {
       const { page, limit } = request.query;
       const offset = (page - 1) * limit;
       const { calls, total } = await deps.store.runs.activeCalls(organizationId, { limit, offset });
+      const ids = calls.map(({ run }) => run.workflowId);
+      const names = await deps.store.reports.workflowNames(organizationId, ids);
       return {
-        calls: calls.map(onWire),
+        calls: calls.map((active) => onWire(active, names)),
         total_count: total,
         page,
         limit,
@@ -80,7 +83,10 @@ function listRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function onWire({ run, node }: ActiveCall): z.infer<typeof activeCall> {
+function onWire(
+  { run, node }: ActiveCall,
+  workflowNames: ReadonlyMap<string, string>,
+): z.infer<typeof activeCall> {
   const number = (key: string): string | null => {
     const value = run.initialContext[key];
     return typeof value === 'string' ? value : null;
@@ -88,6 +94,7 @@ function onWire({ run, node }: ActiveCall): z.infer<typeof activeCall> {
   return {
     workflow_run_id: run.id,
     workflow_id: run.workflowId,
+    workflow_name: workflowNames.get(run.workflowId) ?? '',
     campaign_id: run.campaignId,
     name: run.name,
     provider: run.mode,
@@ -115,7 +122,8 @@ function hangUpRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'hangUpCall',
-        summary: "Ends a run's call, ringing or talking. Asked again, it changes nothing.",
+        summary:
+          "Ends a run's call, ringing or talking; a run that was never dialled is closed. Asked again, it changes nothing.",
         params: z.object({ workflow_id: idIn, run_id: idIn }),
         response: { 200: hungUp, ...faults(401, 404, 409, 502) },
       },

@@ -27,6 +27,7 @@ describe('active calls', () => {
       {
         workflow_run_id: talking.id,
         workflow_id: stored.workflowId,
+        workflow_name: expect.stringMatching(/./),
         campaign_id: null,
         name: 'WR-API-0001',
         provider: 'twilio',
