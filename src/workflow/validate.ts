@@ -229,11 +229,18 @@ function cycleProblems({ edges }: WorkflowDefinition): WorkflowProblem[] {
 function scriptedProblems({ nodes }: WorkflowDefinition): WorkflowProblem[] {
   return nodes.flatMap((node) => {
     if (!['startCall', 'agentNode', 'endCall'].includes(node.type)) return [];
-    const { say, greeting } = node.data;
+    const { say, greeting, tool_uuids: tools } = node.data;
     const speaks = isText(say) || (node.type === 'startCall' && isText(greeting));
-    return speaks
-      ? []
-      : [nodeProblem(node, 'data.say', 'This node has only a prompt: it needs a language model')];
+    return [
+      ...(speaks
+        ? []
+        : [
+            nodeProblem(node, 'data.say', 'This node has only a prompt: it needs a language model'),
+          ]),
+      ...(Array.isArray(tools) && tools.length > 0
+        ? [nodeProblem(node, 'data.tool_uuids', 'Tools are used by a language model alone')]
+        : []),
+    ];
   });
 }
 

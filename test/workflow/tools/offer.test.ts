@@ -2,6 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { offeredTools } from '../../../src/workflow/tools/offer.ts';
+import { validateDefinition } from '../../../src/workflow/validate.ts';
+import { definition, edge, end, start } from '../definitions.ts';
 import { storedTool } from './stored-tool.ts';
 
 const mcp = { url: 'https://mcp.example/', discovered_tools: [] };
@@ -98,4 +100,20 @@ describe('the tools of a node', () => {
       { nodeId: 'a', uuid: 't', reason: 'name taken' },
     ]);
   });
+});
+
+it('a node whose tools nobody would use, without a language model, is named', () => {
+  const content = definition(
+    [start('a', { say: 'Hello.', tool_uuids: ['t'] }), end('b', { say: 'Bye.' })],
+    [edge('a', 'b')],
+  );
+  expect(validateDefinition(content, { full: true, policy: 'model' })).toEqual([]);
+  expect(validateDefinition(content, { full: true, policy: 'scripted' })).toEqual([
+    {
+      kind: 'node',
+      id: 'a',
+      field: 'data.tool_uuids',
+      message: 'Tools are used by a language model alone',
+    },
+  ]);
 });
