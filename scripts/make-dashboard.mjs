@@ -120,6 +120,12 @@ const rows = {
       [[each('gateway_turns_total', 'source'), '{{source}}']],
       'dtmf instead of speech: the recogniser is missing or does not understand.',
     ],
+    [
+      'Turns in writing',
+      'ops',
+      [[each('gateway_text_chat_turns_total', 'result'), '{{result}}']],
+      'Failed ones count for nothing and are to be sent again: look at the model.',
+    ],
   ],
   'Is audio steady?': [
     [

@@ -145,6 +145,21 @@ const table = {
     text: 'Send the file with the header that was announced for it: Content-Type: {expected}',
   },
 
+  // Text chats
+  TEXT_CHAT_NOT_FOUND: { retry: false, text: 'Text chat session not found' },
+  RUN_NOT_TEXT_CHAT: { retry: false, text: 'Workflow run is not a text chat session' },
+  TEXT_CHAT_ENDED: { retry: false, text: 'Text chat session has ended' },
+  TEXT_CHAT_CONFLICT: { retry: true, text: 'Text chat session revision conflict' },
+  TEXT_CHAT_TURN_NOT_FOUND: { retry: false, text: 'Turn not found in text chat session' },
+  TEXT_CHAT_FULL: {
+    retry: false,
+    text: 'A text chat session holds at most {max} {what}. Start a new one.',
+  },
+  TEXT_CHAT_TURN_FAILED: {
+    retry: true,
+    text: 'Failed to execute text chat assistant turn: {reason}. Send the message again.',
+  },
+
   // Starting a call
   TELEPHONY_NOT_CONFIGURED: {
     retry: false,

@@ -75,6 +75,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   const afterCall = new AfterCall(callDeps);
   await recovery.start();
   afterCall.start();
+  switchboard.textChats.start();
 
   const media = createMediaServer({
     clock,
@@ -170,6 +171,7 @@ function buildApi(
     onCampaignDue: () => dispatcher.wake(),
     toolRequests,
     streams: new EventStreams({ clock, live, lifeMs: STREAM_LIFE_MS }),
+    textChats: switchboard.textChats,
     sounds,
     writer: new AgentWriter({ llm: speech.llm, clock }),
     log,

@@ -87,6 +87,12 @@ export const turns = new Counter({
   labelNames: ['source'] as const,
   registers,
 });
+export const textChatTurns = new Counter({
+  name: 'gateway_text_chat_turns_total',
+  help: 'Turns of conversations in writing, by result: answered or failed',
+  labelNames: ['result'] as const,
+  registers,
+});
 export const interruptions = new Counter({
   name: 'gateway_interruptions_total',
   help: 'Possible interruptions, by what became of them',

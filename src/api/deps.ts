@@ -6,6 +6,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { AgentWriter } from '../call/agent-writer.ts';
 import type { CallDesk } from '../call/desk.ts';
 import type { SoundLibrary } from '../call/sound-library.ts';
+import type { TextChatDesk } from '../call/text-chat-desk.ts';
 import type { ToolRequestDeps } from '../call/tool-request.ts';
 import type { Log } from '../log.ts';
 import type { ProviderName } from '../model/provider.ts';
@@ -29,6 +30,7 @@ export interface ApiDeps {
   /** Sends the requests of tools that are tried out. */
   toolRequests: ToolRequestDeps;
   streams: EventStreams;
+  textChats: TextChatDesk;
   /** Says whether a recording that was sent can be played. */
   sounds: SoundLibrary;
   /** Told when a campaign was started or resumed. Must not throw. */

@@ -89,6 +89,13 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   CALL_OUT_OF_REACH: 409,
   RUN_OF_OTHER_WORKFLOW: 400,
   START_KEY_REUSED: 409,
+  TEXT_CHAT_NOT_FOUND: 404,
+  RUN_NOT_TEXT_CHAT: 400,
+  TEXT_CHAT_ENDED: 400,
+  TEXT_CHAT_CONFLICT: 409,
+  TEXT_CHAT_TURN_NOT_FOUND: 404,
+  TEXT_CHAT_FULL: 400,
+  TEXT_CHAT_TURN_FAILED: 500,
   CALL_LIMIT_REACHED: 429,
   CALL_NOT_PLACED: 400,
   GATEWAY_DRAINING: 503,
@@ -153,9 +160,18 @@ export function faultOf(error: unknown): Fault {
 }
 
 function gatewayFault(error: GatewayError): Fault {
-  const status = statuses[error.code] ?? INTERNAL;
-  if (status === INTERNAL) return internalFault();
+  const status = statuses[error.code];
+  if (status === undefined) return internalFault();
   const { message } = error;
+  if (error.code === 'TEXT_CHAT_CONFLICT') {
+    const { expected: expectedRevision, actual: actualRevision } = error.facts;
+    const detail = {
+      message,
+      expected_revision: expectedRevision,
+      actual_revision: actualRevision,
+    };
+    return { status, body: { detail, message }, unexpected: false };
+  }
   if (error.code !== 'WORKFLOW_INVALID' && error.code !== 'WORKFLOW_CONFLICT') {
     return { status, body: { detail: message }, unexpected: false };
   }

@@ -2,6 +2,7 @@
 // 3 and §6.2.
 
 import { feedbackItems } from '../call/projection/feedback.ts';
+import { countingEvents } from '../call/projection/rewound.ts';
 import { type CallStatus, callStatus, mayFollow } from '../model/provider.ts';
 import type { Artifact, Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';
@@ -35,7 +36,7 @@ export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
 async function logsOf({ store }: Pick<ApiDeps, 'store'>, run: Run): Promise<RunOut['logs']> {
   if (run.state !== 'running') return run.logs;
   const events = await store.runs.events(run.id);
-  return { ...run.logs, realtime_feedback_events: feedbackItems(events) };
+  return { ...run.logs, realtime_feedback_events: feedbackItems(countingEvents(events)) };
 }
 
 export function runListItem(deps: ApiDeps, run: Run): RunOut {

@@ -39,6 +39,7 @@ import { runStartRoutes } from './routes/run-starts.ts';
 import { runRoutes } from './routes/runs.ts';
 import { telephonyConfigurationRoutes } from './routes/telephony-configurations.ts';
 import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
+import { textChatRoutes } from './routes/text-chats.ts';
 import { toolTestRoute } from './routes/tool-tests.ts';
 import { toolRoutes } from './routes/tools.ts';
 import { trunkRoutes } from './routes/trunks.ts';
@@ -152,6 +153,7 @@ function guardedRoutes(deps: ApiDeps) {
     runRoutes(api, deps);
     runStartRoutes(api, deps);
     activeCallRoutes(api, deps);
+    textChatRoutes(api, deps);
     reportRoutes(api, deps);
     usageRoutes(api, deps);
     fileRoutes(api, deps);

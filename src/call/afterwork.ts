@@ -11,6 +11,7 @@ import { deadlineSignal } from '../std/deadline.ts';
 import type { Afterwork, ReviewRecord } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Review, reviewsOf, type Webhook, webhooksOf } from '../workflow/after-call.ts';
+import { countingEvents } from './projection/rewound.ts';
 import { annotationKey, failedReview, reviewCall } from './review.ts';
 import type { ReviewModelDeps } from './review-model.ts';
 import { deliveryOf } from './webhook-payload.ts';
@@ -93,7 +94,7 @@ async function review(
     return !Object.hasOwn(run.annotations, annotationKey(each));
   });
   if (open.length === 0) return true;
-  const events = await deps.store.runs.events(run.id);
+  const events = countingEvents(await deps.store.runs.events(run.id));
   const now = deps.clock.now();
   const isLast =
     work.claims >= REVIEW_TRIES_MAX || now - work.since.getTime() + REVIEW_AGAIN_MS > HOLD_MS_MAX;

@@ -89,7 +89,7 @@ export async function planSounds(
 }
 
 /** Stored settings with defaults; a value out of range counts as not set. */
-function settingsOf(stored: Record<string, unknown>): WorkflowConfigurations {
+export function settingsOf(stored: Record<string, unknown>): WorkflowConfigurations {
   const whole = workflowConfigurations.safeParse(stored);
   if (whole.success) return whole.data;
   const bad = new Set(whole.error.issues.map((issue) => issue.path[0]));

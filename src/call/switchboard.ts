@@ -16,6 +16,7 @@ import { admitMedia } from './media-door.ts';
 import { takeProviderEvent, verifiedCall, withCallId } from './provider-event.ts';
 import { Roster, type UnconnectedCall } from './roster.ts';
 import { Starts } from './starts.ts';
+import { TextChats } from './text-chat.ts';
 import { GATEWAY_STOPPED, giveUp } from './unconnected.ts';
 
 /** How often a draining process looks whether its calls are over. */
@@ -30,11 +31,13 @@ export class Switchboard implements CallDesk {
   #starting = 0;
 
   readonly campaignCalls: CampaignCalls;
+  readonly textChats: TextChats;
 
   constructor(deps: CallDeps) {
     this.#deps = deps;
     this.#starts = new Starts(deps, this.#roster);
     this.campaignCalls = new CampaignCalls(deps, this.#roster);
+    this.textChats = new TextChats(deps);
   }
 
   get activeCalls(): number {
@@ -106,6 +109,7 @@ export class Switchboard implements CallDesk {
       ...left.map((session) => session.end('system_cancelled', 'gateway')),
       ...this.#roster.unconnected().map((call) => this.#giveUp(call)),
     ]);
+    await this.textChats.stop();
     await events.flush();
   }
 

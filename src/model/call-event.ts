@@ -159,6 +159,9 @@ const body = z.discriminatedUnion('type', [
     message: z.string(),
     fatal: z.boolean(),
   }),
+  /** A conversation in writing was taken back: what stands between the event `toSeq` and this one counts
+   *  no more. */
+  z.object({ type: z.literal('chat.rewound'), toSeq: z.number() }),
   z.object({ type: z.literal('recording.finished'), seconds: z.number(), bytes: z.number() }),
   z.object({
     type: z.literal('call.ended'),

@@ -36,6 +36,7 @@ import { SecretBox } from './secrets.ts';
 import { resealSigningSecrets, signingSecretStore } from './signing-secrets.ts';
 import type { FileStore, Store } from './store.ts';
 import { telephonyStore } from './telephony.ts';
+import { TextChatRepository } from './text-chats.ts';
 import { resealTools } from './tool-headers.ts';
 import { ToolRepository } from './tools.ts';
 import { TrunkRepository } from './trunks.ts';
@@ -185,6 +186,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     runs: runStore(context),
     reports: new ReportRepository(context),
     starts: new RunStartRepository(context),
+    textChats: new TextChatRepository(context),
     afterworks: afterworkStore(context),
     deliveries: deliveryStore(context),
     signingSecrets: signingSecretStore(context),

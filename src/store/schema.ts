@@ -20,6 +20,7 @@ import type { AddressType } from '../model/telephony.ts';
 import type { ToolCategory, ToolStatus } from '../model/tool.ts';
 import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../model/workflow.ts';
 import type { DeliveryState } from './delivery-store.ts';
+import type { TextChatTable, TextChatTurnTable } from './text-chat-tables.ts';
 
 /** Read as a value, written as text (json-text.ts). */
 type JsonColumn<T> = ColumnType<T, string, string>;
@@ -367,6 +368,8 @@ export interface Tables {
   nodes: NodeTable;
   runs: RunTable;
   start_keys: StartKeyTable;
+  text_chats: TextChatTable;
+  text_chat_turns: TextChatTurnTable;
   run_events: RunEventTable;
   run_callbacks: RunCallbackTable;
   campaigns: CampaignTable;

@@ -22,6 +22,7 @@ import type { OrganizationStore } from './organizations.ts';
 import type { ReportStore } from './report-store.ts';
 import type { ActiveCall, EventCursor, FollowedRun, RunPage, RunScope } from './run-pages.ts';
 import type { RunStartStore } from './run-start-store.ts';
+import type { TextChatStore } from './text-chat-store.ts';
 import type { ToolStore } from './tool-store.ts';
 import type { TrunkStore } from './trunk-store.ts';
 import type { UserStore } from './users.ts';
@@ -323,6 +324,7 @@ export interface Store {
   readonly runs: RunStore;
   readonly reports: ReportStore;
   readonly starts: RunStartStore;
+  readonly textChats: TextChatStore;
   readonly afterworks: AfterworkStore;
   readonly deliveries: DeliveryStore;
   readonly signingSecrets: SigningSecretStore;

@@ -8,9 +8,11 @@ import { EventStreams } from '../../src/api/event-streams.ts';
 import { buildServer } from '../../src/api/server.ts';
 import { AgentWriter } from '../../src/call/agent-writer.ts';
 import { credentialHeadersFrom } from '../../src/call/credential-headers.ts';
+import { EventLog } from '../../src/call/event-log.ts';
 import { LiveCalls } from '../../src/call/live.ts';
 import { createOutside } from '../../src/call/outside.ts';
 import { SoundLibrary } from '../../src/call/sound-library.ts';
+import { TextChats } from '../../src/call/text-chat.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
@@ -94,6 +96,15 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
         clock: systemClock,
       },
       streams: new EventStreams({ clock: systemClock, live: new LiveCalls(), lifeMs: 300 }),
+      textChats: new TextChats({
+        store: test.store,
+        files: test.store.files,
+        events: new EventLog({ sink: test.store.runs, clock: systemClock, log: test.log }),
+        clock,
+        random: systemRandom,
+        log: test.log,
+        llm: undefined,
+      }),
       sounds: new SoundLibrary({
         store: test.store,
         files: test.store.files,

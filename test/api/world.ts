@@ -6,6 +6,7 @@ import { webhook } from '../store/completed-runs.ts';
 import type { Example } from './example.ts';
 import type { Served } from './served.ts';
 import { smallWorkflow } from './served.ts';
+import { makeTextChats } from './world-text-chats.ts';
 import { CREDENTIAL_SECRET, makeTools, TOOL_SECRET } from './world-tools.ts';
 
 /** In the name of every row that is there: no other organization may ever see it. */
@@ -36,6 +37,7 @@ export async function makeWorld(served: Served): Promise<World> {
       ...runExamples(agent),
       ...deliveryExamples(await makeDelivery(served, agent)),
       ...(await makeTools(served, MARK)),
+      ...(await makeTextChats(served, MARK)),
       ...campaignExamples(await makeCampaign(served, agent)),
       ...recordingExamples(agent, await makeRecording(served)),
     },

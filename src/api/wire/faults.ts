@@ -32,7 +32,18 @@ const validationFault = z
   .object({ detail: z.array(validationItem) })
   .meta({ description: 'The request is not valid.' });
 
-const either = z.union([plainFault, workflowFault]);
+const revisionFault = z
+  .object({
+    detail: z.object({
+      message: z.string(),
+      expected_revision: z.int(),
+      actual_revision: z.int(),
+    }),
+    message: z.string(),
+  })
+  .meta({ description: 'A text chat has changed meanwhile.' });
+
+const either = z.union([plainFault, workflowFault, revisionFault]);
 const anyInvalid = z.union([validationFault, workflowFault, plainFault]);
 
 /** Response schemas for the statuses with which a route may fail; 422 and the server's own are added,
