@@ -16,6 +16,9 @@ type Row = Selectable<TelephonyConfigurationTable>;
 /** Rows rewritten in one go when keys are rotated. */
 const RESEAL_ROWS_MAX = 100;
 
+/** Configurations of one list: nobody has more accounts at providers. */
+const LISTED_MAX = 1_000;
+
 export async function listConfigurations(
   context: StoreContext,
   organizationId: string,
@@ -25,6 +28,7 @@ export async function listConfigurations(
     .where('organization_id', '=', organizationId)
     .orderBy('created_at')
     .orderBy('id')
+    .limit(LISTED_MAX)
     .execute();
   return rows.map((row) => toSummary(context, row));
 }

@@ -14,6 +14,9 @@ import { isRowId, jsonText } from './stored-values.ts';
 
 type NumberOfWorkflow = PhoneNumber & { workflowName: string | null };
 
+/** Numbers of one list; the oldest of more. */
+const LISTED_MAX = 5_000;
+
 export async function listNumbers(
   context: StoreContext,
   configurationId: string,
@@ -22,6 +25,7 @@ export async function listNumbers(
   const rows = await numbers(context)
     .where('configuration_id', '=', configurationId)
     .orderBy('phone_numbers.id')
+    .limit(LISTED_MAX)
     .execute();
   return rows.map(toNumberOfWorkflow);
 }

@@ -109,8 +109,13 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
     try {
       const verdict = await verdictOf(connection, crowd, options);
       const counters = await client.campaign(campaignId);
-      const broken = [...verdict.broken, ...(await counterFaults(connection, counters))];
-      return { broken, facts: verdict.facts, seconds, ...figures(crowd, cpuSeconds) };
+      const measured = figures(crowd, cpuSeconds);
+      const faults = [
+        ...(await counterFaults(connection, counters)),
+        ...limitFaults(measured, options),
+      ];
+      const broken = [...verdict.broken, ...faults];
+      return { broken, facts: verdict.facts, seconds, ...measured };
     } finally {
       await connection.end();
     }
@@ -152,6 +157,21 @@ async function counterFaults(connection: Client, counters: Counters): Promise<st
           `${name} is ${JSON.stringify(counters[name as keyof Counters])}, counted ${JSON.stringify(count)}`,
         ],
   );
+}
+
+/** A dial that waits for its turn may be a moment late, and so stand closer to the next. */
+const LATE_SHARE = 1.1;
+
+function limitFaults(
+  { mostAtOnce: calls, mostInASecond: dials }: ReturnType<typeof figures>,
+  { concurrency, ratePerSecond }: TrialOptions,
+): string[] {
+  return [
+    ...(calls <= concurrency ? [] : [`${calls} calls at once, ${concurrency} are allowed`]),
+    ...(dials <= ratePerSecond * LATE_SHARE + 1
+      ? []
+      : [`${dials} dials in a second, ${ratePerSecond} are allowed`]),
+  ];
 }
 
 function figures(crowd: Crowd, cpuSeconds: number) {
