@@ -14,14 +14,14 @@ const LOAD_MS_MAX = 3_000;
 
 /** Throws WORKFLOW_INVALID. */
 export async function planTools(
-  { store, clock, log }: CallDeps,
-  run: Run,
+  { store, clock, log }: Pick<CallDeps, 'store' | 'clock' | 'log'>,
+  run: Pick<Run, 'organizationId'> & { id?: string },
   definition: WorkflowDefinition,
 ): Promise<NodeTools> {
   const { nodes } = parseGraph(definition);
   const uuids = toolUuidsOf(definition);
   if (uuids.length === 0) return NO_TOOLS;
-  const runLog = log.child({ runId: run.id });
+  const runLog = run.id === undefined ? log : log.child({ runId: run.id });
   try {
     const loading = store.tools.find(run.organizationId, uuids);
     const tools = await within(clock, LOAD_MS_MAX, 'tools of a call', loading);

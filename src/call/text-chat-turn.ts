@@ -7,25 +7,29 @@ import type { Log } from '../log.ts';
 import { turns } from '../metrics.ts';
 import type { CallEventBody, UtteranceKind } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
+import type { Run } from '../model/run.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import type { DialogueAction, DialogueEvent } from '../workflow/dialogue.ts';
+import type { DialogueAction, DialogueEvent, Untimed } from '../workflow/dialogue.ts';
 import type { DialogueState, Engine } from '../workflow/engine.ts';
 import { Generation, type GenerationListener } from './generation.ts';
+import type { ToolRequestDeps } from './tool-request.ts';
+import { ToolRunner } from './tool-runner.ts';
 
 /** Steps of one turn: a graph that walks in circles without the caller is stopped here. */
 const STEPS_MAX = 500;
 
-type Untimed<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
 export type TurnEvent = Untimed<DialogueEvent>;
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 
 export interface TurnDeps {
+  run: Run;
   engine: Engine;
   /** Undefined: the scripted policy leads. */
   llm: LanguageModel | undefined;
   clock: Clock;
   log: Log;
+  toolRequests: Omit<ToolRequestDeps, 'clock'>;
   /** Writes a fact into the run's log. */
   note: (body: CallEventBody) => void;
   /** Milliseconds since the conversation began. */
@@ -70,6 +74,7 @@ class Turn {
   readonly #signal: AbortSignal;
   readonly #abort = new AbortController();
   readonly #generation: Generation;
+  readonly #tools: ToolRunner;
   readonly #waiting: TurnEvent[] = [];
   readonly #timers = new Set<Timer>();
   readonly #said: string[] = [];
@@ -98,6 +103,15 @@ class Turn {
       log: deps.log,
       clock: deps.clock,
       callSignal: this.#abort.signal,
+    });
+    this.#tools = new ToolRunner(deps.toolRequests, {
+      plan: { run: deps.run },
+      clock: deps.clock,
+      log: deps.log,
+      callSignal: this.#abort.signal,
+      callId: () => null,
+      onEvent: (event) => this.#dispatch(event),
+      onBroken: (error) => this.#fail(error),
     });
   }
 
@@ -158,6 +172,11 @@ class Turn {
         break;
       case 'log':
         this.#note(action.body);
+        break;
+      case 'call-out':
+      case 'transfer':
+      case 'stop-tool':
+        this.#tools.perform(action);
         break;
       case 'end':
         this.#ended = action.reason;
@@ -284,7 +303,8 @@ class Turn {
   #isAtRest(): boolean {
     if (this.#over) return false;
     if (this.#ended !== null) return true;
-    return !this.#generation.pending && this.#extracting === 0 && this.#state.phase === 'talking';
+    const isAsking = this.#generation.pending || this.#tools.pending || this.#extracting > 0;
+    return !isAsking && this.#state.phase === 'talking';
   }
 
   #finish(): void {

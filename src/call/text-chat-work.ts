@@ -14,12 +14,15 @@ import { clipRefsOf } from '../workflow/clip-refs.ts';
 import { createEngine, type DialogueState, type Engine } from '../workflow/engine.ts';
 import { parseGraph } from '../workflow/graph.ts';
 import { INITIAL_STATE } from '../workflow/state.ts';
+import { toolClipRefs } from '../workflow/tool-message.ts';
+import { NO_TOOLS } from '../workflow/tools/offer.ts';
 import { withRunIds } from './context.ts';
 import type { CallDeps } from './deps.ts';
 import type { EndedBy } from './end.ts';
 import type { RunLog } from './event-log.ts';
 import { finishRun } from './finish-run.ts';
 import { settingsOf } from './plan.ts';
+import { planTools } from './plan-tools.ts';
 import { feedbackItems } from './projection/feedback.ts';
 import { outcomeOf } from './projection/outcome.ts';
 import { countingEvents } from './projection/rewound.ts';
@@ -32,7 +35,16 @@ const FINISH_AGAIN_MS = 60_000;
 
 export type TextChatDeps = Pick<
   CallDeps,
-  'store' | 'files' | 'events' | 'clock' | 'random' | 'log' | 'llm' | 'onCompleted'
+  | 'store'
+  | 'files'
+  | 'events'
+  | 'clock'
+  | 'random'
+  | 'log'
+  | 'llm'
+  | 'outside'
+  | 'credentialHeaders'
+  | 'onCompleted'
 >;
 
 export interface ChatPlan {
@@ -43,17 +55,20 @@ export interface ChatPlan {
 /** Throws WORKFLOW_INVALID. */
 export async function planChat(
   deps: TextChatDeps,
-  of: Pick<Run, 'organizationId' | 'initialContext'>,
+  of: Pick<Run, 'organizationId' | 'initialContext'> & { id?: string },
   version: WorkflowVersion,
 ): Promise<ChatPlan> {
   const settings = settingsOf(version.configurations);
   const graph = parseGraph(version.definition);
   // Of clips the words are enough.
-  const refs = clipRefsOf(version.definition, of.initialContext);
+  const policy = deps.llm === undefined ? 'scripted' : 'model';
+  const tools = policy === 'model' ? await planTools(deps, of, version.definition) : NO_TOOLS;
+  const refs = [...clipRefsOf(version.definition, of.initialContext), ...toolClipRefs(tools)];
   const rows = refs.length === 0 ? [] : await deps.store.clips.find(of.organizationId, refs);
   const engine = createEngine({
     graph,
-    policy: deps.llm === undefined ? 'scripted' : 'model',
+    policy,
+    tools,
     settings,
     clips: ({ by, value }) => rows.find((clip) => clip[by] === value),
   });
@@ -253,13 +268,15 @@ function lostTo({ revision }: HeldChat): GatewayError {
 
 function turnDeps(deps: TextChatDeps, held: HeldChat, engine: Engine, runLog: RunLog) {
   const { run } = held.chat;
-  const { llm, clock } = deps;
+  const { llm, clock, outside, credentialHeaders } = deps;
   const mediaMs = (): number => sinceStart(deps, run);
   const note = (body: CallEventBody): void => {
     if (clock.now() >= held.until) throw lostTo(held);
     runLog.append(body, mediaMs());
   };
-  return { engine, llm, clock, log: deps.log.child({ runId: run.id }), note, mediaMs };
+  const log = deps.log.child({ runId: run.id });
+  const toolRequests = { outside, credentialHeaders };
+  return { run, engine, llm, clock, log, toolRequests, note, mediaMs };
 }
 
 function sinceStart({ clock }: Pick<TextChatDeps, 'clock'>, run: Run): number {

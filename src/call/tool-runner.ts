@@ -26,7 +26,8 @@ type ToolEvent = Extract<
 >;
 
 interface ToolCall {
-  plan: Pick<CallPlan, 'run' | 'provider' | 'configuration'>;
+  /** Without a provider the conversation is in writing, and nobody can be handed over. */
+  plan: Pick<CallPlan, 'run'> & Partial<Pick<CallPlan, 'provider' | 'configuration'>>;
   clock: Clock;
   log: Log;
   /** Ends with the call. */
@@ -109,21 +110,25 @@ export class ToolRunner {
     signal: AbortSignal,
   ): Promise<Untimed<ToolEvent>> {
     const { plan, clock, log } = this.#call;
+    const { run, provider, configuration } = plan;
+    if (provider === undefined || configuration === undefined) {
+      return failedTransfer(toolRunId, 'textchat_not_supported');
+    }
     const deadline = deadlineSignal(clock, TRANSFER_MS, 'transfer', signal);
     try {
-      await this.#handOver(plan, { to, ringS }, deadline.signal);
+      const line = { run, provider, configuration };
+      await this.#handOver(line, { to, ringS }, deadline.signal);
       return { type: 'transferred', toolRunId };
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'transfer failed');
-      const reason = transferFailureOf(error);
-      return { type: 'transfer-failed', toolRunId, reason, message: failureWords(reason) };
+      return failedTransfer(toolRunId, transferFailureOf(error));
     } finally {
       deadline.done();
     }
   }
 
   async #handOver(
-    { run, provider, configuration }: ToolCall['plan'],
+    { run, provider, configuration }: Pick<CallPlan, 'run' | 'provider' | 'configuration'>,
     { to, ringS }: { to: string; ringS: number },
     signal: AbortSignal,
   ): Promise<void> {
@@ -140,6 +145,10 @@ export class ToolRunner {
   }
 }
 
+function failedTransfer(toolRunId: number, reason: TransferFailure): Untimed<ToolEvent> {
+  return { type: 'transfer-failed', toolRunId, reason, message: failureWords(reason) };
+}
+
 /** For the model, which may repeat it to the caller. */
 function failureWords(reason: TransferFailure): string {
   switch (reason) {
@@ -153,6 +162,8 @@ function failureWords(reason: TransferFailure): string {
       return 'The telephone provider did not answer in time.';
     case 'execution_error':
       return 'The transfer failed.';
+    case 'textchat_not_supported':
+      return 'This conversation is in writing: there is no call to transfer.';
   }
 }
 

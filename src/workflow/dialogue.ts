@@ -88,7 +88,8 @@ export type TransferFailure =
   | 'provider_does_not_support_transfer'
   | 'provider_error'
   | 'timeout'
-  | 'execution_error';
+  | 'execution_error'
+  | 'textchat_not_supported';
 
 /** Who decides what the agent says. */
 export type DialoguePolicy = 'model' | 'scripted';

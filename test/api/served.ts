@@ -104,6 +104,8 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
         random: systemRandom,
         log: test.log,
         llm: undefined,
+        outside: createOutside(() => false),
+        credentialHeaders: credentialHeadersFrom(test.store),
       }),
       sounds: new SoundLibrary({
         store: test.store,

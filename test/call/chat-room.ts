@@ -2,6 +2,7 @@
 
 import { expect, vi } from 'vitest';
 import { EventLog } from '../../src/call/event-log.ts';
+import { createOutside } from '../../src/call/outside.ts';
 import { TextChats } from '../../src/call/text-chat.ts';
 import type { TextChatId } from '../../src/call/text-chat-desk.ts';
 import type { TextChatDeps } from '../../src/call/text-chat-work.ts';
@@ -30,6 +31,9 @@ export class ChatRoom {
       random: systemRandom,
       log,
       llm,
+      // Tests' receivers are on loopback.
+      outside: createOutside(() => true),
+      credentialHeaders: () => Promise.resolve({}),
       onCompleted: () => {
         this.completed += 1;
       },
