@@ -11,7 +11,7 @@ import {
   restoreMasked,
   secretFieldsOf,
 } from '../telephony/configuration.ts';
-import type { Credentials } from '../telephony/provider.ts';
+import type { Credentials } from '../telephony/terms.ts';
 import { RequestInvalid, validationItems, valueError } from './validation.ts';
 
 export interface CredentialsPatch {

@@ -4,7 +4,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
-import type { TelephonyProvider, WebhookReply } from '../telephony/provider.ts';
+import type { HostedProvider, TelephonyProvider, WebhookReply } from '../telephony/provider.ts';
 import { clipRefsOf } from '../workflow/clip-refs.ts';
 import { toolClipRefs } from '../workflow/tool-message.ts';
 import { NO_TOOLS } from '../workflow/tools/offer.ts';
@@ -23,20 +23,32 @@ export const TOKEN_MS = 60_000;
 /** Rendering the first words ahead may take this long; it is only a warm-up. */
 const PREPARE_MS = 10_000;
 
-interface AnsweredCall {
+interface AnsweredCall<Provider extends TelephonyProvider> {
   run: Run;
   configuration: TelephonyConfiguration;
-  provider: TelephonyProvider;
+  provider: Provider;
 }
 
 /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is completed then. */
 export async function answerCall(
   deps: CallDeps,
   roster: Roster,
-  call: AnsweredCall,
+  call: AnsweredCall<HostedProvider>,
 ): Promise<WebhookReply> {
+  const { run } = await prepareCall(deps, roster, call);
+  const token = deps.tokens.issue(run.id, TOKEN_MS);
+  return call.provider.webhook.answer(mediaUrl(deps.publicUrl, run, token));
+}
+
+/** The call is expected from now on: its media may come. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID,
+ *  QUEUE_FULL; the run is completed then. */
+export async function prepareCall(
+  deps: CallDeps,
+  roster: Roster,
+  call: AnsweredCall<TelephonyProvider>,
+): Promise<CallPlan> {
   try {
-    return await connect(deps, roster, call);
+    return await expectCall(deps, roster, call);
   } catch (error) {
     roster.drop(call.run.id);
     await closeFailed(deps, call, error);
@@ -44,7 +56,11 @@ export async function answerCall(
   }
 }
 
-async function connect(deps: CallDeps, roster: Roster, call: AnsweredCall): Promise<WebhookReply> {
+async function expectCall(
+  deps: CallDeps,
+  roster: Roster,
+  call: AnsweredCall<TelephonyProvider>,
+): Promise<CallPlan> {
   const { configuration, provider } = call;
   const run = withRunIds(call.run);
   const version = await deps.store.workflows.version(run.workflowId, run.definitionId);
@@ -59,8 +75,7 @@ async function connect(deps: CallDeps, roster: Roster, call: AnsweredCall): Prom
   const plan = { ...planned, preCall };
   if (!roster.expect(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
   onceFetched(plan, (initialContext) => prepareFirstWords(deps, plan, initialContext));
-  const token = deps.tokens.issue(run.id, TOKEN_MS);
-  return provider.webhook.answer(mediaUrl(deps.publicUrl, run, token));
+  return plan;
 }
 
 /** The context once the clip that it may name is there too. */

@@ -8,13 +8,13 @@ import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { Workflow } from '../model/workflow.ts';
 import { normalizeAddress } from '../telephony/address.ts';
 import type {
+  HostedProvider,
   ProviderEvent,
   ProviderRequest,
-  RejectReason,
-  TelephonyProvider,
   WebhookReply,
 } from '../telephony/provider.ts';
-import { providers } from '../telephony/registry.ts';
+import { hostedProviders } from '../telephony/registry.ts';
+import type { RejectReason } from '../telephony/terms.ts';
 import { answerCall } from './answer.ts';
 import { inboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';
@@ -45,7 +45,7 @@ export async function answerInbound(
   request: ProviderRequest,
   workflowId: string | null,
 ): Promise<WebhookReply> {
-  const provider = providers.find(({ webhook }) => webhook.recognises(request));
+  const provider = hostedProviders.find(({ webhook }) => webhook.recognises(request));
   if (provider === undefined) {
     webhooks.inc({ provider: 'unknown', result: 'unrecognised' });
     return NOBODY;
@@ -74,7 +74,7 @@ function reasonOf(error: unknown): RejectReason {
 }
 
 interface Inbound {
-  provider: TelephonyProvider;
+  provider: HostedProvider;
   request: ProviderRequest;
   event: InboundCall;
   workflowId: string | null;
@@ -158,6 +158,6 @@ async function createRun(
 /** Says in the provider's words that this gateway takes no call now. */
 export function refuseDraining(request: ProviderRequest): WebhookReply {
   callsRefused.inc({ code: 'GATEWAY_DRAINING' });
-  const provider = providers.find(({ webhook }) => webhook.recognises(request));
+  const provider = hostedProviders.find(({ webhook }) => webhook.recognises(request));
   return provider?.webhook.reject('draining') ?? NOBODY;
 }

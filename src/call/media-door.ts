@@ -4,7 +4,8 @@
 import { GatewayError } from '../errors.ts';
 import { mediaFaults } from '../metrics.ts';
 import type { RecordingFile } from '../pipeline/record.ts';
-import type { ProviderRequest } from '../telephony/provider.ts';
+import type { MediaProtocol } from '../telephony/media.ts';
+import { isHosted, type ProviderRequest } from '../telephony/provider.ts';
 import { CLOSE } from '../transport/media-socket.ts';
 import type { Admission, MediaPath } from '../transport/websocket.ts';
 import type { CallDeps } from './deps.ts';
@@ -41,14 +42,15 @@ async function admit(
   if (run.workflowId !== path.workflowId || run.organizationId !== path.organizationId) {
     return refuse(CLOSE.badRequest, 'workflow');
   }
+  const { provider, configuration } = plan;
   const upgrade = upgradeRequest(deps.publicUrl, path, headers);
-  if (!plan.provider.webhook.verify(upgrade, plan.configuration.credentials)) {
+  if (!isHosted(provider) || !provider.webhook.verify(upgrade, configuration.credentials)) {
     return refuse(CLOSE.unauthorized, 'signature');
   }
   const current = await deps.store.runs.find(run.id);
   if (current === undefined) return refuse(CLOSE.notFound, 'run');
   if (current.state !== 'initialized') return refuse(CLOSE.conflict, 'run state');
-  return begin(deps, roster, plan);
+  return begin(deps, roster, plan, provider.createMedia());
 }
 
 function refuse(code: number, reason: string): Admission {
@@ -74,7 +76,12 @@ function upgradeRequest(
   };
 }
 
-async function begin(deps: CallDeps, roster: Roster, plan: CallPlan): Promise<Admission> {
+async function begin(
+  deps: CallDeps,
+  roster: Roster,
+  plan: CallPlan,
+  protocol: MediaProtocol,
+): Promise<Admission> {
   const { run } = plan;
   const running = await deps.store.runs.patch(run.id, {
     state: 'running',
@@ -101,7 +108,7 @@ async function begin(deps: CallDeps, roster: Roster, plan: CallPlan): Promise<Ad
   roster.enter(session);
   return {
     accept: (socket) => {
-      const listener = session.attach(socket);
+      const listener = session.attach(socket, protocol);
       // The verdict may have come before the media.
       if (isForMachine(plan, runLog.events)) void session.end('voicemail_detected', 'gateway');
       return listener;

@@ -5,7 +5,7 @@ import { codeOf, GatewayError, isErrorCode } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { mediaFaults } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import type { MediaListener, MediaProtocol, MediaStart } from '../telephony/media.ts';
+import type { MediaListener, MediaProtocol, MediaStart, MediaTraits } from '../telephony/media.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
 
 /** A provider that sends this many unreadable messages in one call is not one of ours. */
@@ -57,6 +57,10 @@ export class MediaLink implements MediaSocketListener {
     this.#log = deps.log;
     this.#facts = this.#translate();
     this.#startTimer = deps.clock.after(START_MS, () => this.#notStarted());
+  }
+
+  get traits(): MediaTraits {
+    return this.#protocol.traits;
   }
 
   // What the pipeline sends (AudioWire).

@@ -88,6 +88,7 @@ export async function dial(deps: CallDeps, { run, route, to }: Placement): Promi
     return await provider.control.dial(
       configuration.credentials,
       {
+        runId: run.id,
         from: provider.formatAddress(caller.addressNormalized),
         to: provider.formatAddress(to),
         ...callbackUrls(deps.publicUrl, provider.name, run.id),

@@ -13,11 +13,12 @@ import {
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import { isObject } from '../std/json.ts';
-import type {
-  ProviderEvent,
-  ProviderRequest,
-  TelephonyProvider,
-  WebhookReply,
+import {
+  type HostedProvider,
+  isHosted,
+  type ProviderEvent,
+  type ProviderRequest,
+  type WebhookReply,
 } from '../telephony/provider.ts';
 import { providerByName } from '../telephony/registry.ts';
 import type { CallDeps } from './deps.ts';
@@ -34,7 +35,7 @@ type StatusEvent = Extract<ProviderEvent, { kind: 'status' }>;
 export interface ProviderCall {
   run: Run;
   configuration: TelephonyConfiguration;
-  provider: TelephonyProvider;
+  provider: HostedProvider;
 }
 
 /** Finds the run's call and proves the request. Undefined for an unknown run. Throws
@@ -47,7 +48,8 @@ export async function verifiedCall(
 ): Promise<ProviderCall | undefined> {
   const provider = providerByName(name);
   const run = await deps.store.runs.find(runId);
-  if (provider === undefined || run === undefined || run.configurationId === null) return undefined;
+  if (provider === undefined || !isHosted(provider)) return undefined;
+  if (run === undefined || run.configurationId === null) return undefined;
   const { organizationId, configurationId } = run;
   const configuration = await deps.store.telephony.getConfiguration(
     organizationId,

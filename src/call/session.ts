@@ -15,7 +15,7 @@ import type {
 } from '../pipeline/call-audio-listener.ts';
 import type { RecordingFile } from '../pipeline/record.ts';
 import type { Clock } from '../std/clock.ts';
-import type { MediaStart } from '../telephony/media.ts';
+import type { MediaProtocol, MediaStart } from '../telephony/media.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
 import type { DialogueAction, DialogueEvent, Untimed } from '../workflow/dialogue.ts';
 import type { DialogueState } from '../workflow/engine.ts';
@@ -117,7 +117,7 @@ export class CallSession {
   }
 
   /** The call's media socket is here. Called once. */
-  attach(socket: MediaSocket): MediaSocketListener {
+  attach(socket: MediaSocket, protocol: MediaProtocol): MediaSocketListener {
     if (this.#end !== undefined) {
       socket.close(CLOSE.goingAway, 'the call is over');
       return DEAF;
@@ -125,7 +125,7 @@ export class CallSession {
     callsActive.inc({ provider: this.plan.provider.name });
     this.#link = new MediaLink({
       socket,
-      protocol: this.plan.provider.createMedia(),
+      protocol,
       listener: this.#hearLink(),
       clock: this.#clock,
       log: this.#log,
@@ -204,7 +204,7 @@ export class CallSession {
       return;
     }
     const { mediaClock, vad, stt, tts, voice } = this.#deps;
-    const { capabilities } = plan.provider;
+    const { marks, leadMs } = link.traits;
     const codecIn = codecByName(start.codecIn);
     this.#audio = new CallAudio({
       clock: this.#clock,
@@ -216,8 +216,8 @@ export class CallSession {
       codecIn,
       codecOut: codecByName(start.codecOut),
       wire: link,
-      lead: { aimMs: capabilities.leadMs.aim, maxMs: capabilities.leadMs.max },
-      marks: capabilities.marks,
+      lead: { aimMs: leadMs.aim, maxMs: leadMs.max },
+      marks,
       recording: this.#options.recording,
       tuning: turnTuning(plan.settings),
       ambient: plan.ambient,

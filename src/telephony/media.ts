@@ -10,7 +10,7 @@ export interface MediaListener {
   onAudio(payload: Uint8Array, timestampMs: number): void;
   onDigit(digit: string): void;
   /** Everything sent before the mark of this name has been played, or was cleared: see
-   *  `capabilities.marks`. */
+   *  `MediaTraits.marks`. */
   onMark(name: string): void;
   onCleared(): void;
   onStop(): void;
@@ -27,11 +27,21 @@ export interface MediaStart {
   parameters: Record<string, string>;
 }
 
+/** How audio is held and taken back beyond one kind of media socket. */
+export interface MediaTraits {
+  /** What becomes of pending marks after a clear (providers.md §7.2). */
+  marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
+  clear: boolean;
+  /** Audio sent ahead of real time, in milliseconds: aim, and the most ever. */
+  leadMs: { aim: number; max: number };
+}
+
 /** One socket's protocol. `decode…` throws MEDIA_MALFORMED on anything that breaks the protocol. */
 export interface MediaProtocol {
+  readonly traits: MediaTraits;
   decodeText(message: string, listener: MediaListener): void;
   decodeBinary(message: Uint8Array, listener: MediaListener): void;
-  /** One message that carries `payload` (any whole number of frames within capabilities). */
+  /** One message that carries `payload` (any whole number of frames within the lead). */
   encodeAudio(payload: Uint8Array): string | Uint8Array;
   encodeMark(name: string): string | undefined;
   encodeClear(): string | undefined;

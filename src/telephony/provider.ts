@@ -3,13 +3,12 @@
 
 import type { CallStatus, ProviderName } from '../model/provider.ts';
 import type { MediaProtocol } from './media.ts';
+import type { Pbx } from './pbx.ts';
+import type { Credentials, RejectReason } from './terms.ts';
 
 export interface ProviderCapabilities {
   /** How an inbound call is answered. */
   answerStyle: 'markup' | 'command' | 'event';
-  /** What becomes of pending marks after a clear (providers.md §7.2). */
-  marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
-  clear: boolean;
   digitsIn: boolean;
   digitsOut: 'socket' | 'rest' | 'none';
   /** Answering-machine detection that runs beside the media. */
@@ -17,14 +16,9 @@ export interface ProviderCapabilities {
   transfer: readonly ('cold' | 'warm' | 'refer')[];
   /** Whether closing the media socket ends the call. */
   closeEndsCall: boolean;
-  /** Audio sent ahead of real time, in milliseconds: aim, and the most ever. */
-  leadMs: { aim: number; max: number };
   idempotentDial: boolean;
   callS: { max: number };
 }
-
-/** Credentials as stored, checked by the provider's own schema before use. */
-export type Credentials = Record<string, unknown>;
 
 /** What a webhook or an upgrade request carried. `url` is built from the configured public base URL,
  *  never from the Host header. */
@@ -73,6 +67,7 @@ export type ProviderEvent =
   | { kind: 'other'; dedupeKey: string };
 
 export interface DialRequest {
+  runId: string;
   /** Provider form of the numbers. */
   from: string;
   to: string;
@@ -95,14 +90,6 @@ export interface CallSnapshot {
   durationS: number | null;
   answeredBy: string | null;
 }
-
-export type RejectReason =
-  | 'not-configured'
-  | 'no-workflow'
-  | 'signature'
-  | 'busy'
-  | 'draining'
-  | 'error';
 
 /** How to reach the provider's REST interface. Every call has a deadline and can be aborted; all fail
  *  with PROVIDER_* codes. */
@@ -160,13 +147,28 @@ export interface ProviderWebhook {
   acknowledge(): WebhookReply;
 }
 
-export interface TelephonyProvider {
+interface AnyProvider {
   readonly name: ProviderName;
   readonly capabilities: ProviderCapabilities;
   /** The number as this provider wants it in requests. */
   formatAddress(addressNormalized: string): string;
   readonly control: ProviderControl;
+}
+
+/** One that tells of its calls by webhooks, and opens its media sockets to us. */
+export interface HostedProvider extends AnyProvider {
   readonly webhook: ProviderWebhook;
   /** A fresh protocol for one socket. */
   createMedia(): MediaProtocol;
+}
+
+/** One that tells of its calls over a connection which the gateway holds. */
+export interface PbxProvider extends AnyProvider {
+  readonly pbx: Pbx;
+}
+
+export type TelephonyProvider = HostedProvider | PbxProvider;
+
+export function isHosted(provider: TelephonyProvider): provider is HostedProvider {
+  return 'webhook' in provider;
 }

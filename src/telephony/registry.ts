@@ -2,13 +2,15 @@
 
 import type { ProviderName } from '../model/provider.ts';
 import { systemClock } from '../std/clock.ts';
-import type { TelephonyProvider } from './provider.ts';
+import { isHosted, type TelephonyProvider } from './provider.ts';
 import { createTwilioProvider } from './twilio/provider.ts';
 
-/** In the order in which webhooks are matched against them (`recognises`). */
 export const providers: readonly TelephonyProvider[] = [
   createTwilioProvider({ clock: systemClock }),
 ];
+
+/** In the order in which webhooks are matched against them (`recognises`). */
+export const hostedProviders = providers.filter(isHosted);
 
 const byName = new Map<ProviderName, TelephonyProvider>(
   providers.map((provider) => [provider.name, provider]),

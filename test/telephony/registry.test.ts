@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { providerName } from '../../src/model/provider.ts';
-import { providerByName, providers } from '../../src/telephony/registry.ts';
+import { hostedProviders, providerByName, providers } from '../../src/telephony/registry.ts';
 
 describe('the registry of providers', () => {
   it('finds what is built by its name, and nothing else', () => {
@@ -10,12 +10,16 @@ describe('the registry of providers', () => {
   });
 
   it('holds calls over Twilio, with a short lead and marks that come back after a clear', () => {
-    expect(providerByName('twilio')?.capabilities).toMatchObject({
+    const twilio = hostedProviders.find(({ name }) => name === 'twilio');
+    expect(twilio?.capabilities).toMatchObject({
       answerStyle: 'markup',
-      marks: 'echo-on-clear',
-      leadMs: { aim: 100, max: 160 },
       closeEndsCall: true,
       idempotentDial: false,
+    });
+    expect(twilio?.createMedia().traits).toEqual({
+      marks: 'echo-on-clear',
+      clear: true,
+      leadMs: { aim: 100, max: 160 },
     });
   });
 });

@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import { parseJson } from '../../std/json.ts';
-import type { Credentials } from '../provider.ts';
 import type { Rest, RestResponse } from '../rest.ts';
+import type { Credentials } from '../terms.ts';
 import { type TwilioConfig, twilioConfig } from './config.ts';
 
 const provider = 'twilio';

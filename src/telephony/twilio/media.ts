@@ -6,7 +6,7 @@ import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import { parseJson } from '../../std/json.ts';
-import type { MediaListener, MediaProtocol } from '../media.ts';
+import type { MediaListener, MediaProtocol, MediaTraits } from '../media.ts';
 
 /** Payload bytes of one message. Twilio sends 160; more than this is not telephone audio. */
 const PAYLOAD_BYTES_MAX = 48 * 1024;
@@ -71,7 +71,15 @@ export function createTwilioMedia(): MediaProtocol {
   return new TwilioMedia();
 }
 
+/** A clear is prompt, so a short lead keeps barge-in short. */
+const TRAITS: MediaTraits = {
+  marks: 'echo-on-clear',
+  clear: true,
+  leadMs: { aim: 100, max: 160 },
+};
+
 class TwilioMedia implements MediaProtocol {
+  readonly traits = TRAITS;
   /** Undefined until `start`. */
   #streamSid: string | undefined;
   /** The decoded payload of one message. */

@@ -4,13 +4,8 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../../errors.ts';
 import type { CallStatus } from '../../model/provider.ts';
-import type {
-  ProviderEvent,
-  ProviderRequest,
-  ProviderWebhook,
-  RejectReason,
-  WebhookReply,
-} from '../provider.ts';
+import type { ProviderEvent, ProviderRequest, ProviderWebhook, WebhookReply } from '../provider.ts';
+import type { RejectReason } from '../terms.ts';
 import { isSigned } from './signature.ts';
 import { busyDocument, sayDocument, streamDocument } from './twiml.ts';
 

@@ -49,6 +49,7 @@ const credentials = (token = account.authToken) => ({
   amd_enabled: true,
 });
 const dialRequest = (): DialRequest => ({
+  runId: '1',
   from: OURS,
   to: THEIRS,
   answerUrl: `${gateway.base}/answer`,

@@ -10,6 +10,7 @@ const CALL = 'CA00000000000000000000000000000001';
 const NUMBER = 'PN00000000000000000000000000000001';
 const signal = new AbortController().signal;
 const dialRequest: DialRequest = {
+  runId: '1',
   from: '+14155550100',
   to: '+14155550101',
   answerUrl: 'https://gw.example.com/answer?workflow_run_id=1&x=2',

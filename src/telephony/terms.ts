@@ -1,0 +1,12 @@
+// Words that hosted providers and PBXs share.
+
+/** Credentials as stored, checked by the provider's own schema before use. */
+export type Credentials = Record<string, unknown>;
+
+export type RejectReason =
+  | 'not-configured'
+  | 'no-workflow'
+  | 'signature'
+  | 'busy'
+  | 'draining'
+  | 'error';
