@@ -42,6 +42,7 @@ const table = {
   LOG_IN_REFUSED: { retry: false, text: 'Invalid email or password' },
   SIGN_UP_CLOSED: { retry: false, text: 'Signup is disabled' },
   EMAIL_TAKEN: { retry: false, text: 'Email already registered' },
+  LOG_IN_ELSEWHERE: { retry: false, text: 'Not found' },
   LOG_IN_EXISTS: { retry: false, text: 'The user of this API key has a log-in already' },
   TOO_MANY_ATTEMPTS: {
     retry: true,
@@ -92,6 +93,10 @@ const table = {
   WORKFLOW_STATUS_INVALID: {
     retry: false,
     text: "Invalid status '{status}'. Allowed: active, archived",
+  },
+  EXTERNAL_PBX_DISABLED: {
+    retry: false,
+    text: "External PBX integrations are disabled for this organization. Enable them in the organization's preferences before you change {setting}.",
   },
   WORKFLOW_INVALID: { retry: false, text: 'The workflow is not valid: {problems}' },
   WORKFLOW_CONFLICT: { retry: false, text: 'The workflow conflicts with stored data: {problems}' },

@@ -6,6 +6,9 @@ import { isObject } from '../std/json.ts';
 
 export type RequestPart = 'body' | 'path' | 'query' | 'header';
 
+/** By which schema a value is checked, where the schema of the request only hands it to that one. */
+export const checkedBy = new WeakMap<z.core.$ZodType, z.core.$ZodType>();
+
 /** `path` leads through `data`, which `schema` has checked. */
 export function locOf(
   schema: z.core.$ZodType,
@@ -69,6 +72,8 @@ function unwrapped(schema: z.core.$ZodType | undefined): z.core.$ZodType | undef
       inner instanceof z.ZodPrefault
     ) {
       inner = inner.unwrap();
+    } else if (inner !== undefined && checkedBy.has(inner)) {
+      return checkedBy.get(inner);
     } else if (inner instanceof z.ZodPipe) {
       inner = inner.in instanceof z.ZodTransform ? inner.out : inner.in;
     } else {

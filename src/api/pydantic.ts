@@ -159,11 +159,7 @@ function parsing(type: string, what: string, error: string): Worded {
 
 function wrongValue({ values }: IssueOf<'invalid_value'>): Worded {
   const expected = orList(values.map(quoted));
-  return {
-    type: values.length === 1 ? 'literal_error' : 'enum',
-    msg: `Input should be ${expected}`,
-    ctx: { expected },
-  };
+  return { type: 'literal_error', msg: `Input should be ${expected}`, ctx: { expected } };
 }
 
 /** Checks of our own may name the pydantic type in `params.type`. */

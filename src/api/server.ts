@@ -107,6 +107,7 @@ function corsOptions(origins: '*' | readonly string[]) {
     credentials: origins !== '*',
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     strictPreflight: false,
+    optionsSuccessStatus: 200,
   };
 }
 

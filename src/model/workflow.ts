@@ -37,10 +37,13 @@ export interface WorkflowProblem {
   message: string;
 }
 
+/** A field of a lead, as the external PBX names it. */
+const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
+
 /** `workflow_configurations`: known keys with their defaults; unknown keys are kept. */
 export const workflowConfigurations = z.looseObject({
   /** Seconds until a call is ended whatever happens. */
-  max_call_duration: z.int().min(1).max(1_200).default(300),
+  max_call_duration: z.int().gt(0).max(1_200).default(300),
   /** Seconds of silence before the agent asks whether the caller is there. */
   max_user_idle_timeout: z.number().min(1).max(600).default(10),
   turn_start_strategy: z.enum(['default', 'min_words', 'provisional_vad']).default('default'),
@@ -61,6 +64,18 @@ export const workflowConfigurations = z.looseObject({
     })
     .prefault({}),
   text_chat_inactivity_timeout_seconds: z.int().min(60).max(10_500).default(1_800),
+  /** For the dialler of an external PBX: values of the call that go into fields of its lead. Kept, and
+   *  not acted upon. */
+  external_pbx_field_mappings: z
+    .array(
+      z.object({
+        context_path: z.string().min(1).max(255),
+        destination_field: z.string().regex(FIELD_NAME),
+      }),
+    )
+    .max(100)
+    .default([]),
+  external_pbx_lead_headers: z.array(z.string().regex(FIELD_NAME)).max(50).default([]),
   transcript_configuration: z
     .looseObject({ include_end_timestamps: z.boolean().default(false) })
     .prefault({}),

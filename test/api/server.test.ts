@@ -40,10 +40,45 @@ describe('every request', () => {
       },
       key: null,
     });
-    expect(preflight.status).toBe(204);
+    expect(preflight.status).toBe(200);
     expect(preflight.headers['access-control-allow-methods']).toContain('PUT');
     expect(preflight.headers['access-control-allow-headers']).toBe('x-api-key');
   });
+
+  it('may come with keys that nobody knows', async () => {
+    expect(await ok('POST', '/user/api-keys', { name: 'a', scopes: ['all'] })).toMatchObject({
+      name: 'a',
+    });
+  });
+
+  it.each(['text/plain', 'application/xml'])(
+    'with a body of type %s is told that it is no object',
+    async (type) => {
+      const { status, body } = await call('POST', '/api/v1/user/api-keys', {
+        body: '{"name":"a"}',
+        headers: { 'content-type': type },
+      });
+      expect([status, body.detail[0].type, body.detail[0].loc]).toEqual([
+        422,
+        'model_attributes_type',
+        ['body'],
+      ]);
+    },
+  );
+
+  it.each([
+    ['GET', '/user/service-keys'],
+    ['GET', '/organizations/billing/account'],
+    ['GET', '/organizations/usage/mps-credits'],
+    ['POST', '/superuser/impersonate'],
+    ['GET', '/superuser/workflow-runs'],
+  ] as const)(
+    'for what only the vendor of the reference has is 404: %s %s',
+    async (method, path) => {
+      const { status, body } = await call(method, `/api/v1${path}`);
+      expect([status, body]).toEqual([404, { detail: 'Not Found' }]);
+    },
+  );
 
   it('that is not JSON is told where it breaks', async () => {
     const headers = { 'content-type': 'application/json' };
@@ -271,5 +306,25 @@ describe('a server that closes', () => {
     expect((await answer).status).toBe(200);
     await closed;
     await expect(fetch(`${url}/api/v1/health`)).rejects.toThrow();
+  });
+});
+
+describe('where pages of named origins are let in', () => {
+  const listed = withApi(() => ({ corsOrigins: ['https://app.example.com'] }));
+  const from = (origin: string) =>
+    listed.call('GET', '/api/v1/user/api-keys', { key: null, headers: { origin } });
+
+  it('they may send credentials, and read what is refused', async () => {
+    const { status, headers } = await from('https://app.example.com');
+    expect(status).toBe(401);
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': 'https://app.example.com',
+      'access-control-allow-credentials': 'true',
+    });
+  });
+
+  it('others may not', async () => {
+    const { headers } = await from('https://elsewhere.example.com');
+    expect(headers['access-control-allow-origin']).toBeUndefined();
   });
 });

@@ -110,7 +110,7 @@ describe("a value that does not fit, in pydantic's words", () => {
       'none of the words',
       z.enum(['a', 'b', 'c']),
       'd',
-      'enum',
+      'literal_error',
       "Input should be 'a', 'b' or 'c'",
       { expected: "'a', 'b' or 'c'" },
     ],

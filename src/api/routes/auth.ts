@@ -10,13 +10,21 @@ import { keyRequired } from '../openapi.ts';
 import { faults } from '../wire/faults.ts';
 import { type LogIn, loggedIn, logIn, signUp, userOnWire, userOut } from '../wire/user.ts';
 
-/** Who checks credentials if it is the gateway itself; with another there are no routes here. */
+/** Who checks credentials if it is the gateway itself; with another every route here is 404. */
 const OWN_PROVIDER = 'local';
 const common = { tags: ['accounts'] };
+const ELSEWHERE = [
+  ['POST', '/auth/signup'],
+  ['POST', '/auth/login'],
+  ['GET', '/auth/me'],
+] as const;
 
 /** Take no key. */
 export function logInRoutes(api: Api, deps: ApiDeps): void {
-  if (deps.authProvider !== OWN_PROVIDER) return;
+  if (deps.authProvider !== OWN_PROVIDER) {
+    elsewhere(api);
+    return;
+  }
 
   api.post(
     '/auth/signup',
@@ -76,6 +84,20 @@ export function authRoutes(api: Api, deps: ApiDeps): void {
       return userOnWire(user);
     },
   );
+}
+
+/** Clients look here first, whoever checks credentials: they are told in the contract's word. */
+function elsewhere(api: Api): void {
+  for (const [method, url] of ELSEWHERE) {
+    api.route({
+      method,
+      url,
+      schema: { hide: true },
+      handler: async () => {
+        throw new GatewayError('LOG_IN_ELSEWHERE');
+      },
+    });
+  }
 }
 
 async function session(deps: ApiDeps, user: User) {

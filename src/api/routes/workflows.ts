@@ -8,6 +8,7 @@ import type { WorkflowContent } from '../../store/store.ts';
 import { keepUnseen, stripUnknownData } from '../../workflow/node-data.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
+import { keepExternalPbx } from '../external-pbx.ts';
 import { restoreKeys, restoreNodeKeys } from '../masked-keys.ts';
 import { keyRequired } from '../openapi.ts';
 import { faults } from '../wire/faults.ts';
@@ -157,7 +158,7 @@ function updateRoute(api: Api, deps: ApiDeps): void {
         summary: 'Renames an agent; other changes go into its draft.',
         params,
         body: workflowUpdate,
-        response: { 200: workflowOut, ...faults(401, 404, 409) },
+        response: { 200: workflowOut, ...faults(401, 403, 404, 409) },
       },
     },
     async (request) => {
@@ -184,14 +185,15 @@ async function draftChange(
   const definition = body.workflow_definition;
   const configurations = body.workflow_configurations;
   const variables = body.template_context_variables;
-  const restored = isObject(configurations)
-    ? restoreKeys(configurations, shown?.configurations)
-    : undefined;
+  const stored = shown?.configurations;
+  const sent = isObject(configurations) ? restoreKeys(configurations, stored) : undefined;
   return {
     ...(isObject(definition)
       ? await changedDefinition(deps, workflow, { sent: definition, stored: shown?.definition })
       : {}),
-    ...(isObject(restored) ? { configurations: restored } : {}),
+    ...(isObject(sent)
+      ? { configurations: await keepExternalPbx(deps, workflow.organizationId, { sent, stored }) }
+      : {}),
     ...(isObject(variables) ? { templateContextVariables: variables } : {}),
   };
 }

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { workflowConfigurations, workflowDefinition } from '../../model/workflow.ts';
+import { checkedBy } from '../location.ts';
 import { freeObject, idOut, timeOut } from './values.ts';
 
 export const WORKFLOW_NAME_MAX = 255;
@@ -24,6 +25,7 @@ const sparseConfigurations = freeObject
       context.issues.push({ ...issue, input: undefined } as z.core.$ZodRawIssue);
     }
   });
+checkedBy.set(sparseConfigurations, workflowConfigurations);
 
 export const workflowUpdate = z.object({
   name: workflowName.nullish(),

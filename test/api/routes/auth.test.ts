@@ -110,6 +110,17 @@ describe('logging in', () => {
     }
   });
 
+  it.each([
+    [{ password: 'x' }, 'missing', ['body', 'email']],
+    [{ email: 'a@example.com' }, 'missing', ['body', 'password']],
+    [{ email: 'ada', password: 'x' }, 'value_error', ['body', 'email']],
+    [{ email: 'a@example.com', password: 5 }, 'string_type', ['body', 'password']],
+    [{ ...ada, password: 'x'.repeat(1_025) }, 'string_too_long', ['body', 'password']],
+  ])('with %j is 422', async (body, type, loc) => {
+    const answer = await post('login', body);
+    expect([answer.status, answer.body.detail[0]]).toMatchObject([422, { type, loc }]);
+  });
+
   it('is impossible for a user who only has keys', async () => {
     const { status } = await post('login', { email: 'first@example.com', password: '' });
     expect(status).toBe(401);
@@ -309,7 +320,10 @@ describe('where another service checks credentials', () => {
       ['POST', 'login'],
       ['GET', 'me'],
     ] as const) {
-      expect((await foreign.call(method, `/api/v1/auth/${path}`)).status).toBe(404);
+      for (const options of [{}, { key: null }]) {
+        const { status, body } = await foreign.call(method, `/api/v1/auth/${path}`, options);
+        expect([path, status, body]).toEqual([path, 404, { detail: 'Not found' }]);
+      }
     }
   });
 });

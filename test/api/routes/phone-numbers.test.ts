@@ -80,9 +80,16 @@ describe('adding a phone number', () => {
   it('fails with 502 when the provider cannot be asked', async () => {
     const path = await configuration();
     served.twilio.answer = { status: 401, body: { code: 20_003 } };
-    expect((await refusal('POST', path, { body: { address: NUMBER } }))[0]).toBe(502);
+    expect(await refusal('POST', path, { body: { address: NUMBER } })).toEqual([
+      502,
+      'twilio refused the credentials',
+    ]);
     served.twilio.answer = 'hang';
-    expect((await refusal('POST', path, { body: { address: NUMBER } }))[0]).toBe(502);
+    expect(await refusal('POST', path, { body: { address: NUMBER } })).toEqual([
+      502,
+      expect.stringContaining('twilio'),
+    ]);
+    expect(await ok('GET', path)).toEqual({ phone_numbers: [] });
   });
 
   it('accepts anything for a PBX, and says that calls over it are not built', async () => {
@@ -144,6 +151,25 @@ describe('adding a phone number', () => {
     expect(added.address_normalized).toBe(NUMBER);
   });
 
+  it.each<[object, string, string[]]>([
+    [{}, 'missing', ['address']],
+    [{ address: '' }, 'string_too_short', ['address']],
+    [{ address: '1'.repeat(256) }, 'string_too_long', ['address']],
+    [{ address: '1', country_code: 'U' }, 'string_too_short', ['country_code']],
+    [{ address: '1', country_code: 'USA' }, 'string_too_long', ['country_code']],
+    [{ address: '1', label: 'x'.repeat(65) }, 'string_too_long', ['label']],
+    [{ address: '1', inbound_workflow_id: 'x' }, 'int_parsing', ['inbound_workflow_id']],
+    [{ address: '1', telephony_trunk_id: true }, 'int_type', ['telephony_trunk_id']],
+    [{ address: '1', is_active: 'x' }, 'bool_type', ['is_active']],
+    [{ address: '1', is_default_caller_id: 1 }, 'bool_type', ['is_default_caller_id']],
+    [{ address: '1', extra_metadata: [] }, 'dict_type', ['extra_metadata']],
+  ])('is 422 with %j', async (body, type, place) => {
+    const path = await pbx();
+    const [status, detail] = await refusal('POST', path, { body });
+    expect([status, detail[0].type, detail[0].loc]).toEqual([422, type, ['body', ...place]]);
+    expect(await ok('GET', path)).toEqual({ phone_numbers: [] });
+  });
+
   it('refuses an agent or a trunk that is not there', async () => {
     const path = await pbx();
     expect(await refusal('POST', path, { body: { address: '1', inbound_workflow_id: 9 } })).toEqual(
@@ -179,6 +205,35 @@ describe('changing a phone number', () => {
     const changed = await ok('PUT', one, { is_active: false });
     expect(changed).toEqual({ ...number, is_active: false, updated_at: moment });
     expect(served.twilio.asked).toEqual([]);
+  });
+
+  it.each<[object, string, string[]]>([
+    [{ label: 'x'.repeat(65) }, 'string_too_long', ['label']],
+    [{ country_code: 'USA' }, 'string_too_long', ['country_code']],
+    [{ is_active: 'x' }, 'bool_type', ['is_active']],
+    [{ clear_inbound_workflow: null }, 'bool_type', ['clear_inbound_workflow']],
+    [{ inbound_workflow_id: 'x' }, 'int_parsing', ['inbound_workflow_id']],
+    [{ extra_metadata: 'x' }, 'dict_type', ['extra_metadata']],
+  ])('is 422 with %j and changes nothing', async (body, type, place) => {
+    const { one, number } = await added();
+    const [status, detail] = await refusal('PUT', one, { body });
+    expect([status, detail[0].type, detail[0].loc]).toEqual([422, type, ['body', ...place]]);
+    expect(await ok('GET', one)).toEqual(number);
+  });
+
+  it('is 404 with an agent that is not there, and changes nothing', async () => {
+    const { one, number } = await added();
+    const body = { label: 'other', inbound_workflow_id: '999999' };
+    const missing = [404, 'Workflow with id 999999 not found'];
+    expect(await refusal('PUT', one, { body })).toEqual(missing);
+    expect(await ok('GET', one)).toEqual(number);
+    expect(served.twilio.asked).toEqual([]);
+  });
+
+  it('leaves its address alone, whatever is sent', async () => {
+    const { one, number } = await added();
+    const changed = await ok('PUT', one, { address: '+14155550199', address_normalized: '1' });
+    expect(changed).toEqual({ ...number, updated_at: moment });
   });
 
   it('attaches an agent and detaches it, telling the provider', async () => {
@@ -225,7 +280,8 @@ describe('changing a phone number', () => {
     const { id } = await workflow();
     await ok('PUT', one, { inbound_workflow_id: id });
     served.twilio.answer = { status: 500, body: {} };
-    expect((await refusal('DELETE', one))[0]).toBe(502);
+    expect(await refusal('DELETE', one)).toEqual([502, expect.stringMatching(/^twilio failed: /)]);
+    expect(await ok('GET', one)).toMatchObject({ inbound_workflow_id: id });
     served.twilio.answer = { status: 200, body: ownedNumber(NUMBER) };
     expect(await ok('DELETE', one)).toEqual({
       message: 'Phone number deleted',
