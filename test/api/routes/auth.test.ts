@@ -161,6 +161,14 @@ describe('who asks', () => {
     }
   });
 
+  it('is 401 with a key whose owner is gone', async () => {
+    const { userId, apiKey: key } = await served.stranger();
+    expect((await call('GET', '/api/v1/auth/me', { key })).status).toBe(200);
+    await served.test.sql('delete from users where id = $1', [userId]);
+    const { status, body } = await call('GET', '/api/v1/auth/me', { key });
+    expect([status, body]).toEqual([401, { detail: 'Invalid or expired API key' }]);
+  });
+
   it('may be told by a token without the word Bearer', async () => {
     const { token, user } = (await post('signup', ada)).body;
     const bare = { key: null, headers: { authorization: token } };

@@ -75,6 +75,23 @@ describe('folders', () => {
     expect(await ok('GET', '/workflow/fetch')).toEqual([{ ...item, folder_id: null }]);
   });
 
+  it('are named by their ids: anything else is 422', async () => {
+    const { id } = await agent();
+    const body = { folder_id: 'x' };
+    const [status, detail] = await refusal('PUT', `/workflow/${id}/folder`, { body });
+    expect([status, detail[0].type, detail[0].loc]).toEqual([
+      422,
+      'int_parsing',
+      ['body', 'folder_id'],
+    ]);
+    for (const method of ['PUT', 'DELETE'] as const) {
+      const options = method === 'PUT' ? { body: { name: 'y' } } : {};
+      const [wrong, faults] = await refusal(method, '/folder/x', options);
+      expect([wrong, faults[0].loc]).toEqual([422, ['path', 'folder_id']]);
+      expect(await refusal(method, '/folder/999999', options)).toEqual([404, 'Folder not found']);
+    }
+  });
+
   it('take no agent of another organization, and are no place for one', async () => {
     const { id } = await agent();
     const folder = await ok('POST', '/folder/', { name: 'Sales' });

@@ -265,7 +265,7 @@ describe('telephony configurations', () => {
       name: 'agent',
       workflow_definition: smallWorkflow,
     });
-    await served.test.store.campaigns.create(served.test.owner.organizationId, {
+    const campaign = await served.test.store.campaigns.create(served.test.owner.organizationId, {
       name: 'sept',
       workflowId: agent.id,
       sourceId: 'campaigns/1/a.csv',
@@ -276,10 +276,14 @@ describe('telephony configurations', () => {
       breaker: null,
       ratePerSecond: 1,
     });
-    expect(await refusal('DELETE', `${ROOT}/${id}`)).toEqual([
-      409,
-      `Telephony configuration ${id} is referenced by one or more campaigns`,
-    ]);
+    for (const state of ['created', 'completed']) {
+      const set = 'update campaigns set state = $1 where id = $2';
+      await served.test.sql(set, [state, campaign.id]);
+      expect(await refusal('DELETE', `${ROOT}/${id}`)).toEqual([
+        409,
+        `Telephony configuration ${id} is referenced by one or more campaigns`,
+      ]);
+    }
     expect(await ok('GET', `${ROOT}/${id}`)).toMatchObject({ id });
   });
 

@@ -26,6 +26,12 @@ const required: Record<ProviderName, Record<string, string>> = {
   },
 };
 
+/** A dialler beside the PBX. */
+const dialler = (more: object) => ({
+  agent_api: { url: 'http://10.0.0.6', username: 'u', password: 'p' },
+  ...more,
+});
+
 const create = (more: object = {}) =>
   ok('POST', ROOT, { name: 'main', config: twilioConfig(served.twilio.url), ...more });
 const refusal = async (...request: Parameters<typeof call>) => {
@@ -87,6 +93,26 @@ describe('a new telephony configuration', () => {
       { name: 'x', config: { provider: 'ari', ...required.ari, external_pbx: {} } },
       'missing',
       ['config', 'ari', 'external_pbx', 'agent_api'],
+    ],
+    [
+      {
+        name: 'x',
+        config: { provider: 'ari', ...required.ari, external_pbx: dialler({ type: 'x' }) },
+      },
+      'literal_error',
+      ['config', 'ari', 'external_pbx', 'type'],
+    ],
+    [
+      {
+        name: 'x',
+        config: {
+          provider: 'ari',
+          ...required.ari,
+          external_pbx: dialler({ timeout_seconds: 31 }),
+        },
+      },
+      'less_than_equal',
+      ['config', 'ari', 'external_pbx', 'timeout_seconds'],
     ],
   ])('of %j is 422', async (body, type, place) => {
     expect(await firstFault('POST', ROOT, { body })).toEqual([422, type, ['body', ...place]]);

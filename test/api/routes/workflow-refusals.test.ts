@@ -77,18 +77,6 @@ describe('a body that is no agent', () => {
     const [status, detail] = await refusal('PUT', `/workflow/${id}/status`, { body });
     expect([status, detail[0].type, detail[0].loc]).toEqual([422, type, ['body', ...place]]);
   });
-
-  it('is 422 for a folder', async () => {
-    const { id } = await create();
-    const [status, detail] = await refusal('PUT', `/workflow/${id}/folder`, {
-      body: { folder_id: 'x' },
-    });
-    expect([status, detail[0].type, detail[0].loc]).toEqual([
-      422,
-      'int_parsing',
-      ['body', 'folder_id'],
-    ]);
-  });
 });
 
 describe('an agent that is not there', () => {
@@ -186,22 +174,26 @@ describe('a definition that contradicts itself', () => {
     }
   });
 
-  it("by another agent's trigger path is 409, also when it is published or checked", async () => {
-    await create(withNodes(trigger('t', 'theirs')));
+  it("by another agent's trigger path is 409 when changed, 422 when checked or published", async () => {
+    const other = await create(withNodes(trigger('t', 'theirs')));
     const { id } = await create();
-    const body = { workflow_definition: withNodes(trigger('t', 'theirs')) };
-    const [status, detail] = await refusal('PUT', `/workflow/${id}`, { body });
-    expect([status, detail.errors]).toEqual([
-      409,
-      [
-        {
-          kind: 'node',
-          id: 't',
-          field: 'data.trigger_path',
-          message: expect.stringContaining('in use'),
-        },
-      ],
+    const errors = ['theirs', 'lost'].map((path) => ({
+      kind: 'node',
+      id: 't',
+      field: 'data.trigger_path',
+      message: `Trigger path ${path} is already in use by another agent`,
+    }));
+    const put = (path: string) => ({ workflow_definition: withNodes(trigger('t', path)) });
+    const [status, detail] = await refusal('PUT', `/workflow/${id}`, { body: put('theirs') });
+    expect([status, detail.errors]).toEqual([409, [errors[0]]]);
+    await ok('PUT', `/workflow/${id}`, put('lost'));
+    await served.test.sql("update workflow_triggers set workflow_id = $1 where path = 'lost'", [
+      other.id,
     ]);
+    for (const path of ['validate', 'publish']) {
+      const answer = await refusal('POST', `/workflow/${id}/${path}`);
+      expect([path, answer[0], answer[1].errors]).toEqual([path, 422, [errors[1]]]);
+    }
   });
 });
 
