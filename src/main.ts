@@ -34,7 +34,7 @@ import { systemClock as clock } from './std/clock.ts';
 import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
 import { type OpenStore, openStore } from './store/open.ts';
-import { providerByName } from './telephony/registry.ts';
+import { createProviders, type Providers } from './telephony/registry.ts';
 import { CLOSE } from './transport/media-socket.ts';
 import { createMediaTokens } from './transport/token.ts';
 import { createMediaServer } from './transport/websocket.ts';
@@ -60,7 +60,8 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     dispatcher.wake();
     afterCall.wake();
   };
-  const callDeps = { ...openCalls(config, { store, speech, log }), onCompleted };
+  const providers = createProviders({ clock });
+  const callDeps = { ...openCalls(config, { store, providers, speech, log }), onCompleted };
   const switchboard = new Switchboard(callDeps);
   const recovery = new Recovery(callDeps, store.node);
   const dispatcher: Dispatcher = new Dispatcher({
@@ -84,6 +85,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   });
   const api = await buildApi(config, {
     store,
+    providers,
     speech,
     toolRequests: callDeps,
     sounds: callDeps.sounds,
@@ -120,12 +122,18 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
 /** What calls are made from. */
 function openCalls(
   config: Config,
-  open: { store: OpenStore; speech: Awaited<ReturnType<typeof openSpeech>>; log: Log },
+  open: {
+    store: OpenStore;
+    providers: Providers;
+    speech: Awaited<ReturnType<typeof openSpeech>>;
+    log: Log;
+  },
 ): Omit<CallDeps, 'onCompleted'> {
-  const { store, speech, log } = open;
+  const { store, providers, speech, log } = open;
   return {
     ...speech,
     store,
+    providers,
     files: store.files,
     events: new EventLog({ sink: store.runs, clock, log }),
     mediaClock: new MediaClock(clock),
@@ -145,6 +153,7 @@ function buildApi(
   config: Config,
   open: {
     store: OpenStore;
+    providers: Providers;
     speech: Awaited<ReturnType<typeof openSpeech>>;
     toolRequests: ToolRequestDeps;
     sounds: SoundLibrary;
@@ -154,7 +163,8 @@ function buildApi(
     log: Log;
   },
 ): Promise<Api> {
-  const { store, speech, toolRequests, sounds, switchboard, dispatcher, live, log } = open;
+  const { store, providers, speech, toolRequests, sounds, switchboard, dispatcher, live, log } =
+    open;
   return buildServer({
     store,
     files: store.files,
@@ -177,7 +187,7 @@ function buildApi(
     log,
     clock,
     random,
-    providerByName,
+    providerByName: (name) => providers.byName(name),
     services: {
       llm: speech.llm === undefined ? 'scripted' : 'openai',
       stt: speech.stt === undefined ? null : 'pocketsphinx',

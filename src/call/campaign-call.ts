@@ -14,7 +14,6 @@ import type { Claim } from '../store/contact-store.ts';
 import type { NewRun } from '../store/new-run.ts';
 import type { ConfigurationSummary } from '../store/store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
-import { providerByName } from '../telephony/registry.ts';
 import { outboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';
 import { dial, noteCreated, noteDialled, type Placement } from './place.ts';
@@ -64,7 +63,7 @@ export class CampaignCalls {
     const version = await workflows.published(workflowId);
     if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
     const configuration = await findConfiguration(this.#deps, { organizationId, configurationId });
-    const provider = providerByName(configuration.provider);
+    const provider = this.#deps.providers.byName(configuration.provider);
     if (provider === undefined) {
       throw new GatewayError('PROVIDER_NOT_BUILT', { provider: configuration.provider });
     }
@@ -150,7 +149,7 @@ export class CampaignCalls {
    *  hung up. Undefined if the provider knows of none. Throws PROVIDER_* if it cannot say. */
   async fateOf(run: Run): Promise<CallStatus | undefined> {
     const mode = providerName.safeParse(run.mode);
-    const provider = mode.success ? providerByName(mode.data) : undefined;
+    const provider = mode.success ? this.#deps.providers.byName(mode.data) : undefined;
     const { organizationId, configurationId } = run;
     const configuration =
       configurationId === null

@@ -9,6 +9,7 @@ import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import type { FileStore, Store } from '../store/store.ts';
+import type { Providers } from '../telephony/registry.ts';
 import type { MediaTokens } from '../transport/token.ts';
 import type { EventLog } from './event-log.ts';
 import type { CredentialHeaders, Outside } from './outside.ts';
@@ -17,6 +18,7 @@ import type { SoundLibrary } from './sound-library.ts';
 export interface CallDeps {
   store: Store;
   files: FileStore;
+  providers: Providers;
   events: EventLog;
   clock: Clock;
   mediaClock: MediaClock;

@@ -13,7 +13,6 @@ import type {
   ProviderRequest,
   WebhookReply,
 } from '../telephony/provider.ts';
-import { hostedProviders } from '../telephony/registry.ts';
 import type { RejectReason } from '../telephony/terms.ts';
 import { answerCall } from './answer.ts';
 import { inboundContext } from './context.ts';
@@ -45,7 +44,7 @@ export async function answerInbound(
   request: ProviderRequest,
   workflowId: string | null,
 ): Promise<WebhookReply> {
-  const provider = hostedProviders.find(({ webhook }) => webhook.recognises(request));
+  const provider = deps.providers.hosted.find(({ webhook }) => webhook.recognises(request));
   if (provider === undefined) {
     webhooks.inc({ provider: 'unknown', result: 'unrecognised' });
     return NOBODY;
@@ -156,8 +155,11 @@ async function createRun(
 }
 
 /** Says in the provider's words that this gateway takes no call now. */
-export function refuseDraining(request: ProviderRequest): WebhookReply {
+export function refuseDraining(
+  { providers }: Pick<CallDeps, 'providers'>,
+  request: ProviderRequest,
+): WebhookReply {
   callsRefused.inc({ code: 'GATEWAY_DRAINING' });
-  const provider = hostedProviders.find(({ webhook }) => webhook.recognises(request));
+  const provider = providers.hosted.find(({ webhook }) => webhook.recognises(request));
   return provider?.webhook.reject('draining') ?? NOBODY;
 }

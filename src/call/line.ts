@@ -5,19 +5,18 @@ import { GatewayError } from '../errors.ts';
 import { providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';
-import { providerByName } from '../telephony/registry.ts';
 import type { CallDeps } from './deps.ts';
 
 const HANG_UP_MS = 5_000;
 
 /** Throws CALL_OUT_OF_REACH if nobody knows how to reach the call, and PROVIDER_* codes. */
 export async function hangUpLine(
-  { store, clock }: Pick<CallDeps, 'store' | 'clock'>,
+  { store, clock, providers }: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
   run: Run,
 ): Promise<void> {
   const { organizationId, configurationId, providerCallId } = run;
   const mode = providerName.safeParse(run.mode);
-  const provider = mode.success ? providerByName(mode.data) : undefined;
+  const provider = mode.success ? providers.byName(mode.data) : undefined;
   if (provider === undefined || providerCallId === null || configurationId === null) {
     throw new GatewayError('CALL_OUT_OF_REACH');
   }

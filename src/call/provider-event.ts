@@ -20,7 +20,6 @@ import {
   type ProviderRequest,
   type WebhookReply,
 } from '../telephony/provider.ts';
-import { providerByName } from '../telephony/registry.ts';
 import type { CallDeps } from './deps.ts';
 import type { CallPlan } from './plan.ts';
 import { stamp } from './projection/transcript.ts';
@@ -46,7 +45,7 @@ export async function verifiedCall(
   runId: string,
   request: ProviderRequest,
 ): Promise<ProviderCall | undefined> {
-  const provider = providerByName(name);
+  const provider = deps.providers.byName(name);
   const run = await deps.store.runs.find(runId);
   if (provider === undefined || !isHosted(provider)) return undefined;
   if (run === undefined || run.configurationId === null) return undefined;

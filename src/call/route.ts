@@ -4,7 +4,6 @@ import { GatewayError } from '../errors.ts';
 import type { PhoneNumber } from '../model/telephony.ts';
 import type { ConfigurationSummary } from '../store/store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
-import { providerByName } from '../telephony/registry.ts';
 import type { CallDeps } from './deps.ts';
 import { blockedReason } from './readiness.ts';
 
@@ -27,7 +26,7 @@ export interface Route {
  *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
 export async function findRoute(deps: CallDeps, wish: RouteWish): Promise<Route> {
   const configuration = await findConfiguration(deps, wish);
-  const provider = providerByName(configuration.provider);
+  const provider = deps.providers.byName(configuration.provider);
   if (provider === undefined) {
     throw new GatewayError('PROVIDER_NOT_BUILT', { provider: configuration.provider });
   }

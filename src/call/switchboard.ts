@@ -68,7 +68,7 @@ export class Switchboard implements CallDesk {
   }
 
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
-    if (this.#draining) return refuseDraining(request);
+    if (this.#draining) return refuseDraining(this.#deps, request);
     return answerInbound(this.#deps, this.#roster, request, workflowId);
   }
 

@@ -1,22 +1,33 @@
 // The telephony providers that are built, by name. One row each.
 
 import type { ProviderName } from '../model/provider.ts';
-import { systemClock } from '../std/clock.ts';
-import { isHosted, type TelephonyProvider } from './provider.ts';
+import type { Clock } from '../std/clock.ts';
+import {
+  type HostedProvider,
+  isHosted,
+  type PbxProvider,
+  type TelephonyProvider,
+} from './provider.ts';
 import { createTwilioProvider } from './twilio/provider.ts';
 
-export const providers: readonly TelephonyProvider[] = [
-  createTwilioProvider({ clock: systemClock }),
-];
+export interface Providers {
+  /** Undefined for a provider that this version cannot hold calls over. */
+  byName(name: ProviderName): TelephonyProvider | undefined;
+  /** In the order in which webhooks are matched against them (`recognises`). */
+  readonly hosted: readonly HostedProvider[];
+  readonly pbx: readonly PbxProvider[];
+}
 
-/** In the order in which webhooks are matched against them (`recognises`). */
-export const hostedProviders = providers.filter(isHosted);
+/** Made once by main: connections to PBXs live in them. */
+export function createProviders({ clock }: { clock: Clock }): Providers {
+  return providersOf([createTwilioProvider({ clock })]);
+}
 
-const byName = new Map<ProviderName, TelephonyProvider>(
-  providers.map((provider) => [provider.name, provider]),
-);
-
-/** Undefined for a provider that this version cannot hold calls over. */
-export function providerByName(name: ProviderName): TelephonyProvider | undefined {
-  return byName.get(name);
+export function providersOf(all: readonly TelephonyProvider[]): Providers {
+  const byName = new Map(all.map((provider) => [provider.name, provider]));
+  return {
+    byName: (name) => byName.get(name),
+    hosted: all.filter(isHosted),
+    pbx: all.filter((provider) => 'pbx' in provider),
+  };
 }

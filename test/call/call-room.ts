@@ -15,10 +15,12 @@ import type { Run } from '../../src/model/run.ts';
 import type { PhoneNumber } from '../../src/model/telephony.ts';
 import type { Workflow, WorkflowDefinition, WorkflowVersion } from '../../src/model/workflow.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
+import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import type { ConfigurationSummary, FileStore } from '../../src/store/store.ts';
 import { normalizeAddress } from '../../src/telephony/address.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider.ts';
+import { createProviders } from '../../src/telephony/registry.ts';
 import { createMediaTokens } from '../../src/transport/token.ts';
 import type { MediaPath } from '../../src/transport/websocket.ts';
 import { type FakeClock, settle } from '../fakes/fake-clock.ts';
@@ -105,6 +107,7 @@ export class CallRoom {
     this.deps = {
       store,
       files,
+      providers: createProviders({ clock: systemClock }),
       events: new EventLog({ sink: store.runs, clock, log }),
       clock,
       mediaClock: new MediaClock(clock),

@@ -15,6 +15,7 @@ import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import type { WebhookReply } from '../../src/telephony/provider.ts';
+import { createProviders } from '../../src/telephony/registry.ts';
 import { createMediaTokens } from '../../src/transport/token.ts';
 import { createMediaServer, type MediaServer } from '../../src/transport/websocket.ts';
 import { ACCOUNT, AUTH_TOKEN, chat } from '../call/call-room.ts';
@@ -50,6 +51,7 @@ beforeEach(async () => {
   deps = {
     store,
     files: store.files,
+    providers: createProviders({ clock: systemClock }),
     events: new EventLog({ sink: store.runs, clock, log }),
     clock,
     mediaClock: new MediaClock(systemClock),
