@@ -1,0 +1,284 @@
+// An Asterisk for tests and for the demo: ARI over HTTP and websockets, chan_websocket, AudioSocket and RTP
+// ends, telephones that follow a script. The gateway sees of it what it would see of a real one, as recorded
+// from 22.10.1; it may play any version from 16 to 23, and suffer what machines suffer.
+
+import type WebSocket from 'ws';
+import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import { apiDocs } from './api-docs.ts';
+import type { Channel } from './channel.ts';
+import { type Dialplan, standardDialplan } from './dialplan.ts';
+import { EventSocket } from './event-socket.ts';
+import { MediaLegs } from './external-media.ts';
+import type { Faults } from './faults.ts';
+import { AriHttp, type AriUser } from './http.ts';
+import { Pbx } from './pbx.ts';
+import type { Phone } from './phone.ts';
+import { type RestAnswer, type RestRequest, Router } from './rest.ts';
+import { asteriskRoutes, type Machine, standardModules } from './rest-asterisk.ts';
+import { bridgeRoutes } from './rest-bridges.ts';
+import { channelRoutes } from './rest-channels.ts';
+import { Runner } from './runner.ts';
+import type { StasisApps } from './stasis.ts';
+import { Trunk } from './trunk.ts';
+import { versionOf } from './version.ts';
+import { dialClient, type WebsocketClientFacts } from './websocket-client.ts';
+
+export interface FakeAsteriskOptions {
+  clock?: Clock;
+  /** As `/asterisk/info` gives it; default 22.10.1. */
+  version?: string;
+  /** Default: `gw` with `gwsecret`, and `gwro` with `rosecret`, who may only read. */
+  users?: Record<string, AriUser>;
+  /** websocket_client.conf: connections for client-mode media, by name. */
+  websocketClients?: Record<string, WebsocketClientFacts>;
+  /** Default application of inbound calls. */
+  app?: string;
+  /** Who answers a dialled number: an extension of the dialplan. */
+  numbers?: Record<string, string>;
+  /** Beside the standard one: contexts are merged. */
+  dialplan?: Dialplan;
+  /** 0 for any. */
+  port?: number;
+}
+
+export interface InboundCall {
+  from: string;
+  /** The dialled extension. */
+  to: string;
+  name?: string;
+  /** An extension of caller-sim: `talk`, `silent`, `tone`, `dtmf`, `short`, `echo`, `person`. */
+  script?: string;
+  /** The application that gets it; default: the option `app`. */
+  app?: string;
+  context?: string;
+}
+
+/** A request as it came, and what was answered. */
+export interface Asked {
+  method: string;
+  path: string;
+  query: Record<string, string>;
+  body: unknown;
+  status: number | null;
+}
+
+const REQUESTS_KEPT_MAX = 10_000;
+
+export async function startAsterisk(options: FakeAsteriskOptions = {}): Promise<FakeAsterisk> {
+  const asterisk = new FakeAsterisk(options);
+  await asterisk.start();
+  return asterisk;
+}
+
+export class FakeAsterisk {
+  readonly users: Record<string, AriUser>;
+  readonly media: MediaLegs;
+  /** Every telephone that there was, oldest first. */
+  readonly phones: Phone[] = [];
+  readonly requests: Asked[] = [];
+  /** Loaded modules, without `.so`. */
+  readonly machine: Machine;
+  /** Told of each new telephone, before it hears or says anything. */
+  onPhone: (phone: Phone) => void = () => undefined;
+  readonly #pbx: Pbx;
+  readonly #runner: Runner;
+  readonly #trunk: Trunk;
+  readonly #http: AriHttp;
+  readonly #router: Router;
+  readonly #eventSockets = new Set<EventSocket>();
+  readonly #port: number;
+
+  constructor(options: FakeAsteriskOptions) {
+    const pbx = new Pbx(options.clock ?? systemClock, versionOf(options.version ?? '22.10.1'));
+    this.#pbx = pbx;
+    this.#port = options.port ?? 0;
+    this.users = options.users ?? {
+      gw: { password: 'gwsecret' },
+      gwro: { password: 'rosecret', isReadOnly: true },
+    };
+    const plan = merged(standardDialplan, options.dialplan ?? {});
+    this.#runner = new Runner(pbx, { plan, app: options.app ?? 'gw' });
+    this.#runner.onPhone = (phone) => {
+      this.phones.push(phone);
+      this.onPhone(phone);
+    };
+    this.#trunk = new Trunk(pbx, this.#runner);
+    for (const [number, extension] of Object.entries(options.numbers ?? {})) {
+      this.#trunk.numbers.set(number, extension);
+    }
+    this.media = new MediaLegs(pbx);
+    for (const [name, client] of Object.entries(options.websocketClients ?? {})) {
+      this.media.clients.set(name, { ...client, lastVariables: [] });
+    }
+    this.machine = { startedAt: pbx.timestamp(), modules: standardModules(pbx) };
+    this.#router = new Router({
+      ...channelRoutes({ pbx, trunk: this.#trunk, runner: this.#runner }),
+      ...this.media.routes,
+      ...bridgeRoutes(pbx),
+      ...asteriskRoutes(pbx, this.machine),
+    });
+    this.#http = new AriHttp({
+      users: this.users,
+      rest: (request) => this.#rest(request),
+      refusesMedia: (id) => this.#refusesMedia(id),
+      onMedia: (id, socket) => this.media.waiting.get(id)?.attach(socket),
+      onEvents: (facts, socket) => this.#openEvents(socket, { ...facts, isOutbound: false }),
+      upgrade: () => pbx.faults.upgrade,
+      apiDocs,
+    });
+  }
+
+  /** `http://127.0.0.1:<port>`, without `/ari`. */
+  get url(): string {
+    return this.#http.url;
+  }
+
+  get faults(): Faults {
+    return this.#pbx.faults;
+  }
+
+  /** What was sent to applications, and a tap to change it. */
+  get stasis(): StasisApps {
+    return this.#pbx.stasis;
+  }
+
+  /** What a real PBX would suffer from, in words. */
+  get complaints(): readonly string[] {
+    return this.#pbx.complaints;
+  }
+
+  /** Listed channels. */
+  get channels(): readonly Channel[] {
+    return [...this.#pbx.channels.values()].filter(({ isHidden }) => !isHidden);
+  }
+
+  get bridgeIds(): readonly string[] {
+    return [...this.#pbx.bridges.keys()];
+  }
+
+  get openEventSockets(): number {
+    return this.#eventSockets.size;
+  }
+
+  /** The last telephone that plays an extension. */
+  phone(extension: string): Phone {
+    const found = this.phones.findLast((phone) => phone.extension === extension);
+    if (found === undefined) throw new Error(`nobody plays ${extension}`);
+    return found;
+  }
+
+  /** Who answers a number that is dialled from now on. */
+  answerNumber(number: string, extension: string): void {
+    this.#trunk.numbers.set(number, extension);
+  }
+
+  /** A telephone outside rings the PBX. */
+  placeCall(call: InboundCall): Phone {
+    const variables: Record<string, string> =
+      call.app === undefined ? {} : { ['TARGET']: call.app };
+    const { phone } = this.#trunk.bringIn({
+      from: { name: call.name ?? '', number: call.from },
+      to: call.to,
+      context: call.context ?? 'pbx-in',
+      script: call.script ?? 'person',
+      variables,
+    });
+    return phone;
+  }
+
+  /** ARI outbound websocket: Asterisk dials the gateway, and again `reconnectIntervalMs` after each loss.
+   *  Returns what ends it. */
+  dialOut(client: WebsocketClientFacts & { apps: string[]; isReadOnly?: boolean }): () => void {
+    let isWanted = true;
+    const again = (): void => void this.#pbx.later(client.reconnectIntervalMs ?? 500, connect);
+    const connect = (): void => {
+      if (!isWanted) return;
+      void dialClient(
+        this.#pbx,
+        { ...client, reconnectAttempts: 1 },
+        {
+          parameters: [],
+          isWanted: () => isWanted,
+          onOpen: (socket) => {
+            socket.once('close', again);
+            const facts = { apps: client.apps, subscribesAll: false, isOutbound: true };
+            this.#openEvents(socket, { ...facts, isReadOnly: client.isReadOnly === true });
+          },
+          onFailed: again,
+        },
+      );
+    };
+    connect();
+    return () => {
+      isWanted = false;
+    };
+  }
+
+  /** Event sockets break; calls go on. */
+  cutEvents(): void {
+    for (const socket of this.#eventSockets) socket.cut();
+  }
+
+  /** Event sockets stay open, and nothing comes or goes any more. */
+  freezeEvents(): void {
+    for (const socket of this.#eventSockets) socket.freeze();
+  }
+
+  /** As by `kill -9`: every call and every connection is gone. */
+  async crash(): Promise<void> {
+    this.#pbx.crash();
+    await this.#http.kill();
+  }
+
+  /** Also after a crash, at the same port. */
+  async start(): Promise<void> {
+    const port = this.#http.url.endsWith(':0') ? this.#port : undefined;
+    await this.#http.listen(port);
+    this.machine.startedAt = this.#pbx.timestamp();
+  }
+
+  /** For good. */
+  async stop(): Promise<void> {
+    await this.crash();
+  }
+
+  async #rest(request: RestRequest): Promise<RestAnswer | undefined> {
+    const { method, path, query, body } = request;
+    const asked: Asked = { method, path, query: Object.fromEntries(query), body, status: null };
+    if (this.requests.length < REQUESTS_KEPT_MAX) this.requests.push(asked);
+    const fault = this.#pbx.faults.rest(request);
+    if (fault === 'hang') return undefined;
+    const makesChannel = method === 'POST' && /^channels(\/create)?$/.test(path);
+    if (makesChannel) await this.media.unwedged();
+    const answer = fault ?? (await this.#router.answer(request));
+    asked.status = answer.status;
+    return answer;
+  }
+
+  #refusesMedia(id: string): number | null {
+    const leg = this.media.waiting.get(id);
+    if (leg === undefined || leg.isUsedUp) return 404;
+    return leg.isConnected ? 409 : null;
+  }
+
+  #openEvents(
+    socket: WebSocket,
+    facts: { apps: string[]; subscribesAll: boolean; isReadOnly: boolean; isOutbound: boolean },
+  ): void {
+    const events = new EventSocket(socket, {
+      ...facts,
+      pbx: this.#pbx,
+      rest: (request) => this.#rest(request),
+    });
+    this.#eventSockets.add(events);
+    socket.once('close', () => this.#eventSockets.delete(events));
+  }
+}
+
+function merged(base: Dialplan, more: Dialplan): Dialplan {
+  const whole = { ...base };
+  for (const [context, extensions] of Object.entries(more)) {
+    whole[context] = { ...whole[context], ...extensions };
+  }
+  return whole;
+}

@@ -1,0 +1,30 @@
+// What can be made to go wrong with the simulated PBX: the list of asterisk.md §2.9, and what a dying or
+// stuck machine does. Tests set a field and take it back.
+
+import type { RestAnswer, RestRequest } from './rest.ts';
+
+export interface Faults {
+  /** Looked at before every REST request. `hang`: never answered. An answer: given instead. */
+  rest: (request: RestRequest) => RestAnswer | 'hang' | undefined;
+  /** StasisStart (and MEDIA_START) come before the answer to the POST that caused them. */
+  eventsBeforeAnswer: boolean;
+  /** The media socket's first messages are audio, then MEDIA_START. */
+  audioBeforeStart: boolean;
+  /** The upgrade of media and event sockets: never answered, or refused with a status. */
+  upgrade: 'hang' | number | undefined;
+  /** So many 20 ms beats are lost by every chan_websocket: its queue grows. */
+  lostBeats: number;
+  /** A client connection's `v()` are those of the call before. */
+  crossedVariables: boolean;
+}
+
+export function noFaults(): Faults {
+  return {
+    rest: () => undefined,
+    eventsBeforeAnswer: false,
+    audioBeforeStart: false,
+    upgrade: undefined,
+    lostBeats: 0,
+    crossedVariables: false,
+  };
+}

@@ -1,0 +1,92 @@
+// The Stasis applications of the simulated PBX: who is connected, what each is told, what it filters out.
+// Nothing is kept for an application whose socket is gone, and nothing is told twice to one application.
+
+export type AriEvent = Record<string, unknown> & { type: string };
+
+/** The end of an event socket. */
+export interface EventSink {
+  send(event: AriEvent): void;
+}
+
+interface Filter {
+  allowed: { type: string }[];
+  disallowed: { type: string }[];
+}
+
+export class Application {
+  readonly name: string;
+  sink: EventSink | null = null;
+  subscribesAll = false;
+  readonly endpoints = new Set<string>();
+  filter: Filter = { allowed: [], disallowed: [] };
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  takes(type: string): boolean {
+    const { allowed, disallowed } = this.filter;
+    if (disallowed.some((each) => each.type === type)) return false;
+    return allowed.length === 0 || allowed.some((each) => each.type === type);
+  }
+}
+
+/** Events of one PBX kept for tests. */
+const EVENTS_KEPT_MAX = 20_000;
+
+export class StasisApps {
+  readonly apps = new Map<string, Application>();
+  /** Everything that was sent, in order. */
+  readonly sent: AriEvent[] = [];
+  /** Tests may change, repeat, hold back or swallow what is sent: it returns what goes out. */
+  tap: (event: AriEvent) => AriEvent[] = (event) => [event];
+  readonly #entityId: string;
+
+  constructor(entityId: string) {
+    this.#entityId = entityId;
+  }
+
+  /** The last one to connect has the application; who had it is told, and hears no more. */
+  connect(name: string, sink: EventSink, subscribesAll: boolean): void {
+    const app = this.apps.get(name) ?? new Application(name);
+    this.apps.set(name, app);
+    if (app.sink !== null) this.#send(app, { type: 'ApplicationReplaced' });
+    app.sink = sink;
+    app.subscribesAll = subscribesAll;
+  }
+
+  /** The application stays while it still has channels (`isNeeded`). */
+  disconnect(sink: EventSink, isNeeded: (app: string) => boolean): void {
+    for (const app of this.apps.values()) {
+      if (app.sink !== sink) continue;
+      app.sink = null;
+      this.forget(app.name, isNeeded);
+    }
+  }
+
+  forget(name: string, isNeeded: (app: string) => boolean): void {
+    const app = this.apps.get(name);
+    if (app?.sink === null && !isNeeded(name)) this.apps.delete(name);
+  }
+
+  isServed(name: string): boolean {
+    return (this.apps.get(name)?.sink ?? null) !== null;
+  }
+
+  /** To the applications named, and to those that want everything. */
+  tell(recipients: Iterable<string>, event: AriEvent & { timestamp: string }): void {
+    const names = new Set(recipients);
+    for (const app of this.apps.values()) {
+      if (!names.has(app.name) && !app.subscribesAll) continue;
+      if (app.takes(event.type)) this.#send(app, event);
+    }
+  }
+
+  #send(app: Application, event: AriEvent): void {
+    const whole = { ...event, asterisk_id: this.#entityId, application: app.name };
+    for (const each of this.tap(whole)) {
+      if (this.sent.length < EVENTS_KEPT_MAX) this.sent.push(each);
+      app.sink?.send(each);
+    }
+  }
+}
