@@ -1,7 +1,7 @@
 // Telephony configurations: a provider's credentials, secrets sealed, under a name. At most one per
 // organization is the default for outbound calls.
 
-import type { Selectable, Updateable } from 'kysely';
+import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import { GatewayError } from '../errors.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import { violated } from './connections.ts';
@@ -117,8 +117,9 @@ export async function deactivateConfiguration(
   id: string,
   reason: string,
 ): Promise<boolean> {
+  const now = new Date(context.clock.now());
   return setInactive(context, organizationId, id, {
-    inactive_since: new Date(context.clock.now()),
+    inactive_since: sql<Date>`coalesce(inactive_since, ${now})`,
     inactive_reason: plainText(reason),
   });
 }
@@ -136,7 +137,7 @@ async function setInactive(
   { db, clock }: StoreContext,
   organizationId: string,
   id: string,
-  state: { inactive_since: Date | null; inactive_reason: string | null },
+  state: { inactive_since: RawBuilder<Date> | null; inactive_reason: string | null },
 ): Promise<boolean> {
   if (!isRowId(organizationId) || !isRowId(id)) return false;
   const { numUpdatedRows } = await db

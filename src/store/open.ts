@@ -23,6 +23,7 @@ import { EmbeddedDatabase } from './embedded/supervisor.ts';
 import { FileLinks } from './file-links.ts';
 import { LocalFileStore } from './files.ts';
 import { FolderRepository } from './folders.ts';
+import { LeaseRepository } from './leases.ts';
 import { migrate, ownMigrations } from './migrate.ts';
 import { NodePresence } from './nodes.ts';
 import { OrganizationRepository } from './organizations.ts';
@@ -180,6 +181,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     organizations: new OrganizationRepository(context),
     users: new UserRepository(context),
     telephony: telephonyStore(context),
+    leases: new LeaseRepository(context),
     trunks: new TrunkRepository(context),
     workflows: workflowStore(context),
     folders: new FolderRepository(context),

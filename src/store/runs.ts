@@ -155,7 +155,7 @@ export async function patchRun(
   patch: RunPatch,
 ): Promise<Run | undefined> {
   if (!isRowId(id)) return undefined;
-  const changes = changesOf(patch);
+  const changes = changesOf(patch, context.node);
   if (changes.length === 0) return findRun(context, id);
   const { rows } = await sql<Selectable<RunTable>>`
     update runs set ${sql.join(changes)} where id = ${id} returning *`.execute(context.db);
@@ -293,9 +293,15 @@ const PLAIN = {
 } as const;
 
 /** Assignments; on their right sides stands the row as it was. */
-function changesOf(patch: RunPatch): RawBuilder<unknown>[] {
+function changesOf(patch: RunPatch, node: string): RawBuilder<unknown>[] {
   const changes: RawBuilder<unknown>[] = [];
   if (patch.state !== undefined) changes.push(stateChange(patch.state));
+  if (patch.state === 'running') {
+    // Who has its media runs it, whoever placed it.
+    changes.push(
+      sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
+    );
+  }
   for (const [field, column] of entries(FINAL)) {
     const value = patch[field];
     if (value === undefined) continue;

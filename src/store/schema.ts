@@ -77,6 +77,12 @@ export interface TelephonyConfigurationTable {
   updated_at: Date;
 }
 
+export interface ConfigurationLeaseTable {
+  configuration_id: string;
+  node: string;
+  lease_until: Date;
+}
+
 export interface PhoneNumberTable {
   id: Generated<string>;
   organization_id: string;
@@ -359,6 +365,7 @@ export interface Tables {
   users: UserTable;
   api_keys: ApiKeyTable;
   telephony_configurations: TelephonyConfigurationTable;
+  configuration_leases: ConfigurationLeaseTable;
   phone_numbers: PhoneNumberTable;
   telephony_trunks: TrunkTable;
   workflows: WorkflowTable;

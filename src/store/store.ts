@@ -17,6 +17,7 @@ import type { ContactStore } from './contact-store.ts';
 import type { CredentialStore } from './credential-store.ts';
 import type { AfterworkStore, DeliveryStore, SigningSecretStore } from './delivery-store.ts';
 import type { FolderStore } from './folder-store.ts';
+import type { LeaseStore } from './lease-store.ts';
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { ReportStore } from './report-store.ts';
@@ -102,8 +103,8 @@ export interface TelephonyStore {
       callsPerSecond?: number | null;
     },
   ): Promise<ConfigurationSummary | undefined>;
-  /** No call goes out over it until it is taken back into use. `reason` is shown. False if there is none
-   *  of that id. */
+  /** No call goes out over it until it is taken back into use. `reason` is shown, with since when it has
+   *  been out of use. False if there is none of that id. */
   deactivate(organizationId: string, id: string, reason: string): Promise<boolean>;
   /** Takes it back into use. */
   reactivate(organizationId: string, id: string): Promise<ConfigurationSummary | undefined>;
@@ -318,6 +319,7 @@ export interface Store {
   readonly organizations: OrganizationStore;
   readonly users: UserStore;
   readonly telephony: TelephonyStore;
+  readonly leases: LeaseStore;
   readonly trunks: TrunkStore;
   readonly workflows: WorkflowStore;
   readonly folders: FolderStore;

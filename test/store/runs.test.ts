@@ -6,6 +6,7 @@ import type { CallEvent } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { NewRun } from '../../src/store/new-run.ts';
 import type { RunPage, RunScope } from '../../src/store/run-pages.ts';
+import type { RunPatch } from '../../src/store/store.ts';
 import { engines, type TestStore, withStore } from './engines.ts';
 
 const PAGE: RunPage = {
@@ -423,5 +424,20 @@ describe.each(engines())('runs on %s', (engine) => {
     // They are ours now: another node does not find them while we live.
     await at.sql('update nodes set seen_at = $1 where name = $2', [new Date(now), at.store.node]);
     expect(await at.store.runs.openRuns('another', 'own-and-dead')).toEqual([]);
+  });
+
+  it('belong to the node that has their media, whichever placed them', async () => {
+    const run = await start(at, await bench(at));
+    await at.sql("update runs set owner_node = 'placed-it' where id = $1", [run.id]);
+    const ownerAfter = async (patch: RunPatch): Promise<unknown> => {
+      await at.store.runs.patch(run.id, patch);
+      const [row] = await at.sql('select owner_node from runs where id = $1', [run.id]);
+      return row?.['owner_node'];
+    };
+    expect(await ownerAfter({ providerCallId: 'CA1' })).toBe('placed-it');
+    expect(await ownerAfter({ state: 'running' })).toBe(at.store.node);
+    await at.sql("update runs set owner_node = 'runs-it' where id = $1", [run.id]);
+    expect(await ownerAfter({ state: 'running' })).toBe('runs-it');
+    expect(await ownerAfter({ state: 'completed' })).toBe('runs-it');
   });
 });

@@ -71,6 +71,20 @@ function configurationTests(at: TestStore): void {
     expect(read).toEqual(made);
   });
 
+  it('are out of use since when they failed first, with the last reason', async () => {
+    const { telephony } = at.store;
+    const { organizationId } = at.owner;
+    const { id } = await configure(at);
+    const inactiveSince = new Date(at.clock.now());
+    await telephony.deactivate(organizationId, id, 'No answer.');
+    at.clock.advance(60_000);
+    await telephony.deactivate(organizationId, id, 'Wrong password.');
+    const failed = await telephony.getConfiguration(organizationId, id);
+    expect(failed).toMatchObject({ inactiveSince, inactiveReason: 'Wrong password.' });
+    const back = await telephony.reactivate(organizationId, id);
+    expect(back).toMatchObject({ inactiveSince: null, inactiveReason: null });
+  });
+
   it('keeps how fast it dials, changes it and lifts it, and takes no other number', async () => {
     const { telephony } = at.store;
     const { organizationId } = at.owner;
