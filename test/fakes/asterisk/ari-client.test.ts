@@ -26,9 +26,10 @@ interface Client {
   asterisk: Record<string, Operation>;
 }
 
+const require = createRequire(import.meta.url);
 // The package has no types; these are of its documentation.
 const ariClient: { connect(url: string, user: string, password: string): Promise<Client> } =
-  createRequire(import.meta.url)('ari-client');
+  require('ari-client');
 
 const EVENTS = [
   'StasisStart',

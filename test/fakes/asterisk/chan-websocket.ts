@@ -77,6 +77,9 @@ export class ChanWebsocket implements Line {
 
   attach(socket: WebSocket): void {
     this.#socket = socket;
+    // Whatever code it is closed with, Asterisk answers 1001.
+    const close = socket.close.bind(socket);
+    socket.close = (code) => close(this.#socket === socket ? 1001 : code);
     socket.on('message', (data: Buffer, isBinary: boolean) => {
       if (isBinary) this.#takeBinary(data);
       else this.#takeText(data.toString());

@@ -97,9 +97,10 @@ export class MediaLegs {
     channel.line = leg;
     this.websockets.push(leg);
     const answer = ok(channel.snapshot());
-    this.#begin(channel, params, options === '' ? name : `${name}/${options}`);
-    if (client === undefined || how.isServer) this.#awaitClient(channel, leg);
-    else this.#dialClient(channel, leg, client, data['v'] ?? '');
+    const wanted = params.has('direction') ? `${options}d(${how.direction})` : options;
+    const begin = this.#begin(channel, params, wanted === '' ? name : `${name}/${wanted}`);
+    if (client === undefined || how.isServer) this.#awaitClient(channel, leg, begin);
+    else this.#dialClient(channel, leg, { client, variables: data['v'] ?? '', begin });
     return answer;
   }
 
@@ -121,7 +122,8 @@ export class MediaLegs {
     };
   }
 
-  #awaitClient(channel: Channel, leg: ChanWebsocket): void {
+  #awaitClient(channel: Channel, leg: ChanWebsocket, begin: () => void): void {
+    this.#now(begin);
     const id = leg.facts.connectionId;
     this.waiting.set(id, leg);
     this.#pbx.later(CONNECT_MS_MAX, () => {
@@ -132,31 +134,37 @@ export class MediaLegs {
   #dialClient(
     channel: Channel,
     leg: ChanWebsocket,
-    client: WebsocketClient,
-    variables: string,
+    how: { client: WebsocketClient; variables: string; begin: () => void },
   ): void {
-    const own = variables === '' ? [] : variables.split(',');
+    const { client } = how;
+    const own = how.variables === '' ? [] : how.variables.split(',');
     // Kept in the connection, not in the call: who brings none gets those of the call before.
     const crossed = this.#pbx.faults.crossedVariables && client.lastVariables.length > 0;
     const sent = own.length === 0 || crossed ? client.lastVariables : own;
     if (own.length > 0) client.lastVariables = own;
-    const dial = (): void => {
+    this.#now(() => {
       const handshake = dialClient(this.#pbx, client, {
         parameters: sent,
         isWanted: () => !channel.isOver,
-        onOpen: (socket) => leg.attach(socket),
+        onOpen: (socket) => {
+          how.begin();
+          leg.attach(socket);
+        },
         onFailed: () => this.#pbx.hangUp(channel, 3, null),
       });
-      const wedge = handshake.then(() => undefined);
       // A deletion during the handshake waits for it, and everything else for the deletion.
       const { gone } = leg;
       leg.gone = () => {
-        if (!leg.isConnected) this.#wedge(wedge);
+        if (!leg.isConnected) this.#wedge(handshake);
         gone.call(leg);
       };
-    };
-    if (this.#pbx.faults.eventsBeforeAnswer) dial();
-    else this.#pbx.soon(dial);
+    });
+  }
+
+  /** After the answer to the request, as it mostly is. */
+  #now(run: () => void): void {
+    if (this.#pbx.faults.eventsBeforeAnswer) run();
+    else this.#pbx.soon(run);
   }
 
   #wedge(until: Promise<void>): void {
@@ -186,13 +194,12 @@ export class MediaLegs {
     if (end instanceof RtpEnd) this.rtp.push(end);
     else this.audioSockets.push(end);
     const answer = ok(channel.snapshot());
-    this.#begin(channel, params, end.dialString);
-    const start = (): void => {
+    const begin = this.#begin(channel, params, end.dialString);
+    this.#now(() => {
+      begin();
       end.start(channel);
       this.#pbx.farAnswers(channel);
-    };
-    if (this.#pbx.faults.eventsBeforeAnswer) start();
-    else this.#pbx.soon(start);
+    });
     return answer;
   }
 
@@ -210,16 +217,15 @@ export class MediaLegs {
     return channel;
   }
 
-  #begin(channel: Channel, params: Params, dialString: string): void {
+  /** What tells that the leg is dialled. */
+  #begin(channel: Channel, params: Params, dialString: string): () => void {
     const args = params.get('data') === '' ? [] : params.get('data').split(',');
     const app = params.get('app');
     const onAnswer = (): void => {
       if (!this.#pbx.enterStasis(channel, app, args)) this.#pbx.hangUp(channel, 16, null);
     };
     channel.dialling = { dialString, originated: true, onAnswer };
-    const tell = (): void => this.#pbx.tellDial(channel, '');
-    if (this.#pbx.faults.eventsBeforeAnswer) tell();
-    else this.#pbx.soon(tell);
+    return () => this.#pbx.tellDial(channel, '');
   }
 
   #mayCrash(why: string): void {

@@ -212,7 +212,7 @@ export class Pbx {
     if (request !== null) this.tell(channel, 'ChannelHangupRequest', { ...request });
     const { partner } = channel;
     this.leaveStasis(channel);
-    if (request?.cause === 32) this.tellDial(channel, 'NOANSWER');
+    if (request?.cause === 32) this.#dialEnded(channel, cause);
     const partnerEnds = partner !== null && !partner.isOver;
     const partnerCause = partnerEnds ? this.#causeAcross(partner, cause) : cause;
     if (partnerEnds) this.#requestOf(partner, partnerCause);
@@ -259,6 +259,13 @@ export class Pbx {
     }
     partner.techCause = sipStatusOf(cause);
     return causeOfSip(partner.techCause);
+  }
+
+  /** We hang up what we dialled. */
+  #dialEnded(channel: Channel, cause: number): void {
+    if (channel.dialling?.originated !== true) return;
+    this.tellDial(channel, dialStatusOf(cause));
+    if (channel.isSip && cause !== 16) channel.techCause = sipStatusOf(cause);
   }
 
   #requestOf(partner: Channel, cause: number): void {

@@ -16,7 +16,10 @@ export function bridgeRoutes(pbx: Pbx): Routes {
       ['mixing', 'holding', 'dtmf_events', 'proxy_media', 'video_sfu'].includes(type),
     );
     const wanted = id || `bridge-${pbx.uniqueId()}`;
-    if (!isKnown || pbx.bridges.has(wanted)) {
+    if (pbx.bridges.has(wanted)) {
+      throw new Refusal(409, `Bridge with id '${wanted}' already exists`);
+    }
+    if (!isKnown) {
       throw new Refusal(500, `Unable to create bridge. Possible duplicate bridge id '${wanted}'`);
     }
     return ok(pbx.createBridge(wanted, params.get('name')).snapshot());

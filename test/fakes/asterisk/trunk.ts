@@ -119,6 +119,7 @@ export class Trunk {
         if (facts.caller !== null && facts.originated) tellCaller(pbx, far);
         if (!this.#runner.has(at)) {
           near.partner = null;
+          far.partner = null;
           pbx.hangUp(far, 0, null);
           pbx.hangUp(near, 0, null);
           return;
