@@ -1,5 +1,5 @@
-// One phone call from its media socket to its end: an actor. Every event goes through one queue, the
-// pure engine says what to do, this file has it done. It knows no provider and no service by name.
+// One phone call from its media socket to its end. Every event goes through one queue to the pure engine,
+// which says what to do; this file has it done. It knows no provider and no service by name.
 
 import { codecByName } from '../codec/registry.ts';
 import { codeOf, GatewayError } from '../errors.ts';
@@ -17,10 +17,10 @@ import type { RecordingFile } from '../pipeline/record.ts';
 import type { Clock } from '../std/clock.ts';
 import type { MediaProtocol, MediaStart } from '../telephony/media.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
-import type { DialogueAction, DialogueEvent, Untimed } from '../workflow/dialogue.ts';
-import type { DialogueState } from '../workflow/engine.ts';
+import type { DialogueAction } from '../workflow/dialogue.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import type { CallDeps } from './deps.ts';
+import { DialogueQueue } from './dialogue-queue.ts';
 import { type EndedBy, endCall } from './end.ts';
 import type { RunLog } from './event-log.ts';
 import { Generation, type GenerationListener } from './generation.ts';
@@ -32,9 +32,6 @@ import { SessionRecord } from './session-record.ts';
 import { CallTimers, guardedClock } from './timers.ts';
 import { ToolRunner } from './tool-runner.ts';
 import { turnTuning } from './tuning.ts';
-
-/** Events that may wait for the engine: far more than a call can raise in one go. */
-const WAITING_MAX = 1_000;
 
 /** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
 const LEAVE_MS_MAX = 10_000;
@@ -63,9 +60,7 @@ export class CallSession {
   readonly #tools: ToolRunner;
   readonly #idle: IdleWatch;
   readonly #timers: CallTimers;
-  readonly #waiting: DialogueEvent[] = [];
-  #state: DialogueState;
-  #stepping = false;
+  readonly #dialogue: DialogueQueue;
   #by: EndedBy = 'agent';
   /** The provider's id of the call; from its media where the run does not know it yet. */
   #callId: string | null;
@@ -80,12 +75,18 @@ export class CallSession {
     this.plan = plan;
     this.#deps = deps;
     this.#options = options;
-    this.#state = plan.engine.initial;
     this.#callId = plan.run.providerCallId;
     this.#clock = guardedClock(deps.clock, (error) => this.#fail(error, 'unexpected_error'));
     this.#timers = new CallTimers(this.#clock);
     this.#log = deps.log.child({ runId: plan.run.id });
     this.#record = new SessionRecord(options.runLog, () => this.#audio?.mediaMs ?? 0);
+    this.#dialogue = new DialogueQueue({
+      engine: plan.engine,
+      clock: deps.clock,
+      perform: (action) => this.#perform(action),
+      onBroken: (error) => this.#broken(error),
+      onFull: (error) => this.#fail(error, 'unexpected_error'),
+    });
     this.#generation = new Generation({
       llm: deps.llm,
       listener: this.#hearModel(),
@@ -105,14 +106,14 @@ export class CallSession {
       log: this.#log,
       callSignal: this.#abort.signal,
       callId: () => this.#callId,
-      onEvent: (event) => this.#dispatch(event),
+      onEvent: (event) => this.#dialogue.tell(event),
       onBroken: (error) => this.#fail(error, 'unexpected_error'),
     });
     this.#idle = new IdleWatch({
       clock: this.#clock,
       idleMs: plan.settings.max_user_idle_timeout * 1_000,
       busy: () => this.#busy(),
-      onIdle: () => this.#dispatch({ type: 'idle' }),
+      onIdle: () => this.#dialogue.tell({ type: 'idle' }),
     });
   }
 
@@ -140,6 +141,7 @@ export class CallSession {
 
   /** Ends the call once; later calls wait for the same end. Never rejects. */
   end(reason: EndReason, by: EndedBy): Promise<void> {
+    this.#dialogue.close();
     // It is set before closing begins: what closing brings about must not end the call once more.
     this.#end ??= Promise.resolve().then(() => this.#close(reason, by));
     return this.#end;
@@ -182,12 +184,13 @@ export class CallSession {
   #hearModel(): GenerationListener {
     return {
       onAnswer: (requestId, { text, toolCalls }) =>
-        this.#dispatch({ type: 'model-answered', requestId, text, toolCalls }),
-      onFailure: (requestId, code) => this.#dispatch({ type: 'model-failed', requestId, code }),
+        this.#dialogue.tell({ type: 'model-answered', requestId, text, toolCalls }),
+      onFailure: (requestId, code) =>
+        this.#dialogue.tell({ type: 'model-failed', requestId, code }),
       onExtracted: (extractionId, values) =>
-        this.#dispatch({ type: 'extracted', extractionId, values }),
+        this.#dialogue.tell({ type: 'extracted', extractionId, values }),
       onExtractionFailure: (extractionId, code) =>
-        this.#dispatch({ type: 'extraction-failed', extractionId, code }),
+        this.#dialogue.tell({ type: 'extraction-failed', extractionId, code }),
       onUsage: (usage) => this.#record.note(usage),
       onFault: (error) => this.#record.fault(error, false),
       onBroken: (error) => this.#fail(error, 'unexpected_error'),
@@ -232,7 +235,7 @@ export class CallSession {
     this.#idle.touch();
     this.#log.info('media started');
     onceFetched(plan, (initialContext) =>
-      this.#dispatch({ type: 'started', direction: plan.run.callType, initialContext }),
+      this.#dialogue.tell({ type: 'started', direction: plan.run.callType, initialContext }),
     );
   }
 
@@ -250,7 +253,7 @@ export class CallSession {
     this.#record.callerTurn(turn);
     this.#log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
     const { text, confidence, source } = turn;
-    this.#dispatch({ type: 'caller-turn', text, confidence, source });
+    this.#dialogue.tell({ type: 'caller-turn', text, confidence, source });
   }
 
   #utteranceFinished(report: UtteranceReport): void {
@@ -258,7 +261,7 @@ export class CallSession {
     turns.inc({ source: 'agent' });
     this.#record.agentSaid(report);
     const { utteranceId, heardText, interrupted } = report;
-    this.#dispatch({ type: 'utterance-finished', utteranceId, heardText, interrupted });
+    this.#dialogue.tell({ type: 'utterance-finished', utteranceId, heardText, interrupted });
   }
 
   /** The conversation is over from outside: the engine may still take down what was said, then it
@@ -271,7 +274,7 @@ export class CallSession {
     }
     if (this.#by !== 'caller') this.#by = by;
     this.#timers.after(LEAVE_MS_MAX, () => void this.end(reason, this.#by));
-    this.#dispatch({ type: 'ending', reason });
+    this.#dialogue.tell({ type: 'ending', reason });
     this.#guarded(() => {
       audio.stop();
       if (by !== 'caller') return;
@@ -285,30 +288,6 @@ export class CallSession {
     const audio = this.#audio;
     const isAsking = this.#generation.pending || this.#tools.pending;
     return audio === undefined || audio.speaking || audio.callerSpeaking || isAsking;
-  }
-
-  // The actor.
-
-  #dispatch(event: Untimed<DialogueEvent>): void {
-    if (this.#end !== undefined) return;
-    if (this.#waiting.length >= WAITING_MAX) {
-      this.#fail(new GatewayError('QUEUE_FULL', { queue: 'call events' }), 'unexpected_error');
-      return;
-    }
-    this.#waiting.push({ at: this.#deps.clock.now(), ...event });
-    if (this.#stepping) return;
-    this.#stepping = true;
-    this.#guarded(() => this.#drain());
-    this.#stepping = false;
-  }
-
-  #drain(): void {
-    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
-      if (this.#end !== undefined) return;
-      const { state, actions } = this.plan.engine.step(this.#state, event);
-      this.#state = state;
-      for (const action of actions) this.#perform(action);
-    }
   }
 
   #perform(action: DialogueAction): void {
@@ -346,7 +325,7 @@ export class CallSession {
   }
 
   #wait({ waitId, delayMs }: Act<'wait'>): void {
-    this.#timers.after(delayMs, () => this.#dispatch({ type: 'waited', waitId }));
+    this.#timers.after(delayMs, () => this.#dialogue.tell({ type: 'waited', waitId }));
   }
 
   /** A fault in our own code ends this call, and only this one. */
@@ -354,8 +333,12 @@ export class CallSession {
     try {
       work();
     } catch (error) {
-      this.#fail(error, codeOf(error) === undefined ? 'unexpected_error' : 'pipeline_error');
+      this.#broken(error);
     }
+  }
+
+  #broken(error: unknown): void {
+    this.#fail(error, codeOf(error) === undefined ? 'unexpected_error' : 'pipeline_error');
   }
 
   #fail(error: unknown, reason: EndReason): void {
@@ -369,7 +352,6 @@ export class CallSession {
     this.#abort.abort();
     this.#idle.stop();
     this.#timers.cancelAll();
-    this.#waiting.length = 0;
     try {
       await endCall(this.#deps, {
         plan: this.plan,
