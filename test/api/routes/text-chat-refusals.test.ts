@@ -1,0 +1,170 @@
+// What conversations in writing are refused for, row by row and on every operation. Source: contract §11.1.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { TextChatDesk } from '../../../src/call/text-chat-desk.ts';
+import { type ErrorCode, GatewayError } from '../../../src/errors.ts';
+import { withApi } from '../served.ts';
+import { talking } from '../talking-workflow.ts';
+
+/** Thrown by everything, once it is set. */
+let refusal: GatewayError | undefined;
+let chats: TextChatDesk;
+const served = withApi();
+const { call, ok } = served;
+let sessions: string;
+let workflowId: string;
+
+beforeEach(async () => {
+  refusal = undefined;
+  chats ??= served.deps.textChats;
+  served.deps.textChats = refusing(chats);
+  workflowId = (await agent('Writer')).id;
+  sessions = `/workflow/${workflowId}/text-chat/sessions`;
+});
+
+/** The desk, unless it is to refuse. */
+function refusing(desk: TextChatDesk): TextChatDesk {
+  const unless = async <T>(answer: () => Promise<T>): Promise<T> => {
+    if (refusal !== undefined) throw refusal;
+    return answer();
+  };
+  return {
+    create: (...asked) => unless(() => desk.create(...asked)),
+    get: (...asked) => unless(() => desk.get(...asked)),
+    say: (...asked) => unless(() => desk.say(...asked)),
+    end: (...asked) => unless(() => desk.end(...asked)),
+    rewind: (...asked) => unless(() => desk.rewind(...asked)),
+  };
+}
+
+const agent = (name: string) =>
+  ok('POST', '/workflow/create/definition', { name, workflow_definition: talking });
+const operations: ['GET' | 'POST', string, object?][] = [
+  ['GET', ''],
+  ['POST', '/messages', { text: 'hello' }],
+  ['POST', '/end', {}],
+  ['POST', '/rewind', {}],
+];
+const fault = (type: string, ...loc: string[]) => [
+  422,
+  { detail: [expect.objectContaining({ type, loc })] },
+];
+
+async function answer(
+  method: 'GET' | 'POST',
+  path: string,
+  options: { body?: unknown; key?: string } = {},
+) {
+  const { status, body } = await call(method, `/api/v1${path}`, options);
+  return [status, body];
+}
+
+describe.each(operations)('%s of a text chat session%s', (method, path, body) => {
+  it('is 404 for one that is not there, another agent’s or another organization’s', async () => {
+    const { workflow_run_id: id } = await ok('POST', sessions, {});
+    const { id: other } = await agent('Other');
+    const { apiKey: key } = await served.stranger();
+    const missing = [404, { detail: 'Text chat session not found' }];
+    expect(await answer(method, `${sessions}/999999${path}`, { body })).toEqual(missing);
+    const elsewhere = `/workflow/${other}/text-chat/sessions/${id}${path}`;
+    expect(await answer(method, elsewhere, { body })).toEqual(missing);
+    expect(await answer(method, `${sessions}/${id}${path}`, { body, key })).toEqual(missing);
+    expect((await ok('GET', `${sessions}/${id}`)).revision).toBe(2);
+  });
+
+  it('is 400 for a run that is none', async () => {
+    const { id } = await ok('POST', `/workflow/${workflowId}/runs`, { mode: 'ari', name: 'a' });
+    expect(await answer(method, `${sessions}/${id}${path}`, { body })).toEqual([
+      400,
+      { detail: 'Workflow run is not a text chat session' },
+    ]);
+  });
+
+  it('is 422 for a run that is no number', async () => {
+    expect(await answer(method, `${sessions}/x${path}`, { body })).toEqual(
+      fault('int_parsing', 'path', 'run_id'),
+    );
+  });
+});
+
+describe('a text chat session', () => {
+  it('is not begun with an agent that is not there, foreign or archived: 404', async () => {
+    const { apiKey: key } = await served.stranger();
+    const missing = [404, { detail: 'Workflow not found' }];
+    expect(await answer('POST', '/workflow/999999/text-chat/sessions', { body: {} })).toEqual(
+      missing,
+    );
+    expect(await answer('POST', sessions, { body: {}, key })).toEqual(missing);
+    await ok('PUT', `/workflow/${workflowId}/status`, { status: 'archived' });
+    expect(await answer('POST', sessions, { body: {} })).toEqual([
+      404,
+      { detail: 'Workflow is not active' },
+    ]);
+  });
+
+  it.each<[string, object, string, string]>([
+    ['an empty name', { name: '' }, 'string_too_short', 'name'],
+    ['a context that is a list', { initial_context: [] }, 'dict_type', 'initial_context'],
+    ['annotations that are text', { annotations: 'x' }, 'dict_type', 'annotations'],
+  ])('is 422 for %s', async (_what, body, type, field) => {
+    expect(await answer('POST', sessions, { body })).toEqual(fault(type, 'body', field));
+  });
+
+  it.each<[string, object, string, string]>([
+    ['messages', {}, 'missing', 'text'],
+    ['messages', { text: '' }, 'string_too_short', 'text'],
+    ['messages', { text: null }, 'string_type', 'text'],
+    ['messages', { text: 'a', expected_revision: 'two' }, 'int_parsing', 'expected_revision'],
+    ['end', { expected_revision: 1.5 }, 'int_from_float', 'expected_revision'],
+    ['rewind', { expected_revision: [] }, 'int_type', 'expected_revision'],
+    ['rewind', { cursor_turn_id: 1 }, 'string_type', 'cursor_turn_id'],
+  ])('takes no %s of %j: 422', async (path, body, type, field) => {
+    const { workflow_run_id: id } = await ok('POST', sessions, {});
+    expect(await answer('POST', `${sessions}/${id}/${path}`, { body })).toEqual(
+      fault(type, 'body', field),
+    );
+  });
+
+  it('that has ended takes nothing at the revision that it has either: 400', async () => {
+    const { workflow_run_id: id } = await ok('POST', sessions, {});
+    const { revision } = await ok('POST', `${sessions}/${id}/end`, {});
+    const message = 'Text chat session has ended';
+    for (const [path, body] of [
+      ['messages', { text: 'hello', expected_revision: revision }],
+      ['rewind', { expected_revision: revision }],
+    ] as const) {
+      expect(await answer('POST', `${sessions}/${id}/${path}`, { body })).toEqual([
+        400,
+        { detail: message },
+      ]);
+    }
+  });
+
+  it.each<[ErrorCode, number, string, Record<string, string | number>?]>([
+    [
+      'TEXT_CHAT_TURN_FAILED',
+      500,
+      'Failed to execute text chat assistant turn: it broke. Send the message again.',
+      { reason: 'it broke' },
+    ],
+    [
+      'TEXT_CHAT_FULL',
+      400,
+      'A text chat session holds at most 3 turns. Start a new one.',
+      { max: 3, what: 'turns' },
+    ],
+    ['AGENT_NOT_PUBLISHED', 404, 'Workflow has no published definition'],
+    ['QUEUE_FULL', 503, 'The queue text chats is full', { queue: 'text chats' }],
+    ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and takes no new call'],
+  ])('that meets %s is answered %i', async (code, status, detail, facts) => {
+    const { workflow_run_id: id } = await ok('POST', sessions, {});
+    refusal = new GatewayError(code, facts);
+    const {
+      status: told,
+      body,
+      headers,
+    } = await call('POST', `/api/v1${sessions}/${id}/messages`, { body: { text: 'hello' } });
+    expect([told, body]).toEqual([status, { detail }]);
+    expect(headers['retry-after']).toBe(status === 503 ? '5' : undefined);
+  });
+});
