@@ -63,6 +63,32 @@ const rows = {
       'signature: the stored secret or the public URL is wrong.',
     ],
   ],
+  'Are the PBXs there?': [
+    [
+      'Connections to PBXs',
+      'short',
+      [[now('gateway_pbx_connections', 'provider, state'), '{{provider}} {{state}}']],
+      'down: the configuration says why, as inactive_reason.',
+    ],
+    [
+      'PBXs lost, by code',
+      'cps',
+      [[each('gateway_pbx_outages_total', 'provider, code'), '{{provider}} {{code}}']],
+      'A steady trickle: the network between, or a PBX that restarts.',
+    ],
+    [
+      'PBXs back',
+      'cps',
+      [[each('gateway_pbx_reconnects_total', 'provider'), '{{provider}}']],
+      'As many as were lost, a moment later.',
+    ],
+    [
+      'Calls of PBXs, by result',
+      'cps',
+      [[each('gateway_pbx_calls_total', 'provider, result'), '{{provider}} {{result}}']],
+      'not-configured: the dialplan sends extensions that no number of the configuration has.',
+    ],
+  ],
   'Do campaigns move?': [
     [
       'Dials of campaigns',

@@ -98,6 +98,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     if (!media.handleUpgrade(request, socket, head)) socket.destroy();
   });
   await api.listen({ host: config.host, port: config.port });
+  await switchboard.pbxLines.start();
   await dispatcher.start();
   await announce(config, store.accounts);
 
@@ -179,6 +180,7 @@ function buildApi(
     }),
     desk: switchboard,
     onCampaignDue: () => dispatcher.wake(),
+    onTelephonyChanged: () => void switchboard.pbxLines.wake(),
     toolRequests,
     streams: new EventStreams({ clock, live, lifeMs: STREAM_LIFE_MS }),
     textChats: switchboard.textChats,

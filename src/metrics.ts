@@ -144,6 +144,30 @@ export const webhooks = new Counter({
   labelNames: ['provider', 'result'] as const,
   registers,
 });
+export const pbxConnections = new Gauge({
+  name: 'gateway_pbx_connections',
+  help: 'Connections to PBXs that this gateway holds, by provider and state: connecting, up or down',
+  labelNames: ['provider', 'state'] as const,
+  registers,
+});
+export const pbxOutages = new Counter({
+  name: 'gateway_pbx_outages_total',
+  help: 'Times a PBX was lost or not reached, by error code',
+  labelNames: ['provider', 'code'] as const,
+  registers,
+});
+export const pbxReconnects = new Counter({
+  name: 'gateway_pbx_reconnects_total',
+  help: 'Times a PBX was there again',
+  labelNames: ['provider'] as const,
+  registers,
+});
+export const pbxCalls = new Counter({
+  name: 'gateway_pbx_calls_total',
+  help: 'Calls of PBXs that rang here or were answered, by result: connected, gone, failed or why refused',
+  labelNames: ['provider', 'result'] as const,
+  registers,
+});
 export const providerRequestSeconds = new Histogram({
   name: 'gateway_provider_request_seconds',
   help: "Requests to providers' REST interfaces",

@@ -35,6 +35,8 @@ export interface ApiDeps {
   sounds: SoundLibrary;
   /** Told when a campaign was started or resumed. Must not throw. */
   onCampaignDue?: (() => void) | undefined;
+  /** Told when a telephony configuration was made, changed or deleted. Must not throw. */
+  onTelephonyChanged?: (() => void) | undefined;
   /** Writes agents from descriptions. */
   writer: AgentWriter;
   log: Log;

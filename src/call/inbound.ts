@@ -2,7 +2,7 @@
 // it, which agent answers. Order of checks: contract §7.2. Every refusal is spoken markup, status 200.
 
 import { codeOf } from '../errors.ts';
-import { callsRefused, callsStarted, webhooks } from '../metrics.ts';
+import { callsRefused, webhooks } from '../metrics.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { Workflow } from '../model/workflow.ts';
@@ -13,10 +13,9 @@ import type {
   ProviderRequest,
   WebhookReply,
 } from '../telephony/provider.ts';
-import type { RejectReason } from '../telephony/terms.ts';
 import { answerCall } from './answer.ts';
-import { inboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';
+import { createInboundRun, inboundAgent, Refusal, reasonOf } from './inbound-run.ts';
 import type { Roster } from './roster.ts';
 import { watchForMedia } from './watch.ts';
 
@@ -28,14 +27,6 @@ const NOBODY: WebhookReply = {
   contentType: 'text/xml; charset=utf-8',
   body: '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>',
 };
-
-class Refusal extends Error {
-  readonly reason: RejectReason;
-  constructor(reason: RejectReason) {
-    super(reason);
-    this.reason = reason;
-  }
-}
 
 /** `workflowId` comes from the deprecated route, where the URL selects the agent. */
 export async function answerInbound(
@@ -64,12 +55,6 @@ export async function answerInbound(
     else deps.log.warn({ reason, provider: provider.name }, 'inbound call refused');
     return provider.webhook.reject(reason);
   }
-}
-
-function reasonOf(error: unknown): RejectReason {
-  if (error instanceof Refusal) return error.reason;
-  if (codeOf(error) === 'CALL_LIMIT_REACHED') return 'busy';
-  return 'error';
 }
 
 interface Inbound {
@@ -101,57 +86,21 @@ async function findAgent(
       : await deps.store.telephony.findInbound(provider.name, event.accountId, to);
   if (found === undefined) throw new Refusal('not-configured');
   const { configuration, number } = found;
-  const wantedId = workflowId ?? number.inboundWorkflowId;
-  const workflow =
-    wantedId === null
-      ? undefined
-      : await deps.store.workflows.get(configuration.organizationId, wantedId);
-  if (workflow === undefined || workflow.status !== 'active') throw new Refusal('no-workflow');
+  const workflow = await inboundAgent(deps, configuration, workflowId ?? number.inboundWorkflowId);
   return { configuration, workflow };
 }
 
-async function createRun(
+function createRun(
   deps: CallDeps,
   found: { configuration: TelephonyConfiguration; workflow: Workflow; inbound: Inbound },
 ): Promise<Run> {
   const { configuration, workflow, inbound } = found;
   const { provider, event } = inbound;
-  const version = await deps.store.workflows.published(workflow.id);
-  if (version === undefined) throw new Refusal('no-workflow');
-  const { organizationId } = configuration;
+  const { callId, accountId, from, to, raw } = event;
   const digits = String(deps.random.integer(100_000_000)).padStart(8, '0');
-  const run = await deps.store.runs.create(
-    {
-      organizationId,
-      workflowId: workflow.id,
-      definitionId: version.id,
-      name: `WR-TEL-IN-${digits}`,
-      mode: provider.name,
-      callType: 'inbound',
-      configurationId: configuration.id,
-      providerCallId: event.callId,
-      initialContext: inboundContext({
-        provider: provider.name,
-        configurationId: configuration.id,
-        from: event.from,
-        to: event.to,
-        callId: event.callId,
-      }),
-      gatheredContext: { provider: provider.name, call_id: event.callId },
-      logs: { inbound_webhook: { account_id: event.accountId, raw_webhook_data: event.raw } },
-    },
-    await deps.store.accounts.concurrentCallLimit(organizationId),
-  );
-  const runLog = await deps.events.open(run.id);
-  if (runLog.events.length > 0) return run; // The same webhook came twice and was first elsewhere.
-  const { from, to } = event;
-  runLog.append(
-    { type: 'call.created', direction: 'inbound', provider: provider.name, from, to },
-    0,
-  );
-  callsStarted.inc({ provider: provider.name, direction: 'inbound' });
-  deps.log.info({ runId: run.id, provider: provider.name }, 'inbound call');
-  return run;
+  const name = `WR-TEL-IN-${digits}`;
+  const call = { callId, accountId, from, to, raw };
+  return createInboundRun(deps, { ...call, name, configuration, workflow, provider });
 }
 
 /** Says in the provider's words that this gateway takes no call now. */

@@ -47,10 +47,23 @@ async function admit(
   if (!isHosted(provider) || !provider.webhook.verify(upgrade, configuration.credentials)) {
     return refuse(CLOSE.unauthorized, 'signature');
   }
-  const current = await deps.store.runs.find(run.id);
-  if (current === undefined) return refuse(CLOSE.notFound, 'run');
-  if (current.state !== 'initialized') return refuse(CLOSE.conflict, 'run state');
   return begin(deps, roster, plan, provider.createMedia());
+}
+
+/** For media that the gateway has opened itself, which needs no proof. */
+export async function admitOpened(
+  deps: CallDeps,
+  roster: Roster,
+  runId: string,
+  protocol: MediaProtocol,
+): Promise<Admission> {
+  const plan = roster.letIn(runId);
+  if (plan === undefined) return refuse(CLOSE.notFound, 'no call waits');
+  try {
+    return await begin(deps, roster, plan, protocol);
+  } finally {
+    roster.turnAway(runId);
+  }
 }
 
 function refuse(code: number, reason: string): Admission {
@@ -83,6 +96,9 @@ async function begin(
   protocol: MediaProtocol,
 ): Promise<Admission> {
   const { run } = plan;
+  const current = await deps.store.runs.find(run.id);
+  if (current === undefined) return refuse(CLOSE.notFound, 'run');
+  if (current.state !== 'initialized') return refuse(CLOSE.conflict, 'run state');
   const running = await deps.store.runs.patch(run.id, {
     state: 'running',
     startedAt: new Date(deps.clock.now()),

@@ -23,13 +23,13 @@ import {
 import type { CallDeps } from './deps.ts';
 import type { CallPlan } from './plan.ts';
 import { stamp } from './projection/transcript.ts';
-import type { Roster } from './roster.ts';
+import type { Roster, UnconnectedCall } from './roster.ts';
 import { closeUnconnected, unconnectedReason } from './unconnected.ts';
 
 /** The media of a call that the provider calls ended closes by itself within this time. */
 const MEDIA_CLOSES_MS = 3_000;
 
-type StatusEvent = Extract<ProviderEvent, { kind: 'status' }>;
+export type CallStep = Omit<Extract<ProviderEvent, { kind: 'status' }>, 'kind'>;
 
 export interface ProviderCall {
   run: Run;
@@ -100,11 +100,12 @@ const IGNORED: WebhookReply = {
   body: JSON.stringify({ status: 'ignored', reason: 'unknown_run' }),
 };
 
-async function takeStatus(
+/** Takes a step of a call, however it was told of. */
+export async function takeStatus(
   deps: CallDeps,
   roster: Roster,
-  call: ProviderCall,
-  event: StatusEvent,
+  call: UnconnectedCall,
+  event: CallStep,
 ): Promise<void> {
   const { run } = call;
   const isNew = await deps.store.runs.appendCallback(run.id, event.dedupeKey, {
@@ -133,7 +134,7 @@ async function noteStatus(
   deps: CallDeps,
   roster: Roster,
   runId: string,
-  event: StatusEvent,
+  event: CallStep,
 ): Promise<void> {
   if (!roster.holds(runId)) return;
   const runLog = await deps.events.open(runId);
@@ -151,7 +152,7 @@ async function noteStatus(
 async function takeTerminal(
   deps: CallDeps,
   roster: Roster,
-  call: ProviderCall,
+  call: UnconnectedCall,
   status: TerminalStatus,
 ): Promise<void> {
   const { id } = call.run;

@@ -63,6 +63,11 @@ export class Roster {
     return true;
   }
 
+  /** Whether the run's plan is made and waits for its media. */
+  isExpected(runId: string): boolean {
+    return this.#pending.has(runId);
+  }
+
   /** The plan that waits for `runId`, which is being let in from here until `enter` or `turnAway`. */
   letIn(runId: string): CallPlan | undefined {
     const plan = this.#pending.get(runId);

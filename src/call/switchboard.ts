@@ -13,6 +13,7 @@ import type { CallDesk, StartCall, StartedCall, TestCall } from './desk.ts';
 import { hangUpRun } from './hang-up.ts';
 import { answerInbound, refuseDraining } from './inbound.ts';
 import { admitMedia } from './media-door.ts';
+import { PbxLines } from './pbx-lines.ts';
 import { takeProviderEvent, verifiedCall, withCallId } from './provider-event.ts';
 import { Roster, type UnconnectedCall } from './roster.ts';
 import { Starts } from './starts.ts';
@@ -32,12 +33,14 @@ export class Switchboard implements CallDesk {
 
   readonly campaignCalls: CampaignCalls;
   readonly textChats: TextChats;
+  readonly pbxLines: PbxLines;
 
   constructor(deps: CallDeps) {
     this.#deps = deps;
     this.#starts = new Starts(deps, this.#roster);
     this.campaignCalls = new CampaignCalls(deps, this.#roster);
     this.textChats = new TextChats(deps);
+    this.pbxLines = new PbxLines(deps, this.#roster, () => this.#draining);
   }
 
   get activeCalls(): number {
@@ -100,7 +103,7 @@ export class Switchboard implements CallDesk {
     const { clock, log, events } = this.#deps;
     const deadline = clock.monotonicMs() + limitMs;
     log.info({ calls: this.activeCalls }, 'draining');
-    while (this.#roster.activeCalls + this.#roster.pendingCalls + this.#starting > 0) {
+    while (this.#isBusy) {
       if (clock.monotonicMs() >= deadline) break;
       await new Promise<void>((resolve) => clock.after(DRAIN_LOOK_MS, resolve));
     }
@@ -109,8 +112,14 @@ export class Switchboard implements CallDesk {
       ...left.map((session) => session.end('system_cancelled', 'gateway')),
       ...this.#roster.unconnected().map((call) => this.#giveUp(call)),
     ]);
+    await this.pbxLines.stop();
     await this.textChats.stop();
     await events.flush();
+  }
+
+  get #isBusy(): boolean {
+    const { activeCalls, pendingCalls } = this.#roster;
+    return activeCalls + pendingCalls + this.#starting + this.pbxLines.busy > 0;
   }
 
   /** Never rejects. */

@@ -4,11 +4,9 @@
 import type { ProviderName } from '../model/provider.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 
-export interface HeldConfiguration {
-  id: string;
-  organizationId: string;
-  /** Undefined if its secrets cannot be opened. */
-  configuration: TelephonyConfiguration | undefined;
+export interface HeldConfiguration extends TelephonyConfiguration {
+  /** False if its secrets cannot be opened: there are no credentials then. */
+  isReadable: boolean;
 }
 
 export interface LeaseStore {

@@ -3,7 +3,6 @@
 // has them at once.
 
 import { GatewayError } from '../errors.ts';
-import type { TelephonyConfiguration } from '../model/telephony.ts';
 import { toConfiguration } from './configurations.ts';
 import type { StoreContext } from './context.ts';
 import type { HeldConfiguration, LeaseStore } from './lease-store.ts';
@@ -25,11 +24,7 @@ export class LeaseRepository implements LeaseStore {
       .where('id', 'in', ids)
       .orderBy('id')
       .execute();
-    return rows.map((row) => ({
-      id: row.id,
-      organizationId: row.organization_id,
-      configuration: opened(() => toConfiguration(this.#context, row)),
-    }));
+    return rows.map((row) => held(this.#context, row));
   }
 
   async release(): Promise<void> {
@@ -78,12 +73,16 @@ export class LeaseRepository implements LeaseStore {
   }
 }
 
-function opened(open: () => TelephonyConfiguration): TelephonyConfiguration | undefined {
+function held(
+  context: StoreContext,
+  row: Parameters<typeof toConfiguration>[1],
+): HeldConfiguration {
   try {
-    return open();
+    return { ...toConfiguration(context, row), isReadable: true };
   } catch (error) {
     // One organization's secrets must not keep the others' PBXs from being connected.
-    if (error instanceof GatewayError) return undefined;
-    throw error;
+    if (!(error instanceof GatewayError)) throw error;
+    const empty = { ...row, credentials: {}, sealed_fields: [] };
+    return { ...toConfiguration(context, empty), isReadable: false };
   }
 }

@@ -20,10 +20,12 @@ import { systemRandom } from '../../src/std/random.ts';
 import type { ConfigurationSummary, FileStore } from '../../src/store/store.ts';
 import { normalizeAddress } from '../../src/telephony/address.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider.ts';
-import { createProviders } from '../../src/telephony/registry.ts';
+import { providersOf } from '../../src/telephony/registry.ts';
+import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { createMediaTokens } from '../../src/transport/token.ts';
 import type { MediaPath } from '../../src/transport/websocket.ts';
 import { type FakeClock, settle } from '../fakes/fake-clock.ts';
+import { FakePbx } from '../fakes/fake-pbx.ts';
 import { FakeStt, FakeTts, loudnessVad } from '../fakes/speech-services.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
 import { formPost } from '../telephony/provider-request.ts';
@@ -86,6 +88,8 @@ export class CallRoom {
   readonly deps: CallDeps;
   readonly switchboard: Switchboard;
   readonly streams: Stream[] = [];
+  /** The provider `ari`. */
+  readonly pbx: FakePbx;
   configuration!: ConfigurationSummary;
   number!: PhoneNumber;
   readonly #linesBefore: number;
@@ -101,13 +105,14 @@ export class CallRoom {
     this.tts = new FakeTts(this.clock);
     this.tts.msPerCharacter = 30;
     const { clock } = this;
+    this.pbx = new FakePbx((callId) => this.#stream({ callId }));
     const { log } = at;
     const store = { ...at.store, runs: { ...at.store.runs } };
     const files = breakable(at.store.files);
     this.deps = {
       store,
       files,
-      providers: createProviders({ clock: systemClock }),
+      providers: providersOf([createTwilioProvider({ clock: systemClock }), this.pbx]),
       events: new EventLog({ sink: store.runs, clock, log }),
       clock,
       mediaClock: new MediaClock(clock),
@@ -226,9 +231,13 @@ export class CallRoom {
     const signature = { ['x-twilio-signature']: signatureOf(url) };
     const admission = await this.switchboard.admit(pathOf(url), options.headers ?? signature);
     if ('refuse' in admission) throw new Error(String(admission.refuse));
-    const { callId = CALL, oneWayMs = 0 } = options;
-    const stream = new Stream({ clock: this.clock, callId, oneWayMs });
+    const stream = this.#stream(options);
     stream.listen(admission.accept(stream));
+    return stream;
+  }
+
+  #stream({ callId = CALL, oneWayMs = 0 }: { callId?: string; oneWayMs?: number }): Stream {
+    const stream = new Stream({ clock: this.clock, callId, oneWayMs });
     this.streams.push(stream);
     return stream;
   }
@@ -437,6 +446,7 @@ export function withCallRoom(): { room: CallRoom } {
   });
   afterEach(async () => {
     held.room.close();
+    await held.room.switchboard.pbxLines.stop();
     await held.room.until(() => held.room.switchboard.activeCalls === 0);
     await held.room.deps.events.flush();
   });

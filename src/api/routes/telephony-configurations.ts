@@ -156,6 +156,7 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
         secretFields: secretFieldsOf(provider),
         callsPerSecond: request.body.calls_per_second,
       });
+      deps.onTelephonyChanged?.();
       return detail(deps, created);
     },
   );
@@ -181,6 +182,7 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
         ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
         ...(config === null || config === undefined ? {} : patchedCredentials(stored, config)),
       });
+      deps.onTelephonyChanged?.();
       return detail(deps, found(updated));
     },
   );
@@ -221,7 +223,9 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const id = request.params.config_id;
-      return detail(deps, found(await telephony.reactivate(organizationId, id)));
+      const reactivated = await telephony.reactivate(organizationId, id);
+      deps.onTelephonyChanged?.();
+      return detail(deps, found(reactivated));
     },
   );
 
@@ -240,6 +244,7 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
       const { organizationId } = principalOf(request);
       const gone = await telephony.deleteConfiguration(organizationId, request.params.config_id);
       if (!gone) throw new GatewayError('CONFIGURATION_NOT_FOUND');
+      deps.onTelephonyChanged?.();
       return { message: 'Telephony configuration deleted' };
     },
   );

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import { ACCOUNT, AUTH_TOKEN, smallWorkflow, twilioConfig, withApi } from '../served.ts';
 
-const served = withApi();
+let changes = 0;
+const served = withApi(() => ({
+  onTelephonyChanged: () => {
+    changes += 1;
+  },
+}));
 const { call, ok } = served;
 const ROOT = '/organizations/telephony-configs';
 const MASK = `${'*'.repeat(28)}cdef`;
@@ -467,5 +472,25 @@ describe('warnings', () => {
       telnyx_missing_webhook_public_key_count: 0,
       vonage_missing_signature_secret_count: 0,
     });
+  });
+});
+
+describe('whoever holds the connections to PBXs', () => {
+  it('is told of every change at once, and of nothing else', async () => {
+    const asked: number[] = [];
+    const told = async (work: Promise<unknown>): Promise<void> => {
+      const before = changes;
+      await work;
+      asked.push(changes - before);
+    };
+    const { id } = await create({ name: 'pbx', config: ari });
+    const path = `${ROOT}/${id}`;
+    await told(create({ name: 'other', config: ari }));
+    await told(ok('PUT', path, { body: { config: { provider: 'ari', app_password: 'new' } } }));
+    await told(ok('POST', `${path}/reactivate`));
+    await told(ok('DELETE', path));
+    await told(refusal('DELETE', path));
+    await told(ok('GET', ROOT));
+    expect(asked).toEqual([1, 1, 1, 1, 0, 0]);
   });
 });

@@ -1,0 +1,348 @@
+// The calls of one PBX connection: a caller who rings, a callee who answers, and every step between.
+// What is told of one call is taken in its order; connecting it runs beside, and stops when it is over.
+
+import { codeOf } from '../errors.ts';
+import { callsRefused, pbxCalls } from '../metrics.ts';
+import { isTerminal } from '../model/provider.ts';
+import type { Run } from '../model/run.ts';
+import type { TelephonyConfiguration } from '../model/telephony.ts';
+import type { Workflow } from '../model/workflow.ts';
+import { deadlineSignal } from '../std/deadline.ts';
+import type { PbxConnection, PbxInboundCall, PbxMedia, PbxStatus } from '../telephony/pbx.ts';
+import type { PbxProvider } from '../telephony/provider.ts';
+import type { RejectReason } from '../telephony/terms.ts';
+import { prepareCall } from './answer.ts';
+import type { CallDeps } from './deps.ts';
+import { createInboundRun, inboundAgent, Refusal, reasonOf } from './inbound-run.ts';
+import { admitOpened } from './media-door.ts';
+import { numberCalled } from './number-called.ts';
+import { takeStatus } from './provider-event.ts';
+import type { Roster, UnconnectedCall } from './roster.ts';
+import { closeFailed } from './unconnected.ts';
+import { watchForMedia } from './watch.ts';
+
+/** Calls of one PBX that may be on their way at once; a PBX that rings more is turned away. */
+const CALLS_MAX = 1_000;
+/** Steps of one call that may wait: a call has a handful. */
+const STEPS_MAX = 100;
+/** From the answer to audio that flows: a PBX does it in tenths of a second. */
+const OPEN_MS_MAX = 15_000;
+/** For the PBX to tell why a call could not be connected, if the caller has left. */
+const WHY_MS_MAX = 1_000;
+const HANG_UP_MS_MAX = 5_000;
+/** Characters of a run's name. */
+const NAME_MAX = 100;
+
+export interface PbxCallsOptions {
+  configuration: TelephonyConfiguration;
+  provider: PbxProvider;
+  connection: () => PbxConnection;
+  /** Whether no new call is taken. */
+  isDraining: () => boolean;
+}
+
+/** A call of which something is being done. */
+interface Tracked {
+  last: Promise<void>;
+  waiting: number;
+  /** Fires when the call is over. */
+  gone: AbortController;
+}
+
+export class PbxCalls {
+  readonly #deps: CallDeps;
+  readonly #roster: Roster;
+  readonly #options: PbxCallsOptions;
+  readonly #tracked = new Map<string, Tracked>();
+  /** By run: plans that are being made. */
+  readonly #preparing = new Map<string, Promise<unknown>>();
+
+  constructor(deps: CallDeps, roster: Roster, options: PbxCallsOptions) {
+    this.#deps = deps;
+    this.#roster = roster;
+    this.#options = options;
+  }
+
+  /** Calls that are neither connected nor left alone yet. */
+  get busy(): number {
+    return this.#tracked.size;
+  }
+
+  inbound(call: PbxInboundCall): void {
+    const refusal = this.#options.isDraining() ? 'draining' : undefined;
+    if (refusal !== undefined || this.#tracked.size >= CALLS_MAX) {
+      this.#refuse(call.callId, new Refusal(refusal ?? 'busy'));
+      return;
+    }
+    this.#inTurn(call.callId, (tracked) => this.#takeInbound(call, tracked));
+  }
+
+  answered(call: { callId: string; runId: string }): void {
+    this.#inTurn(call.callId, (tracked) => this.#takeAnswered(call, tracked));
+  }
+
+  status(status: PbxStatus): void {
+    const isOver = isTerminal(status.status);
+    if (isOver) this.#tracked.get(status.callId)?.gone.abort();
+    this.#inTurn(status.callId, () => this.#takeStatus(status));
+  }
+
+  #inTurn(callId: string, work: (tracked: Tracked) => Promise<void>): void {
+    const tracked = this.#track(callId);
+    if (tracked.waiting > STEPS_MAX) {
+      this.#untrack(callId, tracked);
+      this.#deps.log.warn({ callId }, 'a PBX tells more of a call than is taken');
+      return;
+    }
+    tracked.last = tracked.last
+      .then(() => work(tracked))
+      .catch((error: unknown) => this.#deps.log.error({ err: error, callId }, 'step not taken'))
+      .finally(() => this.#untrack(callId, tracked));
+  }
+
+  #track(callId: string): Tracked {
+    const tracked = this.#tracked.get(callId) ?? {
+      last: Promise.resolve(),
+      waiting: 0,
+      gone: new AbortController(),
+    };
+    tracked.waiting += 1;
+    this.#tracked.set(callId, tracked);
+    return tracked;
+  }
+
+  #untrack(callId: string, tracked: Tracked): void {
+    tracked.waiting -= 1;
+    if (tracked.waiting === 0) this.#tracked.delete(callId);
+  }
+
+  // Inbound.
+
+  async #takeInbound(call: PbxInboundCall, tracked: Tracked): Promise<void> {
+    try {
+      const run = await this.#runOf(call);
+      if (run === undefined) return;
+      const ringing = { run, ...this.#line };
+      watchForMedia(this.#deps, this.#roster, ringing);
+      this.#connect(call.callId, ringing, tracked);
+    } catch (error) {
+      this.#refuse(call.callId, error);
+    }
+  }
+
+  /** Undefined for a call that is told of again while it goes on. Throws Refusal, CALL_LIMIT_REACHED. */
+  async #runOf(call: PbxInboundCall): Promise<Run | undefined> {
+    const { configuration, provider, connection } = this.#options;
+    const { store } = this.#deps;
+    const known = await store.runs.findByProviderCall(configuration.id, call.callId);
+    if (known !== undefined) return this.#again(known);
+    const workflow = await this.#agent(call);
+    void connection().ring(call.callId);
+    return createInboundRun(this.#deps, {
+      ...call,
+      configuration,
+      workflow,
+      provider,
+      accountId: null,
+      name: `${provider.name.toUpperCase()} Inbound ${call.from}`.slice(0, NAME_MAX),
+    });
+  }
+
+  /** A call that rang when its gateway was killed rings on. */
+  #again(run: Run): Run | undefined {
+    const isWaiting = run.state === 'initialized' && !this.#roster.holds(run.id);
+    return isWaiting && !this.#preparing.has(run.id) ? run : undefined;
+  }
+
+  async #agent(call: PbxInboundCall): Promise<Workflow> {
+    const { configuration } = this.#options;
+    const numbers = await this.#deps.store.telephony.listNumbers(configuration.id);
+    const number = numberCalled(call.to, numbers);
+    if (number === undefined) throw new Refusal('not-configured');
+    return inboundAgent(this.#deps, configuration, number.inboundWorkflowId);
+  }
+
+  #refuse(callId: string, error: unknown): void {
+    const { provider, connection, configuration } = this.#options;
+    const reason: RejectReason = reasonOf(error);
+    pbxCalls.inc({ provider: provider.name, result: reason });
+    callsRefused.inc({ code: codeOf(error) ?? reason });
+    const facts = { reason, provider: provider.name, configurationId: configuration.id };
+    if (reason === 'error') this.#deps.log.error({ err: error, ...facts }, 'call not answered');
+    else this.#deps.log.warn(facts, 'inbound call refused');
+    void connection().refuse(callId, reason);
+  }
+
+  // Outbound.
+
+  async #takeAnswered(call: { callId: string; runId: string }, tracked: Tracked): Promise<void> {
+    const run = await this.#runNamed(call.runId);
+    if (run === undefined || run.state === 'completed') {
+      await this.#hangUp(call.callId);
+      return;
+    }
+    if (run.state !== 'initialized' || this.#roster.connected(run.id)) return;
+    this.#connect(
+      call.callId,
+      { run: await this.#named(run, call.callId), ...this.#line },
+      tracked,
+    );
+  }
+
+  /** The PBX's answer to our dial may come later than what it tells of the call. */
+  async #named(run: Run, callId: string): Promise<Run> {
+    if (run.providerCallId !== null) return run;
+    const patch = { providerCallId: callId, gatheredContext: { call_id: callId } };
+    return (await this.#deps.store.runs.patch(run.id, patch)) ?? run;
+  }
+
+  /** Of this configuration only: what a PBX says names no run of others. */
+  async #runNamed(runId: string): Promise<Run | undefined> {
+    const run = await this.#deps.store.runs.find(runId);
+    return run?.configurationId === this.#options.configuration.id ? run : undefined;
+  }
+
+  // Both.
+
+  async #takeStatus(status: PbxStatus): Promise<void> {
+    const { runId, callId } = status;
+    const { runs } = this.#deps.store;
+    const found =
+      runId === null
+        ? await runs.findByProviderCall(this.#options.configuration.id, callId)
+        : await this.#runNamed(runId);
+    if (found === undefined) return; // A call that was turned away.
+    const run = await this.#named(found, callId);
+    if (run.callType === 'outbound' && run.state === 'initialized' && !isTerminal(status.status)) {
+      this.#prepareAhead({ run, ...this.#line });
+    }
+    // What is being made would wait for a call that is over.
+    if (isTerminal(status.status)) await this.#preparing.get(run.id)?.catch(() => undefined);
+    await takeStatus(
+      this.#deps,
+      this.#roster,
+      { run, ...this.#line },
+      { ...status, sequence: undefined },
+    );
+  }
+
+  /** While it rings: the plan, and the first words. */
+  #prepareAhead(call: UnconnectedCall): void {
+    const { id } = call.run;
+    if (this.#preparing.has(id) || this.#roster.isExpected(id) || this.#roster.connected(id))
+      return;
+    // Another node may have dialled it.
+    if (!this.#roster.holds(id)) watchForMedia(this.#deps, this.#roster, call);
+    this.#prepare(call).catch((error: unknown) => {
+      this.#deps.log.error({ err: error, runId: id }, 'call not prepared');
+    });
+  }
+
+  /** Once for a call. Throws what `prepareCall` does; the run is completed then. */
+  async #prepare(call: UnconnectedCall): Promise<void> {
+    const { id } = call.run;
+    if (this.#roster.isExpected(id)) return;
+    const preparing = this.#preparing.get(id) ?? prepareCall(this.#deps, this.#roster, call);
+    this.#preparing.set(id, preparing);
+    try {
+      await preparing;
+    } finally {
+      this.#preparing.delete(id);
+    }
+  }
+
+  /** Beside what else is told of the call. */
+  #connect(callId: string, call: UnconnectedCall, tracked: Tracked): void {
+    tracked.waiting += 1;
+    const { signal } = tracked.gone;
+    this.#join(callId, call, signal)
+      .then((result) => pbxCalls.inc({ provider: call.provider.name, result }))
+      .catch((error: unknown) => {
+        this.#deps.log.error({ err: error, runId: call.run.id }, 'call not connected');
+      })
+      .finally(() => this.#untrack(callId, tracked));
+  }
+
+  async #join(
+    callId: string,
+    call: UnconnectedCall,
+    gone: AbortSignal,
+  ): Promise<'connected' | 'gone' | 'failed'> {
+    try {
+      await this.#prepare(call);
+    } catch (error) {
+      // The run is closed, and the call hung up.
+      this.#deps.log.error({ err: error, runId: call.run.id }, 'call not prepared');
+      return 'failed';
+    }
+    try {
+      if (gone.aborted) return 'gone';
+      const media = await this.#openMedia(callId, gone);
+      const { protocol } = media;
+      const admission = await admitOpened(this.#deps, this.#roster, call.run.id, protocol);
+      if ('accept' in admission) {
+        media.admit(admission.accept);
+        return 'connected';
+      }
+      await this.#hangUp(callId); // Closed meanwhile.
+      return 'gone';
+    } catch (error) {
+      return this.#notJoined(call, gone, error);
+    }
+  }
+
+  async #openMedia(callId: string, gone: AbortSignal): Promise<PbxMedia> {
+    const { clock } = this.#deps;
+    const deadline = deadlineSignal(clock, OPEN_MS_MAX, 'connect the call', gone);
+    try {
+      return await this.#options.connection().openMedia(callId, deadline.signal);
+    } finally {
+      deadline.done();
+    }
+  }
+
+  async #notJoined(
+    call: UnconnectedCall,
+    gone: AbortSignal,
+    error: unknown,
+  ): Promise<'gone' | 'failed'> {
+    await this.#untilGone(gone);
+    if (gone.aborted) return 'gone'; // Its last status closes the run.
+    const { id } = call.run;
+    const run = await this.#deps.store.runs.find(id);
+    if (run?.state === 'completed') return 'gone'; // A client has hung it up.
+    this.#deps.log.error({ err: error, runId: id }, 'call not connected');
+    this.#roster.drop(id);
+    await closeFailed(this.#deps, call, error);
+    return 'failed';
+  }
+
+  async #untilGone(gone: AbortSignal): Promise<void> {
+    if (gone.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#deps.clock.after(WHY_MS_MAX, resolve);
+      gone.addEventListener('abort', () => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** Best effort. */
+  async #hangUp(callId: string): Promise<void> {
+    const { configuration, provider } = this.#options;
+    const deadline = deadlineSignal(this.#deps.clock, HANG_UP_MS_MAX, 'hang up');
+    try {
+      await provider.control.hangUp(configuration.credentials, callId, deadline.signal);
+    } catch (error) {
+      this.#deps.log.warn({ err: error, callId }, 'call not hung up');
+    } finally {
+      deadline.done();
+    }
+  }
+
+  get #line(): { configuration: TelephonyConfiguration; provider: PbxProvider } {
+    const { configuration, provider } = this.#options;
+    return { configuration, provider };
+  }
+}
