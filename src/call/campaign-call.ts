@@ -7,7 +7,6 @@ import { callsRefused, callsStarted } from '../metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
 import { type CallStatus, isTerminal, providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
-import type { PhoneNumber } from '../model/telephony.ts';
 import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { Claim } from '../store/contact-store.ts';
@@ -18,7 +17,7 @@ import { outboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';
 import { dial, noteCreated, noteDialled, type Placement } from './place.ts';
 import type { Roster } from './roster.ts';
-import { findConfiguration, type Route } from './route.ts';
+import { findOutboundLine, type OutboundLine, type Route } from './route.ts';
 import { closeFailed } from './unconnected.ts';
 import { watchForMedia } from './watch.ts';
 
@@ -31,14 +30,10 @@ const ASK_MS = 10_000;
 export type Placed = 'placed' | 'put-off' | 'closed';
 
 /** What all calls of a campaign have in common, for a moment. */
-export interface CampaignLine {
+export interface CampaignLine extends OutboundLine {
   campaign: Campaign;
   workflow: Workflow;
   version: WorkflowVersion;
-  configuration: ConfigurationSummary;
-  provider: TelephonyProvider;
-  /** Active ones, oldest first; at least one. */
-  callers: readonly PhoneNumber[];
 }
 
 /** What the campaign room asks for. */
@@ -56,21 +51,14 @@ export class CampaignCalls {
   /** Throws what says why no call can go out: AGENT_*, TELEPHONY_NOT_CONFIGURED, CONFIGURATION_*,
    *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
   async line(campaign: Campaign): Promise<CampaignLine> {
-    const { workflows, telephony } = this.#deps.store;
+    const { workflows } = this.#deps.store;
     const { organizationId, workflowId, configurationId } = campaign;
     const workflow = await workflows.get(organizationId, workflowId);
     if (workflow?.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
     const version = await workflows.published(workflowId);
     if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
-    const configuration = await findConfiguration(this.#deps, { organizationId, configurationId });
-    const provider = this.#deps.providers.byName(configuration.provider);
-    if (provider === undefined) {
-      throw new GatewayError('PROVIDER_NOT_BUILT', { provider: configuration.provider });
-    }
-    const numbers = await telephony.listNumbers(configuration.id);
-    const callers = numbers.filter(({ isActive }) => isActive);
-    if (callers.length === 0) throw new GatewayError('CALLER_ID_NOT_FOUND');
-    return { campaign, workflow, version, configuration, provider, callers };
+    const line = await findOutboundLine(this.#deps, { organizationId, configurationId });
+    return { campaign, workflow, version, ...line };
   }
 
   /** Caller ids take turns. */
@@ -92,7 +80,7 @@ export class CampaignCalls {
           client: claim.variables,
           provider: provider.name,
           configurationId: configuration.id,
-          from: callerOf(line, claim).addressNormalized,
+          from: callerOf(line, claim),
           to: claim.phoneNumber,
         }),
         campaign_id: campaign.id,
@@ -109,7 +97,7 @@ export class CampaignCalls {
   /** Never rejects for what the provider does. */
   async place(line: CampaignLine, claim: Claim, run: Run): Promise<Placed> {
     const { configuration, provider } = line;
-    const route = { configuration, provider, caller: callerOf(line, claim) };
+    const route = { configuration, provider, from: callerOf(line, claim) };
     const placement = { run, route, to: claim.phoneNumber };
     const call = { run, configuration, provider };
     const since = new Date(this.#deps.clock.now());
@@ -176,7 +164,7 @@ export class CampaignCalls {
     provider: TelephonyProvider,
   ): Promise<string | undefined> {
     const { caller_number: from, called_number: to } = run.initialContext;
-    const ends = { from: String(from), to: String(to) };
+    const ends = { from: typeof from === 'string' ? from : null, to: String(to) };
     const callId = await this.#find({ run, configuration, provider, ends, since: run.createdAt });
     if (callId !== undefined) await noteDialled(this.#deps, run, { callId, metadata: {} });
     return callId;
@@ -186,8 +174,8 @@ export class CampaignCalls {
    *  the provider's list. */
   async #isThere(placement: Placement, since: Date): Promise<boolean> {
     const { run, route, to } = placement;
-    const { configuration, provider, caller } = route;
-    const ends = { from: caller.addressNormalized, to };
+    const { configuration, provider, from } = route;
+    const ends = { from, to };
     for (const ms of LOOKS_MS) {
       await new Promise<void>((resolve) => this.#deps.clock.after(ms, resolve));
       try {
@@ -210,13 +198,13 @@ export class CampaignCalls {
     run: Run;
     configuration: Route['configuration'];
     provider: TelephonyProvider;
-    ends: { from: string; to: string };
+    ends: { from: string | null; to: string };
     since: Date;
   }): Promise<string | undefined> {
     const { run, configuration, provider, ends, since } = wanted;
     const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, 'find the call');
     try {
-      const from = provider.formatAddress(ends.from);
+      const from = ends.from === null ? null : provider.formatAddress(ends.from);
       const to = provider.formatAddress(ends.to);
       const { control } = provider;
       const calls = await control.findCalls(configuration.credentials, { from, to, since }, signal);
@@ -234,9 +222,8 @@ export class CampaignCalls {
 /** The provider has read the request and will not place the call. */
 const REFUSALS = new Set(['PROVIDER_DESTINATION', 'PROVIDER_AUTH', 'PROVIDER_REFUSED']);
 
-function callerOf({ callers }: CampaignLine, { attemptId }: Claim): PhoneNumber {
+function callerOf({ callers }: CampaignLine, { attemptId }: Claim): string | null {
+  if (callers.length === 0) return null;
   const turn = Number(BigInt(attemptId) % BigInt(callers.length));
-  const caller = callers[turn];
-  if (caller === undefined) throw new GatewayError('CALLER_ID_NOT_FOUND');
-  return caller;
+  return callers[turn]?.addressNormalized ?? null;
 }

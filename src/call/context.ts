@@ -14,7 +14,7 @@ export function outboundContext(facts: {
   client: Record<string, unknown>;
   provider: ProviderName;
   configurationId: string;
-  from: string;
+  from: string | null;
   to: string;
 }): Record<string, unknown> {
   return {

@@ -50,7 +50,7 @@ export async function placeCall(
 /** The first event of an outbound call. */
 export async function noteCreated(deps: CallDeps, { run, route, to }: Placement): Promise<void> {
   const runLog = await deps.events.open(run.id);
-  const from = route.caller.addressNormalized;
+  const { from } = route;
   const { name } = route.provider;
   runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
 }
@@ -82,14 +82,14 @@ export async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult)
 }
 
 export async function dial(deps: CallDeps, { run, route, to }: Placement): Promise<DialResult> {
-  const { provider, configuration, caller } = route;
+  const { provider, configuration, from } = route;
   const deadline = deadlineSignal(deps.clock, DIAL_MS, 'dial');
   try {
     return await provider.control.dial(
       configuration.credentials,
       {
         runId: run.id,
-        from: provider.formatAddress(caller.addressNormalized),
+        from: from === null ? null : provider.formatAddress(from),
         to: provider.formatAddress(to),
         ...callbackUrls(deps.publicUrl, provider.name, run.id),
         ringS: RING_S,

@@ -3,6 +3,7 @@
 import { GatewayError } from '../errors.ts';
 import type { PhoneNumber } from '../model/telephony.ts';
 import type { ConfigurationSummary } from '../store/store.ts';
+import { needsCallerId } from '../telephony/configuration.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';
 import { blockedReason } from './readiness.ts';
@@ -19,22 +20,43 @@ export interface RouteWish {
 export interface Route {
   configuration: ConfigurationSummary;
   provider: TelephonyProvider;
-  caller: PhoneNumber;
+  /** The caller id, normalized; null: whatever the far side shows by itself. */
+  from: string | null;
+}
+
+/** What a call goes out over, before its caller id is chosen. */
+export interface OutboundLine {
+  configuration: ConfigurationSummary;
+  provider: TelephonyProvider;
+  /** Active ones, oldest first; none only where calls go out without one. */
+  callers: readonly PhoneNumber[];
 }
 
 /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
  *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
 export async function findRoute(deps: CallDeps, wish: RouteWish): Promise<Route> {
+  const { configuration, provider, callers } = await findOutboundLine(deps, wish);
+  const from = chooseCaller(deps, callers, wish.fromPhoneNumberId)?.addressNormalized ?? null;
+  return { configuration, provider, from };
+}
+
+/** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
+ *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+export async function findOutboundLine(
+  deps: Pick<CallDeps, 'store' | 'providers'>,
+  wish: Pick<RouteWish, 'organizationId' | 'configurationId'>,
+): Promise<OutboundLine> {
   const configuration = await findConfiguration(deps, wish);
   const provider = deps.providers.byName(configuration.provider);
   if (provider === undefined) {
     throw new GatewayError('PROVIDER_NOT_BUILT', { provider: configuration.provider });
   }
   const numbers = await deps.store.telephony.listNumbers(configuration.id);
-  const active = numbers.filter((number) => number.isActive);
-  const caller = chooseCaller(deps, active, wish.fromPhoneNumberId);
-  if (caller === undefined) throw new GatewayError('CALLER_ID_NOT_FOUND');
-  return { configuration, provider, caller };
+  const callers = numbers.filter(({ isActive }) => isActive);
+  if (callers.length === 0 && needsCallerId(provider.name)) {
+    throw new GatewayError('CALLER_ID_NOT_FOUND');
+  }
+  return { configuration, provider, callers };
 }
 
 /** An explicit id never falls through to another configuration. Throws TELEPHONY_NOT_CONFIGURED,
@@ -66,13 +88,18 @@ function notReady(configuration: ConfigurationSummary, reason: string): GatewayE
   return new GatewayError('CONFIGURATION_NOT_READY', { name: configuration.name, reason });
 }
 
-/** The one asked for, else the default caller, else any. */
+/** The one asked for, else the default caller, else any. Throws CALLER_ID_NOT_FOUND if the one asked
+ *  for is none of them. */
 function chooseCaller(
   deps: CallDeps,
-  active: readonly PhoneNumber[],
+  callers: readonly PhoneNumber[],
   wantedId: string | null,
 ): PhoneNumber | undefined {
-  if (wantedId !== null) return active.find(({ id }) => id === wantedId);
-  const fallback = active[active.length === 0 ? 0 : deps.random.integer(active.length)];
-  return active.find(({ isDefaultCallerId }) => isDefaultCallerId) ?? fallback;
+  if (wantedId !== null) {
+    const wanted = callers.find(({ id }) => id === wantedId);
+    if (wanted === undefined) throw new GatewayError('CALLER_ID_NOT_FOUND');
+    return wanted;
+  }
+  const fallback = callers[callers.length === 0 ? 0 : deps.random.integer(callers.length)];
+  return callers.find(({ isDefaultCallerId }) => isDefaultCallerId) ?? fallback;
 }

@@ -62,7 +62,7 @@ function callOf(
   { agent, route, to }: { agent: Agent; route: Route; to: string },
 ) {
   const { organizationId, workflowId, fromPhoneNumberId } = request;
-  const { configuration, provider, caller } = route;
+  const { configuration, provider, from } = route;
   const { uuid } = agent.workflow;
   return {
     organizationId,
@@ -74,7 +74,7 @@ function callOf(
         client: {},
         provider: provider.name,
         configurationId: configuration.id,
-        from: caller.addressNormalized,
+        from,
         to,
       }),
       trigger_mode: 'test',

@@ -33,7 +33,7 @@ function newRun(
   deps: CallDeps,
   request: StartCall,
   { workflow, version }: Agent,
-  { configuration, provider, caller }: Route,
+  { configuration, provider, from }: Route,
 ) {
   const isTest = request.mode === 'test';
   const { agent, initialContext, fromPhoneNumberId } = request;
@@ -42,7 +42,7 @@ function newRun(
     client: { ...(isTest ? version.templateContextVariables : {}), ...initialContext },
     provider: provider.name,
     configurationId: configuration.id,
-    from: caller.addressNormalized,
+    from,
     to: request.phoneNumber,
   });
   return {

@@ -68,8 +68,8 @@ export type ProviderEvent =
 
 export interface DialRequest {
   runId: string;
-  /** Provider form of the numbers. */
-  from: string;
+  /** Provider form of the numbers. `from` is null only where calls go out without a caller id. */
+  from: string | null;
   to: string;
   answerUrl: string;
   statusUrl: string;
@@ -114,7 +114,7 @@ export interface ProviderControl {
    *  minute of wrong clocks allowed; newest first, at most 20. Undefined where the provider keeps no list. */
   findCalls(
     credentials: Credentials,
-    wanted: { from: string; to: string; since: Date },
+    wanted: { from: string | null; to: string; since: Date },
     signal: AbortSignal,
   ): Promise<{ callId: string; status: CallStatus }[] | undefined>;
   /** Whether the account owns `address`; undefined where the provider has no notion of it. */

@@ -76,7 +76,7 @@ export function createTwilioControl(rest: Rest): ProviderControl {
     async findCalls(credentials, { from, to, since }, signal) {
       const query = new URLSearchParams([
         ['To', to],
-        ['From', from],
+        ...fromField(from),
         ['PageSize', String(FIND_MAX)],
       ]);
       const path = `Calls.json?${query}`;
@@ -96,7 +96,7 @@ export function createTwilioControl(rest: Rest): ProviderControl {
 function dialForm(request: DialRequest, config: TwilioConfig): URLSearchParams {
   const form = new URLSearchParams([
     ['To', request.to],
-    ['From', request.from],
+    ...fromField(request.from),
     ['Url', request.answerUrl],
     ['Method', 'POST'],
     ['StatusCallback', request.statusUrl],
@@ -114,6 +114,11 @@ function dialForm(request: DialRequest, config: TwilioConfig): URLSearchParams {
     form.set('AsyncAmdStatusCallbackMethod', 'POST');
   }
   return form;
+}
+
+/** Twilio refuses a dial without it. */
+function fromField(from: string | null): [string, string][] {
+  return from === null ? [] : [['From', from]];
 }
 
 function within(seconds: number, max: number): number {
