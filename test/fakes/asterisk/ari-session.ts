@@ -82,6 +82,11 @@ export class AriSession {
     });
   }
 
+  /** Text into the event socket. */
+  send(message: string): void {
+    this.#socket.send(message);
+  }
+
   close(): void {
     this.#socket.close();
   }

@@ -16,7 +16,7 @@ const MESSAGE_BYTES_MAX = { server: 65_527, client: 65_531 };
 /** A message in ten pieces or more is taken for a dead peer; up to here it goes in one. */
 const SEGMENT_BYTES = 1_448;
 /** Asterisk blocks once so much is not read: with it, everything that makes channels. */
-const UNREAD_BYTES_MAX = 256 * 1024;
+const UNREAD_BYTES_MAX = 64 * 1024;
 
 export type Direction = 'both' | 'in' | 'out';
 

@@ -60,20 +60,7 @@ function linesOf(notes: Note[]): Lines {
     else if (!isNoise(note.event))
       add(anonymous(aboutOf(note.event)), anonymous(lineOf(note.event)));
   }
-  for (const list of Object.values(lines)) putDialsLast(list);
   return lines;
-}
-
-/** Dial comes by another way than the change of state, and now and then before it. */
-function putDialsLast(lines: string[]): void {
-  for (let nth = 1; nth < lines.length; nth++) {
-    const [dial = '', change = ''] = [lines[nth - 1], lines[nth]];
-    if (!dial.startsWith('Dial') || !change.startsWith('ChannelStateChange')) continue;
-    const state = change.split(' ')[2] ?? '';
-    if (!dial.includes('="RINGING"') && !dial.includes('="ANSWER"')) continue;
-    const words = dial.split(' ');
-    lines.splice(nth - 1, 2, change, [...words.slice(0, 2), state, ...words.slice(3)].join(' '));
-  }
 }
 
 function isNoise(event: Event): boolean {
@@ -81,9 +68,10 @@ function isNoise(event: Event): boolean {
   return NOISE.has(event.type) || (variable !== '' && QUIET_VARIABLES.test(variable));
 }
 
-/** Asterisk gives the inbound half of a Local call its own id: that of the other half and `;2`. */
+/** A channel's dial is told by another way than the rest, and overtakes it or is overtaken. */
 function aboutOf(event: Event): string {
-  return idOf(event) || 'application';
+  const about = idOf(event) || 'application';
+  return event.type === 'Dial' ? `dial of ${about}` : about;
 }
 
 function lineOf(event: Event): string {
@@ -97,7 +85,11 @@ function lineOf(event: Event): string {
   );
   const members = bridge?.['channels'];
   if (Array.isArray(members)) facts.push(`${String(bridge?.['technology'])} of ${members.length}`);
-  return [event.type, subject['name'], subject['state'], dialplan['app_name'], ...facts].join(' ');
+  const parts: unknown[] = [event.type, subject['name']];
+  // These two are told by another thread than the one that changes the state and runs the dialplan.
+  const isApart = ['Dial', 'ChannelHangupRequest'].includes(event.type);
+  if (!isApart) parts.push(subject['state'], dialplan['app_name']);
+  return [...parts, ...facts].join(' ');
 }
 
 function lineOfReply({ asked, status, body }: Extract<Note, { kind: 'reply' }>): string {

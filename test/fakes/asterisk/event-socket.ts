@@ -75,25 +75,37 @@ export class EventSocket implements EventSink {
   async #take(message: string): Promise<void> {
     if (!this.#means.pbx.version.restOverWebsocket) return;
     const asked = requestIn(message);
-    const answer =
-      asked === undefined
-        ? { status: 400, body: { message: 'Unable to parse JSON' } }
-        : await this.#means.rest({ ...asked.request, isReadOnly: this.#means.isReadOnly });
+    if ('problem' in asked) {
+      this.#respond({ requestId: '', transactionId: '', path: '' }, 400, asked);
+      return;
+    }
+    const { isReadOnly, rest } = this.#means;
+    const answer = await rest({ ...asked.request, isReadOnly });
     if (answer === undefined) return;
-    const isJson = answer.body !== null;
+    const reason = reasons[answer.status] ?? 'Unknown';
+    const { requestId, transactionId, request } = asked;
+    const to = { requestId, transactionId, path: request.path };
+    this.#respond(to, answer.status, { reason, problem: answer.body });
+  }
+
+  #respond(
+    to: { requestId: string; transactionId: string; path: string },
+    status: number,
+    { reason, problem }: { reason: string; problem: unknown },
+  ): void {
     this.send({
       type: 'RESTResponse',
-      transaction_id: asked?.transactionId ?? '',
-      request_id: asked?.requestId ?? '',
-      status_code: answer.status,
-      reason_phrase: reasons[answer.status] ?? 'Unknown',
-      uri: asked?.request.path ?? '',
-      ...(isJson
-        ? { content_type: 'application/json', message_body: JSON.stringify(answer.body) }
-        : {}),
+      transaction_id: to.transactionId,
+      request_id: to.requestId,
+      status_code: status,
+      reason_phrase: reason,
+      uri: to.path,
+      ...(problem === null
+        ? {}
+        : { content_type: 'application/json', message_body: JSON.stringify(problem) }),
+      application: this.#means.apps[0] ?? '',
       timestamp: this.#means.pbx.timestamp(),
       asterisk_id: '02:00:00:00:00:01',
-      application: this.#means.apps[0] ?? '',
     });
   }
 }
@@ -104,35 +116,40 @@ interface Asked {
   transactionId: string;
 }
 
-function requestIn(message: string): Asked | undefined {
+/** Not a request: `problem` is the answer's body, null for none. */
+interface NoRequest {
+  reason: string;
+  problem: unknown;
+}
+
+function requestIn(message: string): Asked | NoRequest {
+  const unreadable = { reason: 'Failed to parse request message JSON', problem: null };
+  let fields: unknown;
   try {
-    const fields: unknown = JSON.parse(message);
-    if (typeof fields !== 'object' || fields === null) return undefined;
-    const text = (name: string): string => {
-      const value: unknown = Reflect.get(fields, name);
-      return typeof value === 'string' ? value : '';
-    };
-    if (text('type') !== 'RESTRequest') return undefined;
-    const [path = '', search = ''] = text('uri')
-      .replace(/^\/?(ari\/)?/, '')
-      .split('?');
-    const query = new URLSearchParams(search);
-    const pairs: unknown = Reflect.get(fields, 'query_strings');
-    for (const pair of Array.isArray(pairs) ? pairs : []) {
-      query.set(String(pair?.name), String(pair?.value));
-    }
-    const raw = text('message_body');
-    return {
-      request: {
-        method: text('method').toUpperCase(),
-        path,
-        query,
-        body: raw === '' ? undefined : JSON.parse(raw),
-      },
-      requestId: text('request_id'),
-      transactionId: text('transaction_id'),
-    };
+    fields = JSON.parse(message);
   } catch {
-    return undefined; // Asterisk says only that it could not parse it.
+    return unreadable;
   }
+  if (typeof fields !== 'object' || fields === null) return unreadable;
+  const text = (name: string): string => {
+    const value: unknown = Reflect.get(fields, name);
+    return typeof value === 'string' ? value : '';
+  };
+  const reason = 'Bad request';
+  if (text('type') !== 'RESTRequest') {
+    return { reason, problem: { message: 'Unknown request type.' } };
+  }
+  if (text('uri') === '') {
+    return { reason, problem: { message: "Empty or missing 'uri' property." } };
+  }
+  const [path = '', search = ''] = text('uri').split('?');
+  const query = new URLSearchParams(search);
+  const pairs: unknown = Reflect.get(fields, 'query_strings');
+  for (const pair of Array.isArray(pairs) ? pairs : []) {
+    query.set(String(pair?.name), String(pair?.value));
+  }
+  const raw = text('message_body');
+  const body: unknown = raw === '' ? undefined : JSON.parse(raw);
+  const request = { method: text('method').toUpperCase(), path, query, body };
+  return { request, requestId: text('request_id'), transactionId: text('transaction_id') };
 }

@@ -123,6 +123,7 @@ export class Stage {
     const key = channelvars['MEDIA_WEBSOCKET_CONNECTION_ID'] ?? '';
     const media = new MediaClient(this.place.account, key);
     this.#watch(media.socket);
+    await media.until(() => media.socket.readyState === media.socket.OPEN);
     await this.event('StasisStart', id);
     return { id, media };
   }
