@@ -1,5 +1,6 @@
-// Sounds that are computed: a sine, comfort noise, DTMF digits. Nothing is detected here.
-// Source: ITU-T Q.23 (DTMF frequencies), Q.24 (levels and times), G.711 appendix II (why lines hiss).
+// Sounds that are computed: a sine, comfort noise, DTMF digits, ring-back. Nothing is detected here.
+// Source: ITU-T Q.23 (DTMF frequencies), Q.24 (levels and times), G.711 appendix II (why lines hiss);
+// ITU-T E.180 supplement 2 and Telcordia GR-506 (North America's ring-back).
 
 import { fadeIn, fadeOut, gainOfDb } from './gain.ts';
 import { msToSamples, RATE_HZ, type SampleRateHz } from './pcm.ts';
@@ -94,6 +95,44 @@ function fillDigit(pcm: Int16Array, digit: string): void {
   const edge = msToSamples(DTMF_EDGE_MS);
   fadeIn(pcm.subarray(0, edge));
   fadeOut(pcm.subarray(pcm.length - edge));
+}
+
+/** Each of the two tones: -19 dBm0. */
+const RING_HZ = [440, 480];
+const RING_DBFS = -22.17;
+const RING_ON_SAMPLES = 2 * RATE_HZ;
+const RING_CYCLE_SAMPLES = 6 * RATE_HZ;
+/** Softer than a digit's: nobody has to detect it. */
+const RING_EDGE_MS = 10;
+
+/** What a caller hears while a phone rings, at 8 kHz: two seconds of sound, then four of silence, for ever. */
+export function ringBack(): Sound {
+  const sounding = ringSound();
+  let at = 0;
+  return {
+    fill(pcm) {
+      for (let i = 0; i < pcm.length; i++) {
+        pcm[i] = at < RING_ON_SAMPLES ? (sounding[at] as number) : 0;
+        at = (at + 1) % RING_CYCLE_SAMPLES;
+      }
+    },
+  };
+}
+
+let ring: Int16Array | undefined;
+
+/** The sound of one cycle, made once for all calls. */
+function ringSound(): Int16Array {
+  if (ring !== undefined) return ring;
+  const peak = 32_768 * gainOfDb(RING_DBFS);
+  const steps = RING_HZ.map((hz) => (2 * Math.PI * hz) / RATE_HZ);
+  ring = Int16Array.from({ length: RING_ON_SAMPLES }, (_, i) =>
+    Math.round(peak * steps.reduce((sum, step) => sum + Math.sin(step * i), 0)),
+  );
+  const edge = msToSamples(RING_EDGE_MS);
+  fadeIn(ring.subarray(0, edge));
+  fadeOut(ring.subarray(RING_ON_SAMPLES - edge));
+  return ring;
 }
 
 /** Marsaglia's xorshift, 32 bits: evenly distributed in -1..1. Never for secrets. */

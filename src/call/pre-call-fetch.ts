@@ -34,13 +34,19 @@ export function startPreCallFetch(
   return { context: fetchContext(deps, run, request), onBroken };
 }
 
-/** `use` is called with the initial context of the call: at once where nothing is fetched. */
+/** `use` is called with the initial context of the call: at once where nothing is fetched, else some time
+ *  after `onWait`. */
 export function onceFetched(
   { run, preCall }: { run: Run; preCall: PreCallFetch | undefined },
   use: (initialContext: Record<string, unknown>) => void,
+  onWait?: () => void,
 ): void {
-  if (preCall === undefined) use(run.initialContext);
-  else preCall.context.then(use).catch(preCall.onBroken);
+  if (preCall === undefined) {
+    use(run.initialContext);
+    return;
+  }
+  onWait?.();
+  preCall.context.then(use).catch(preCall.onBroken);
 }
 
 async function fetchContext(

@@ -209,7 +209,7 @@ export class CallSession {
     const { mediaClock, vad, stt, tts, voice } = this.#deps;
     const { marks, leadMs } = link.traits;
     const codecIn = codecByName(start.codecIn);
-    this.#audio = new CallAudio({
+    const audio = new CallAudio({
       clock: this.#clock,
       mediaClock,
       vad,
@@ -227,6 +227,7 @@ export class CallSession {
       listener: this.#hearAudio(),
       log: this.#log,
     });
+    this.#audio = audio;
     for (const fault of plan.faults) this.#record.fault(fault, false);
     this.#record.note({ type: 'media.started', codec: codecIn.name, rateHz: codecIn.rateHz });
     this.#timers.after(plan.settings.max_call_duration * 1_000, () =>
@@ -234,9 +235,11 @@ export class CallSession {
     );
     this.#idle.touch();
     this.#log.info('media started');
-    onceFetched(plan, (initialContext) =>
-      this.#dialogue.tell({ type: 'started', direction: plan.run.callType, initialContext }),
-    );
+    const begin = (initialContext: Record<string, unknown>) => {
+      audio.ring(false);
+      this.#dialogue.tell({ type: 'started', direction: plan.run.callType, initialContext });
+    };
+    onceFetched(plan, begin, () => audio.ring(true));
   }
 
   #hear(payload: Uint8Array, timestampMs: number): void {

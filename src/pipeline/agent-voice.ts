@@ -7,6 +7,7 @@ import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
 import type { AmbientNoise } from './ambient.ts';
 import { FrameWriter } from './frame-writer.ts';
+import { Pause } from './pause.ts';
 import { Playout, type PlayoutWire } from './playout.ts';
 import type { PlayedSink } from './sent.ts';
 import { Speaker, type TextSink } from './speak.ts';
@@ -42,6 +43,7 @@ export class AgentVoice {
   readonly #mediaMs: () => number;
   readonly #speaker: Speaker;
   readonly #listener: AgentVoiceListener;
+  readonly #pause: Pause;
   #closed = false;
 
   constructor(options: AgentVoiceOptions) {
@@ -49,12 +51,13 @@ export class AgentVoice {
     this.#clock = clock;
     this.#mediaMs = options.mediaMs;
     this.#listener = listener;
+    this.#pause = new Pause(ambient !== undefined);
     this.playout = new Playout({
       writer: new FrameWriter({ codec, wire, ambient }),
       wire,
       lead: options.lead,
       marks: options.marks,
-      ambient: ambient !== undefined,
+      pause: this.#pause,
       onPlayed: listener.onPlayed,
       listener: {
         mayStart: (utterance, nowMs) => listener.mayStart(utterance, nowMs),
@@ -127,8 +130,14 @@ export class AgentVoice {
     return utterance;
   }
 
+  /** Begins or ends a ring-back tone, which sounds while there is nothing to say. It is no utterance. */
+  ring(on: boolean): void {
+    this.#pause.ring(on);
+  }
+
   /** Drops everything; silence. */
   stop(): void {
+    this.#pause.ring(false);
     this.playout.interrupt(this.#mediaMs(), { everything: true });
   }
 

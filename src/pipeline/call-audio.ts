@@ -168,6 +168,12 @@ export class CallAudio {
     this.#outbox.tell();
   }
 
+  /** Begins or ends a ring-back tone in the agent's pauses; its end is heard within 60 ms. Nothing is
+   *  told. */
+  ring(on: boolean): void {
+    this.#agent.ring(on);
+  }
+
   /** What is expected of the caller from now on. */
   expect(expectation: Expectation): void {
     this.#recognizer?.expect(expectation);

@@ -5,6 +5,7 @@ import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
 import { framesOut, underruns } from '../metrics.ts';
 import type { FrameWire, FrameWriter } from './frame-writer.ts';
 import { Lead } from './lead.ts';
+import type { Pause } from './pause.ts';
 import { type FrameFacts, type PlayedSink, type Position, SentFrames } from './sent.ts';
 import type { FinishedUtterance, Segment, Utterance } from './utterance.ts';
 
@@ -26,8 +27,8 @@ const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
 const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
 /** Ticks this late do not move the playing time: the far end has frames in hand. */
 const SLACK_MS = FRAME_MS / 2;
-/** Noise is sent no further ahead than this: speech that comes waits for it, and a gap in it is no harm. */
-const AMBIENT_LEAD_MS = 2 * FRAME_MS;
+/** A pause is sent no further ahead than this: speech that comes waits for it, and a gap in it is no harm. */
+const PAUSE_LEAD_MS = 2 * FRAME_MS;
 
 export interface PlayoutWire extends FrameWire {
   mark(name: string): void;
@@ -50,8 +51,8 @@ export interface PlayoutOptions {
   wire: PlayoutWire;
   lead: { aimMs: number; maxMs: number };
   marks: boolean;
-  /** The writer adds noise to every frame: there are frames in the agent's pauses too. */
-  ambient: boolean;
+  /** What is sent while there is nothing to say. */
+  pause: Pause;
   onPlayed: PlayedSink;
   listener: PlayoutListener;
 }
@@ -61,7 +62,7 @@ export class Playout {
   readonly #wire: PlayoutWire;
   readonly #listener: PlayoutListener;
   readonly #marks: boolean;
-  readonly #ambient: boolean;
+  readonly #pause: Pause;
   readonly #lead: Lead;
   readonly #sent: SentFrames;
   readonly #frame = new Int16Array(FRAME_SAMPLES);
@@ -84,7 +85,7 @@ export class Playout {
     this.#wire = options.wire;
     this.#listener = options.listener;
     this.#marks = options.marks;
-    this.#ambient = options.ambient;
+    this.#pause = options.pause;
     this.#lead = new Lead(options.lead);
     this.#sent = new SentFrames({ leadMsMax: this.#lead.maxMs, sink: options.onPlayed });
   }
@@ -142,7 +143,7 @@ export class Playout {
   pump(nowMs: number): void {
     if (this.#wire.bufferedBytes > BUFFERED_BYTES_MAX) return;
     if (!this.#held) this.#pumpSpeech(nowMs);
-    if (this.#ambient) this.#pumpNoise(nowMs);
+    this.#pumpPause(nowMs);
   }
 
   #pumpSpeech(nowMs: number): void {
@@ -154,11 +155,9 @@ export class Playout {
     }
   }
 
-  /** Nothing to say: the noise goes on. */
-  #pumpNoise(nowMs: number): void {
-    const untilMs = nowMs + AMBIENT_LEAD_MS - SLACK_MS;
-    while (this.#endMs < untilMs && !this.#sent.full) {
-      this.#frame.fill(0);
+  #pumpPause(nowMs: number): void {
+    const untilMs = nowMs + PAUSE_LEAD_MS - SLACK_MS;
+    while (this.#endMs < untilMs && !this.#sent.full && this.#pause.fill(this.#frame)) {
       this.#facts.segment = undefined;
       this.#facts.playMs = this.#playMs(nowMs);
       this.#write(this.#writer.gain);

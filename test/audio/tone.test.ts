@@ -5,6 +5,7 @@ import {
   DTMF_DIGITS_MAX,
   dtmfTones,
   isDtmfDigit,
+  ringBack,
   type Sound,
   sine,
 } from '../../src/audio/tone.ts';
@@ -98,5 +99,37 @@ describe('DTMF tones', () => {
     expect(() => dtmfTones('1'.repeat(DTMF_DIGITS_MAX + 1))).toThrow(RangeError);
     expect(dtmfTones('')).toHaveLength(0);
     expect(['', '12', 'a', 'é'].map(isDtmfDigit)).toEqual([false, false, false, false]);
+  });
+});
+
+describe('the ring-back tone', () => {
+  const cycle = taken(ringBack(), 300);
+  const on = cycle.subarray(0, 16_000);
+
+  it('is 440 and 480 Hz, each of -19 dBm0, and nothing else', () => {
+    for (const hz of [440, 480]) {
+      // 0 dBm0 is a sine of -3.17 dBFS.
+      expect(20 * Math.log10(amplitudeAt(on, hz, 8_000) / 32_768)).toBeCloseTo(-19 - 3.17, 1);
+    }
+    for (const hz of [350, 400, 460, 520, 620, 880, 960]) {
+      expect(amplitudeAt(on, hz, 8_000)).toBeLessThan(3);
+    }
+  });
+
+  it('sounds for two seconds and is silent for four, again and again', () => {
+    expect(on.some((sample, i) => i >= 15_900 && sample !== 0)).toBe(true);
+    expect(cycle.subarray(16_000).every((sample) => sample === 0)).toBe(true);
+    const sound = ringBack();
+    taken(sound, 300);
+    expect(taken(sound, 300)).toEqual(cycle);
+    // Frames of any length, and each taker from the begin.
+    expect(taken(ringBack(), 1, 48_000)).toEqual(cycle);
+  });
+
+  it('begins and ends softly', () => {
+    const steps = on.subarray(1).map((sample, i) => Math.abs(sample - (on[i] ?? 0)));
+    const [first, last] = [steps.subarray(0, 16), steps.subarray(-16)];
+    expect(Math.max(...first, ...last)).toBeLessThan(Math.max(...steps) / 4);
+    expect(Math.abs(on.at(-1) ?? 99)).toBeLessThan(20);
   });
 });

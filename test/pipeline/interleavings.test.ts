@@ -11,6 +11,7 @@ type Step =
   | { do: 'more' | 'end' | 'cancel'; which: number }
   | { do: 'voice'; ms: number; words: string }
   | { do: 'key'; key: string }
+  | { do: 'ring'; on: boolean }
   | { do: 'stop' | 'stall' | 'loseMarks' | 'ttsFails' | 'sttDies' };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -31,6 +32,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     words: fc.constantFrom('', 'mhm', 'I have a question', 'stop'),
   }),
   fc.record({ do: fc.constant('key' as const), key: fc.constantFrom('1', '#') }),
+  fc.record({ do: fc.constant('ring' as const), on: fc.boolean() }),
   fc.record({ do: fc.constantFrom('stop', 'stall', 'loseMarks', 'ttsFails', 'sttDies') }),
 );
 
@@ -125,6 +127,8 @@ async function happen(
       return step.words === '' ? rig.voice(step.ms) : rig.says(step.words, step.ms);
     case 'key':
       return rig.audio.digit(step.key);
+    case 'ring':
+      return rig.audio.ring(step.on);
     case 'stop':
       return rig.audio.stop();
     case 'stall':
