@@ -78,6 +78,28 @@ describe('a media socket', () => {
     await room.connectTo(url);
   });
 
+  it('finds no run of a browser behind it, whatever token it brings', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    const { store, owner } = room.at;
+    const { id } = await store.starts.createIdle({
+      organizationId: owner.organizationId,
+      workflowId: room.workflow.id,
+      definitionId: room.version.id,
+      name: 'browser',
+      mode: 'smallwebrtc',
+      callType: 'inbound',
+      configurationId: null,
+      providerCallId: null,
+      initialContext: {},
+      gatheredContext: {},
+      logs: {},
+    });
+    expect(await knock(room, changed(url, 7, id))).toBe(4401);
+    expect(await room.run(id)).toMatchObject({ state: 'initialized', startedAt: null });
+    expect(room.switchboard.activeCalls).toBe(0);
+  });
+
   it('is too late when the token has expired', async () => {
     const room = await held.room.prepare();
     const url = await ringing(room);

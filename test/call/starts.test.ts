@@ -200,6 +200,39 @@ describe('a test call', () => {
   });
 });
 
+describe('a run, however it was started', () => {
+  it('is of a version of its own agent', async () => {
+    const room = await held.room.prepare();
+    const { store } = room.at;
+    const other = await otherAgent(room);
+    // Versions of both in turn, so that no id is one's by chance.
+    await store.workflows.saveDraft(room.workflow.id, { definition: chat });
+    await store.workflows.saveDraft(other, { definition: chat });
+    const idle = await idleRun(room);
+    const { runId: production } = await room.start();
+    const { runId: test } = await room.startTest();
+    const { runId: theirs } = await room.startTest({ workflowId: other });
+    const onIdle = await refusal(room.startTest({ runId: idle, workflowId: other }));
+    expect(onIdle).toBe('RUN_OF_OTHER_WORKFLOW');
+    await room.startTest({ runId: idle });
+    const rows = await room.at.sql(
+      'select r.id, r.workflow_id, v.workflow_id as of_workflow from runs r join workflow_versions v on v.id = r.definition_id',
+    );
+    const found = rows.map((row) =>
+      [row['id'], row['workflow_id'], row['of_workflow']].map(String),
+    );
+    const mine = room.workflow.id;
+    expect(found.sort()).toEqual(
+      [
+        [idle, mine, mine],
+        [production, mine, mine],
+        [test, mine, mine],
+        [theirs, other, other],
+      ].sort(),
+    );
+  });
+});
+
 async function idleRun(room: typeof held.room): Promise<string> {
   const { id } = await room.at.store.starts.createIdle({
     organizationId: room.at.owner.organizationId,

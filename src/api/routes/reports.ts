@@ -17,12 +17,16 @@ import { workflowOf } from '../workflow-content.ts';
 const common = { tags: ['runs'], security: keyRequired };
 /** Calls of one day that are listed; the report as CSV has them all. */
 const RUNS_MAX = 5_000;
+/** Days with calls lie between. At the ends of the calendar no zone's day has both its ends. */
+const DAYS = { first: '1970-01-01', last: '2999-12-31' } as const;
 
 const dayQuery = z.object({
   date: z
     .string()
     .max(20)
-    .refine(isDay, { error: 'Input should be a valid date' })
+    .refine(isReportDay, {
+      error: `Input should be a valid date from ${DAYS.first} to ${DAYS.last}`,
+    })
     .meta({ examples: ['2026-05-01'] }),
   timezone: z
     .string()
@@ -126,6 +130,10 @@ function dayRoutes(api: Api, deps: ApiDeps): void {
       }));
     },
   );
+}
+
+function isReportDay(text: string): boolean {
+  return isDay(text) && text >= DAYS.first && text <= DAYS.last;
 }
 
 /** Throws WORKFLOW_NOT_FOUND. */

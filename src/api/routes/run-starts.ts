@@ -1,5 +1,6 @@
 // Trying an agent out: creating a run without a call, and placing a test call, on such a run or on a new
-// one. Source: contract §6.1.
+// one. A provider's refusal is 400 here too, not its own status: its 401 says nothing of the client's key,
+// and who sends an Idempotency-Key again gets the same answer. Source: contract §6.1.
 
 import { z } from 'zod';
 import { findTestAgent } from '../../call/agent.ts';

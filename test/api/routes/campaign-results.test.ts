@@ -116,6 +116,13 @@ describe('the progress of a campaign', () => {
     await syncNext(served.deps, new AbortController().signal);
     const body = await progress();
     expect(body).toMatchObject({ state: 'failed', completed_at: null });
+    expect((await ok('GET', `/campaign/${id}`)).logs.at(-1)).toEqual({
+      ts: expect.stringMatching(/\+00:00$/),
+      level: 'error',
+      event: 'source_sync_failed',
+      message: expect.any(String),
+      details: { error: body.source_sync.error },
+    });
     expect(body.source_sync).toEqual({
       status: 'failed',
       last_synced_at: null,
@@ -247,5 +254,38 @@ describe('the contact file of a campaign', () => {
       403,
       'Access denied',
     ]);
+  });
+});
+
+describe('lists of a campaign', () => {
+  const query = async (path: string) => {
+    const [status, faults] = await room.refusal('GET', path);
+    return [status, Array.isArray(faults) ? [faults[0].type, ...faults[0].loc] : faults];
+  };
+
+  it.each([
+    ['page=0', 'greater_than_equal', 'page'],
+    ['limit=0', 'greater_than_equal', 'limit'],
+    ['limit=101', 'less_than_equal', 'limit'],
+    ['page=x', 'int_parsing', 'page'],
+    ['limit=1.5', 'int_parsing', 'limit'],
+  ])('are 422 for ?%s', async (bad, type, where) => {
+    expect(await query(`/campaign/?${bad}`)).toEqual([422, [type, 'query', where]]);
+    expect(await query(`/campaign/${id}/runs?${bad}`)).toEqual([422, [type, 'query', where]]);
+  });
+
+  it('are 422 for a campaign whose id is no number, and a report for dates that are none', async () => {
+    for (const path of ['', '/runs', '/progress', '/report', '/source-download-url']) {
+      expect(await query(`/campaign/x${path}`)).toEqual([
+        422,
+        ['int_parsing', 'path', 'campaign_id'],
+      ]);
+    }
+    for (const name of ['start_date', 'end_date']) {
+      expect(await query(`/campaign/${id}/report?${name}=soon`)).toEqual([
+        422,
+        ['datetime_parsing', 'query', name],
+      ]);
+    }
   });
 });

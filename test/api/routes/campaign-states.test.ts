@@ -100,6 +100,18 @@ describe('a campaign', () => {
     }
   });
 
+  it('is not deleted, cancelled or archived by anybody', async () => {
+    for (const method of ['DELETE', 'PUT', 'POST'] as const) {
+      const { status, body } = await call(method, `/api/v1/campaign/${id}`);
+      expect([status, body]).toEqual([405, { detail: 'Method Not Allowed' }]);
+    }
+    for (const name of ['cancel', 'archive', 'stop']) {
+      const { status, body } = await call('POST', `/api/v1/campaign/${id}/${name}`);
+      expect([status, body]).toEqual([404, { detail: 'Not Found' }]);
+    }
+    expect((await ok('GET', `/campaign/${id}`)).state).toBe('created');
+  });
+
   it('is started by one of those who press the button at once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => call('POST', `/api/v1/campaign/${id}/start`)),

@@ -195,11 +195,41 @@ describe('the report of a day', () => {
     for (const [bad, where] of [
       ['', 'date'],
       ['?date=2026-02-30&timezone=UTC', 'date'],
+      ['?date=0000-01-01&timezone=UTC', 'date'],
+      ['?date=1969-12-31&timezone=UTC', 'date'],
+      ['?date=3000-01-01&timezone=UTC', 'date'],
+      ['?date=9999-12-31&timezone=Pacific/Kiritimati', 'date'],
       ['?date=2026-02-03', 'timezone'],
       ['?date=2026-02-03&timezone=Mars', 'timezone'],
     ]) {
       const { status, body } = await call('GET', `/api/v1${path}${bad}`);
       expect([status, body.detail[0].loc]).toEqual([422, ['query', where]]);
+    }
+  });
+
+  it('can be of any day from 1970 to 2999, in any zone', async () => {
+    for (const date of ['1970-01-01', '2999-12-31']) {
+      for (const timezone of ['UTC', 'Pacific/Kiritimati', 'America/Adak']) {
+        for (const more of ['', '/runs']) {
+          const answer = await call(
+            'GET',
+            `/api/v1${path}${more}?date=${date}&timezone=${timezone}`,
+          );
+          expect(answer.status, `${date} ${timezone}${more}`).toBe(200);
+        }
+      }
+    }
+  });
+
+  it('of another organization’s agent, or of none, is 404', async () => {
+    const { apiKey: key } = await served.stranger();
+    for (const more of ['', '/runs']) {
+      const day = `/api/v1${path}${more}?date=2026-03-10&timezone=UTC`;
+      const foreign = await call('GET', `${day}&workflow_id=${stored.workflowId}`, { key });
+      const missing = await call('GET', `${day}&workflow_id=999999`);
+      const wrong = await call('GET', `${day}&workflow_id=x`);
+      expect([foreign.status, missing.status, wrong.status]).toEqual([404, 404, 422]);
+      expect(missing.body).toEqual({ detail: 'Workflow with id 999999 not found' });
     }
   });
 
