@@ -5,7 +5,7 @@
 import { codeOf, GatewayError } from '../errors.ts';
 import { callsRefused, callsStarted } from '../metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
-import { type CallStatus, isTerminal, providerName } from '../model/provider.ts';
+import { type CallStatus, isTerminal } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
 import { deadlineSignal } from '../std/deadline.ts';
@@ -15,6 +15,7 @@ import type { ConfigurationSummary } from '../store/store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import { outboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';
+import { lineOf } from './line.ts';
 import { dial, noteCreated, noteDialled, type Placement } from './place.ts';
 import type { Roster } from './roster.ts';
 import { findOutboundLine, type OutboundLine, type Route } from './route.ts';
@@ -136,14 +137,9 @@ export class CampaignCalls {
   /** What became of a call that nobody had answered when our process stopped; one that is still up is
    *  hung up. Undefined if the provider knows of none. Throws PROVIDER_* if it cannot say. */
   async fateOf(run: Run): Promise<CallStatus | undefined> {
-    const mode = providerName.safeParse(run.mode);
-    const provider = mode.success ? this.#deps.providers.byName(mode.data) : undefined;
-    const { organizationId, configurationId } = run;
-    const configuration =
-      configurationId === null
-        ? undefined
-        : await this.#deps.store.telephony.getConfiguration(organizationId, configurationId);
-    if (provider === undefined || configuration === undefined) return undefined;
+    const line = await lineOf(this.#deps, run);
+    if (line === undefined) return undefined;
+    const { provider, configuration } = line;
     const callId = run.providerCallId ?? (await this.#findLost(run, configuration, provider));
     if (callId === undefined) return undefined;
     const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, 'look up the call');

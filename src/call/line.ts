@@ -1,29 +1,39 @@
-// The line of a run's call at the provider, hung up by what the store knows of it: for calls that no
-// session of this process holds.
+// The line of a run's call at the provider, by what the store knows of it: for calls that no session of
+// this process holds.
 
 import { GatewayError } from '../errors.ts';
 import { providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';
+import type { ConfigurationSummary } from '../store/store.ts';
+import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';
 
 const HANG_UP_MS = 5_000;
 
+/** Over what the run's call goes; undefined if the provider is not built, or the configuration is gone. */
+export async function lineOf(
+  { store, providers }: Pick<CallDeps, 'store' | 'providers'>,
+  { organizationId, configurationId, mode }: Run,
+): Promise<{ provider: TelephonyProvider; configuration: ConfigurationSummary } | undefined> {
+  const name = providerName.safeParse(mode);
+  const provider = name.success ? providers.byName(name.data) : undefined;
+  if (provider === undefined || configurationId === null) return undefined;
+  const configuration = await store.telephony.getConfiguration(organizationId, configurationId);
+  return configuration && { provider, configuration };
+}
+
 /** Throws CALL_OUT_OF_REACH if nobody knows how to reach the call, and PROVIDER_* codes. */
 export async function hangUpLine(
-  { store, clock, providers }: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
+  deps: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
   run: Run,
 ): Promise<void> {
-  const { organizationId, configurationId, providerCallId } = run;
-  const mode = providerName.safeParse(run.mode);
-  const provider = mode.success ? providers.byName(mode.data) : undefined;
-  if (provider === undefined || providerCallId === null || configurationId === null) {
-    throw new GatewayError('CALL_OUT_OF_REACH');
-  }
-  const deadline = deadlineSignal(clock, HANG_UP_MS, 'hang up');
+  const { providerCallId } = run;
+  const line = providerCallId === null ? undefined : await lineOf(deps, run);
+  if (providerCallId === null || line === undefined) throw new GatewayError('CALL_OUT_OF_REACH');
+  const { provider, configuration } = line;
+  const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
   try {
-    const configuration = await store.telephony.getConfiguration(organizationId, configurationId);
-    if (configuration === undefined) throw new GatewayError('CALL_OUT_OF_REACH');
     await provider.control.hangUp(configuration.credentials, providerCallId, deadline.signal);
   } finally {
     deadline.done();
