@@ -4,13 +4,13 @@
 import { z } from 'zod';
 import type { WorkflowDefinition } from '../model/workflow.ts';
 import { isObject } from '../std/json.ts';
-import { DURATION_MIN_S_DEFAULT } from './nodes/qa.ts';
+import { qa } from './nodes/qa.ts';
 import {
   HEADER_NAME_CHARACTERS_MAX,
   HEADER_VALUE_CHARACTERS_MAX,
   URL_CHARACTERS_MAX,
   WEBHOOK_HEADERS_MAX,
-  WEBHOOK_METHODS,
+  webhook,
 } from './nodes/webhook.ts';
 
 /** Far more than an agent has receivers or reviewers. */
@@ -19,7 +19,7 @@ const NODES_MAX = 20;
 export interface Webhook {
   nodeId: string;
   name: string;
-  method: (typeof WEBHOOK_METHODS)[number];
+  method: z.infer<typeof webhook.data>['http_method'];
   url: string;
   credentialUuid: string | null;
   /** Without those that look as if they held secrets: credentials are for them. */
@@ -47,28 +47,35 @@ export interface Review {
 const text = z.string().trim().min(1).nullish().catch(null);
 const name = z.string().min(1).catch('');
 
+/** As authors are held to it; without a value it can use, as if it were left out. */
+function lenient<Field extends z.ZodType>(field: Field) {
+  return field.catch(() => field.parse(undefined));
+}
+
+const ofWebhook = webhook.data.shape;
 const webhookData = z.object({
   name,
-  enabled: z.boolean().nullish().catch(true),
-  http_method: z.enum(WEBHOOK_METHODS).nullish().catch('POST'),
+  enabled: lenient(ofWebhook.enabled),
+  http_method: lenient(ofWebhook.http_method),
   endpoint_url: z.string().trim().min(1).max(URL_CHARACTERS_MAX).nullish().catch(null),
   credential_uuid: text,
   custom_headers: z.array(z.unknown()).nullish().catch([]),
-  payload_template: z.record(z.string(), z.unknown()).nullish().catch({}),
+  payload_template: lenient(ofWebhook.payload_template),
 });
 
+const ofReview = qa.data.shape;
 const reviewData = z.object({
   name,
-  qa_enabled: z.boolean().nullish().catch(true),
-  qa_use_workflow_llm: z.boolean().nullish().catch(true),
-  qa_provider: text,
+  qa_enabled: lenient(ofReview.qa_enabled),
+  qa_use_workflow_llm: lenient(ofReview.qa_use_workflow_llm),
+  qa_provider: text, // Whoever it is: a key is never sent to another service than was named.
   qa_model: text,
   qa_api_key: text,
   qa_endpoint: text,
   qa_system_prompt: text,
-  qa_min_call_duration: z.number().min(0).nullish().catch(null),
-  qa_voicemail_calls: z.boolean().nullish().catch(false),
-  qa_sample_rate: z.number().min(1).max(100).nullish().catch(null),
+  qa_min_call_duration: lenient(ofReview.qa_min_call_duration),
+  qa_voicemail_calls: lenient(ofReview.qa_voicemail_calls),
+  qa_sample_rate: lenient(ofReview.qa_sample_rate),
 });
 
 /** Those that are enabled and have an address, in the graph's order. */
@@ -77,11 +84,11 @@ export function webhooksOf(definition: WorkflowDefinition): Webhook[] {
   for (const { id, type, data } of definition.nodes) {
     if (type !== 'webhook' || found.length >= NODES_MAX) continue;
     const node = webhookData.parse(data);
-    if (node.enabled === false || !node.endpoint_url) continue;
+    if (!node.enabled || !node.endpoint_url) continue;
     found.push({
       nodeId: id,
       name: node.name,
-      method: node.http_method ?? 'POST',
+      method: node.http_method,
       url: node.endpoint_url,
       credentialUuid: node.credential_uuid ?? null,
       headers: headersOf(node.custom_headers ?? []),
@@ -97,19 +104,19 @@ export function reviewsOf(definition: WorkflowDefinition): Review[] {
   for (const { id, type, data } of definition.nodes) {
     if (type !== 'qa' || found.length >= NODES_MAX) continue;
     const node = reviewData.parse(data);
-    if (node.qa_enabled === false) continue;
+    if (!node.qa_enabled) continue;
     found.push({
       nodeId: id,
       name: node.name,
-      usesGatewayModel: node.qa_use_workflow_llm !== false,
+      usesGatewayModel: node.qa_use_workflow_llm,
       provider: node.qa_provider ?? 'openai',
       model: node.qa_model ?? 'default',
       apiKey: node.qa_api_key ?? null,
       endpoint: node.qa_endpoint ?? null,
       systemPrompt: node.qa_system_prompt ?? null,
-      durationMinS: node.qa_min_call_duration ?? DURATION_MIN_S_DEFAULT,
-      reviewsVoicemail: node.qa_voicemail_calls === true,
-      sampleRate: node.qa_sample_rate ?? 100,
+      durationMinS: node.qa_min_call_duration,
+      reviewsVoicemail: node.qa_voicemail_calls,
+      sampleRate: node.qa_sample_rate,
     });
   }
   return found;

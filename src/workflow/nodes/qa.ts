@@ -7,7 +7,7 @@ import { commonFields } from './fields.ts';
 import { type FactsFor, type NodeType, UNCONSTRAINED } from './node-type.ts';
 
 export const REVIEW_PROVIDERS = ['openai', 'azure', 'openrouter', 'anthropic'] as const;
-export const DURATION_MIN_S_DEFAULT = 15;
+const DURATION_MIN_S_DEFAULT = 15;
 
 /** What a reviewer is told if the node says nothing else. */
 export const REVIEW_PROMPT = `You review one step of a telephone call between a voice agent (assistant) and a caller (user).

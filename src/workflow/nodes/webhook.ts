@@ -6,7 +6,7 @@ import { nameFacts } from './field-facts.ts';
 import { commonFields } from './fields.ts';
 import { type FactsFor, type NodeType, UNCONSTRAINED } from './node-type.ts';
 
-export const WEBHOOK_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const WEBHOOK_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 /** Far above any sensible receiver. */
 export const WEBHOOK_HEADERS_MAX = 50;
 export const HEADER_NAME_CHARACTERS_MAX = 200;
