@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import { violated } from './connections.ts';
 import type { StoreContext, Transacting } from './context.ts';
+import { lockOrganization } from './organization-lock.ts';
 import type { TelephonyConfigurationTable } from './schema.ts';
 import { isFreshlySealed, openFields, sealFields, sealPlaces } from './sealed-fields.ts';
 import type { ConfigurationSummary, TelephonyStore } from './store.ts';
@@ -322,10 +323,6 @@ async function clearDefault(tx: Transacting, organizationId: string): Promise<vo
     .where('organization_id', '=', organizationId)
     .where('is_default_outbound', '=', true)
     .execute();
-}
-
-async function lockOrganization(tx: Transacting, id: string): Promise<void> {
-  await tx.selectFrom('organizations').select('id').where('id', '=', id).forNoKeyUpdate().execute();
 }
 
 function asConflict(error: unknown, name: string): unknown {

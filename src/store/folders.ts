@@ -6,6 +6,7 @@ import type { WorkflowFolder } from '../model/workflow.ts';
 import { violated } from './connections.ts';
 import type { StoreContext } from './context.ts';
 import type { FolderStore } from './folder-store.ts';
+import { lockOrganization } from './organization-lock.ts';
 import type { WorkflowFolderTable } from './schema.ts';
 import { isRowId, plainText } from './stored-values.ts';
 
@@ -35,12 +36,7 @@ export class FolderRepository implements FolderStore {
     try {
       return await this.#context.db.transaction().execute(async (tx) => {
         // Those who make folders at the same moment count one after the other.
-        await tx
-          .selectFrom('organizations')
-          .select('id')
-          .where('id', '=', organizationId)
-          .forNoKeyUpdate()
-          .execute();
+        await lockOrganization(tx, organizationId);
         const { count } = await tx
           .selectFrom('workflow_folders')
           .select((of) => of.fn.countAll<string>().as('count'))

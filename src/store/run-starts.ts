@@ -6,8 +6,9 @@ import { GatewayError } from '../errors.ts';
 import type { Run } from '../model/run.ts';
 import type { StoreContext, Transacting } from './context.ts';
 import type { NewRun } from './new-run.ts';
+import { lockOrganization } from './organization-lock.ts';
 import type { CallOfRun, RunStartStore, StartedRun, StartKey } from './run-start-store.ts';
-import { insertRow, lockStarts, refuseOverLimit, toRun } from './runs.ts';
+import { insertRow, refuseOverLimit, toRun } from './runs.ts';
 import type { RunTable } from './schema.ts';
 import { isRowId, jsonText } from './stored-values.ts';
 
@@ -74,7 +75,7 @@ export class RunStartRepository implements RunStartStore {
     begin: (tx: Transacting) => Promise<Run>,
   ): Promise<StartedRun> {
     return this.#context.db.transaction().execute(async (tx) => {
-      await lockStarts(tx, organizationId);
+      await lockOrganization(tx, organizationId);
       const known = key === undefined ? undefined : await this.#runOf(tx, organizationId, key);
       if (known !== undefined) return { run: known, isNew: false };
       const run = await begin(tx);

@@ -8,6 +8,7 @@ import type { Run, RunState } from '../model/run.ts';
 import type { StoreContext, Transacting } from './context.ts';
 import type { NewRun } from './new-run.ts';
 import { DEAD_AFTER_MS } from './nodes.ts';
+import { lockOrganization } from './organization-lock.ts';
 import type { RunTable } from './schema.ts';
 import type { RunPatch } from './store.ts';
 import { isRowId, jsonText } from './stored-values.ts';
@@ -29,21 +30,11 @@ export async function insertRun(
   input: NewRun,
   limit: number,
 ): Promise<Run> {
-  await lockStarts(tx, input.organizationId);
+  await lockOrganization(tx, input.organizationId); // Each counts the one before it.
   const known = await runOfProviderCall(tx, input);
   if (known !== undefined) return known;
   await refuseOverLimit(tx, input.organizationId, limit);
   return insertRow(tx, context, input, { isIdle: false });
-}
-
-/** Starts of one organization stand in line here, so that each counts the one before it. */
-export async function lockStarts(tx: Transacting, organizationId: string): Promise<void> {
-  await tx
-    .selectFrom('organizations')
-    .select('id')
-    .where('id', '=', organizationId)
-    .forNoKeyUpdate()
-    .execute();
 }
 
 /** Throws CALL_LIMIT_REACHED. */
