@@ -55,3 +55,12 @@ export interface PhoneNumber {
   createdAt: Date;
   updatedAt: Date;
 }
+
+/** What a number is made of; the rest follows from where and when. */
+export type NewPhoneNumber = Omit<
+  PhoneNumber,
+  'id' | 'organizationId' | 'configurationId' | 'trunkId' | 'createdAt' | 'updatedAt'
+> & {
+  /** Default null. */
+  trunkId?: string | null;
+};

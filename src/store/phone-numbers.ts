@@ -4,7 +4,7 @@
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../errors.ts';
 import type { ProviderName } from '../model/provider.ts';
-import type { PhoneNumber, TelephonyConfiguration } from '../model/telephony.ts';
+import type { NewPhoneNumber, PhoneNumber, TelephonyConfiguration } from '../model/telephony.ts';
 import { lockConfiguration, toConfiguration } from './configurations.ts';
 import { violated } from './connections.ts';
 import type { StoreContext, Transacting } from './context.ts';
@@ -78,7 +78,7 @@ export async function createNumber(
   context: StoreContext,
   organizationId: string,
   configurationId: string,
-  input: Parameters<TelephonyStore['createNumber']>[2],
+  input: NewPhoneNumber,
 ): Promise<PhoneNumber> {
   if (!isRowId(organizationId) || !isRowId(configurationId)) {
     throw new GatewayError('CONFIGURATION_NOT_FOUND');

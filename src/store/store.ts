@@ -4,7 +4,7 @@
 import type { CallEvent } from '../model/call-event.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
-import type { AddressType, PhoneNumber, TelephonyConfiguration } from '../model/telephony.ts';
+import type { NewPhoneNumber, PhoneNumber, TelephonyConfiguration } from '../model/telephony.ts';
 import type {
   Workflow,
   WorkflowDefinition,
@@ -128,19 +128,7 @@ export interface TelephonyStore {
   createNumber(
     organizationId: string,
     configurationId: string,
-    input: {
-      address: string;
-      addressNormalized: string;
-      addressType: AddressType;
-      countryCode: string | null;
-      label: string | null;
-      inboundWorkflowId: string | null;
-      /** Default null. */
-      trunkId?: string | null;
-      isActive: boolean;
-      isDefaultCallerId: boolean;
-      extraMetadata: Record<string, unknown>;
-    },
+    input: NewPhoneNumber,
   ): Promise<PhoneNumber>;
   /** Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
   updateNumber(
