@@ -45,17 +45,22 @@ export const setupChecklist = z.object({
 });
 export type SetupChecklist = z.infer<typeof setupChecklist>;
 
+/** Of lists and of the whole. */
+const configurationFields = {
+  id: idOut,
+  name: z.string(),
+  provider: providerName,
+  connectivity,
+  is_default_outbound: z.boolean(),
+  inactive: z.boolean(),
+  inactive_since: timeOut.nullable(),
+  inactive_reason: z.string().nullable(),
+  calls_per_second: callsPerSecond,
+};
+
 export const configurationDetail = z
   .object({
-    id: idOut,
-    name: z.string(),
-    provider: providerName,
-    connectivity,
-    is_default_outbound: z.boolean(),
-    inactive: z.boolean(),
-    inactive_since: timeOut.nullable(),
-    inactive_reason: z.string().nullable(),
-    calls_per_second: callsPerSecond,
+    ...configurationFields,
     credentials: freeObject,
     sip_connectivity: freeObject.nullable(),
     setup_checklist: setupChecklist.nullable(),
@@ -68,15 +73,7 @@ export const configurationDetail = z
 
 export const configurationListItem = z
   .object({
-    id: idOut,
-    name: z.string(),
-    provider: providerName,
-    connectivity,
-    is_default_outbound: z.boolean(),
-    inactive: z.boolean(),
-    inactive_since: timeOut.nullable(),
-    inactive_reason: z.string().nullable(),
-    calls_per_second: callsPerSecond,
+    ...configurationFields,
     phone_number_count: z.int(),
     is_ready_for_outbound: z.boolean(),
     outbound_blocked_reason: z.string().nullable(),
