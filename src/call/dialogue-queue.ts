@@ -13,6 +13,8 @@ export interface DialogueQueueOptions {
   engine: Pick<Engine, 'initial' | 'step'>;
   clock: Pick<Clock, 'now'>;
   perform(action: DialogueAction): void;
+  /** After each event, when all of its actions are done; not once it is closed. */
+  onStepped(state: DialogueState): void;
   /** The engine or `perform` has thrown: no more than the event that it threw at is lost. */
   onBroken(error: unknown): void;
   /** QUEUE_FULL; the event is lost. */
@@ -61,11 +63,12 @@ export class DialogueQueue {
   }
 
   #drain(): void {
-    const { engine, perform } = this.#options;
+    const { engine, perform, onStepped } = this.#options;
     for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
       const { state, actions } = engine.step(this.#state, event);
       this.#state = state;
       for (const action of actions) perform(action);
+      if (!this.#closed) onStepped(state);
     }
   }
 }

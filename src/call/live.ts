@@ -11,7 +11,11 @@ export interface Watcher {
 }
 
 /** What happens in a call and is not kept (contract §8.10). */
-export type LiveType = 'rtf-bot-started-speaking' | 'rtf-bot-stopped-speaking';
+export type LiveType =
+  | 'rtf-bot-started-speaking'
+  | 'rtf-bot-stopped-speaking'
+  | 'rtf-user-mute-started'
+  | 'rtf-user-mute-stopped';
 
 export class LiveCalls {
   /** By run; whoever opens streams bounds how many there are. */

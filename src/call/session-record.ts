@@ -18,6 +18,8 @@ export class SessionRecord {
   readonly #runLog: RunLog;
   readonly #mediaMs: () => number;
   readonly #utterances = new Map<number, Spoken>();
+  /** Utterances that are being heard. */
+  readonly #heard = new Set<number>();
   #nodeId: string | null = null;
   #nodeName: string | null = null;
   /** The turn that has not been answered yet. */
@@ -66,7 +68,8 @@ export class SessionRecord {
   }
 
   /** The first frame of an utterance is on the wire: the caller's last turn is answered. */
-  answered(times: AnswerTimes): void {
+  answered(times: AnswerTimes & { utteranceId: number }): void {
+    this.#heard.add(times.utteranceId);
     this.#runLog.tell('rtf-bot-started-speaking');
     if (this.#turn === undefined) return;
     const parts = turnLatencyOf(this.#turn, times);
@@ -76,7 +79,8 @@ export class SessionRecord {
   }
 
   agentSaid(report: UtteranceReport): void {
-    this.#runLog.tell('rtf-bot-stopped-speaking');
+    // Nobody has heard of one that never began.
+    if (this.#heard.delete(report.utteranceId)) this.#runLog.tell('rtf-bot-stopped-speaking');
     const spoken = this.#utterances.get(report.utteranceId);
     this.#utterances.delete(report.utteranceId);
     if (spoken === undefined || report.heardText === '') return;

@@ -19,6 +19,7 @@ import type { MediaProtocol, MediaStart } from '../telephony/media.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
 import type { DialogueAction } from '../workflow/dialogue.ts';
 import { AgentSpeech } from './agent-speech.ts';
+import { CallerMute } from './caller-mute.ts';
 import type { CallDeps } from './deps.ts';
 import { DialogueQueue } from './dialogue-queue.ts';
 import { type EndedBy, endCall } from './end.ts';
@@ -54,6 +55,7 @@ export class CallSession {
   readonly #options: SessionOptions;
   readonly #log: Log;
   readonly #record: SessionRecord;
+  readonly #mute: CallerMute;
   readonly #abort = new AbortController();
   readonly #generation: Generation;
   readonly #speech: AgentSpeech;
@@ -80,10 +82,12 @@ export class CallSession {
     this.#timers = new CallTimers(this.#clock);
     this.#log = deps.log.child({ runId: plan.run.id });
     this.#record = new SessionRecord(options.runLog, () => this.#audio?.mediaMs ?? 0);
+    this.#mute = new CallerMute((type) => options.runLog.tell(type));
     this.#dialogue = new DialogueQueue({
       engine: plan.engine,
       clock: deps.clock,
       perform: (action) => this.#perform(action),
+      onStepped: (state) => this.#mute.follow(state),
       onBroken: (error) => this.#broken(error),
       onFull: (error) => this.#fail(error, 'unexpected_error'),
     });
@@ -142,6 +146,7 @@ export class CallSession {
   /** Ends the call once; later calls wait for the same end. Never rejects. */
   end(reason: EndReason, by: EndedBy): Promise<void> {
     this.#dialogue.close();
+    this.#mute.follow({ phase: 'ended', tools: null });
     // It is set before closing begins: what closing brings about must not end the call once more.
     this.#end ??= Promise.resolve().then(() => this.#close(reason, by));
     return this.#end;
@@ -174,7 +179,10 @@ export class CallSession {
         this.#idle.touch();
         this.#record.note({ type: 'dtmf', digit });
       },
-      onUtteranceStarted: (facts) => this.#record.answered(facts),
+      onUtteranceStarted: (facts) => {
+        this.#record.answered(facts);
+        this.#mute.started(facts);
+      },
       onUtteranceFinished: (report) => this.#utteranceFinished(report),
       onFault: (error) => this.#record.fault(error, false),
       onBroken: (error) => this.#fail(error, 'unexpected_error'),
@@ -239,7 +247,10 @@ export class CallSession {
       audio.ring(false);
       this.#dialogue.tell({ type: 'started', direction: plan.run.callType, initialContext });
     };
-    onceFetched(plan, begin, () => audio.ring(true));
+    onceFetched(plan, begin, () => {
+      audio.ring(true);
+      this.#mute.follow(this.#dialogue.state);
+    });
   }
 
   #hear(payload: Uint8Array, timestampMs: number): void {
@@ -264,6 +275,7 @@ export class CallSession {
     turns.inc({ source: 'agent' });
     this.#record.agentSaid(report);
     const { utteranceId, heardText, interrupted } = report;
+    this.#mute.finished(utteranceId);
     this.#dialogue.tell({ type: 'utterance-finished', utteranceId, heardText, interrupted });
   }
 

@@ -28,6 +28,7 @@ export interface UtteranceReport {
 
 export interface UtteranceStart {
   utteranceId: number;
+  interruptible: boolean;
   /** Monotonic milliseconds: first text given, first audio synthesised, first frame on the wire. */
   firstTextAt: number;
   firstAudioAt: number;

@@ -317,10 +317,12 @@ export class CallAudio {
     });
   }
 
-  #started({ id, firstTextAt, firstAudioAt, startMs }: Utterance, nowMs: number): void {
+  #started(utterance: Utterance, nowMs: number): void {
+    const { id, interruptible, firstTextAt, firstAudioAt, startMs } = utterance;
     const firstFrameAt = this.#startAt + nowMs;
     const facts: UtteranceStart = {
       utteranceId: id,
+      interruptible,
       firstTextAt: firstTextAt ?? firstFrameAt,
       firstAudioAt: firstAudioAt ?? firstFrameAt,
       firstFrameAt,

@@ -11,6 +11,8 @@ const IDLE = { type: 'idle' } as const;
 
 class Rig {
   readonly told: string[] = [];
+  /** The number of each event that was told to be over. */
+  readonly stepped: number[] = [];
   readonly queue: DialogueQueue;
   /** What the engine asks for at each event. */
   actions: DialogueAction[] = [];
@@ -25,6 +27,7 @@ class Rig {
       },
       clock: { now: () => ++this.#now },
       perform: (action) => this.perform(action),
+      onStepped: ({ idles }) => this.stepped.push(idles),
       onBroken: (error) => this.told.push(`broken: ${String(error)}`),
       onFull: (error) => this.told.push(`full: ${codeOf(error)}`),
     });
@@ -54,6 +57,7 @@ describe('the queue of a conversation', () => {
       ...['3 idle', 'done', 'done'],
     ]);
     expect(rig.queue.state.idles).toBe(3);
+    expect(rig.stepped).toEqual([1, 2, 3]);
   });
 
   it('takes nothing once it is closed, nor what waited then', () => {
@@ -66,6 +70,7 @@ describe('the queue of a conversation', () => {
     rig.queue.tell(IDLE);
     rig.queue.tell(IDLE);
     expect(rig.told).toEqual(['1 idle']);
+    expect(rig.stepped).toEqual([]);
   });
 
   it('tells a fault of ours and goes on', () => {

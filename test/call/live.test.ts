@@ -16,7 +16,12 @@ describe('whoever watches a call', () => {
       onLive: (runId, { type }) => told.push(`${runId} ${type}`),
     });
     await room.heardOut(stream);
-    const once = [`${run.id} rtf-bot-started-speaking`, `${run.id} rtf-bot-stopped-speaking`];
+    const once = [
+      `${run.id} rtf-bot-started-speaking`,
+      `${run.id} rtf-user-mute-started`,
+      `${run.id} rtf-bot-stopped-speaking`,
+      `${run.id} rtf-user-mute-stopped`,
+    ];
     expect(told).toEqual(once);
     await room.until(() => stored > 0);
     unwatch();
