@@ -41,7 +41,7 @@ export async function withPbx(room: CallRoom): Promise<FakeConnection> {
 
 /** The far end of a call's media, once the call room has let it in. */
 export async function mediaOf(room: CallRoom, callId: string): Promise<Stream> {
-  await room.until(() => room.streams.some((each) => each.callId === callId && each.frames > 0));
+  await room.until(() => room.pbx.connections.some(({ admitted }) => admitted.includes(callId)));
   const stream = room.streams.findLast((each) => each.callId === callId);
   if (stream === undefined) throw new Error('no media');
   return stream;

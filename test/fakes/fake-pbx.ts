@@ -111,6 +111,7 @@ export class FakeConnection implements PbxConnection {
   readonly rung: string[] = [];
   readonly refused: { callId: string; reason: RejectReason }[] = [];
   readonly opened: string[] = [];
+  readonly admitted: string[] = [];
   readonly media = new Map<string, FarMedia>();
   isClosed = false;
   state: PbxState = { kind: 'connecting' };
@@ -147,6 +148,7 @@ export class FakeConnection implements PbxConnection {
       admit: (accept) => {
         far.listen(accept(far));
         far.start();
+        this.admitted.push(callId);
       },
     };
   }
