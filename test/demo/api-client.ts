@@ -32,6 +32,9 @@ export type RunDetail = z.infer<typeof run>;
 const runList = z.object({ runs: z.array(z.object({ id })) });
 const workflow = z.object({ id, workflow_uuid: z.string().nullish() });
 const withId = z.object({ id });
+const asteriskConfiguration = z.object({
+  credentials: z.object({ stasis_app_name: z.string() }),
+});
 const started = z.object({ workflow_run_id: id, workflow_run_name: z.string() });
 const newKey = z.object({ id, api_key: z.string() });
 
@@ -52,6 +55,12 @@ export class ApiClient {
   async createConfiguration(name: string, config: Record<string, unknown>): Promise<string> {
     const body = { name, is_default_outbound: true, config };
     return withId.parse(await this.#ask('POST', '/organizations/telephony-configs', body)).id;
+  }
+
+  /** The Stasis application that the gateway has given to an Asterisk's configuration. */
+  async stasisApp(configurationId: string): Promise<string> {
+    const path = `/organizations/telephony-configs/${configurationId}`;
+    return asteriskConfiguration.parse(await this.#ask('GET', path)).credentials.stasis_app_name;
   }
 
   async addNumber(configurationId: string, number: Record<string, unknown>): Promise<string> {

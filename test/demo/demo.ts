@@ -1,18 +1,28 @@
 // `npm run demo`: a gateway on its embedded defaults, set up through its HTTP API; a second process that
 // plays the provider; one call in, one call out. Prints what is said, judges what came of it, and exits
-// with 1 unless all is well. `--keep` leaves the gateway running.
+// with 1 unless all is well. `--keep` leaves the gateway running. `--provider ari` holds the calls over a
+// simulated Asterisk, `--ari-url http://user:password@host:port` over a real one.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { ApiClient } from './api-client.ts';
 import { formatLine } from './conversation.ts';
 import { freePort, Gateway } from './gateway.ts';
-import { ProviderLink } from './provider-link.ts';
+import { ProviderLink, type ProviderPlayed } from './provider-link.ts';
 import { inbound, outbound } from './scenario.ts';
 import { type CallMeans, holdInbound, holdOutbound, setUp } from './two-calls.ts';
 import { type CallResult, faultsOf } from './verdict.ts';
 
-const keep = process.argv.includes('--keep');
+const { values: options } = parseArgs({
+  options: {
+    keep: { type: 'boolean', default: false },
+    provider: { type: 'string', default: 'twilio' },
+    'ari-url': { type: 'string', default: '' },
+  },
+});
+const keep = options.keep;
+const played = playedBy(options.provider, options['ari-url']);
 const model = Boolean(process.env['OPENAI_BASE_URL'] || process.env['OPENAI_API_KEY']);
 const folder = resolve('demo-output', new Date().toISOString().slice(0, 19).replaceAll(':', ''));
 
@@ -43,10 +53,10 @@ async function holdCalls(gateway: Gateway, recogniser: boolean): Promise<string[
   const faults: string[] = [];
   let provider: ProviderLink | undefined;
   try {
-    const link = await ProviderLink.start(gateway.url, recogniser);
+    const link = await ProviderLink.start(gateway.url, recogniser, played);
     provider = link.provider;
     const api = new ApiClient(gateway.url, await gateway.firstKey());
-    const agents = await setUp(api, link.apiUrl);
+    const agents = await setUp(api, link.apiUrl, played.name);
     const onLine: CallMeans['onLine'] = (line) => console.log(formatLine(line));
     const means = { api, provider, agents, recogniser, model, onLine };
     heading(`${inbound.callerNumber} calls ${inbound.agentName}`);
@@ -101,6 +111,12 @@ async function stay(gateway: Gateway): Promise<void> {
     process.once('SIGTERM', done);
     void gateway.exited.then(() => done());
   });
+}
+
+function playedBy(provider: string, ariUrl: string): ProviderPlayed {
+  if (provider === 'ari' || ariUrl !== '') return { name: 'ari', url: ariUrl };
+  if (provider === 'twilio') return { name: 'twilio' };
+  throw new Error(`There is no demo of ${provider}: twilio and ari are played`);
 }
 
 function heading(text: string): void {

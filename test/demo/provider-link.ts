@@ -6,6 +6,9 @@ import { z } from 'zod';
 /** A whole call, from ringing to the hang-up. */
 const CALL_MS_MAX = 180_000;
 
+/** Who is played: Twilio, or an Asterisk (a simulated one, or the one at an address). */
+export type ProviderPlayed = { name: 'twilio' } | { name: 'ari'; url: string };
+
 export const ACCOUNT_SID = `AC${'0123456789abcdef'.repeat(2)}`;
 export const AUTH_TOKEN = 'fedcba9876543210'.repeat(2);
 
@@ -15,6 +18,8 @@ const directionSchema = z.enum(['inbound', 'outbound']);
 export const providerOrder = z.object({
   type: z.literal('call'),
   direction: directionSchema,
+  /** An Asterisk's: the Stasis application to which the gateway's number leads. */
+  app: z.string(),
 });
 export type ProviderOrder = z.infer<typeof providerOrder>;
 
@@ -47,9 +52,11 @@ export class ProviderLink {
   readonly #child: ChildProcess;
   readonly #listeners = new Set<(news: ProviderNews) => void>();
 
-  private constructor(gatewayUrl: string, recogniser: boolean) {
+  private constructor(gatewayUrl: string, recogniser: boolean, played: ProviderPlayed) {
     const options = ['--import', 'tsx', 'test/demo/provider-process.ts'];
-    this.#child = spawn(process.execPath, [...options, gatewayUrl, recogniser ? 'voice' : 'keys'], {
+    const means = recogniser ? 'voice' : 'keys';
+    const who = played.name === 'ari' ? [played.name, played.url] : [played.name];
+    this.#child = spawn(process.execPath, [...options, gatewayUrl, means, ...who], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.#child.on('message', (message) => {
@@ -67,16 +74,17 @@ export class ProviderLink {
   static async start(
     gatewayUrl: string,
     recogniser: boolean,
+    played: ProviderPlayed = { name: 'twilio' },
   ): Promise<{ provider: ProviderLink; apiUrl: string }> {
-    const provider = new ProviderLink(gatewayUrl, recogniser);
+    const provider = new ProviderLink(gatewayUrl, recogniser, played);
     const { apiUrl } = await provider.#next('ready');
     return { provider, apiUrl };
   }
 
   /** Rings the gateway (inbound), or answers when it rings (outbound); resolves when the call is over. */
-  async call(direction: ProviderOrder['direction']): Promise<CallEnded> {
+  async call(direction: ProviderOrder['direction'], app = ''): Promise<CallEnded> {
     const ended = this.#next('ended', (news) => news.direction === direction);
-    this.#child.send({ type: 'call', direction } satisfies ProviderOrder);
+    this.#child.send({ type: 'call', direction, app } satisfies ProviderOrder);
     return await ended;
   }
 

@@ -1,52 +1,37 @@
-// The process that plays the provider in the demo: a simulated Twilio (REST, webhooks, media streams) and
-// the people on its telephones. Arguments: the gateway's address; `voice`, or `keys` for callers who press.
+// The process that plays the provider in the demo, and the people on its telephones. Arguments: the gateway's
+// address; `voice`, or `keys` for callers who press; `twilio`, or `ari` and the address of an Asterisk (none:
+// a simulated one).
 
-import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import { holdCall } from './person.ts';
-import { ACCOUNT_SID, AUTH_TOKEN, type ProviderNews, providerOrder } from './provider-link.ts';
-import { callerLines, inbound, OWN_NUMBER, outbound, type Scenario } from './scenario.ts';
+import { AsteriskPeople } from './asterisk-people.ts';
+import type { CallerLine } from './caller.ts';
+import type { PersonReport } from './person.ts';
+import { type ProviderNews, type ProviderOrder, providerOrder } from './provider-link.ts';
+import { callerLines, inbound, OWN_NUMBER, outbound } from './scenario.ts';
+import { TwilioPeople } from './twilio-people.ts';
 
-const [, , gatewayUrl = '', means = 'voice'] = process.argv;
+const [, , gatewayUrl = '', means = 'voice', provider = 'twilio', url = ''] = process.argv;
 
-const twilio = await startFakeTwilio({
-  publicWebhookBase: gatewayUrl,
-  accountSid: ACCOUNT_SID,
-  authToken: AUTH_TOKEN,
-  numbers: [OWN_NUMBER],
-});
+const people =
+  provider === 'ari' ? await AsteriskPeople.start(url) : await TwilioPeople.start(gatewayUrl);
 
 process.on('message', (message) => {
-  const { direction } = providerOrder.parse(message);
-  const held = direction === 'inbound' ? ring(twilio) : awaitRing(twilio);
-  held.catch((error: unknown) => tell({ type: 'failed', reason: String(error) }));
+  const order = providerOrder.parse(message);
+  hold(order).then(
+    (report) => tell({ type: 'ended', direction: order.direction, ...report }),
+    (error: unknown) => tell({ type: 'failed', reason: String(error) }),
+  );
 });
 process.once('disconnect', () => process.exit(0));
-tell({ type: 'ready', apiUrl: twilio.baseUrl });
+tell({ type: 'ready', apiUrl: people.url });
 
-async function ring(provider: FakeTwilio): Promise<void> {
-  const call = await provider.placeInboundCall({ from: inbound.callerNumber, to: OWN_NUMBER });
-  await hold(call, inbound);
-}
-
-async function awaitRing(provider: FakeTwilio): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    provider.onOutboundCall((call) => {
-      hold(call, outbound).then(resolve, reject);
-      call.answer();
-    });
-  });
-}
-
-async function hold(call: Parameters<typeof holdCall>[0], scenario: Scenario): Promise<void> {
+async function hold({ direction, app }: ProviderOrder): Promise<PersonReport> {
+  const scenario = direction === 'inbound' ? inbound : outbound;
   const lines = callerLines(scenario, means === 'voice');
-  const report = await holdCall(call, lines, ({ text }) => tell({ type: 'said', text }));
-  await call.callbacksSettled();
-  const [fault] = call.faults;
-  if (fault !== undefined) {
-    tell({ type: 'failed', reason: `protocol fault: ${JSON.stringify(fault.detail)}` });
-  } else {
-    tell({ type: 'ended', direction: scenario.direction, ...report });
-  }
+  const onLine = ({ text }: CallerLine): void => tell({ type: 'said', text });
+  const person = scenario.callerNumber;
+  return direction === 'inbound'
+    ? await people.ring({ from: person, to: OWN_NUMBER, app, lines, onLine })
+    : await people.awaitRing({ to: person, lines, onLine });
 }
 
 function tell(news: ProviderNews): void {

@@ -1,6 +1,7 @@
 // The demo's calls from beginning to end, as a client of the API holds them: set-up, following a call while
 // it runs, fetching what it left. Used by the demo, which prints, and by the end-to-end tests, which do not.
 
+import { ask } from '../fakes/asterisk/ari-session.ts';
 import { type ApiClient, download, type RunDetail } from './api-client.ts';
 import { Conversation, type ConversationLine } from './conversation.ts';
 import { ACCOUNT_SID, AUTH_TOKEN, type CallEnded, type ProviderLink } from './provider-link.ts';
@@ -8,10 +9,14 @@ import { inbound, OWN_NUMBER, outbound, type Scenario } from './scenario.ts';
 import type { CallResult } from './verdict.ts';
 
 const POLL_MS = 300;
+/** From the configuration to the connection. */
+const CONNECTION_MS_MAX = 30_000;
 /** After the line is dead the gateway still writes the run's outcome. */
 const COMPLETION_MS_MAX = 15_000;
 
 export interface Agents {
+  /** The Stasis application that was given to the configuration of an Asterisk; empty for others. */
+  app: string;
   receiving: { id: string; uuid: string };
   calling: { id: string; uuid: string };
 }
@@ -26,15 +31,16 @@ export interface CallMeans {
   onLine: (line: ConversationLine) => void;
 }
 
-/** As any client would: a key, a configuration, two agents, a number. `apiUrl` is the provider's. */
-export async function setUp(api: ApiClient, apiUrl: string): Promise<Agents> {
+/** As any client would: a key, a configuration, two agents, a number. `apiUrl` is the provider's; that of an
+ *  Asterisk brings the login. */
+export async function setUp(
+  api: ApiClient,
+  apiUrl: string,
+  provider: 'twilio' | 'ari' = 'twilio',
+): Promise<Agents> {
   await api.useOwnKey('Demo');
-  const configurationId = await api.createConfiguration('Simulated Twilio', {
-    provider: 'twilio',
-    account_sid: ACCOUNT_SID,
-    auth_token: AUTH_TOKEN,
-    api_base_url: apiUrl,
-  });
+  const configuration = provider === 'ari' ? asterisk(apiUrl) : twilio(apiUrl);
+  const configurationId = await api.createConfiguration(`The demo's ${provider}`, configuration);
   const receiving = await api.createWorkflow(inbound.agentName, inbound.definition);
   const calling = await api.createWorkflow(outbound.agentName, outbound.definition);
   await api.addNumber(configurationId, {
@@ -42,11 +48,41 @@ export async function setUp(api: ApiClient, apiUrl: string): Promise<Agents> {
     inbound_workflow_id: receiving.id,
     is_default_caller_id: true,
   });
-  return { receiving, calling };
+  const app = provider === 'ari' ? await api.stasisApp(configurationId) : '';
+  if (provider === 'ari') await untilConnected(apiUrl, app);
+  return { app, receiving, calling };
+}
+
+/** Asterisk knows an application once the gateway has connected for it. */
+async function untilConnected(url: string, app: string): Promise<void> {
+  const { username: user, password, origin } = new URL(url);
+  for (const deadline = Date.now() + CONNECTION_MS_MAX; Date.now() < deadline; ) {
+    const request = { method: 'GET', path: `applications/${app}` };
+    if ((await ask({ url: origin, user, password }, request)).status === 200) return;
+    await pause(POLL_MS);
+  }
+  throw new Error('The gateway has not connected to Asterisk in time');
+}
+
+function twilio(apiUrl: string): Record<string, unknown> {
+  const account = { account_sid: ACCOUNT_SID, auth_token: AUTH_TOKEN };
+  return { provider: 'twilio', ...account, api_base_url: apiUrl };
+}
+
+/** Numbers are dialled into the context from which the people are rung. */
+function asterisk(url: string): Record<string, unknown> {
+  const { username, password, origin } = new URL(url);
+  return {
+    provider: 'ari',
+    ari_endpoint: origin,
+    app_name: username,
+    app_password: password,
+    dial_template: 'Local/{number}@pbx-in/n',
+  };
 }
 
 export async function holdInbound(means: CallMeans): Promise<CallResult> {
-  const call = means.provider.call('inbound');
+  const call = means.provider.call('inbound', means.agents.app);
   return await follow(means, { scenario: inbound, workflowId: means.agents.receiving.id, call });
 }
 

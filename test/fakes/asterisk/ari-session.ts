@@ -82,6 +82,11 @@ export class AriSession {
     });
   }
 
+  /** Told of every event from here on. */
+  onEvent(listener: (event: Event) => void): void {
+    this.#socket.on('message', (data: Buffer) => listener(JSON.parse(data.toString())));
+  }
+
   /** Text into the event socket. */
   send(message: string): void {
     this.#socket.send(message);

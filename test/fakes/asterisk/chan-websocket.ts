@@ -61,6 +61,10 @@ export class ChanWebsocket implements Line {
     });
   }
 
+  get channelId(): string {
+    return this.#channel.id;
+  }
+
   get isConnected(): boolean {
     return this.#socket !== null;
   }

@@ -162,7 +162,9 @@ describe.each(Object.keys(scenarios))('%s', (name) => {
     expect(await simulated(name)).toEqual(linesOf(notes));
   });
 
-  it.runIf(real !== undefined)('is as Asterisk does it', async () => {
+  // Threads of Asterisk overtake one another: a Dial RINGING now and then comes before its Dial "", one half's
+  // request to hang up before the other's. One run in three has to be the usual one.
+  it.runIf(real !== undefined)('is as Asterisk does it', { retry: 2 }, async () => {
     const place = realPlace(real ?? '');
     const notes = await run(name, place);
     const info = await ask(place.account, { method: 'GET', path: 'asterisk/info' });

@@ -214,6 +214,17 @@ export class FakeAsterisk {
     };
   }
 
+  /** How often audio was taken back (FLUSH_MEDIA) by the media legs that the other half of a channel's call
+   *  is joined with. */
+  flushesAgainst(channelId: string): number {
+    const members = this.#pbx.channels.get(channelId)?.partner?.bridge?.channels ?? [];
+    const legs = this.media.websockets.filter(({ channelId: id }) =>
+      members.some((member) => member.id === id),
+    );
+    const commands = legs.flatMap((leg) => leg.commands);
+    return commands.filter((command) => command.includes('FLUSH_MEDIA')).length;
+  }
+
   /** Event sockets break; calls go on. */
   cutEvents(): void {
     for (const socket of this.#eventSockets) socket.cut();
