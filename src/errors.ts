@@ -301,6 +301,12 @@ const table = {
     retry: false,
     text: 'Calls can be transferred to telephone numbers and SIP addresses only',
   },
+  TRANSFER_BUSY: { retry: true, text: 'The destination of the transfer is busy' },
+  TRANSFER_NO_ANSWER: { retry: true, text: 'The destination of the transfer does not answer' },
+  TRANSFER_FAILED: {
+    retry: false,
+    text: 'The destination of the transfer was not reached: {reason}',
+  },
   PRE_CALL_FETCH_FAILED: {
     retry: false,
     text: 'No variables could be fetched before the call: {reason}',

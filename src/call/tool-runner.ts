@@ -18,6 +18,8 @@ import { sendToolRequest, type ToolRequestDeps } from './tool-request.ts';
 
 /** The provider answers within a second, or the caller hears nothing for too long. */
 const TRANSFER_MS = 8_000;
+/** Beyond the time for which the destination rings, where the provider waits for it. */
+const TRANSFER_RUNG_MS = 5_000;
 
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 type ToolEvent = Extract<
@@ -114,7 +116,9 @@ export class ToolRunner {
     if (provider === undefined || configuration === undefined) {
       return failedTransfer(toolRunId, 'textchat_not_supported');
     }
-    const deadline = deadlineSignal(clock, TRANSFER_MS, 'transfer', signal);
+    const awaitsAnswer = provider.capabilities.transferAwaits === 'answer';
+    const ms = awaitsAnswer ? ringS * 1_000 + TRANSFER_RUNG_MS : TRANSFER_MS;
+    const deadline = deadlineSignal(clock, ms, 'transfer', signal);
     try {
       const line = { run, provider, configuration };
       await this.#handOver(line, { to, ringS }, deadline.signal);
@@ -158,6 +162,12 @@ function failureWords(reason: TransferFailure): string {
       return 'Calls over this line cannot be transferred.';
     case 'provider_error':
       return 'The telephone provider refused the transfer.';
+    case 'busy':
+      return 'The destination is busy.';
+    case 'no_answer':
+      return 'Nobody answers at the destination.';
+    case 'call_failed':
+      return 'The destination could not be reached.';
     case 'timeout':
       return 'The telephone provider did not answer in time.';
     case 'execution_error':
@@ -171,6 +181,9 @@ function transferFailureOf(error: unknown): TransferFailure {
   const code = codeOf(error);
   if (code === 'TRANSFER_UNSUPPORTED') return 'provider_does_not_support_transfer';
   if (code === 'TRANSFER_DESTINATION') return 'no_destination';
+  if (code === 'TRANSFER_BUSY') return 'busy';
+  if (code === 'TRANSFER_NO_ANSWER') return 'no_answer';
+  if (code === 'TRANSFER_FAILED') return 'call_failed';
   if (code === 'TIMED_OUT' || code === 'PROVIDER_TIMEOUT') return 'timeout';
   return code?.startsWith('PROVIDER_') === true ? 'provider_error' : 'execution_error';
 }

@@ -14,6 +14,9 @@ export interface ProviderCapabilities {
   /** Answering-machine detection that runs beside the media. */
   answeringMachine: boolean;
   transfer: readonly ('cold' | 'warm' | 'refer')[];
+  /** What a transfer waits for: that the provider takes the request, or that the destination answers or
+   *  does not. */
+  transferAwaits: 'acceptance' | 'answer';
   /** Whether closing the media socket ends the call. */
   closeEndsCall: boolean;
   idempotentDial: boolean;
@@ -98,7 +101,8 @@ export interface ProviderControl {
   dial(credentials: Credentials, request: DialRequest, signal: AbortSignal): Promise<DialResult>;
   /** Succeeds if the call is already gone. */
   hangUp(credentials: Credentials, callId: string, signal: AbortSignal): Promise<void>;
-  /** Hands the caller over to `to` and leaves the call. */
+  /** Hands the caller over to `to` and leaves the call. Where it awaits the answer it also fails with
+   *  TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_FAILED, and the caller is with the agent again. */
   transfer(
     credentials: Credentials,
     callId: string,

@@ -87,6 +87,9 @@ export type TransferFailure =
   | 'no_destination'
   | 'provider_does_not_support_transfer'
   | 'provider_error'
+  | 'busy'
+  | 'no_answer'
+  | 'call_failed'
   | 'timeout'
   | 'execution_error'
   | 'textchat_not_supported';

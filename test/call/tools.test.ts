@@ -6,12 +6,14 @@ import { z } from 'zod';
 import { credentialHeadersFrom } from '../../src/call/credential-headers.ts';
 import { createOutside } from '../../src/call/outside.ts';
 import { feedbackItems } from '../../src/call/projection/feedback.ts';
+import { GatewayError } from '../../src/errors.ts';
 import { openLanguageModel } from '../../src/speech/llm/registry.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { calls, type FakeOpenAiServer, says, startOpenAiServer } from '../fakes/openai-server.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
 import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { type CallRoom, twilioAnswers, withCallRoom } from './call-room.ts';
+import { EXTENSION, mediaOf, withPbx } from './pbx-room.ts';
 import { type Answer, ScriptedModel } from './scripted-model.ts';
 
 const at = withCallRoom();
@@ -332,5 +334,82 @@ describe('a transfer', () => {
     expect(llm.spoken).toHaveLength(1);
     await room.status(run.id, 'CallStatus=completed&CallDuration=60&SequenceNumber=4');
     expect((await room.run(run.id)).disposition).toBe('transfer_call');
+  });
+});
+
+describe('a transfer over a PBX', () => {
+  const asks: Answer = { call: 'front_desk' };
+  const sorry: Answer = { say: ['Nobody is there.'] };
+
+  const transferring = async () => {
+    const llm = new ScriptedModel(at.room.clock);
+    llm.answers = [asks, sorry];
+    at.room.deps.llm = llm;
+    const room = await prepare(transferTool());
+    const pbx = await withPbx(room);
+    pbx.inbound('phone', EXTENSION);
+    const stream = await mediaOf(room, 'phone');
+    await room.heardOut(stream);
+    await room.says(stream, 'please');
+    return { room, pbx, llm, stream };
+  };
+
+  it('waits for as long as the destination rings, and then the caller is with it', async () => {
+    const answer = deferred();
+    at.room.pbx.onTransfer = () => answer.promise;
+    const { room, llm, stream } = await transferring();
+    await room.passThrough(() => room.pbx.transfers.length === 1);
+    const to = '14155550199';
+    expect(room.pbx.transfers).toEqual([{ callId: 'phone', to, callerId: '8000', ringS: 20 }]);
+    await room.pass(19_000);
+    expect(stream.open).toBe(true);
+    answer.resolve();
+    await room.until(() => !stream.open);
+    const [run] = await room.runs();
+    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'transfer_call' });
+    expect(room.pbx.hangUps).toEqual([]);
+    expect(llm.spoken).toHaveLength(1);
+  });
+
+  it.each([
+    ['TRANSFER_BUSY', 'busy', 'The destination is busy.'],
+    ['TRANSFER_NO_ANSWER', 'no_answer', 'Nobody answers at the destination.'],
+    ['TRANSFER_FAILED', 'call_failed', 'The destination could not be reached.'],
+  ] as const)(
+    'that fails with %s is explained to the model as %s',
+    async (code, reason, message) => {
+      at.room.pbx.onTransfer = () => Promise.reject(new GatewayError(code, { reason: 'x' }));
+      const { room, llm, stream } = await transferring();
+      await room.passThrough(() => llm.spoken.length === 2);
+      expect(results(llm)).toEqual([{ status: 'transfer_failed', reason, message }]);
+      expect(stream.open).toBe(true);
+    },
+  );
+
+  it('that the PBX forgets is given up a few seconds after the ringing', async () => {
+    at.room.pbx.onTransfer = (signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    const { room, llm } = await transferring();
+    await room.passThrough(() => room.pbx.transfers.length === 1);
+    await room.pass(24_000);
+    expect(llm.spoken).toHaveLength(1);
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toMatchObject([{ reason: 'timeout' }]);
+  });
+
+  it('is broken off when the caller hangs up meanwhile', async () => {
+    const signals: AbortSignal[] = [];
+    at.room.pbx.onTransfer = (signal) => {
+      signals.push(signal);
+      return new Promise(() => undefined);
+    };
+    const { room, pbx } = await transferring();
+    await room.passThrough(() => room.pbx.transfers.length === 1);
+    pbx.end('phone');
+    const [run] = await room.runs();
+    await room.passThrough(() => signals[0]?.aborted === true);
+    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'user_hangup' });
   });
 });

@@ -36,6 +36,7 @@ export class FakePbx implements PbxProvider {
     digitsOut: 'rest',
     answeringMachine: false,
     transfer: ['cold'],
+    transferAwaits: 'answer',
     closeEndsCall: true,
     idempotentDial: true,
     callS: { max: 14_400 },

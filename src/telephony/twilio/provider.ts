@@ -20,6 +20,7 @@ export function createTwilioProvider(options: {
       digitsOut: 'none',
       answeringMachine: true,
       transfer: ['cold'],
+      transferAwaits: 'acceptance',
       closeEndsCall: true,
       idempotentDial: false,
       callS: { max: CALL_S_MAX },
