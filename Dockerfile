@@ -21,6 +21,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+COPY scripts/patchbay.mjs scripts/patchbay.mjs
 COPY LICENSE README.md ./
 COPY native/NOTICE.md native/NOTICE.md
 ENV NODE_ENV=production PATCHBAY_DATA=/data

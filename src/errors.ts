@@ -8,6 +8,14 @@ const table = {
   NATIVE_BROKEN: { retry: false, text: 'The native module {file} is present but unusable' },
   NATIVE_MISSING: { retry: false, text: 'The file {file} is missing. Make it by: {command}' },
 
+  // The command line
+  COMMAND_INVALID: { retry: false, text: 'Wrong command: {problem}' },
+  GATEWAY_UNREACHABLE: {
+    retry: true,
+    text: 'The gateway at {url} cannot be reached: {reason}. Does it run, and is the address right?',
+  },
+  GATEWAY_REFUSED: { retry: false, text: 'The gateway at {url} says: {said}' },
+
   // Store
   STORE_LOCKED: {
     retry: false,

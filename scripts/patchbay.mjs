@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+// The command `patchbay` (package.json, bin): builds what is missing, then runs dist/cli.js.
+// Plain Node. What it prints of itself goes to standard error.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+if (existsSync(join(root, 'src'))) await buildIfNeeded(); // An image carries the build alone.
+const { runCli } = await import(pathToFileURL(join(root, 'dist/cli.js')).href);
+process.exitCode = await runCli(process.argv.slice(2), {
+  env: process.env,
+  out: (text) => process.stdout.write(text),
+  error: (text) => process.stderr.write(text),
+});
+
+async function buildIfNeeded() {
+  if (!existsSync(join(root, 'node_modules/typescript'))) {
+    process.stderr.write('Packages are missing. Run: npm ci\n');
+    process.exit(1);
+  }
+  const { isBuilt, build } = await import('./build.mjs');
+  if (isBuilt()) return;
+  process.stderr.write('Building ...\n');
+  if (!build()) process.exit(1);
+}

@@ -1,0 +1,76 @@
+// What the command `patchbay` asks the gateway: one request each, with a deadline and words for what went wrong.
+
+import { z } from 'zod';
+import { GatewayError } from './errors.ts';
+import { systemClock } from './std/clock.ts';
+import { deadlineSignal } from './std/deadline.ts';
+import { parseJson } from './std/json.ts';
+
+/** An examination takes up to a minute. */
+const ANSWER_MS_MAX = 90_000;
+
+export interface GatewayAddress {
+  /** Without a trailing slash. */
+  url: string;
+  key: string;
+}
+
+const fault = z.object({ detail: z.string() });
+
+/** Throws COMMAND_INVALID. */
+export function gatewayUrl(given: string | undefined): string {
+  if (given === undefined) {
+    const problem = 'say where the gateway is: --url https://gw.example.com, or PATCHBAY_URL';
+    throw new GatewayError('COMMAND_INVALID', { problem });
+  }
+  const url = URL.parse(given);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    throw new GatewayError('COMMAND_INVALID', {
+      problem: `"${given}" is no http or https address`,
+    });
+  }
+  return url.href.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
+}
+
+/** Throws COMMAND_INVALID. */
+export function configurationId(given: string | undefined): string {
+  if (given !== undefined && /^\d{1,19}$/.test(given)) return given;
+  const problem = 'say which configuration: --config ID (a number)';
+  throw new GatewayError('COMMAND_INVALID', { problem });
+}
+
+/** Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+export async function askGateway<T>(
+  { url, key }: GatewayAddress,
+  { method, path }: { method: 'GET' | 'POST'; path: string },
+  schema: z.ZodType<T>,
+): Promise<T> {
+  const { signal, done } = deadlineSignal(systemClock, ANSWER_MS_MAX, 'the gateway');
+  try {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { 'x-api-key': key, accept: 'application/json' },
+      signal,
+    });
+    const body = parseJson(await response.text());
+    if (!response.ok) {
+      const said = fault.safeParse(body).data?.detail ?? `HTTP ${response.status}`;
+      throw new GatewayError('GATEWAY_REFUSED', { url, said });
+    }
+    const content = schema.safeParse(body);
+    if (content.success) return content.data;
+    throw new GatewayError('GATEWAY_REFUSED', { url, said: 'an answer that is not understood' });
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'GATEWAY_REFUSED') throw error;
+    throw new GatewayError('GATEWAY_UNREACHABLE', { url, reason: reasonOf(error) }, error);
+  } finally {
+    done();
+  }
+}
+
+/** fetch hides the system's word in the cause. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (!(cause instanceof Error)) return 'unknown';
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message;
+}

@@ -1,0 +1,178 @@
+// The command `patchbay asterisk config`: prints what goes into the files of an Asterisk, from the options
+// or from a configuration of the gateway.
+
+import { z } from 'zod';
+import type { CliIo } from './cli.ts';
+import { askGateway, configurationId, gatewayUrl } from './cli-api.ts';
+import { apiKey } from './cli-doctor.ts';
+import { GatewayError } from './errors.ts';
+import { systemRandom } from './std/random.ts';
+import {
+  ADMIN_MODES,
+  ADMIN_NAME,
+  ADMIN_NUMBER,
+  ADMIN_PASSWORD,
+  type AdminMode,
+  type AdminPlan,
+  type AdminWishes,
+  adminPlan,
+} from './telephony/ari/admin-files.ts';
+
+const text = { type: 'string' } as const;
+export const asteriskOptions = {
+  url: text,
+  key: text,
+  config: text,
+  mode: text,
+  user: text,
+  password: text,
+  app: text,
+  client: text,
+  context: text,
+  number: { type: 'string', multiple: true },
+  bind: text,
+  tls: { type: 'boolean' },
+} as const;
+
+interface Options {
+  url?: string;
+  key?: string;
+  config?: string;
+  mode?: string;
+  user?: string;
+  password?: string;
+  app?: string;
+  client?: string;
+  context?: string;
+  number?: string[];
+  bind?: string;
+  tls?: boolean;
+}
+
+const NUMBERS_MAX = 100;
+const PASSWORD_BYTES = 18;
+/** What stands where the gateway has not told its own yet. */
+const APP_WANTED = 'STASIS_APP_NAME';
+const PASSWORD_WANTED = 'THE_PASSWORD_OF_THE_CONFIGURATION';
+
+const stored = z.object({
+  provider: z.string(),
+  credentials: z.looseObject({
+    ari_endpoint: z.string().catch(''),
+    app_name: z.string().catch(''),
+    stasis_app_name: z.string().optional().catch(undefined),
+    ws_client_name: z.string().catch(''),
+    media: z.string().catch('auto'),
+    connection: z.string().catch('outgoing'),
+  }),
+});
+
+export async function asteriskConfig(options: Options, { env, out }: CliIo): Promise<number> {
+  const url = gatewayUrl(options.url ?? env['PATCHBAY_URL']);
+  const given =
+    options.config === undefined
+      ? { user: 'patchbay', client: 'patchbay', mode: 'server', app: APP_WANTED, isTls: false }
+      : await fromConfiguration(options, { url, env });
+  const password = options.password ?? env['PATCHBAY_PBX_PASSWORD'];
+  const invented =
+    options.config === undefined
+      ? systemRandom.bytes(PASSWORD_BYTES).toString('hex')
+      : PASSWORD_WANTED;
+  const wishes: AdminWishes = {
+    mode: modeOf(options.mode ?? given.mode),
+    gatewayUrl: url,
+    user: word('--user', options.user ?? given.user, ADMIN_NAME),
+    password: word('--password', password ?? invented, ADMIN_PASSWORD),
+    app: word('--app', options.app ?? given.app, ADMIN_NAME),
+    clientName: word('--client', options.client ?? given.client, ADMIN_NAME),
+    context: word('--context', options.context ?? 'patchbay-in', ADMIN_NAME),
+    numbers: numbersOf(options.number ?? []),
+    bind: word('--bind', options.bind ?? '0.0.0.0', /^[0-9a-fA-F.:]{2,45}$/),
+    isTls: options.tls ?? given.isTls,
+  };
+  out(printed(wishes, adminPlan(wishes), options.config !== undefined));
+  return 0;
+}
+
+async function fromConfiguration(
+  options: Options,
+  { url, env }: { url: string; env: CliIo['env'] },
+): Promise<{ user: string; client: string; mode: string; app: string; isTls: boolean }> {
+  const key = apiKey(options.key ?? env['PATCHBAY_API_KEY']);
+  const path = `/organizations/telephony-configs/${configurationId(options.config)}`;
+  const { provider, credentials } = await askGateway({ url, key }, { method: 'GET', path }, stored);
+  if (provider !== 'ari') {
+    const problem = `that configuration is one of ${provider}, not of Asterisk (ari)`;
+    throw new GatewayError('COMMAND_INVALID', { problem });
+  }
+  const media: Record<string, AdminMode> = {
+    websocket_client: 'client',
+    audiosocket: 'audiosocket',
+    rtp: 'rtp',
+  };
+  const isIncoming = credentials.connection === 'incoming';
+  return {
+    user: credentials.app_name,
+    client: credentials.ws_client_name || 'patchbay',
+    mode: isIncoming ? 'incoming' : (media[credentials.media] ?? 'server'),
+    app: credentials.stasis_app_name ?? credentials.app_name,
+    isTls: credentials.ari_endpoint.startsWith('https:'),
+  };
+}
+
+function modeOf(given: string): AdminMode {
+  const mode = ADMIN_MODES.find((each) => each === given);
+  if (mode !== undefined) return mode;
+  const problem = `--mode is one of ${ADMIN_MODES.join(', ')}, not "${given}"`;
+  throw new GatewayError('COMMAND_INVALID', { problem });
+}
+
+/** What is written into a file of Asterisk's must not be able to become another line of it. */
+function word(option: string, given: string, pattern: RegExp): string {
+  if (pattern.test(given)) return given;
+  const problem = `${option} has characters that Asterisk's files cannot hold, or is too short or too long`;
+  throw new GatewayError('COMMAND_INVALID', { problem });
+}
+
+function numbersOf(given: readonly string[]): string[] {
+  if (given.length > NUMBERS_MAX) {
+    throw new GatewayError('COMMAND_INVALID', { problem: `at most ${NUMBERS_MAX} numbers` });
+  }
+  return given.map((number) => word('--number', number, ADMIN_NUMBER));
+}
+
+function printed(wishes: AdminWishes, plan: AdminPlan, isStored: boolean): string {
+  const parts = plan.files.map(
+    ({ name, text: content }) => `;;; /etc/asterisk/${name}\n${content}`,
+  );
+  const store = [
+    `# The configuration at the gateway (PBX is Asterisk's address as the gateway reaches it):`,
+    `curl ${wishes.gatewayUrl}/api/v1/organizations/telephony-configs -H "X-API-Key: $PATCHBAY_API_KEY" \\`,
+    `  -H 'Content-Type: application/json' -d '${JSON.stringify({
+      name: 'Asterisk',
+      config: { ...plan.configuration, app_password: wishes.password },
+    })}'`,
+    `# The answer has "id" and "stasis_app_name": the latter replaces ${APP_WANTED} above, or run this again with --config ID.`,
+  ];
+  const kept = [
+    `# The configuration at the gateway must have: ${JSON.stringify(plan.configuration)}`,
+    ...(wishes.password === PASSWORD_WANTED
+      ? [`# ${PASSWORD_WANTED}: app_password, which the gateway does not give away.`]
+      : []),
+  ];
+  return [
+    `; Mode ${wishes.mode}. A section that a file has already is completed, not written twice.`,
+    '',
+    ...parts,
+    "# Asterisk's command line (asterisk -r):",
+    ...plan.reloads,
+    '',
+    '# And there, to look:',
+    ...plan.checks.map(({ command, shows }) => `${command}\n    shows ${shows}`),
+    '',
+    ...(isStored ? kept : store),
+    '',
+    '# Everything together: npx patchbay doctor --config ID',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,74 @@
+// The command `patchbay`, beside the gateway: what the administrator of a PBX needs. Knows no process:
+// scripts/patchbay.mjs starts it and hands in arguments, environment and output.
+
+import { parseArgs } from 'node:util';
+import { asteriskConfig, asteriskOptions } from './cli-asterisk.ts';
+import { doctor, doctorOptions } from './cli-doctor.ts';
+import { GatewayError } from './errors.ts';
+
+export interface CliIo {
+  env: Readonly<Record<string, string | undefined>>;
+  out(text: string): void;
+  error(text: string): void;
+}
+
+const USAGE = `Usage:
+  npx patchbay asterisk config --url URL [options]   what to put into Asterisk's files
+  npx patchbay doctor --config ID [options]          examines the PBX of a configuration, line by line
+
+Options of both:
+  --url URL          where the gateway is reached: https://gw.example.com (or PATCHBAY_URL)
+  --key KEY          API key (or PATCHBAY_API_KEY)
+  --config ID        a telephony configuration of the gateway
+
+Options of asterisk config:
+  --mode MODE        server       the gateway dials Asterisk for events and audio (default)
+                     client       Asterisk dials the gateway for audio
+                     incoming     Asterisk dials the gateway for both (PBX behind NAT)
+                     audiosocket  audio without chan_websocket, Asterisk 18 and newer
+                     rtp          audio without chan_websocket, Asterisk 16 and newer
+  --user NAME        ARI user (patchbay)
+  --password WORD    its password (or PATCHBAY_PBX_PASSWORD; default: a new one)
+  --app NAME         Stasis application: stasis_app_name of the configuration
+  --client NAME      section of websocket_client.conf (patchbay)
+  --context NAME     context of the dialplan for calls to the agent (patchbay-in)
+  --number NUMBER    a number that goes to the agent; may be repeated (all that reach the context)
+  --bind ADDRESS     where Asterisk's HTTP server listens (0.0.0.0)
+  --tls              that server speaks TLS
+  With --config and a key, mode, user, application, client and TLS are those of the configuration.
+`;
+
+/** The exit code: 0, 1 if something is wrong with the PBX or the gateway, 2 for a wrong command. */
+export async function runCli(args: readonly string[], io: CliIo): Promise<number> {
+  const [first = 'help', second] = args;
+  if (['help', '--help', '-h'].includes(first) || args.includes('--help')) {
+    io.out(USAGE);
+    return 0;
+  }
+  try {
+    if (first === 'doctor') return await doctor(optionsOf(args.slice(1), doctorOptions), io);
+    if (first === 'asterisk' && second === 'config') {
+      return await asteriskConfig(optionsOf(args.slice(2), asteriskOptions), io);
+    }
+    const words = args.filter((word) => !word.startsWith('-')).join(' ');
+    throw new GatewayError('COMMAND_INVALID', { problem: `there is no command "${words}"` });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const isOurs = error.code !== 'COMMAND_INVALID';
+    io.error(isOurs ? `${error.message}\n` : `${error.message}\nnpx patchbay help tells more.\n`);
+    return isOurs ? 1 : 2;
+  }
+}
+
+type Options = Exclude<Parameters<typeof parseArgs>[0], undefined>['options'];
+
+/** Throws COMMAND_INVALID. */
+function optionsOf<const T extends Options>(args: readonly string[], options: T) {
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
+  } catch (error) {
+    // Node's sentences name the option and what is wrong with it.
+    const problem = error instanceof Error ? (error.message.split('. ', 1)[0] ?? '') : '';
+    throw new GatewayError('COMMAND_INVALID', { problem }, error);
+  }
+}

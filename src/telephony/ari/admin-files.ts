@@ -1,0 +1,228 @@
+// What the administrator of an Asterisk writes into its files, so that this gateway can hold its calls:
+// texts alone, nothing is read or sent. Source: asterisk.md §1, §2.1, §2.6, §4.
+
+/** How audio and events travel. `server`: we dial Asterisk for both. `client`: Asterisk dials us for audio.
+ *  `incoming`: for both. `audiosocket`, `rtp`: audio without chan_websocket. */
+export const ADMIN_MODES = ['server', 'client', 'incoming', 'audiosocket', 'rtp'] as const;
+export type AdminMode = (typeof ADMIN_MODES)[number];
+
+export interface AdminWishes {
+  mode: AdminMode;
+  /** Where Asterisk reaches the gateway: http(s), without a trailing slash. */
+  gatewayUrl: string;
+  /** ARI user and password: `app_name` and `app_password` of the configuration. */
+  user: string;
+  password: string;
+  /** `stasis_app_name` of the configuration. */
+  app: string;
+  /** Section of websocket_client.conf: `ws_client_name` of the configuration. */
+  clientName: string;
+  /** Context of the dialplan that gets the calls. */
+  context: string;
+  /** Extensions that go to the agent; empty: every number that reaches the context. */
+  numbers: readonly string[];
+  /** Where Asterisk's HTTP server listens. */
+  bind: string;
+  /** Whether that server gets TLS. */
+  isTls: boolean;
+}
+
+export interface AdminFile {
+  name: string;
+  text: string;
+}
+
+export interface AdminPlan {
+  files: AdminFile[];
+  /** For Asterisk's command line, in this order. */
+  reloads: string[];
+  checks: { command: string; shows: string }[];
+  /** Members of `config` that the configuration must have, the password left out. */
+  configuration: Record<string, string>;
+}
+
+/** What Asterisk can read of our words: a section, a user, an application, a context. */
+export const ADMIN_NAME = /^[A-Za-z0-9_.-]{1,80}$/;
+export const ADMIN_PASSWORD = /^[A-Za-z0-9_.~!@%^*+=:-]{8,200}$/;
+export const ADMIN_NUMBER = /^\+?[0-9*#]{1,40}$/;
+
+const SOCKET_PATH = '/api/v1/telephony/ws/ari';
+const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';
+
+export function adminPlan(wishes: AdminWishes): AdminPlan {
+  const { mode } = wishes;
+  const dialsUs = mode === 'client' || mode === 'incoming';
+  return {
+    files: [
+      { name: 'http.conf', text: httpConf(wishes) },
+      { name: 'ari.conf', text: ariConf(wishes) },
+      ...(dialsUs ? [{ name: 'websocket_client.conf', text: websocketClientConf(wishes) }] : []),
+      { name: 'extensions.conf', text: extensionsConf(wishes) },
+    ],
+    reloads: [
+      'module reload http',
+      ...(dialsUs ? ['module reload res_websocket_client.so'] : []),
+      'module reload res_ari.so',
+      'dialplan reload',
+    ],
+    checks: checksOf(wishes),
+    configuration: configurationOf(wishes),
+  };
+}
+
+function httpConf({ mode, bind, isTls }: AdminWishes): string {
+  if (mode === 'incoming') {
+    return lines(
+      '[general]',
+      'enabled = yes              ; ARI needs it, though nobody has to reach it from outside',
+      'bindaddr = 127.0.0.1',
+      'bindport = 8088',
+    );
+  }
+  const tls = [
+    'tlsenable = yes            ; the ARI address is then https://<name in the certificate>:8089',
+    `tlsbindaddr = ${bracketed(bind)}:8089`,
+    'tlscertfile = /etc/asterisk/keys/fullchain.pem',
+    'tlsprivatekey = /etc/asterisk/keys/privkey.pem',
+  ];
+  return lines(
+    '[general]',
+    'enabled = yes',
+    isTls
+      ? 'bindaddr = 127.0.0.1       ; plain HTTP for this machine alone'
+      : `bindaddr = ${bind}          ; let the firewall admit the gateway, and nobody else`,
+    'bindport = 8088',
+    ...(isTls ? tls : []),
+  );
+}
+
+function ariConf({ mode, user, password, app, clientName }: AdminWishes): string {
+  const outbound = [
+    '',
+    `[${clientName}_events]`,
+    'type = outbound_websocket',
+    `websocket_client_id = ${clientName}_events`,
+    `apps = ${app}`,
+    'subscribe_all = no',
+    `local_ari_user = ${user}`,
+  ];
+  return lines(
+    '[general]',
+    'enabled = yes',
+    '',
+    `[${user}]`,
+    'type = user',
+    'read_only = no',
+    `password = ${password}`,
+    ...(mode === 'incoming' ? outbound : []),
+  );
+}
+
+function websocketClientConf(wishes: AdminWishes): string {
+  const { mode, clientName } = wishes;
+  const media = clientSection(wishes, {
+    name: clientName,
+    type: 'per_call_config',
+    speaks: 'media',
+  });
+  if (mode === 'client') return lines(...media);
+  const name = `${clientName}_events`;
+  return lines(...media, '', ...clientSection(wishes, { name, type: 'persistent', speaks: 'ari' }));
+}
+
+function clientSection(
+  { gatewayUrl, user, password }: AdminWishes,
+  section: { name: string; type: string; speaks: 'media' | 'ari' },
+): string[] {
+  const isTls = gatewayUrl.startsWith('https:');
+  const tls = [
+    'tls_enabled = yes          ; wss:// alone is not enough',
+    `ca_list_file = ${CA_FILE}`,
+    'verify_server_cert = yes',
+    'verify_server_hostname = yes',
+  ];
+  return [
+    `[${section.name}]`,
+    'type = websocket_client',
+    `connection_type = ${section.type}`,
+    `uri = ${gatewayUrl.replace(/^http/, 'ws')}${SOCKET_PATH}`,
+    `protocols = ${section.speaks}`,
+    `username = ${user}`,
+    `password = ${password}`,
+    'connection_timeout = 500',
+    'reconnect_interval = 500',
+    'reconnect_attempts = 3',
+    ...(isTls ? tls : ['tls_enabled = no']),
+  ];
+}
+
+function extensionsConf({ app, context, numbers }: AdminWishes): string {
+  const wanted = numbers.length === 0 ? ['_[+0-9].'] : numbers;
+  return lines(
+    `[${context}]                 ; the trunk's endpoint: context = ${context}; or from another: include => ${context}`,
+    ...wanted.flatMap((extension) => [
+      `exten => ${extension},1,Stasis(${app},inbound,\${EXTEN})`,
+      ` same => n,GotoIf($["\${STASISSTATUS}"="FAILED"]?away)`,
+      ' same => n,Hangup()',
+      ' same => n(away),Congestion(5)     ; the gateway is not connected: Dial() or Voicemail() go here',
+      ' same => n,Hangup()',
+    ]),
+  );
+}
+
+function checksOf({ mode, user, context, numbers, app, isTls }: AdminWishes): AdminPlan['checks'] {
+  const socket = mode === 'server' || mode === 'client' || mode === 'incoming';
+  const number = numbers[0] ?? '1000';
+  return [
+    {
+      command: 'http show status',
+      shows: `${isTls ? 'HTTPS Server Enabled' : 'Server Enabled and Bound'}; /ari/... in the list${socket ? ', and /media/...' : ''}`,
+    },
+    { command: 'ari show users', shows: `${user} with "No" for read only` },
+    ...(socket
+      ? [
+          {
+            command: 'module show like websocket',
+            shows: 'chan_websocket, res_http_websocket, res_websocket_client, each Running',
+          },
+        ]
+      : []),
+    ...(mode === 'audiosocket'
+      ? [{ command: 'module show like audiosocket', shows: 'chan_audiosocket, res_audiosocket' }]
+      : []),
+    ...(mode === 'rtp' ? [{ command: 'module show like chan_rtp', shows: 'chan_rtp' }] : []),
+    ...(mode === 'incoming'
+      ? [{ command: 'ari show websocket sessions', shows: `${app}, once the gateway runs` }]
+      : [{ command: 'ari show apps', shows: `${app}, once the gateway runs` }]),
+    { command: `dialplan show ${number}@${context}`, shows: `Stasis(${app},inbound,\${EXTEN})` },
+  ];
+}
+
+function configurationOf({ mode, user, clientName, isTls }: AdminWishes): Record<string, string> {
+  const media: Record<AdminMode, string> = {
+    server: 'websocket_server',
+    client: 'websocket_client',
+    incoming: 'websocket_client',
+    audiosocket: 'audiosocket',
+    rtp: 'rtp',
+  };
+  const dialsUs = mode === 'client' || mode === 'incoming';
+  const outside = isTls ? 'https://PBX:8089' : 'http://PBX:8088';
+  return {
+    provider: 'ari',
+    ari_endpoint: mode === 'incoming' ? 'http://127.0.0.1:8088' : outside,
+    app_name: user,
+    media: media[mode],
+    connection: mode === 'incoming' ? 'incoming' : 'outgoing',
+    ...(dialsUs ? { ws_client_name: clientName } : {}),
+  };
+}
+
+/** An IPv6 address before a port. */
+function bracketed(address: string): string {
+  return address.includes(':') ? `[${address}]` : address;
+}
+
+function lines(...all: string[]): string {
+  return `${all.join('\n')}\n`;
+}

@@ -1,0 +1,179 @@
+// The command `patchbay`: arguments, what it prints, exit codes. The gateway is a server on loopback.
+
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCli } from '../src/cli.ts';
+
+let server: Server;
+let url: string;
+/** What the gateway answers, by `METHOD path`. */
+let answers: Record<string, { status: number; body: unknown }>;
+let keys: unknown[];
+
+beforeEach(async () => {
+  answers = {};
+  keys = [];
+  server = createServer((request, response) => {
+    keys.push(request.headers['x-api-key']);
+    const found = answers[`${request.method} ${request.url}`];
+    response.writeHead(found?.status ?? 404, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(found?.body ?? { detail: 'Not Found' }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterEach(() => new Promise((resolve) => server.close(resolve)));
+
+async function run(args: string, env: Record<string, string> = {}) {
+  const shown = { out: '', error: '' };
+  const code = await runCli(args.split(' ').filter(Boolean), {
+    env,
+    out: (text) => {
+      shown.out += text;
+    },
+    error: (text) => {
+      shown.error += text;
+    },
+  });
+  return { code, ...shown };
+}
+
+const path = '/api/v1/organizations/telephony-configs/7';
+const credentials = {
+  ari_endpoint: 'https://pbx.example.com:8089',
+  app_name: 'gw',
+  app_password: '************cret',
+  stasis_app_name: 'patchbay_0123456789ab',
+  ws_client_name: 'media_gw',
+  media: 'websocket_client',
+  connection: 'outgoing',
+};
+
+describe('patchbay', () => {
+  it.each(['', 'help', '--help', 'doctor --help'])('"%s" shows the usage', async (args) => {
+    expect(await run(args)).toMatchObject({ code: 0, out: expect.stringMatching(/^Usage:/) });
+  });
+
+  it.each([
+    ['asterisk', 'there is no command "asterisk"'],
+    ['astersik config', 'there is no command "astersik config"'],
+    ['asterisk config', 'say where the gateway is'],
+    ['asterisk config --url gw', '"gw" is no http or https address'],
+    ['asterisk config --url http://gw/?a', 'is no http or https address'],
+    ['asterisk config --url http://gw --mode both', '--mode is one of server, client, incoming'],
+    ['asterisk config --url http://gw --user a]b', '--user has characters'],
+    ['asterisk config --url http://gw --password short', '--password has characters'],
+    ['asterisk config --url http://gw --number 1,2', '--number has characters'],
+    ['asterisk config --url http://gw --bind 0.0.0.0;x', '--bind has characters'],
+    ['asterisk config --url http://gw --portt 1', "Unknown option '--portt'"],
+    ['asterisk config --url http://gw more', "Unexpected argument 'more'"],
+    ['asterisk config --url http://gw --config 7', 'an API key is needed'],
+    ['asterisk config --url http://gw --key k --config x', 'say which configuration'],
+    ['doctor --config 7', 'an API key is needed'],
+    ['doctor --key k', 'say which configuration'],
+    ['doctor --key k --config 7', 'say where the gateway is'],
+  ])('"%s" is refused: %s', async (args, problem) => {
+    const { code, out, error } = await run(args);
+    expect(error).toContain(problem);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+  });
+});
+
+describe('patchbay asterisk config', () => {
+  it('prints files, reloads, checks and what to store, with a new password each time', async () => {
+    const first = await run('asterisk config --url https://gw.example.com/');
+    expect(first.code).toBe(0);
+    expect(first.out).toContain(';;; /etc/asterisk/extensions.conf');
+    expect(first.out).toContain('module reload res_ari.so');
+    const passwordOf = (text: string) => /password = (\S+)/.exec(text)?.[1] ?? '';
+    expect(passwordOf(first.out)).toMatch(/^[0-9a-f]{36}$/);
+    expect(first.out).toContain(`"app_password":"${passwordOf(first.out)}"`);
+    expect(first.out).toContain('curl https://gw.example.com/api/v1/organizations/');
+    const second = await run('asterisk config', { PATCHBAY_URL: 'https://gw.example.com' });
+    expect(passwordOf(second.out)).not.toBe(passwordOf(first.out));
+  });
+
+  it('takes mode, user, application, client and TLS from a configuration', async () => {
+    answers[`GET ${path}`] = { status: 200, body: { provider: 'ari', credentials } };
+    const { code, out } = await run(`asterisk config --url ${url} --config 7`, {
+      PATCHBAY_API_KEY: 'key-1',
+      PATCHBAY_PBX_PASSWORD: 'gw-secret-1',
+    });
+    expect({ code, keys }).toEqual({ code: 0, keys: ['key-1'] });
+    expect(out).toContain('; Mode client.');
+    expect(out).toContain(`Stasis(patchbay_0123456789ab,inbound,\${EXTEN})`);
+    expect(out).toContain('[media_gw]');
+    expect(out).toContain('tlsenable = yes');
+    expect(out).toContain('password = gw-secret-1');
+    expect(out).not.toContain('STASIS_APP_NAME');
+  });
+
+  it('says which password it does not know', async () => {
+    answers[`GET ${path}`] = { status: 200, body: { provider: 'ari', credentials } };
+    const { out } = await run(`asterisk config --url ${url} --config 7 --key k`);
+    expect(out).toContain('password = THE_PASSWORD_OF_THE_CONFIGURATION');
+    expect(out).toContain('which the gateway does not give away');
+  });
+
+  it('refuses a configuration of another provider', async () => {
+    answers[`GET ${path}`] = { status: 200, body: { provider: 'twilio', credentials: {} } };
+    const { code, error } = await run(`asterisk config --url ${url} --config 7 --key k`);
+    expect(code).toBe(2);
+    expect(error).toContain('one of twilio');
+  });
+});
+
+describe('patchbay doctor', () => {
+  const finding = (verdict: string, advice: string | null) => ({
+    key: 'http',
+    title: 'HTTP',
+    verdict,
+    message: 'seen',
+    advice,
+  });
+
+  it('prints each finding with its sign and advice, and leaves with 0 if calls can be held', async () => {
+    const findings = [finding('pass', null), finding('warn', 'do this'), finding('skip', null)];
+    answers[`POST ${path}/examine`] = { status: 200, body: { ok: true, findings } };
+    const { code, out } = await run(`doctor --config 7 --url ${url}/api/v1`, {
+      PATCHBAY_API_KEY: 'key-1',
+    });
+    expect({ code, keys }).toEqual({ code: 0, keys: ['key-1'] });
+    expect(out.split('\n')).toEqual([
+      '✓ HTTP: seen',
+      '! HTTP: seen',
+      '    -> do this',
+      '- HTTP: seen',
+      'Calls can be held over this PBX.',
+      '',
+    ]);
+  });
+
+  it('leaves with 1 if a check failed', async () => {
+    const findings = [finding('fail', 'do that')];
+    answers[`POST ${path}/examine`] = { status: 200, body: { ok: false, findings } };
+    const { code, out } = await run(`doctor --config 7 --key k --url ${url}`);
+    expect(code).toBe(1);
+    expect(out).toContain('✗ HTTP: seen\n    -> do that\n');
+  });
+
+  it.each([
+    [404, { detail: 'Telephony configuration not found' }, 'Telephony configuration not found'],
+    [502, 'a proxy', 'HTTP 502'],
+    [200, { ok: true }, 'an answer that is not understood'],
+  ])('says what the gateway says: %i', async (status, body, said) => {
+    answers[`POST ${path}/examine`] = { status, body };
+    const { code, error } = await run(`doctor --config 7 --key k --url ${url}`);
+    expect(code).toBe(1);
+    expect(error).toBe(`The gateway at ${url} says: ${said}\n`);
+  });
+
+  it('says that the gateway cannot be reached', async () => {
+    await new Promise((resolve) => server.close(resolve));
+    const { code, error } = await run(`doctor --config 7 --key k --url ${url}`);
+    expect(code).toBe(1);
+    expect(error).toContain(`The gateway at ${url} cannot be reached: ECONNREFUSED.`);
+  });
+});

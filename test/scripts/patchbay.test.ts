@@ -1,0 +1,83 @@
+// The command `patchbay` as a clone has it: a folder with the scripts, a source, and a compiler that only
+// writes down.
+
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'patchbay-command-'));
+  mkdirSync(join(folder, 'scripts'));
+  for (const script of ['patchbay.mjs', 'build.mjs']) {
+    cpSync(`scripts/${script}`, join(folder, 'scripts', script));
+  }
+  for (const path of ['tsconfig.json', 'package-lock.json', 'src/cli.ts']) file(path, '{}');
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+/** A command that says what it was given, and leaves with 3. */
+const command = `exports.runCli = async (args, io) => {
+  io.out(args.join('+') + ' ' + io.env.PATCHBAY_URL);
+  io.error('a word');
+  return 3;
+};`;
+const compiler = `const fs = require('node:fs');
+  fs.mkdirSync('dist', { recursive: true });
+  fs.writeFileSync('dist/cli.js', ${JSON.stringify(command)});
+  fs.appendFileSync('built', 'x');`;
+
+function patchbay(...args: string[]) {
+  const env = { ...process.env, PATCHBAY_URL: 'http://gw' };
+  return spawnSync(process.execPath, [join(folder, 'scripts/patchbay.mjs'), ...args], {
+    encoding: 'utf8',
+    env,
+  });
+}
+
+describe('the command', () => {
+  it('builds once, and hands on arguments, environment, output and exit code', () => {
+    file('node_modules/typescript/bin/tsc', compiler);
+    const first = patchbay('doctor', '--config');
+    expect(first).toMatchObject({ status: 3, stdout: 'doctor+--config http://gw' });
+    expect(first.stderr).toBe('Building ...\na word');
+    expect(patchbay('help')).toMatchObject({ status: 3, stderr: 'a word' });
+    expect(readFileSync(join(folder, 'built'), 'utf8')).toBe('x');
+  });
+
+  it('says what to do where packages are missing', () => {
+    expect(patchbay('help')).toMatchObject({
+      status: 1,
+      stderr: 'Packages are missing. Run: npm ci\n',
+    });
+  });
+
+  it('leaves with 1 if the build failed', () => {
+    file('node_modules/typescript/bin/tsc', 'process.exit(2);');
+    expect(patchbay('help')).toMatchObject({ status: 1, stderr: 'Building ...\n' });
+    expect(existsSync(join(folder, 'dist/cli.js'))).toBe(false);
+  });
+
+  it('runs the build that an image carries, where there are no sources', () => {
+    rmSync(join(folder, 'src'), { recursive: true });
+    file('dist/cli.js', command);
+    expect(patchbay('help')).toMatchObject({ status: 3, stdout: 'help http://gw' });
+  });
+});
