@@ -9,6 +9,13 @@ import { parseJson } from './std/json.ts';
 /** An examination takes up to a minute. */
 const ANSWER_MS_MAX = 90_000;
 
+/** What a command has of the process. */
+export interface CliIo {
+  env: Readonly<Record<string, string | undefined>>;
+  out(text: string): void;
+  error(text: string): void;
+}
+
 export interface GatewayAddress {
   /** Without a trailing slash. */
   url: string;
@@ -36,6 +43,13 @@ export function gatewayUrl(given: string | undefined): string {
 export function configurationId(given: string | undefined): string {
   if (given !== undefined && /^\d{1,19}$/.test(given)) return given;
   const problem = 'say which configuration: --config ID (a number)';
+  throw new GatewayError('COMMAND_INVALID', { problem });
+}
+
+/** Throws COMMAND_INVALID. */
+export function apiKey(given: string | undefined): string {
+  if (given !== undefined && given !== '') return given;
+  const problem = 'an API key is needed: --key, or PATCHBAY_API_KEY';
   throw new GatewayError('COMMAND_INVALID', { problem });
 }
 

@@ -2,9 +2,7 @@
 // or from a configuration of the gateway.
 
 import { z } from 'zod';
-import type { CliIo } from './cli.ts';
-import { askGateway, configurationId, gatewayUrl } from './cli-api.ts';
-import { apiKey } from './cli-doctor.ts';
+import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './cli-api.ts';
 import { GatewayError } from './errors.ts';
 import { systemRandom } from './std/random.ts';
 import {

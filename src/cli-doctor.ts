@@ -1,9 +1,7 @@
 // The command `patchbay doctor`: has the gateway examine the PBX of a configuration, and prints it.
 
 import { z } from 'zod';
-import type { CliIo } from './cli.ts';
-import { askGateway, configurationId, gatewayUrl } from './cli-api.ts';
-import { GatewayError } from './errors.ts';
+import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './cli-api.ts';
 
 export const doctorOptions = {
   url: { type: 'string' },
@@ -44,13 +42,6 @@ export async function doctor(
   for (const finding of findings) out(linesOf(finding));
   out(ok ? 'Calls can be held over this PBX.\n' : 'Something keeps calls from working: see ✗.\n');
   return ok ? 0 : 1;
-}
-
-/** Throws COMMAND_INVALID. */
-export function apiKey(given: string | undefined): string {
-  if (given !== undefined && given !== '') return given;
-  const problem = 'an API key is needed: --key, or PATCHBAY_API_KEY';
-  throw new GatewayError('COMMAND_INVALID', { problem });
 }
 
 function linesOf({ verdict, title, message, advice }: Finding): string {

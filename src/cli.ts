@@ -2,15 +2,10 @@
 // scripts/patchbay.mjs starts it and hands in arguments, environment and output.
 
 import { parseArgs } from 'node:util';
+import type { CliIo } from './cli-api.ts';
 import { asteriskConfig, asteriskOptions } from './cli-asterisk.ts';
 import { doctor, doctorOptions } from './cli-doctor.ts';
 import { GatewayError } from './errors.ts';
-
-export interface CliIo {
-  env: Readonly<Record<string, string | undefined>>;
-  out(text: string): void;
-  error(text: string): void;
-}
 
 const USAGE = `Usage:
   npx patchbay asterisk config --url URL [options]   what to put into Asterisk's files
