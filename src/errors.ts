@@ -248,6 +248,36 @@ const table = {
   },
   PROVIDER_TIMEOUT: { retry: false, text: '{provider} did not answer in time' },
 
+  // The connection to a PBX
+  PBX_UNREACHABLE: {
+    retry: true,
+    text: 'The PBX at {host} cannot be reached: {reason}. Is Asterisk running, is its HTTP server enabled in http.conf and bound to an address that the gateway reaches, and does a firewall let it through?',
+  },
+  PBX_TLS: {
+    retry: false,
+    text: 'No TLS connection to the PBX at {host}: {reason}. Check the address, tlsenable in http.conf and the certificate.',
+  },
+  PBX_UNAUTHORIZED: {
+    retry: false,
+    text: 'The PBX at {host} does not take the ARI user {user} with its password. Compare with ari.conf, then: module reload res_ari.so',
+  },
+  PBX_READ_ONLY: {
+    retry: false,
+    text: 'The ARI user {user} at {host} may only read. Set read_only = no in ari.conf, then: module reload res_ari.so',
+  },
+  PBX_NO_ARI: {
+    retry: false,
+    text: 'There is an HTTP server at {host}, but no ARI. Is the address right, enabled = yes in ari.conf, and res_ari.so loaded?',
+  },
+  PBX_APP_TAKEN: {
+    retry: false,
+    text: 'Another program has connected to the PBX at {host} as the application {app} and gets its calls. Stop it; this gateway tries again every few minutes.',
+  },
+  PBX_NOT_CONNECTED: { retry: true, text: 'There is no connection to the PBX just now' },
+  PBX_CALL_GONE: { retry: false, text: 'The call has ended at the PBX' },
+  PBX_MEDIA: { retry: true, text: 'The PBX opened no media for the call: {reason}' },
+  PBX_TOO_OLD: { retry: false, text: 'Asterisk {version} has no {wanted}. {advice}' },
+
   // A provider's webhooks and media
   WEBHOOK_SIGNATURE: { retry: false, text: 'Invalid webhook signature' },
   WEBHOOK_MALFORMED: { retry: false, text: 'The webhook cannot be understood' },

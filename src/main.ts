@@ -60,7 +60,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     dispatcher.wake();
     afterCall.wake();
   };
-  const providers = createProviders({ clock });
+  const providers = createProviders({ clock, random });
   const callDeps = { ...openCalls(config, { store, providers, speech, log }), onCompleted };
   const switchboard = new Switchboard(callDeps);
   const recovery = new Recovery(callDeps, store.node);
@@ -82,6 +82,9 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     clock,
     log,
     authorize: (path, headers) => switchboard.admit(path, headers),
+    doors: new Map(
+      providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
+    ),
   });
   const api = await buildApi(config, {
     store,

@@ -168,6 +168,18 @@ export const pbxCalls = new Counter({
   labelNames: ['provider', 'result'] as const,
   registers,
 });
+export const pbxEvents = new Counter({
+  name: 'gateway_pbx_events_total',
+  help: 'Events that PBXs told of, by whether they were taken or passed over',
+  labelNames: ['provider', 'result'] as const,
+  registers,
+});
+export const pbxLegs = new Counter({
+  name: 'gateway_pbx_media_legs_total',
+  help: 'Audio of PBX calls, by its kind and result: opened, failed or replaced',
+  labelNames: ['kind', 'result'] as const,
+  registers,
+});
 export const providerRequestSeconds = new Histogram({
   name: 'gateway_provider_request_seconds',
   help: "Requests to providers' REST interfaces",

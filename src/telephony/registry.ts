@@ -2,6 +2,8 @@
 
 import type { ProviderName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import { createAriProvider } from './ari/provider.ts';
 import {
   type HostedProvider,
   isHosted,
@@ -19,8 +21,8 @@ export interface Providers {
 }
 
 /** Made once by main: connections to PBXs live in them. */
-export function createProviders({ clock }: { clock: Clock }): Providers {
-  return providersOf([createTwilioProvider({ clock })]);
+export function createProviders({ clock, random }: { clock: Clock; random: Random }): Providers {
+  return providersOf([createAriProvider({ clock, random }), createTwilioProvider({ clock })]);
 }
 
 export function providersOf(all: readonly TelephonyProvider[]): Providers {

@@ -37,6 +37,9 @@ export interface MediaServerOptions {
   clock: Clock;
   limits?: Partial<MediaLimits>;
   authorize: Authorize;
+  /** Sockets that name no run in their path, by the word there is instead: who takes them says by their
+   *  first message whether they may stay. Default: none. */
+  doors?: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
 }
 
 export interface MediaServer {
@@ -49,8 +52,6 @@ export interface MediaServer {
 }
 
 const PREFIX = '/api/v1/telephony/ws/';
-/** Asterisk's own way in (telephony/ari). */
-const ARI_PATH = `${PREFIX}ari`;
 /** Longest path: three ids and a token. */
 const PATH_MAX = 512;
 const PATH = /^([\w-]{1,64})\/([\w-]{1,64})\/([\w-]{1,64})(?:\/([\w-]{1,256}))?\/?$/;
@@ -64,16 +65,18 @@ class WebsocketMediaServer implements MediaServer {
   readonly #clock: Clock;
   readonly #limits: MediaLimits;
   readonly #authorize: Authorize;
+  readonly #doors: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
   readonly #acceptor: WebSocketServer;
   readonly #connections = new Set<MediaConnection>();
   #draining = false;
   #drained: (() => void) | undefined;
 
-  constructor({ log, clock, limits, authorize }: MediaServerOptions) {
+  constructor({ log, clock, limits, authorize, doors }: MediaServerOptions) {
     this.#log = log;
     this.#clock = clock;
     this.#limits = { ...DEFAULT_MEDIA_LIMITS, ...limits };
     this.#authorize = authorize;
+    this.#doors = doors ?? new Map();
     this.#acceptor = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -89,7 +92,7 @@ class WebsocketMediaServer implements MediaServer {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     const url = request.url ?? '';
     const path = url.split('?', 1)[0] ?? '';
-    if (!path.startsWith(PREFIX) || path === ARI_PATH) return false;
+    if (!path.startsWith(PREFIX)) return false;
     if (this.#draining || this.#connections.size >= this.#limits.socketsMax) {
       refuseUpgrade(socket);
       return true;
@@ -119,6 +122,11 @@ class WebsocketMediaServer implements MediaServer {
     this.#connections.add(connection);
     mediaSockets.inc();
     const url = request.url ?? '';
+    const door = this.#doors.get(url.split('?', 1)[0]?.slice(PREFIX.length) ?? '');
+    if (door !== undefined) {
+      connection.admit(door);
+      return;
+    }
     const path = parsePath(url);
     if (path === undefined) connection.close(CLOSE.badRequest, 'the path is incomplete');
     else void this.#admit(connection, path, request);

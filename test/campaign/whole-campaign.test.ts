@@ -51,7 +51,7 @@ beforeEach(async () => {
   deps = {
     store,
     files: store.files,
-    providers: createProviders({ clock: systemClock }),
+    providers: createProviders({ clock: systemClock, random: systemRandom }),
     events: new EventLog({ sink: store.runs, clock, log }),
     clock,
     mediaClock: new MediaClock(systemClock),

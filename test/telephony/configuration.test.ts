@@ -169,8 +169,13 @@ describe('masking', () => {
       'app_name',
       'app_password',
       'ari_endpoint',
+      'connection',
+      'dial_template',
       'external_pbx',
+      'media',
+      'media_format',
       'stasis_app_name',
+      'transfer_context',
       'ws_client_name',
     ]);
   });

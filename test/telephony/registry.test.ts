@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { providerName } from '../../src/model/provider.ts';
+import { systemRandom } from '../../src/std/random.ts';
 import { createProviders } from '../../src/telephony/registry.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
-const providers = createProviders({ clock: new FakeClock() });
+const providers = createProviders({ clock: new FakeClock(), random: systemRandom });
 
 describe('the registry of providers', () => {
   it('finds what is built by its name, and nothing else', () => {

@@ -160,7 +160,7 @@ describe('a media socket', () => {
 
   it('leaves other paths to others', async () => {
     const server = await gateway(admitTo(new Call()));
-    for (const path of ['/', '/api/v1/agent-stream/x', '/api/v1/telephony/ws/ari?run=1']) {
+    for (const path of ['/', '/api/v1/agent-stream/x', '/api/v1/telephony']) {
       await expect(connect(server.url(path)).opened).rejects.toThrow('404');
     }
     expect(server.media.open).toBe(0);

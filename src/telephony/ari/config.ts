@@ -57,13 +57,47 @@ const formFields = {
     placeholder: 'patchbay',
   }),
 };
-const fields = { ...formFields, external_pbx: externalPbx.nullable() };
+/** How the audio comes and goes. `auto`: the best of what the PBX has. */
+export const mediaKind = z.enum([
+  'auto',
+  'websocket_server',
+  'websocket_client',
+  'audiosocket',
+  'rtp',
+]);
+export type MediaKind = z.infer<typeof mediaKind>;
+
+const mediaFormat = z.enum(['auto', 'ulaw', 'alaw', 'slin16', 'g722']);
+
+/** Beyond the reference's: each has a default that keeps what was stored before working. */
+const more = {
+  /** `{number}`: digits; `{e164}`: with a plus before them. */
+  dial_template: z
+    .string()
+    .trim()
+    .min(1)
+    .max(255)
+    .regex(/^[A-Za-z0-9]+\/.*\{(number|e164)\}/, 'must be like PJSIP/{number}@trunk'),
+  media: mediaKind,
+  media_format: mediaFormat,
+  /** Where a caller who is handed over goes on in the dialplan; empty: who they are handed to is called
+   *  and brought into their call. */
+  transfer_context: z.string().trim().max(80),
+  /** `incoming`: Asterisk opens the connection to us (ari.conf, outbound_websocket). */
+  connection: z.enum(['outgoing', 'incoming']),
+};
+const fields = { ...formFields, ...more, external_pbx: externalPbx.nullable() };
 const provider = z.literal('ari');
 
 export const ariConfig = z.object({
   provider,
   ...fields,
   ws_client_name: fields.ws_client_name.default(''),
+  dial_template: more.dial_template.default('PJSIP/{number}'),
+  media: mediaKind.default('auto'),
+  media_format: mediaFormat.default('auto'),
+  transfer_context: more.transfer_context.default(''),
+  connection: more.connection.default('outgoing'),
   external_pbx: fields.external_pbx.default(null),
 });
 
@@ -74,7 +108,7 @@ export const ariVariant: ProviderVariant = {
   connectivity: 'sip',
   accountIdField: null,
   fields: formFields,
-  readableKeys: ['external_pbx', 'stasis_app_name'],
+  readableKeys: ['external_pbx', 'stasis_app_name', ...Object.keys(more)],
   mintKeys: (random) => ({ stasis_app_name: `patchbay_${random.bytes(6).toString('hex')}` }),
   callerIdOptional: true,
   nestedSecrets: [

@@ -1,0 +1,97 @@
+// What is known of one call at the PBX, from its events. It asks for nothing.
+
+import type { PbxStatus } from '../pbx.ts';
+import type { AriChannel, AriEvent } from './messages.ts';
+import { type CallFacts, outcomeOf } from './outcome.ts';
+import type { Leg } from './peer.ts';
+
+export class AriCall {
+  readonly id: string;
+  readonly direction: 'inbound' | 'outbound';
+  /** Of a call that we dialled. */
+  readonly runId: string | null;
+  /** False while the request for it is on its way. */
+  isPlaced = true;
+  /** Its audio, once there is some. */
+  leg: Leg | undefined;
+  /** It talks to somebody else: the channel, and the bridge that both are in. */
+  handedTo: { channelId: string; bridgeId: string } | undefined;
+  /** It goes on in the dialplan; what becomes of it is not ours any more. */
+  letGo = false;
+  readonly #facts: CallFacts;
+  #cause = 0;
+  #answeredAtMs: number | undefined;
+
+  constructor(facts: { id: string; direction: 'inbound' | 'outbound'; runId: string | null }) {
+    this.id = facts.id;
+    this.direction = facts.direction;
+    this.runId = facts.runId;
+    this.#facts = { answered: false, progressed: false, dialStatus: '', cancelled: false };
+  }
+
+  get answered(): boolean {
+    return this.#facts.answered;
+  }
+
+  /** False if it was answered before. */
+  answer(nowMs: number): boolean {
+    if (this.#facts.answered) return false;
+    this.#facts.answered = true;
+    this.#answeredAtMs = nowMs;
+    return true;
+  }
+
+  /** We have asked for its end. */
+  cancel(): void {
+    this.#facts.cancelled = true;
+  }
+
+  /** What the event says of dialling and of its end. Returns whether it is new that the phone rings. */
+  take(event: AriEvent): boolean {
+    if (event.type === 'ChannelHangupRequest' || event.type === 'ChannelDestroyed') {
+      if (event.cause !== 0) this.#cause = event.cause;
+    }
+    if (event.type !== 'Dial' || event.dialstatus === '') return false;
+    const { dialstatus } = event;
+    if (dialstatus !== 'RINGING' && dialstatus !== 'PROGRESS') {
+      this.#facts.dialStatus = dialstatus;
+      return false;
+    }
+    const isNew = !this.#facts.progressed;
+    this.#facts.progressed = true;
+    return isNew;
+  }
+
+  /** The call is over. */
+  end(nowMs: number, raw: Record<string, unknown>): PbxStatus {
+    const { status, providerStatus } = outcomeOf(this.#facts, this.#cause);
+    const startMs = this.#answeredAtMs;
+    const durationS = startMs === undefined ? null : Math.round((nowMs - startMs) / 1_000);
+    return this.status(status, providerStatus, { durationS, raw });
+  }
+
+  status(
+    status: PbxStatus['status'],
+    providerStatus: string,
+    more: { durationS?: number | null; raw?: Record<string, unknown> } = {},
+  ): PbxStatus {
+    return {
+      callId: this.id,
+      runId: this.runId,
+      status,
+      providerStatus,
+      durationS: more.durationS ?? null,
+      dedupeKey: `${this.id}:${status}`,
+      raw: more.raw ?? {},
+    };
+  }
+}
+
+/** What of an event belongs into the run: nothing that names addresses or people. */
+export function rawOf(event: AriEvent, channel: AriChannel): Record<string, unknown> {
+  const facts: Record<string, unknown> = { type: event.type, channel: channel.name };
+  for (const key of ['cause', 'cause_txt', 'tech_cause', 'dialstatus', 'timestamp']) {
+    if (key in event) facts[key] = event[key];
+  }
+  return facts;
+}

@@ -1,0 +1,112 @@
+// The ways in which Asterisk carries a call's audio: how each is asked for, and how its socket comes about.
+// Source: asterisk.md §2.1, §2.2, §2.7, §3.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors.ts';
+import { dialMedia } from '../../transport/dial.ts';
+import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
+import type { MediaProtocol } from '../media.ts';
+import type { AriAccount } from './account.ts';
+import { createAriMedia, SOCKET_TRAITS } from './media.ts';
+import type { Way } from './media-choice.ts';
+import type { SocketDoor } from './media-door.ts';
+import { ariChannel } from './messages.ts';
+import type { AriPeer } from './peer.ts';
+
+export interface CarrierOptions {
+  peer: AriPeer;
+  /** The media channel's id, which is ours. */
+  channelId: string;
+  format: string;
+  /** The socket is there: who listens to it. */
+  accept: (socket: MediaSocket) => MediaSocketListener;
+}
+
+export interface Carrier {
+  /** A fresh protocol for one call. */
+  createMedia(callId: string): MediaProtocol;
+  /** Makes the channel and its socket; settles when the socket is there. Throws PBX_MEDIA and what
+   *  `AriClient` throws. The channel may be left: who asked ends it. */
+  open(options: CarrierOptions, signal: AbortSignal): Promise<void>;
+}
+
+export type Carriers = Readonly<Partial<Record<Way, Carrier>>>;
+
+export function socketCarriers(door: SocketDoor): Carriers {
+  return { websocket_server: serverMode, websocket_client: clientMode(door) };
+}
+
+const createMedia = (callId: string): MediaProtocol =>
+  createAriMedia({ callId, traits: SOCKET_TRAITS });
+
+const made = ariChannel.extend({
+  channelvars: z.object({ MEDIA_WEBSOCKET_CONNECTION_ID: z.string().regex(/^[\w-]{1,255}$/) }),
+});
+
+/** We open the socket, by the id that Asterisk answers with. */
+const serverMode: Carrier = {
+  createMedia,
+  async open({ peer, channelId, format, accept }, signal) {
+    const { client, account, clock, log } = peer;
+    const query = { ...socketQuery(account, channelId, format), connection_type: 'server' };
+    const channel = await client.get(
+      { action: 'media', method: 'POST', path: 'channels/externalMedia', query },
+      made,
+      signal,
+    );
+    const base = account.ari_endpoint.replace(/^http/, 'ws').replace(/\/+$/, '');
+    const url = `${base}/media/${channel.channelvars.MEDIA_WEBSOCKET_CONNECTION_ID}`;
+    await dialMedia({ url, protocol: 'media', clock, log }, accept, signal);
+  },
+};
+
+/** Asterisk opens it, over a connection of its websocket_client.conf. */
+function clientMode(door: SocketDoor): Carrier {
+  return {
+    createMedia,
+    async open({ peer, channelId, format, accept }, signal) {
+      const { client, account } = peer;
+      const name = account.ws_client_name;
+      if (name === '') {
+        throw new GatewayError('PBX_MEDIA', {
+          reason: 'the configuration names no connection of websocket_client.conf (ws_client_name)',
+        });
+      }
+      const expected = door.expect(channelId, accept, signal);
+      const query = { ...socketQuery(account, channelId, format), external_host: name };
+      try {
+        const wanted = {
+          action: 'media',
+          method: 'POST',
+          path: 'channels/externalMedia',
+          query,
+        } as const;
+        const answer = await client.ask(wanted, signal);
+        if (answer.status === 400) {
+          const reason = `websocket_client.conf has no connection ${name}: add it, then module reload res_websocket_client.so`;
+          throw new GatewayError('PBX_MEDIA', { reason });
+        }
+        if (answer.status > 299) await client.run(wanted, signal);
+        await expected.arrived;
+      } finally {
+        expected.done();
+      }
+    },
+  };
+}
+
+function socketQuery(
+  { app }: AriAccount,
+  channelId: string,
+  format: string,
+): Record<string, string> {
+  return {
+    app,
+    channelId,
+    format,
+    transport: 'websocket',
+    encapsulation: 'none',
+    direction: 'both',
+    transport_data: 'f(json)',
+  };
+}

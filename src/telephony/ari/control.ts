@@ -1,0 +1,96 @@
+// Asterisk's REST interface as calls are placed, ended and handed over by it. Source: asterisk.md §4.
+
+import { GatewayError } from '../../errors.ts';
+import type { CallStatus } from '../../model/provider.ts';
+import type { ProviderControl } from '../provider.ts';
+import type { Credentials } from '../terms.ts';
+import { type AriAccount, accountOf } from './account.ts';
+import { type AriClient, isGone } from './client.ts';
+import type { AriConnection } from './connection.ts';
+import { dialQuery } from './endpoint.ts';
+import type { Ids } from './ids.ts';
+import { ariChannel } from './messages.ts';
+
+export interface AriReach {
+  account: AriAccount;
+  client: AriClient;
+  ids: Ids;
+  /** If this process holds it. */
+  connection: AriConnection | undefined;
+}
+
+/** Channel states that are a status. */
+const statuses = new Map<string, CallStatus>([
+  ['Up', 'in-progress'],
+  ['Ringing', 'ringing'],
+  ['Ring', 'ringing'],
+  ['Busy', 'busy'],
+]);
+
+export function createAriControl(reach: (account: AriAccount) => AriReach): ProviderControl {
+  const at = (credentials: Credentials) => reach(accountOf(credentials));
+  return {
+    async dial(credentials, request, signal) {
+      const { account, client, ids, connection } = at(credentials);
+      const callId = ids.outbound(request.runId);
+      const query = dialQuery(account, {
+        channelId: callId,
+        to: request.to,
+        callerId: request.from,
+        ringS: request.ringS,
+        args: `outbound,${request.runId}`,
+      });
+      connection?.dialling(callId, request.runId);
+      try {
+        const wanted = { action: 'dial', method: 'POST', path: 'channels', query } as const;
+        const channel = await client.get(wanted, ariChannel, signal);
+        connection?.dialled(callId, true);
+        return { callId, metadata: { call_id: callId, channel_name: channel.name } };
+      } catch (error) {
+        // What may have been placed is ours by its id, and answers into our application.
+        connection?.dialled(callId, isUncertain(error));
+        throw error;
+      }
+    },
+
+    async hangUp(credentials, callId, signal) {
+      const { client, connection } = at(credentials);
+      connection?.ending(callId);
+      const wanted = {
+        action: 'hang-up',
+        method: 'DELETE',
+        path: `channels/${encodeURIComponent(callId)}`,
+        query: { reason: 'normal' },
+      } as const;
+      const answer = await client.ask(wanted, signal);
+      if (answer.status > 299 && !isGone(answer)) await client.run(wanted, signal);
+    },
+
+    async transfer(credentials, callId, target, signal) {
+      const { connection } = at(credentials);
+      if (connection === undefined) throw new GatewayError('PBX_NOT_CONNECTED');
+      await connection.handOver(callId, target, signal);
+    },
+
+    async getCall(credentials, callId, signal) {
+      const { client } = at(credentials);
+      const path = `channels/${encodeURIComponent(callId)}`;
+      const answer = await client.ask({ action: 'get-call', method: 'GET', path }, signal);
+      const channel = ariChannel.safeParse(answer.body);
+      if (answer.status !== 200 || !channel.success) return undefined;
+      const status = statuses.get(channel.data.state) ?? 'initiated';
+      return { status, durationS: null, answeredBy: null };
+    },
+
+    // A PBX lists the channels that it has now, and none by their numbers.
+    findCalls: () => Promise.resolve(undefined),
+    ownsNumber: () => Promise.resolve(undefined),
+    // Its dialplan is the administrator's.
+    configureInbound: () => Promise.resolve({ ok: true, message: null }),
+  };
+}
+
+function isUncertain(error: unknown): boolean {
+  const code = error instanceof GatewayError ? error.code : '';
+  return code === 'PROVIDER_UNCERTAIN' || code === 'PROVIDER_TIMEOUT';
+}

@@ -1,0 +1,38 @@
+// How Asterisk is asked to dial a number. Source: asterisk.md §4.2; contract §7.5; what users ask for: §13.2.
+
+import type { AriAccount } from './account.ts';
+
+export interface Dialled {
+  channelId: string;
+  to: string;
+  /** Null: the PBX's own. */
+  callerId: string | null;
+  ringS: number;
+  /** What our application is told when somebody answers, commas between. */
+  args: string;
+}
+
+/** The query of `POST /channels`. */
+export function dialQuery(
+  account: AriAccount,
+  { channelId, to, callerId, ringS, args }: Dialled,
+): Record<string, string> {
+  const query: [string, string][] = [
+    ['endpoint', endpointOf(account.dial_template, to)],
+    ['app', account.app],
+    ['appArgs', args],
+    ['channelId', channelId],
+    ['timeout', String(Math.max(1, Math.round(ringS)))],
+  ];
+  if (callerId !== null && callerId !== '') query.push(['callerId', callerId]);
+  return Object.fromEntries(query);
+}
+
+/** `template` has `{number}` (digits, without a plus) or `{e164}` (with one): `PJSIP/{number}@trunk`. A
+ *  number that names a technology itself is taken as it is. */
+export function endpointOf(template: string, to: string): string {
+  if (/^(PJSIP|SIP|IAX2|Local|DAHDI)\//i.test(to)) return to;
+  const number = to.replace(/^\+/, '');
+  const e164 = /^\+/.test(to) ? to : `+${to}`;
+  return template.replaceAll('{number}', () => number).replaceAll('{e164}', () => e164);
+}

@@ -1,0 +1,120 @@
+// The socket that the call room has of a call's audio. It stays the same while what carries the audio may be
+// replaced; what carries it is never made to wait. Source: asterisk.md §0.1, §0.10, §0.11.
+
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
+import { readWords } from './media-words.ts';
+
+/** Text that waits for the call room: the start, and a key or two. */
+const EARLY_MAX = 16;
+
+export interface LegSocketListener {
+  /** The call room has closed it. */
+  onClosed(): void;
+  /** What carried the audio is gone. */
+  onLost(): void;
+  /** How many frames Asterisk has not played yet, as it was asked. */
+  onQueue(frames: number): void;
+}
+
+export class LegSocket implements MediaSocket {
+  readonly #events: LegSocketListener;
+  readonly #nowMs: () => number;
+  #listener: MediaSocketListener | undefined;
+  #inner: MediaSocket | undefined;
+  #early: string[] = [];
+  #hasStarted = false;
+  #isOpen = true;
+  /** When audio was last sent. */
+  sentAtMs = 0;
+
+  constructor(events: LegSocketListener, nowMs: () => number) {
+    this.#events = events;
+    this.#nowMs = nowMs;
+  }
+
+  get open(): boolean {
+    return this.#isOpen;
+  }
+
+  get bufferedBytes(): number {
+    return this.#inner?.bufferedBytes ?? 0;
+  }
+
+  sendText(message: string): void {
+    this.#inner?.sendText(message);
+  }
+
+  sendBinary(message: Uint8Array): void {
+    this.sentAtMs = this.#nowMs();
+    this.#inner?.sendBinary(message);
+  }
+
+  close(code: number, reason: string): void {
+    if (!this.#isOpen) return;
+    this.#finish(code, reason);
+    this.#events.onClosed();
+  }
+
+  // The leg's side.
+
+  admit(accept: (socket: MediaSocket) => MediaSocketListener): void {
+    const listener = accept(this);
+    this.#listener = listener;
+    const early = this.#early;
+    this.#early = [];
+    for (const message of early) listener.onText(message);
+    if (!this.#isOpen) listener.onClose(CLOSE.normal, '');
+  }
+
+  /** What carries the audio from now on. */
+  carry(inner: MediaSocket): MediaSocketListener {
+    const before = this.#inner;
+    this.#inner = inner;
+    before?.close(CLOSE.normal, '');
+    return {
+      onText: (message) => {
+        if (inner === this.#inner) this.#text(message);
+      },
+      onBinary: (message) => {
+        if (inner === this.#inner) this.#listener?.onBinary(message);
+      },
+      onClose: () => {
+        if (inner !== this.#inner) return;
+        this.#inner = undefined;
+        if (this.#isOpen) this.#events.onLost();
+      },
+    };
+  }
+
+  /** Words of our own to the call room, in order with the media. */
+  tell(message: string): void {
+    if (this.#listener !== undefined) this.#listener.onText(message);
+    else if (this.#early.length < EARLY_MAX) this.#early.push(message);
+  }
+
+  /** The call is over. */
+  end(code: number, reason: string): void {
+    if (!this.#isOpen) return;
+    this.#finish(code, reason);
+    this.#listener?.onClose(code, reason);
+  }
+
+  #finish(code: number, reason: string): void {
+    this.#isOpen = false;
+    const inner = this.#inner;
+    this.#inner = undefined;
+    inner?.close(code === CLOSE.normal ? code : CLOSE.normal, reason);
+  }
+
+  #text(message: string): void {
+    const words = readWords(message);
+    if (words?.event === 'STATUS' && words.queueLength !== undefined) {
+      this.#events.onQueue(words.queueLength);
+    }
+    if (words?.event === 'MEDIA_START') {
+      if (this.#hasStarted) return; // Of a carrier that took another's place.
+      this.#hasStarted = true;
+    }
+    this.tell(message);
+  }
+}

@@ -1,0 +1,256 @@
+// A call's audio: a media channel of ours, its socket, and the bridge that joins it with the caller's. The
+// media channel is replaced when it is lost while the caller is there. Source: asterisk.md §0.15 to §0.17.
+
+import { GatewayError } from '../../errors.ts';
+import { pbxLegs } from '../../metrics.ts';
+import type { Timer } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import { CLOSE } from '../../transport/media-socket.ts';
+import type { PbxMedia } from '../pbx.ts';
+import type { Carrier, Carriers } from './carriers.ts';
+import type { AriRequest } from './client.ts';
+import { LegSocket } from './leg-socket.ts';
+import { chooseMedia, type MediaChoice, type Way } from './media-choice.ts';
+import { command, digitWords } from './media-words.ts';
+import type { AriEvent } from './messages.ts';
+import type { AriPeer, Leg, LegOptions, OpenLeg } from './peer.ts';
+
+/** A socket that is lost again and again is no accident. */
+const REPLACEMENTS_MAX = 3;
+const REPLACE_MS_MAX = 5_000;
+const TIDY_MS_MAX = 5_000;
+/** Asterisk's queue never catches up after it was late: what is behind is heard late for ever. */
+const LOOK_MS = 5_000;
+const QUEUE_FRAMES_MAX = 25;
+/** Nothing was sent for this long: the agent is silent. */
+const IDLE_MS = 300;
+
+export function legOpener(carriers: Carriers): OpenLeg {
+  return async (options, signal) => {
+    const { account, version } = options.peer;
+    const { way, format } = chooseMedia(account, version);
+    const carrier = carriers[way];
+    if (carrier === undefined) {
+      throw new GatewayError('PBX_MEDIA', { reason: `${way} is not set up at this gateway` });
+    }
+    const leg = new AriLeg(options, carrier, { way, format });
+    try {
+      await leg.open(signal);
+    } catch (error) {
+      pbxLegs.inc({ kind: way, result: 'failed' });
+      await leg.close();
+      throw error;
+    }
+    pbxLegs.inc({ kind: way, result: 'opened' });
+    return leg;
+  };
+}
+
+class AriLeg implements Leg {
+  readonly media: PbxMedia;
+  readonly bridgeId: string;
+  readonly #peer: AriPeer;
+  readonly #options: LegOptions;
+  readonly #carrier: Carrier;
+  readonly #way: Way;
+  readonly #format: string;
+  readonly #socket: LegSocket;
+  #channelId = '';
+  #unwatch: () => void = () => undefined;
+  #look: Timer | undefined;
+  #replacements = 0;
+  #isPaused = false;
+  #isClosed = false;
+
+  constructor(options: LegOptions, carrier: Carrier, { way, format }: MediaChoice) {
+    this.#way = way;
+    this.#options = options;
+    this.#peer = options.peer;
+    this.#carrier = carrier;
+    this.#format = format;
+    this.bridgeId = options.peer.ids.make('b');
+    this.#socket = new LegSocket(
+      {
+        onClosed: () => this.#closedAbove(),
+        onLost: () => void this.#replace(),
+        onQueue: (frames) => this.#queue(frames),
+      },
+      () => this.#peer.clock.monotonicMs(),
+    );
+    this.media = {
+      protocol: carrier.createMedia(options.callId),
+      admit: (accept) => this.#socket.admit(accept),
+    };
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    const path = `bridges/${this.bridgeId}`;
+    const query = { type: 'mixing', name: 'patchbay' };
+    const [opened, bridged] = await Promise.allSettled([
+      this.#openChannel(signal),
+      this.#run({ action: 'bridge', method: 'POST', path, query }, signal),
+    ]);
+    if (opened.status === 'rejected') throw opened.reason;
+    if (bridged.status === 'rejected') throw bridged.reason;
+    await this.#join(`${this.#options.callId},${this.#channelId}`, signal);
+    this.#watchQueue();
+  }
+
+  owns(id: string): boolean {
+    return id === this.#channelId || id === this.bridgeId;
+  }
+
+  digit(digit: string): void {
+    this.#socket.tell(digitWords(digit));
+  }
+
+  async pause(signal: AbortSignal): Promise<void> {
+    this.#isPaused = true;
+    const path = `bridges/${this.bridgeId}/removeChannel`;
+    const query = { channel: this.#channelId };
+    await this.#run({ action: 'hold', method: 'POST', path, query }, signal);
+    await this.#music('POST', signal);
+  }
+
+  async resume(signal: AbortSignal): Promise<void> {
+    this.#isPaused = false;
+    await this.#music('DELETE', signal);
+    await this.#join(this.#channelId, signal);
+  }
+
+  async leave(): Promise<void> {
+    await this.#end(false);
+  }
+
+  async close(): Promise<void> {
+    await this.#end(true);
+  }
+
+  /** Music is no reason for anything to fail. */
+  async #music(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<void> {
+    const path = `bridges/${this.bridgeId}/moh`;
+    await this.#peer.client.ask({ action: 'hold', method, path }, signal);
+  }
+
+  /** A channel whose socket is there and which is in our application: only then can it be joined. */
+  async #openChannel(signal: AbortSignal): Promise<void> {
+    const { peer } = this.#options;
+    const channelId = peer.ids.make('m');
+    this.#channelId = channelId;
+    const waiting = new AbortController();
+    const both = AbortSignal.any([signal, waiting.signal]);
+    let started = (): void => undefined;
+    const inStasis = new Promise<void>((resolve, reject) => {
+      started = resolve;
+      both.addEventListener('abort', () => reject(both.reason as Error), { once: true });
+    });
+    inStasis.catch(() => undefined); // Opening may fail first.
+    this.#unwatch();
+    this.#unwatch = peer.watch(channelId, (event) => {
+      if (event.type === 'StasisStart') started();
+      if (event.type === 'ChannelDestroyed') waiting.abort(neverUp(event));
+    });
+    await this.#carrier
+      .open(
+        { peer, channelId, format: this.#format, accept: (inner) => this.#socket.carry(inner) },
+        both,
+      )
+      .catch((error: unknown) => {
+        throw waiting.signal.aborted ? waiting.signal.reason : error;
+      });
+    await inStasis;
+  }
+
+  async #join(channels: string, signal: AbortSignal): Promise<void> {
+    const path = `bridges/${this.bridgeId}/addChannel`;
+    const query = { channel: channels };
+    await this.#run({ action: 'bridge', method: 'POST', path, query }, signal);
+  }
+
+  /** The caller hears nothing meanwhile. */
+  async #replace(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#replacements += 1;
+    const { log, clock } = this.#peer;
+    const lost = this.#channelId;
+    const deadline = deadlineSignal(clock, REPLACE_MS_MAX, 'replace the media');
+    try {
+      if (this.#replacements > REPLACEMENTS_MAX)
+        throw new GatewayError('PBX_MEDIA', { reason: 'it was lost again and again' });
+      await this.#openChannel(deadline.signal);
+      if (!this.#isPaused) await this.#join(this.#channelId, deadline.signal);
+      pbxLegs.inc({ kind: this.#way, result: 'replaced' });
+      log.warn('the media of a call were lost and are there again');
+    } catch (error) {
+      log.error({ err: error }, 'the media of a call were lost');
+      this.#socket.end(CLOSE.internal, 'the media of the PBX were lost');
+      this.#options.onClosed();
+      await this.close();
+    } finally {
+      deadline.done();
+      await this.#tidy({ action: 'hang-up', method: 'DELETE', path: `channels/${lost}` });
+    }
+  }
+
+  #watchQueue(): void {
+    const ask = command('GET_STATUS');
+    if (ask === undefined || !this.media.protocol.traits.clear || this.#isClosed) return;
+    this.#look = this.#peer.clock.after(LOOK_MS, () => {
+      this.#socket.sendText(ask);
+      this.#watchQueue();
+    });
+  }
+
+  #queue(frames: number): void {
+    const idleMs = this.#peer.clock.monotonicMs() - this.#socket.sentAtMs;
+    const flush = command('FLUSH_MEDIA');
+    if (frames <= QUEUE_FRAMES_MAX || idleMs < IDLE_MS || flush === undefined) return;
+    this.#peer.log.warn({ frames }, "the PBX's queue had grown and was emptied");
+    this.#socket.sendText(flush);
+  }
+
+  /** The call room closed its socket. */
+  #closedAbove(): void {
+    this.#options.onClosed();
+  }
+
+  async #end(withBridge: boolean): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#look?.cancel();
+    this.#unwatch();
+    this.#socket.end(CLOSE.normal, '');
+    const paths = withBridge ? [`bridges/${this.bridgeId}`] : [];
+    if (this.#channelId !== '') paths.unshift(`channels/${this.#channelId}`);
+    await Promise.all(
+      paths.map((path) => this.#tidy({ action: 'hang-up', method: 'DELETE', path })),
+    );
+  }
+
+  #run(request: AriRequest, signal: AbortSignal): Promise<void> {
+    return this.#peer.client.run(request, signal);
+  }
+
+  /** Never rejects. */
+  async #tidy(request: AriRequest): Promise<void> {
+    const { clock, client, log } = this.#peer;
+    const deadline = deadlineSignal(clock, TIDY_MS_MAX, request.action);
+    try {
+      await client.ask(request, deadline.signal);
+    } catch (error) {
+      log.warn({ err: error }, 'a part of a call was not ended');
+    } finally {
+      deadline.done();
+    }
+  }
+}
+
+/** The media channel ended before it came up. Source: asterisk.md §2.6. */
+function neverUp(event: Extract<AriEvent, { type: 'ChannelDestroyed' }>): GatewayError {
+  const reasons: Readonly<Record<number, string>> = {
+    3: 'Asterisk could not open its socket to the gateway: look at uri, tls_enabled, ca_list_file, username and password of the connection in websocket_client.conf',
+    19: 'nobody opened the socket in time',
+  };
+  const reason = reasons[event.cause] ?? `the media channel ended (cause ${event.cause})`;
+  return new GatewayError('PBX_MEDIA', { reason });
+}

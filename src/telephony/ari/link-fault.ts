@@ -1,0 +1,79 @@
+// Why the connection to a PBX is down, in words that say what to do. Source: asterisk.md §2.6, §4, §7.
+
+import type { ErrorCode } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
+import type { AriAccount } from './account.ts';
+
+export interface LinkFault {
+  code: ErrorCode;
+  message: string;
+  /** Nothing will change until somebody changes something. */
+  isPermanent: boolean;
+}
+
+/** Of the system and of TLS, by what is to be done. */
+const unreachable: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'the name is not known',
+  EAI_AGAIN: 'the name cannot be looked up just now',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETUNREACH: 'there is no way to the network',
+  ECONNRESET: 'the connection was broken off',
+  ETIMEDOUT: 'there is no answer',
+  late: 'there is no answer',
+  closed: 'the connection was closed',
+  silent: 'the connection is dead: pings are not answered',
+};
+
+/** `error` of a socket, or one of our own words above. */
+export function linkFault(account: AriAccount, error: Error | string): LinkFault {
+  const word = typeof error === 'string' ? error : wordOf(error);
+  const host = hostOf(account);
+  const why = unreachable[word];
+  if (why !== undefined) return fault('PBX_UNREACHABLE', { host, reason: why }, false);
+  if (isTls(word)) return fault('PBX_TLS', { host, reason: word }, true);
+  // A plain server that is spoken to in TLS answers what is no TLS, and the other way round.
+  if (/wrong version number|EPROTO/i.test(word)) {
+    return fault(
+      'PBX_TLS',
+      { host, reason: 'the port does not speak TLS: use http:// or the TLS port' },
+      true,
+    );
+  }
+  if (/Parse Error|HPE_/.test(word)) {
+    return fault('PBX_TLS', { host, reason: 'the port does not speak HTTP: use https://' }, true);
+  }
+  return fault('PBX_UNREACHABLE', { host, reason: word }, false);
+}
+
+/** The answer to the upgrade was a status. */
+export function refusalFault(account: AriAccount, status: number): LinkFault {
+  const host = hostOf(account);
+  const user = account.app_name;
+  if (status === 401) return fault('PBX_UNAUTHORIZED', { host, user }, true);
+  if (status === 403) return fault('PBX_READ_ONLY', { host, user }, true);
+  if (status === 404) return fault('PBX_NO_ARI', { host }, true);
+  const reason = `it answered ${status}`;
+  return fault('PBX_UNREACHABLE', { host, reason }, false);
+}
+
+export function fault(
+  code: ErrorCode,
+  facts: Record<string, string>,
+  isPermanent: boolean,
+): LinkFault {
+  return { code, message: new GatewayError(code, facts).message, isPermanent };
+}
+
+export function hostOf({ ari_endpoint }: AriAccount): string {
+  return URL.parse(ari_endpoint)?.host ?? ari_endpoint;
+}
+
+function wordOf(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return code === '' || code === 'EPROTO' ? error.message.slice(0, 100) : code;
+}
+
+function isTls(word: string): boolean {
+  return /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL)/.test(word);
+}

@@ -1,0 +1,89 @@
+// The control messages of Asterisk's media websocket in both of their forms, JSON and plain text, both ways.
+// Source: asterisk.md §2.3, §2.4.
+
+import { z } from 'zod';
+import { isObject, parseJson } from '../../std/json.ts';
+
+export interface MediaWords {
+  event: string;
+  channelId: string | undefined;
+  format: string | undefined;
+  /** Of a mark or a digit that comes back. */
+  correlationId: string;
+  queueLength: number | undefined;
+  text: string | undefined;
+}
+
+/** Commands that are longer are passed over by Asterisk. */
+const COMMAND_BYTES_MAX = 128;
+const WORD = /^[A-Z][A-Z_]{1,40}\b/;
+
+const json = z.looseObject({
+  event: z.string().max(64),
+  channel_id: z.string().max(255).optional().catch(undefined),
+  format: z.string().max(64).optional().catch(undefined),
+  correlation_id: z.string().max(255).catch(''),
+  digit: z.string().max(8).catch(''),
+  queue_length: z.number().optional().catch(undefined),
+  error_text: z.string().optional().catch(undefined),
+});
+
+/** Undefined for what is neither form. */
+export function readWords(message: string): MediaWords | undefined {
+  return message.startsWith('{') ? readJson(message) : readPlain(message);
+}
+
+function readJson(message: string): MediaWords | undefined {
+  const parsed = parseJson(message);
+  const known = isObject(parsed) ? json.safeParse(parsed).data : undefined;
+  if (known === undefined) return undefined;
+  return {
+    event: known.event,
+    channelId: known.channel_id,
+    format: known.format,
+    correlationId: known.event === 'DIGIT' ? known.digit : known.correlation_id,
+    queueLength: known.queue_length,
+    text: known.error_text,
+  };
+}
+
+function readPlain(message: string): MediaWords | undefined {
+  const event = WORD.exec(message)?.[0];
+  if (event === undefined) return undefined;
+  const rest = message.slice(event.length).trim();
+  const facts = new Map<string, string>();
+  for (const [, key = '', value = ''] of rest.matchAll(/(\w+):(\S+)/g)) facts.set(key, value);
+  const queueLength = Number(facts.get('queue_length') ?? Number.NaN);
+  return {
+    event,
+    channelId: facts.get('channel_id'),
+    format: facts.get('format'),
+    correlationId: event === 'MEDIA_MARK_PROCESSED' ? (rest.split(' ', 1)[0] ?? '') : '',
+    queueLength: Number.isNaN(queueLength) ? undefined : queueLength,
+    text: event === 'ERROR' ? rest : undefined,
+  };
+}
+
+/** Undefined for a command that is too long to be read. */
+export function command(name: string, correlationId?: string): string | undefined {
+  const words = {
+    command: name,
+    ...(correlationId === undefined ? {} : { correlation_id: correlationId }),
+  };
+  const text = JSON.stringify(words);
+  return Buffer.byteLength(text) > COMMAND_BYTES_MAX ? undefined : text;
+}
+
+/** Our own, for a key that was told of elsewhere: it takes the way of the media, in order with them. */
+export function digitWords(digit: string): string {
+  return JSON.stringify({ event: 'DIGIT', digit });
+}
+
+/** What carriers without control messages begin with. */
+export function startWords(facts: { channelId: string; format: string }): string {
+  return JSON.stringify({
+    event: 'MEDIA_START',
+    channel_id: facts.channelId,
+    format: facts.format,
+  });
+}

@@ -1,0 +1,85 @@
+// What Asterisk's REST interface says: its answers and its events, as far as we read them. Everything else
+// in them is passed over, and events of types that are not known too. Source: asterisk.md §4, Asterisk's
+// own /ari/api-docs (events.json, channels.json).
+
+import { z } from 'zod';
+
+const party = z.looseObject({ name: z.string().catch(''), number: z.string().catch('') });
+const nobody = { name: '', number: '' };
+
+export const ariChannel = z.looseObject({
+  id: z.string(),
+  name: z.string().catch(''),
+  /** Down, Ring, Ringing, Up, Busy, ... */
+  state: z.string().catch(''),
+  caller: party.catch(nobody),
+  connected: party.catch(nobody),
+  dialplan: z
+    .looseObject({ context: z.string().catch(''), exten: z.string().catch('') })
+    .catch({ context: '', exten: '' }),
+  channelvars: z.record(z.string(), z.string()).catch({}),
+});
+export type AriChannel = z.infer<typeof ariChannel>;
+
+export const ariBridge = z.looseObject({ id: z.string(), channels: z.array(z.string()).catch([]) });
+
+export const ariInfo = z.looseObject({
+  system: z.looseObject({ version: z.string() }).optional(),
+});
+
+export const ariFault = z.looseObject({
+  message: z.string().optional(),
+  error: z.string().optional(),
+});
+
+const base = { timestamp: z.string().catch(''), application: z.string().catch('') };
+const onChannel = { ...base, channel: ariChannel };
+const cause = { cause: z.number().catch(0), cause_txt: z.string().catch('') };
+
+/** The events that we act upon. */
+export const ariEvent = z.discriminatedUnion('type', [
+  z.looseObject({
+    type: z.literal('StasisStart'),
+    ...onChannel,
+    args: z.array(z.string()).catch([]),
+  }),
+  z.looseObject({ type: z.literal('StasisEnd'), ...onChannel }),
+  z.looseObject({ type: z.literal('ChannelStateChange'), ...onChannel }),
+  z.looseObject({ type: z.literal('ChannelDtmfReceived'), ...onChannel, digit: z.string() }),
+  z.looseObject({ type: z.literal('ChannelHangupRequest'), ...onChannel, ...cause }),
+  z.looseObject({
+    type: z.literal('ChannelDestroyed'),
+    ...onChannel,
+    ...cause,
+    tech_cause: z.number().optional().catch(undefined),
+  }),
+  z.looseObject({ type: z.literal('ChannelEnteredBridge'), ...onChannel, bridge: ariBridge }),
+  z.looseObject({ type: z.literal('ChannelLeftBridge'), ...onChannel, bridge: ariBridge }),
+  z.looseObject({
+    type: z.literal('Dial'),
+    ...base,
+    peer: ariChannel,
+    dialstatus: z.string().catch(''),
+  }),
+  z.looseObject({ type: z.literal('ApplicationReplaced'), ...base }),
+]);
+export type AriEvent = z.infer<typeof ariEvent>;
+
+/** The channel that an event is about. */
+export function channelOf(event: AriEvent): AriChannel | undefined {
+  if (event.type === 'Dial') return event.peer;
+  return event.type === 'ApplicationReplaced' ? undefined : event.channel;
+}
+
+/** What is worth no message: a filter for the application. Source: asterisk.md §4. */
+export const NOISE = [
+  'ChannelVarset',
+  'ChannelDialplan',
+  'ChannelConnectedLine',
+  'ChannelCallerId',
+  'ChannelTalkingStarted',
+  'ChannelTalkingFinished',
+  'DeviceStateChanged',
+  'EndpointStateChange',
+  'PeerStatusChange',
+];

@@ -1,0 +1,17 @@
+// Where Asterisk's events come from, whichever side opened the connection.
+
+import type { LinkFault } from './link-fault.ts';
+
+export interface AriSocketListener {
+  /** Events may come from now on. */
+  onOpen(): void;
+  onMessage(text: string): void;
+  /** It was open, or could not be opened; it is tried again after a while. */
+  onDown(fault: LinkFault): void;
+}
+
+export interface AriSocket {
+  /** Gives the connection up for a fault, and has another after a while. */
+  reopen(fault: LinkFault): void;
+  close(): void;
+}

@@ -1,0 +1,174 @@
+// Handing a caller over: into the dialplan, by SIP REFER, or by bringing somebody else into their bridge.
+// The caller hears music meanwhile; if nobody comes, the call goes on as it was. Source: asterisk.md §4.3.
+
+import { GatewayError } from '../../errors.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import type { AriCall } from './ari-call.ts';
+import { dialQuery } from './endpoint.ts';
+import type { AriEvent } from './messages.ts';
+import { type CallFacts, outcomeOf } from './outcome.ts';
+import type { AriPeer, Leg } from './peer.ts';
+
+const TAKE_BACK_MS_MAX = 5_000;
+
+export interface HandOver {
+  to: string;
+  callerId: string;
+  ringS: number;
+}
+
+/** Throws PROVIDER_DESTINATION if nobody answered, and what `AriClient` throws. */
+export async function handOver(
+  peer: AriPeer,
+  call: AriCall,
+  target: HandOver,
+  signal: AbortSignal,
+): Promise<void> {
+  const { leg } = call;
+  if (leg === undefined) throw new GatewayError('PBX_CALL_GONE');
+  if (peer.account.transfer_context !== '') {
+    await intoDialplan(peer, call, target, signal);
+  } else if (/^sips?:/i.test(target.to)) {
+    await refer(peer, call, target, signal);
+  } else {
+    await bringIn(peer, call, leg, target, signal);
+  }
+}
+
+async function intoDialplan(
+  { client, account }: AriPeer,
+  call: AriCall,
+  { to }: HandOver,
+  signal: AbortSignal,
+): Promise<void> {
+  call.letGo = true;
+  const query = { context: account.transfer_context, extension: to, priority: '1' };
+  const path = `channels/${encodeURIComponent(call.id)}/continue`;
+  try {
+    await client.run({ action: 'transfer', method: 'POST', path, query }, signal);
+  } catch (error) {
+    call.letGo = false;
+    throw error;
+  }
+  await call.leg?.close();
+}
+
+async function refer(
+  { client }: AriPeer,
+  call: AriCall,
+  { to }: HandOver,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `channels/${encodeURIComponent(call.id)}/redirect`;
+  const query = { endpoint: `PJSIP/${to}` };
+  call.letGo = true;
+  try {
+    await client.run({ action: 'transfer', method: 'POST', path, query }, signal);
+  } catch (error) {
+    call.letGo = false;
+    throw error;
+  }
+}
+
+async function bringIn(
+  peer: AriPeer,
+  call: AriCall,
+  leg: Leg,
+  target: HandOver,
+  signal: AbortSignal,
+): Promise<void> {
+  await leg.pause(signal);
+  const channelId = peer.ids.make('t');
+  try {
+    await ringUp(peer, call, { channelId, target }, signal);
+    const path = `bridges/${leg.bridgeId}/addChannel`;
+    const query = { channel: channelId };
+    await stopMusic(peer, leg, signal);
+    await peer.client.run({ action: 'bridge', method: 'POST', path, query }, signal);
+  } catch (error) {
+    await takeBack(peer, leg, channelId);
+    throw error;
+  }
+  call.handedTo = { channelId, bridgeId: leg.bridgeId };
+  await leg.leave();
+}
+
+/** The caller may be gone, or the call is being ended: never rejects. */
+async function takeBack(peer: AriPeer, leg: Leg, channelId: string): Promise<void> {
+  const { client, clock, log } = peer;
+  const deadline = deadlineSignal(clock, TAKE_BACK_MS_MAX, 'take the call back');
+  const path = `channels/${channelId}`;
+  try {
+    await client.ask({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
+    await leg.resume(deadline.signal);
+  } catch (error) {
+    log.warn({ err: error }, 'call not taken back after a transfer that failed');
+  } finally {
+    deadline.done();
+  }
+}
+
+/** Settles when somebody has answered. */
+async function ringUp(
+  peer: AriPeer,
+  call: AriCall,
+  { channelId, target }: { channelId: string; target: HandOver },
+  signal: AbortSignal,
+): Promise<void> {
+  const { account, client } = peer;
+  const { to, callerId, ringS } = target;
+  const args = `transfer,${call.id}`;
+  const query = dialQuery(account, { channelId, to, callerId, ringS, args });
+  query['originator'] = call.id;
+  const answered = untilAnswered(peer, channelId, signal);
+  try {
+    await client.run({ action: 'dial', method: 'POST', path: 'channels', query }, signal);
+    await answered.settled;
+  } finally {
+    answered.stop();
+  }
+}
+
+function untilAnswered(
+  peer: AriPeer,
+  channelId: string,
+  signal: AbortSignal,
+): { settled: Promise<void>; stop(): void } {
+  const facts: CallFacts = {
+    answered: false,
+    progressed: false,
+    dialStatus: '',
+    cancelled: false,
+  };
+  let stop = (): void => undefined;
+  const settled = new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const unwatch = peer.watch(channelId, (event: AriEvent) => {
+      if (event.type === 'StasisStart') resolve();
+      if (event.type === 'Dial') note(facts, event.dialstatus);
+      if (event.type !== 'ChannelDestroyed') return;
+      const { providerStatus } = outcomeOf(facts, event.cause);
+      reject(new GatewayError('PROVIDER_DESTINATION', { provider: 'ari', reason: providerStatus }));
+    });
+    stop = () => {
+      unwatch();
+      signal.removeEventListener('abort', onAbort);
+    };
+  });
+  settled.catch(() => undefined); // The request may fail first.
+  return { settled, stop: () => stop() };
+}
+
+function note(facts: CallFacts, dialStatus: string): void {
+  if (dialStatus === 'RINGING' || dialStatus === 'PROGRESS') facts.progressed = true;
+  else if (dialStatus !== '') facts.dialStatus = dialStatus;
+}
+
+async function stopMusic(
+  { client }: AriPeer,
+  { bridgeId }: Leg,
+  signal: AbortSignal,
+): Promise<void> {
+  await client.ask({ action: 'hold', method: 'DELETE', path: `bridges/${bridgeId}/moh` }, signal);
+}
