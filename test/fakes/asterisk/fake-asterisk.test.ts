@@ -164,4 +164,17 @@ describe('the simulated Asterisk', () => {
     expect(asterisk.complaints).toEqual([expect.stringContaining('taken')]);
     expect(asterisk.channels).toEqual([]);
   });
+
+  it('tells of a channel that enters an application nobody but that application', async () => {
+    const other = await AriSession.open(account, 'other');
+    const variables = { ['__TARGET']: 'other' };
+    const query = { endpoint: 'Local/8000@pbx-in/n', app: 'app', channelId: 'call-1' };
+    await session.ask('POST', 'channels', query, { variables });
+    expect(idOf(await other.event('StasisStart'))).toBe('call-1;2');
+    await other.ask('POST', 'channels/call-1;2/answer');
+    await session.event('StasisStart', 'call-1');
+    const started = session.events.filter(({ type }) => type === 'StasisStart');
+    expect(started.map(idOf)).toEqual(['call-1']);
+    other.close();
+  });
 });

@@ -152,7 +152,7 @@ export class Pbx {
     channel.appData = [app, ...args].join(',');
     this.setVariable(channel, 'STASISSTATUS', '');
     channel.app = app;
-    this.tell(channel, 'StasisStart', { args });
+    this.#tellApp(app, channel, { type: 'StasisStart', args });
     return true;
   }
 
@@ -160,7 +160,7 @@ export class Pbx {
     const { app } = channel;
     this.leaveBridge(channel);
     if (app === null) return;
-    this.tell(channel, 'StasisEnd');
+    this.#tellApp(app, channel, { type: 'StasisEnd' });
     channel.app = null;
     this.setVariable(channel, 'STASISSTATUS', 'SUCCESS');
     this.stasis.forget(app, (name) => this.isNeeded(name));
@@ -239,6 +239,13 @@ export class Pbx {
   /** In the order in which they came. */
   #membersOf(bridge: Bridge): Channel[] {
     return bridge.channels.flatMap(({ id }) => this.channels.get(id) ?? []);
+  }
+
+  /** Only the application that gets or loses a channel is told of that, whoever else follows it. */
+  #tellApp(app: string, channel: Channel, event: AriEvent): void {
+    const { type, ...facts } = event;
+    const timestamp = this.timestamp();
+    this.stasis.tell([app], { type, timestamp, ...facts, channel: channel.snapshot() });
   }
 
   #namePeers(bridge: Bridge): void {
