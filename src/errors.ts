@@ -278,6 +278,13 @@ const table = {
   PBX_MEDIA: { retry: true, text: 'The PBX opened no media for the call: {reason}' },
   PBX_TOO_OLD: { retry: false, text: 'Asterisk {version} has no {wanted}. {advice}' },
 
+  // The examination of a PBX
+  EXAMINATION_UNSUPPORTED: {
+    retry: false,
+    text: 'Only PBXs can be examined; {provider} is a hosted provider',
+  },
+  EXAMINATION_RUNNING: { retry: true, text: 'This configuration is being examined already' },
+
   // A provider's webhooks and media
   WEBHOOK_SIGNATURE: { retry: false, text: 'Invalid webhook signature' },
   WEBHOOK_MALFORMED: { retry: false, text: 'The webhook cannot be understood' },

@@ -38,6 +38,7 @@ import { reportRoutes } from './routes/reports.ts';
 import { runStartRoutes } from './routes/run-starts.ts';
 import { runRoutes } from './routes/runs.ts';
 import { telephonyConfigurationRoutes } from './routes/telephony-configurations.ts';
+import { telephonyExaminationRoute } from './routes/telephony-examinations.ts';
 import { telephonyWebhookRoutes } from './routes/telephony-webhooks.ts';
 import { textChatRoutes } from './routes/text-chats.ts';
 import { toolTestRoute } from './routes/tool-tests.ts';
@@ -135,6 +136,7 @@ function guardedRoutes(deps: ApiDeps) {
     userRoutes(api, deps);
     organizationRoutes(api, deps);
     telephonyConfigurationRoutes(api, deps);
+    telephonyExaminationRoute(api, deps);
     trunkRoutes(api, deps);
     phoneNumberRoutes(api, deps);
     workflowRoutes(api, deps);

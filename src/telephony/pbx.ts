@@ -91,7 +91,7 @@ export interface Pbx {
   examine(
     account: PbxAccount,
     /** Numbers of the configuration, as they are stored. */
-    facts: { numbers: readonly string[] },
+    facts: { numbers: readonly string[]; log: Log },
     signal: AbortSignal,
   ): Promise<Finding[]>;
 }

@@ -202,6 +202,7 @@ function telephonyExamples({
     setDefaultCaller: { path: number },
     getTelephonyWarnings: {},
     reactivateTelephonyConfiguration: { path },
+    examineTelephonyConfiguration: { path },
     listTrunks: { path: trunked },
     createTrunk: { path: trunked, body: { name: 'second trunk', settings: { region: 'eu' } } },
     updateTrunk: { path: trunk, body: { enabled: false } },

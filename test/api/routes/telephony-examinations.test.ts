@@ -1,0 +1,135 @@
+// The examination of a PBX over the API: whose, of what, one at a time.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Finding, Pbx } from '../../../src/telephony/pbx.ts';
+import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { deferred } from '../../fakes/deferred.ts';
+import { FakePbx } from '../../fakes/fake-pbx.ts';
+import { twilioConfig, withApi } from '../served.ts';
+
+const ROOT = '/api/v1/organizations/telephony-configs';
+const ari = new FakePbx(() => {
+  throw new Error('nobody calls');
+});
+const { call, ok, stranger, test } = withApi(() => ({
+  providerByName: (name) => {
+    if (name === 'ari') return ari;
+    return name === 'twilio' ? createTwilioProvider({ clock: test.clock }) : undefined;
+  },
+}));
+
+const passed: Finding = {
+  key: 'http',
+  title: 'HTTP',
+  verdict: 'pass',
+  message: 'there',
+  advice: null,
+};
+const pbxConfig = {
+  provider: 'ari',
+  ari_endpoint: 'http://pbx:8088',
+  app_name: 'gw',
+  app_password: 'gw-secret-4711',
+};
+let asked: Parameters<Pbx['examine']>[];
+let findings: () => Promise<Finding[]>;
+
+beforeEach(() => {
+  asked = [];
+  findings = async () => [passed];
+  Object.assign(ari.pbx, {
+    examine: (...args: Parameters<Pbx['examine']>) => {
+      asked.push(args);
+      return findings();
+    },
+  });
+});
+
+async function create(config: object, name: string): Promise<string> {
+  return (await ok('POST', '/organizations/telephony-configs', { name, config })).id;
+}
+
+describe('the examination of a PBX', () => {
+  it('tells what was found, and hands in credentials and the active numbers', async () => {
+    const id = await create(pbxConfig, 'one');
+    const numbers = `/organizations/telephony-configs/${id}/phone-numbers`;
+    await ok('POST', numbers, { address: '8000' });
+    await ok('POST', numbers, { address: '8001', is_active: false });
+    const { status, body } = await call('POST', `${ROOT}/${id}/examine`);
+    expect({ status, body }).toEqual({ status: 200, body: { ok: true, findings: [passed] } });
+    expect(asked[0]?.[0]).toMatchObject({
+      configurationId: id,
+      credentials: { app_password: 'gw-secret-4711' },
+    });
+    expect(asked[0]?.[1]).toMatchObject({ numbers: ['8000'] });
+  });
+
+  it.each([
+    ['warn', true],
+    ['skip', true],
+    ['fail', false],
+  ] as const)('a verdict of %s leaves ok %s', async (verdict, isOk) => {
+    findings = async () => [passed, { ...passed, verdict, advice: 'do this' }];
+    const id = await create(pbxConfig, `verdict ${verdict}`);
+    expect((await call('POST', `${ROOT}/${id}/examine`)).body.ok).toBe(isOk);
+  });
+
+  it.each([
+    ['twilio', twilioConfig('http://127.0.0.1:9'), 'Only PBXs can be examined'],
+    [
+      'cloudonix',
+      { provider: 'cloudonix', bearer_token: 'token-of-it', domain_id: 'd' },
+      'Calls over cloudonix are not supported',
+    ],
+  ])('400 for %s, which has no PBX', async (name, config, words) => {
+    const id = await create(config, name);
+    const { status, body } = await call('POST', `${ROOT}/${id}/examine`);
+    expect([status, body.detail]).toEqual([400, expect.stringContaining(words)]);
+    expect(asked).toEqual([]);
+  });
+
+  it("404 for another organization's and for none", async () => {
+    const id = await create(pbxConfig, 'foreign');
+    const { apiKey } = await stranger();
+    for (const [config, key] of [
+      [id, apiKey],
+      ['999999', test.apiKey],
+    ]) {
+      const { status, body } = await call('POST', `${ROOT}/${config}/examine`, {
+        key: key ?? null,
+      });
+      expect([status, body.detail]).toEqual([404, 'Telephony configuration not found']);
+    }
+    expect(asked).toEqual([]);
+  });
+
+  it('409 while it is being examined; another configuration is not kept waiting', async () => {
+    const { promise, resolve } = deferred();
+    findings = () => promise.then(() => [passed]);
+    const [id, other] = [await create(pbxConfig, 'busy'), await create(pbxConfig, 'other')];
+    const first = call('POST', `${ROOT}/${id}/examine`);
+    await expect.poll(() => asked.length).toBe(1);
+    const second = await call('POST', `${ROOT}/${id}/examine`);
+    expect([second.status, second.body.detail]).toEqual([
+      409,
+      'This configuration is being examined already',
+    ]);
+    findings = async () => [passed];
+    expect((await call('POST', `${ROOT}/${other}/examine`)).status).toBe(200);
+    resolve();
+    expect((await first).status).toBe(200);
+    expect((await call('POST', `${ROOT}/${id}/examine`)).status).toBe(200);
+  });
+
+  it('503 when too many are examined at a time', async () => {
+    const { promise, resolve } = deferred();
+    findings = () => promise.then(() => [passed]);
+    const ids: string[] = [];
+    for (let nth = 0; nth <= 10; nth++) ids.push(await create(pbxConfig, `many ${nth}`));
+    const answers = ids.slice(0, 10).map((id) => call('POST', `${ROOT}/${id}/examine`));
+    await expect.poll(() => asked.length).toBe(10);
+    expect((await call('POST', `${ROOT}/${ids[10]}/examine`)).status).toBe(503);
+    resolve();
+    for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
+  });
+});
