@@ -60,6 +60,22 @@ const openedHosts = z
   });
 const HOST_NAME = /^(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i;
 
+const mediaHost = z
+  .string()
+  .transform((text) => text.trim())
+  .refine((text) => HOST_NAME.test(text) || isIP(text) !== 0, 'must be a host name or an address');
+
+/** As in 30000-30999. Below 1024 ports are the system's. */
+const portRange = z
+  .string()
+  .regex(/^\d{1,5}-\d{1,5}$/, 'must be two ports with a hyphen between')
+  .transform((text) => text.split('-').map(Number))
+  .pipe(z.tuple([z.int(), z.int()]))
+  .transform(([first, last]) => ({ first, last }))
+  .refine(({ first, last }) => first >= 1_024 && last <= 65_535 && last - first >= 9, {
+    error: 'must be a range of at least ten ports within 1024-65535',
+  });
+
 const flag = z.enum(['0', '1']).transform((text) => text === '1');
 
 const trueOrFalse = z
@@ -89,6 +105,19 @@ export const settings = z.object({
     .describe(
       'Where providers and clients reach the gateway. Default: `http://localhost:` and the port.',
     ),
+  PATCHBAY_MEDIA_HOST: mediaHost
+    .optional()
+    .describe(
+      'Host name or address under which PBXs reach this gateway for RTP and AudioSocket. Default: the host of `PATCHBAY_PUBLIC_URL`.',
+    ),
+  PATCHBAY_AUDIOSOCKET_PORT: wholeNumber(0, 65_535)
+    .prefault('0')
+    .describe(
+      'TCP port on which PBXs without websocket media bring AudioSocket; 0: none, they bring RTP.',
+    ),
+  PATCHBAY_RTP_PORTS: portRange
+    .prefault('30000-30999')
+    .describe('UDP ports for RTP of PBXs without websocket media, one for each call.'),
   PATCHBAY_DATA: z
     .string()
     .prefault('./data')
@@ -180,6 +209,14 @@ export interface Config {
   port: number;
   /** Without a trailing slash. */
   publicUrl: string;
+  /** Where PBXs bring the audio that does not come by websocket. */
+  media: {
+    host: string;
+    /** Undefined: no AudioSocket. */
+    audioSocketPort: number | undefined;
+    /** Both ends may be used. */
+    rtpPorts: { first: number; last: number };
+  };
   dataFolder: string;
   /** Undefined: the embedded database. */
   databaseUrl: string | undefined;
@@ -224,10 +261,16 @@ export function readConfig(env: Record<string, string | undefined> = process.env
 }
 
 function fromSettings(set: Settings): Config {
+  const publicUrl = set.PATCHBAY_PUBLIC_URL ?? `http://localhost:${set.PATCHBAY_PORT}`;
   return {
     host: set.PATCHBAY_HOST,
     port: set.PATCHBAY_PORT,
-    publicUrl: set.PATCHBAY_PUBLIC_URL ?? `http://localhost:${set.PATCHBAY_PORT}`,
+    publicUrl,
+    media: {
+      host: set.PATCHBAY_MEDIA_HOST ?? new URL(publicUrl).hostname.replace(/^\[|\]$/g, ''),
+      audioSocketPort: set.PATCHBAY_AUDIOSOCKET_PORT || undefined,
+      rtpPorts: set.PATCHBAY_RTP_PORTS,
+    },
     dataFolder: set.PATCHBAY_DATA,
     databaseUrl: set.DATABASE_URL,
     secretKeys: set.PATCHBAY_SECRET_KEYS,

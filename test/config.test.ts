@@ -21,6 +21,11 @@ describe('settings', () => {
       host: '0.0.0.0',
       port: 8000,
       publicUrl: 'http://localhost:8000',
+      media: {
+        host: 'localhost',
+        audioSocketPort: undefined,
+        rtpPorts: { first: 30_000, last: 30_999 },
+      },
       dataFolder: './data',
       databaseUrl: undefined,
       secretKeys: undefined,
@@ -45,6 +50,33 @@ describe('settings', () => {
     expect(readConfig({ PATCHBAY_PORT: '9001' }).publicUrl).toBe('http://localhost:9001');
     const given = readConfig({ PATCHBAY_PUBLIC_URL: 'https://gw.example.com/patchbay/' });
     expect(given.publicUrl).toBe('https://gw.example.com/patchbay');
+  });
+
+  it('PBXs bring their media to the host of the public URL, or to the one that is set', () => {
+    const media = (env: Record<string, string>) => readConfig(env).media;
+    const given = { PATCHBAY_PUBLIC_URL: 'https://gw.example.com:8443/patchbay' };
+    expect(media(given).host).toBe('gw.example.com');
+    expect(media({ PATCHBAY_PUBLIC_URL: 'http://[2001:db8::1]:8000' }).host).toBe('2001:db8::1');
+    expect(media({ ...given, PATCHBAY_MEDIA_HOST: '10.0.0.7' }).host).toBe('10.0.0.7');
+    expect(media({ PATCHBAY_MEDIA_HOST: 'media.internal' }).host).toBe('media.internal');
+    for (const bad of ['http://gw.example.com', 'gw.example.com:9000', 'two words', '10.0.0.0/8']) {
+      expect(problemsOf({ PATCHBAY_MEDIA_HOST: bad }), bad).toContain('MEDIA_HOST');
+    }
+  });
+
+  it('PBXs without websocket media find AudioSocket on a port, and RTP in a range of them', () => {
+    const { media } = readConfig({
+      PATCHBAY_AUDIOSOCKET_PORT: '9019',
+      PATCHBAY_RTP_PORTS: '20000-20009',
+    });
+    expect(media).toMatchObject({
+      audioSocketPort: 9_019,
+      rtpPorts: { first: 20_000, last: 20_009 },
+    });
+    expect(problemsOf({ PATCHBAY_AUDIOSOCKET_PORT: '65536' })).toContain('AUDIOSOCKET_PORT');
+    for (const bad of ['20000', '20009-20000', '20000-20008', '80-2000', '65000-65536', 'a-b']) {
+      expect(problemsOf({ PATCHBAY_RTP_PORTS: bad }), bad).toContain('RTP_PORTS');
+    }
   });
 
   it('an empty variable is one that is not set', () => {
