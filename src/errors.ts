@@ -182,6 +182,11 @@ const table = {
     retry: false,
     text: "'{name}' is not ready for outbound calls. {reason}",
   },
+  /** Out of use by itself, and tried again by itself. */
+  CONFIGURATION_INACTIVE: {
+    retry: true,
+    text: "'{name}' is not ready for outbound calls. {reason}",
+  },
   CALLER_ID_NOT_FOUND: { retry: false, text: 'from_phone_number_not_found' },
   TEST_NOT_CONFIGURED: { retry: false, text: 'telephony_not_configured' },
   TEST_CONFIGURATION_NOT_FOUND: { retry: false, text: 'telephony_configuration_not_found' },

@@ -33,7 +33,7 @@ export interface OutboundLine {
 }
 
 /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
- *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+ *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
 export async function findRoute(deps: CallDeps, wish: RouteWish): Promise<Route> {
   const { configuration, provider, callers } = await findOutboundLine(deps, wish);
   const from = chooseCaller(deps, callers, wish.fromPhoneNumberId)?.addressNormalized ?? null;
@@ -41,7 +41,7 @@ export async function findRoute(deps: CallDeps, wish: RouteWish): Promise<Route>
 }
 
 /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
- *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+ *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
 export async function findOutboundLine(
   deps: Pick<CallDeps, 'store' | 'providers'>,
   wish: Pick<RouteWish, 'organizationId' | 'configurationId'>,
@@ -60,7 +60,7 @@ export async function findOutboundLine(
 }
 
 /** An explicit id never falls through to another configuration. Throws TELEPHONY_NOT_CONFIGURED,
- *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY. */
+ *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function findConfiguration(
   deps: Pick<CallDeps, 'store'>,
   wish: Pick<RouteWish, 'organizationId' | 'configurationId'>,
@@ -75,17 +75,22 @@ export async function findConfiguration(
     return named;
   }
   const all = await telephony.listConfigurations(organizationId);
-  const active = all.filter((each) => each.inactiveSince === null);
-  active.sort((a, b) => Number(b.isDefaultOutbound) - Number(a.isDefaultOutbound));
-  const [first] = active;
+  all.sort((a, b) => rank(a) - rank(b));
+  const [first] = all;
   if (first === undefined) throw new GatewayError('TELEPHONY_NOT_CONFIGURED');
-  const ready = active.find((each) => blockedReason(each) === undefined);
+  const ready = all.find((each) => blockedReason(each) === undefined);
   if (ready === undefined) throw notReady(first, blockedReason(first) ?? '');
   return ready;
 }
 
-function notReady(configuration: ConfigurationSummary, reason: string): GatewayError {
-  return new GatewayError('CONFIGURATION_NOT_READY', { name: configuration.name, reason });
+/** Those in use first, the default first among them. */
+function rank({ inactiveSince, isDefaultOutbound }: ConfigurationSummary): number {
+  return (inactiveSince === null ? 0 : 2) + (isDefaultOutbound ? 0 : 1);
+}
+
+function notReady({ name, inactiveSince }: ConfigurationSummary, reason: string): GatewayError {
+  const code = inactiveSince === null ? 'CONFIGURATION_NOT_READY' : 'CONFIGURATION_INACTIVE';
+  return new GatewayError(code, { name, reason });
 }
 
 /** The one asked for, else the default caller, else any. Throws CALLER_ID_NOT_FOUND if the one asked

@@ -194,13 +194,18 @@ export class Dispatcher {
     }
   }
 
-  /** Pauses the campaign if no call can go out; people have to see to it. */
+  /** Pauses the campaign if no call can go out and people have to see to it. A PBX that is away is waited
+   *  for. */
   async #lineOf(campaign: Campaign): Promise<CampaignLine | undefined> {
     try {
       return await this.#deps.calls.line(campaign);
     } catch (error) {
       const code = codeOf(error);
       if (code === undefined || code.startsWith('STORE_')) throw error;
+      if (code === 'CONFIGURATION_INACTIVE') {
+        campaignDeferred.inc({ reason: 'provider' });
+        return undefined;
+      }
       const reason = error instanceof Error ? error.message : code;
       await this.#deps.store.contacts.stop(campaign.id, {
         level: 'error',

@@ -24,7 +24,7 @@ export async function campaignOf(
 }
 
 /** Over what the campaign's calls go out; undefined if the organization has set up nothing yet. Throws
- *  CAMPAIGN_CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY. */
+ *  CAMPAIGN_CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function telephonyOf(
   deps: CampaignDeps,
   wish: { organizationId: string; configurationId: string | null },

@@ -62,6 +62,11 @@ describe('a start is refused', () => {
     expect(await refused(room)).toBe('CONFIGURATION_NOT_READY');
     const named = { configurationId: room.configuration.id };
     expect(await refused(room, named)).toBe('CONFIGURATION_NOT_READY');
+    const { id } = room.configuration;
+    await store.telephony.deactivate(owner.organizationId, id, 'It is off.');
+    expect(await refused(room)).toBe('CONFIGURATION_INACTIVE');
+    expect(await refused(room, named)).toBe('CONFIGURATION_INACTIVE');
+    await store.telephony.reactivate(owner.organizationId, id);
     room.number = await room.addNumber(NUMBER);
     expect(await refused(room, { fromPhoneNumberId: '999' })).toBe('CALLER_ID_NOT_FOUND');
     const other = await room.configure('Other');

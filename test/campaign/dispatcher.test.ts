@@ -179,6 +179,17 @@ describe('a campaign', () => {
       details: { code: 'AGENT_NOT_ACTIVE' },
     });
   });
+
+  it('waits for a PBX that is away, and goes on once it is back', async () => {
+    lineFault = new GatewayError('CONFIGURATION_INACTIVE', { name: 'PBX', reason: 'It is off.' });
+    answer = ends('user_hangup');
+    await dispatcher.start();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect((await campaign())?.state).toBe('running');
+    lineFault = undefined;
+    await until(async () => (await campaign())?.state === 'completed');
+    expect(rung).toHaveLength(3);
+  });
 });
 
 describe('after a stop in the middle of a dial', () => {

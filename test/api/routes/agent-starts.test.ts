@@ -107,6 +107,12 @@ describe('starting a call', () => {
       "'x' is not ready for outbound calls. Why.",
       { name: 'x', reason: 'Why.' },
     ],
+    [
+      'CONFIGURATION_INACTIVE',
+      400,
+      "'x' is not ready for outbound calls. Why.",
+      { name: 'x', reason: 'Why.' },
+    ],
     ['CALLER_ID_NOT_FOUND', 400, 'from_phone_number_not_found'],
     ['CALL_LIMIT_REACHED', 429, 'Concurrent call limit reached'],
     ['CALL_NOT_PLACED', 400, 'Failed to initiate call: no', { reason: 'no' }],
