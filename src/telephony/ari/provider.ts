@@ -41,6 +41,7 @@ export function createAriProvider(options: { clock: Clock; random: Random }): Pb
       digitsOut: 'rest',
       answeringMachine: false,
       transfer: ['cold', 'refer'],
+      transferAwaits: 'answer',
       closeEndsCall: true,
       idempotentDial: true,
       callS: { max: CALL_S_MAX },

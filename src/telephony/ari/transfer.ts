@@ -17,7 +17,7 @@ export interface HandOver {
   ringS: number;
 }
 
-/** Throws PROVIDER_DESTINATION if nobody answered, and what `AriClient` throws. */
+/** Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER or TRANSFER_FAILED if nobody answered, and what `AriClient` throws. */
 export async function handOver(
   peer: AriPeer,
   call: AriCall,
@@ -148,8 +148,7 @@ function untilAnswered(
       if (event.type === 'StasisStart') resolve();
       if (event.type === 'Dial') note(facts, event.dialstatus);
       if (event.type !== 'ChannelDestroyed') return;
-      const { providerStatus } = outcomeOf(facts, event.cause);
-      reject(new GatewayError('PROVIDER_DESTINATION', { provider: 'ari', reason: providerStatus }));
+      reject(notTaken(outcomeOf(facts, event.cause)));
     });
     stop = () => {
       unwatch();
@@ -158,6 +157,12 @@ function untilAnswered(
   });
   settled.catch(() => undefined); // The request may fail first.
   return { settled, stop: () => stop() };
+}
+
+function notTaken({ status, providerStatus }: ReturnType<typeof outcomeOf>): GatewayError {
+  if (status === 'busy') return new GatewayError('TRANSFER_BUSY');
+  if (status === 'no-answer') return new GatewayError('TRANSFER_NO_ANSWER');
+  return new GatewayError('TRANSFER_FAILED', { reason: providerStatus });
 }
 
 function note(facts: CallFacts, dialStatus: string): void {
