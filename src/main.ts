@@ -98,7 +98,10 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     log,
   });
   api.server.on('upgrade', (request, socket, head) => {
-    if (!media.handleUpgrade(request, socket, head)) socket.destroy();
+    const isTaken =
+      media.handleUpgrade(request, socket, head) ||
+      providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
+    if (!isTaken) socket.destroy();
   });
   await api.listen({ host: config.host, port: config.port });
   await switchboard.pbxLines.start();

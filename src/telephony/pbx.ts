@@ -1,6 +1,8 @@
 // A provider whose calls come over a connection that the gateway holds: a PBX. What the call room asks of
 // it, and what it reports. One configuration has one connection, on one node.
 
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { CallStatus } from '../model/provider.ts';
@@ -85,6 +87,9 @@ export interface Finding {
 
 export interface Pbx {
   connect(account: PbxAccount, options: { listener: PbxListener; log: Log }): PbxConnection;
+  /** A PBX may open the connection to us: takes an HTTP server's `upgrade` event. False if the path is not
+   *  ours; then nothing was done. */
+  takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   /** A media socket that a PBX has opened to us; which call it belongs to is in its first message. */
   takeSocket(socket: MediaSocket): MediaSocketListener;
   /** Looks for everything that could keep calls from working. Never rejects for what it finds. */

@@ -78,6 +78,7 @@ export class FakePbx implements PbxProvider {
       this.connections.push(connection);
       return connection;
     },
+    takeUpgrade: () => false,
     takeSocket: () => {
       throw new Error('a fake PBX opens no sockets');
     },

@@ -6,7 +6,8 @@ import type { Clock, Timer } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import { type AriAccount, basicAuth, restUrl } from './account.ts';
 import { type LinkFault, linkFault, refusalFault } from './link-fault.ts';
-import type { AriSocket, AriSocketListener } from './socket.ts';
+import { PingWatch } from './ping-watch.ts';
+import { type AriSocket, type AriSocketListener, MESSAGE_BYTES_MAX } from './socket.ts';
 
 /** The first pause, the longest, and how long a link must hold to count as good. */
 const PAUSE_MS = 500;
@@ -17,11 +18,6 @@ const PERMANENT_PAUSE_MS = 30_000;
 const TAKEN_PAUSE_MS = 300_000;
 const GOOD_MS = 30_000;
 const OPEN_MS_MAX = 10_000;
-/** Asterisk sends no pings, and answers ours. */
-const PING_MS = 10_000;
-const PONG_MS_MAX = 8_000;
-/** The longest event seen has 3 KB. */
-const MESSAGE_BYTES_MAX = 1024 * 1024;
 
 export class EventSocket implements AriSocket {
   readonly #account: AriAccount;
@@ -32,7 +28,7 @@ export class EventSocket implements AriSocket {
   #timer: Timer | undefined;
   #failures = 0;
   #openedAt: number | undefined;
-  #hasPong = true;
+  #pings: PingWatch | undefined;
   #closed = false;
 
   constructor(deps: {
@@ -51,6 +47,7 @@ export class EventSocket implements AriSocket {
   close(): void {
     this.#closed = true;
     this.#timer?.cancel();
+    this.#pings?.stop();
     this.#socket?.terminate();
   }
 
@@ -73,9 +70,6 @@ export class EventSocket implements AriSocket {
     socket.on('message', (data) => {
       if (socket === this.#socket) this.#listener.onMessage(String(data));
     });
-    socket.on('pong', () => {
-      this.#hasPong = true;
-    });
     socket.on('unexpected-response', (request, response) => {
       request.destroy();
       this.#down(socket, refusalFault(this.#account, response.statusCode ?? 0));
@@ -87,24 +81,17 @@ export class EventSocket implements AriSocket {
   #opened(socket: WebSocket): void {
     if (socket !== this.#socket) return;
     this.#openedAt = this.#clock.monotonicMs();
-    this.#hasPong = true;
-    this.#wait(PING_MS, () => this.#ping(socket));
+    this.#timer?.cancel();
+    const onDead = (): void => this.#down(socket, linkFault(this.#account, 'silent'));
+    this.#pings = new PingWatch(socket, this.#clock, onDead);
     this.#listener.onOpen();
-  }
-
-  #ping(socket: WebSocket): void {
-    this.#hasPong = false;
-    socket.ping();
-    this.#wait(PONG_MS_MAX, () => {
-      if (!this.#hasPong) this.#down(socket, linkFault(this.#account, 'silent'));
-      else this.#wait(PING_MS, () => this.#ping(socket));
-    });
   }
 
   #down(socket: WebSocket, fault: LinkFault): void {
     if (socket !== this.#socket) return;
     this.#socket = undefined;
     this.#timer?.cancel();
+    this.#pings?.stop();
     socket.on('error', () => undefined);
     socket.terminate();
     if (this.#closed) return;

@@ -1,18 +1,21 @@
 // Asterisk as a telephony provider: connections that we hold, over ARI. Source: asterisk.md; contract §7.5.
 
+import { GatewayError } from '../../errors.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { PbxProvider } from '../provider.ts';
 import { createRest } from '../rest.ts';
 import { type AriAccount, accountOf } from './account.ts';
 import { socketCarriers } from './carriers.ts';
-import { createAriClient, httpCarrier } from './client.ts';
+import { type AriCarrier, createAriClient, httpCarrier } from './client.ts';
 import { AriConnection } from './connection.ts';
 import { type AriReach, createAriControl } from './control.ts';
 import { EventSocket } from './event-socket.ts';
 import { createIds } from './ids.ts';
+import { IncomingDoor, type IncomingSocket } from './incoming.ts';
 import { legOpener } from './leg.ts';
 import { SocketDoor } from './media-door.ts';
+import type { AriSocket, AriSocketListener } from './socket.ts';
 
 /** Asterisk itself has no limit; ours is the workflow's. */
 const CALL_S_MAX = 86_400;
@@ -22,7 +25,9 @@ export function createAriProvider(options: { clock: Clock; random: Random }): Pb
   const rest = createRest({ provider: 'ari', clock });
   const door = new SocketDoor();
   const openLeg = legOpener(socketCarriers(door));
+  const incomingDoor = new IncomingDoor();
   /** By Stasis application. */
+  const incoming = new Map<string, IncomingSocket>();
   const connections = new Map<string, AriConnection>();
 
   function reach(account: AriAccount): AriReach {
@@ -31,7 +36,24 @@ export function createAriProvider(options: { clock: Clock; random: Random }): Pb
     return { account, client, ids: createIds(account.app, random), connection };
   }
 
-  const clientOf = (account: AriAccount) => createAriClient(() => httpCarrier(rest, account));
+  /** Asterisk that opens the connection to us can be asked over that one only. */
+  const clientOf = (account: AriAccount) => createAriClient(() => carrierOf(account));
+
+  function carrierOf(account: AriAccount): AriCarrier {
+    if (account.connection === 'outgoing') return httpCarrier(rest, account);
+    const socket = incoming.get(account.app);
+    if (socket === undefined) throw new GatewayError('PBX_NOT_CONNECTED');
+    return socket;
+  }
+
+  function openSocket(account: AriAccount, listener: AriSocketListener): AriSocket {
+    if (account.connection === 'outgoing') {
+      return new EventSocket({ account, clock, random, listener });
+    }
+    const socket = incomingDoor.expect(account, clock, listener);
+    incoming.set(account.app, socket);
+    return socket;
+  }
 
   return {
     name: 'ari',
@@ -56,18 +78,21 @@ export function createAriProvider(options: { clock: Clock; random: Random }): Pb
           client: clientOf(account),
           listener,
           openLeg,
-          openSocket: (socketListener) =>
-            new EventSocket({ account, clock, random, listener: socketListener }),
+          openSocket: (socketListener) => openSocket(account, socketListener),
           clock,
           random,
           log,
           onClosed: () => {
-            if (connections.get(account.app) === connection) connections.delete(account.app);
+            if (connections.get(account.app) !== connection) return;
+            connections.delete(account.app);
+            incoming.delete(account.app);
           },
         });
         connections.set(account.app, connection);
         return connection;
       },
+
+      takeUpgrade: (request, socket, head) => incomingDoor.takeUpgrade(request, socket, head),
 
       takeSocket: (socket) => door.take(socket),
 

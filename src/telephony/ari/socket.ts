@@ -15,3 +15,6 @@ export interface AriSocket {
   reopen(fault: LinkFault): void;
   close(): void;
 }
+
+/** The longest event seen has 3 KB; the answer about an application with many calls is longer. */
+export const MESSAGE_BYTES_MAX = 1024 * 1024;

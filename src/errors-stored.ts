@@ -1,0 +1,174 @@
+// The errors of what is asked over the API and kept in the store: accounts, configurations, workflows, runs.
+// One row per code; `{name}` in a text is replaced by the fact of that name.
+
+export const storedErrors = {
+  // Start
+  CONFIG_INVALID: { retry: false, text: 'Configuration is invalid: {problems}' },
+  NATIVE_BROKEN: { retry: false, text: 'The native module {file} is present but unusable' },
+  NATIVE_MISSING: { retry: false, text: 'The file {file} is missing. Make it by: {command}' },
+
+  // The command line
+  COMMAND_INVALID: { retry: false, text: 'Wrong command: {problem}' },
+  GATEWAY_UNREACHABLE: {
+    retry: true,
+    text: 'The gateway at {url} cannot be reached: {reason}. Does it run, and is the address right?',
+  },
+  GATEWAY_REFUSED: { retry: false, text: 'The gateway at {url} says: {said}' },
+
+  // Store
+  STORE_LOCKED: {
+    retry: false,
+    text: 'Another process uses the data folder {folder}. Stop it, or set PATCHBAY_DATA to another folder.',
+  },
+  STORE_NOT_DURABLE: {
+    retry: false,
+    text: 'The embedded database does not reach the disk (no fsync seen). Use DATABASE_URL.',
+  },
+  STORE_UNAVAILABLE: { retry: true, text: 'The database does not answer' },
+  STORE_FULL: { retry: true, text: 'The disk is full' },
+  MIGRATION_CHANGED: {
+    retry: false,
+    text: 'Migration {name} differs from the one that was applied to this database',
+  },
+  MIGRATION_UNKNOWN: {
+    retry: false,
+    text: 'The database was written by a newer version (migration {name}). Start that version.',
+  },
+  SECRET_KEY_MISSING: { retry: false, text: 'No key with id {keyId} to open a stored secret' },
+  SECRET_UNREADABLE: { retry: false, text: 'A stored secret cannot be opened: {field}' },
+
+  // Credentials
+  DEVOPS_SECRET_UNSET: { retry: false, text: 'Set PATCHBAY_DEVOPS_SECRET to read these figures' },
+  DEVOPS_SECRET_WRONG: { retry: false, text: 'The devops secret is missing or wrong' },
+  CREDENTIALS_MISSING: { retry: false, text: 'Authorization header required' },
+  TOKEN_INVALID: { retry: false, text: 'Invalid or expired token' },
+  API_KEY_INVALID: { retry: false, text: 'Invalid or expired API key' },
+  AGENT_API_KEY_INVALID: { retry: false, text: 'Invalid API key' },
+  API_KEY_NOT_FOUND: { retry: false, text: 'API key not found' },
+  USER_NOT_FOUND: { retry: false, text: 'User not found' },
+  LOG_IN_REFUSED: { retry: false, text: 'Invalid email or password' },
+  SIGN_UP_CLOSED: { retry: false, text: 'Signup is disabled' },
+  EMAIL_TAKEN: { retry: false, text: 'Email already registered' },
+  LOG_IN_ELSEWHERE: { retry: false, text: 'Not found' },
+  LOG_IN_EXISTS: { retry: false, text: 'The user of this API key has a log-in already' },
+  TOO_MANY_ATTEMPTS: {
+    retry: true,
+    text: 'Too many failed attempts. Try again in {retryAfterS} seconds.',
+  },
+
+  // Telephony configurations and numbers
+  CONFIGURATION_NOT_FOUND: { retry: false, text: 'Telephony configuration not found' },
+  CONFIGURATION_NAME_TAKEN: {
+    retry: false,
+    text: "A telephony configuration named '{name}' already exists in this organization",
+  },
+  CONFIGURATION_PROVIDER_FIXED: {
+    retry: false,
+    text: 'Provider cannot be changed; create a new configuration instead.',
+  },
+  CONFIGURATION_IN_USE: {
+    retry: false,
+    text: 'Telephony configuration {id} is referenced by one or more campaigns',
+  },
+  TRUNKS_UNSUPPORTED: { retry: false, text: 'Configurations of {provider} have no trunks' },
+  TRUNKS_FULL: { retry: false, text: 'A telephony configuration has at most {max} trunks' },
+  TRUNK_NAME_TAKEN: {
+    retry: false,
+    text: "A trunk named '{name}' already exists in this configuration",
+  },
+  TRUNK_IN_USE: {
+    retry: false,
+    text: 'Telephony trunk {id} has phone numbers; attach them elsewhere first',
+  },
+  TRUNK_NOT_FOUND: { retry: false, text: 'Telephony trunk not found' },
+  PHONE_NUMBER_NOT_FOUND: { retry: false, text: 'Phone number not found' },
+  PHONE_NUMBER_TAKEN: {
+    retry: false,
+    text: 'A phone number with this address already exists in the org.',
+  },
+  PHONE_NUMBER_ROUTED_ELSEWHERE: {
+    retry: false,
+    text: 'This number of this provider account already belongs to another configuration',
+  },
+  PHONE_NUMBER_NOT_OWNED: {
+    retry: false,
+    text: 'The provider account does not own the number {address}',
+  },
+
+  // Workflows
+  WORKFLOW_NOT_FOUND: { retry: false, text: 'Workflow with id {id} not found' },
+  WORKFLOW_STATUS_INVALID: {
+    retry: false,
+    text: "Invalid status '{status}'. Allowed: active, archived",
+  },
+  EXTERNAL_PBX_DISABLED: {
+    retry: false,
+    text: "External PBX integrations are disabled for this organization. Enable them in the organization's preferences before you change {setting}.",
+  },
+  WORKFLOW_INVALID: { retry: false, text: 'The workflow is not valid: {problems}' },
+  WORKFLOW_CONFLICT: { retry: false, text: 'The workflow conflicts with stored data: {problems}' },
+  FOLDER_NOT_FOUND: { retry: false, text: 'Folder not found' },
+  FOLDER_NAME_TAKEN: {
+    retry: false,
+    text: "A folder named '{name}' already exists in this organization",
+  },
+  FOLDERS_FULL: { retry: false, text: 'An organization has at most {max} folders' },
+  AGENT_WRITER_UNAVAILABLE: {
+    retry: false,
+    text: 'No language model is configured on this gateway, and agents are written by one. Set OPENAI_API_KEY or OPENAI_BASE_URL, or begin from a template.',
+  },
+  AGENT_NOT_WRITTEN: {
+    retry: true,
+    text: 'The language model wrote no agent that works: {reason}',
+  },
+  TEMPLATE_NOT_FOUND: { retry: false, text: 'Workflow template with id {id} not found' },
+  NODE_TYPE_UNKNOWN: { retry: false, text: "Unknown node type: '{name}'" },
+  WORKFLOW_NO_DRAFT: { retry: false, text: 'No draft to publish' },
+  AGENT_NOT_FOUND: { retry: false, text: 'Workflow not found' },
+  AGENT_NOT_ACTIVE: { retry: false, text: 'Workflow is not active' },
+  AGENT_NOT_PUBLISHED: { retry: false, text: 'Workflow has no published definition' },
+  TRIGGER_NOT_FOUND: { retry: false, text: 'Agent trigger not found' },
+  TRIGGER_FORBIDDEN: { retry: false, text: 'Access denied' },
+  TRIGGER_NOT_ACTIVE: { retry: false, text: 'Agent trigger is not active' },
+  TRIGGER_NOT_IN_AGENT: { retry: false, text: 'Trigger not found in the selected Agent' },
+
+  // Runs and artifacts
+  RUN_NOT_FOUND: { retry: false, text: 'Workflow run not found' },
+  STREAMS_FULL: {
+    retry: true,
+    text: 'Too many event streams are open at once ({limit}). Close one, or watch the organization by one.',
+  },
+  FILTER_INVALID: { retry: false, text: 'Invalid filter format' },
+  FILTER_FORBIDDEN: { retry: false, text: "Invalid attribute '{attribute}'" },
+  ARTIFACT_TYPE_UNKNOWN: { retry: false, text: 'Unsupported artifact type' },
+  ARTIFACT_TOKEN_INVALID: { retry: false, text: 'Invalid or expired token' },
+  ARTIFACT_MISSING: { retry: false, text: 'No {artifact} available for this workflow run' },
+  FILE_KEY_INVALID: { retry: false, text: 'Invalid key format' },
+  FILE_FORBIDDEN: { retry: false, text: 'Access denied' },
+  FILE_LINK_INVALID: { retry: false, text: 'The link is not valid or has expired' },
+  FILE_NOT_FOUND: { retry: false, text: 'File not found' },
+  FILE_OVERSIZED: {
+    retry: false,
+    text: 'The file has more than the {bytes} bytes that were announced for it',
+  },
+  FILE_CUT_OFF: { retry: true, text: 'The file did not arrive whole. Send it again.' },
+  FILE_TYPE_UNEXPECTED: {
+    retry: false,
+    text: 'Send the file with the header that was announced for it: Content-Type: {expected}',
+  },
+
+  // Text chats
+  TEXT_CHAT_NOT_FOUND: { retry: false, text: 'Text chat session not found' },
+  RUN_NOT_TEXT_CHAT: { retry: false, text: 'Workflow run is not a text chat session' },
+  TEXT_CHAT_ENDED: { retry: false, text: 'Text chat session has ended' },
+  TEXT_CHAT_CONFLICT: { retry: true, text: 'Text chat session revision conflict' },
+  TEXT_CHAT_TURN_NOT_FOUND: { retry: false, text: 'Turn not found in text chat session' },
+  TEXT_CHAT_FULL: {
+    retry: false,
+    text: 'A text chat session holds at most {max} {what}. Start a new one.',
+  },
+  TEXT_CHAT_TURN_FAILED: {
+    retry: true,
+    text: 'Failed to execute text chat assistant turn: {reason}. Send the message again.',
+  },
+} as const;
