@@ -23,15 +23,17 @@ const hasRecogniser = ['x86_64', 'aarch64'].some((machine) =>
 );
 
 describe.each([
-  ['voice', 'auto'],
-  ['keys', 'none'],
-])('a gateway whose callers use their %s', (means, stt) => {
+  ['voice', 'auto', 'twilio'],
+  ['keys', 'none', 'twilio'],
+  hasRecogniser ? ['voice', 'auto', 'ari'] : ['keys', 'none', 'ari'],
+])('a gateway whose callers use their %s (STT %s) over %s', (means, stt, provider) => {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-e2e-'));
   const logFile = join(folder, 'gateway.log');
   const recogniser = means === 'voice';
+  const isAsterisk = provider === 'ari';
   const lines: string[] = [];
   let gateway: Gateway;
-  let provider: ProviderLink;
+  let link: ProviderLink;
   let api: ApiClient;
   let agents: Agents;
   let held: Promise<CallResult>[] = [];
@@ -41,23 +43,24 @@ describe.each([
     const dataFolder = join(folder, 'data');
     gateway = await Gateway.start({ dataFolder, logFile, port: await freePort(), env });
     api = new ApiClient(gateway.url, await gateway.firstKey());
-    const link = await ProviderLink.start(gateway.url, recogniser);
-    provider = link.provider;
-    agents = await setUp(api, link.apiUrl);
+    const played = isAsterisk ? { name: 'ari' as const, url: '' } : { name: 'twilio' as const };
+    const started = await ProviderLink.start(gateway.url, recogniser, played);
+    link = started.provider;
+    agents = await setUp(api, started.apiUrl, played.name);
     if (recogniser && !hasRecogniser) return;
     held = [holdInbound(callMeans()), holdOutbound(callMeans())];
     for (const call of held) call.catch(() => undefined); // Met again by its test.
   }, 60_000);
 
   afterAll(async () => {
-    provider?.stop();
+    link?.stop();
     await gateway?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
   function callMeans(): CallMeans {
     const onLine: CallMeans['onLine'] = ({ who, text }) => lines.push(`${who}: ${text}`);
-    return { api, provider, agents, recogniser, model: false, onLine };
+    return { api, provider: link, agents, recogniser, model: false, onLine };
   }
 
   async function faultsIn(call: Promise<CallResult> | undefined): Promise<string[]> {
@@ -83,7 +86,13 @@ describe.each([
   it('logs nothing that anybody said, and no secret', () => {
     const log = readFileSync(logFile, 'utf8');
     expect(log).toContain('run completed');
-    for (const said of [/(?<!\d)48213(?!\d)/, /15005550101/, /fedcba9876543210/, /wednesday/]) {
+    for (const said of [
+      /(?<!\d)48213(?!\d)/,
+      /15005550101/,
+      /fedcba9876543210/,
+      /gwsecret/,
+      /wednesday/,
+    ]) {
       expect(log).not.toMatch(said);
     }
   });
