@@ -34,7 +34,8 @@ const HANG_UP_MS_MAX = 5_000;
 const NAME_MAX = 100;
 
 export interface PbxCallsOptions {
-  configuration: TelephonyConfiguration;
+  /** As it is now: credentials may change while calls go on. */
+  configuration: () => TelephonyConfiguration;
   provider: PbxProvider;
   connection: () => PbxConnection;
   /** Whether no new call is taken. */
@@ -132,7 +133,8 @@ export class PbxCalls {
 
   /** Undefined for a call that is told of again while it goes on. Throws Refusal, CALL_LIMIT_REACHED. */
   async #runOf(call: PbxInboundCall): Promise<Run | undefined> {
-    const { configuration, provider, connection } = this.#options;
+    const { connection } = this.#options;
+    const { configuration, provider } = this.#line;
     const { store } = this.#deps;
     const known = await store.runs.findByProviderCall(configuration.id, call.callId);
     if (known !== undefined) return this.#again(known);
@@ -155,7 +157,7 @@ export class PbxCalls {
   }
 
   async #agent(call: PbxInboundCall): Promise<Workflow> {
-    const { configuration } = this.#options;
+    const { configuration } = this.#line;
     const numbers = await this.#deps.store.telephony.listNumbers(configuration.id);
     const number = numberCalled(call.to, numbers);
     if (number === undefined) throw new Refusal('not-configured');
@@ -163,7 +165,8 @@ export class PbxCalls {
   }
 
   #refuse(callId: string, error: unknown): void {
-    const { provider, connection, configuration } = this.#options;
+    const { connection } = this.#options;
+    const { configuration, provider } = this.#line;
     const reason: RejectReason = reasonOf(error);
     pbxCalls.inc({ provider: provider.name, result: reason });
     callsRefused.inc({ code: codeOf(error) ?? reason });
@@ -199,7 +202,7 @@ export class PbxCalls {
   /** Of this configuration only: what a PBX says names no run of others. */
   async #runNamed(runId: string): Promise<Run | undefined> {
     const run = await this.#deps.store.runs.find(runId);
-    return run?.configurationId === this.#options.configuration.id ? run : undefined;
+    return run?.configurationId === this.#line.configuration.id ? run : undefined;
   }
 
   // Both.
@@ -209,7 +212,7 @@ export class PbxCalls {
     const { runs } = this.#deps.store;
     const found =
       runId === null
-        ? await runs.findByProviderCall(this.#options.configuration.id, callId)
+        ? await runs.findByProviderCall(this.#line.configuration.id, callId)
         : await this.#runNamed(runId);
     if (found === undefined) return; // A call that was turned away.
     const run = await this.#named(found, callId);
@@ -330,7 +333,7 @@ export class PbxCalls {
 
   /** Best effort. */
   async #hangUp(callId: string): Promise<void> {
-    const { configuration, provider } = this.#options;
+    const { configuration, provider } = this.#line;
     const deadline = deadlineSignal(this.#deps.clock, HANG_UP_MS_MAX, 'hang up');
     try {
       await provider.control.hangUp(configuration.credentials, callId, deadline.signal);
@@ -343,6 +346,6 @@ export class PbxCalls {
 
   get #line(): { configuration: TelephonyConfiguration; provider: PbxProvider } {
     const { configuration, provider } = this.#options;
-    return { configuration, provider };
+    return { configuration: configuration(), provider };
   }
 }

@@ -1,5 +1,4 @@
-// One configuration's connection to its PBX, and how it stands. Lines never change: a configuration that
-// is changed gets a new one.
+// One configuration's connection to its PBX, and how it stands.
 
 import { isDeepStrictEqual } from 'node:util';
 import { codeOf, GatewayError } from '../errors.ts';
@@ -33,6 +32,7 @@ export class PbxLine {
   isShownDown: boolean;
   readonly #deps: CallDeps;
   readonly #options: PbxLineOptions;
+  #configuration: HeldConfiguration;
   readonly #log: Log;
   readonly #calls: PbxCalls;
   /** Undefined if there is none to be had with these credentials. */
@@ -48,18 +48,24 @@ export class PbxLine {
     this.isShownDown = configuration.inactiveSince !== null;
     this.#deps = deps;
     this.#options = options;
+    this.#configuration = configuration;
     this.#log = deps.log.child({ configurationId: configuration.id, provider: provider.name });
     const connection = (): PbxConnection => {
       if (this.#connection === undefined) throw new Error('there is no connection');
       return this.#connection;
     };
-    this.#calls = new PbxCalls(deps, roster, { configuration, provider, connection, isDraining });
+    this.#calls = new PbxCalls(deps, roster, {
+      configuration: () => this.#configuration,
+      provider,
+      connection,
+      isDraining,
+    });
     pbxConnections.inc({ provider: provider.name, state: this.#state });
     this.#connection = this.#connect();
   }
 
   #connect(): PbxConnection | undefined {
-    const { id, credentials, isReadable } = this.#options.configuration;
+    const { id, credentials, isReadable } = this.#configuration;
     try {
       if (!isReadable) throw new GatewayError('SECRET_UNREADABLE', { field: 'credentials' });
       const listener: PbxListener = {
@@ -90,8 +96,23 @@ export class PbxLine {
 
   /** Whether it was made from these credentials. */
   isOf({ credentials, isReadable }: HeldConfiguration): boolean {
-    const own = this.#options.configuration;
+    const own = this.#configuration;
     return isReadable === own.isReadable && isDeepStrictEqual(credentials, own.credentials);
+  }
+
+  /** Reaches the PBX anew, as the configuration now says, and keeps the calls. False if it cannot. */
+  renew(configuration: HeldConfiguration): boolean {
+    try {
+      if (!configuration.isReadable) return false;
+      if (this.#connection?.renew(configuration.credentials) !== true) return false;
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the connection to the PBX cannot be renewed');
+      return false;
+    }
+    this.#configuration = configuration;
+    this.isShownDown = configuration.inactiveSince !== null;
+    this.#down = undefined;
+    return true;
   }
 
   /** Why it is out of use, for people; undefined while it works or may soon. */

@@ -120,6 +120,7 @@ export class PbxLines {
       await this.#show(line, configuration);
       return;
     }
+    if (line.renew(configuration)) return;
     await this.#close(id, line);
     this.#connect(configuration);
   }

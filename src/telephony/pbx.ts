@@ -69,6 +69,9 @@ export interface PbxConnection {
   openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia>;
   /** Turns a ringing call away with the cause that fits. Never rejects. */
   refuse(callId: string, reason: RejectReason): Promise<void>;
+  /** Reaches the PBX anew, with these credentials, and goes on with the calls that there are. False if it
+   *  cannot, and another connection is to be made. */
+  renew(credentials: Credentials): boolean;
   /** Lets go of the PBX. Calls that were not ended before stay as they are. */
   close(): Promise<void>;
 }

@@ -56,9 +56,16 @@ describe('connections to PBXs', () => {
     const credentials = { ...made.credentials, app_password: 'rotated' };
     await telephony.updateConfiguration(organizationId, made.id, { credentials });
     room.clock.advance(2_000);
+    await room.until(() => first?.renewals === 1);
+    expect(room.pbx.connections).toEqual([first]);
+    expect(first?.account.credentials).toEqual(credentials);
+    if (first !== undefined) first.isRenewable = false; // Such as with another application.
+    const moved = { ...credentials, stasis_app_name: 'another' };
+    await telephony.updateConfiguration(organizationId, made.id, { credentials: moved });
+    room.clock.advance(2_000);
     await room.until(() => room.pbx.connections.length === 2);
     expect(first?.isClosed).toBe(true);
-    expect(room.pbx.connection.account.credentials).toEqual(credentials);
+    expect(room.pbx.connection.account.credentials).toEqual(moved);
     await telephony.deleteConfiguration(organizationId, made.id);
     room.clock.advance(2_000);
     await room.until(() => room.pbx.open.length === 0);
@@ -177,9 +184,11 @@ describe('a PBX that is out of reach', () => {
     expect((await stored(room, configuration)).inactiveSince).not.toBeNull();
     await room.at.store.telephony.reactivate(room.at.owner.organizationId, configuration.id);
     await passSeconds(room, 2);
-    expect(first?.isClosed).toBe(true);
-    expect(room.pbx.connections).toHaveLength(2);
+    expect(first?.renewals).toBe(1);
+    expect(room.pbx.connections).toHaveLength(1);
     expect((await stored(room, configuration)).inactiveSince).toBeNull();
+    await passSeconds(room, 10);
+    expect(first?.renewals).toBe(1);
     room.pbx.connection.down('PROVIDER_AUTH', { isPermanent: true });
     await passSeconds(room, 5);
     expect((await stored(room, configuration)).inactiveSince).not.toBeNull();

@@ -17,7 +17,7 @@ import type {
   PbxProvider,
   ProviderControl,
 } from '../../src/telephony/provider.ts';
-import type { RejectReason } from '../../src/telephony/terms.ts';
+import type { Credentials, RejectReason } from '../../src/telephony/terms.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import type { MediaSocket, MediaSocketListener } from '../../src/transport/media-socket.ts';
 
@@ -109,7 +109,10 @@ export class FakePbx implements PbxProvider {
 }
 
 export class FakeConnection implements PbxConnection {
-  readonly account: PbxAccount;
+  account: PbxAccount;
+  /** Times it was given other credentials; if it takes them. */
+  renewals = 0;
+  isRenewable = true;
   readonly rung: string[] = [];
   readonly refused: { callId: string; reason: RejectReason }[] = [];
   readonly opened: string[] = [];
@@ -158,6 +161,14 @@ export class FakeConnection implements PbxConnection {
   refuse(callId: string, reason: RejectReason): Promise<void> {
     this.refused.push({ callId, reason });
     return Promise.resolve();
+  }
+
+  renew(credentials: Credentials): boolean {
+    if (!this.isRenewable) return false;
+    this.renewals += 1;
+    this.account = { ...this.account, credentials };
+    this.connecting();
+    return true;
   }
 
   close(): Promise<void> {

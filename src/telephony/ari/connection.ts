@@ -9,8 +9,8 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import { parseJson } from '../../std/json.ts';
 import type { Random } from '../../std/random.ts';
 import type { PbxConnection, PbxListener, PbxMedia, PbxState } from '../pbx.ts';
-import type { RejectReason } from '../terms.ts';
-import type { AriAccount } from './account.ts';
+import type { Credentials, RejectReason } from '../terms.ts';
+import { type AriAccount, accountOf } from './account.ts';
 import { AriCall, rawOf } from './ari-call.ts';
 import type { AriClient } from './client.ts';
 import { createIds, type Ids } from './ids.ts';
@@ -37,10 +37,10 @@ const refusals: Readonly<Record<RejectReason, string>> = {
 
 export interface AriConnectionOptions {
   account: AriAccount;
-  client: AriClient;
+  clientOf: (account: AriAccount) => AriClient;
   listener: PbxListener;
   openLeg: OpenLeg;
-  openSocket: (listener: AriSocketListener) => AriSocket;
+  openSocket: (account: AriAccount, listener: AriSocketListener) => AriSocket;
   clock: Clock;
   random: Random;
   log: Log;
@@ -48,8 +48,8 @@ export interface AriConnectionOptions {
 }
 
 export class AriConnection implements PbxConnection, AriPeer {
-  readonly account: AriAccount;
-  readonly client: AriClient;
+  account: AriAccount;
+  client: AriClient;
   readonly ids: Ids;
   readonly clock: Clock;
   readonly random: Random;
@@ -57,7 +57,7 @@ export class AriConnection implements PbxConnection, AriPeer {
   version: string | null = null;
   readonly #options: AriConnectionOptions;
   readonly #listener: PbxListener;
-  readonly #socket: AriSocket;
+  #socket: AriSocket;
   readonly #calls = new Map<string, AriCall>();
   readonly #watchers = new Map<string, (event: AriEvent) => void>();
   readonly #abort = new AbortController();
@@ -69,16 +69,12 @@ export class AriConnection implements PbxConnection, AriPeer {
     this.#options = options;
     this.#listener = options.listener;
     this.account = options.account;
-    this.client = options.client;
+    this.client = options.clientOf(options.account);
     this.clock = options.clock;
     this.random = options.random;
     this.log = options.log;
     this.ids = createIds(options.account.app, options.random);
-    this.#socket = options.openSocket({
-      onOpen: () => void this.#up(),
-      onMessage: (text) => this.#message(text),
-      onDown: (why) => this.#down(why),
-    });
+    this.#socket = this.#openSocket();
   }
 
   get state(): PbxState {
@@ -121,6 +117,18 @@ export class AriConnection implements PbxConnection, AriPeer {
     await this.#hangUp(callId, refusals[reason]);
   }
 
+  renew(credentials: Credentials): boolean {
+    const account = accountOf(credentials);
+    if (account.app !== this.account.app) return false;
+    this.#socket.close();
+    this.#link += 1;
+    this.account = account;
+    this.client = this.#options.clientOf(account);
+    this.#become({ kind: 'connecting' });
+    this.#socket = this.#openSocket();
+    return true;
+  }
+
   close(): Promise<void> {
     this.#socket.close();
     this.#abort.abort();
@@ -156,6 +164,14 @@ export class AriConnection implements PbxConnection, AriPeer {
   }
 
   // The link.
+
+  #openSocket(): AriSocket {
+    return this.#options.openSocket(this.account, {
+      onOpen: () => void this.#up(),
+      onMessage: (text) => this.#message(text),
+      onDown: (why) => this.#down(why),
+    });
+  }
 
   async #up(): Promise<void> {
     this.#link += 1;

@@ -75,10 +75,10 @@ export function createAriProvider(options: { clock: Clock; random: Random }): Pb
         const account = accountOf(credentials);
         const connection: AriConnection = new AriConnection({
           account,
-          client: clientOf(account),
+          clientOf,
           listener,
           openLeg,
-          openSocket: (socketListener) => openSocket(account, socketListener),
+          openSocket,
           clock,
           random,
           log,
