@@ -9,8 +9,9 @@ import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../me
 import type { Campaign } from '../model/campaign.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
-import type { Claim } from '../store/contact-store.ts';
+import type { Claim, RunningCampaign } from '../store/contact-store.ts';
 import type { Store } from '../store/store.ts';
+import { type FreeCalls, FreeCallsOfLook } from './free-calls.ts';
 import { Settler } from './settler.ts';
 import { sourceKeyOf } from './source-key.ts';
 import { mayRing } from './window.ts';
@@ -118,24 +119,30 @@ export class Dispatcher {
 
   /** Gives the milliseconds until the next look. */
   async #look(): Promise<number> {
-    const { contacts } = this.#deps.store;
+    const { store, clock, log } = this.#deps;
+    const { contacts } = store;
     this.#syncing ??= this.#syncAll();
     await this.#settler.settleAll();
     await contacts.giveBackClaims(undefined);
     await this.#noteSent();
     await this.#giveBackStranded();
     await this.#measure();
-    const campaigns = await contacts.dialable();
-    for (const campaign of campaigns) {
+    for (const campaignId of await contacts.completeDone()) {
+      log.info({ campaignId }, 'campaign completed');
+    }
+    const running = await contacts.running(new Date(clock.now() + HORIZON_MS));
+    this.#settler.watchOnly(new Set(running.map(({ campaign }) => campaign.id)));
+    const freeCalls = new FreeCallsOfLook(store);
+    for (const each of running) {
       if (this.#stopping.signal.aborted) break;
       try {
-        await this.#serve(campaign);
+        await this.#serve(each, freeCalls);
       } catch (error) {
         // One campaign's trouble is no other's.
-        this.#deps.log.error({ err: error, campaignId: campaign.id }, 'campaign not served');
+        log.error({ err: error, campaignId: each.campaign.id }, 'campaign not served');
       }
     }
-    return campaigns.length === 0 ? IDLE_LOOK_MS : LOOK_MS;
+    return running.length === 0 ? IDLE_LOOK_MS : LOOK_MS;
   }
 
   async #measure(): Promise<void> {
@@ -156,24 +163,31 @@ export class Dispatcher {
     }
   }
 
-  async #serve(campaign: Campaign): Promise<void> {
-    const { store, clock, log } = this.#deps;
-    if (await store.contacts.complete(campaign.id)) {
-      log.info({ campaignId: campaign.id }, 'campaign completed');
-      return;
-    }
+  /** Asks the store for no more than it needs: most campaigns have nobody to call at a moment. */
+  async #serve(
+    { campaign, isDue, openAttempts }: RunningCampaign,
+    freeCalls: FreeCallsOfLook,
+  ): Promise<void> {
     if (await this.#settler.tripBreaker(campaign)) return;
-    if (!mayRing(campaign.schedule, clock.now())) {
+    if (!isDue) return;
+    if (!mayRing(campaign.schedule, this.#deps.clock.now())) {
       campaignDeferred.inc({ reason: 'window' });
       return;
     }
+    const calls = await freeCalls.of(campaign.organizationId);
+    if (calls.free === 0) {
+      campaignDeferred.inc({ reason: 'slots' });
+      return;
+    }
+    if (openAttempts >= (campaign.maxConcurrency ?? calls.limit)) return;
     const line = await this.#lineOf(campaign);
     if (line === undefined) return;
     if (this.#isPaused(line.configuration.id)) {
       campaignDeferred.inc({ reason: 'provider' });
       return;
     }
-    const claims = await this.#claim(line);
+    const claims = await this.#claim(line, calls);
+    calls.free -= claims.length;
     for (const claim of claims) this.#dialInTurn(line, claim);
   }
 
@@ -222,11 +236,8 @@ export class Dispatcher {
     return pause !== undefined && pause.untilMs > this.#deps.clock.monotonicMs();
   }
 
-  async #claim({ campaign, configuration }: CampaignLine): Promise<Claim[]> {
+  #claim({ campaign, configuration }: CampaignLine, { free, limit }: FreeCalls): Promise<Claim[]> {
     const { store, clock } = this.#deps;
-    const limit = await store.accounts.concurrentCallLimit(campaign.organizationId);
-    const free = await store.contacts.freeSlots(campaign.organizationId, limit);
-    if (free === 0) campaignDeferred.inc({ reason: 'slots' });
     const nowMs = clock.now();
     return store.contacts.claim(campaign.id, {
       count: Math.min(CLAIMS_MAX, free),

@@ -47,6 +47,8 @@ export class Settler {
   readonly #onAnswer: () => void;
   /** By attempt; as many as a stop has left open. */
   readonly #looks = new Map<string, Look>();
+  /** Campaigns of which the breaker has seen every attempt that was settled here. */
+  readonly #watched = new Set<string>();
 
   constructor(deps: SettlerDeps, onAnswer: () => void) {
     this.#deps = deps;
@@ -109,6 +111,7 @@ export class Settler {
     const { store, clock } = this.#deps;
     const retry = await this.#retryOf(attempt);
     const settlement = settlementOf(outcome, attempt, retry, clock.now());
+    this.#watched.delete(attempt.campaignId);
     if (await store.contacts.settle(attempt.id, settlement)) campaignAttempts.inc({ outcome });
     this.#looks.delete(attempt.id);
   }
@@ -120,13 +123,22 @@ export class Settler {
     return campaign?.retry ?? RETRY_DEFAULT;
   }
 
-  /** True if the campaign is stopped now. */
+  /** Forgets campaigns that do not run any more: one that runs again is looked at first. */
+  watchOnly(running: ReadonlySet<string>): void {
+    for (const id of this.#watched) if (!running.has(id)) this.#watched.delete(id);
+  }
+
+  /** True if the campaign is stopped now. Looks only if attempts were settled since it did so last, or if
+   *  this process has not looked yet. */
   async tripBreaker({ id, breaker }: Campaign): Promise<boolean> {
+    if (this.#watched.has(id)) return false;
     const { store, clock, log } = this.#deps;
     const windowMs = (breaker ?? BREAKER_DEFAULT).windowS * 1_000;
     const since = new Date(clock.now() - windowMs);
     const entry = tripped(await store.contacts.recentOutcomes(id, since), breaker);
-    if (entry === undefined || !(await store.contacts.stop(id, entry))) return false;
+    const isTripped = entry !== undefined && (await store.contacts.stop(id, entry));
+    this.#watched.add(id);
+    if (!isTripped) return false;
     log.warn({ campaignId: id, ...entry.details }, 'campaign stopped by its breaker');
     return true;
   }

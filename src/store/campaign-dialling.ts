@@ -2,25 +2,50 @@
 // of state that the gateway makes by itself.
 
 import { sql } from 'kysely';
-import type { AttemptOutcome, Campaign, CampaignLogEntry } from '../model/campaign.ts';
+import type { AttemptOutcome, CampaignLogEntry } from '../model/campaign.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
+import type { RunningCampaign } from './contact-store.ts';
 import type { StoreContext } from './context.ts';
 
-/** Campaigns that one look serves: more run on no server, and those outside their hours cost two
- *  short statements. */
-const DIALABLE_MAX = 5_000;
+/** Campaigns that one look serves: more run on no server, and those of which nobody is due cost a step or
+ *  two in an index. */
+const RUNNING_MAX = 5_000;
 
-export async function dialableCampaigns({ db }: StoreContext): Promise<Campaign[]> {
+export async function runningCampaigns(
+  { db, clock }: StoreContext,
+  horizon: Date,
+): Promise<RunningCampaign[]> {
+  const firstDue = (state: 'waiting' | 'fresh') => sql`(
+    select due_at from campaign_contacts
+    where campaign_id = campaigns.id and campaign_contacts.state = ${sql.lit(state)}
+    order by due_at limit 1)`;
+  const now = new Date(clock.now());
   const rows = await db
     .selectFrom('campaigns')
     .selectAll()
     .select(names)
+    .select((campaign) => [
+      sql<boolean>`coalesce(dial_next_at <= ${horizon}, true)
+        and coalesce(least(${firstDue('waiting')}, ${firstDue('fresh')}) <= ${now}, false)`.as(
+        'is_due',
+      ),
+      campaign
+        .selectFrom('campaign_attempts')
+        .select((attempt) => attempt.fn.countAll<string>().as('open'))
+        .whereRef('campaign_attempts.campaign_id', '=', 'campaigns.id')
+        .where('campaign_attempts.state', '<>', 'ended')
+        .as('open_attempts'),
+    ])
     .where('state', '=', 'running')
     .orderBy(sql`dial_next_at nulls first`)
     .orderBy('id')
-    .limit(DIALABLE_MAX)
+    .limit(RUNNING_MAX)
     .execute();
-  return rows.map(toCampaign);
+  return rows.map((row) => ({
+    campaign: toCampaign(row),
+    isDue: row.is_due,
+    openAttempts: Number(row.open_attempts),
+  }));
 }
 
 /** One step in an index for each running campaign. */
@@ -63,11 +88,27 @@ export async function stopCampaign(
   return row !== undefined;
 }
 
-export async function completeCampaign(
-  context: StoreContext,
-  campaignId: string,
-): Promise<boolean> {
-  const row = await context.db
+/** Rows that somebody works on just now are left for the next look: two processes never wait for each
+ *  other. A value compared with null, as `not exists` may be answered by reading all contacts. */
+export async function completeDone(context: StoreContext): Promise<string[]> {
+  const done = context.db
+    .selectFrom('campaigns')
+    .select('id')
+    .where('state', '=', 'running')
+    .where(
+      ({ selectFrom }) =>
+        selectFrom('campaign_contacts')
+          .select('campaign_contacts.id')
+          .whereRef('campaign_contacts.campaign_id', '=', 'campaigns.id')
+          .where('campaign_contacts.state', 'in', ['fresh', 'waiting', 'calling'])
+          .limit(1),
+      'is',
+      null,
+    )
+    .limit(RUNNING_MAX)
+    .forUpdate()
+    .skipLocked();
+  const rows = await context.db
     .updateTable('campaigns')
     .set({
       state: 'completed',
@@ -77,20 +118,9 @@ export async function completeCampaign(
         message: 'Every contact was called as often as is due',
       }),
     })
-    .where('id', '=', campaignId)
+    .where('id', 'in', done)
     .where('state', '=', 'running')
-    .where((campaign) =>
-      campaign.not(
-        campaign.exists(
-          campaign
-            .selectFrom('campaign_contacts')
-            .select('campaign_contacts.id')
-            .whereRef('campaign_contacts.campaign_id', '=', 'campaigns.id')
-            .where('campaign_contacts.state', 'in', ['fresh', 'waiting', 'calling']),
-        ),
-      ),
-    )
     .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+    .execute();
+  return rows.map(({ id }) => id);
 }

@@ -10,10 +10,10 @@ import {
   notePlaced,
 } from './attempts.ts';
 import {
-  completeCampaign,
-  dialableCampaigns,
+  completeDone,
   firstRetry,
   recentOutcomes,
+  runningCampaigns,
   stopCampaign,
 } from './campaign-dialling.ts';
 import type { ContactStore } from './contact-store.ts';
@@ -26,7 +26,7 @@ export function contactStore(context: StoreContext): ContactStore {
   return {
     add: (...from) => addContacts(context, ...from),
     counts: (ids) => counts.of(ids),
-    dialable: () => dialableCampaigns(context),
+    running: (horizon) => runningCampaigns(context, horizon),
     claim: (...from) => claimContacts(context, ...from),
     firstRetry: () => firstRetry(context),
     freeSlots: (...from) => freeSlots(context, ...from),
@@ -39,6 +39,6 @@ export function contactStore(context: StoreContext): ContactStore {
     settle: (...from) => settleAttempt(context, ...from),
     recentOutcomes: (...from) => recentOutcomes(context, ...from),
     stop: (...from) => stopCampaign(context, ...from),
-    complete: (id) => completeCampaign(context, id),
+    completeDone: () => completeDone(context),
   };
 }

@@ -37,6 +37,15 @@ export interface Claim {
   dialAt: Date;
 }
 
+/** A running campaign as the dispatcher meets it. */
+export interface RunningCampaign {
+  campaign: Campaign;
+  /** Somebody is to be called now, and the campaign's turn comes before the horizon. */
+  isDue: boolean;
+  /** Attempts that have not ended. */
+  openAttempts: number;
+}
+
 export interface ClaimLimits {
   /** How many at most. */
   count: number;
@@ -76,8 +85,8 @@ export interface ContactStore {
   /** Counted at this moment. */
   counts(campaignIds: readonly string[]): Promise<Map<string, CampaignCounts>>;
 
-  /** Running campaigns of all organizations, longest without a call first. */
-  dialable(): Promise<Campaign[]>;
+  /** Running campaigns of all organizations, longest without a call first. One statement. */
+  running(horizon: Date): Promise<RunningCampaign[]>;
   /** Attempts for contacts that are due, under all limits; none if another process claims just now.
    *  Retries first. */
   claim(campaignId: string, limits: ClaimLimits): Promise<Claim[]>;
@@ -108,6 +117,6 @@ export interface ContactStore {
   recentOutcomes(campaignId: string, since: Date): Promise<Map<AttemptOutcome, number>>;
   /** `running` to `paused` by the gateway itself, with the reason in the log. */
   stop(campaignId: string, entry: Omit<CampaignLogEntry, 'at'>): Promise<boolean>;
-  /** `running` to `completed` if every contact is done. */
-  complete(campaignId: string): Promise<boolean>;
+  /** `running` to `completed`, all campaigns of which every contact is done. Their ids. One statement. */
+  completeDone(): Promise<string[]>;
 }

@@ -385,11 +385,11 @@ async function secondCampaign(): Promise<string> {
 
 it('however often it is woken, it looks every 50 ms at most', async () => {
   let looks = 0;
-  const dialable: typeof test.store.contacts.dialable = async () => {
+  const running: typeof test.store.contacts.running = async () => {
     looks += 1;
     return [];
   };
-  const store = Object.create(test.store, { contacts: { value: { ...contacts(), dialable } } });
+  const store = Object.create(test.store, { contacts: { value: { ...contacts(), running } } });
   dispatcher = new Dispatcher({ ...deps(), store });
   await dispatcher.start();
   const startedMs = performance.now();

@@ -193,15 +193,46 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
       queue.campaignId,
     ]);
     const { claim, run } = await dialOne();
-    expect(await contacts().complete(queue.campaignId)).toBe(false);
+    expect(await contacts().completeDone()).toEqual([]);
     await queue.complete(run, 'user_hangup');
     await contacts().settle(claim.attemptId, { outcome: 'answered', again: null });
-    expect(await contacts().complete(queue.campaignId)).toBe(true);
-    expect(await contacts().complete(queue.campaignId)).toBe(false);
+    expect(await contacts().completeDone()).toEqual([queue.campaignId]);
+    expect(await contacts().completeDone()).toEqual([]);
     const campaign = await test.store.campaigns.get(queue.organizationId, queue.campaignId);
     expect(campaign).toMatchObject({ state: 'completed', completedAt: new Date(test.clock.now()) });
     expect(campaign?.logs.at(-1)).toMatchObject({ event: 'completed', level: 'info' });
     expect(await counts()).toMatchObject({ reached: 1, failed: 0 });
+  });
+
+  it('completes all campaigns that are done at once, and no other', async () => {
+    const other = await queueOf(test, 1);
+    const third = await queueOf(test, 0);
+    await test.sql("update campaign_contacts set state = 'failed' where campaign_id = $1", [
+      other.campaignId,
+    ]);
+    const done = await contacts().completeDone();
+    expect(done.sort()).toEqual([other.campaignId, third.campaignId].sort());
+    expect((await contacts().running(later(0))).map(({ campaign }) => campaign.id)).toEqual([
+      queue.campaignId,
+    ]);
+  });
+
+  it('tells which running campaigns have somebody to call, and how many calls they have', async () => {
+    const seen = async (horizon = later(1_000)) => {
+      const [only] = await contacts().running(horizon);
+      return [only?.isDue, only?.openAttempts];
+    };
+    expect(await seen()).toEqual([true, 0]);
+    await queue.claim({ count: 1, ratePerSecond: 1 });
+    expect(await seen(later(999))).toEqual([false, 1]); // Its next turn comes in a second.
+    expect(await seen()).toEqual([true, 1]);
+    await test.sql("update campaign_contacts set due_at = $1 where state = 'fresh'", [later(500)]);
+    expect(await seen()).toEqual([false, 1]);
+    await test.sql("update campaign_contacts set state = 'waiting' where row_number = 3");
+    test.clock.advance(500);
+    expect(await seen()).toEqual([true, 1]);
+    await test.sql("update campaign_contacts set state = 'reached' where state <> 'calling'");
+    expect(await seen()).toEqual([false, 1]);
   });
 
   it('pauses a campaign with the reason in its log', async () => {
@@ -213,7 +244,7 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
     } as const;
     expect(await contacts().stop(queue.campaignId, entry)).toBe(true);
     expect(await contacts().stop(queue.campaignId, entry)).toBe(false);
-    expect(await contacts().dialable()).toEqual([]);
+    expect(await contacts().running(later(0))).toEqual([]);
   });
 
   it('knows when the first contact of a running campaign is to be called again', async () => {

@@ -109,8 +109,8 @@ export class Exchange {
       await this.#at.store.campaigns.resume(this.#queue.organizationId, this.#queue.campaignId);
     },
     complete: async () => {
-      const isDone = await this.#at.store.contacts.complete(this.#queue.campaignId);
-      if (isDone) await this.#expectAllDone();
+      const done = await this.#at.store.contacts.completeDone();
+      if (done.includes(this.#queue.campaignId)) await this.#expectAllDone();
     },
   };
 

@@ -1,0 +1,144 @@
+// What a look at a hundred running campaigns costs in statements, begin and commit counted: looks are half
+// a second apart, and claims reach a second ahead.
+
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Dispatcher } from '../../src/campaign/dispatcher.ts';
+import { systemRandom } from '../../src/std/random.ts';
+import { withCallRoom } from '../call/call-room.ts';
+
+const CAMPAIGNS = 100;
+const LOOK_MS = 500;
+
+const held = withCallRoom();
+let dispatcher: Dispatcher;
+let statements: number;
+let lookOver: () => void;
+
+/** The statements of the look that `begin` sets off, and of what `begin` does itself. */
+async function costOf(begin: () => unknown): Promise<number> {
+  const over = new Promise<void>((resolve) => {
+    lookOver = resolve;
+  });
+  statements = 0;
+  await begin();
+  await over;
+  return statements;
+}
+
+const start = () => dispatcher.start();
+const next = () => held.room.clock.advance(LOOK_MS);
+
+const nobodyIsDue = () =>
+  held.room.at.sql("update campaign_contacts set due_at = due_at + interval '1 hour'");
+
+/** One attempt of each campaign, for a contact of its own. */
+function attempts(state: string, lease: string, limit = '') {
+  const { sql, clock } = held.room.at;
+  return sql(
+    `with contacts as (
+       insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at, state,
+         attempts)
+       select id, 3, '+14155550198', '{}', $1, 'calling', 1 from campaigns order by id ${limit}
+       returning id, campaign_id)
+     insert into campaign_attempts (campaign_id, contact_id, number, state, node, lease_until, dial_at)
+     select campaign_id, id, 1, $2, 'other', $1::timestamptz + interval ${lease}, $1 from contacts`,
+    [new Date(clock.now()), state],
+  );
+}
+
+beforeEach(async () => {
+  const { at, workflow, configuration } = await held.room.prepare();
+  await at.sql(
+    `insert into campaigns (organization_id, workflow_id, configuration_id, name, state, source_id,
+       source_sync, retry, rate_per_second, created_at)
+     select $1, $2, $3, 'c', 'running', 'x.csv', 'completed', '{}', 1, now()
+     from generate_series(1, ${CAMPAIGNS})`,
+    [at.owner.organizationId, workflow.id, configuration.id],
+  );
+  await at.sql(
+    `insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at)
+     select id, 2, '+14155550199', '{}', $1 from campaigns`,
+    [new Date(at.clock.now())],
+  );
+  await at.sql('update organizations set concurrent_call_limit = 1000');
+  const { store, log } = at;
+  const clock = {
+    now: () => at.clock.now(),
+    monotonicMs: () => at.clock.monotonicMs(),
+    after: (ms: number, run: () => void) => {
+      if (ms === LOOK_MS) lookOver(); // Looks end with the wait for the next one.
+      return at.clock.after(ms, run);
+    },
+  };
+  const { campaignCalls: calls } = held.room.switchboard;
+  const [random, { node }, syncNext] = [systemRandom, store, async () => false];
+  dispatcher = new Dispatcher({ store, calls, node, clock, random, log, syncNext });
+  const query = Client.prototype.query;
+  vi.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...from) {
+    statements += 1;
+    return Reflect.apply(query, this, from);
+  });
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  const stopping = dispatcher.stop();
+  held.room.clock.advance(10_000);
+  await stopping;
+});
+
+describe(`a look at ${CAMPAIGNS} running campaigns`, () => {
+  it('takes a handful of statements while nobody is due', async () => {
+    await nobodyIsDue();
+    await costOf(start); // It looks at every breaker once.
+    expect(await costOf(next)).toBeLessThanOrEqual(10);
+  });
+
+  it('takes two more while somebody is due but the organization has no free call', async () => {
+    await held.room.at.sql('update organizations set concurrent_call_limit = 0');
+    await costOf(start);
+    expect(await costOf(next)).toBeLessThanOrEqual(12);
+  });
+
+  it('takes no more while every campaign has as many calls as it may', async () => {
+    await held.room.at.sql('update campaigns set max_concurrency = 1');
+    await attempts('claimed', "'1 hour'");
+    await costOf(start);
+    expect(await costOf(next)).toBeLessThanOrEqual(12);
+  });
+
+  it('claims for each that has somebody due, and asks for limits and free calls once', async () => {
+    const { store, sql } = held.room.at;
+    const asked = [
+      vi.spyOn(store.accounts, 'concurrentCallLimit'),
+      vi.spyOn(store.contacts, 'freeSlots'),
+    ];
+    expect(await costOf(start)).toBeLessThanOrEqual(15 + CAMPAIGNS * 14);
+    expect(await sql('select id from campaign_attempts')).toHaveLength(CAMPAIGNS);
+    for (const each of asked) expect(each).toHaveBeenCalledTimes(1);
+  });
+
+  it('claims no more than the organization has free calls', async () => {
+    await held.room.at.sql('update organizations set concurrent_call_limit = 3');
+    await costOf(start);
+    expect(await held.room.at.sql('select id from campaign_attempts')).toHaveLength(3);
+  });
+
+  it('looks at the breaker of those campaigns alone of which an attempt was settled', async () => {
+    const { store, sql } = held.room.at;
+    const outcomes = vi.spyOn(store.contacts, 'recentOutcomes');
+    await nobodyIsDue();
+    await costOf(start);
+    expect(outcomes).toHaveBeenCalledTimes(CAMPAIGNS);
+    outcomes.mockClear();
+    await costOf(next);
+    expect(outcomes).not.toHaveBeenCalled();
+    await attempts('placed', "'0'", 'limit 1'); // Its run is gone.
+    await costOf(next);
+    const [settled] = await sql(
+      "select campaign_id::text from campaign_attempts where state = 'ended'",
+    );
+    expect(outcomes.mock.calls.map(([id]) => id)).toEqual([settled?.['campaign_id']]);
+  });
+});
