@@ -137,6 +137,11 @@ export const settings = z.object({
   PATCHBAY_DRAIN_SECONDS: wholeNumber(0, 3_600)
     .prefault('300')
     .describe('How long a stopping gateway lets running calls finish.'),
+  PATCHBAY_STALL_SECONDS: wholeNumber(0, 3_600)
+    .prefault('10')
+    .describe(
+      'How long the process may stand still before it kills itself, so that no PBX waits for it; 0: for ever. Whatever runs it should start it again.',
+    ),
   OPENAI_BASE_URL: webAddress
     .optional()
     .describe(
@@ -224,6 +229,8 @@ export interface Config {
   secretKeys: string | undefined;
   callLimit: number;
   drainMs: number;
+  /** 0: no limit. */
+  stallMs: number;
   /** Undefined: the scripted policy leads the conversation. */
   model: { baseUrl: string; apiKey: string | undefined; name: string } | undefined;
   voice: Settings['PATCHBAY_VOICE'];
@@ -276,6 +283,7 @@ function fromSettings(set: Settings): Config {
     secretKeys: set.PATCHBAY_SECRET_KEYS,
     callLimit: set.PATCHBAY_CALL_LIMIT,
     drainMs: set.PATCHBAY_DRAIN_SECONDS * 1_000,
+    stallMs: set.PATCHBAY_STALL_SECONDS * 1_000,
     model:
       set.OPENAI_BASE_URL === undefined && set.OPENAI_API_KEY === undefined
         ? undefined

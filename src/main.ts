@@ -33,11 +33,12 @@ import { openTextToSpeech } from './speech/tts/registry.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
+import { guardAgainstStalls } from './std/stall-guard.ts';
 import { type OpenStore, openStore } from './store/open.ts';
 import { createProviders, type Providers } from './telephony/registry.ts';
 import { CLOSE } from './transport/media-socket.ts';
 import { createMediaTokens } from './transport/token.ts';
-import { createMediaServer } from './transport/websocket.ts';
+import { createMediaServer, type MediaServer } from './transport/websocket.ts';
 
 /** A stop that takes longer than this after the calls are drained is cut short. */
 const STOP_MS_MAX = 15_000;
@@ -78,14 +79,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   afterCall.start();
   switchboard.textChats.start();
 
-  const media = createMediaServer({
-    clock,
-    log,
-    authorize: (path, headers) => switchboard.admit(path, headers),
-    doors: new Map(
-      providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
-    ),
-  });
+  const media = openMediaDoors(providers, switchboard, log);
   const api = await buildApi(config, {
     store,
     providers,
@@ -107,6 +101,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   await switchboard.pbxLines.start();
   await dispatcher.start();
   await announce(config, store.accounts);
+  const stallGuard = config.stallMs > 0 ? guardAgainstStalls(config.stallMs, clock) : undefined;
 
   return async () => {
     recovery.stop();
@@ -116,6 +111,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   };
 
   async function closeAll(): Promise<void> {
+    await stallGuard?.stop();
     await media.close(CLOSE.goingAway);
     await api.close();
     await afterCall.stop();
@@ -124,6 +120,18 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
     await store.close();
   }
+}
+
+/** Where media sockets come in: those of hosted providers by their path, those of PBXs by what they say. */
+function openMediaDoors(providers: Providers, switchboard: Switchboard, log: Log): MediaServer {
+  return createMediaServer({
+    clock,
+    log,
+    authorize: (path, headers) => switchboard.admit(path, headers),
+    doors: new Map(
+      providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
+    ),
+  });
 }
 
 /** What calls are made from. */

@@ -31,6 +31,7 @@ describe('settings', () => {
       secretKeys: undefined,
       callLimit: 10,
       drainMs: 300_000,
+      stallMs: 10_000,
       model: undefined,
       voice: 'slt',
       stt: 'auto',

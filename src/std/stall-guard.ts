@@ -1,0 +1,46 @@
+// Ends this process if its event loop stands still: what cannot be read or answered any more must not hold
+// up those at the other end. A PBX whose media socket nobody reads cannot make a new call; the kernel closes
+// the sockets of a process that is gone. Source: asterisk.md §0.1.
+
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from './clock.ts';
+import { workerEntry } from './entry.ts';
+
+/** How often the loop says that it runs. */
+const BEAT_MS = 250;
+
+/** For stall-guard-worker. */
+export interface Watched {
+  /** Two counters, Int32: beats of the loop, and something to sleep on. */
+  shared: SharedArrayBuffer;
+  /** Looks in a row without a beat, after which the process is killed. */
+  looksMax: number;
+  lookMs: number;
+}
+
+export interface StallGuard {
+  stop(): Promise<void>;
+}
+
+/** `limitMs`: how long the loop may stand still. A process that is suspended as a whole does not count. */
+export function guardAgainstStalls(limitMs: number, clock: Clock): StallGuard {
+  const shared = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
+  const beats = new Int32Array(shared);
+  const looksMax = Math.ceil(limitMs / BEAT_MS);
+  const data: Watched = { shared, looksMax, lookMs: BEAT_MS };
+  const entry = workerEntry('./stall-guard-worker.ts', import.meta.url);
+  const worker = new Worker(entry, { workerData: data, name: 'stall-guard' });
+  worker.unref();
+  let timer: Timer;
+  const beat = (): void => {
+    Atomics.add(beats, 0, 1);
+    timer = clock.after(BEAT_MS, beat);
+  };
+  beat();
+  return {
+    async stop() {
+      timer.cancel();
+      await worker.terminate();
+    },
+  };
+}
