@@ -1,9 +1,13 @@
 // What is known of one call at the PBX, from its events. It asks for nothing.
 
+import { GatewayError } from '../../errors.ts';
 import type { PbxStatus } from '../pbx.ts';
 import type { AriChannel, AriEvent } from './messages.ts';
 import { type CallFacts, outcomeOf } from './outcome.ts';
 import type { Leg } from './peer.ts';
+
+/** Keys that are pressed before there is audio to tell them with. */
+const EARLY_DIGITS_MAX = 16;
 
 export class AriCall {
   readonly id: string;
@@ -12,13 +16,14 @@ export class AriCall {
   readonly runId: string | null;
   /** False while the request for it is on its way. */
   isPlaced = true;
-  /** Its audio, once there is some. */
-  leg: Leg | undefined;
   /** It talks to somebody else: the channel, and the bridge that both are in. */
   handedTo: { channelId: string; bridgeId: string } | undefined;
   /** It goes on in the dialplan; what becomes of it is not ours any more. */
   letGo = false;
   readonly #facts: CallFacts;
+  readonly #over = new AbortController();
+  #leg: Leg | undefined;
+  #earlyDigits = '';
   #cause = 0;
   #answeredAtMs: number | undefined;
 
@@ -31,6 +36,33 @@ export class AriCall {
 
   get answered(): boolean {
     return this.#facts.answered;
+  }
+
+  /** Its audio, once there is some. */
+  get leg(): Leg | undefined {
+    return this.#leg;
+  }
+
+  /** Fires when it is over. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  join(leg: Leg): void {
+    this.#leg = leg;
+    for (const digit of this.#earlyDigits) leg.digit(digit);
+    this.#earlyDigits = '';
+  }
+
+  digit(digit: string): void {
+    if (this.#leg !== undefined) this.#leg.digit(digit);
+    else if (this.#earlyDigits.length < EARLY_DIGITS_MAX) this.#earlyDigits += digit;
+  }
+
+  /** Whether a channel or bridge of ours is a part of it. */
+  owns(id: string): boolean {
+    const { handedTo } = this;
+    return this.#leg?.owns(id) === true || handedTo?.channelId === id || handedTo?.bridgeId === id;
   }
 
   /** False if it was answered before. */
@@ -64,6 +96,7 @@ export class AriCall {
 
   /** The call is over. */
   end(nowMs: number, raw: Record<string, unknown>): PbxStatus {
+    this.#over.abort(new GatewayError('PBX_CALL_GONE'));
     const { status, providerStatus } = outcomeOf(this.#facts, this.#cause);
     const startMs = this.#answeredAtMs;
     const durationS = startMs === undefined ? null : Math.round((nowMs - startMs) / 1_000);

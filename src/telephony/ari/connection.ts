@@ -12,18 +12,21 @@ import type { PbxConnection, PbxListener, PbxMedia, PbxState } from '../pbx.ts';
 import type { Credentials, RejectReason } from '../terms.ts';
 import { type AriAccount, accountOf } from './account.ts';
 import { AriCall, rawOf } from './ari-call.ts';
-import type { AriClient } from './client.ts';
+import type { AriClient, AriRequest } from './client.ts';
+import type { HeldCalls } from './held-calls.ts';
 import { createIds, type Ids } from './ids.ts';
-import { fault, hostOf, type LinkFault } from './link-fault.ts';
-import { type AriChannel, type AriEvent, ariEvent, channelOf } from './messages.ts';
+import { fault, hostOf, type LinkFault, requestFault } from './link-fault.ts';
+import { type AriChannel, type AriEvent, ariChannel, ariEvent, channelOf } from './messages.ts';
 import type { AriPeer, OpenLeg } from './peer.ts';
-import { resync } from './resync.ts';
+import { type Found, resync } from './resync.ts';
 import type { AriSocket, AriSocketListener } from './socket.ts';
 import { type HandOver, handOver } from './transfer.ts';
 
 /** For requests whose failure changes nothing. */
 const TIDY_MS_MAX = 5_000;
 const RESYNC_MS_MAX = 15_000;
+/** After a dial without an answer: if it was taken, it is there by now. */
+const LOOK_MS = 2_000;
 
 /** How a call is turned away: `reason` of a DELETE. Source: asterisk.md §4.1. */
 const refusals: Readonly<Record<RejectReason, string>> = {
@@ -41,6 +44,7 @@ export interface AriConnectionOptions {
   listener: PbxListener;
   openLeg: OpenLeg;
   openSocket: (account: AriAccount, listener: AriSocketListener) => AriSocket;
+  held: HeldCalls;
   clock: Clock;
   random: Random;
   log: Log;
@@ -58,8 +62,7 @@ export class AriConnection implements PbxConnection, AriPeer {
   readonly #options: AriConnectionOptions;
   readonly #listener: PbxListener;
   #socket: AriSocket;
-  readonly #calls = new Map<string, AriCall>();
-  readonly #watchers = new Map<string, (event: AriEvent) => void>();
+  readonly #held: HeldCalls;
   readonly #abort = new AbortController();
   #state: PbxState = { kind: 'connecting' };
   /** Counts the links: a resync of an earlier one says nothing any more. */
@@ -68,6 +71,7 @@ export class AriConnection implements PbxConnection, AriPeer {
   constructor(options: AriConnectionOptions) {
     this.#options = options;
     this.#listener = options.listener;
+    this.#held = options.held;
     this.account = options.account;
     this.client = options.clientOf(options.account);
     this.clock = options.clock;
@@ -82,8 +86,7 @@ export class AriConnection implements PbxConnection, AriPeer {
   }
 
   watch(channelId: string, take: (event: AriEvent) => void): () => void {
-    this.#watchers.set(channelId, take);
-    return () => this.#watchers.delete(channelId);
+    return this.#held.watch(channelId, take);
   }
 
   // What the call room asks.
@@ -94,18 +97,19 @@ export class AriConnection implements PbxConnection, AriPeer {
   }
 
   async openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia> {
+    const call = this.#held.calls.get(callId);
+    if (call === undefined || call.leg !== undefined) throw new GatewayError('PBX_CALL_GONE');
     try {
-      const call = this.#calls.get(callId);
-      if (call === undefined) throw new GatewayError('PBX_CALL_GONE');
-      await this.#answer(call, signal);
+      const either = AbortSignal.any([signal, call.over]);
+      await this.#answer(call, either);
       const { openLeg } = this.#options;
       const onClosed = () => this.#mediaClosed(callId);
-      const leg = await openLeg({ peer: this, callId, onClosed }, signal);
-      if (this.#calls.get(callId) !== call) {
+      const leg = await openLeg({ peer: this, callId, onClosed }, either);
+      if (call.over.aborted) {
         void leg.close();
         throw new GatewayError('PBX_CALL_GONE');
       }
-      call.leg = leg;
+      call.join(leg);
       return leg.media;
     } catch (error) {
       void this.#hangUp(callId, 'failure');
@@ -142,23 +146,26 @@ export class AriConnection implements PbxConnection, AriPeer {
   dialling(callId: string, runId: string): void {
     const call = new AriCall({ id: callId, direction: 'outbound', runId });
     call.isPlaced = false;
-    this.#calls.set(callId, call);
+    this.#held.calls.set(callId, call);
   }
 
-  dialled(callId: string, isPlaced: boolean): void {
-    const call = this.#calls.get(callId);
-    if (call !== undefined) call.isPlaced = true;
-    if (!isPlaced) this.#calls.delete(callId);
+  /** `uncertain`: nobody knows whether Asterisk has taken it. */
+  dialled(callId: string, how: 'placed' | 'uncertain' | 'refused'): void {
+    const call = this.#held.calls.get(callId);
+    if (call === undefined) return;
+    call.isPlaced = true;
+    if (how === 'refused') this.#held.calls.delete(callId);
+    if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
   }
 
   /** Somebody asked for its end: what comes of it is no fault of the far end's. */
   ending(callId: string): void {
-    this.#calls.get(callId)?.cancel();
+    this.#held.calls.get(callId)?.cancel();
   }
 
   /** Throws PBX_CALL_GONE, TRANSFER_UNSUPPORTED, PROVIDER_*: then the call goes on as it was. */
   async handOver(callId: string, target: HandOver, signal: AbortSignal): Promise<void> {
-    const call = this.#calls.get(callId);
+    const call = this.#held.calls.get(callId);
     if (call === undefined) throw new GatewayError('PBX_CALL_GONE');
     await handOver(this, call, target, signal);
   }
@@ -178,23 +185,51 @@ export class AriConnection implements PbxConnection, AriPeer {
     const link = this.#link;
     const deadline = deadlineSignal(this.clock, RESYNC_MS_MAX, 'resync', this.#abort.signal);
     try {
-      const found = await resync(this, this.#calls, deadline.signal);
+      const found = await resync(this, this.#held, deadline.signal);
       if (link !== this.#link || this.#abort.signal.aborted) return;
       this.version = found.version;
       this.#become({ kind: 'up', version: found.version });
-      for (const call of found.gone) this.#end(call, { type: 'lost' });
-      for (const channel of found.ringing) this.#inbound(channel, []);
-      for (const channel of found.dialled) this.#adopt(channel);
+      this.#catchUp(found);
       await found.tidy();
     } catch (error) {
       if (link !== this.#link || this.#abort.signal.aborted) return;
       this.log.warn({ err: error }, 'the PBX does not say how it stands');
-      this.#socket.reopen(
-        fault('PBX_UNREACHABLE', { host: hostOf(this.account), reason: 'requests fail' }, false),
-      );
+      this.#socket.reopen(requestFault(this.account, error));
     } finally {
       deadline.done();
     }
+  }
+
+  #catchUp(found: Found): void {
+    for (const call of found.gone) this.#end(call, { type: 'lost' });
+    for (const call of found.alone) void this.#hangUp(call.id, 'normal');
+    for (const { channel, handedTo } of found.together) this.#restore(channel, handedTo);
+    for (const { id, channel } of found.awaited) this.#tellAwaited(id, channel);
+    for (const { channel, args } of found.ringing) this.#inbound(channel, args);
+    for (const channel of found.dialled) this.#adopt(channel);
+  }
+
+  /** Whoever waits for a channel may have missed that it came, or that it went. */
+  #tellAwaited(id: string, channel: AriChannel | undefined): void {
+    const base = { timestamp: '', application: this.account.app };
+    if (channel === undefined) {
+      const lost = ariChannel.parse({ id });
+      const end = { cause: 0, cause_txt: 'lost', tech_cause: undefined };
+      this.#held.tell(id, { type: 'ChannelDestroyed', ...base, channel: lost, ...end });
+    } else if (channel.state === 'Up') {
+      this.#held.tell(id, { type: 'StasisStart', ...base, channel, args: [] });
+    }
+  }
+
+  #restore(channel: AriChannel, handedTo: NonNullable<AriCall['handedTo']>): void {
+    const { id } = channel;
+    if (this.#held.calls.has(id)) return;
+    const runId = this.ids.runOf(id) ?? null;
+    const direction = runId === null ? 'inbound' : 'outbound';
+    const call = new AriCall({ id, direction, runId });
+    call.answer(this.clock.monotonicMs());
+    call.handedTo = handedTo;
+    this.#held.calls.set(id, call);
   }
 
   #down({ code, message, isPermanent }: LinkFault): void {
@@ -228,29 +263,40 @@ export class AriConnection implements PbxConnection, AriPeer {
     }
     const channel = channelOf(event);
     if (channel === undefined) return;
-    const watcher = this.#watchers.get(channel.id);
-    if (watcher !== undefined) watcher(event);
+    const isWatched = this.#held.tell(channel.id, event);
+    if (event.type === 'ChannelDestroyed') this.#held.destroyed(channel.id);
     const kind = this.ids.kindOf(channel.id);
     if (kind === 'm' || kind === 't') {
-      if (isEnd(event)) this.#othersEnd(channel.id);
+      this.#ofLeg(event, channel.id, isWatched);
       return;
     }
-    const call = this.#calls.get(channel.id);
+    const call = this.#held.calls.get(channel.id);
     if (event.type === 'StasisStart') this.#started(call, channel, event.args);
     else if (call !== undefined) this.#ofCall(call, event, channel);
   }
 
+  /** Of a channel that we made beside the call's. */
+  #ofLeg(event: AriEvent, id: string, isWatched: boolean): void {
+    if (isEnd(event)) {
+      // Whoever was handed to it is alone.
+      for (const call of this.#held.handedTo(id)) void this.#hangUp(call.id, 'normal');
+    } else if (event.type === 'StasisStart' && !isWatched && !this.#held.owns(id)) {
+      void this.#hangUp(id, 'normal'); // Who asked for it has given up meanwhile.
+    }
+  }
+
   #started(call: AriCall | undefined, channel: AriChannel, args: readonly string[]): void {
+    if (this.#held.isDestroyed(channel.id)) return; // Told of too late.
     if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);
     else if (call === undefined) this.#inbound(channel, args);
   }
 
   #inbound(channel: AriChannel, args: readonly string[]): void {
     const { id } = channel;
-    if (this.#calls.has(id)) return;
+    if (this.#held.calls.has(id)) return;
     const call = new AriCall({ id, direction: 'inbound', runId: null });
     if (channel.state === 'Up') call.answer(this.clock.monotonicMs());
-    this.#calls.set(id, call);
+    this.#held.calls.set(id, call);
     const [word, number] = args;
     const to = (word === 'inbound' ? number : word) || channel.dialplan.exten;
     const { context, exten } = channel.dialplan;
@@ -263,8 +309,8 @@ export class AriConnection implements PbxConnection, AriPeer {
     const { id } = channel;
     const runId = this.ids.runOf(id);
     if (runId === undefined) return;
-    const call = this.#calls.get(id) ?? new AriCall({ id, direction: 'outbound', runId });
-    this.#calls.set(id, call);
+    const call = this.#held.calls.get(id) ?? new AriCall({ id, direction: 'outbound', runId });
+    this.#held.calls.set(id, call);
     if (channel.state !== 'Up' || !call.answer(this.clock.monotonicMs())) return;
     this.#listener.onStatus(call.status('in-progress', 'answered'));
     this.#listener.onAnswered({ callId: id, runId });
@@ -273,7 +319,7 @@ export class AriConnection implements PbxConnection, AriPeer {
   #ofCall(call: AriCall, event: AriEvent, channel: AriChannel): void {
     const isRinging = call.take(event);
     if (isRinging) this.#listener.onStatus(call.status('ringing', 'ringing'));
-    if (event.type === 'ChannelDtmfReceived') call.leg?.digit(event.digit);
+    if (event.type === 'ChannelDtmfReceived') call.digit(event.digit);
     if (event.type === 'ChannelDestroyed' || (event.type === 'StasisEnd' && call.answered)) {
       this.#end(call, rawOf(event, channel));
     } else if (event.type === 'StasisEnd' && call.direction === 'inbound') {
@@ -283,7 +329,7 @@ export class AriConnection implements PbxConnection, AriPeer {
 
   /** Once for each call. */
   #end(call: AriCall, raw: Record<string, unknown>): void {
-    if (!this.#calls.delete(call.id)) return;
+    if (!this.#held.calls.delete(call.id)) return;
     const { handedTo } = call;
     this.#listener.onStatus(call.end(this.clock.monotonicMs(), raw));
     if (handedTo === undefined) {
@@ -292,13 +338,6 @@ export class AriConnection implements PbxConnection, AriPeer {
     }
     void this.#hangUp(handedTo.channelId, 'normal');
     void this.#tidy({ action: 'bridge', method: 'DELETE', path: `bridges/${handedTo.bridgeId}` });
-  }
-
-  /** A leg of ours has ended: whoever was handed to it is alone. */
-  #othersEnd(channelId: string): void {
-    for (const call of this.#calls.values()) {
-      if (call.handedTo?.channelId === channelId) void this.#hangUp(call.id, 'normal');
-    }
   }
 
   // Requests of our own.
@@ -316,9 +355,17 @@ export class AriConnection implements PbxConnection, AriPeer {
     }
   }
 
+  /** Ends a call that Asterisk does not have. Never rejects. */
+  async #look(call: AriCall): Promise<void> {
+    if (call.over.aborted) return;
+    const path = `channels/${encodeURIComponent(call.id)}`;
+    const status = await this.#tidy({ action: 'look', method: 'GET', path });
+    if (status === 404) this.#end(call, { type: 'never placed' });
+  }
+
   /** The call room wants no more audio: without it a call is over, unless it talks to somebody else. */
   #mediaClosed(callId: string): void {
-    const call = this.#calls.get(callId);
+    const call = this.#held.calls.get(callId);
     if (call === undefined || call.handedTo !== undefined || call.letGo) return;
     void this.#hangUp(callId, 'normal');
   }
@@ -329,12 +376,14 @@ export class AriConnection implements PbxConnection, AriPeer {
     await this.#tidy({ action: 'hang-up', method: 'DELETE', path, query: { reason } });
   }
 
-  async #tidy(request: Parameters<AriClient['ask']>[0]): Promise<void> {
+  /** The status of the answer, if there was one. */
+  async #tidy(request: AriRequest): Promise<number | undefined> {
     const deadline = deadlineSignal(this.clock, TIDY_MS_MAX, request.action);
     try {
-      await this.client.ask(request, deadline.signal);
+      return (await this.client.ask(request, deadline.signal)).status;
     } catch (error) {
       this.log.warn({ err: error, action: request.action }, 'a request to the PBX failed');
+      return undefined;
     } finally {
       deadline.done();
     }

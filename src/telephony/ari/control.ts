@@ -44,11 +44,11 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
       try {
         const wanted = { action: 'dial', method: 'POST', path: 'channels', query } as const;
         const channel = await client.get(wanted, ariChannel, signal);
-        connection?.dialled(callId, true);
+        connection?.dialled(callId, 'placed');
         return { callId, metadata: { call_id: callId, channel_name: channel.name } };
       } catch (error) {
         // What may have been placed is ours by its id, and answers into our application.
-        connection?.dialled(callId, isUncertain(error));
+        connection?.dialled(callId, isUncertain(error) ? 'uncertain' : 'refused');
         throw error;
       }
     },

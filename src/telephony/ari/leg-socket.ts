@@ -2,10 +2,13 @@
 // replaced; what carries it is never made to wait. Source: asterisk.md §0.1, §0.10, §0.11.
 
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
-import { readWords } from './media-words.ts';
+import { command, markIn, markWords, readWords } from './media-words.ts';
 
 /** Text that waits for the call room: the start, and a key or two. */
 const EARLY_MAX = 16;
+/** Marks that have not come back: an utterance has a handful. */
+const MARKS_MAX = 256;
+const FLUSH = command('FLUSH_MEDIA') ?? '';
 
 export interface LegSocketListener {
   /** The call room has closed it. */
@@ -22,6 +25,8 @@ export class LegSocket implements MediaSocket {
   #listener: MediaSocketListener | undefined;
   #inner: MediaSocket | undefined;
   #early: string[] = [];
+  /** Names of marks that have not come back. */
+  #marks: string[] = [];
   #hasStarted = false;
   #isOpen = true;
   /** When audio was last sent. */
@@ -41,6 +46,9 @@ export class LegSocket implements MediaSocket {
   }
 
   sendText(message: string): void {
+    const mark = markIn(message);
+    if (mark !== undefined && this.#marks.length < MARKS_MAX) this.#marks.push(mark);
+    if (message === FLUSH) this.#marks = []; // They go with the audio.
     this.#inner?.sendText(message);
   }
 
@@ -66,11 +74,14 @@ export class LegSocket implements MediaSocket {
     if (!this.#isOpen) listener.onClose(CLOSE.normal, '');
   }
 
-  /** What carries the audio from now on. */
+  /** What carries the audio from now on. What was sent before is not played any more: its marks are
+   *  reported, so that nobody waits for them. */
   carry(inner: MediaSocket): MediaSocketListener {
     const before = this.#inner;
-    this.#inner = inner;
+    this.#inner = this.#isOpen ? inner : undefined;
     before?.close(CLOSE.normal, '');
+    if (!this.#isOpen) inner.close(CLOSE.normal, '');
+    this.#returnMarks();
     return {
       onText: (message) => {
         if (inner === this.#inner) this.#text(message);
@@ -84,6 +95,12 @@ export class LegSocket implements MediaSocket {
         if (this.#isOpen) this.#events.onLost();
       },
     };
+  }
+
+  /** Takes back what has grown old, and says so of its marks. */
+  flush(): void {
+    this.#inner?.sendText(FLUSH);
+    this.#returnMarks();
   }
 
   /** Words of our own to the call room, in order with the media. */
@@ -106,8 +123,16 @@ export class LegSocket implements MediaSocket {
     inner?.close(code === CLOSE.normal ? code : CLOSE.normal, reason);
   }
 
+  #returnMarks(): void {
+    for (const mark of this.#marks.splice(0)) this.tell(markWords(mark));
+  }
+
   #text(message: string): void {
     const words = readWords(message);
+    if (words?.event === 'MEDIA_MARK_PROCESSED') {
+      const at = this.#marks.indexOf(words.correlationId);
+      if (at >= 0) this.#marks.splice(at, 1);
+    }
     if (words?.event === 'STATUS' && words.queueLength !== undefined) {
       this.#events.onQueue(words.queueLength);
     }

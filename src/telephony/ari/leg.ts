@@ -15,8 +15,9 @@ import { command, digitWords } from './media-words.ts';
 import type { AriEvent } from './messages.ts';
 import type { AriPeer, Leg, LegOptions, OpenLeg } from './peer.ts';
 
-/** A socket that is lost again and again is no accident. */
+/** A socket that is lost again and again is no accident; one that held so long was good. */
 const REPLACEMENTS_MAX = 3;
+const GOOD_MS = 60_000;
 const REPLACE_MS_MAX = 5_000;
 const TIDY_MS_MAX = 5_000;
 /** Asterisk's queue never catches up after it was late: what is behind is heard late for ever. */
@@ -59,6 +60,11 @@ class AriLeg implements Leg {
   #unwatch: () => void = () => undefined;
   #look: Timer | undefined;
   #replacements = 0;
+  #joinedAtMs = 0;
+  /** Fires when the socket is lost of a channel that is not joined yet. */
+  #opening: AbortController | undefined;
+  readonly #over = new AbortController();
+  readonly #release: () => void;
   #isPaused = false;
   #isClosed = false;
 
@@ -69,10 +75,12 @@ class AriLeg implements Leg {
     this.#carrier = carrier;
     this.#format = format;
     this.bridgeId = options.peer.ids.make('b');
+    // It is somebody's from now on.
+    this.#release = options.peer.watch(this.bridgeId, () => undefined);
     this.#socket = new LegSocket(
       {
         onClosed: () => this.#closedAbove(),
-        onLost: () => void this.#replace(),
+        onLost: () => this.#lost(),
         onQueue: (frames) => this.#queue(frames),
       },
       () => this.#peer.clock.monotonicMs(),
@@ -84,15 +92,17 @@ class AriLeg implements Leg {
   }
 
   async open(signal: AbortSignal): Promise<void> {
-    const path = `bridges/${this.bridgeId}`;
-    const query = { type: 'mixing', name: 'patchbay' };
-    const [opened, bridged] = await Promise.allSettled([
-      this.#openChannel(signal),
-      this.#run({ action: 'bridge', method: 'POST', path, query }, signal),
-    ]);
-    if (opened.status === 'rejected') throw opened.reason;
-    if (bridged.status === 'rejected') throw bridged.reason;
-    await this.#join(`${this.#options.callId},${this.#channelId}`, signal);
+    await this.#guarded(signal, async (both) => {
+      const path = `bridges/${this.bridgeId}`;
+      const query = { type: 'mixing', name: 'patchbay' };
+      const [opened, bridged] = await Promise.allSettled([
+        this.#openChannel(both),
+        this.#run({ action: 'bridge', method: 'POST', path, query }, both),
+      ]);
+      if (opened.status === 'rejected') throw opened.reason;
+      if (bridged.status === 'rejected') throw bridged.reason;
+      await this.#join(`${this.#options.callId},${this.#channelId}`, both);
+    });
     this.#watchQueue();
   }
 
@@ -105,14 +115,15 @@ class AriLeg implements Leg {
   }
 
   async pause(signal: AbortSignal): Promise<void> {
-    this.#isPaused = true;
     const path = `bridges/${this.bridgeId}/removeChannel`;
     const query = { channel: this.#channelId };
     await this.#run({ action: 'hold', method: 'POST', path, query }, signal);
+    this.#isPaused = true;
     await this.#music('POST', signal);
   }
 
   async resume(signal: AbortSignal): Promise<void> {
+    if (!this.#isPaused) return;
     this.#isPaused = false;
     await this.#music('DELETE', signal);
     await this.#join(this.#channelId, signal);
@@ -161,6 +172,26 @@ class AriLeg implements Leg {
     await inStasis;
   }
 
+  /** A channel is opened and joined, or it is lost meanwhile: never both. */
+  async #guarded(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const opening = new AbortController();
+    this.#opening = opening;
+    try {
+      await work(AbortSignal.any([signal, opening.signal, this.#over.signal]));
+      this.#joinedAtMs = this.#peer.clock.monotonicMs();
+    } catch (error) {
+      throw opening.signal.aborted ? opening.signal.reason : error;
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  #lost(): void {
+    const reason = 'its media socket was lost before it was joined';
+    if (this.#opening === undefined) void this.#replace();
+    else this.#opening.abort(new GatewayError('PBX_MEDIA', { reason }));
+  }
+
   async #join(channels: string, signal: AbortSignal): Promise<void> {
     const path = `bridges/${this.bridgeId}/addChannel`;
     const query = { channel: channels };
@@ -169,25 +200,44 @@ class AriLeg implements Leg {
 
   /** The caller hears nothing meanwhile. */
   async #replace(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#replacements += 1;
     const { log, clock } = this.#peer;
-    const lost = this.#channelId;
-    const deadline = deadlineSignal(clock, REPLACE_MS_MAX, 'replace the media');
+    const deadline = deadlineSignal(clock, REPLACE_MS_MAX, 'replace the media', this.#over.signal);
+    if (clock.monotonicMs() - this.#joinedAtMs >= GOOD_MS) this.#replacements = 0;
     try {
-      if (this.#replacements > REPLACEMENTS_MAX)
-        throw new GatewayError('PBX_MEDIA', { reason: 'it was lost again and again' });
-      await this.#openChannel(deadline.signal);
-      if (!this.#isPaused) await this.#join(this.#channelId, deadline.signal);
+      while (!(await this.#isReplaced(deadline.signal))) {
+        if (this.#isClosed) return;
+      }
       pbxLegs.inc({ kind: this.#way, result: 'replaced' });
       log.warn('the media of a call were lost and are there again');
     } catch (error) {
+      if (this.#isClosed) return;
       log.error({ err: error }, 'the media of a call were lost');
       this.#socket.end(CLOSE.internal, 'the media of the PBX were lost');
       this.#options.onClosed();
       await this.close();
     } finally {
       deadline.done();
+    }
+  }
+
+  /** One try. Throws if there is none left. */
+  async #isReplaced(signal: AbortSignal): Promise<boolean> {
+    this.#replacements += 1;
+    if (this.#replacements > REPLACEMENTS_MAX) {
+      throw new GatewayError('PBX_MEDIA', { reason: 'it was lost again and again' });
+    }
+    const lost = this.#channelId;
+    try {
+      await this.#guarded(signal, async (both) => {
+        await this.#openChannel(both);
+        if (!this.#isPaused) await this.#join(this.#channelId, both);
+      });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#peer.log.warn({ err: error }, 'the media of a call were not replaced');
+      return false;
+    } finally {
       await this.#tidy({ action: 'hang-up', method: 'DELETE', path: `channels/${lost}` });
     }
   }
@@ -203,10 +253,9 @@ class AriLeg implements Leg {
 
   #queue(frames: number): void {
     const idleMs = this.#peer.clock.monotonicMs() - this.#socket.sentAtMs;
-    const flush = command('FLUSH_MEDIA');
-    if (frames <= QUEUE_FRAMES_MAX || idleMs < IDLE_MS || flush === undefined) return;
+    if (frames <= QUEUE_FRAMES_MAX || idleMs < IDLE_MS) return;
     this.#peer.log.warn({ frames }, "the PBX's queue had grown and was emptied");
-    this.#socket.sendText(flush);
+    this.#socket.flush();
   }
 
   /** The call room closed its socket. */
@@ -217,8 +266,10 @@ class AriLeg implements Leg {
   async #end(withBridge: boolean): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#over.abort(new GatewayError('PBX_CALL_GONE'));
     this.#look?.cancel();
     this.#unwatch();
+    this.#release();
     this.#socket.end(CLOSE.normal, '');
     const paths = withBridge ? [`bridges/${this.bridgeId}`] : [];
     if (this.#channelId !== '') paths.unshift(`channels/${this.#channelId}`);

@@ -1,7 +1,6 @@
 // Why the connection to a PBX is down, in words that say what to do. Source: asterisk.md §2.6, §4, §7.
 
-import type { ErrorCode } from '../../errors.ts';
-import { GatewayError } from '../../errors.ts';
+import { codeOf, type ErrorCode, GatewayError } from '../../errors.ts';
 import type { AriAccount } from './account.ts';
 
 export interface LinkFault {
@@ -55,6 +54,15 @@ export function refusalFault(account: AriAccount, status: number): LinkFault {
   if (status === 404) return fault('PBX_NO_ARI', { host }, true);
   const reason = `it answered ${status}`;
   return fault('PBX_UNREACHABLE', { host, reason }, false);
+}
+
+/** The socket is open, but a request that had to succeed did not. */
+export function requestFault(account: AriAccount, error: unknown): LinkFault {
+  const code = codeOf(error);
+  const facts = { host: hostOf(account), user: account.app_name };
+  if (code === 'PROVIDER_AUTH') return fault('PBX_UNAUTHORIZED', facts, true);
+  if (code === 'PBX_READ_ONLY') return fault('PBX_READ_ONLY', facts, true);
+  return fault('PBX_UNREACHABLE', { ...facts, reason: 'requests fail' }, false);
 }
 
 export function fault(

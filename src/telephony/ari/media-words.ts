@@ -74,6 +74,19 @@ export function command(name: string, correlationId?: string): string | undefine
   return Buffer.byteLength(text) > COMMAND_BYTES_MAX ? undefined : text;
 }
 
+/** The name of a mark, if that is what a command of ours asks for. */
+export function markIn(command: string): string | undefined {
+  if (!command.includes('MARK_MEDIA')) return undefined;
+  const parsed = parseJson(command);
+  const name = isObject(parsed) ? parsed['correlation_id'] : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** What Asterisk says once it has played everything before a mark. */
+export function markWords(name: string): string {
+  return JSON.stringify({ event: 'MEDIA_MARK_PROCESSED', correlation_id: name });
+}
+
 /** Our own, for a key that was told of elsewhere: it takes the way of the media, in order with them. */
 export function digitWords(digit: string): string {
   return JSON.stringify({ event: 'DIGIT', digit });

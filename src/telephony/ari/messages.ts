@@ -15,8 +15,14 @@ export const ariChannel = z.looseObject({
   caller: party.catch(nobody),
   connected: party.catch(nobody),
   dialplan: z
-    .looseObject({ context: z.string().catch(''), exten: z.string().catch('') })
-    .catch({ context: '', exten: '' }),
+    .looseObject({
+      context: z.string().catch(''),
+      exten: z.string().catch(''),
+      /** What it does there, `Stasis` while an application has it: then `app,argument,...`. */
+      app_name: z.string().catch(''),
+      app_data: z.string().catch(''),
+    })
+    .catch({ context: '', exten: '', app_name: '', app_data: '' }),
   channelvars: z.record(z.string(), z.string()).catch({}),
 });
 export type AriChannel = z.infer<typeof ariChannel>;

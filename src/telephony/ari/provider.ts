@@ -11,6 +11,7 @@ import { type AriCarrier, createAriClient, httpCarrier } from './client.ts';
 import { AriConnection } from './connection.ts';
 import { type AriReach, createAriControl } from './control.ts';
 import { EventSocket } from './event-socket.ts';
+import { HeldCalls } from './held-calls.ts';
 import { createIds } from './ids.ts';
 import { IncomingDoor, type IncomingSocket } from './incoming.ts';
 import { legOpener } from './leg.ts';
@@ -29,6 +30,7 @@ export function createAriProvider(options: { clock: Clock; random: Random }): Pb
   /** By Stasis application. */
   const incoming = new Map<string, IncomingSocket>();
   const connections = new Map<string, AriConnection>();
+  const heldByApp = new Map<string, HeldCalls>();
 
   function reach(account: AriAccount): AriReach {
     const connection = connections.get(account.app);
@@ -73,12 +75,15 @@ export function createAriProvider(options: { clock: Clock; random: Random }): Pb
     pbx: {
       connect({ credentials }, { listener, log }) {
         const account = accountOf(credentials);
+        const held = heldByApp.get(account.app) ?? new HeldCalls();
+        heldByApp.set(account.app, held);
         const connection: AriConnection = new AriConnection({
           account,
           clientOf,
           listener,
           openLeg,
           openSocket,
+          held,
           clock,
           random,
           log,
@@ -86,6 +91,7 @@ export function createAriProvider(options: { clock: Clock; random: Random }): Pb
             if (connections.get(account.app) !== connection) return;
             connections.delete(account.app);
             incoming.delete(account.app);
+            if (held.isEmpty) heldByApp.delete(account.app);
           },
         });
         connections.set(account.app, connection);

@@ -2,7 +2,10 @@
 // happened meanwhile, and a killed process leaves channels and bridges behind. Source: asterisk.md §0.19.
 
 import { z } from 'zod';
+import { GatewayError } from '../../errors.ts';
 import type { AriCall } from './ari-call.ts';
+import { type AriAnswer, faultOf } from './client.ts';
+import type { HeldCalls } from './held-calls.ts';
 import { type AriChannel, ariBridge, ariChannel, ariInfo, NOISE } from './messages.ts';
 import type { AriPeer } from './peer.ts';
 
@@ -10,13 +13,21 @@ export interface Found {
   version: string | null;
   /** Calls that are over. */
   gone: AriCall[];
+  /** Callers whose other party is gone. */
+  alone: AriCall[];
   /** Callers who ring and of whom we were not told. */
-  ringing: AriChannel[];
+  ringing: { channel: AriChannel; args: string[] }[];
   /** Calls that we, or another process of ours, dialled. */
   dialled: AriChannel[];
+  /** Two people whom a process of ours brought together: they talk on, though we have forgotten them. */
+  together: { channel: AriChannel; handedTo: { channelId: string; bridgeId: string } }[];
+  /** Channels that somebody waits for; undefined: there is none any more. */
+  awaited: { id: string; channel: AriChannel | undefined }[];
   /** Ends what belongs to nobody. */
   tidy(): Promise<void>;
 }
+
+type Together = Found['together'][number];
 
 const application = z.looseObject({
   channel_ids: z.array(z.string()).catch([]),
@@ -28,15 +39,13 @@ const AT_ONCE = 8;
 /** Channels of one application that are looked at. */
 const CHANNELS_MAX = 5_000;
 
-/** Throws what `AriClient` throws. */
-export async function resync(
-  peer: AriPeer,
-  calls: ReadonlyMap<string, AriCall>,
-  signal: AbortSignal,
-): Promise<Found> {
+/** Throws what `AriClient` throws, and PBX_READ_ONLY. */
+export async function resync(peer: AriPeer, held: HeldCalls, signal: AbortSignal): Promise<Found> {
   const { client, account, ids } = peer;
   // Those that come meanwhile are told of.
-  const known = [...calls.values()].filter(({ isPlaced }) => isPlaced);
+  const known = [...held.calls.values()].filter(({ isPlaced }) => isPlaced);
+  const watched = held.watched.filter((id) => ids.kindOf(id) !== 'b');
+  const partners = known.flatMap(({ handedTo }) => handedTo?.channelId ?? []);
   const info = await client.get(
     { action: 'info', method: 'GET', path: 'asterisk/info', query: { only: 'system' } },
     ariInfo,
@@ -45,36 +54,44 @@ export async function resync(
   await setFilter(peer, signal);
   const path = `applications/${encodeURIComponent(account.app)}`;
   const app = await client.get({ action: 'application', method: 'GET', path }, application, signal);
-  const listed = [...new Set([...app.channel_ids, ...known.map(({ id }) => id)])].slice(
+  const ours = [...known.map(({ id }) => id), ...watched, ...partners];
+  const listed = [...new Set([...ours, ...app.channel_ids])].slice(
     0,
-    CHANNELS_MAX,
+    Math.max(CHANNELS_MAX, ours.length),
   );
   const channels = new Map<string, AriChannel>();
   await inParallel(listed, async (id) => {
     const channel = await find(peer, `channels/${encodeURIComponent(id)}`, ariChannel, signal);
     if (channel !== undefined) channels.set(id, channel);
   });
-  const unknown = [...channels.values()].filter(({ id }) => !calls.has(id));
-  const foreign = unknown.filter(({ id }) => ids.kindOf(id) === undefined);
-  const kept = await keptBridges(peer, app.bridge_ids, signal);
+  const unknown = [...channels.values()].filter(({ id }) => !held.owns(id));
+  const foreign = unknown.filter((channel) => isForeign(peer, channel));
+  const together = await broughtTogether(peer, { held, channels, bridges: app.bridge_ids }, signal);
+  const kept = new Set(
+    together.flatMap(({ channel, handedTo }) => [channel.id, ...idsOf(handedTo)]),
+  );
   return {
     version: info.system?.version ?? null,
-    gone: known.filter(({ id }) => !channels.has(id)),
-    ringing: foreign.filter(({ state }) => state === 'Ring'),
-    dialled: [...channels.values()].filter(({ id }) => ids.kindOf(id) === 'o'),
+    gone: known.filter((call) => isGone(call, channels.get(call.id))),
+    alone: known.filter(({ handedTo }) => handedTo && !channels.has(handedTo.channelId)),
+    ringing: foreign
+      .filter(({ state }) => state === 'Ring')
+      .map((channel) => ({ channel, args: argsOf(channel) })),
+    dialled: [...channels.values()].filter(({ id }) => ids.kindOf(id) === 'o' && !kept.has(id)),
+    together,
+    awaited: watched.map((id) => ({ id, channel: channels.get(id) })),
     tidy: () => {
-      const isOfCall = (id: string) => [...calls.values()].some((call) => call.leg?.owns(id));
-      const orphans = unknown.filter(({ id, state }) => {
-        if (kept.members.has(id) || isOfCall(id)) return false;
-        const kind = ids.kindOf(id);
-        return kind === 'm' || kind === 't' || (kind === undefined && state === 'Up');
+      const orphans = unknown.filter((channel) => {
+        const kind = ids.kindOf(channel.id);
+        return (
+          kind === 'm' || kind === 't' || (foreign.includes(channel) && channel.state === 'Up')
+        );
       });
-      const bridges = app.bridge_ids.filter(
-        (id) => ids.kindOf(id) === 'b' && !kept.bridges.has(id) && !isOfCall(id),
-      );
+      const bridges = app.bridge_ids.filter((id) => ids.kindOf(id) === 'b');
+      const isNobodys = (id: string) => !kept.has(id) && !held.owns(id);
       const paths = [
-        ...orphans.map(({ id }) => `channels/${encodeURIComponent(id)}`),
-        ...bridges.map((id) => `bridges/${id}`),
+        ...orphans.filter(({ id }) => isNobodys(id)).map(({ id }) => pathOf(id)),
+        ...bridges.filter(isNobodys).map((id) => `bridges/${id}`),
       ];
       if (paths.length > 0)
         peer.log.warn({ count: paths.length }, 'left-over parts of calls ended');
@@ -85,44 +102,81 @@ export async function resync(
   };
 }
 
-/** Two people whom we brought together talk on, though we have forgotten them. */
-async function keptBridges(
-  peer: AriPeer,
-  bridgeIds: readonly string[],
-  signal: AbortSignal,
-): Promise<{ bridges: Set<string>; members: Set<string> }> {
-  const bridges = new Set<string>();
-  const members = new Set<string>();
-  const { ids } = peer;
-  const own = bridgeIds.filter((id) => ids.kindOf(id) === 'b');
-  await inParallel(own, async (id) => {
-    const bridge = await find(peer, `bridges/${id}`, ariBridge, signal);
-    const kinds = bridge?.channels.map((channel) => ids.kindOf(channel)) ?? [];
-    if (bridge === undefined || !kinds.includes('t') || kinds.includes('m')) return;
-    if (bridge.channels.length < 2) return;
-    bridges.add(id);
-    for (const channel of bridge.channels) members.add(channel);
-  });
-  return { bridges, members };
+function idsOf({ channelId, bridgeId }: Together['handedTo']): string[] {
+  return [channelId, bridgeId];
 }
 
-/** A PBX that is too old for filters tells more than we want to know. */
+function pathOf(id: string): string {
+  return `channels/${encodeURIComponent(id)}`;
+}
+
+/** A caller whom the dialplan has handed to our application: not a part of a call that we dialled, such as
+ *  the far half of a Local channel (its id with `;2` after it). */
+function isForeign({ ids, account }: AriPeer, { id, dialplan }: AriChannel): boolean {
+  if (ids.kindOf(id.replace(/;[12]$/, '')) !== undefined) return false;
+  const [app] = dialplan.app_data.split(',', 1);
+  return dialplan.app_name === 'Stasis' && app === account.app;
+}
+
+function argsOf({ dialplan }: AriChannel): string[] {
+  return dialplan.app_data.split(',').slice(1);
+}
+
+/** One that we have sent on in the dialplan is not ours any more, wherever it is now. */
+function isGone(call: AriCall, channel: AriChannel | undefined): boolean {
+  return channel === undefined || (call.letGo && channel.dialplan.app_name !== 'Stasis');
+}
+
+async function broughtTogether(
+  peer: AriPeer,
+  known: { held: HeldCalls; channels: ReadonlyMap<string, AriChannel>; bridges: readonly string[] },
+  signal: AbortSignal,
+): Promise<Together[]> {
+  const together: Together[] = [];
+  const { ids } = peer;
+  const { held, channels } = known;
+  const own = known.bridges.filter((id) => ids.kindOf(id) === 'b' && !held.owns(id));
+  await inParallel(own, async (bridgeId) => {
+    const bridge = await find(peer, `bridges/${bridgeId}`, ariBridge, signal);
+    const members = bridge?.channels ?? [];
+    const channelId = members.find((id) => ids.kindOf(id) === 't');
+    const callId = members.find((id) => id !== channelId);
+    const channel = callId === undefined ? undefined : channels.get(callId);
+    if (channelId === undefined || channel === undefined || members.length !== 2) return;
+    if (ids.kindOf(channel.id) === 'm') return;
+    together.push({ channel, handedTo: { channelId, bridgeId } });
+  });
+  return together;
+}
+
+/** A PBX that is too old for filters tells more than we want to know. It is also the first request that
+ *  changes something: who may only read learns it here. */
 async function setFilter({ client, account, log }: AriPeer, signal: AbortSignal): Promise<void> {
   const path = `applications/${encodeURIComponent(account.app)}/eventFilter`;
   const body = { disallowed: NOISE.map((type) => ({ type })) };
   const answer = await client.ask({ action: 'filter', method: 'PUT', path, body }, signal);
+  if (answer.status === 403) {
+    throw new GatewayError('PBX_READ_ONLY', {
+      host: account.ari_endpoint,
+      user: account.app_name,
+    });
+  }
   if (answer.status > 299) log.debug({ status: answer.status }, 'event filter not set');
 }
 
-/** Undefined if it is gone. */
+/** Undefined if it is gone. Any other failure must not pass for that: the call would be ended. */
 async function find<T>(
   { client }: AriPeer,
   path: string,
   schema: z.ZodType<T>,
   signal: AbortSignal,
 ): Promise<T | undefined> {
-  const answer = await client.ask({ action: 'look', method: 'GET', path }, signal);
-  return answer.status === 200 ? schema.safeParse(answer.body).data : undefined;
+  const request = { action: 'look', method: 'GET', path } as const;
+  const answer: AriAnswer = await client.ask(request, signal);
+  if (answer.status === 404) return undefined;
+  const found = answer.status === 200 ? schema.safeParse(answer.body) : undefined;
+  if (found?.success !== true) throw faultOf(request, answer);
+  return found.data;
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

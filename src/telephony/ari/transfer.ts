@@ -25,13 +25,17 @@ export async function handOver(
   signal: AbortSignal,
 ): Promise<void> {
   const { leg } = call;
-  if (leg === undefined) throw new GatewayError('PBX_CALL_GONE');
+  if (leg === undefined || call.over.aborted || call.handedTo !== undefined) {
+    throw new GatewayError('PBX_CALL_GONE');
+  }
   if (peer.account.transfer_context !== '') {
     await intoDialplan(peer, call, target, signal);
   } else if (/^sips?:/i.test(target.to)) {
     await refer(peer, call, target, signal);
   } else {
-    await bringIn(peer, call, leg, target, signal);
+    // Nobody's phone rings on for a caller who has left.
+    const either = AbortSignal.any([signal, call.over]);
+    await bringIn(peer, call, { leg, target }, either);
   }
 }
 
@@ -42,7 +46,8 @@ async function intoDialplan(
   signal: AbortSignal,
 ): Promise<void> {
   call.letGo = true;
-  const query = { context: account.transfer_context, extension: to, priority: '1' };
+  const extension = to.replace(/^\+/, '');
+  const query = { context: account.transfer_context, extension, priority: '1' };
   const path = `channels/${encodeURIComponent(call.id)}/continue`;
   try {
     await client.run({ action: 'transfer', method: 'POST', path, query }, signal);
@@ -73,34 +78,39 @@ async function refer(
 async function bringIn(
   peer: AriPeer,
   call: AriCall,
-  leg: Leg,
-  target: HandOver,
+  { leg, target }: { leg: Leg; target: HandOver },
   signal: AbortSignal,
 ): Promise<void> {
-  await leg.pause(signal);
   const channelId = peer.ids.make('t');
   try {
+    await leg.pause(signal);
     await ringUp(peer, call, { channelId, target }, signal);
     const path = `bridges/${leg.bridgeId}/addChannel`;
     const query = { channel: channelId };
     await stopMusic(peer, leg, signal);
+    // From now on the end of one is that of the other.
+    call.handedTo = { channelId, bridgeId: leg.bridgeId };
     await peer.client.run({ action: 'bridge', method: 'POST', path, query }, signal);
+    signal.throwIfAborted();
   } catch (error) {
-    await takeBack(peer, leg, channelId);
+    call.handedTo = undefined;
+    await takeBack(peer, call, { leg, channelId });
     throw error;
   }
-  call.handedTo = { channelId, bridgeId: leg.bridgeId };
   await leg.leave();
 }
 
 /** The caller may be gone, or the call is being ended: never rejects. */
-async function takeBack(peer: AriPeer, leg: Leg, channelId: string): Promise<void> {
-  const { client, clock, log } = peer;
+async function takeBack(
+  { client, clock, log }: AriPeer,
+  call: AriCall,
+  { leg, channelId }: { leg: Leg; channelId: string },
+): Promise<void> {
   const deadline = deadlineSignal(clock, TAKE_BACK_MS_MAX, 'take the call back');
   const path = `channels/${channelId}`;
   try {
     await client.ask({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
-    await leg.resume(deadline.signal);
+    if (!call.over.aborted) await leg.resume(deadline.signal);
   } catch (error) {
     log.warn({ err: error }, 'call not taken back after a transfer that failed');
   } finally {

@@ -1,0 +1,264 @@
+// A gateway's Asterisk connector beside a played Asterisk, and a call room that keeps what it is told. Time
+// is the test's: it runs as fast as the two can talk.
+
+import { afterEach, expect } from 'vitest';
+import type { CallStatus } from '../../../src/model/provider.ts';
+import { systemRandom } from '../../../src/std/random.ts';
+import { createIds } from '../../../src/telephony/ari/ids.ts';
+import { createAriProvider } from '../../../src/telephony/ari/provider.ts';
+import type { MediaListener, MediaStart } from '../../../src/telephony/media.ts';
+import type {
+  PbxConnection,
+  PbxInboundCall,
+  PbxListener,
+  PbxMedia,
+  PbxState,
+  PbxStatus,
+} from '../../../src/telephony/pbx.ts';
+import type { PbxProvider } from '../../../src/telephony/provider.ts';
+import type { Credentials } from '../../../src/telephony/terms.ts';
+import type { MediaSocket } from '../../../src/transport/media-socket.ts';
+import {
+  type FakeAsterisk,
+  type FakeAsteriskOptions,
+  startAsterisk,
+} from '../../fakes/asterisk/fake-asterisk.ts';
+import { pump } from '../../fakes/asterisk/pump.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+
+export const APP = 'app';
+export const ids = createIds(APP, systemRandom);
+/** A signal that never fires. */
+export const patient = new AbortController().signal;
+/** Real time that anything may take. */
+const WAIT_MS_MAX = 10_000;
+/** 20 ms of ulaw. */
+export const FRAME = new Uint8Array(160).fill(0x55);
+
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** Runs after the test, last first. */
+export function atEnd(close: () => unknown): void {
+  closers.push(close);
+}
+
+export async function until(isSo: () => boolean, what = 'it'): Promise<void> {
+  const timeUp = AbortSignal.timeout(WAIT_MS_MAX);
+  while (!isSo()) {
+    if (timeUp.aborted) expect.fail(`${what} did not come about`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** A call's audio as the call room has it. */
+export class Audio implements MediaListener {
+  readonly starts: MediaStart[] = [];
+  readonly frames: Uint8Array[] = [];
+  readonly marks: string[] = [];
+  digits = '';
+  closedWith: number | null = null;
+  socket: MediaSocket | undefined;
+  readonly #protocol: PbxMedia['protocol'];
+
+  constructor(media: PbxMedia) {
+    this.#protocol = media.protocol;
+    media.admit((socket) => {
+      this.socket = socket;
+      return {
+        onText: (text) => media.protocol.decodeText(text, this),
+        onBinary: (message) => media.protocol.decodeBinary(message, this),
+        onClose: (code) => {
+          this.closedWith = code;
+        },
+      };
+    });
+  }
+
+  say(frames: number): void {
+    for (let nth = 0; nth < frames; nth++) {
+      const message = this.#protocol.encodeAudio(FRAME);
+      if (typeof message === 'string') this.socket?.sendText(message);
+      else this.socket?.sendBinary(message);
+    }
+  }
+
+  mark(name: string): void {
+    this.socket?.sendText(this.#protocol.encodeMark(name) ?? '');
+  }
+
+  clear(): void {
+    this.socket?.sendText(this.#protocol.encodeClear() ?? '');
+  }
+
+  close(): void {
+    this.socket?.close(1000, 'over');
+  }
+
+  onStart(start: MediaStart): void {
+    this.starts.push(start);
+  }
+
+  onAudio(payload: Uint8Array): void {
+    this.frames.push(Uint8Array.from(payload));
+  }
+
+  onDigit(digit: string): void {
+    this.digits += digit;
+  }
+
+  onMark(name: string): void {
+    this.marks.push(name);
+  }
+
+  onCleared(): void {
+    expect.fail('Asterisk confirms no clear');
+  }
+
+  onStop(): void {
+    expect.fail('Asterisk tells of no stop');
+  }
+}
+
+/** Keeps what a connection tells. */
+export class Room implements PbxListener {
+  readonly states: PbxState[] = [];
+  readonly inbound: PbxInboundCall[] = [];
+  readonly answered: { callId: string; runId: string }[] = [];
+  readonly statuses: PbxStatus[] = [];
+
+  onState(state: PbxState): void {
+    this.states.push(state);
+  }
+
+  onInbound(call: PbxInboundCall): void {
+    this.inbound.push(call);
+  }
+
+  onAnswered(call: { callId: string; runId: string }): void {
+    this.answered.push(call);
+  }
+
+  onStatus(status: PbxStatus): void {
+    this.statuses.push(status);
+  }
+
+  /** Statuses of a call, in order. */
+  of(callId: string): CallStatus[] {
+    return this.statuses.filter((each) => each.callId === callId).map(({ status }) => status);
+  }
+}
+
+export interface Gateway {
+  provider: PbxProvider;
+  credentials: Credentials;
+  connection: PbxConnection;
+  room: Room;
+  lines: () => Record<string, unknown>[];
+}
+
+export interface Table extends Gateway {
+  clock: FakeClock;
+  asterisk: FakeAsterisk;
+}
+
+export function credentialsOf(asterisk: { url: string }, more: Credentials = {}): Credentials {
+  const login = { app_name: 'gw', app_password: 'gwsecret', stasis_app_name: APP };
+  const dialling = { dial_template: 'Local/{number}@out-dest/n' };
+  return { ari_endpoint: asterisk.url, ...login, ...dialling, ...more };
+}
+
+/** Another provider object is another process. */
+export function gateway(
+  clock: FakeClock,
+  credentials: Credentials,
+  provider = createAriProvider({ clock, random: systemRandom }),
+): Gateway {
+  const { log, lines } = quietLog();
+  const room = new Room();
+  const account = { configurationId: '1', credentials };
+  const connection = provider.pbx.connect(account, { listener: room, log });
+  atEnd(() => connection.close());
+  return { provider, credentials, connection, room, lines };
+}
+
+export async function isUp({ connection }: { connection: PbxConnection }): Promise<void> {
+  await until(() => connection.state.kind === 'up', 'the connection');
+}
+
+/** Connected. */
+export async function table(
+  options: { asterisk?: FakeAsteriskOptions; credentials?: Credentials } = {},
+): Promise<Table> {
+  const clock = new FakeClock();
+  const asterisk = await startAsterisk({ clock, app: APP, ...options.asterisk });
+  atEnd(() => asterisk.stop());
+  atEnd(pump(clock));
+  const made = gateway(clock, credentialsOf(asterisk, options.credentials));
+  await isUp(made);
+  return { clock, asterisk, ...made };
+}
+
+export type Phone = ReturnType<FakeAsterisk['placeCall']>;
+
+/** A caller rings. */
+export async function rings(
+  { asterisk, room }: Pick<Table, 'asterisk' | 'room'>,
+  script = 'person',
+): Promise<{ phone: Phone; call: PbxInboundCall }> {
+  const before = room.inbound.length;
+  const phone = asterisk.placeCall({ from: '5551234', to: '8000', script });
+  await until(() => room.inbound.length > before, 'the call');
+  const call = room.inbound[before];
+  if (call === undefined) throw new Error('there is no call');
+  return { phone, call };
+}
+
+export interface Talk {
+  callId: string;
+  phone: Phone;
+  audio: Audio;
+}
+
+/** A caller who is connected. */
+export async function talks(at: Table, script = 'person'): Promise<Talk> {
+  const { phone, call } = await rings(at, script);
+  const media = await at.connection.openMedia(call.callId, patient);
+  return { callId: call.callId, phone, audio: new Audio(media) };
+}
+
+export async function dial(
+  { provider, credentials }: Gateway,
+  to: string,
+  more: { runId?: string; ringS?: number } = {},
+): Promise<string> {
+  const request = { to, from: '', runId: '77', ringS: 20, ...more };
+  const { callId } = await provider.control.dial(credentials, { ...noAnswer, ...request }, patient);
+  return callId;
+}
+
+const noAnswer = { answerUrl: '', statusUrl: '', answeredByUrl: '', callS: 3_600 };
+
+/** No channel and no bridge is there. */
+export async function nothingLeft({ asterisk }: { asterisk: FakeAsterisk }): Promise<void> {
+  const left = (): string[] => [
+    ...asterisk.channels.map(({ name }) => name),
+    ...asterisk.bridgeIds,
+  ];
+  const timeUp = AbortSignal.timeout(5_000);
+  while (left().length > 0 && !timeUp.aborted) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(left()).toEqual([]);
+}
+
+/** The media leg that a call has now. */
+export function legOf({ asterisk }: { asterisk: FakeAsterisk }) {
+  const leg = asterisk.media.websockets.findLast(({ isUsedUp }) => !isUsedUp);
+  if (leg === undefined) throw new Error('there is no media leg');
+  return leg;
+}
