@@ -34,6 +34,8 @@ export const liveErrors = {
     retry: false,
     text: 'This Idempotency-Key was used for another request within the last day. Use a new one.',
   },
+  CALL_NOT_TALKING: { retry: true, text: 'The call has not been answered, or is over' },
+  DIGITS_UNSUPPORTED: { retry: false, text: 'Calls over {provider} take no keys from us' },
   CALL_LIMIT_REACHED: { retry: true, text: 'Concurrent call limit reached' },
   CALL_NOT_PLACED: { retry: false, text: 'Failed to initiate call: {reason}' },
   GATEWAY_DRAINING: { retry: true, text: 'This gateway is shutting down and takes no new call' },

@@ -55,6 +55,9 @@ export interface CallDesk {
   /** Ends a run's call, here or on another node; the run as it is then. One that was never dialled is
    *  closed, one that is completed already stays. Throws RUN_NOT_FOUND, RUN_WITHOUT_CALL, CALL_OUT_OF_REACH, PROVIDER_* codes. */
   hangUp(wanted: { organizationId: string; runId: string }): Promise<Run>;
+  /** Presses keys in a call that talks, here or on another node. Throws RUN_NOT_FOUND, CALL_NOT_TALKING,
+   *  DIGITS_UNSUPPORTED, CALL_OUT_OF_REACH, PROVIDER_* codes. */
+  sendDigits(wanted: { organizationId: string; runId: string; digits: string }): Promise<void>;
   /** An inbound call's webhook. Refusals are markup with status 200. With `workflowId`, the
    *  deprecated route: the workflow selects the agent and the organization. */
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;

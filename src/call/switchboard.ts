@@ -16,6 +16,7 @@ import { admitMedia } from './media-door.ts';
 import { PbxLines } from './pbx-lines.ts';
 import { takeProviderEvent, verifiedCall, withCallId } from './provider-event.ts';
 import { Roster, type UnconnectedCall } from './roster.ts';
+import { type DigitsWanted, sendDigits } from './send-digits.ts';
 import { Starts } from './starts.ts';
 import { TextChats } from './text-chat.ts';
 import { GATEWAY_STOPPED, giveUp } from './unconnected.ts';
@@ -68,6 +69,10 @@ export class Switchboard implements CallDesk {
 
   hangUp(wanted: { organizationId: string; runId: string }): Promise<Run> {
     return hangUpRun(this.#deps, this.#roster, wanted);
+  }
+
+  sendDigits(wanted: DigitsWanted): Promise<void> {
+    return sendDigits(this.#deps, wanted);
   }
 
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {

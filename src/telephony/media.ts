@@ -45,5 +45,4 @@ export interface MediaProtocol {
   encodeAudio(payload: Uint8Array): string | Uint8Array;
   encodeMark(name: string): string | undefined;
   encodeClear(): string | undefined;
-  encodeDigits(digits: string): string | undefined;
 }

@@ -109,6 +109,14 @@ export interface ProviderControl {
     target: { to: string; callerId: string; ringS: number },
     signal: AbortSignal,
   ): Promise<void>;
+  /** Presses keys, 0-9 * # A-D, `w` for half a second's pause. Undefined where the provider's calls take
+   *  none (`digitsOut`). Throws PROVIDER_*, also if the call is not there. */
+  sendDigits?(
+    credentials: Credentials,
+    callId: string,
+    digits: string,
+    signal: AbortSignal,
+  ): Promise<void>;
   getCall(
     credentials: Credentials,
     callId: string,

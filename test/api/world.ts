@@ -302,6 +302,7 @@ function runExamples({ workflow_id, run_id, recordingKey }: Agent): Record<strin
     watchRun: { path: { workflow_id, run_id }, query: { follow: 'false' } },
     watchCalls: { query: { follow: 'false' }, foreign: 200 },
     hangUpCall: { path: { workflow_id, run_id } },
+    sendDigits: { path: { workflow_id, run_id }, body: { digits: '12#' } },
     createRun: { path: { workflow_id }, body: { mode: 'ari', name: 'mine' } },
     downloadWorkflowReport: { path: { workflow_id } },
     getDailyReport: { query: { date: '2026-01-15', timezone: 'UTC', workflow_id } },

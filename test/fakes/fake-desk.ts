@@ -69,6 +69,13 @@ export class FakeDesk implements CallDesk {
     return Promise.resolve(this.run);
   }
 
+  readonly pressed: { runId: string; digits: string }[] = [];
+
+  sendDigits({ runId, digits }: { runId: string; digits: string }): Promise<void> {
+    this.pressed.push({ runId, digits });
+    return this.refusal === undefined ? Promise.resolve() : Promise.reject(this.refusal);
+  }
+
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
     return this.#take({ what: 'inbound', id: workflowId, provider: null, request });
   }

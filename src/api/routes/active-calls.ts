@@ -1,4 +1,4 @@
-// Calls that go on at this moment: which there are, and hanging one up. Ours; the reference has neither
+// Calls that go on at this moment: which there are, hanging one up, pressing keys in it. Ours; the reference has neither
 // (contract §13.1, 8).
 
 import { z } from 'zod';
@@ -48,6 +48,7 @@ const hungUp = z.object({
 export function activeCallRoutes(api: Api, deps: ApiDeps): void {
   listRoute(api, deps);
   hangUpRoute(api, deps);
+  digitsRoute(api, deps);
 }
 
 function listRoute(api: Api, deps: ApiDeps): void {
@@ -135,6 +136,37 @@ function hangUpRoute(api: Api, deps: ApiDeps): void {
       if (known?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
       const run = await deps.desk.hangUp({ organizationId, runId });
       return { workflow_run_id: run.id, state: run.state, disposition: run.disposition };
+    },
+  );
+}
+
+const keys = z.object({
+  digits: z
+    .string()
+    .regex(/^[0-9*#A-Dw]{1,64}$/)
+    .meta({ description: 'Keys, 0-9 * # A-D; `w` is a pause of half a second.' }),
+});
+
+function digitsRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/:workflow_id/runs/:run_id/digits',
+    {
+      schema: {
+        ...common,
+        operationId: 'sendDigits',
+        summary: 'Presses keys in a call that talks, where the provider can.',
+        params: z.object({ workflow_id: idIn, run_id: idIn }),
+        body: keys,
+        response: { 200: z.object({ workflow_run_id: idOut }), ...faults(400, 401, 404, 409, 502) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { workflow_id: workflowId, run_id: runId } = request.params;
+      const known = await deps.store.runs.get(organizationId, runId);
+      if (known?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      await deps.desk.sendDigits({ organizationId, runId, digits: request.body.digits });
+      return { workflow_run_id: runId };
     },
   );
 }

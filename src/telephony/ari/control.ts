@@ -19,6 +19,10 @@ export interface AriReach {
   connection: AriConnection | undefined;
 }
 
+/** Long enough for any voice menu (ITU-T Q.24 asks for 40 ms at least). */
+const TONE_MS = 120;
+const PAUSE_MS = 80;
+
 /** Channel states that are a status. */
 const statuses = new Map<string, CallStatus>([
   ['Up', 'in-progress'],
@@ -70,6 +74,17 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
       const { connection } = at(credentials);
       if (connection === undefined) throw new GatewayError('PBX_NOT_CONNECTED');
       await connection.handOver(callId, target, signal);
+    },
+
+    async sendDigits(credentials, callId, digits, signal) {
+      const path = `channels/${encodeURIComponent(callId)}/dtmf`;
+      const query = Object.fromEntries([
+        ['dtmf', digits],
+        ['duration', String(TONE_MS)],
+        ['between', String(PAUSE_MS)],
+      ]);
+      const wanted = { action: 'digits', method: 'POST', path, query } as const;
+      await at(credentials).client.run(wanted, signal);
     },
 
     async getCall(credentials, callId, signal) {

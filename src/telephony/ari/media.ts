@@ -96,10 +96,6 @@ class AriMedia implements MediaProtocol {
     return this.traits.clear ? command('FLUSH_MEDIA') : undefined;
   }
 
-  encodeDigits(): undefined {
-    return undefined; // Over REST.
-  }
-
   #start({ format = '', channelId = '' }: MediaWords, listener: MediaListener): void {
     const codec = codecs[format];
     if (codec === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });

@@ -130,10 +130,6 @@ class TwilioMedia implements MediaProtocol {
     return this.#clear;
   }
 
-  encodeDigits(): undefined {
-    return undefined; // Twilio takes digits over REST only, and that breaks the stream.
-  }
-
   /** Reads `message` in place if it is an audio message in the form that Twilio writes. */
   #readAudio(message: string, listener: MediaListener): boolean {
     if (this.#streamSid === undefined || !message.startsWith(MEDIA_HEAD)) return false;

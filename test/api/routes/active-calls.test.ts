@@ -94,3 +94,44 @@ describe('hanging up', () => {
     expect(served.desk.hungUp).toHaveLength(before);
   });
 });
+
+describe('pressing keys', () => {
+  const path = (runId: string, workflowId = stored.workflowId) =>
+    `/api/v1/workflow/${workflowId}/runs/${runId}/digits`;
+
+  it('hands them on', async () => {
+    const run = await stored.aRun();
+    const { status, body } = await call('POST', path(run.id), { body: { digits: '1w2*#A' } });
+    expect([status, body]).toEqual([200, { workflow_run_id: run.id }]);
+    expect(served.desk.pressed).toContainEqual({ runId: run.id, digits: '1w2*#A' });
+  });
+
+  it.each(['', '1 2', 'x', '1'.repeat(65), 5])('takes no %j', async (digits) => {
+    const run = await stored.aRun();
+    expect((await call('POST', path(run.id), { body: { digits } })).status).toBe(422);
+  });
+
+  it.each<[ErrorCode, number]>([
+    ['CALL_NOT_TALKING', 409],
+    ['DIGITS_UNSUPPORTED', 400],
+    ['PROVIDER_FAILED', 502],
+  ])('refused as %s is answered %i', async (code, expected) => {
+    const run = await stored.aRun();
+    served.desk.refusal = new GatewayError(code);
+    const answer = await call('POST', path(run.id), { body: { digits: '1' } });
+    expect(answer.status).toBe(expected);
+  });
+
+  it('finds no run of another agent or another organization', async () => {
+    const run = await stored.aRun();
+    const { apiKey: key } = await served.stranger();
+    const body = { digits: '1' };
+    for (const answer of [
+      await call('POST', path('999999'), { body }),
+      await call('POST', path(run.id, '999999'), { body }),
+      await call('POST', path(run.id), { key, body }),
+    ]) {
+      expect(answer.status).toBe(404);
+    }
+  });
+});

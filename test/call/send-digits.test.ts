@@ -1,0 +1,60 @@
+// Keys that a client has pressed in a call.
+
+import { describe, expect, it } from 'vitest';
+import { sendDigits } from '../../src/call/send-digits.ts';
+import { codeOf } from '../../src/errors.ts';
+import { providersOf } from '../../src/telephony/registry.ts';
+import { type CallRoom, chat, withCallRoom } from './call-room.ts';
+
+const held = withCallRoom();
+
+interface Pressed {
+  callId: string;
+  digits: string;
+}
+
+/** The room's providers, as if their calls took keys. */
+function taking(room: CallRoom, pressed: Pressed[]) {
+  const { providers } = room.deps;
+  const all = providers.hosted.map((provider) => ({
+    ...provider,
+    control: {
+      ...provider.control,
+      sendDigits: (_: unknown, callId: string, digits: string) => {
+        pressed.push({ callId, digits });
+        return Promise.resolve();
+      },
+    },
+  }));
+  return { ...room.deps, providers: providersOf(all) };
+}
+
+const press = (deps: Parameters<typeof sendDigits>[0], organizationId: string, runId: string) =>
+  sendDigits(deps, { organizationId, runId, digits: '12#' }).then(
+    () => 'pressed',
+    (error: unknown) => codeOf(error) ?? String(error),
+  );
+
+describe('keys for the far end', () => {
+  it('are pressed at the provider in a call that talks', async () => {
+    const room = await held.room.prepare(chat);
+    const { run } = await room.inboundCall();
+    const pressed: Pressed[] = [];
+    const { organizationId } = run;
+    expect(await press(taking(room, pressed), organizationId, run.id)).toBe('pressed');
+    expect(pressed).toEqual([{ callId: run.providerCallId, digits: '12#' }]);
+    expect(await press(taking(room, pressed), '999999', run.id)).toBe('RUN_NOT_FOUND');
+    expect(await press(room.deps, organizationId, run.id)).toBe('DIGITS_UNSUPPORTED');
+    expect(pressed).toHaveLength(1);
+  });
+
+  it('wait for the answer, and come too late after the end', async () => {
+    const room = await held.room.prepare();
+    const { organizationId } = room.at.owner;
+    const { runId } = await room.start();
+    const deps = taking(room, []);
+    expect(await press(deps, organizationId, runId)).toBe('CALL_NOT_TALKING');
+    await room.switchboard.hangUp({ organizationId, runId });
+    expect(await press(deps, organizationId, runId)).toBe('CALL_NOT_TALKING');
+  });
+});
