@@ -332,10 +332,8 @@ export class AriConnection implements PbxConnection, AriPeer {
     if (!this.#held.calls.delete(call.id)) return;
     const { handedTo } = call;
     this.#listener.onStatus(call.end(this.clock.monotonicMs(), raw));
-    if (handedTo === undefined) {
-      void call.leg?.close();
-      return;
-    }
+    void call.leg?.close();
+    if (handedTo === undefined) return;
     void this.#hangUp(handedTo.channelId, 'normal');
     void this.#tidy({ action: 'bridge', method: 'DELETE', path: `bridges/${handedTo.bridgeId}` });
   }

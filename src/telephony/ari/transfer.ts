@@ -85,17 +85,17 @@ async function bringIn(
   try {
     await leg.pause(signal);
     await ringUp(peer, call, { channelId, target }, signal);
+    // From now on the end of one is that of the other.
+    call.handedTo = { channelId, bridgeId: leg.bridgeId };
     const path = `bridges/${leg.bridgeId}/addChannel`;
     const query = { channel: channelId };
     await stopMusic(peer, leg, signal);
-    // From now on the end of one is that of the other.
-    call.handedTo = { channelId, bridgeId: leg.bridgeId };
     await peer.client.run({ action: 'bridge', method: 'POST', path, query }, signal);
     signal.throwIfAborted();
   } catch (error) {
     call.handedTo = undefined;
     await takeBack(peer, call, { leg, channelId });
-    throw error;
+    throw signal.aborted ? signal.reason : error; // A request that was broken off says less.
   }
   await leg.leave();
 }

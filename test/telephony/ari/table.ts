@@ -18,6 +18,7 @@ import type {
 import type { PbxProvider } from '../../../src/telephony/provider.ts';
 import type { Credentials } from '../../../src/telephony/terms.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
+import { ask } from '../../fakes/asterisk/ari-session.ts';
 import {
   type FakeAsterisk,
   type FakeAsteriskOptions,
@@ -28,13 +29,13 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 
 export const APP = 'app';
-export const ids = createIds(APP, systemRandom);
+const ids = createIds(APP, systemRandom);
 /** A signal that never fires. */
 export const patient = new AbortController().signal;
 /** Real time that anything may take. */
 const WAIT_MS_MAX = 10_000;
 /** 20 ms of ulaw. */
-export const FRAME = new Uint8Array(160).fill(0x55);
+const FRAME = new Uint8Array(160).fill(0x55);
 
 const closers: (() => unknown)[] = [];
 
@@ -256,9 +257,41 @@ export async function nothingLeft({ asterisk }: { asterisk: FakeAsterisk }): Pro
   expect(left()).toEqual([]);
 }
 
-/** The media leg that a call has now. */
+/** The media leg that there is now. */
 export function legOf({ asterisk }: { asterisk: FakeAsterisk }) {
   const leg = asterisk.media.websockets.findLast(({ isUsedUp }) => !isUsedUp);
   if (leg === undefined) throw new Error('there is no media leg');
   return leg;
+}
+
+/** Somebody at the PBX ends a channel: a media leg's socket dies of it. */
+export async function cut({ asterisk }: { asterisk: FakeAsterisk }, id: string): Promise<void> {
+  const account = { url: asterisk.url, user: 'admin', password: 'admin' };
+  asterisk.users['admin'] = { password: 'admin' };
+  await ask(account, { method: 'DELETE', path: `channels/${encodeURIComponent(id)}` });
+}
+
+/** The channel that a transfer rings, once it is there. */
+export async function transferLeg({ asterisk }: { asterisk: FakeAsterisk }): Promise<string> {
+  const leg = (): string | undefined =>
+    asterisk.channels.find(({ id }) => ids.kindOf(id) === 't')?.id;
+  await until(() => leg() !== undefined, 'the transfer');
+  return leg() ?? '';
+}
+
+/** As by `kill -9` of the gateway: it asks nothing any more, and its sockets break. */
+export async function kill({ asterisk, connection }: Table, audio?: Audio): Promise<void> {
+  const login = asterisk.users['gw'];
+  asterisk.users['gw'] = { password: 'nobody knows it any more' };
+  await connection.close();
+  audio?.socket?.close(1000, '');
+  await until(() => asterisk.openEventSockets === 0, 'the end');
+  asterisk.users['next'] = login ?? { password: 'gwsecret' };
+}
+
+/** The gateway is started anew. */
+export async function restart({ clock, asterisk }: Table): Promise<Gateway> {
+  const next = gateway(clock, credentialsOf(asterisk, { app_name: 'next' }));
+  await isUp(next);
+  return next;
 }
