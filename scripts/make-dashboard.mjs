@@ -200,6 +200,12 @@ const rows = {
       'Messages and sockets that broke the protocol or a limit.',
     ],
     [
+      'Packets dropped',
+      'ops',
+      [[each('gateway_media_packets_dropped_total', 'kind, reason'), '{{kind}} {{reason}}']],
+      'stranger: RTP from an address that is not the PBX of the call. late: the network delays more than the pipeline waits.',
+    ],
+    [
       'Media sockets',
       'short',
       [[`sum(gateway_media_sockets{instance=~"$instance"})`, 'open']],

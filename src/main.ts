@@ -35,8 +35,11 @@ import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
 import { guardAgainstStalls } from './std/stall-guard.ts';
 import { type OpenStore, openStore } from './store/open.ts';
+import type { PacketMedia } from './telephony/ari/packet-carriers.ts';
 import { createProviders, type Providers } from './telephony/registry.ts';
+import { createAudioSocketServer } from './transport/audiosocket.ts';
 import { CLOSE } from './transport/media-socket.ts';
+import { createRtpPorts } from './transport/rtp.ts';
 import { createMediaTokens } from './transport/token.ts';
 import { createMediaServer, type MediaServer } from './transport/websocket.ts';
 
@@ -61,7 +64,8 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
     dispatcher.wake();
     afterCall.wake();
   };
-  const providers = createProviders({ clock, random });
+  const packets = await openPacketMedia(config, log);
+  const providers = createProviders({ clock, random, packets });
   const callDeps = { ...openCalls(config, { store, providers, speech, log }), onCompleted };
   const switchboard = new Switchboard(callDeps);
   const recovery = new Recovery(callDeps, store.node);
@@ -113,6 +117,7 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   async function closeAll(): Promise<void> {
     await stallGuard?.stop();
     await media.close(CLOSE.goingAway);
+    await closePacketMedia(packets);
     await api.close();
     await afterCall.stop();
     await callDeps.outside.close();
@@ -132,6 +137,22 @@ function openMediaDoors(providers: Providers, switchboard: Switchboard, log: Log
       providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
     ),
   });
+}
+
+/** Where PBXs without media websockets bring the audio of calls. */
+async function openPacketMedia(config: Config, log: Log): Promise<PacketMedia> {
+  const { host, audioSocketPort, rtpPorts } = config.media;
+  const at = { host: config.host, clock, log };
+  const rtp = createRtpPorts({ ...at, ports: rtpPorts, random });
+  if (audioSocketPort === undefined) return { host, rtp, audioSockets: undefined };
+  const audioSockets = createAudioSocketServer({ ...at, port: audioSocketPort });
+  await audioSockets.listen();
+  return { host, rtp, audioSockets };
+}
+
+async function closePacketMedia({ rtp, audioSockets }: PacketMedia): Promise<void> {
+  rtp.close();
+  await audioSockets?.close();
 }
 
 /** What calls are made from. */

@@ -132,6 +132,12 @@ export const mediaFaults = new Counter({
   labelNames: ['code'] as const,
   registers,
 });
+export const packetsDropped = new Counter({
+  name: 'gateway_media_packets_dropped_total',
+  help: 'Audio packets of PBXs that were not heard, by kind (rtp, audiosocket) and reason: stranger, malformed, type, late, duplicate, flood or stalled (ours)',
+  labelNames: ['kind', 'reason'] as const,
+  registers,
+});
 export const mediaSockets = new Gauge({
   name: 'gateway_media_sockets',
   help: 'Open media sockets',

@@ -3,6 +3,7 @@
 import type { ProviderName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
+import type { PacketMedia } from './ari/packet-carriers.ts';
 import { createAriProvider } from './ari/provider.ts';
 import {
   type HostedProvider,
@@ -21,8 +22,17 @@ export interface Providers {
 }
 
 /** Made once by main: connections to PBXs live in them. */
-export function createProviders({ clock, random }: { clock: Clock; random: Random }): Providers {
-  return providersOf([createAriProvider({ clock, random }), createTwilioProvider({ clock })]);
+export function createProviders(options: {
+  clock: Clock;
+  random: Random;
+  /** Where PBXs bring audio in packets. */
+  packets?: PacketMedia;
+}): Providers {
+  const { clock, random, packets } = options;
+  return providersOf([
+    createAriProvider({ clock, random, packets }),
+    createTwilioProvider({ clock }),
+  ]);
 }
 
 export function providersOf(all: readonly TelephonyProvider[]): Providers {

@@ -20,6 +20,8 @@ export interface CarrierOptions {
   format: string;
   /** The socket is there: who listens to it. */
   accept: (socket: MediaSocket) => MediaSocketListener;
+  /** Fires when the channel has ended, also later. */
+  gone: AbortSignal;
 }
 
 export interface Carrier {

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts';
 import { pbxLegs } from '../../metrics.ts';
 import type { Timer } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import { CLOSE } from '../../transport/media-socket.ts';
+import { CLOSE, type MediaSocket } from '../../transport/media-socket.ts';
 import type { PbxMedia } from '../pbx.ts';
 import type { Carrier, Carriers } from './carriers.ts';
 import type { AriRequest } from './client.ts';
@@ -29,7 +29,8 @@ const IDLE_MS = 300;
 export function legOpener(carriers: Carriers): OpenLeg {
   return async (options, signal) => {
     const { account, version } = options.peer;
-    const { way, format } = chooseMedia(account, version);
+    const hasAudioSocket = carriers.audiosocket !== undefined;
+    const { way, format } = chooseMedia(account, version, hasAudioSocket);
     const carrier = carriers[way];
     if (carrier === undefined) {
       throw new GatewayError('PBX_MEDIA', { reason: `${way} is not set up at this gateway` });
@@ -161,11 +162,9 @@ class AriLeg implements Leg {
       if (event.type === 'StasisStart') started();
       if (event.type === 'ChannelDestroyed') waiting.abort(neverUp(event));
     });
+    const accept = (inner: MediaSocket) => this.#socket.carry(inner);
     await this.#carrier
-      .open(
-        { peer, channelId, format: this.#format, accept: (inner) => this.#socket.carry(inner) },
-        both,
-      )
+      .open({ peer, channelId, format: this.#format, accept, gone: waiting.signal }, both)
       .catch((error: unknown) => {
         throw waiting.signal.aborted ? waiting.signal.reason : error;
       });

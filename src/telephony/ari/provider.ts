@@ -16,16 +16,26 @@ import { createIds } from './ids.ts';
 import { IncomingDoor, type IncomingSocket } from './incoming.ts';
 import { legOpener } from './leg.ts';
 import { SocketDoor } from './media-door.ts';
+import { type PacketMedia, packetCarriers } from './packet-carriers.ts';
 import type { AriSocket, AriSocketListener } from './socket.ts';
 
 /** Asterisk itself has no limit; ours is the workflow's. */
 const CALL_S_MAX = 86_400;
 
-export function createAriProvider(options: { clock: Clock; random: Random }): PbxProvider {
-  const { clock, random } = options;
+export interface AriProviderOptions {
+  clock: Clock;
+  random: Random;
+  /** For Asterisks without media websockets. Undefined: none of their calls has audio. */
+  packets?: PacketMedia | undefined;
+}
+
+export function createAriProvider({ clock, random, packets }: AriProviderOptions): PbxProvider {
   const rest = createRest({ provider: 'ari', clock });
   const door = new SocketDoor();
-  const openLeg = legOpener(socketCarriers(door));
+  const openLeg = legOpener({
+    ...socketCarriers(door),
+    ...(packets === undefined ? {} : packetCarriers(packets, clock)),
+  });
   const incomingDoor = new IncomingDoor();
   /** By Stasis application. */
   const incoming = new Map<string, IncomingSocket>();

@@ -1,0 +1,173 @@
+// One AudioSocket connection, from the stranger who opens it to the end of the call's audio. To the call it
+// is a media socket that has audio only: text is not sent, and keys that come are passed over, as ARI tells
+// of them too. Source: asterisk.md §3, §0.20.
+
+import type { Socket } from 'node:net';
+import { type ErrorCode, GatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { mediaFaults, packetsDropped } from '../metrics.ts';
+import type { Clock, Timer } from '../std/clock.ts';
+import { FrameReader, KIND, writeFrame } from './audiosocket-frames.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
+import { RateWindow } from './rate.ts';
+
+/** Ten times real time in number, and as many bytes as 192 kHz would bring in a second. */
+const RATE = { messagesPerSecondMax: 500, bytesPerSecondMax: 512 * 1024 };
+/** What the peer has not taken: four seconds at 16 kHz. */
+const BUFFERED_BYTES_MAX = 128 * 1024;
+/** From our goodbye to the end of the connection. */
+const CLOSE_MS_MAX = 2_000;
+/** A host that is gone says nothing: the system asks it. */
+const KEEP_ALIVE_MS = 15_000;
+const BROKEN = 1006;
+
+export interface AudioSocketCall {
+  format: AudioSocketFormat;
+  accept: (socket: MediaSocket) => MediaSocketListener;
+}
+
+export interface AudioSocketFormat {
+  kind: number;
+  /** Of 20 ms. */
+  frameBytes: number;
+}
+
+/** Asterisk's names. Other formats would be sent under the name of linear audio. */
+export const AUDIOSOCKET_FORMATS: Readonly<Record<string, AudioSocketFormat>> = {
+  slin: { kind: KIND.slin, frameBytes: 320 },
+  slin16: { kind: KIND.slin16, frameBytes: 640 },
+};
+
+export interface AudioSocketConnectionOptions {
+  socket: Socket;
+  clock: Clock;
+  log: Log;
+  /** Whose connection it is; undefined if nobody waits for it. */
+  identify: (uuid: Uint8Array) => AudioSocketCall | undefined;
+  onClosed: () => void;
+  firstFrameMs: number;
+}
+
+export class AudioSocketConnection implements MediaSocket {
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #identify: AudioSocketConnectionOptions['identify'];
+  readonly #onClosed: () => void;
+  readonly #reader = new FrameReader();
+  readonly #rate: RateWindow;
+  #call: AudioSocketCall | undefined;
+  #listener: MediaSocketListener | undefined;
+  /** What the listener will be told; set when the end has begun. */
+  #ending: { code: number; reason: string } | undefined;
+  #isClosed = false;
+  #timer: Timer;
+
+  constructor(options: AudioSocketConnectionOptions) {
+    const { socket, clock, firstFrameMs } = options;
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#log = options.log;
+    this.#identify = options.identify;
+    this.#onClosed = options.onClosed;
+    this.#rate = new RateWindow(clock, RATE);
+    this.#timer = clock.after(firstFrameMs, () => this.#fail('MEDIA_SILENT'));
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
+    socket.on('data', (chunk: Buffer) => this.#data(chunk));
+    socket.on('end', () => this.close(CLOSE.normal, 'the PBX closed it'));
+    socket.on('error', () => undefined); // Its close event follows.
+    socket.once('close', () => this.#finish());
+  }
+
+  get open(): boolean {
+    return this.#ending === undefined && !this.#isClosed && this.#socket.writable;
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  sendText(): void {
+    // It carries audio only.
+  }
+
+  sendBinary(message: Uint8Array): void {
+    if (!this.open || this.#call === undefined) return;
+    const { kind, frameBytes } = this.#call.format;
+    for (let at = 0; at < message.length; at += frameBytes) {
+      this.#socket.write(writeFrame(kind, message.subarray(at, at + frameBytes)));
+    }
+    if (this.#socket.writableLength > BUFFERED_BYTES_MAX) this.#fail('MEDIA_STALLED');
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#ending !== undefined || this.#isClosed) return;
+    this.#ending = { code, reason };
+    this.#timer.cancel();
+    this.#timer = this.#clock.after(CLOSE_MS_MAX, () => this.#socket.destroy());
+    const goodbye = this.#call === undefined ? undefined : writeFrame(KIND.hangUp, NOTHING);
+    if (this.#socket.writable && goodbye !== undefined) this.#socket.end(goodbye);
+    else this.#socket.end();
+  }
+
+  #data(chunk: Buffer): void {
+    try {
+      this.#reader.read(chunk, (kind, payload) => this.#frame(kind, payload));
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  #frame(kind: number, payload: Uint8Array): void {
+    if (this.#ending !== undefined) return;
+    if (!this.#rate.take(payload.length)) this.#fail('MEDIA_FLOOD');
+    else if (this.#call === undefined) this.#first(kind, payload);
+    else if (kind === this.#call.format.kind) this.#listener?.onBinary(payload);
+    else if (kind === KIND.hangUp) this.close(CLOSE.normal, 'the PBX hung up');
+    else if (kind === KIND.error) this.#fail('MEDIA_MALFORMED');
+    else if (kind !== KIND.digit) packetsDropped.inc({ kind: 'audiosocket', reason: 'type' });
+  }
+
+  #first(kind: number, payload: Uint8Array): void {
+    const call = kind === KIND.uuid ? this.#identify(payload) : undefined;
+    if (call === undefined) {
+      packetsDropped.inc({ kind: 'audiosocket', reason: 'stranger' });
+      this.#fail(kind === KIND.uuid ? 'MEDIA_UNAUTHORIZED' : 'MEDIA_MALFORMED');
+      return;
+    }
+    this.#timer.cancel();
+    this.#call = call;
+    this.#listener = call.accept(this);
+  }
+
+  /** The call could not take it, or it was no frame: the peer's fault if the error is ours, else our own. */
+  #refuse(error: unknown): void {
+    if (error instanceof GatewayError) {
+      this.#fail(error.code);
+      return;
+    }
+    this.#log.error({ err: error }, 'media listener failed');
+    this.close(CLOSE.internal, 'internal error');
+  }
+
+  /** No goodbye, and no wait for one: whoever breaks the rules may not read either. */
+  #fail(code: ErrorCode): void {
+    if (this.#ending !== undefined || this.#isClosed) return;
+    mediaFaults.inc({ code });
+    this.#log.warn({ code }, 'AudioSocket connection closed for a fault');
+    this.#ending = { code: CLOSE.policy, reason: code };
+    this.#socket.destroy();
+  }
+
+  #finish(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#timer.cancel();
+    this.#onClosed();
+    const { code, reason } = this.#ending ?? { code: BROKEN, reason: '' };
+    this.#listener?.onClose(code, reason);
+  }
+}
+
+const NOTHING = new Uint8Array(0);

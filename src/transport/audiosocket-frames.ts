@@ -1,0 +1,76 @@
+// AudioSocket's frames as bytes: a kind, a length in network order, a payload. Pure: what a kind means is
+// audiosocket.ts' business. Source: asterisk.md §3.
+
+import { GatewayError } from '../errors.ts';
+
+export const KIND = {
+  hangUp: 0x00,
+  uuid: 0x01,
+  digit: 0x03,
+  slin: 0x10,
+  slin16: 0x12,
+  /** Audio of other rates lies between `slin` and this. */
+  slin192: 0x18,
+  error: 0xff,
+} as const;
+
+const HEADER_BYTES = 3;
+/** 20 ms of the widest kind are 7,680 bytes. */
+export const PAYLOAD_BYTES_MAX = 8_192;
+
+/** `payload` is borrowed until the call returns. */
+export type FrameTaker = (kind: number, payload: Uint8Array) => void;
+
+/** Cuts a stream of bytes into frames, however it was cut on its way. */
+export class FrameReader {
+  /** A frame that is not whole yet. */
+  readonly #held = new Uint8Array(HEADER_BYTES + PAYLOAD_BYTES_MAX);
+  #heldBytes = 0;
+
+  /** Throws MEDIA_OVERSIZED; then the stream is of no use any more. */
+  read(chunk: Uint8Array, take: FrameTaker): void {
+    for (let at = 0; at < chunk.length; ) {
+      const end = this.#heldBytes === 0 ? endOfFrame(chunk, at) : undefined;
+      if (end !== undefined && end <= chunk.length) {
+        take(chunk[at] as number, chunk.subarray(at + HEADER_BYTES, end));
+        at = end;
+      } else {
+        at += this.#hold(chunk, at, take);
+      }
+    }
+  }
+
+  /** Takes what the frame begun still lacks, first of its header; returns how many bytes that were. */
+  #hold(chunk: Uint8Array, at: number, take: FrameTaker): number {
+    const wanted = endOfFrame(this.#held.subarray(0, this.#heldBytes), 0) ?? HEADER_BYTES;
+    const count = Math.min(wanted - this.#heldBytes, chunk.length - at);
+    this.#held.set(chunk.subarray(at, at + count), this.#heldBytes);
+    this.#heldBytes += count;
+    const end = endOfFrame(this.#held.subarray(0, this.#heldBytes), 0);
+    if (end === this.#heldBytes) {
+      this.#heldBytes = 0;
+      take(this.#held[0] as number, this.#held.subarray(HEADER_BYTES, end));
+    }
+    return count;
+  }
+}
+
+/** Undefined while the header is not whole. */
+function endOfFrame(bytes: Uint8Array, at: number): number | undefined {
+  if (bytes.length - at < HEADER_BYTES) return undefined;
+  const payloadBytes = ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
+  if (payloadBytes > PAYLOAD_BYTES_MAX) {
+    throw new GatewayError('MEDIA_OVERSIZED', { bytes: payloadBytes });
+  }
+  return at + HEADER_BYTES + payloadBytes;
+}
+
+/** One frame of at most PAYLOAD_BYTES_MAX; the result is the caller's. */
+export function writeFrame(kind: number, payload: Uint8Array): Uint8Array {
+  const frame = new Uint8Array(HEADER_BYTES + payload.length);
+  frame[0] = kind;
+  frame[1] = payload.length >> 8;
+  frame[2] = payload.length;
+  frame.set(payload, HEADER_BYTES);
+  return frame;
+}

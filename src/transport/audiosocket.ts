@@ -1,0 +1,159 @@
+// AudioSocket: a port to which Asterisk brings the audio of calls, one TCP connection each, whose first frame
+// says which call by a UUID that nobody can guess. Bounded in size, number, rate and time; it is always
+// read, as a PBX that cannot write holds up its calls. Its audio is paced by whoever sends it.
+// Source: asterisk.md §3, §0.1.
+
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type ErrorCode, GatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { mediaFaults, mediaSockets } from '../metrics.ts';
+import type { Clock } from '../std/clock.ts';
+import { type AudioSocketCall, AudioSocketConnection } from './audiosocket-connection.ts';
+import { CLOSE } from './media-socket.ts';
+
+/** Calls of one process. */
+const CONNECTIONS_MAX = 4_000;
+/** Connections that have not said whose they are. */
+const STRANGERS_MAX = 256;
+const UUID_BYTES = 16;
+/** Asterisk sends the UUID as soon as it is connected. */
+const FIRST_FRAME_MS_MAX = 2_000;
+
+export interface AudioSocketServer {
+  /** The port that it listens on. */
+  readonly port: number;
+  /** Settles when connections are taken; rejects if the port is not to be had. */
+  listen(): Promise<void>;
+  /** Waits for the connection of one call. Throws QUEUE_FULL. */
+  expect(uuid: string, call: AudioSocketCall, signal: AbortSignal): ExpectedConnection;
+  /** Takes no more connections, and ends those that there are. */
+  close(): Promise<void>;
+}
+
+export interface ExpectedConnection {
+  /** Rejects with PBX_MEDIA when the wait is given up. */
+  arrived: Promise<void>;
+  done(): void;
+}
+
+export interface AudioSocketOptions {
+  /** The address to listen on. */
+  host: string;
+  /** 0: any that is free. */
+  port: number;
+  clock: Clock;
+  log: Log;
+}
+
+export function createAudioSocketServer(options: AudioSocketOptions): AudioSocketServer {
+  return new Listener(options);
+}
+
+interface Waiting {
+  call: AudioSocketCall;
+  arrived: () => void;
+}
+
+class Listener implements AudioSocketServer {
+  readonly #options: AudioSocketOptions;
+  readonly #server: Server;
+  /** By the UUID's hex digits. */
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #strangers = new Set<AudioSocketConnection>();
+  readonly #connections = new Set<AudioSocketConnection>();
+
+  constructor(options: AudioSocketOptions) {
+    this.#options = options;
+    this.#server = createServer((socket) => this.#begin(socket));
+    this.#server.maxConnections = CONNECTIONS_MAX;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return isTcpAddress(address) ? address.port : this.#options.port;
+  }
+
+  listen(): Promise<void> {
+    const { host, port, log } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (error) => log.error({ err: error }, 'AudioSocket port failed'));
+        resolve();
+      });
+    });
+  }
+
+  expect(uuid: string, call: AudioSocketCall, signal: AbortSignal): ExpectedConnection {
+    if (this.#waiting.size >= CONNECTIONS_MAX) {
+      throw new GatewayError('QUEUE_FULL', { queue: 'AudioSocket connections' });
+    }
+    const key = uuid.replaceAll('-', '').toLowerCase();
+    let done = (): void => undefined;
+    const arrived = new Promise<void>((resolve, reject) => {
+      const onAbort = (): void => {
+        const reason = 'Asterisk did not bring its AudioSocket connection in time';
+        reject(new GatewayError('PBX_MEDIA', { reason }, signal.reason));
+      };
+      if (signal.aborted) onAbort();
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.set(key, { call, arrived: resolve });
+      done = () => {
+        signal.removeEventListener('abort', onAbort);
+        this.#waiting.delete(key);
+      };
+    });
+    arrived.catch(() => undefined); // The request may fail first.
+    return { arrived, done: () => done() };
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#server.listening) this.#server.close(() => resolve());
+      else resolve();
+      for (const connection of this.#connections) connection.close(CLOSE.goingAway, 'closing');
+    });
+  }
+
+  #begin(socket: Socket): void {
+    const { clock, log } = this.#options;
+    if (this.#strangers.size >= STRANGERS_MAX) {
+      mediaFaults.inc({ code: 'MEDIA_FLOOD' satisfies ErrorCode });
+      socket.destroy();
+      return;
+    }
+    mediaSockets.inc();
+    const connection = new AudioSocketConnection({
+      socket,
+      clock,
+      log,
+      identify: (uuid) => {
+        const waiting = uuid.length === UUID_BYTES ? this.#take(uuid) : undefined;
+        if (waiting !== undefined) this.#strangers.delete(connection);
+        return waiting;
+      },
+      onClosed: () => {
+        this.#strangers.delete(connection);
+        this.#connections.delete(connection);
+        mediaSockets.dec();
+      },
+      firstFrameMs: FIRST_FRAME_MS_MAX,
+    });
+    this.#strangers.add(connection);
+    this.#connections.add(connection);
+  }
+
+  /** A UUID opens once. */
+  #take(uuid: Uint8Array): AudioSocketCall | undefined {
+    const key = Buffer.from(uuid).toString('hex');
+    const waiting = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    waiting?.arrived();
+    return waiting?.call;
+  }
+}
+
+function isTcpAddress(address: ReturnType<Server['address']>): address is AddressInfo {
+  return typeof address === 'object' && address !== null;
+}

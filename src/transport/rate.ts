@@ -1,0 +1,38 @@
+// How much may come in one second: real time with room for a network that catches up.
+
+import type { Clock } from '../std/clock.ts';
+
+const WINDOW_MS = 1_000;
+
+export interface Rate {
+  messagesPerSecondMax: number;
+  bytesPerSecondMax: number;
+}
+
+export class RateWindow {
+  readonly #clock: Clock;
+  readonly #rate: Rate;
+  #startMs: number;
+  #messages = 0;
+  #bytes = 0;
+
+  constructor(clock: Clock, rate: Rate) {
+    this.#clock = clock;
+    this.#rate = rate;
+    this.#startMs = clock.monotonicMs();
+  }
+
+  /** Counts one message; false if it is too much. */
+  take(bytes: number): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#startMs >= WINDOW_MS) {
+      this.#startMs = nowMs;
+      this.#messages = 0;
+      this.#bytes = 0;
+    }
+    this.#messages += 1;
+    this.#bytes += bytes;
+    const { messagesPerSecondMax, bytesPerSecondMax } = this.#rate;
+    return this.#messages <= messagesPerSecondMax && this.#bytes <= bytesPerSecondMax;
+  }
+}

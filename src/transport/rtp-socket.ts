@@ -1,0 +1,238 @@
+// One call's UDP socket. To the call it is a media socket that has audio only: text is not sent. Nobody says
+// over RTP that a call is over, so silence is told of, to whoever can ask. Source: RFC 3550 (5.1).
+
+import type { RemoteInfo, Socket } from 'node:dgram';
+import { isIPv4, isIPv6 } from 'node:net';
+import { GatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { mediaFaults, packetsDropped } from '../metrics.ts';
+import type { Clock, Timer } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
+import { RateWindow } from './rate.ts';
+import { readRtp, writeRtp } from './rtp-packet.ts';
+import { type Address, RtpSource } from './rtp-source.ts';
+
+/** Six times real time. */
+const RATE = { messagesPerSecondMax: 300, bytesPerSecondMax: 128 * 1024 };
+/** What the system has not taken: a second. */
+const BUFFERED_BYTES_MAX = 16 * 1024;
+/** No packet for so long: a caller who is silent, or a PBX that is gone. */
+export const SILENT_MS = 10_000;
+/** Of PCMU, PCMA and G722, in 20 ms: bytes, and ticks of their clock. */
+const FRAME_BYTES = 160;
+/** Audio that comes this much after the time of the last has a pause before it. */
+const PAUSE_TICKS = 8 * 100;
+const TICKS_PER_MS = 8;
+const BROKEN = 1006;
+
+/** Static payload types, by Asterisk's names; with others audio goes one way only. Source: asterisk.md §3. */
+export const RTP_PAYLOAD_TYPES: Readonly<Record<string, number>> = { ulaw: 0, alaw: 8, g722: 9 };
+
+export interface RtpCall {
+  payloadType: number;
+  /** Where the PBX says that it is; undefined if it does not. */
+  announced: Address | undefined;
+  accept: (socket: MediaSocket) => MediaSocketListener;
+  /** No packet of the call has come for SILENT_MS, or none yet; asked again while that is so. */
+  onSilent: () => void;
+}
+
+export interface RtpSocketOptions {
+  udp: Socket;
+  port: number;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  onClosed: () => void;
+}
+
+export class RtpSocket implements MediaSocket {
+  readonly port: number;
+  readonly #udp: Socket;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #onClosed: () => void;
+  readonly #rate: RateWindow;
+  readonly #isIPv6: boolean;
+  #call: RtpCall | undefined;
+  #source = new RtpSource(undefined);
+  #listener: MediaSocketListener | undefined;
+  #silence: Timer | undefined;
+  /** When the last packet came, or silence was last told of. */
+  #quietSinceMs = 0;
+  #hasHeard = false;
+  #hasWarned = false;
+  #isOpen = true;
+  // Out.
+  readonly #ssrc: number;
+  #sequence: number;
+  #timestamp: number;
+  /** When the tick `#timestamp` is due; NaN before the first packet. */
+  #dueMs = Number.NaN;
+
+  constructor({ udp, port, clock, random, log, onClosed }: RtpSocketOptions) {
+    this.port = port;
+    this.#udp = udp;
+    this.#clock = clock;
+    this.#log = log;
+    this.#onClosed = onClosed;
+    this.#rate = new RateWindow(clock, RATE);
+    this.#isIPv6 = isIPv6(udp.address().address);
+    const start = random.bytes(10);
+    this.#ssrc = start.readUInt32BE(0);
+    this.#timestamp = start.readUInt32BE(4);
+    this.#sequence = start.readUInt16BE(8);
+    udp.on('message', (packet, from) => this.#packet(packet, from));
+    udp.on('error', (error) => {
+      log.warn({ err: error }, 'an RTP port failed');
+      this.#end(BROKEN, '');
+    });
+  }
+
+  get open(): boolean {
+    return this.#isOpen;
+  }
+
+  get bufferedBytes(): number {
+    return this.#isOpen ? this.#udp.getSendQueueSize() : 0;
+  }
+
+  /** From now on it is a call's. Packets that came before are gone. */
+  begin(call: RtpCall): void {
+    if (!this.#isOpen) return;
+    this.#call = call;
+    this.#source = new RtpSource(call.announced);
+    this.#listener = call.accept(this);
+    this.#quietSinceMs = this.#clock.monotonicMs();
+    this.#awaitPacket(SILENT_MS);
+  }
+
+  sendText(): void {
+    // It carries audio only.
+  }
+
+  /** Whole frames, which go at once, each in its packet. */
+  sendBinary(message: Uint8Array): void {
+    if (!this.#isOpen || message.length === 0) return;
+    const marker = this.#keepTime();
+    for (let at = 0; at < message.length; at += FRAME_BYTES) {
+      this.#send(message.subarray(at, at + FRAME_BYTES), marker && at === 0);
+    }
+  }
+
+  close(code: number, reason: string): void {
+    this.#end(code, reason);
+  }
+
+  /** Gives the port back; the call, if there is one, is told that we are leaving. */
+  abandon(): void {
+    this.#end(CLOSE.goingAway, 'closing');
+  }
+
+  /** Packets tell of the time of their audio: a pause is a jump. True for the first packet after one. */
+  #keepTime(): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const isFirst = Number.isNaN(this.#dueMs);
+    const lateTicks = isFirst ? 0 : Math.round((nowMs - this.#dueMs) * TICKS_PER_MS);
+    if (!isFirst && lateTicks < PAUSE_TICKS) return false;
+    this.#timestamp = (this.#timestamp + lateTicks) >>> 0;
+    this.#dueMs = nowMs;
+    return true;
+  }
+
+  #send(payload: Uint8Array, marker: boolean): void {
+    const header = {
+      payloadType: this.#call?.payloadType ?? 0,
+      sequence: this.#sequence,
+      timestamp: this.#timestamp,
+      ssrc: this.#ssrc,
+      marker,
+    };
+    this.#sequence = (this.#sequence + 1) & 0xffff;
+    this.#timestamp = (this.#timestamp + payload.length) >>> 0;
+    this.#dueMs += payload.length / TICKS_PER_MS;
+    const target = this.#source.target;
+    if (target === undefined) return;
+    if (this.#udp.getSendQueueSize() > BUFFERED_BYTES_MAX) {
+      packetsDropped.inc({ kind: 'rtp', reason: 'stalled' });
+      return;
+    }
+    const host = this.#isIPv6 && isIPv4(target.host) ? `::ffff:${target.host}` : target.host;
+    // A packet that cannot be sent is a packet that is lost.
+    this.#udp.send(writeRtp(header, payload), target.port, host, () => undefined);
+  }
+
+  #packet(message: Buffer, from: RemoteInfo): void {
+    const call = this.#call;
+    if (call === undefined || !this.#isOpen) return;
+    const packet = readRtp(message);
+    const dropped = (reason: string): void => packetsDropped.inc({ kind: 'rtp', reason });
+    if (packet === undefined) dropped('malformed');
+    else if (packet.payloadType !== call.payloadType) dropped('type');
+    else if (!this.#source.take(addressOf(from), packet)) dropped('stranger');
+    else if (!this.#rate.take(message.length)) dropped('flood');
+    else this.#hear(message);
+  }
+
+  #hear(message: Buffer): void {
+    this.#hasHeard = true;
+    this.#quietSinceMs = this.#clock.monotonicMs();
+    try {
+      this.#listener?.onBinary(message);
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  /** No timer is set for a packet: one looks now and then at the time of the last. */
+  #awaitPacket(delayMs: number): void {
+    this.#silence = this.#clock.after(delayMs, () => {
+      const restMs = this.#quietSinceMs + SILENT_MS - this.#clock.monotonicMs();
+      if (restMs > 0) {
+        this.#awaitPacket(restMs);
+        return;
+      }
+      this.#quietSinceMs = this.#clock.monotonicMs();
+      this.#silent();
+      if (this.#isOpen) this.#awaitPacket(SILENT_MS);
+    });
+  }
+
+  #silent(): void {
+    if (!this.#hasHeard && !this.#hasWarned) {
+      this.#hasWarned = true;
+      mediaFaults.inc({ code: 'MEDIA_SILENT' });
+      const { port } = this;
+      this.#log.warn(
+        { port },
+        'no RTP has come: the PBX has no audio, or a firewall is in the way of the UDP ports',
+      );
+    }
+    this.#call?.onSilent();
+  }
+
+  #refuse(error: unknown): void {
+    if (error instanceof GatewayError) {
+      mediaFaults.inc({ code: error.code });
+      this.#end(CLOSE.policy, error.code);
+      return;
+    }
+    this.#log.error({ err: error }, 'media listener failed');
+    this.#end(CLOSE.internal, 'internal error');
+  }
+
+  #end(code: number, reason: string): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#silence?.cancel();
+    this.#udp.close();
+    this.#onClosed();
+    this.#listener?.onClose(code, reason);
+  }
+}
+
+/** A socket for IPv6 writes IPv4 addresses in its own way. */
+function addressOf({ address, port }: RemoteInfo): Address {
+  return { host: address.replace(/^::ffff:(?=\d+\.)/i, ''), port };
+}

@@ -1,0 +1,95 @@
+// RTP packets of one call as audio with the time at which it was said. It holds nothing back: the pipeline
+// (decode.ts) puts packets in order and conceals by this time, so there is no second jitter buffer here.
+// A sender that begins anew goes on in the same time. Source: RFC 3550 (5.1, appendix A.1), RFC 3551
+// (4.5: the clock of PCMU, PCMA and, by an old error, of G722 is 8 kHz).
+
+import { packetsDropped } from '../metrics.ts';
+import { type RtpPacket, readRtp } from './rtp-packet.ts';
+
+const TICKS_PER_MS = 8;
+/** Bytes of 1 ms, in all of the payload types above. */
+const BYTES_PER_MS = 8;
+/** A packet this far behind has been filled in for: the pipeline waits for three. */
+const LATE_PACKETS_MAX = 3;
+/** Behind by more, or ahead by more: not late or lost, but counted anew (A.1). */
+const BEHIND_MAX = 100;
+const AHEAD_MAX = 3_000;
+/** Timestamps that go back by this, or ahead of the time that has passed, are counted anew. */
+const JUMP_MS = 1_000;
+
+export class RtpStream {
+  /** Of the packet read last. Milliseconds since the first packet; NaN before it. */
+  timestampMs = Number.NaN;
+  readonly #nowMs: () => number;
+  #ssrc = 0;
+  #sequence = 0;
+  #timestamp = 0;
+  /** Where the packet of `#sequence` begins and ends, and when it came. */
+  #positionMs = 0;
+  #endMs = 0;
+  #arrivedMs = Number.NaN;
+
+  /** `nowMs`: monotonic. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** The audio of a packet, lying in it; undefined if there is none to be heard. */
+  payload(message: Uint8Array): Uint8Array | undefined {
+    const packet = readRtp(message);
+    if (packet === undefined || packet.payload.length === 0) return undefined;
+    const nowMs = this.#nowMs();
+    if (Number.isNaN(this.#arrivedMs)) this.#follow(packet, 0, nowMs);
+    else if (this.#isAnew(packet, nowMs)) this.#follow(packet, this.#passed(nowMs), nowMs);
+    else return this.#next(packet, nowMs);
+    return packet.payload;
+  }
+
+  #next(packet: RtpPacket, nowMs: number): Uint8Array | undefined {
+    const ahead = difference16(packet.sequence, this.#sequence);
+    const startMs = this.#placeOf(packet);
+    if (ahead > 0) {
+      this.#follow(packet, startMs, nowMs);
+      return packet.payload;
+    }
+    if (ahead === 0 || ahead < -LATE_PACKETS_MAX) {
+      packetsDropped.inc({ kind: 'rtp', reason: ahead === 0 ? 'duplicate' : 'late' });
+      return undefined;
+    }
+    this.timestampMs = startMs;
+    return packet.payload;
+  }
+
+  #isAnew(packet: RtpPacket, nowMs: number): boolean {
+    if (packet.ssrc !== this.#ssrc) return true;
+    const ahead = difference16(packet.sequence, this.#sequence);
+    if (ahead < -BEHIND_MAX || ahead > AHEAD_MAX) return true;
+    const startMs = this.#placeOf(packet);
+    // Less than has passed is no jump: packets come late and in bursts, and pauses may go uncounted.
+    return startMs > this.#passed(nowMs) + JUMP_MS || startMs < this.#positionMs - JUMP_MS;
+  }
+
+  #placeOf(packet: RtpPacket): number {
+    return this.#positionMs + ((packet.timestamp - this.#timestamp) | 0) / TICKS_PER_MS;
+  }
+
+  /** Where a packet belongs that comes now, if nothing else says so: not into what was said before. */
+  #passed(nowMs: number): number {
+    return Math.max(this.#endMs, this.#positionMs + Math.round(nowMs - this.#arrivedMs));
+  }
+
+  #follow(packet: RtpPacket, startMs: number, nowMs: number): void {
+    this.#ssrc = packet.ssrc;
+    this.#sequence = packet.sequence;
+    this.#timestamp = packet.timestamp;
+    this.#positionMs = startMs;
+    this.#endMs = startMs + packet.payload.length / BYTES_PER_MS;
+    this.#arrivedMs = nowMs;
+    this.timestampMs = startMs;
+  }
+}
+
+/** Of two 16-bit numbers that wrap around: how far the first is ahead. */
+function difference16(a: number, b: number): number {
+  return ((a - b) << 16) >> 16;
+}

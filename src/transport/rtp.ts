@@ -1,0 +1,112 @@
+// RTP: one UDP port of a range for each call. Packets in are handed on whole, in the order in which they came
+// (rtp-stream.ts reads their time; the pipeline puts them in order, so there is no jitter buffer here);
+// audio out gets its header and goes at once, as the playout keeps the pace. Packets that are not the
+// call's are counted and dropped. Source: RFC 3550; asterisk.md §3.
+
+import { createSocket, type Socket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import { GatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { mediaSockets } from '../metrics.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import { RtpSocket } from './rtp-socket.ts';
+
+/** Ports that are tried for one call: others on this machine may hold a few. */
+const TRIES_MAX = 50;
+
+export interface RtpPorts {
+  /** A port for one call, which the PBX is to be told of. Throws PBX_MEDIA if none is free. */
+  open(): Promise<RtpSocket>;
+  /** Ends all that are open. */
+  close(): void;
+}
+
+export interface RtpOptions {
+  /** The address to listen on. */
+  host: string;
+  /** Both ends are used. */
+  ports: { first: number; last: number };
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export function createRtpPorts(options: RtpOptions): RtpPorts {
+  return new PortRange(options);
+}
+
+class PortRange implements RtpPorts {
+  readonly #options: RtpOptions;
+  readonly #sockets = new Map<number, RtpSocket>();
+  readonly #opening = new Set<number>();
+  /** Ports are used in turn: what still comes for a call that is over finds nobody. */
+  #next: number;
+
+  constructor(options: RtpOptions) {
+    this.#options = options;
+    const { first, last } = options.ports;
+    this.#next = first + options.random.integer(last - first + 1);
+  }
+
+  async open(): Promise<RtpSocket> {
+    const { first, last } = this.#options.ports;
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const port = this.#free();
+      if (port === undefined) break;
+      this.#opening.add(port);
+      try {
+        const udp = await this.#bind(port);
+        if (udp !== undefined) return this.#socketOn(udp, port);
+      } finally {
+        this.#opening.delete(port);
+      }
+    }
+    throw new GatewayError('PBX_MEDIA', { reason: `no UDP port of ${first}-${last} is free` });
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.values()) socket.abandon();
+  }
+
+  #free(): number | undefined {
+    const { first, last } = this.#options.ports;
+    const count = last - first + 1;
+    for (let i = 0; i < count; i++) {
+      const port = this.#next;
+      this.#next = port === last ? first : port + 1;
+      if (!this.#sockets.has(port) && !this.#opening.has(port)) return port;
+    }
+    return undefined;
+  }
+
+  /** Undefined if somebody else has the port. Throws PBX_MEDIA for all that another port would not mend. */
+  #bind(port: number): Promise<Socket | undefined> {
+    const { host } = this.#options;
+    const udp = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
+    return new Promise((resolve, reject) => {
+      udp.once('error', (error) => {
+        udp.close();
+        const code = 'code' in error ? String(error.code) : error.message;
+        if (code === 'EADDRINUSE' || code === 'EACCES') resolve(undefined);
+        else reject(new GatewayError('PBX_MEDIA', { reason: `no UDP port opens: ${code}` }, error));
+      });
+      udp.bind({ port, address: host, exclusive: true }, () => {
+        udp.removeAllListeners('error');
+        resolve(udp);
+      });
+    });
+  }
+
+  #socketOn(udp: Socket, port: number): RtpSocket {
+    const { clock, random, log } = this.#options;
+    mediaSockets.inc();
+    const onClosed = (): void => {
+      this.#sockets.delete(port);
+      mediaSockets.dec();
+    };
+    const socket = new RtpSocket({ udp, port, clock, random, log, onClosed });
+    this.#sockets.set(port, socket);
+    return socket;
+  }
+}
