@@ -17,7 +17,7 @@ export interface MediaChoice {
 const WEBSOCKET_SINCE: Readonly<Record<number, number>> = { 20: 18, 22: 8, 23: 2 };
 const AUDIOSOCKET_SINCE = 18;
 /** Before, AudioSocket had audio of 8 kHz only. */
-const AUDIOSOCKET_WIDE_SINCE: Readonly<Record<number, number>> = { 20: 17, 22: 7, 23: 0 };
+const AUDIOSOCKET_WIDE_SINCE: Readonly<Record<number, number>> = { 20: 17, 21: 12, 22: 7, 23: 1 };
 const RTP_SINCE = 16;
 
 const WAYS: Readonly<Record<Way, string>> = {
