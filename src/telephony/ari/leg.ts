@@ -33,7 +33,8 @@ export function legOpener(carriers: Carriers): OpenLeg {
     const { way, format } = chooseMedia(account, version, hasAudioSocket);
     const carrier = carriers[way];
     if (carrier === undefined) {
-      throw new GatewayError('PBX_MEDIA', { reason: `${way} is not set up at this gateway` });
+      const reason = `${way} is not set up at this gateway (PATCHBAY_AUDIOSOCKET_PORT)`;
+      throw new GatewayError('PBX_MEDIA', { reason });
     }
     const leg = new AriLeg(options, carrier, { way, format });
     try {
