@@ -7,6 +7,7 @@ import { dialMedia } from '../../transport/dial.ts';
 import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
 import type { MediaProtocol } from '../media.ts';
 import type { AriAccount } from './account.ts';
+import { type AriClient, faultOf } from './client.ts';
 import { createAriMedia, SOCKET_TRAITS } from './media.ts';
 import type { Way } from './media-choice.ts';
 import type { SocketDoor } from './media-door.ts';
@@ -51,11 +52,10 @@ const serverMode: Carrier = {
   async open({ peer, channelId, format, accept }, signal) {
     const { client, account, clock, log } = peer;
     const query = { ...socketQuery(account, channelId, format), connection_type: 'server' };
-    const channel = await client.get(
-      { action: 'media', method: 'POST', path: 'channels/externalMedia', query },
-      made,
-      signal,
-    );
+    const channel = made.safeParse(await askFor(client, query, signal)).data;
+    if (channel === undefined) {
+      throw new GatewayError('PBX_MEDIA', { reason: 'it named no media socket' });
+    }
     const base = account.ari_endpoint.replace(/^http/, 'ws').replace(/\/+$/, '');
     const url = `${base}/media/${channel.channelvars.MEDIA_WEBSOCKET_CONNECTION_ID}`;
     await dialMedia({ url, protocol: 'media', clock, log }, accept, signal);
@@ -77,24 +77,35 @@ function clientMode(door: SocketDoor): Carrier {
       const expected = door.expect(channelId, accept, signal);
       const query = { ...socketQuery(account, channelId, format), external_host: name };
       try {
-        const wanted = {
-          action: 'media',
-          method: 'POST',
-          path: 'channels/externalMedia',
-          query,
-        } as const;
-        const answer = await client.ask(wanted, signal);
-        if (answer.status === 400) {
-          const reason = `websocket_client.conf has no connection ${name}: add it, then module reload res_websocket_client.so`;
-          throw new GatewayError('PBX_MEDIA', { reason });
-        }
-        if (answer.status > 299) await client.run(wanted, signal);
+        await askFor(client, query, signal);
         await expected.arrived;
       } finally {
         expected.done();
       }
     },
   };
+}
+
+/** Why there is no media channel, and what to do. Source: asterisk.md §2.1, §6. */
+const refusals: Readonly<Record<number, string>> = {
+  400: 'websocket_client.conf has no connection of the name that ws_client_name says: add it, then module reload res_websocket_client.so',
+  500: 'Asterisk cannot make the media channel: are chan_websocket.so and the codec of the format loaded (module show like websocket)?',
+  501: 'Asterisk has no media websocket: load chan_websocket.so (Asterisk 20.18, 22.8, 23.2 or newer), or set media to audiosocket or rtp',
+};
+
+/** Asked once: an id that is used twice ends Asterisk up to 22.10. Throws PBX_MEDIA, PROVIDER_*. */
+async function askFor(
+  client: AriClient,
+  query: Record<string, string>,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const path = 'channels/externalMedia';
+  const wanted = { action: 'media', method: 'POST', path, query } as const;
+  const answer = await client.ask(wanted, signal);
+  const reason = refusals[answer.status];
+  if (reason !== undefined) throw new GatewayError('PBX_MEDIA', { reason });
+  if (answer.status > 299) throw faultOf(wanted, answer);
+  return answer.body;
 }
 
 function socketQuery(

@@ -8,6 +8,8 @@ import { command, markIn, markWords, readWords } from './media-words.ts';
 const EARLY_MAX = 16;
 /** Marks that have not come back: an utterance has a handful. */
 const MARKS_MAX = 256;
+/** A message in ten pieces or more is taken for a dead peer: each goes in one. Whole frames of every format. */
+const MESSAGE_BYTES_MAX = 1_280;
 const FLUSH = command('FLUSH_MEDIA') ?? '';
 
 export interface LegSocketListener {
@@ -54,7 +56,9 @@ export class LegSocket implements MediaSocket {
 
   sendBinary(message: Uint8Array): void {
     this.sentAtMs = this.#nowMs();
-    this.#inner?.sendBinary(message);
+    for (let at = 0; at < message.length; at += MESSAGE_BYTES_MAX) {
+      this.#inner?.sendBinary(message.subarray(at, at + MESSAGE_BYTES_MAX));
+    }
   }
 
   close(code: number, reason: string): void {

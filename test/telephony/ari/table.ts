@@ -1,6 +1,8 @@
 // A gateway's Asterisk connector beside a played Asterisk, and a call room that keeps what it is told. Time
 // is the test's: it runs as fast as the two can talk.
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, expect } from 'vitest';
 import type { CallStatus } from '../../../src/model/provider.ts';
 import { systemRandom } from '../../../src/std/random.ts';
@@ -18,6 +20,7 @@ import type {
 import type { PbxProvider } from '../../../src/telephony/provider.ts';
 import type { Credentials } from '../../../src/telephony/terms.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
+import { createMediaServer } from '../../../src/transport/websocket.ts';
 import { ask } from '../../fakes/asterisk/ari-session.ts';
 import {
   type FakeAsterisk,
@@ -191,11 +194,27 @@ export async function isUp({ connection }: { connection: PbxConnection }): Promi
   await until(() => connection.state.kind === 'up', 'the connection');
 }
 
+/** Connected, and Asterisk dials us for the audio over its connection `gw`. */
+export async function clientTable(): Promise<Table> {
+  const clock = new FakeClock();
+  const made: { table?: Table } = {};
+  const uri = await mediaDoor(clock, () => {
+    if (made.table === undefined) throw new Error('there is no table yet');
+    return made.table.provider;
+  });
+  made.table = await table({
+    clock,
+    asterisk: { websocketClients: { gw: { uri, protocols: 'media' } } },
+    credentials: { media: 'websocket_client', ws_client_name: 'gw' },
+  });
+  return made.table;
+}
+
 /** Connected. */
 export async function table(
-  options: { asterisk?: FakeAsteriskOptions; credentials?: Credentials } = {},
+  options: { asterisk?: FakeAsteriskOptions; credentials?: Credentials; clock?: FakeClock } = {},
 ): Promise<Table> {
-  const clock = new FakeClock();
+  const clock = options.clock ?? new FakeClock();
   const asterisk = await startAsterisk({ clock, app: APP, ...options.asterisk });
   atEnd(() => asterisk.stop());
   atEnd(pump(clock));
@@ -277,6 +296,23 @@ export async function transferLeg({ asterisk }: { asterisk: FakeAsterisk }): Pro
     asterisk.channels.find(({ id }) => ids.kindOf(id) === 't')?.id;
   await until(() => leg() !== undefined, 'the transfer');
   return leg() ?? '';
+}
+
+/** The gateway's door for sockets that Asterisk opens; returns the address for websocket_client.conf. */
+async function mediaDoor(clock: FakeClock, provider: () => PbxProvider): Promise<string> {
+  const { log } = quietLog();
+  const takeSocket = (socket: MediaSocket) => provider().pbx.takeSocket(socket);
+  const authorize = () => Promise.resolve({ refuse: 4_401, reason: 'no run' });
+  const media = createMediaServer({ log, clock, authorize, doors: new Map([['ari', takeSocket]]) });
+  const server = createServer();
+  server.on('upgrade', (request, socket, head) => media.handleUpgrade(request, socket, head));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo; // Of a TCP server.
+  return `ws://127.0.0.1:${port}/api/v1/telephony/ws/ari`;
 }
 
 /** As by `kill -9` of the gateway: it asks nothing any more, and its sockets break. */
