@@ -9,7 +9,7 @@ const rooms = {
   speech: ['audio', 'model', 'std'],
   store: ['model', 'std'],
   workflow: ['model', 'std'],
-  telephony: ['transport', 'model', 'std'],
+  telephony: ['transport', 'codec', 'model', 'std'],
   pipeline: ['codec', 'speech', 'audio', 'model', 'std'],
   call: [
     'pipeline',

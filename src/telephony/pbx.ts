@@ -98,8 +98,8 @@ export interface Pbx {
   /** Looks for everything that could keep calls from working. Never rejects for what it finds. */
   examine(
     account: PbxAccount,
-    /** Numbers of the configuration, as they are stored. */
-    facts: { numbers: readonly string[]; log: Log },
+    /** Active numbers of the configuration, as they are stored, and where the PBX reaches us. */
+    facts: { numbers: readonly string[]; publicUrl: string; log: Log },
     signal: AbortSignal,
   ): Promise<Finding[]>;
 }

@@ -69,7 +69,11 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
         const active = numbers.filter(({ isActive }) => isActive).slice(0, NUMBERS_MAX);
         const findings = await pbx.examine(
           { configurationId: stored.id, credentials: stored.credentials },
-          { numbers: active.map(({ address }) => address), log: deps.log },
+          {
+            numbers: active.map(({ address }) => address),
+            publicUrl: deps.publicUrl,
+            log: deps.log,
+          },
           deadline.signal,
         );
         return { ok: findings.every(({ verdict }) => verdict !== 'fail'), findings };

@@ -46,7 +46,9 @@ export const ADMIN_NAME = /^[A-Za-z0-9_.-]{1,80}$/;
 export const ADMIN_PASSWORD = /^[A-Za-z0-9_.~!@%^*+=:-]{8,200}$/;
 export const ADMIN_NUMBER = /^\+?[0-9*#]{1,40}$/;
 
-const SOCKET_PATH = '/api/v1/telephony/ws/ari';
+const MEDIA_PATH = '/api/v1/telephony/ws/ari';
+/** Before the name of the application. */
+const EVENTS_PATH = '/api/v1/telephony/pbx/';
 const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';
 
 export function adminPlan(wishes: AdminWishes): AdminPlan {
@@ -131,10 +133,11 @@ function websocketClientConf(wishes: AdminWishes): string {
 }
 
 function clientSection(
-  { gatewayUrl, user, password }: AdminWishes,
+  { gatewayUrl, user, password, app }: AdminWishes,
   section: { name: string; type: string; speaks: 'media' | 'ari' },
 ): string[] {
   const isTls = gatewayUrl.startsWith('https:');
+  const path = section.speaks === 'media' ? MEDIA_PATH : `${EVENTS_PATH}${app}`;
   const tls = [
     'tls_enabled = yes          ; wss:// alone is not enough',
     `ca_list_file = ${CA_FILE}`,
@@ -145,7 +148,7 @@ function clientSection(
     `[${section.name}]`,
     'type = websocket_client',
     `connection_type = ${section.type}`,
-    `uri = ${gatewayUrl.replace(/^http/, 'ws')}${SOCKET_PATH}`,
+    `uri = ${gatewayUrl.replace(/^http/, 'ws')}${path}`,
     `protocols = ${section.speaks}`,
     `username = ${user}`,
     `password = ${password}`,

@@ -35,7 +35,7 @@ export function chooseMedia(
   hasAudioSocket: boolean,
 ): MediaChoice {
   const way = account.media === 'auto' ? bestOf(account, version, hasAudioSocket) : account.media;
-  if (!has(way, version)) {
+  if (!canCarry(way, version)) {
     throw new GatewayError('PBX_TOO_OLD', {
       version: version ?? '',
       wanted: WAYS[way],
@@ -46,14 +46,15 @@ export function chooseMedia(
 }
 
 function bestOf(account: AriAccount, version: string | null, hasAudioSocket: boolean): Way {
-  if (!has('websocket_server', version)) {
-    return hasAudioSocket && has('audiosocket', version) ? 'audiosocket' : 'rtp';
+  if (!canCarry('websocket_server', version)) {
+    return hasAudioSocket && canCarry('audiosocket', version) ? 'audiosocket' : 'rtp';
   }
   // A PBX that has to call us is one that we do not reach.
   return account.connection === 'incoming' ? 'websocket_client' : 'websocket_server';
 }
 
-function has(way: Way, version: string | null): boolean {
+/** Whether that Asterisk has that way. */
+export function canCarry(way: Way, version: string | null): boolean {
   if (way === 'rtp') return isSince(version, {}, RTP_SINCE);
   if (way === 'audiosocket') return isSince(version, {}, AUDIOSOCKET_SINCE);
   return isSince(version, WEBSOCKET_SINCE, 24);

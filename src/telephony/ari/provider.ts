@@ -10,6 +10,7 @@ import { socketCarriers } from './carriers.ts';
 import { type AriCarrier, createAriClient, httpCarrier } from './client.ts';
 import { AriConnection } from './connection.ts';
 import { type AriReach, createAriControl } from './control.ts';
+import { examineAri } from './doctor.ts';
 import { EventSocket } from './event-socket.ts';
 import { HeldCalls } from './held-calls.ts';
 import { createIds } from './ids.ts';
@@ -32,10 +33,11 @@ export interface AriProviderOptions {
 export function createAriProvider({ clock, random, packets }: AriProviderOptions): PbxProvider {
   const rest = createRest({ provider: 'ari', clock });
   const door = new SocketDoor();
-  const openLeg = legOpener({
+  const carriers = {
     ...socketCarriers(door),
     ...(packets === undefined ? {} : packetCarriers(packets, clock)),
-  });
+  };
+  const openLeg = legOpener(carriers);
   const incomingDoor = new IncomingDoor();
   /** By Stasis application. */
   const incoming = new Map<string, IncomingSocket>();
@@ -112,7 +114,13 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
 
       takeSocket: (socket) => door.take(socket),
 
-      examine: () => Promise.resolve([]),
+      examine({ credentials }, facts, signal) {
+        const account = accountOf(credentials);
+        const live = connections.get(account.app);
+        const client = clientOf(account);
+        const visit = { ...facts, account, client, live, clock, random, signal };
+        return examineAri(visit, { carriers, openLeg });
+      },
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Finding, Pbx } from '../../../src/telephony/pbx.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { FakePbx } from '../../fakes/fake-pbx.ts';
-import { twilioConfig, withApi } from '../served.ts';
+import { PUBLIC_URL, twilioConfig, withApi } from '../served.ts';
 
 const ROOT = '/api/v1/organizations/telephony-configs';
 const ari = new FakePbx(() => {
@@ -61,7 +61,7 @@ describe('the examination of a PBX', () => {
       configurationId: id,
       credentials: { app_password: 'gw-secret-4711' },
     });
-    expect(asked[0]?.[1]).toMatchObject({ numbers: ['8000'] });
+    expect(asked[0]?.[1]).toMatchObject({ numbers: ['8000'], publicUrl: PUBLIC_URL });
   });
 
   it.each([

@@ -27,6 +27,8 @@ const descriptions: Record<string, string> = {
 export function standardModules(pbx: Pbx): Set<string> {
   const { version } = pbx;
   const modules = ['chan_rtp', 'res_http_websocket', 'res_ari', 'res_stasis', 'chan_pjsip'];
+  modules.push('app_stasis', 'bridge_simple', 'bridge_softmix', 'codec_alaw', 'codec_g722');
+  modules.push('codec_resample');
   if (version.audioSocket) modules.push('chan_audiosocket', 'res_audiosocket');
   if (version.chanWebsocket) modules.push('chan_websocket');
   if (version.outboundWebsocket) modules.push('res_websocket_client');
@@ -68,7 +70,6 @@ export function asteriskRoutes(pbx: Pbx, machine: Machine): Routes {
       if (params.has('variable')) return ok({ value: '' });
       throw new Refusal(400, 'Variable name is required');
     },
-    'GET endpoints': () => ok([]),
     ...applicationRoutes(pbx),
   };
 }

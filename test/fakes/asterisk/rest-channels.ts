@@ -64,7 +64,7 @@ export function channelRoutes(means: Means): Routes {
       goOn(pbx, channel, params, means.runner),
     ),
     'POST channels/{id}/redirect': (id, params) => redirect(pbx, id, params),
-    'GET channels/{id}/variable': (id, params) => getVariable(pbx, id, params),
+    'GET channels/{id}/variable': (id, params) => getVariable(means, id, params),
     'POST channels/{id}/variable': (id, params) => {
       if (!params.has('variable')) throw new Refusal(400, 'Variable name is required');
       pbx.setVariable(listed(pbx, id), params.get('variable'), params.get('value'));
@@ -252,12 +252,27 @@ function redirect(pbx: Pbx, id: string, params: Params): RestAnswer {
   return noContent;
 }
 
-function getVariable(pbx: Pbx, id: string, params: Params): RestAnswer {
-  const channel = listed(pbx, id);
+function getVariable(means: Means, id: string, params: Params): RestAnswer {
+  const channel = listed(means.pbx, id);
   if (!params.has('variable')) throw new Refusal(400, 'Variable name is required');
+  if (params.get('variable').endsWith(')')) return askFunction(means, params.get('variable'));
   const value = channel.variables.get(params.get('variable'));
   if (value === undefined) throw new Refusal(404, 'Provided variable was not found');
   return ok({ value });
+}
+
+/** Functions of the dialplan. */
+function askFunction({ runner, trunk }: Means, expression: string): RestAnswer {
+  const [, name, list = ''] = /^(\w+)\((.*)\)$/.exec(expression) ?? [];
+  const [first = '', second = ''] = list.split(',');
+  if (name === 'DIALPLAN_EXISTS') {
+    const exists =
+      second === '' ? runner.hasContext(first) : runner.has({ context: first, exten: second });
+    return ok({ value: exists ? '1' : '0' });
+  }
+  const endpoint = name === 'PJSIP_ENDPOINT' ? trunk.endpoints[first] : undefined;
+  if (endpoint !== undefined && second === 'context') return ok({ value: endpoint.context });
+  throw new Refusal(500, 'Unable to read provided function');
 }
 
 function getVariables(pbx: Pbx, id: string, params: Params): RestAnswer {

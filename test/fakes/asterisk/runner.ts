@@ -33,6 +33,10 @@ export class Runner {
     return stepsOf(this.#settings.plan, at) !== undefined;
   }
 
+  hasContext(context: string): boolean {
+    return this.#settings.plan[context] !== undefined;
+  }
+
   /** The person on a channel. */
   attachPhone(channel: Channel, extension: string): Phone {
     const pbx = this.#pbx;

@@ -12,6 +12,8 @@ export interface WebsocketClientFacts {
   connectionTimeoutMs?: number;
   reconnectIntervalMs?: number;
   reconnectAttempts?: number;
+  /** Settings of the section that are shown otherwise. */
+  shown?: Record<string, string>;
 }
 
 export interface WebsocketClient extends WebsocketClientFacts {

@@ -94,6 +94,7 @@ describe('the files for Asterisk', () => {
     const clients = sectionsOf({ mode: 'incoming' }, 'websocket_client.conf');
     expect(clients['media_gw_events']).toMatchObject({
       connection_type: 'persistent',
+      uri: 'wss://gw.example.com/api/v1/telephony/pbx/patchbay_0123456789ab',
       protocols: 'ari',
     });
     expect(clients['media_gw']).toMatchObject({ connection_type: 'per_call_config' });
