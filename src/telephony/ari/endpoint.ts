@@ -28,10 +28,15 @@ export function dialQuery(
   return Object.fromEntries(query);
 }
 
+/** Through this trunk: a SIP address can be dialled through it too. */
+const THROUGH_TRUNK = /^PJSIP\/\{(?:number|e164)\}@(.+)$/;
+
 /** `template` has `{number}` (digits, without a plus) or `{e164}` (with one): `PJSIP/{number}@trunk`. A
  *  number that names a technology itself is taken as it is. */
-export function endpointOf(template: string, to: string): string {
+function endpointOf(template: string, to: string): string {
   if (/^(PJSIP|SIP|IAX2|Local|DAHDI)\//i.test(to)) return to;
+  const trunk = THROUGH_TRUNK.exec(template)?.[1];
+  if (/^sips?:/i.test(to) && trunk !== undefined) return `PJSIP/${trunk}/${to}`;
   const number = to.replace(/^\+/, '');
   const e164 = /^\+/.test(to) ? to : `+${to}`;
   return template.replaceAll('{number}', () => number).replaceAll('{e164}', () => e164);

@@ -25,10 +25,18 @@ describe("how a call's audio is carried", () => {
       '24.0.0',
       null,
       'GIT-master',
+      'certified-22.8-cert4',
     ]) {
       expect(choice(version), String(version)).toBe('websocket_server ulaw');
     }
-    for (const version of ['20.17.0', '21.12.0', '22.7.3', '23.1.0', '18.26.4']) {
+    for (const version of [
+      '20.17.0',
+      '21.12.0',
+      '22.7.3',
+      '23.1.0',
+      '18.26.4',
+      'certified-20.7-cert9',
+    ]) {
       expect(choice(version), version).toBe('audiosocket slin');
     }
   });
