@@ -110,12 +110,11 @@ function pathOf(id: string): string {
   return `channels/${encodeURIComponent(id)}`;
 }
 
-/** A caller whom the dialplan has handed to our application: not a part of a call that we dialled, such as
- *  the far half of a Local channel (its id with `;2` after it). */
+/** A caller whom the dialplan has handed to our application. We are also told of channels that are not in
+ *  it, such as the far half of a local call that we dialled. */
 function isForeign({ ids, account }: AriPeer, { id, dialplan }: AriChannel): boolean {
-  if (ids.kindOf(id.replace(/;[12]$/, '')) !== undefined) return false;
   const [app] = dialplan.app_data.split(',', 1);
-  return dialplan.app_name === 'Stasis' && app === account.app;
+  return ids.kindOf(id) === undefined && dialplan.app_name === 'Stasis' && app === account.app;
 }
 
 function argsOf({ dialplan }: AriChannel): string[] {

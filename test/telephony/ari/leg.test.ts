@@ -2,7 +2,18 @@
 // nobody is. Source: asterisk.md §0.11, §0.15 to §0.17.
 
 import { describe, expect, it } from 'vitest';
-import { Audio, cut, legOf, nothingLeft, patient, rings, table, talks, until } from './table.ts';
+import {
+  Audio,
+  cut,
+  legOf,
+  nothingLeft,
+  patient,
+  rings,
+  strayLeg,
+  table,
+  talks,
+  until,
+} from './table.ts';
 
 describe("a call's media", () => {
   it('are joined before anything is said: not one frame is lost', async () => {
@@ -35,6 +46,13 @@ describe("a call's media", () => {
     const { call, phone } = await rings(at);
     await expect(at.connection.openMedia(call.callId, patient)).rejects.toThrow();
     await phone.ended;
+    await nothingLeft(at);
+  });
+
+  it('that come when nobody waits for them any more are ended', async () => {
+    const at = await table();
+    const stray = await strayLeg(at);
+    await until(() => stray.closedWith !== null, 'the end');
     await nothingLeft(at);
   });
 

@@ -21,7 +21,7 @@ import type { PbxProvider } from '../../../src/telephony/provider.ts';
 import type { Credentials } from '../../../src/telephony/terms.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
 import { createMediaServer } from '../../../src/transport/websocket.ts';
-import { ask } from '../../fakes/asterisk/ari-session.ts';
+import { ask, MediaClient } from '../../fakes/asterisk/ari-session.ts';
 import {
   type FakeAsterisk,
   type FakeAsteriskOptions,
@@ -288,6 +288,15 @@ export async function cut({ asterisk }: { asterisk: FakeAsterisk }, id: string):
   const account = { url: asterisk.url, user: 'admin', password: 'admin' };
   asterisk.users['admin'] = { password: 'admin' };
   await ask(account, { method: 'DELETE', path: `channels/${encodeURIComponent(id)}` });
+}
+
+/** A media channel that was asked for by somebody who does not wait for it any more, with its socket. */
+export async function strayLeg({ asterisk }: { asterisk: FakeAsterisk }): Promise<MediaClient> {
+  const account = { url: asterisk.url, user: 'gw', password: 'gwsecret' };
+  const kind = { format: 'ulaw', transport: 'websocket', encapsulation: 'none' };
+  const query = { app: APP, ...kind, connection_type: 'server', channelId: ids.make('m') };
+  await ask(account, { method: 'POST', path: 'channels/externalMedia', query });
+  return new MediaClient(account, asterisk.media.websockets.at(-1)?.facts.connectionId ?? '');
 }
 
 /** The channel that a transfer rings, once it is there. */
