@@ -88,7 +88,9 @@ export function applicationFinding(visit: Visit): Promise<Finding> {
     const why = live?.state.kind === 'down' ? ` ${live.state.message}` : '';
     return fail(
       `Nobody is connected as ${app}: calls that the dialplan sends there fail.${why}`,
-      'The gateway connects every active configuration within seconds. Is this one inactive (reactivate it), and is the gateway running?',
+      live?.state.kind === 'down'
+        ? 'Everything else is right by now? The gateway tries again within half a minute: run this again then.'
+        : 'The gateway connects every active configuration within seconds. Is this one inactive (reactivate it), and is the gateway running?',
     );
   });
 }
