@@ -23,8 +23,9 @@ const TIDY_MS_MAX = 5_000;
 /** Asterisk's queue never catches up after it was late: what is behind is heard late for ever. */
 const LOOK_MS = 5_000;
 const QUEUE_FRAMES_MAX = 25;
-/** Nothing was sent for this long: the agent is silent. */
-const IDLE_MS = 300;
+/** Nothing was sent for this long: what is not played by now is too old to be said. An utterance that is
+ *  only late ends by itself, late: its last words are not cut off. */
+const IDLE_MS = 2_000;
 
 export function legOpener(carriers: Carriers): OpenLeg {
   return async (options, signal) => {

@@ -10,6 +10,8 @@ import { type CallFacts, outcomeOf } from './outcome.ts';
 import type { AriPeer, Leg } from './peer.ts';
 
 const TAKE_BACK_MS_MAX = 5_000;
+/** For a caller's phone to follow a REFER, beyond the time in which the destination may ring. */
+const FOLLOW_MS_MAX = 10_000;
 
 export interface HandOver {
   to: string;
@@ -59,19 +61,35 @@ async function intoDialplan(
 }
 
 async function refer(
-  { client }: AriPeer,
+  peer: AriPeer,
   call: AriCall,
-  { to }: HandOver,
+  { to, ringS }: HandOver,
   signal: AbortSignal,
 ): Promise<void> {
   const path = `channels/${encodeURIComponent(call.id)}/redirect`;
   const query = { endpoint: `PJSIP/${to}` };
   call.letGo = true;
   try {
-    await client.run({ action: 'transfer', method: 'POST', path, query }, signal);
+    await peer.client.run({ action: 'transfer', method: 'POST', path, query }, signal);
   } catch (error) {
     call.letGo = false;
     throw error;
+  }
+  // Nothing tells whether their phone follows: who does not would wait in silence.
+  const timer = peer.clock.after(ringS * 1_000 + FOLLOW_MS_MAX, () => void hangUp(peer, call.id));
+  call.over.addEventListener('abort', () => timer.cancel(), { once: true });
+}
+
+/** Never rejects. */
+async function hangUp({ client, clock, log }: AriPeer, callId: string): Promise<void> {
+  const deadline = deadlineSignal(clock, TAKE_BACK_MS_MAX, 'hang up');
+  const path = `channels/${encodeURIComponent(callId)}`;
+  try {
+    await client.ask({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
+  } catch (error) {
+    log.warn({ err: error }, 'a caller who was referred was not hung up');
+  } finally {
+    deadline.done();
   }
 }
 

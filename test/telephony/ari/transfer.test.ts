@@ -208,6 +208,19 @@ describe('a caller is referred', () => {
     expect(asked?.query).toEqual({ endpoint: 'PJSIP/sip:agent@example.com' });
   });
 
+  it('and is not left in silence if their phone does not follow', async () => {
+    const at = await table();
+    const talk = await talks(at);
+    at.asterisk.faults.rest = ({ path }) =>
+      path.endsWith('redirect') ? { status: 204, body: null } : undefined;
+    await handOver(at, talk, 'sip:agent@example.com', { ringS: 30 });
+    talk.audio.close();
+    const before = at.clock.monotonicMs();
+    await talk.phone.ended;
+    expect(at.clock.monotonicMs() - before).toBeGreaterThan(30_000);
+    await nothingLeft(at);
+  });
+
   it('and stays with the agent if the call is no SIP call', async () => {
     const at = await table();
     const talk = await talks(at);
