@@ -38,6 +38,8 @@ type Ask = (expression: string) => Promise<string | undefined>;
 export async function dialplanFindings(visit: Visit, bed: Bed): Promise<Finding[]> {
   const { client } = bed.peer;
   const channelId = bed.channelId();
+  // A channel that nobody waits for is ended by the connection.
+  const unwatch = bed.peer.watch(channelId, () => undefined);
   const made = await check(visit, { ...NUMBERS, msMax: LOOK_MS_MAX }, async (signal) => {
     const query = { app: bed.peer.account.app, channelId, format: 'ulaw', external_host: NOWHERE };
     await client.run(
@@ -64,6 +66,7 @@ export async function dialplanFindings(visit: Visit, bed: Bed): Promise<Finding[
   ];
   const context = visit.account.transfer_context;
   if (context !== '') findings.push(await lookAt(TRANSFER, (ask) => transferOutcome(context, ask)));
+  unwatch();
   return findings;
 }
 

@@ -16,6 +16,10 @@ import { type AriSocket, type AriSocketListener, MESSAGE_BYTES_MAX } from './soc
 import { SocketRest } from './socket-rest.ts';
 
 const PREFIX = '/api/v1/telephony/pbx/';
+/** What comes together with the answer to its upgrade Asterisk reads into a buffer, and does not look into
+ *  that before more comes: a first request would never be answered. Source: res/ari/ari_websockets.c and
+ *  main/iostream.c of 22.10.1; seen with it. */
+const SETTLE_MS = 300;
 
 export const NOT_CONNECTED: LinkFault = {
   code: 'PBX_NOT_CONNECTED',
@@ -108,7 +112,9 @@ export class IncomingSocket implements AriSocket, AriCarrier {
     });
     socket.on('error', () => undefined); // Its close follows.
     socket.on('close', () => this.#down(socket, NOT_CONNECTED));
-    this.#listener.onOpen();
+    this.#clock.after(SETTLE_MS, () => {
+      if (socket === this.#socket) this.#listener.onOpen();
+    });
   }
 
   async send(request: AriRequest, signal: AbortSignal): Promise<AriAnswer> {
