@@ -150,8 +150,10 @@ export class PbxCalls {
     });
   }
 
-  /** A call that rang when its gateway was killed rings on. */
+  /** A call that rang when its gateway was killed rings on. One that is over for us, and that the dialplan
+   *  hands to us once more, would wait in silence. */
   #again(run: Run): Run | undefined {
+    if (run.state === 'completed') throw new Refusal('busy');
     const isWaiting = run.state === 'initialized' && !this.#roster.holds(run.id);
     return isWaiting && !this.#preparing.has(run.id) ? run : undefined;
   }

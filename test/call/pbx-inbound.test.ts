@@ -117,6 +117,20 @@ describe('an inbound call over a PBX', () => {
     expect(stream.open).toBe(true);
   });
 
+  it('that the dialplan hands back once it is over is turned away, not left in silence', async () => {
+    const room = await held.room.prepare();
+    const pbx = await withPbx(room);
+    pbx.inbound(PHONE, EXTENSION);
+    await room.heardOut(await mediaOf(room, PHONE));
+    pbx.end(PHONE);
+    pbx.status(PHONE, 'completed', { durationS: 4 });
+    await room.ended(await onlyRun(room));
+    pbx.inbound(PHONE, EXTENSION);
+    await room.until(() => pbx.refused.length > 0);
+    expect(pbx.refused).toEqual([{ callId: PHONE, reason: 'busy' }]);
+    expect(await room.runs()).toHaveLength(1);
+  });
+
   it('whose caller gives up while it rings leaves a completed run that says so', async () => {
     const room = await held.room.prepare();
     const pbx = await withPbx(room);
