@@ -10,8 +10,8 @@ import { CLOSE } from '../transport/media-socket.ts';
 import type { Admission, MediaPath } from '../transport/websocket.ts';
 import type { CallDeps } from './deps.ts';
 import { recordingKey } from './finish-run.ts';
+import { isForMachine } from './machine.ts';
 import type { CallPlan } from './plan.ts';
-import { isForMachine } from './provider-event.ts';
 import type { Roster } from './roster.ts';
 import { CallSession } from './session.ts';
 

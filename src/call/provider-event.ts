@@ -3,7 +3,6 @@
 
 import { GatewayError } from '../errors.ts';
 import { webhooks } from '../metrics.ts';
-import type { CallEvent } from '../model/call-event.ts';
 import {
   isTerminal,
   mayFollow,
@@ -12,7 +11,6 @@ import {
 } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
-import { isObject } from '../std/json.ts';
 import {
   type HostedProvider,
   isHosted,
@@ -21,7 +19,7 @@ import {
   type WebhookReply,
 } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';
-import type { CallPlan } from './plan.ts';
+import { hangsUpOnMachines } from './machine.ts';
 import { stamp } from './projection/transcript.ts';
 import type { Roster, UnconnectedCall } from './roster.ts';
 import { closeUnconnected, unconnectedReason } from './unconnected.ts';
@@ -186,17 +184,4 @@ async function takeAnsweredBy(
   else if (event.machine && hangsUpOnMachines(session.plan)) {
     void session.end('voicemail_detected', 'gateway');
   }
-}
-
-/** Whether a machine is known to have answered the call, which its agent does not talk to. */
-export function isForMachine(plan: CallPlan, events: readonly CallEvent[]): boolean {
-  const told = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
-  const isMachine = told?.type === 'call.answered-by' && /^(machine|fax)/.test(told.answeredBy);
-  return isMachine && hangsUpOnMachines(plan);
-}
-
-/** Contract §8.8: the agent's own setting, as it was stored. */
-function hangsUpOnMachines({ storedSettings }: CallPlan): boolean {
-  const detection = storedSettings['voicemail_detection'];
-  return isObject(detection) && detection['enabled'] === true;
 }

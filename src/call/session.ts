@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import { callsActive, turns } from '../metrics.ts';
 import type { CallEventBody } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
+import type { AnsweredBy } from '../pipeline/answering-machine.ts';
 import { CallAudio } from '../pipeline/call-audio.ts';
 import type {
   CallAudioListener,
@@ -26,6 +27,7 @@ import { type EndedBy, endCall } from './end.ts';
 import type { RunLog } from './event-log.ts';
 import { Generation, type GenerationListener } from './generation.ts';
 import { IdleWatch } from './idle-watch.ts';
+import { isUnwanted, machineEar } from './machine.ts';
 import { DEAF, MediaLink, type MediaLinkListener } from './media-link.ts';
 import type { CallPlan } from './plan.ts';
 import { onceFetched } from './pre-call-fetch.ts';
@@ -232,6 +234,7 @@ export class CallSession {
       recording: this.#options.recording,
       tuning: turnTuning(plan.settings),
       ambient: plan.ambient,
+      machine: machineEar(plan, (answeredBy) => this.#answeredBy(answeredBy)),
       listener: this.#hearAudio(),
       log: this.#log,
     });
@@ -251,6 +254,11 @@ export class CallSession {
       audio.ring(true);
       this.#mute.follow(this.#dialogue.state);
     });
+  }
+
+  #answeredBy(answeredBy: AnsweredBy): void {
+    this.#record.note({ type: 'call.answered-by', answeredBy });
+    if (isUnwanted(this.plan, answeredBy)) void this.end('voicemail_detected', 'gateway');
   }
 
   #hear(payload: Uint8Array, timestampMs: number): void {

@@ -12,6 +12,7 @@ import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
 import { AgentVoice } from './agent-voice.ts';
 import type { AmbientNoise } from './ambient.ts';
+import { AnsweringMachine, type AnsweringMachineOptions } from './answering-machine.ts';
 import type { CallAudioListener, CallerTurn, UtteranceStart } from './call-audio-listener.ts';
 import { Decoder } from './decode.ts';
 import { DigitCollector, type Entry } from './digits.ts';
@@ -62,6 +63,8 @@ export interface CallAudioOptions {
   tuning: TurnTuning;
   /** Noise under the agent's voice and in its pauses. Default: none. */
   ambient?: AmbientNoise | undefined;
+  /** Who answered is to be found out by ear. Default: not. */
+  machine?: AnsweringMachineOptions | undefined;
   listener: CallAudioListener;
   log: Log;
 }
@@ -83,6 +86,7 @@ export class CallAudio {
   readonly #agent: AgentVoice;
   readonly #floor: Floor;
   readonly #recorder: Recorder | undefined;
+  readonly #machine: AnsweringMachine | undefined;
   readonly #removeTick: () => void;
   #recognizer: Recognizer | undefined;
   /** The voice that is heard has been found not to be the agent's echo. */
@@ -108,6 +112,13 @@ export class CallAudio {
       recognizer: stt?.capabilities,
       listener: this.#hearFloor(),
     });
+    const { machine } = options;
+    if (machine !== undefined) {
+      this.#machine = new AnsweringMachine({
+        ...machine,
+        onVerdict: (who) => this.#outbox.put(() => machine.onVerdict(who)),
+      });
+    }
     this.#recognizer = stt?.open(OPEN_SPEECH, this.#hearRecognizer());
     this.#removeTick = mediaClock.add((nowAt) => this.#tick(nowAt), this.#outbox.broken);
   }
@@ -216,6 +227,8 @@ export class CallAudio {
     this.#echo.incoming(frameDb, atMs);
     this.#recognizer?.push(frame);
     this.#ears.push(frame, atMs, frameDb);
+    const isVoice = this.#admitted && this.#ears.voice.state === 'speech';
+    this.#machine?.hear(frame, frameDb, isVoice, atMs);
     this.#floor.advance(this.mediaMs, this.#ears.heardMs);
   }
 

@@ -6,7 +6,7 @@ import { Recovery } from '../../src/call/recovery.ts';
 import { GatewayError } from '../../src/errors.ts';
 import type { CallStatus } from '../../src/model/provider.ts';
 import { deferred } from '../fakes/deferred.ts';
-import { CALLER, GOODBYE, GREETING, withCallRoom } from './call-room.ts';
+import { CALLER, chat, GOODBYE, GREETING, withCallRoom } from './call-room.ts';
 import { configurePbx, mediaOf, withPbx } from './pbx-room.ts';
 
 const held = withCallRoom();
@@ -264,5 +264,40 @@ describe('an outbound call over a PBX', () => {
       state: 'completed',
       disposition: 'unexpected_error',
     });
+  });
+});
+
+describe('an answering machine, which a PBX does not tell of', () => {
+  const settings = { voicemail_detection: { enabled: true, long_speech_timeout: 2 } };
+
+  it('is heard, and is not talked to where the agent is not to', async () => {
+    const room = await held.room.prepare(chat, settings);
+    const pbx = await withPbx(room);
+    const { runId } = await room.start();
+    pbx.answer(runId);
+    const stream = await mediaOf(room, `o${runId}`);
+    stream.line = 'voice';
+    await room.pass(3_000);
+    const done = await room.ended({ id: runId });
+    expect(done).toMatchObject({ disposition: 'voicemail_detected' });
+    expect(done.gatheredContext).toMatchObject({ answered_by: 'machine_start' });
+    expect(room.pbx.hangUps).toEqual([`o${runId}`]);
+  });
+
+  it('is only noted where the agent talks to machines', async () => {
+    const room = await held.room.prepare(chat, { voicemail_detection: { long_speech_timeout: 2 } });
+    const pbx = await withPbx(room);
+    const { runId } = await room.start();
+    pbx.answer(runId);
+    const stream = await mediaOf(room, `o${runId}`);
+    stream.line = 'voice';
+    await room.pass(3_000);
+    stream.line = 'silence';
+    await room.pass(1_000);
+    expect(room.pbx.hangUps).toEqual([]);
+    await room.switchboard.hangUp({ organizationId: room.at.owner.organizationId, runId });
+    const done = await room.ended({ id: runId });
+    expect(done.gatheredContext).toMatchObject({ answered_by: 'machine_start' });
+    expect(done.disposition).toBe('system_cancelled');
   });
 });
