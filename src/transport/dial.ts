@@ -29,6 +29,7 @@ export function dialMedia(
       followRedirects: false,
     });
     const fail = (reason: string, cause?: unknown): void => {
+      signal.removeEventListener('abort', onAbort);
       ws.terminate();
       reject(new GatewayError('PBX_MEDIA', { reason }, cause));
     };
@@ -38,8 +39,12 @@ export function dialMedia(
         `its media socket did not open (${'code' in error ? String(error.code) : error.message})`,
         error,
       );
-    signal.addEventListener('abort', onAbort, { once: true });
     ws.on('error', onError);
+    if (signal.aborted) {
+      onAbort();
+      return;
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
     ws.once('unexpected-response', (_, { statusCode }) =>
       fail(`its media socket answered ${statusCode ?? 0}`),
     );

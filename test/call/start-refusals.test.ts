@@ -105,11 +105,12 @@ describe('telephony that is switched off', () => {
     await nothingHappened(room);
   });
 
-  it('is none where nothing is named', async () => {
+  it('is none where nothing is named, and nothing but it is there', async () => {
     const room = await held.room.prepare();
     await room.at.sql('update telephony_configurations set inactive_since = now()');
-    expect(await started(room)).toBe('Telephony provider not configured for this organization');
-    expect(await tried(room)).toBe('telephony_not_configured');
+    const detail = "'Main' is not ready for outbound calls. It is inactive.";
+    expect(await started(room)).toBe(detail);
+    expect(await tried(room)).toBe(detail);
     await nothingHappened(room);
   });
 

@@ -65,6 +65,7 @@ export class LegSocket implements MediaSocket {
     if (!this.#isOpen) return;
     this.#finish(code, reason);
     this.#events.onClosed();
+    this.#listener?.onClose(code, reason);
   }
 
   // The leg's side.
