@@ -1,4 +1,4 @@
-// The public HTTP API as a client sees it: only what the demo needs, answers checked.
+// The public HTTP API as a client sees it: only what the demo and the measurements need, answers checked.
 
 import { z } from 'zod';
 
@@ -37,6 +37,10 @@ const asteriskConfiguration = z.object({
 });
 const started = z.object({ workflow_run_id: id, workflow_run_name: z.string() });
 const newKey = z.object({ id, api_key: z.string() });
+const uploads = z.object({
+  items: z.tuple([z.object({ upload_url: z.string(), storage_key: z.string() })]),
+});
+const recordings = z.object({ recordings: z.tuple([withId]) });
 
 export class ApiClient {
   readonly #base: string;
@@ -73,6 +77,30 @@ export class ApiClient {
     const created = workflow.parse(await this.#ask('POST', '/workflow/create/definition', body));
     const fetched = workflow.parse(await this.#ask('GET', `/workflow/fetch/${created.id}`));
     return { id: created.id, uuid: z.string().parse(fetched.workflow_uuid) };
+  }
+
+  /** Settings of an agent's calls, in its published version. */
+  async configureWorkflow(workflowId: string, settings: Record<string, unknown>): Promise<void> {
+    await this.#ask('PUT', `/workflow/${workflowId}`, { workflow_configurations: settings });
+    await this.#ask('POST', `/workflow/${workflowId}/publish`, {});
+  }
+
+  /** The id of a recording of the library, made of a WAV file. */
+  async addRecording(name: string, wav: Buffer, transcript: string): Promise<string> {
+    const files = [{ filename: `${name}.wav`, file_size: wav.length }];
+    const answer = await this.#ask('POST', '/workflow-recordings/upload-url', { files });
+    const [{ upload_url: url, storage_key: key }] = uploads.parse(answer).items;
+    const sent = await fetch(url, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'audio/wav' },
+      body: new Uint8Array(wav),
+      signal: AbortSignal.timeout(REQUEST_MS_MAX),
+    });
+    if (!sent.ok) throw new Error(`PUT ${url}: ${sent.status} ${await sent.text()}`);
+    const recording = { recording_id: name, transcript, storage_key: key };
+    const body = { recordings: [recording] };
+    return recordings.parse(await this.#ask('POST', '/workflow-recordings/', body)).recordings[0]
+      .id;
   }
 
   /** The id of the run that was started. */

@@ -1,0 +1,39 @@
+// Many durations in little memory: tenths of a millisecond counted up to two seconds, and the greatest.
+
+const STEPS_PER_MS = 10;
+const MS_MAX = 2_000;
+
+export class Histogram {
+  readonly #counts = new Uint32Array(MS_MAX * STEPS_PER_MS + 1);
+  #count = 0;
+  #greatest = 0;
+
+  /** Durations below 0 count as 0; those above two seconds keep their value as `max` alone. */
+  add(ms: number): void {
+    const step = Math.min(MS_MAX * STEPS_PER_MS, Math.max(0, Math.round(ms * STEPS_PER_MS)));
+    this.#counts[step] = (this.#counts[step] as number) + 1;
+    this.#count += 1;
+    if (ms > this.#greatest) this.#greatest = ms;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Null if nothing was counted. */
+  get max(): number | null {
+    return this.#count === 0 ? null : this.#greatest;
+  }
+
+  /** The duration that `share` (0..1) of all do not exceed; null if nothing was counted. */
+  at(share: number): number | null {
+    if (this.#count === 0) return null;
+    const wanted = Math.max(1, Math.ceil(share * this.#count));
+    let seen = 0;
+    for (let step = 0; step < this.#counts.length; step++) {
+      seen += this.#counts[step] as number;
+      if (seen >= wanted) return Math.min(step / STEPS_PER_MS, this.#greatest);
+    }
+    return this.#greatest;
+  }
+}

@@ -1,0 +1,152 @@
+// One simulated call of a load measurement: the provider's side of a media stream, which sends prepared
+// frames at 20 ms, plays what comes, and echoes marks when they are reached.
+
+import type { Caller, CallerLine } from './callers.ts';
+import { Ear, FRAME_MS } from './ear.ts';
+import type { Heard } from './heard.ts';
+import { MediaClient } from './media-client.ts';
+import {
+  AudioMessages,
+  type GatewayListener,
+  type GatewayReader,
+  startMessage,
+} from './twilio-wire.ts';
+
+/** Frames that are made up for at once after a stall of this process. */
+const CATCH_UP_MAX = 25;
+/** A gateway that does not take this much is not fed any more: what it misses is counted. */
+const WAITING_BYTES_MAX = 1_000_000;
+
+export interface LoadCallOptions {
+  mediaUrl: string;
+  signature: string;
+  accountSid: string;
+  callSid: string;
+  parameters: Readonly<Record<string, string>>;
+  leadMs: number;
+  clipFrames: readonly number[];
+  heard: Heard;
+  reader: GatewayReader;
+  caller: (line: CallerLine) => Caller;
+  now: () => number;
+}
+
+export class LoadCall implements GatewayListener, CallerLine {
+  /** Resolves with why the connection ended. */
+  readonly ended: Promise<string>;
+  faults = 0;
+  /** Frames that were not sent, because the gateway did not take those before. */
+  unsentFrames = 0;
+  readonly #client: MediaClient;
+  readonly #ear: Ear;
+  readonly #caller: Caller;
+  readonly #messages: AudioMessages;
+  readonly #streamSid: string;
+  readonly #now: () => number;
+  #nextFrameMs = Number.POSITIVE_INFINITY;
+  /** Names of marks with the time at which they are reached. */
+  readonly #marks: { name: string; atMs: number }[] = [];
+  #isLeaving = false;
+
+  constructor(options: LoadCallOptions) {
+    this.#streamSid = `MZ${options.callSid.slice(2)}`;
+    this.#now = options.now;
+    this.#ear = new Ear(options);
+    this.#caller = options.caller(this);
+    this.#messages = new AudioMessages(this.#streamSid);
+    let resolveEnded: (reason: string) => void = () => undefined;
+    this.ended = new Promise((resolve) => {
+      resolveEnded = resolve;
+    });
+    const { reader } = options;
+    this.#client = new MediaClient(
+      { url: options.mediaUrl, headers: { 'X-Twilio-Signature': options.signature } },
+      {
+        onOpen: () => this.#begin(options),
+        onText: (chunk, from, to) => reader.read(chunk, from, to, this),
+        onClose: (reason) => {
+          this.#nextFrameMs = Number.POSITIVE_INFINITY;
+          resolveEnded(reason);
+        },
+      },
+    );
+  }
+
+  get isOpen(): boolean {
+    return this.#client.open;
+  }
+
+  /** We have hung up. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  get endMs(): number {
+    return this.#ear.endMs;
+  }
+
+  /** Sends what is due. Called every few milliseconds. */
+  tick(nowMs: number): void {
+    if (!this.#client.open) return;
+    let due = Math.min(CATCH_UP_MAX, Math.floor((nowMs - this.#nextFrameMs) / FRAME_MS) + 1);
+    for (; due > 0; due--) {
+      const payload = this.#caller.next(nowMs);
+      this.#nextFrameMs += FRAME_MS;
+      if (this.#client.waitingBytes > WAITING_BYTES_MAX) this.unsentFrames += 1;
+      else this.#client.sendFrame(this.#messages.next(payload));
+    }
+    this.#caller.tick(nowMs);
+    while (this.#marks.length > 0 && (this.#marks[0]?.atMs ?? 0) <= nowMs) this.#echoFirst();
+  }
+
+  press(key: string): void {
+    const streamSid = this.#streamSid;
+    const sequenceNumber = String(this.#messages.takeSequence());
+    const dtmf = { track: 'inbound_track', digit: key };
+    this.#client.sendText(JSON.stringify({ event: 'dtmf', streamSid, sequenceNumber, dtmf }));
+  }
+
+  hangUp(): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    const sequenceNumber = String(this.#messages.takeSequence());
+    const stop = { event: 'stop', sequenceNumber, streamSid: this.#streamSid };
+    this.#client.sendText(JSON.stringify(stop));
+    this.#client.close();
+  }
+
+  onAudio(marks: Int32Array, count: number): void {
+    const nowMs = this.#now();
+    if (this.#ear.hear(marks, count, nowMs)) this.#caller.agentBegins(nowMs);
+  }
+
+  onMark(name: string): void {
+    const nowMs = this.#now();
+    this.#marks.push({ name, atMs: this.#ear.endMs });
+    if (this.#marks.length === 1 && this.#ear.endMs <= nowMs) this.#echoFirst();
+  }
+
+  onClear(): void {
+    this.#ear.clear(this.#now());
+    while (this.#marks.length > 0) this.#echoFirst();
+  }
+
+  onFault(): void {
+    this.faults += 1;
+  }
+
+  #begin(options: LoadCallOptions): void {
+    this.#client.sendText('{"event":"connected","protocol":"Call","version":"1.0.0"}');
+    this.#client.sendText(startMessage({ ...options, streamSid: this.#streamSid }));
+    this.#nextFrameMs = this.#now() + FRAME_MS;
+  }
+
+  #echoFirst(): void {
+    const mark = this.#marks.shift();
+    if (mark === undefined) return;
+    const sequenceNumber = String(this.#messages.takeSequence());
+    const streamSid = this.#streamSid;
+    const message = { event: 'mark', streamSid, sequenceNumber, mark: { name: mark.name } };
+    this.#client.sendText(JSON.stringify(message));
+  }
+}

@@ -1,0 +1,134 @@
+// The gateway that a load measurement rings: one of our own, started from the build with a data folder of
+// its own and pinned to a core, or any other that is reached by its URL.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ApiClient } from '../demo/api-client.ts';
+import { freePort, Gateway } from '../demo/gateway.ts';
+import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import type { Account } from './inbound-ring.ts';
+import { setUpAgent } from './load-agent.ts';
+import type { Scenario } from './load-run.ts';
+import { pin } from './process-figures.ts';
+
+const INBOUND_PATH = '/api/v1/telephony/inbound/run';
+const NUMBER = '+15550100999';
+
+export interface LoadTarget extends Account {
+  webhookUrl: string;
+  to: string;
+  /** Where its Prometheus metrics are; undefined if they are not known. */
+  metricsUrl: string | undefined;
+  /** Its process, if that runs on this machine. */
+  pid: number | undefined;
+  /** Tells this measurement's calls from those of others at the same gateway. */
+  series: number;
+  /** Undefined: the agent is somebody else's. */
+  agent: { api: ApiClient; workflowId: string } | undefined;
+  stop(): Promise<void>;
+}
+
+export interface OwnGatewayOptions {
+  scenario: Scenario;
+  /** Worker processes; undefined: as the gateway has it. */
+  workers: number | undefined;
+  /** Cores in the notation of taskset; undefined: all. */
+  cores: string | undefined;
+}
+
+/** A fresh gateway with an agent for the scenario. Needs the build. */
+export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadTarget> {
+  const folder = mkdtempSync(join(tmpdir(), 'patchbay-load-'));
+  const logFile = join(folder, 'gateway.log');
+  const { scenario, workers, cores } = options;
+  const gateway = await Gateway.start({
+    dataFolder: join(folder, 'data'),
+    logFile,
+    port: await freePort(),
+    env: {
+      PATCHBAY_CALL_LIMIT: '10000',
+      LOG_LEVEL: 'warn',
+      // A recogniser for each call would be what is measured; without words nothing can be interrupted.
+      PATCHBAY_STT: scenario === 'barge-in' ? 'auto' : 'none',
+      OPENAI_BASE_URL: '',
+      OPENAI_API_KEY: '',
+      ...(workers === undefined ? {} : { PATCHBAY_WORKERS: String(workers) }),
+    },
+  });
+  const pid = gateway.pid ?? 0;
+  let remote: LoadTarget | undefined;
+  const stop = async (): Promise<void> => {
+    await remote?.stop();
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    if (scenario === 'barge-in' && gateway.keypadOnly) {
+      throw new Error('barge-in needs the recogniser (libpocketsphinx3, pocketsphinx-en-us)');
+    }
+    remote = await useGateway({
+      url: gateway.url,
+      apiKey: await gateway.firstKey(),
+      pid,
+      scenario,
+      providerHost: '127.0.0.1',
+    });
+    if (cores !== undefined) pin(pid, cores);
+    return { ...remote, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** A gateway of this kind that runs already: the agent is set up over its API. `providerHost` is this
+ *  machine's name as the gateway reaches it. */
+export async function useGateway(options: {
+  url: string;
+  apiKey: string;
+  pid: number | undefined;
+  scenario: Scenario;
+  providerHost: string;
+}): Promise<LoadTarget> {
+  const { url, apiKey, pid, scenario, providerHost } = options;
+  // Half seconds: every measurement has its own calls, numbers and names.
+  const series = Math.floor(Date.now() / 500) % 2 ** 24;
+  const account = {
+    accountSid: `AC${series.toString(16).padStart(32, '5')}`,
+    authToken: `load-${series}`,
+  };
+  const to = `${NUMBER.slice(0, 4)}${String(series % 10 ** 7).padStart(8, '0')}`;
+  // Answers the gateway's REST requests only; the calls come from the load process.
+  const rest: FakeTwilio = await startFakeTwilio({
+    ...account,
+    publicWebhookBase: url,
+    numbers: [to],
+  });
+  const restUrl = new URL(rest.baseUrl);
+  restUrl.hostname = providerHost;
+  const api = new ApiClient(url, apiKey);
+  const restBase = restUrl.href.replace(/\/$/, '');
+  try {
+    const workflowId = await setUpAgent(api, {
+      ...account,
+      scenario,
+      restUrl: restBase,
+      number: to,
+      series,
+    });
+    return {
+      ...account,
+      webhookUrl: `${url}${INBOUND_PATH}`,
+      to,
+      metricsUrl: `${url}/metrics`,
+      pid,
+      series,
+      agent: { api, workflowId },
+      stop: () => rest.close(),
+    };
+  } catch (error) {
+    await rest.close();
+    throw error;
+  }
+}

@@ -1,0 +1,91 @@
+// The speech of a load measurement, real voices prepared once for all calls: what callers say as base64
+// frames, what the agent says as WAV files that carry the watermark.
+
+import { readFileSync } from 'node:fs';
+import { readWav, wavHeader } from '../../src/audio/wav.ts';
+import { pcmu } from '../../src/codec/g711.ts';
+import { FRAME_BYTES, writeMark } from './watermark.ts';
+
+/** 13 s of four people, with their pauses. */
+const TALK = 'fixtures/audio/vad/speech.wav';
+const ANSWER = 'fixtures/audio/callers/yes-please.wav';
+const RATE_HZ = 8_000;
+const SILENCE = 0xff;
+/** A frame below this share of the loudest is none of the words. */
+const VOICE_SHARE = 0.1;
+
+export interface Phrase {
+  /** Base64 of 20 ms each; the first and the last are voice. */
+  frames: Uint8Array[];
+}
+
+/** What callers say without an end. */
+export function callerTalk(): Phrase {
+  return { frames: base64Frames(mulawOf(TALK)) };
+}
+
+/** Two words that interrupt and answer, without silence around them. */
+export function callerAnswer(): Phrase {
+  const payload = mulawOf(ANSWER);
+  const levels = frameLevels(payload);
+  const floor = Math.max(...levels) * VOICE_SHARE;
+  const first = levels.findIndex((level) => level >= floor);
+  const last = levels.findLastIndex((level) => level >= floor);
+  return { frames: base64Frames(payload.subarray(first * FRAME_BYTES, (last + 1) * FRAME_BYTES)) };
+}
+
+export function silentFrame(): Uint8Array {
+  return base64Of(new Uint8Array(FRAME_BYTES).fill(SILENCE));
+}
+
+/** Mu-law of `frames` frames of speech, each with its mark. Differing clips begin at differing words. */
+export function markedClip(clip: number, frames: number): Uint8Array {
+  const source = mulawOf(TALK);
+  const payload = new Uint8Array(frames * FRAME_BYTES);
+  const from = clip * RATE_HZ;
+  for (let i = 0; i < payload.length; i++)
+    payload[i] = source[(from + i) % source.length] as number;
+  for (let frame = 0; frame < frames; frame++) {
+    writeMark(payload.subarray(frame * FRAME_BYTES, (frame + 1) * FRAME_BYTES), clip, frame);
+  }
+  return payload;
+}
+
+/** As a WAV file of 16-bit PCM: encoded again it gives the same mu-law. */
+export function wavOf(payload: Uint8Array): Buffer {
+  const samples = new Int16Array(payload.length);
+  pcmu.decode(payload, samples);
+  const data = Buffer.from(samples.buffer);
+  return Buffer.concat([wavHeader({ rateHz: RATE_HZ, channels: 1, dataBytes: data.length }), data]);
+}
+
+function mulawOf(file: string): Uint8Array {
+  const { samples } = readWav(readFileSync(file));
+  const payload = new Uint8Array(samples.length);
+  pcmu.encode(samples, payload);
+  return payload;
+}
+
+function frameLevels(payload: Uint8Array): number[] {
+  const samples = new Int16Array(payload.length);
+  pcmu.decode(payload, samples);
+  const levels: number[] = [];
+  for (let at = 0; at + FRAME_BYTES <= samples.length; at += FRAME_BYTES) {
+    let sum = 0;
+    for (const sample of samples.subarray(at, at + FRAME_BYTES)) sum += sample * sample;
+    levels.push(Math.sqrt(sum / FRAME_BYTES));
+  }
+  return levels;
+}
+
+function base64Frames(payload: Uint8Array): Uint8Array[] {
+  const frames: Uint8Array[] = [];
+  for (let at = 0; at + FRAME_BYTES <= payload.length; at += FRAME_BYTES) {
+    frames.push(base64Of(payload.subarray(at, at + FRAME_BYTES)));
+  }
+  return frames;
+}
+
+function base64Of(payload: Uint8Array): Uint8Array {
+  return Buffer.from(Buffer.from(payload).toString('base64'), 'latin1');
+}

@@ -1,0 +1,58 @@
+// What the kernel tells of a process and of those that it has started: CPU time, memory, descriptors.
+// Linux only.
+
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Clock ticks a second in /proc (sysconf(_SC_CLK_TCK) on Linux). */
+const TICKS_PER_SECOND = 100;
+const PAGE_KB = 4;
+
+export interface ProcessFigures {
+  cpuMs: number;
+  rssKb: number;
+  descriptors: number;
+}
+
+/** The sum over `pid` and all below it; those that end meanwhile are left out. */
+export function processFigures(pid: number): ProcessFigures {
+  const sum: ProcessFigures = { cpuMs: 0, rssKb: 0, descriptors: 0 };
+  for (const each of familyOf(pid)) {
+    try {
+      const fields = statOf(each);
+      sum.cpuMs += ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS_PER_SECOND;
+      sum.rssKb += Number(readFileSync(`/proc/${each}/statm`, 'utf8').split(' ')[1]) * PAGE_KB;
+      sum.descriptors += readdirSync(`/proc/${each}/fd`).length;
+    } catch {
+      // It has ended between two reads.
+    }
+  }
+  return sum;
+}
+
+/** All threads of the process. */
+export function pin(pid: number, cores: string): void {
+  spawnSync('taskset', ['-a', '-p', '-c', cores, String(pid)]);
+}
+
+function familyOf(pid: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync('/proc')) {
+    const child = Number(name);
+    if (!Number.isInteger(child)) continue;
+    try {
+      const parent = Number(statOf(child)[1]);
+      children.set(parent, [...(children.get(parent) ?? []), child]);
+    } catch {
+      // It has ended.
+    }
+  }
+  const family = [pid];
+  for (const each of family) family.push(...(children.get(each) ?? []));
+  return family;
+}
+
+/** The fields behind the name, which may hold blanks: state, parent, ... */
+function statOf(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+}
