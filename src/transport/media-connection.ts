@@ -2,12 +2,13 @@
 // envelopes and calls; who may connect is websocket.ts' and its caller's business.
 // Source: RFC 6455 for closing and pings.
 
-import type { WebSocket } from 'ws';
+import type { Duplex } from 'node:stream';
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { mediaFaults } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
+import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
 
 export interface MediaLimits {
   /** One message. Half a second of 48 kHz PCM in base64. */
@@ -52,26 +53,24 @@ export const DEFAULT_MEDIA_LIMITS: MediaLimits = {
 const RATE_WINDOW_MS = 1_000;
 
 export interface ConnectionOptions {
-  ws: WebSocket;
+  /** A websocket whose handshake is done, and what came behind it. */
+  socket: Duplex;
+  head: Buffer;
+  /** The side that we are. */
+  side: 'server' | 'client';
   log: Log;
   clock: Clock;
   limits: MediaLimits;
   onClosed: () => void;
 }
 
-/** Faults of `ws` that have a name of ours. */
-const faultNames: Readonly<Record<string, ErrorCode>> = {
-  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 'MEDIA_OVERSIZED',
-  WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH: 'MEDIA_OVERSIZED',
-};
-
 interface End {
   code: number;
   reason: string;
 }
 
-export class MediaConnection implements MediaSocket {
-  readonly #ws: WebSocket;
+export class MediaConnection implements MediaSocket, WebsocketListener {
+  readonly #ws: WebsocketStream;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #limits: MediaLimits;
@@ -93,8 +92,7 @@ export class MediaConnection implements MediaSocket {
   #keepalive: Timer;
   #teardown: Timer | undefined;
 
-  constructor({ ws, log, clock, limits, onClosed }: ConnectionOptions) {
-    this.#ws = ws;
+  constructor({ socket, head, side, log, clock, limits, onClosed }: ConnectionOptions) {
     this.#log = log;
     this.#clock = clock;
     this.#limits = limits;
@@ -102,29 +100,28 @@ export class MediaConnection implements MediaSocket {
     this.#windowStartMs = clock.monotonicMs();
     this.#silence = clock.after(limits.firstMessageMs, () => this.#fail('MEDIA_SILENT'));
     this.#keepalive = clock.after(limits.pingMs, () => this.#ping());
-    ws.on('message', (data: Buffer, isBinary) => this.#receive(data, isBinary));
-    ws.on('ping', (data: Buffer) => void this.#withinRate(data.length));
-    ws.on('pong', () => {
-      this.#alive = true;
-    });
-    ws.on('error', (error) => this.#broken(error));
-    ws.on('close', (code, reason) => this.#finish(code, reason.toString()));
+    const { messageBytesMax } = limits;
+    this.#ws = new WebsocketStream({ socket, head, side, messageBytesMax, listener: this });
   }
 
   get open(): boolean {
-    return this.#ending === undefined && this.#ws.readyState === this.#ws.OPEN;
+    return this.#ending === undefined && this.#ws.open;
   }
 
   get bufferedBytes(): number {
-    return this.#ws.bufferedAmount;
+    return this.#ws.bufferedBytes;
   }
 
   sendText(message: string): void {
-    this.#send(message);
+    if (!this.open) return;
+    this.#ws.sendText(message);
+    this.#checkBuffered();
   }
 
   sendBinary(message: Uint8Array): void {
-    this.#send(message);
+    if (!this.open) return;
+    this.#ws.sendBinary(message);
+    this.#checkBuffered();
   }
 
   close(code: number, reason: string): void {
@@ -145,24 +142,56 @@ export class MediaConnection implements MediaSocket {
     if (this.#ended !== undefined) listener.onClose(this.#ended.code, this.#ended.reason);
   }
 
+  // What the websocket brings.
+
+  onText(message: string): void {
+    if (!this.#received(message.length)) return;
+    if (this.#listener === undefined) this.#keep(message);
+    else this.#deliver(message);
+  }
+
+  onBinary(message: Uint8Array): void {
+    if (!this.#received(message.length)) return;
+    if (this.#listener === undefined) this.#keep(Buffer.from(message));
+    else this.#deliver(message);
+  }
+
+  onPing(bytes: number): void {
+    this.#withinRate(bytes);
+  }
+
+  onPong(): void {
+    this.#alive = true;
+  }
+
+  onFault(code: ErrorCode): void {
+    this.#fail(code);
+  }
+
+  onClose(code: number, reason: string): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = this.#ending ?? { code, reason };
+    this.#silence.cancel();
+    this.#keepalive.cancel();
+    this.#teardown?.cancel();
+    this.#early = [];
+    this.#onClosed();
+    this.#listener?.onClose(this.#ended.code, this.#ended.reason);
+  }
+
+  #received(bytes: number): boolean {
+    this.#alive = true;
+    this.#silence.cancel();
+    return this.#withinRate(bytes);
+  }
+
   /** Whether messages are still passed on. */
   get #taking(): boolean {
     return this.#ending === undefined && this.#ended === undefined;
   }
 
-  #send(message: string | Uint8Array): void {
-    if (!this.open) return;
-    this.#ws.send(message);
-    if (this.#ws.bufferedAmount > this.#limits.bufferedBytesMax) this.#fail('MEDIA_STALLED');
-  }
-
-  #receive(data: Buffer, isBinary: boolean): void {
-    this.#alive = true;
-    this.#silence.cancel();
-    if (!this.#withinRate(data.length)) return;
-    if (this.#listener === undefined) this.#keep(isBinary ? Buffer.from(data) : data.toString());
-    else if (isBinary) this.#deliver(data);
-    else this.#deliver(data.toString());
+  #checkBuffered(): void {
+    if (this.#ws.bufferedBytes > this.#limits.bufferedBytesMax) this.#fail('MEDIA_STALLED');
   }
 
   #deliver(message: string | Uint8Array): void {
@@ -217,7 +246,7 @@ export class MediaConnection implements MediaSocket {
   }
 
   #ping(): void {
-    if (this.#ws.readyState !== this.#ws.OPEN) {
+    if (!this.#ws.open) {
       this.#ws.terminate(); // The peer closed and never let go of the connection.
       return;
     }
@@ -241,23 +270,5 @@ export class MediaConnection implements MediaSocket {
     mediaFaults.inc({ code });
     this.#log.warn({ code }, 'media socket closed for a fault');
     this.close(code === 'MEDIA_OVERSIZED' ? CLOSE.tooBig : CLOSE.policy, code);
-  }
-
-  /** `ws` has seen a broken frame or a broken connection; its close event follows. */
-  #broken(error: Error): void {
-    const name = 'code' in error ? String(error.code) : '';
-    if (!name.startsWith('WS_ERR_')) return; // The connection broke; that is told as 1006.
-    this.#fail(faultNames[name] ?? 'MEDIA_MALFORMED');
-  }
-
-  #finish(code: number, reason: string): void {
-    if (this.#ended !== undefined) return;
-    this.#ended = this.#ending ?? { code, reason };
-    this.#silence.cancel();
-    this.#keepalive.cancel();
-    this.#teardown?.cancel();
-    this.#early = [];
-    this.#onClosed();
-    this.#listener?.onClose(this.#ended.code, this.#ended.reason);
   }
 }

@@ -3,12 +3,12 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
 import type { Log } from '../log.ts';
 import { mediaSockets } from '../metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
+import { answerUpgrade } from './websocket-handshake.ts';
 
 /** The path of a media URL, as it was asked for. Nothing in it has been checked. */
 export interface MediaPath {
@@ -51,6 +51,9 @@ export interface MediaServer {
   readonly open: number;
 }
 
+/** Full, or about to stop: the provider may try elsewhere. */
+const UNAVAILABLE =
+  'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 const PREFIX = '/api/v1/telephony/ws/';
 /** Longest path: three ids and a token. */
 const PATH_MAX = 512;
@@ -66,7 +69,6 @@ class WebsocketMediaServer implements MediaServer {
   readonly #limits: MediaLimits;
   readonly #authorize: Authorize;
   readonly #doors: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
-  readonly #acceptor: WebSocketServer;
   readonly #connections = new Set<MediaConnection>();
   #draining = false;
   #drained: (() => void) | undefined;
@@ -77,12 +79,6 @@ class WebsocketMediaServer implements MediaServer {
     this.#limits = { ...DEFAULT_MEDIA_LIMITS, ...limits };
     this.#authorize = authorize;
     this.#doors = doors ?? new Map();
-    this.#acceptor = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      perMessageDeflate: false,
-      maxPayload: this.#limits.messageBytesMax,
-    });
   }
 
   get open(): number {
@@ -94,10 +90,16 @@ class WebsocketMediaServer implements MediaServer {
     const path = url.split('?', 1)[0] ?? '';
     if (!path.startsWith(PREFIX)) return false;
     if (this.#draining || this.#connections.size >= this.#limits.socketsMax) {
-      refuseUpgrade(socket);
+      endWith(socket, UNAVAILABLE);
       return true;
     }
-    this.#acceptor.handleUpgrade(request, socket, head, (ws) => this.#begin(ws, request));
+    const answer = answerUpgrade(request);
+    if (answer.isOpen) {
+      socket.write(answer.text);
+      this.#begin(socket, head, request);
+    } else {
+      endWith(socket, answer.text);
+    }
     return true;
   }
 
@@ -111,9 +113,11 @@ class WebsocketMediaServer implements MediaServer {
     return drained;
   }
 
-  #begin(ws: WebSocket, request: IncomingMessage): void {
+  #begin(socket: Duplex, head: Buffer, request: IncomingMessage): void {
     const connection = new MediaConnection({
-      ws,
+      socket,
+      head,
+      side: 'server',
       log: this.#log,
       clock: this.#clock,
       limits: this.#limits,
@@ -178,8 +182,7 @@ function singleHeaders(request: IncomingMessage): Record<string, string | undefi
   );
 }
 
-/** Full, or about to stop: the provider may try elsewhere. */
-function refuseUpgrade(socket: Duplex): void {
+function endWith(socket: Duplex, answer: string): void {
   socket.on('error', () => socket.destroy());
-  socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  socket.end(answer);
 }

@@ -1,0 +1,255 @@
+// Websocket frames as bytes: read off a stream however it was cut, and written. Pure; who sends what and
+// when is websocket-stream.ts' business. Without extensions. Source: RFC 6455 §5.
+
+import { isUtf8 } from 'node:buffer';
+import { GatewayError } from '../errors.ts';
+
+export const OPCODE = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+type Opcode = (typeof OPCODE)[keyof typeof OPCODE];
+
+/** Close code for a close frame that names none (RFC 6455 §7.1.5). */
+export const NO_CODE = 1005;
+const FIN = 0x80;
+const MASKED = 0x80;
+const CONTROL_BYTES_MAX = 125;
+/** Pieces of one message: no provider cuts what it sends. */
+const FRAGMENTS_MAX = 128;
+/** Room for a frame that came in parts: one of telephone audio. It grows to what a frame needs. */
+const HELD_BYTES_USUAL = 512;
+
+/** Calls are synchronous and in order. */
+export interface FrameTaker {
+  onText(message: string): void;
+  /** `message` is borrowed until the call returns; so are payloads. */
+  onBinary(message: Uint8Array): void;
+  onPing(payload: Uint8Array): void;
+  onPong(): void;
+  onCloseFrame(code: number, reason: string): void;
+}
+
+export class WebsocketReader {
+  readonly #masked: boolean;
+  readonly #messageBytesMax: number;
+  readonly #taker: FrameTaker;
+  /** A frame that is not whole yet. */
+  #held = Buffer.alloc(0);
+  #heldBytes = 0;
+  /** Of the frame that was measured last. */
+  #payloadAt = 0;
+  /** A message that comes in pieces. */
+  #fragments: Buffer[] = [];
+  #fragmentBytes = 0;
+  #fragmentOpcode: Opcode = OPCODE.more;
+
+  /** `masked`: the peer is the client. */
+  constructor(options: { masked: boolean; messageBytesMax: number; taker: FrameTaker }) {
+    this.#masked = options.masked;
+    this.#messageBytesMax = options.messageBytesMax;
+    this.#taker = options.taker;
+  }
+
+  /** Takes the first `count` of `bytes`, which are borrowed and changed. Throws MEDIA_OVERSIZED and
+   *  MEDIA_MALFORMED; then the stream is of no use any more. */
+  read(bytes: Buffer, count: number): void {
+    for (let at = 0; at < count; ) {
+      const end = this.#heldBytes > 0 ? -1 : this.#measure(bytes, at, count);
+      if (end < 0 || end > count) {
+        at += this.#hold(bytes, at, count);
+      } else {
+        this.#take(bytes, at, end);
+        at = end;
+      }
+    }
+  }
+
+  /** The end of the frame that begins at `from`; while its header is not whole, minus its bytes. */
+  #measure(bytes: Buffer, from: number, to: number): number {
+    if (to - from < 2) return -2;
+    const second = bytes[from + 1] as number;
+    const short = second & 0x7f;
+    this.#check(bytes[from] as number, short, second >= MASKED);
+    const headerBytes = 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + (this.#masked ? 4 : 0);
+    if (to - from < headerBytes) return -headerBytes;
+    const payloadBytes = lengthOf(bytes, from + 2, short);
+    if (payloadBytes > this.#messageBytesMax) throw new GatewayError('MEDIA_OVERSIZED');
+    this.#payloadAt = from + headerBytes;
+    return this.#payloadAt + payloadBytes;
+  }
+
+  #check(first: number, short: number, masked: boolean): void {
+    const opcode = first & 0x0f;
+    if ((first & 0x70) !== 0) throw malformed('reserved bits');
+    if (masked !== this.#masked) throw malformed('mask');
+    if (opcode >= OPCODE.close) {
+      if (opcode > OPCODE.pong) throw malformed('opcode');
+      if (first < FIN || short > CONTROL_BYTES_MAX) throw malformed('control frame');
+    } else if (opcode > OPCODE.binary) {
+      throw malformed('opcode');
+    } else if ((opcode === OPCODE.more) !== (this.#fragmentOpcode !== OPCODE.more)) {
+      throw malformed('fragment');
+    }
+  }
+
+  /** Keeps what the frame begun still lacks, first of its header; how many bytes of `bytes` that were. */
+  #hold(bytes: Buffer, at: number, count: number): number {
+    const end = this.#measure(this.#held, 0, this.#heldBytes);
+    const whole = this.#heldBytes === 0 ? this.#wanted(bytes, at, count) : Math.abs(end);
+    if (this.#held.length < whole) this.#grow(whole);
+    const taken = Math.min(whole - this.#heldBytes, count - at);
+    bytes.copy(this.#held, this.#heldBytes, at, at + taken);
+    this.#heldBytes += taken;
+    if (this.#measure(this.#held, 0, this.#heldBytes) === this.#heldBytes) {
+      const heldBytes = this.#heldBytes;
+      this.#heldBytes = 0;
+      this.#take(this.#held, 0, heldBytes);
+    }
+    return taken;
+  }
+
+  /** Bytes of the frame that begins at `at`, or of its header while that is not whole. */
+  #wanted(bytes: Buffer, at: number, count: number): number {
+    const end = this.#measure(bytes, at, count);
+    return end < 0 ? -end : end - at;
+  }
+
+  #grow(bytes: number): void {
+    const grown = Buffer.alloc(Math.max(bytes, HELD_BYTES_USUAL));
+    this.#held.copy(grown, 0, 0, this.#heldBytes);
+    this.#held = grown;
+  }
+
+  #take(bytes: Buffer, from: number, end: number): void {
+    const first = bytes[from] as number;
+    const opcode = (first & 0x0f) as Opcode; // checked when it was measured
+    const at = this.#payloadAt;
+    const all = this.#masked ? unmask(bytes, at, end) : anyOf(bytes, at, end);
+    if (opcode === OPCODE.text && first >= FIN) {
+      this.#taker.onText(textOf(bytes, at, end, all));
+      return;
+    }
+    const payload = bytes.subarray(at, end);
+    if (opcode === OPCODE.binary && first >= FIN) this.#taker.onBinary(payload);
+    else if (opcode === OPCODE.ping) this.#taker.onPing(payload);
+    else if (opcode === OPCODE.pong) this.#taker.onPong();
+    else if (opcode === OPCODE.close) this.#close(payload);
+    else this.#fragment(opcode, payload, first >= FIN);
+  }
+
+  #fragment(opcode: Opcode, payload: Buffer, last: boolean): void {
+    if (opcode !== OPCODE.more) this.#fragmentOpcode = opcode;
+    this.#fragmentBytes += payload.length;
+    this.#fragments.push(Buffer.from(payload));
+    const tooLong = this.#fragmentBytes > this.#messageBytesMax;
+    if (tooLong || this.#fragments.length > FRAGMENTS_MAX)
+      throw new GatewayError('MEDIA_OVERSIZED');
+    if (!last) return;
+    const message = Buffer.concat(this.#fragments);
+    const isText = this.#fragmentOpcode === OPCODE.text;
+    this.#fragments = [];
+    this.#fragmentBytes = 0;
+    this.#fragmentOpcode = OPCODE.more;
+    if (isText) this.#taker.onText(textOf(message, 0, message.length, FIN));
+    else this.#taker.onBinary(message);
+  }
+
+  #close(payload: Buffer): void {
+    if (payload.length === 0) {
+      this.#taker.onCloseFrame(NO_CODE, '');
+      return;
+    }
+    const code = payload.length === 1 ? 0 : payload.readUInt16BE(0);
+    if (!isCloseCode(code)) throw malformed('close code');
+    this.#taker.onCloseFrame(code, textOf(payload, 2, payload.length, FIN));
+  }
+}
+
+/** A frame of a client is masked with `mask`, four bytes of chance; one of a server is not. */
+export function frameOf(opcode: Opcode, payload: Uint8Array, mask: Uint8Array | undefined): Buffer {
+  const headerBytes = headerBytesOf(payload.length);
+  const frame = Buffer.allocUnsafe(headerBytes + (mask === undefined ? 0 : 4) + payload.length);
+  frame[0] = FIN | opcode;
+  if (headerBytes === 2) frame[1] = payload.length;
+  else if (headerBytes === 4) frame.writeUInt16BE(payload.length, 2);
+  else frame.writeBigUInt64BE(BigInt(payload.length), 2);
+  if (headerBytes === 4) frame[1] = 126;
+  if (headerBytes === 10) frame[1] = 127;
+  if (mask === undefined) {
+    frame.set(payload, headerBytes);
+    return frame;
+  }
+  frame[1] = (frame[1] as number) | MASKED;
+  frame.set(mask, headerBytes);
+  frame.set(payload, headerBytes + 4);
+  unmask(frame, headerBytes + 4, frame.length);
+  return frame;
+}
+
+/** The head of a server's text frame of up to 65,535 bytes, a character a byte: with the message behind it,
+ *  the frame of one that is ASCII. */
+export function textHead(bytes: number): string {
+  return bytes <= CONTROL_BYTES_MAX
+    ? String.fromCharCode(FIN | OPCODE.text, bytes)
+    : String.fromCharCode(FIN | OPCODE.text, 126, bytes >> 8, bytes & 0xff);
+}
+
+function headerBytesOf(payloadBytes: number): number {
+  if (payloadBytes <= CONTROL_BYTES_MAX) return 2;
+  return payloadBytes <= 0xffff ? 4 : 10;
+}
+
+function lengthOf(bytes: Buffer, at: number, short: number): number {
+  if (short < 126) return short;
+  if (short === 126) return bytes.readUInt16BE(at);
+  return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
+}
+
+/** Takes the mask, the four bytes before `from`, off what follows; all its bytes or-ed together. */
+function unmask(bytes: Buffer, from: number, end: number): number {
+  const mask0 = bytes[from - 4] as number;
+  const mask1 = bytes[from - 3] as number;
+  const mask2 = bytes[from - 2] as number;
+  const mask3 = bytes[from - 1] as number;
+  if ((mask0 | mask1 | mask2 | mask3) === 0) return anyOf(bytes, from, end);
+  let all = 0;
+  let i = from;
+  for (; i + 3 < end; i += 4) {
+    const byte0 = (bytes[i] as number) ^ mask0;
+    const byte1 = (bytes[i + 1] as number) ^ mask1;
+    const byte2 = (bytes[i + 2] as number) ^ mask2;
+    const byte3 = (bytes[i + 3] as number) ^ mask3;
+    bytes[i] = byte0;
+    bytes[i + 1] = byte1;
+    bytes[i + 2] = byte2;
+    bytes[i + 3] = byte3;
+    all |= byte0 | byte1 | byte2 | byte3;
+  }
+  for (; i < end; i++) {
+    const byte = (bytes[i] as number) ^ (bytes[from - 4 + ((i - from) & 3)] as number);
+    bytes[i] = byte;
+    all |= byte;
+  }
+  return all;
+}
+
+function anyOf(bytes: Buffer, from: number, end: number): number {
+  let all = 0;
+  for (let i = from; i < end; i++) all |= bytes[i] as number;
+  return all;
+}
+
+/** `all` below 0x80: it is ASCII. */
+function textOf(bytes: Buffer, from: number, end: number, all: number): string {
+  if (all < 0x80) return bytes.toString('latin1', from, end);
+  if (!isUtf8(bytes.subarray(from, end))) throw malformed('text');
+  return bytes.toString('utf8', from, end);
+}
+
+/** Codes that may be sent (RFC 6455 §7.4). */
+function isCloseCode(code: number): boolean {
+  if (code >= 3000 && code <= 4999) return true;
+  return code >= 1000 && code <= 1014 && code !== 1004 && code !== NO_CODE && code !== 1006;
+}
+
+function malformed(what: string): GatewayError {
+  return new GatewayError('MEDIA_MALFORMED', { what });
+}

@@ -1,0 +1,166 @@
+// A websocket on a stream whose handshake is done, either end of it: messages, pings and the close. It has
+// no time: who wants one, or a limit of what is sent, sets it. Source: RFC 6455 §5 to §7.
+
+import { randomFillSync } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { codeOf, type ErrorCode } from '../errors.ts';
+import { readShared } from './shared-reads.ts';
+import {
+  type FrameTaker,
+  frameOf,
+  NO_CODE,
+  OPCODE,
+  textHead,
+  WebsocketReader,
+} from './websocket-frames.ts';
+
+/** The connection ended without a close frame. */
+const BROKEN = 1006;
+const SHORT_BYTES_MAX = 0xffff;
+const REASON_BYTES_MAX = 123;
+const NOTHING = new Uint8Array(0);
+
+export interface WebsocketListener {
+  onText(message: string): void;
+  /** `message` is borrowed until the call returns. */
+  onBinary(message: Uint8Array): void;
+  /** A ping came, and was answered. */
+  onPing(bytes: number): void;
+  onPong(): void;
+  /** The peer breaks the protocol: MEDIA_MALFORMED or MEDIA_OVERSIZED. Nothing is read any more. */
+  onFault(code: ErrorCode): void;
+  /** Called once, when the connection is gone. The peer's code; 1005 without one, 1006 if it broke. */
+  onClose(code: number, reason: string): void;
+}
+
+export interface WebsocketOptions {
+  /** Plain TCP is read without its stream: see shared-reads.ts. */
+  socket: Duplex;
+  /** What came behind the handshake. */
+  head: Buffer;
+  /** The side that we are. */
+  side: 'server' | 'client';
+  messageBytesMax: number;
+  listener: WebsocketListener;
+}
+
+export class WebsocketStream implements FrameTaker {
+  readonly #socket: Duplex;
+  readonly #isClient: boolean;
+  readonly #listener: WebsocketListener;
+  readonly #reader: WebsocketReader;
+  readonly #mask = new Uint8Array(4);
+  #reading = true;
+  #closeSent = false;
+  /** What the peer's close frame said. */
+  #closeCode = BROKEN;
+  #closeReason = '';
+
+  constructor({ socket, head, side, messageBytesMax, listener }: WebsocketOptions) {
+    this.#isClient = side === 'client';
+    this.#listener = listener;
+    this.#reader = new WebsocketReader({ masked: !this.#isClient, messageBytesMax, taker: this });
+    this.#socket = readShared(socket, (bytes, count) => this.#read(bytes, count));
+    this.#socket.on('error', () => this.#socket.destroy());
+    this.#socket.once('end', () => this.#socket.end());
+    this.#socket.once('close', () => this.#closed());
+    if (head.length === 0) return;
+    // Not within the constructor: its caller does not know the socket yet.
+    queueMicrotask(() => this.#read(head, head.length));
+  }
+
+  get open(): boolean {
+    return !this.#closeSent && this.#closeCode === BROKEN && this.#socket.writable;
+  }
+
+  /** Bytes that the kernel has not taken. */
+  get bufferedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  sendText(message: string): void {
+    const bytes = Buffer.byteLength(message);
+    const isPlain = bytes === message.length && bytes <= SHORT_BYTES_MAX && !this.#isClient;
+    if (isPlain) this.#socket.write(textHead(bytes) + message, 'latin1');
+    else this.#send(OPCODE.text, Buffer.from(message));
+  }
+
+  /** `message` is borrowed until the call returns. */
+  sendBinary(message: Uint8Array): void {
+    this.#send(OPCODE.binary, message);
+  }
+
+  ping(): void {
+    if (this.open) this.#send(OPCODE.ping, NOTHING);
+  }
+
+  /** Begins the closing handshake; `onClose` tells when it is done. Reasons are cut to 123 bytes. */
+  close(code: number, reason: string): void {
+    if (this.#closeSent || !this.#socket.writable) return;
+    this.#closeSent = true;
+    const text = Buffer.from(reason).subarray(0, REASON_BYTES_MAX);
+    const payload = Buffer.alloc(code === NO_CODE ? 0 : 2 + text.length);
+    if (payload.length > 0) {
+      payload.writeUInt16BE(code);
+      payload.set(text, 2);
+    }
+    this.#send(OPCODE.close, payload);
+  }
+
+  /** Ends the connection without a word. */
+  terminate(): void {
+    this.#socket.destroy();
+  }
+
+  // What the reader finds.
+
+  onText(message: string): void {
+    if (this.#reading) this.#listener.onText(message);
+  }
+
+  onBinary(message: Uint8Array): void {
+    if (this.#reading) this.#listener.onBinary(message);
+  }
+
+  onPing(payload: Uint8Array): void {
+    if (!this.#reading) return;
+    if (this.open) this.#send(OPCODE.pong, payload);
+    this.#listener.onPing(payload.length);
+  }
+
+  onPong(): void {
+    if (this.#reading) this.#listener.onPong();
+  }
+
+  onCloseFrame(code: number, reason: string): void {
+    if (!this.#reading) return;
+    this.#reading = false;
+    this.#closeCode = code;
+    this.#closeReason = reason;
+    this.close(code, reason);
+    // The server ends the connection first (RFC 6455 §7.1.1).
+    if (!this.#isClient) this.#socket.end();
+  }
+
+  #send(opcode: (typeof OPCODE)[keyof typeof OPCODE], payload: Uint8Array): void {
+    const mask = this.#isClient ? randomFillSync(this.#mask) : undefined;
+    this.#socket.write(frameOf(opcode, payload, mask));
+  }
+
+  #read(bytes: Buffer, count: number): void {
+    if (!this.#reading) return;
+    try {
+      this.#reader.read(bytes, count);
+    } catch (error) {
+      this.#reading = false;
+      const code = codeOf(error);
+      if (code === undefined) throw error;
+      this.#listener.onFault(code);
+    }
+  }
+
+  #closed(): void {
+    this.#reading = false;
+    this.#listener.onClose(this.#closeCode, this.#closeReason);
+  }
+}
