@@ -1,10 +1,11 @@
 // The opening handshake of websockets: the answer to one as a server, and one of our own as a client.
 // Without extensions. Source: RFC 6455 §4.
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
+import { systemRandom } from '../std/random.ts';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
@@ -45,7 +46,7 @@ export interface Handshake {
 export function openWebsocket(options: Handshake): Promise<{ socket: Duplex; head: Buffer }> {
   const { protocol, signal } = options;
   const url = new URL(options.url.replace(/^ws/, 'http'));
-  const key = randomBytes(KEY_BYTES).toString('base64');
+  const key = systemRandom.bytes(KEY_BYTES).toString('base64');
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
       agent: false,

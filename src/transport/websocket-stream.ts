@@ -1,9 +1,9 @@
 // A websocket on a stream whose handshake is done, either end of it: messages, pings and the close. It has
 // no time: who wants one, or a limit of what is sent, sets it. Source: RFC 6455 §5 to §7.
 
-import { randomFillSync } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { codeOf, type ErrorCode } from '../errors.ts';
+import { systemRandom } from '../std/random.ts';
 import { readShared } from './shared-reads.ts';
 import {
   type FrameTaker,
@@ -16,6 +16,7 @@ import {
 
 /** The connection ended without a close frame. */
 const BROKEN = 1006;
+const MASK_BYTES = 4;
 const SHORT_BYTES_MAX = 0xffff;
 const REASON_BYTES_MAX = 123;
 const NOTHING = new Uint8Array(0);
@@ -49,7 +50,6 @@ export class WebsocketStream implements FrameTaker {
   readonly #isClient: boolean;
   readonly #listener: WebsocketListener;
   readonly #reader: WebsocketReader;
-  readonly #mask = new Uint8Array(4);
   #reading = true;
   #closeSent = false;
   /** What the peer's close frame said. */
@@ -143,7 +143,7 @@ export class WebsocketStream implements FrameTaker {
   }
 
   #send(opcode: (typeof OPCODE)[keyof typeof OPCODE], payload: Uint8Array): void {
-    const mask = this.#isClient ? randomFillSync(this.#mask) : undefined;
+    const mask = this.#isClient ? systemRandom.bytes(MASK_BYTES) : undefined;
     this.#socket.write(frameOf(opcode, payload, mask));
   }
 
