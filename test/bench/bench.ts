@@ -1,16 +1,12 @@
 // `npm run bench`: runs every section, prints a table and writes bench/results/<date>.json with the
 // machine that it ran on. Sections are measured in files beside this one.
 
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, release, tmpdir, totalmem } from 'node:os';
-import { join } from 'node:path';
-import { readWav } from '../../src/audio/wav.ts';
-import { pcmu } from '../../src/codec/g711.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { benchApi } from './api.ts';
 import { benchAudio } from './audio.ts';
 import { benchCalls } from './calls.ts';
 import { benchConversation } from './conversation.ts';
+import { machine } from './machine.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchBargeIn, benchRecording } from './turns.ts';
 
@@ -60,7 +56,7 @@ const sections: readonly Section[] = [
   ...[50, 100, 200, 300].map((calls) => ({
     title: `${calls} calls on one core, as a far end hears them`,
     unit: '',
-    measure: () => callsFigures(calls),
+    measure: () => benchCalls(calls, CALL_SECONDS),
   })),
 ];
 
@@ -72,20 +68,6 @@ async function pipelineFigures(): Promise<Record<string, number>> {
       [`${name} (heap bytes)`, bytes],
     ]),
   );
-}
-
-async function callsFigures(calls: number): Promise<Record<string, number>> {
-  const folder = mkdtempSync(join(tmpdir(), 'patchbay-speech-'));
-  const speechFile = join(folder, 'caller.ulaw');
-  const { samples } = readWav(readFileSync('fixtures/audio/vad/speech.wav'));
-  const payload = new Uint8Array(samples.length);
-  pcmu.encode(samples, payload);
-  writeFileSync(speechFile, payload);
-  try {
-    return { ...(await benchCalls({ calls, seconds: CALL_SECONDS, speechFile })) };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
 }
 
 interface Result {
@@ -119,27 +101,4 @@ function print({ title, unit, figures }: Result): void {
     const digits = Number.isInteger(figure) || figure >= 1_000 ? 0 : figure < 10 ? 3 : 1;
     console.log(`  ${name.padEnd(width)}  ${figure.toFixed(digits).padStart(10)} ${unit}`);
   }
-}
-
-function machine(): Record<string, string | number> {
-  const [cpu] = cpus();
-  return {
-    cpu: cpu?.model ?? 'unknown',
-    cores: cpus().length,
-    memoryGb: Math.round(totalmem() / 2 ** 30),
-    kernel: release(),
-    system: systemName(),
-    node: process.version,
-    commit: commit(),
-  };
-}
-
-function systemName(): string {
-  if (!existsSync('/etc/os-release')) return process.platform;
-  return /^PRETTY_NAME="(.*)"$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'Linux';
-}
-
-function commit(): string {
-  const git = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' });
-  return git.status === 0 ? git.stdout.trim() : 'no repository';
 }

@@ -29,7 +29,7 @@ const run = z.object({
 });
 export type RunDetail = z.infer<typeof run>;
 
-const runList = z.object({ runs: z.array(z.object({ id })) });
+const runList = z.object({ runs: z.array(z.object({ id })), total_count: z.int() });
 const workflow = z.object({ id, workflow_uuid: z.string().nullish() });
 const withId = z.object({ id });
 const asteriskConfiguration = z.object({
@@ -113,6 +113,16 @@ export class ApiClient {
     return runList
       .parse(await this.#ask('GET', `/workflow/${workflowId}/runs`))
       .runs.map((each) => each.id);
+  }
+
+  /** How many runs an agent has, all or those that are over. */
+  async countRuns(workflowId: string, completed: boolean): Promise<number> {
+    const filters = JSON.stringify([
+      { attribute: 'status', type: 'radio', value: { status: 'completed' } },
+    ]);
+    const query = `limit=1${completed ? `&filters=${encodeURIComponent(filters)}` : ''}`;
+    const answer = await this.#ask('GET', `/workflow/${workflowId}/runs?${query}`);
+    return runList.parse(answer).total_count;
   }
 
   async run(workflowId: string, runId: string): Promise<RunDetail> {

@@ -2,30 +2,21 @@
 // falls silent, and those who cut in with real words. They know the call by its sound only.
 
 import { FRAME_MS } from './ear.ts';
-import type { Histogram } from './histogram.ts';
+import type { Noticed } from './noticed.ts';
 import type { Phrase } from './prepared-speech.ts';
 
 /** Silence after which a caller takes it to be their turn. */
 const TURN_MS = 200;
 /** A caller who gets no answer tries again. */
 const PATIENCE_MS = 5_000;
-/** Callers cut in when the agent has spoken for this long; each call a little later than the last. */
-const INTERRUPT_AFTER_MS = 2_000;
-const INTERRUPT_SPREAD_MS = 2_000;
+/** The agent speaks for at least this long before a caller cuts in, and for at most as long as it has words. */
+const INTERRUPT_MS_MIN = 2_000;
+const INTERRUPT_MS_MAX = 40_000;
+/** Between half of the usual time and half more, each time another. */
+const SPREAD_MIN = 0.5;
 const GOLDEN = 0.618_034;
 /** Audio that comes together with a clear (the end of the cut word) belongs to it. */
 const SETTLE_MS = 20;
-
-/** Where all calls put what their callers noticed. */
-export interface Noticed {
-  measuring: boolean;
-  /** From the end of the caller's answer to the agent's first sound. */
-  readonly response: Histogram;
-  /** From the onset of the caller's voice to silence at the far end. */
-  readonly bargeIn: Histogram;
-  /** Answers that nothing followed. */
-  unanswered: number;
-}
 
 /** The line as the caller has it. */
 export interface CallerLine {
@@ -95,6 +86,7 @@ export class InterruptingCaller implements Caller {
   readonly #noticed: Noticed;
   readonly #phrase: Phrase;
   readonly #silence: Uint8Array;
+  readonly #everyMs: number;
   #turn: number;
   #state: 'listening' | 'speaking' | 'waiting' = 'listening';
   /** The next frame of the phrase. */
@@ -112,12 +104,15 @@ export class InterruptingCaller implements Caller {
     phrase: Phrase;
     silence: Uint8Array;
     index: number;
+    /** From one interruption to the next, on the average and within what the agent has to say. */
+    everyMs: number;
   }) {
     this.#line = options.line;
     this.#noticed = options.noticed;
     this.#phrase = options.phrase;
     this.#silence = options.silence;
     this.#turn = options.index;
+    this.#everyMs = Math.max(INTERRUPT_MS_MIN, options.everyMs);
   }
 
   next(nowMs: number): Uint8Array {
@@ -161,7 +156,8 @@ export class InterruptingCaller implements Caller {
   }
 
   #cutsIn(nowMs: number): boolean {
-    const afterMs = INTERRUPT_AFTER_MS + ((this.#turn * GOLDEN) % 1) * INTERRUPT_SPREAD_MS;
+    const spread = SPREAD_MIN + ((this.#turn * GOLDEN) % 1);
+    const afterMs = Math.min(INTERRUPT_MS_MAX, this.#everyMs * spread);
     return nowMs - this.#agentMs >= afterMs && this.#line.endMs > nowMs;
   }
 }

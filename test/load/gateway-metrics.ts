@@ -1,25 +1,48 @@
-// What a gateway tells of itself at /metrics: how long its event loop was kept waiting.
+// What a gateway tells of itself at /metrics: how long its event loop was kept waiting, what it holds.
 
 /** The interval of the timer with which Node.js measures the delay; it is part of what it reports. */
 const RESOLUTION_MS = 10;
 const ANSWER_MS_MAX = 15_000;
 const DELAY_P99 = 'nodejs_eventloop_lag_p99_seconds';
 
-/** The 99th percentile of the event loop's delay since the last look, the worst of all workers; null if
- *  the gateway does not tell. */
-export async function eventLoopDelayP99Ms(url: string | undefined): Promise<number | null> {
-  if (url === undefined) return null;
+const TIMERS = 'nodejs_active_resources{type="Timeout"}';
+
+/** Null: the gateway does not tell. */
+export interface GatewayMetrics {
+  /** The 99th percentile of the event loop's delay since the last look, the worst of all workers. */
+  eventLoopDelayP99Ms: number | null;
+  /** Timers that run, of all workers. */
+  timers: number | null;
+}
+
+const NOTHING: GatewayMetrics = { eventLoopDelayP99Ms: null, timers: null };
+
+/** `url` of the metrics, undefined if it is not known. Never rejects. */
+export async function gatewayMetrics(url: string | undefined): Promise<GatewayMetrics> {
+  if (url === undefined) return NOTHING;
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
-    return answer.ok ? delayIn(await answer.text()) : null;
+    return answer.ok ? readMetrics(await answer.text()) : NOTHING;
   } catch {
-    return null; // It has no metrics, or no time for them.
+    return NOTHING; // It has no metrics, or no time for them.
   }
 }
 
-export function delayIn(metrics: string): number | null {
-  const lines = metrics.matchAll(new RegExp(`^${DELAY_P99}(?:\\{[^}]*\\})? (\\S+)`, 'gm'));
-  const delaysMs = [...lines].map(([, seconds]) => Number(seconds) * 1_000 - RESOLUTION_MS);
-  const known = delaysMs.filter((each) => Number.isFinite(each));
-  return known.length === 0 ? null : Math.max(0, ...known);
+export function readMetrics(text: string): GatewayMetrics {
+  const delaysMs = valuesOf(text, DELAY_P99).map((seconds) => seconds * 1_000 - RESOLUTION_MS);
+  const timers = valuesOf(text, TIMERS);
+  return {
+    eventLoopDelayP99Ms: delaysMs.length === 0 ? null : Math.max(0, ...delaysMs),
+    timers: timers.length === 0 ? null : timers.reduce((sum, each) => sum + each, 0),
+  };
+}
+
+/** Of a metric's name, with its first label if it has one; further labels may follow. */
+function valuesOf(text: string, metric: string): number[] {
+  const name = metric.replace(/\}$/, '');
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(name) && /[ {,}]/.test(line.charAt(name.length)))
+    .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)))
+    .filter((value) => Number.isFinite(value));
 }

@@ -4,7 +4,7 @@
 
 import type { ApiClient } from '../demo/api-client.ts';
 import type { Account } from './inbound-ring.ts';
-import type { Scenario } from './load-run.ts';
+import type { Scenario } from './load-options.ts';
 import { markedClip, wavOf } from './prepared-speech.ts';
 
 export interface AgentOptions extends Account {
@@ -24,13 +24,15 @@ const TALK_FRAMES = 1_000;
 const CLIPS = 2;
 /** An interruptible opening of a minute. */
 const OPENING_FRAMES = 3_000;
-/** Long enough that a caller always finds it speaking. */
-const ANSWER =
+/** About 12 s each: a caller who cuts in always finds the agent speaking. */
+const SENTENCE =
   'All right, then let us go on with the next part of this long announcement, which is spoken without any haste, so that whoever listens can cut in at any place, as people on the telephone like to do. ';
+const SENTENCES = 5;
 
 /** The lengths of the clips that the agent plays, by their number in the watermark. */
 export function clipFramesOf(scenario: Scenario): number[] {
-  if (scenario === 'talk') return Array.from({ length: CLIPS }, () => TALK_FRAMES);
+  if (scenario === 'talk' || scenario === 'sequence')
+    return Array.from({ length: CLIPS }, () => TALK_FRAMES);
   return scenario === 'barge-in' ? [OPENING_FRAMES] : [TALK_FRAMES / 10];
 }
 
@@ -74,7 +76,7 @@ function definition(scenario: Scenario, clips: readonly Clip[]): unknown {
     }),
     ...['2', '3'].map((id) =>
       node(id, 'agentNode', {
-        say: scenario === 'barge-in' ? ANSWER : 'Go on.',
+        say: scenario === 'barge-in' ? SENTENCE.repeat(SENTENCES) : 'Go on.',
         allow_interrupt: scenario === 'barge-in',
       }),
     ),

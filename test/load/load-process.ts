@@ -2,14 +2,22 @@
 // gateway: told what to do by load-client.ts, one message a step.
 
 import { z } from 'zod';
-import { type LoadOptions, LoadRun, type LoadSummary } from './load-run.ts';
+import { type LoadOptions, LoadRun } from './load-run.ts';
+import type { LoadSummary } from './load-summary.ts';
 
 /** What the parent asks for. `place` may take a while; each order is answered once, in order. */
 export type Order =
   | { order: 'place'; options: LoadOptions }
+  | { order: 'series'; options: LoadOptions; series: Series }
   | { order: 'measure' }
   | { order: 'measured' }
   | { order: 'finish' };
+
+/** Calls one after the other on each of the lines. */
+export interface Series {
+  total: number;
+  callSeconds: number;
+}
 
 export interface Answer {
   /** CPU time that this process has used so far. */
@@ -19,34 +27,38 @@ export interface Answer {
   error?: string;
 }
 
-const order = z.looseObject({ order: z.enum(['place', 'measure', 'measured', 'finish']) });
+const order = z.looseObject({
+  order: z.enum(['place', 'series', 'measure', 'measured', 'finish']),
+});
 let run: LoadRun | undefined;
 
 process.on('message', (message: unknown) => {
-  const { order: what } = order.parse(message);
+  order.parse(message);
   // The parent is of the same build; only the kind is looked at.
-  const { options } = message as { options?: LoadOptions };
-  carryOut(what, options)
+  carryOut(message as Order)
     .then((more) => answer(more))
     .catch((error: unknown) => answer({ error: String(error) }));
 });
 process.on('disconnect', () => process.exit(0));
 
-async function carryOut(
-  what: Order['order'],
-  options: LoadOptions | undefined,
-): Promise<{ summary?: LoadSummary }> {
-  if (what === 'place' && options !== undefined) {
-    run = new LoadRun(options);
-    await run.placeAll();
-  } else if (what === 'measure') {
-    run?.measure(true);
-  } else if (what === 'measured') {
-    run?.measure(false);
-  } else if (run !== undefined) {
-    return { summary: await run.finish() };
+async function carryOut(task: Order): Promise<{ summary?: LoadSummary }> {
+  switch (task.order) {
+    case 'place':
+      run = new LoadRun(task.options);
+      await run.placeAll();
+      return {};
+    case 'series':
+      run = new LoadRun(task.options);
+      run.measure(true);
+      await run.holdSeries(task.series);
+      return {};
+    case 'measure':
+    case 'measured':
+      run?.measure(task.order === 'measure');
+      return {};
+    case 'finish':
+      return run === undefined ? {} : { summary: await run.finish() };
   }
-  return {};
 }
 
 function answer(more: Partial<Answer>): void {

@@ -1,24 +1,26 @@
 // All calls of one load measurement in one process: places them, keeps them at their 20 ms, hangs them up,
 // and sums up what their far ends heard.
 
-import { InterruptingCaller, type Noticed, TalkingCaller } from './callers.ts';
+import { type Caller, type CallerLine, InterruptingCaller, TalkingCaller } from './callers.ts';
 import { FRAME_MS } from './ear.ts';
 import { heardNothing } from './heard.ts';
 import { Histogram } from './histogram.ts';
 import { type Account, ring } from './inbound-ring.ts';
 import { LoadCall } from './load-call.ts';
+import type { Scenario } from './load-options.ts';
+import { type LoadSummary, summaryOf } from './load-summary.ts';
+import { noticedNothing } from './noticed.ts';
 import { callerAnswer, callerTalk, silentFrame } from './prepared-speech.ts';
 import { GatewayReader } from './twilio-wire.ts';
 
 /** Calls are spread over this many turns in 20 ms: real callers are not in step either. */
 const SLOTS = 5;
 const SLOT_MS = FRAME_MS / SLOTS;
+/** Leads the agent on. */
+const KEY = '1';
 const FAILURES_KEPT = 5;
 /** From hanging up to the last connection being gone. */
 const LEAVE_MS_MAX = 10_000;
-
-export const SCENARIOS = ['talk', 'listen', 'barge-in'] as const;
-export type Scenario = (typeof SCENARIOS)[number];
 
 export interface LoadOptions extends Account {
   webhookUrl: string;
@@ -29,55 +31,17 @@ export interface LoadOptions extends Account {
   callsPerSecond: number;
   /** Goes into call ids: two runs at one gateway must not share any. */
   series: number;
+  /** By all callers together, in the scenario where they interrupt. */
+  interruptionsPerSecond: number;
   leadMs: number;
   /** Lengths of the watermarked clips. */
   clipFrames: number[];
 }
 
-/** Null: nothing of the kind was heard. */
-export interface LoadSummary {
-  calls: number;
-  refused: number;
-  /** Calls that ended before they were hung up. */
-  dropped: number;
-  failures: string[];
-  framesReceived: number;
-  markedFrames: number;
-  lostFrames: number;
-  reorderedFrames: number;
-  underruns: number;
-  underrunMs: number;
-  latenessP50Ms: number | null;
-  latenessP95Ms: number | null;
-  latenessP99Ms: number | null;
-  latenessMaxMs: number | null;
-  spacingP50Ms: number | null;
-  spacingP95Ms: number | null;
-  spacingP99Ms: number | null;
-  spacingMaxMs: number | null;
-  responses: number;
-  responseP50Ms: number | null;
-  responseP95Ms: number | null;
-  bargeIns: number;
-  bargeInP50Ms: number | null;
-  bargeInP95Ms: number | null;
-  unanswered: number;
-  /** Messages that are none of the provider's protocol. */
-  faults: number;
-  unsentFrames: number;
-  /** How late this process was itself: what it measures may be as much too high. */
-  clientDelayP99Ms: number | null;
-}
-
 export class LoadRun {
   readonly #options: LoadOptions;
   readonly #heard = heardNothing();
-  readonly #noticed: Noticed = {
-    measuring: false,
-    response: new Histogram(),
-    bargeIn: new Histogram(),
-    unanswered: 0,
-  };
+  readonly #noticed = noticedNothing();
   readonly #reader = new GatewayReader();
   readonly #talk = callerTalk();
   readonly #answer = callerAnswer();
@@ -108,6 +72,23 @@ export class LoadRun {
       await sleep(((i + 1) * 1_000) / this.#options.callsPerSecond - (performance.now() - startMs));
     }
     await Promise.all(placing);
+  }
+
+  /** Holds `total` calls, `calls` of them at a time, each for so long; refused ones count as held. */
+  async holdSeries({ total, callSeconds }: { total: number; callSeconds: number }): Promise<void> {
+    const { calls: lines } = this.#options;
+    let left = total;
+    const hold = async (line: number): Promise<void> => {
+      await sleep((line * callSeconds * 1_000) / lines);
+      while (left > 0) {
+        left -= 1;
+        const call = await this.place();
+        await sleep(callSeconds * 1_000);
+        call?.hangUp();
+        await Promise.race([call?.ended, sleep(LEAVE_MS_MAX)]);
+      }
+    };
+    await Promise.all(Array.from({ length: lines }, (_each, line) => hold(line)));
   }
 
   /** One more call; undefined if it was refused. */
@@ -143,7 +124,17 @@ export class LoadRun {
     for (const call of calls) call.hangUp();
     await Promise.race([Promise.all(calls.map(({ ended }) => ended)), sleep(LEAVE_MS_MAX)]);
     clearTimeout(this.#timer);
-    return this.#summary();
+    return summaryOf({
+      calls: this.#placed - this.#refused,
+      refused: this.#refused,
+      dropped: this.#dropped,
+      failures: this.#failures,
+      faults: this.#faults,
+      unsentFrames: this.#unsentFrames,
+      heard: this.#heard,
+      noticed: this.#noticed,
+      delay: this.#delay,
+    });
   }
 
   #open(
@@ -151,8 +142,7 @@ export class LoadRun {
     callSid: string,
     target: { url: string; signature: string; parameters: Record<string, string> },
   ): LoadCall {
-    const { accountSid, leadMs, clipFrames, scenario } = this.#options;
-    const noticed = this.#noticed;
+    const { accountSid, leadMs, clipFrames } = this.#options;
     const call: LoadCall = new LoadCall({
       mediaUrl: target.url,
       signature: target.signature,
@@ -163,22 +153,7 @@ export class LoadRun {
       clipFrames,
       heard: this.#heard,
       reader: this.#reader,
-      caller: (line) =>
-        scenario === 'barge-in'
-          ? new InterruptingCaller({
-              line,
-              noticed,
-              phrase: this.#answer,
-              silence: this.#silence,
-              index,
-            })
-          : new TalkingCaller({
-              line,
-              noticed,
-              phrase: this.#talk,
-              index,
-              key: scenario === 'talk' ? '1' : undefined,
-            }),
+      caller: (line) => this.#caller(line, index),
       now: () => performance.now(),
     });
     const slot = this.#slots[index % SLOTS] as LoadCall[];
@@ -194,6 +169,22 @@ export class LoadRun {
     return call;
   }
 
+  #caller(line: CallerLine, index: number): Caller {
+    const { scenario, calls, interruptionsPerSecond } = this.#options;
+    const common = { line, noticed: this.#noticed, index };
+    if (scenario !== 'barge-in') {
+      const key = scenario === 'listen' ? undefined : KEY;
+      return new TalkingCaller({ ...common, phrase: this.#talk, key });
+    }
+    const everyMs = (calls / interruptionsPerSecond) * 1_000;
+    return new InterruptingCaller({
+      ...common,
+      phrase: this.#answer,
+      silence: this.#silence,
+      everyMs,
+    });
+  }
+
   #note(failure: string): void {
     if (this.#failures.length < FAILURES_KEPT) this.#failures.push(failure);
   }
@@ -207,41 +198,6 @@ export class LoadRun {
       this.#dueMs += SLOT_MS;
     }
     this.#timer = setTimeout(() => this.#tick(), Math.max(0, this.#dueMs - performance.now()));
-  }
-
-  #summary(): LoadSummary {
-    const { lateness, spacing } = this.#heard;
-    const { response, bargeIn } = this.#noticed;
-    return {
-      calls: this.#placed - this.#refused,
-      refused: this.#refused,
-      dropped: this.#dropped,
-      failures: this.#failures,
-      framesReceived: this.#heard.frames,
-      markedFrames: this.#heard.markedFrames,
-      lostFrames: this.#heard.lostFrames,
-      reorderedFrames: this.#heard.reorderedFrames,
-      underruns: this.#heard.underruns,
-      underrunMs: this.#heard.underrunMs,
-      latenessP50Ms: lateness.at(0.5),
-      latenessP95Ms: lateness.at(0.95),
-      latenessP99Ms: lateness.at(0.99),
-      latenessMaxMs: lateness.max,
-      spacingP50Ms: spacing.at(0.5),
-      spacingP95Ms: spacing.at(0.95),
-      spacingP99Ms: spacing.at(0.99),
-      spacingMaxMs: spacing.max,
-      responses: response.count,
-      responseP50Ms: response.at(0.5),
-      responseP95Ms: response.at(0.95),
-      bargeIns: bargeIn.count,
-      bargeInP50Ms: bargeIn.at(0.5),
-      bargeInP95Ms: bargeIn.at(0.95),
-      unanswered: this.#noticed.unanswered,
-      faults: this.#faults,
-      unsentFrames: this.#unsentFrames,
-      clientDelayP99Ms: this.#delay.at(0.99),
-    };
   }
 }
 

@@ -9,7 +9,7 @@ import { freePort, Gateway } from '../demo/gateway.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
 import type { Account } from './inbound-ring.ts';
 import { setUpAgent } from './load-agent.ts';
-import type { Scenario } from './load-run.ts';
+import type { Scenario } from './load-options.ts';
 import { pin } from './process-figures.ts';
 
 const INBOUND_PATH = '/api/v1/telephony/inbound/run';
@@ -92,8 +92,7 @@ export async function useGateway(options: {
   providerHost: string;
 }): Promise<LoadTarget> {
   const { url, apiKey, pid, scenario, providerHost } = options;
-  // Half seconds: every measurement has its own calls, numbers and names.
-  const series = Math.floor(Date.now() / 500) % 2 ** 24;
+  const series = newSeries();
   const account = {
     accountSid: `AC${series.toString(16).padStart(32, '5')}`,
     authToken: `load-${series}`,
@@ -131,4 +130,17 @@ export async function useGateway(options: {
     await rest.close();
     throw error;
   }
+}
+
+/** Any gateway that answers Twilio's webhook with a media stream. Its agent is somebody else's. */
+export function ringGateway(
+  options: Account & { webhookUrl: string; to: string; pid: number | undefined },
+): LoadTarget {
+  const stop = (): Promise<void> => Promise.resolve();
+  return { ...options, series: newSeries(), metricsUrl: undefined, agent: undefined, stop };
+}
+
+/** Half seconds: every measurement has its own calls, numbers and names. */
+function newSeries(): number {
+  return Math.floor(Date.now() / 500) % 2 ** 24;
 }

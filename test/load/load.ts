@@ -1,46 +1,168 @@
 // `npm run load`: how many calls a gateway carries, as far ends hear them. README.md describes its options.
 
 import { writeFileSync } from 'node:fs';
-import { readCommand } from './load-options.ts';
-import { startOwnGateway } from './load-target.ts';
-import { type LoadFigures, measureLoad } from './measure.ts';
+import { machine } from '../bench/machine.ts';
+import { doubtsOf } from './goal.ts';
+import { type LoadCommand, readCommand } from './load-options.ts';
+import { type LoadTarget, ringGateway, startOwnGateway, useGateway } from './load-target.ts';
+import { type CallOptions, type LoadFigures, measureLoad } from './measure.ts';
+import { plotLateness } from './plot.ts';
+import { climb, highestHeld, type Step } from './ramp.ts';
+import { measureSeries } from './series.ts';
 
-/** With more than one worker the gateway needs both cores, and the calls take their share of them. */
+/** One gateway and its load are kept apart; several workers share the cores with the load. */
 const GATEWAY_CORE = '0';
 const CLIENT_CORE = '1';
+
+const shownInTable = [
+  'calls',
+  'latenessP50Ms',
+  'latenessP95Ms',
+  'latenessP99Ms',
+  'latenessMaxMs',
+  'underruns',
+  'lostFrames',
+  'reorderedFrames',
+  'responseP95Ms',
+  'bargeInP95Ms',
+  'eventLoopDelayP99Ms',
+  'gatewayCpuPercent',
+  'gatewayRssPerCallKb',
+  'clientCpuPercent',
+] as const;
 
 await main();
 
 async function main(): Promise<void> {
-  const command = readCommand(process.argv.slice(2));
-  const { scenario, calls, seconds, workers, json } = command;
-  const isSpread = (workers ?? 1) > 1;
-  const target = await startOwnGateway({
-    scenario,
-    workers,
-    cores: isSpread ? undefined : GATEWAY_CORE,
-  });
-  let figures: LoadFigures;
+  let command: LoadCommand;
   try {
-    figures = await measureLoad(target, {
-      scenario,
-      calls,
-      seconds,
-      callsPerSecond: command['calls-per-second'],
-      leadMs: command['lead-ms'],
-      cores: isSpread ? undefined : CLIENT_CORE,
-    });
+    command = readCommand(process.argv.slice(2));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 2;
+    return;
+  }
+  if (command.scenario === 'sequence') await runSeries(command);
+  else await runSteps(command);
+}
+
+async function runSteps(command: LoadCommand): Promise<void> {
+  const { scenario, seconds, runs, json, svg } = command;
+  const goalMs = command['goal-ms'];
+  const isRamp = command.ramp.length > 0;
+  const steps = await climb({
+    counts: isRamp ? command.ramp : [command.calls],
+    runs,
+    goalMs,
+    search: isRamp,
+    measure: (calls) =>
+      withTarget(command, (target) =>
+        measureLoad(target, { ...callOptions(command), calls, seconds }),
+      ),
+    onRun: printRun,
+  });
+  for (const step of steps) printStep(step);
+  const best = highestHeld(steps);
+  if (isRamp) console.log(`Highest count that holds the goal: ${best?.calls ?? 'none'}`);
+  const { median: figures } = best ?? (steps[0] as Step); // At least one count was measured.
+  if (json !== undefined)
+    write(json, { ...facts(command), goalMs, scenario, seconds, figures, steps });
+  if (svg !== undefined) writeFileSync(svg, plotLateness(steps, goalMs));
+}
+
+async function runSeries(command: LoadCommand): Promise<void> {
+  const { total, json, scenario } = command;
+  const callSeconds = command['call-seconds'];
+  const figures = await withTarget(command, (target) =>
+    measureSeries(target, { ...callOptions(command), total, callSeconds }),
+  );
+  const { looks, before, after, ...rest } = figures;
+  for (const [name, value] of Object.entries(rest)) printFigure(name, value);
+  for (const [name, look] of Object.entries({ before, after })) {
+    printFigure(name, JSON.stringify(look));
+  }
+  printFigure('looks', looks.length);
+  if (json !== undefined) write(json, { ...facts(command), scenario, total, callSeconds, figures });
+}
+
+async function withTarget<T>(
+  command: LoadCommand,
+  work: (target: LoadTarget) => Promise<T>,
+): Promise<T> {
+  const target = await openTarget(command);
+  try {
+    return await work(target);
   } finally {
     await target.stop();
   }
-  print(figures);
-  if (json !== undefined)
-    writeFileSync(json, `${JSON.stringify({ scenario, figures }, null, 2)}\n`);
 }
 
-function print(figures: LoadFigures): void {
-  for (const [name, value] of Object.entries(figures)) {
-    const shown = typeof value === 'number' ? Math.round(value * 1_000) / 1_000 : value;
-    console.log(`  ${name.padEnd(26)} ${Array.isArray(shown) ? shown.join('; ') : (shown ?? '-')}`);
+function openTarget(command: LoadCommand): Promise<LoadTarget> {
+  const { scenario, workers, url, webhook } = command;
+  const pid = command['gateway-pid'];
+  if (webhook !== undefined) {
+    const account = {
+      accountSid: command['account-sid'] ?? '',
+      authToken: command['auth-token'] ?? '',
+    };
+    return Promise.resolve(
+      ringGateway({ ...account, webhookUrl: webhook, to: command.to ?? '', pid }),
+    );
   }
+  if (url !== undefined) {
+    const base = url.replace(/\/+$/, '');
+    const apiKey = command['api-key'] ?? '';
+    const providerHost = command['provider-host'];
+    return useGateway({ url: base, apiKey, pid, scenario, providerHost });
+  }
+  const cores = command['gateway-cores'] ?? (isSpread(command) ? 'all' : GATEWAY_CORE);
+  return startOwnGateway({ scenario, workers, cores: cores === 'all' ? undefined : cores });
+}
+
+function callOptions(command: LoadCommand): CallOptions {
+  const cores = command['client-cores'] ?? (isSpread(command) ? 'all' : CLIENT_CORE);
+  return {
+    scenario: command.scenario,
+    calls: command.calls,
+    callsPerSecond: command['calls-per-second'],
+    interruptionsPerSecond: command['interruptions-per-second'],
+    leadMs: command['lead-ms'],
+    cores: cores === 'all' ? undefined : cores,
+  };
+}
+
+/** Whether the gateway may use more than one core. */
+function isSpread({ workers, url, webhook }: LoadCommand): boolean {
+  return (workers ?? 1) > 1 || url !== undefined || webhook !== undefined;
+}
+
+function facts({ provider, workers }: LoadCommand): Record<string, unknown> {
+  return { at: new Date().toISOString(), machine: machine(), provider, workers: workers ?? null };
+}
+
+function write(file: string, report: unknown): void {
+  writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
+  console.log(`Written to ${file}`);
+}
+
+function printRun(figures: LoadFigures): void {
+  console.log('');
+  for (const [name, value] of Object.entries(figures)) printFigure(name, value);
+  for (const doubt of doubtsOf(figures)) console.log(`  Take it with care: ${doubt}.`);
+}
+
+function printStep({ median, misses }: Step): void {
+  const cells = shownInTable.map((name) => `${name} ${shown(median[name])}`);
+  console.log(`\n${cells.join(', ')}`);
+  console.log(misses.length === 0 ? '  holds the goal' : `  misses: ${misses.join('; ')}`);
+}
+
+function printFigure(name: string, value: unknown): void {
+  console.log(`  ${name.padEnd(26)} ${shown(value)}`);
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (Array.isArray(value)) return value.join('; ');
+  return String(typeof value === 'number' ? Math.round(value * 1_000) / 1_000 : value);
 }

@@ -1,21 +1,23 @@
 // One load measurement: all calls up, a moment to settle, then so many seconds of which everything is
 // taken: what the far ends heard, and what the gateway's processes used meanwhile.
 
-import { eventLoopDelayP99Ms } from './gateway-metrics.ts';
+import { gatewayMetrics } from './gateway-metrics.ts';
 import { clipFramesOf } from './load-agent.ts';
 import { LoadClient } from './load-client.ts';
-import type { LoadSummary, Scenario } from './load-run.ts';
+import type { Scenario } from './load-options.ts';
+import type { LoadOptions } from './load-run.ts';
+import type { LoadSummary } from './load-summary.ts';
 import type { LoadTarget } from './load-target.ts';
-import { type ProcessFigures, pin, processFigures } from './process-figures.ts';
+import { machineBusyMs, type ProcessFigures, pin, processFigures } from './process-figures.ts';
 
 /** From the last call's begin to the measurement: first uses are over, buffers are full. */
 const SETTLE_MS = 3_000;
 
-export interface MeasureOptions {
+export interface CallOptions {
   scenario: Scenario;
   calls: number;
-  seconds: number;
   callsPerSecond: number;
+  interruptionsPerSecond: number;
   leadMs: number;
   /** Cores of the load process in the notation of taskset; undefined: all. */
   cores: string | undefined;
@@ -23,68 +25,79 @@ export interface MeasureOptions {
 
 /** Null: not measured, as nothing of the kind was heard or the gateway runs elsewhere. */
 export interface LoadFigures extends LoadSummary {
+  /** Of one core. */
   gatewayCpuPercent: number | null;
   gatewayCpuPerCallPercent: number | null;
   gatewayRssKb: number | null;
   gatewayRssPerCallKb: number | null;
-  gatewayDescriptors: number | null;
   eventLoopDelayP99Ms: number | null;
   clientCpuPercent: number;
   clientCpuPerCallPercent: number;
+  /** What neither the gateway nor the client used of the machine, of one core: others disturb. */
+  othersCpuPercent: number | null;
 }
 
 export async function measureLoad(
   target: LoadTarget,
-  options: MeasureOptions,
+  options: CallOptions & { seconds: number },
 ): Promise<LoadFigures> {
-  const { scenario, calls, seconds, callsPerSecond, leadMs, cores } = options;
   const client = new LoadClient();
   try {
+    if (options.cores !== undefined) pin(client.pid, options.cores);
     const before = figuresOf(target);
-    const { webhookUrl, to, accountSid, authToken, series } = target;
-    const account = { webhookUrl, to, accountSid, authToken, series };
-    const clipFrames = clipFramesOf(scenario);
-    if (cores !== undefined) pin(client.pid, cores);
-    await client.ask({
-      order: 'place',
-      options: { ...account, scenario, calls, callsPerSecond, leadMs, clipFrames },
-    });
+    await client.ask({ order: 'place', options: loadOptionsOf(target, options) });
     await pause(SETTLE_MS);
-    await eventLoopDelayP99Ms(target.metricsUrl);
+    await gatewayMetrics(target.metricsUrl); // The delay is counted from here on.
     const { cpuMs: clientBefore } = await client.ask({ order: 'measure' });
     const busy = figuresOf(target);
+    const machineBefore = machineBusyMs();
     const startMs = performance.now();
-    await pause(seconds * 1_000);
+    await pause(options.seconds * 1_000);
     const after = figuresOf(target);
+    const machineMs = machineBusyMs() - machineBefore;
     const elapsedMs = performance.now() - startMs;
     const { cpuMs: clientAfter, openCalls } = await client.ask({ order: 'measured' });
-    const delayMs = await eventLoopDelayP99Ms(target.metricsUrl);
+    const { eventLoopDelayP99Ms } = await gatewayMetrics(target.metricsUrl);
     const { summary } = await client.ask({ order: 'finish' });
     if (summary === undefined) throw new Error('the load process gave no summary');
     const perCall = (value: number): number => value / Math.max(1, openCalls);
-    const clientCpu = ((clientAfter - clientBefore) / elapsedMs) * 100;
-    const cpu = busy && after ? ((after.cpuMs - busy.cpuMs) / elapsedMs) * 100 : null;
+    const percent = (cpuMs: number): number => (cpuMs / elapsedMs) * 100;
+    const clientMs = clientAfter - clientBefore;
+    const gatewayMs = busy && after ? after.cpuMs - busy.cpuMs : null;
     const grownKb = before && after ? Math.max(0, after.rssKb - before.rssKb) : null;
     return {
       ...summary,
-      gatewayCpuPercent: cpu,
-      gatewayCpuPerCallPercent: cpu === null ? null : perCall(cpu),
+      gatewayCpuPercent: gatewayMs === null ? null : percent(gatewayMs),
+      gatewayCpuPerCallPercent: gatewayMs === null ? null : perCall(percent(gatewayMs)),
       gatewayRssKb: after?.rssKb ?? null,
       gatewayRssPerCallKb: grownKb === null ? null : perCall(grownKb),
-      gatewayDescriptors: after?.descriptors ?? null,
-      eventLoopDelayP99Ms: delayMs,
-      clientCpuPercent: clientCpu,
-      clientCpuPerCallPercent: perCall(clientCpu),
+      eventLoopDelayP99Ms,
+      clientCpuPercent: percent(clientMs),
+      clientCpuPerCallPercent: perCall(percent(clientMs)),
+      othersCpuPercent:
+        gatewayMs === null ? null : Math.max(0, percent(machineMs - gatewayMs - clientMs)),
     };
   } finally {
     client.stop();
   }
 }
 
+/** What the load process is told of the calls. */
+export function loadOptionsOf(target: LoadTarget, options: CallOptions): LoadOptions {
+  const { webhookUrl, to, accountSid, authToken, series } = target;
+  const { scenario, calls, callsPerSecond, interruptionsPerSecond, leadMs } = options;
+  return {
+    ...{ webhookUrl, to, accountSid, authToken, series },
+    ...{ scenario, calls, callsPerSecond, interruptionsPerSecond, leadMs },
+    // Somebody else's agent carries no watermark of ours.
+    clipFrames: target.agent === undefined ? [] : clipFramesOf(scenario),
+  };
+}
+
 function figuresOf({ pid }: LoadTarget): ProcessFigures | undefined {
   return pid === undefined ? undefined : processFigures(pid);
 }
 
-function pause(ms: number): Promise<void> {
+export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -160,7 +160,9 @@ export class MediaClient {
   }
 
   #control(first: number, payload: Buffer): void {
-    if (first === (FIN | OPCODE.ping)) {
+    if (!this.#open) {
+      this.#socket.destroy(); // The answer to our close.
+    } else if (first === (FIN | OPCODE.ping)) {
       this.sendFrame(clientFrame(OPCODE.pong, payload));
     } else if (first === (FIN | OPCODE.close)) {
       const code = payload.length >= 2 ? payload.readUInt16BE(0) : 1_005;

@@ -1,5 +1,5 @@
-// What the kernel tells of a process and of those that it has started: CPU time, memory, descriptors.
-// Linux only.
+// What the kernel tells of a process and of those that it has started: CPU time, memory, descriptors; and
+// of the whole machine, as somebody else's work spoils a measurement. Linux only.
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ export function processFigures(pid: number): ProcessFigures {
   for (const each of familyOf(pid)) {
     try {
       const fields = statOf(each);
-      sum.cpuMs += ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS_PER_SECOND;
+      sum.cpuMs += msOf(Number(fields[11]) + Number(fields[12]));
       sum.rssKb += Number(readFileSync(`/proc/${each}/statm`, 'utf8').split(' ')[1]) * PAGE_KB;
       sum.descriptors += readdirSync(`/proc/${each}/fd`).length;
     } catch {
@@ -30,9 +30,23 @@ export function processFigures(pid: number): ProcessFigures {
   return sum;
 }
 
+/** CPU time that all cores have spent at work, or were not given by the machine below. */
+export function machineBusyMs(): number {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
+  // cpu user nice system idle iowait irq softirq steal
+  const [, user, nice, system, , , irq, softirq, steal] = line.split(/ +/).map(Number);
+  return msOf(
+    [user, nice, system, irq, softirq, steal].reduce((sum = 0, each = 0) => sum + each) ?? 0,
+  );
+}
+
 /** All threads of the process. */
 export function pin(pid: number, cores: string): void {
   spawnSync('taskset', ['-a', '-p', '-c', cores, String(pid)]);
+}
+
+function msOf(ticks: number): number {
+  return (ticks * 1_000) / TICKS_PER_SECOND;
 }
 
 function familyOf(pid: number): number[] {

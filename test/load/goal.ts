@@ -1,0 +1,55 @@
+// What a gateway must hold under load, and whether a measurement can tell.
+
+import type { LoadFigures } from './measure.ts';
+
+const EVENT_LOOP_MS_MAX = 10;
+const RSS_PER_CALL_KB_MAX = 1_024;
+/** A load process that is later than this itself, or that has no CPU time left, measures itself. */
+const CLIENT_DELAY_MS_MAX = 5;
+const CLIENT_CPU_PERCENT_MAX = 85;
+/** Of one core, used by others. */
+const OTHERS_CPU_PERCENT_MAX = 25;
+
+/** What is not as it must be, one line for each; empty if the goal is held. What was not measured does not
+ *  count. */
+export function missesOf(figures: LoadFigures, latenessMsMax: number): string[] {
+  const { latenessP99Ms, eventLoopDelayP99Ms, gatewayRssPerCallKb } = figures;
+  const misses: string[] = [];
+  const limit = (name: string, value: number | null, max: number): void => {
+    if (value !== null && value > max) misses.push(`${name} is ${rounded(value)}, at most ${max}`);
+  };
+  limit('lateness p99 (ms)', latenessP99Ms, latenessMsMax);
+  limit('event loop delay p99 (ms)', eventLoopDelayP99Ms, EVENT_LOOP_MS_MAX);
+  limit('memory per call (kB)', gatewayRssPerCallKb, RSS_PER_CALL_KB_MAX);
+  for (const name of [
+    'underruns',
+    'lostFrames',
+    'reorderedFrames',
+    'refused',
+    'dropped',
+  ] as const) {
+    limit(name, figures[name], 0);
+  }
+  limit('faults of the protocol', figures.faults, 0);
+  return misses;
+}
+
+/** Why the figures may be worse than the gateway is. */
+export function doubtsOf(figures: LoadFigures): string[] {
+  const { clientDelayP99Ms, clientCpuPercent, othersCpuPercent } = figures;
+  const doubts: string[] = [];
+  if ((clientDelayP99Ms ?? 0) > CLIENT_DELAY_MS_MAX) {
+    doubts.push(`the load process was late itself (p99 ${rounded(clientDelayP99Ms ?? 0)} ms)`);
+  }
+  if (clientCpuPercent > CLIENT_CPU_PERCENT_MAX) {
+    doubts.push(`the load process had no CPU time left (${rounded(clientCpuPercent)} %)`);
+  }
+  if ((othersCpuPercent ?? 0) > OTHERS_CPU_PERCENT_MAX) {
+    doubts.push(`others used the machine (${rounded(othersCpuPercent ?? 0)} % of a core)`);
+  }
+  return doubts;
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10;
+}
