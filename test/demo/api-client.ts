@@ -56,8 +56,12 @@ export class ApiClient {
     this.#key = newKey.parse(await this.#ask('POST', '/user/api-keys', { name })).api_key;
   }
 
-  async createConfiguration(name: string, config: Record<string, unknown>): Promise<string> {
-    const body = { name, is_default_outbound: true, config };
+  async createConfiguration(
+    name: string,
+    config: Record<string, unknown>,
+    isDefault = true,
+  ): Promise<string> {
+    const body = { name, is_default_outbound: isDefault, config };
     return withId.parse(await this.#ask('POST', '/organizations/telephony-configs', body)).id;
   }
 
@@ -113,6 +117,20 @@ export class ApiClient {
     return runList
       .parse(await this.#ask('GET', `/workflow/${workflowId}/runs`))
       .runs.map((each) => each.id);
+  }
+
+  /** Takes back what was made: numbers, configurations and recordings are gone, an agent is archived. */
+  async remove(made: {
+    configurationId: string;
+    numberId: string;
+    recordings: readonly string[];
+    workflowId: string;
+  }): Promise<void> {
+    const configuration = `/organizations/telephony-configs/${made.configurationId}`;
+    await this.#ask('DELETE', `${configuration}/phone-numbers/${made.numberId}`);
+    await this.#ask('DELETE', configuration);
+    await this.#ask('PUT', `/workflow/${made.workflowId}/status`, { status: 'archived' });
+    for (const name of made.recordings) await this.#ask('DELETE', `/workflow-recordings/${name}`);
   }
 
   /** How many runs an agent has, all or those that are over. */

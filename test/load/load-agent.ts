@@ -36,28 +36,39 @@ export function clipFramesOf(scenario: Scenario): number[] {
   return scenario === 'barge-in' ? [OPENING_FRAMES] : [TALK_FRAMES / 10];
 }
 
-/** The agent's id, once it answers calls to the number. */
-export async function setUpAgent(api: ApiClient, options: AgentOptions): Promise<string> {
-  const configuration = await api.createConfiguration('load', {
+export interface LoadAgent {
+  workflowId: string;
+  /** Takes everything back that was set up. */
+  remove(): Promise<void>;
+}
+
+/** Resolves once the agent answers calls to the number. */
+export async function setUpAgent(api: ApiClient, options: AgentOptions): Promise<LoadAgent> {
+  const name = `load ${options.series}`;
+  const credentials = {
     provider: 'twilio',
     account_sid: options.accountSid,
     auth_token: options.authToken,
     api_base_url: options.restUrl,
-  });
+  };
+  const configurationId = await api.createConfiguration(name, credentials, false);
   const clips: Clip[] = [];
   for (const [clip, frames] of clipFramesOf(options.scenario).entries()) {
-    const name = `load-${options.series}-${clip}`;
-    const id = await api.addRecording(name, wavOf(markedClip(clip, frames)), 'A long talk.');
-    clips.push({ id, name });
+    const clipName = `load-${options.series}-${clip}`;
+    const wav = wavOf(markedClip(clip, frames));
+    const id = await api.addRecording(clipName, wav, 'A long talk.');
+    clips.push({ id, name: clipName });
   }
-  const workflow = await api.createWorkflow('Load', definition(options.scenario, clips));
-  await api.configureWorkflow(workflow.id, {
+  const { id: workflowId } = await api.createWorkflow(name, definition(options.scenario, clips));
+  await api.configureWorkflow(workflowId, {
     max_call_duration: CALL_SECONDS_MAX,
     max_user_idle_timeout: IDLE_SECONDS_MAX,
   });
-  const number = { address: options.number, inbound_workflow_id: workflow.id };
-  await api.addNumber(configuration, number);
-  return workflow.id;
+  const number = { address: options.number, inbound_workflow_id: workflowId };
+  const numberId = await api.addNumber(configurationId, number);
+  const recordings = clips.map((clip) => clip.name);
+  const made = { configurationId, numberId, recordings, workflowId };
+  return { workflowId, remove: () => api.remove(made) };
 }
 
 interface Clip {

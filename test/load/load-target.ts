@@ -14,6 +14,7 @@ import { pin } from './process-figures.ts';
 
 const INBOUND_PATH = '/api/v1/telephony/inbound/run';
 const NUMBER = '+15550100999';
+const LOOPBACK = '127.0.0.1';
 
 export interface LoadTarget extends Account {
   webhookUrl: string;
@@ -59,8 +60,11 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
   const pid = gateway.pid ?? 0;
   let remote: LoadTarget | undefined;
   const stop = async (): Promise<void> => {
-    await remote?.stop();
-    await gateway.stop();
+    try {
+      await remote?.stop();
+    } finally {
+      await gateway.stop();
+    }
     rmSync(folder, { recursive: true, force: true });
   };
   try {
@@ -72,7 +76,7 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
       apiKey: await gateway.firstKey(),
       pid,
       scenario,
-      providerHost: '127.0.0.1',
+      providerHost: LOOPBACK,
     });
     if (cores !== undefined) pin(pid, cores);
     return { ...remote, stop };
@@ -92,6 +96,7 @@ export async function useGateway(options: {
   providerHost: string;
 }): Promise<LoadTarget> {
   const { url, apiKey, pid, scenario, providerHost } = options;
+  const isHere = providerHost === LOOPBACK;
   const series = newSeries();
   const account = {
     accountSid: `AC${series.toString(16).padStart(32, '5')}`,
@@ -103,13 +108,14 @@ export async function useGateway(options: {
     ...account,
     publicWebhookBase: url,
     numbers: [to],
+    host: isHere ? LOOPBACK : '0.0.0.0',
   });
   const restUrl = new URL(rest.baseUrl);
   restUrl.hostname = providerHost;
   const api = new ApiClient(url, apiKey);
   const restBase = restUrl.href.replace(/\/$/, '');
   try {
-    const workflowId = await setUpAgent(api, {
+    const { workflowId, remove } = await setUpAgent(api, {
       ...account,
       scenario,
       restUrl: restBase,
@@ -124,7 +130,10 @@ export async function useGateway(options: {
       pid,
       series,
       agent: { api, workflowId },
-      stop: () => rest.close(),
+      stop: async () => {
+        await remove();
+        await rest.close();
+      },
     };
   } catch (error) {
     await rest.close();

@@ -16,6 +16,8 @@ export interface FakeTwilioOptions {
   authToken: string;
   /** Of the REST interface; 0 for any. */
   port?: number;
+  /** Address to listen on; default: this machine only. */
+  host?: string;
   /** Numbers of the account. A number without a URL of its own rings at the gateway's inbound route. */
   numbers?: readonly string[];
   /** Where a public URL is really reached, if not where it says. Signatures are over the public one. */
@@ -97,7 +99,7 @@ class Fake implements FakeTwilio {
   listen(port: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(port, '127.0.0.1', resolve);
+      this.#server.listen(port, this.#options.host ?? '127.0.0.1', resolve);
     });
   }
 
