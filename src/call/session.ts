@@ -229,7 +229,7 @@ export class CallSession {
       codecIn,
       codecOut: codecByName(start.codecOut),
       wire: link,
-      lead: { aimMs: leadMs.aim, maxMs: leadMs.max },
+      lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
       marks,
       recording: this.#options.recording,
       tuning: turnTuning(plan.settings),

@@ -6,9 +6,11 @@ import type { GatewayError } from '../errors.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
 import type { AmbientNoise } from './ambient.ts';
+import { type BatchWire, FrameBatch } from './frame-batch.ts';
 import { FrameWriter } from './frame-writer.ts';
+import type { LeadOptions } from './lead.ts';
 import { Pause } from './pause.ts';
-import { Playout, type PlayoutWire } from './playout.ts';
+import { Playout } from './playout.ts';
 import type { PlayedSink } from './sent.ts';
 import { Speaker, type TextSink } from './speak.ts';
 import type { FinishedUtterance } from './utterance.ts';
@@ -28,8 +30,8 @@ export interface AgentVoiceOptions {
   clock: Clock;
   mediaMs: () => number;
   codec: Codec;
-  wire: PlayoutWire;
-  lead: { aimMs: number; maxMs: number };
+  wire: BatchWire;
+  lead: LeadOptions;
   marks: boolean;
   ambient: AmbientNoise | undefined;
   tts: TextToSpeech;
@@ -47,7 +49,8 @@ export class AgentVoice {
   #closed = false;
 
   constructor(options: AgentVoiceOptions) {
-    const { clock, codec, wire, listener, ambient } = options;
+    const { clock, codec, lead, listener, ambient } = options;
+    const wire = new FrameBatch({ wire: options.wire, codec, stepMs: lead.stepMs });
     this.#clock = clock;
     this.#mediaMs = options.mediaMs;
     this.#listener = listener;
@@ -55,7 +58,7 @@ export class AgentVoice {
     this.playout = new Playout({
       writer: new FrameWriter({ codec, wire, ambient }),
       wire,
-      lead: options.lead,
+      lead,
       marks: options.marks,
       pause: this.#pause,
       onPlayed: listener.onPlayed,

@@ -18,6 +18,7 @@ import { Decoder } from './decode.ts';
 import { DigitCollector, type Entry } from './digits.ts';
 import { EchoGuard } from './echo.ts';
 import { Floor, type FloorListener } from './floor.ts';
+import type { LeadOptions } from './lead.ts';
 import { levelDb } from './level.ts';
 import { Listener } from './listen.ts';
 import type { MediaClock } from './media-clock.ts';
@@ -28,7 +29,7 @@ import type { FinishedUtterance, Utterance } from './utterance.ts';
 
 /** The way out to the caller, in the provider's terms. */
 export interface AudioWire {
-  /** One encoded 20 ms frame; borrowed until the call returns. */
+  /** Encoded audio, a whole number of 20 ms frames; borrowed until the call returns. */
   audio(payload: Uint8Array): void;
   mark(name: string): void;
   /** Drops what the far end has buffered. */
@@ -50,8 +51,8 @@ export interface CallAudioOptions {
   codecIn: Codec;
   codecOut: Codec;
   wire: AudioWire;
-  /** Audio sent ahead of real time: aim, and the most ever. */
-  lead: { aimMs: number; maxMs: number };
+  /** Audio sent ahead of real time. */
+  lead: LeadOptions;
   /** What the provider does with marks (providers.md §7.2). */
   marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
   vad: VadModel;

@@ -6,13 +6,24 @@ import { FRAME_MS } from '../audio/pcm.ts';
 /** Extra lead after a stall is given up by this much a tick: 50 ms in a second. */
 const DECAY_MS = 1;
 
+export interface LeadOptions {
+  /** The least that is ahead while there is audio, and the most ever. */
+  aimMs: number;
+  maxMs: number;
+  /** Audio that goes out at once, a whole number of frames: more is cheaper. The lead is up to this much
+   *  longer than its aim. */
+  stepMs: number;
+}
+
 export class Lead {
   readonly maxMs: number;
+  readonly stepMs: number;
   readonly #aimMs: number;
   #extraMs = 0;
   #tickMs = Number.NaN;
 
-  constructor({ aimMs, maxMs }: { aimMs: number; maxMs: number }) {
+  constructor({ aimMs, maxMs, stepMs }: LeadOptions) {
+    this.stepMs = Math.max(FRAME_MS, stepMs);
     this.#aimMs = Math.max(FRAME_MS, aimMs);
     this.maxMs = Math.max(this.#aimMs, maxMs);
   }

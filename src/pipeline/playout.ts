@@ -3,8 +3,9 @@
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
 import { framesOut, underruns } from '../metrics.ts';
-import type { FrameWire, FrameWriter } from './frame-writer.ts';
-import { Lead } from './lead.ts';
+import type { FrameBatch } from './frame-batch.ts';
+import type { FrameWriter } from './frame-writer.ts';
+import { Lead, type LeadOptions } from './lead.ts';
 import type { Pause } from './pause.ts';
 import { type FrameFacts, type PlayedSink, type Position, SentFrames } from './sent.ts';
 import type { FinishedUtterance, Segment, Utterance } from './utterance.ts';
@@ -30,12 +31,6 @@ const SLACK_MS = FRAME_MS / 2;
 /** A pause is sent no further ahead than this: speech that comes waits for it, and a gap in it is no harm. */
 const PAUSE_LEAD_MS = 2 * FRAME_MS;
 
-export interface PlayoutWire extends FrameWire {
-  mark(name: string): void;
-  clear(): void;
-  readonly bufferedBytes: number;
-}
-
 export interface PlayoutListener {
   /** Whether the first frame of `utterance` may go out; asked again every 20 ms. */
   mayStart(utterance: Utterance, nowMs: number): boolean;
@@ -48,8 +43,8 @@ export interface PlayoutListener {
 
 export interface PlayoutOptions {
   writer: FrameWriter;
-  wire: PlayoutWire;
-  lead: { aimMs: number; maxMs: number };
+  wire: FrameBatch;
+  lead: LeadOptions;
   marks: boolean;
   /** What is sent while there is nothing to say. */
   pause: Pause;
@@ -59,7 +54,7 @@ export interface PlayoutOptions {
 
 export class Playout {
   readonly #writer: FrameWriter;
-  readonly #wire: PlayoutWire;
+  readonly #wire: FrameBatch;
   readonly #listener: PlayoutListener;
   readonly #marks: boolean;
   readonly #pause: Pause;
@@ -144,10 +139,13 @@ export class Playout {
     if (this.#wire.bufferedBytes > BUFFERED_BYTES_MAX) return;
     if (!this.#held) this.#pumpSpeech(nowMs);
     this.#pumpPause(nowMs);
+    this.#wire.flush();
   }
 
   #pumpSpeech(nowMs: number): void {
-    const untilMs = nowMs + this.#lead.ms - SLACK_MS;
+    const dueMs = nowMs + this.#lead.ms - SLACK_MS;
+    if (this.#endMs >= dueMs) return;
+    const untilMs = Math.min(dueMs + this.#lead.stepMs - FRAME_MS, nowMs + this.#lead.maxMs);
     while (this.#endMs < untilMs && !this.#sent.full) {
       const segment = this.#ready(nowMs);
       if (segment === undefined) return;
@@ -330,6 +328,7 @@ export class Playout {
       this.#endMs += FRAME_MS;
     }
     this.#speechEndMs = this.#endMs;
+    this.#wire.flush();
   }
 
   #write(gain: number): void {

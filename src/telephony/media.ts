@@ -32,8 +32,9 @@ export interface MediaTraits {
   /** What becomes of pending marks after a clear (providers.md §7.2). */
   marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
   clear: boolean;
-  /** Audio sent ahead of real time, in milliseconds: aim, and the most ever. */
-  leadMs: { aim: number; max: number };
+  /** Audio sent ahead of real time, in milliseconds: aim, the most ever, and how much of it goes into one
+   *  message (a whole number of frames; the lead is up to this much longer than its aim). */
+  leadMs: { aim: number; max: number; step: number };
 }
 
 /** One socket's protocol. `decode…` throws MEDIA_MALFORMED on anything that breaks the protocol. */

@@ -110,14 +110,14 @@ function bench(ambient?: AmbientNoise): { clock: StepClock; audio: CallAudio; se
     codecIn: pcmu,
     codecOut: pcmu,
     wire: {
-      audio() {
-        sent++;
+      audio(payload) {
+        sent += payload.length / pcmu.frameBytes;
       },
       mark: () => undefined,
       clear: () => undefined,
       bufferedBytes: 0,
     },
-    lead: { aimMs: 100, maxMs: 160 },
+    lead: { aimMs: 100, maxMs: 160, stepMs: 60 },
     marks: 'echo-on-clear',
     vad: {
       kernel: 'portable',

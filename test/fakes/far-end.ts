@@ -28,6 +28,8 @@ export class FarEnd implements AudioWire {
   readonly returned: { name: string; atMs: number }[] = [];
   /** The most audio it ever held. */
   aheadMsMax = 0;
+  /** Messages of audio, each of one frame or more. */
+  messages = 0;
   /** Marks are lost on the way back. */
   losesMarks = false;
   onMark: (name: string) => void = () => undefined;
@@ -49,7 +51,16 @@ export class FarEnd implements AudioWire {
     this.#oneWayMs = options.oneWayMs ?? 0;
   }
 
+  /** Any whole number of frames: each is kept as its own. */
   audio(payload: Uint8Array): void {
+    const { frameBytes } = this.#codec;
+    for (let at = 0; at < payload.length; at += frameBytes) {
+      this.#frame(payload.subarray(at, at + frameBytes));
+    }
+    this.messages++;
+  }
+
+  #frame(payload: Uint8Array): void {
     const pcm = new Int16Array(this.#codec.samplesIn(payload));
     this.#codec.decode(payload, pcm);
     const arrivesMs = this.#clock.monotonicMs() + this.#oneWayMs;

@@ -48,6 +48,19 @@ describe('an undisturbed utterance', () => {
     expect(rig.farEnd.aheadMsMax).toBeGreaterThanOrEqual(80);
   });
 
+  it('is sent in messages of the step, however large that is', async () => {
+    const stepped = new CallRig();
+    const even = new CallRig({ lead: { aimMs: 100, maxMs: 160, stepMs: 20 } });
+    for (const rig of [stepped, even]) {
+      rig.say(LONG);
+      await rig.run(3_000);
+    }
+    const { messages, frames } = stepped.farEnd;
+    expect(messages).toBeLessThan(frames.length / 2.5);
+    expect(even.farEnd.messages).toBe(even.farEnd.frames.length);
+    expect(stepped.farEnd.playedMs).toBe(even.farEnd.playedMs);
+  });
+
   it('starts on the wire as soon as its first audio is there', async () => {
     const rig = new CallRig();
     rig.tts.firstAudioMs = 45;

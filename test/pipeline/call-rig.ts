@@ -77,7 +77,7 @@ export class CallRig {
       codecIn: pcmu,
       codecOut: pcmu,
       wire: this.farEnd,
-      lead: options.lead ?? { aimMs: 100, maxMs: 160 },
+      lead: options.lead ?? { aimMs: 100, maxMs: 160, stepMs: 60 },
       marks,
       vad: options.vad ?? loudnessVad(),
       stt: options.withoutStt === true ? undefined : this.stt,

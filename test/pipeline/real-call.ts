@@ -182,7 +182,7 @@ export class RealCall {
       codecIn: pcmu,
       codecOut: pcmu,
       wire: this.farEnd,
-      lead: { aimMs: 100, maxMs: 160 },
+      lead: { aimMs: 100, maxMs: 160, stepMs: 60 },
       marks: 'echo-on-clear',
       vad,
       stt: this.stt,

@@ -24,7 +24,7 @@ describe('the registry of providers', () => {
     expect(twilio?.createMedia().traits).toEqual({
       marks: 'echo-on-clear',
       clear: true,
-      leadMs: { aim: 100, max: 160 },
+      leadMs: { aim: 100, max: 160, step: 60 },
     });
   });
 });

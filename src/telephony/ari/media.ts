@@ -9,13 +9,13 @@ import { command, type MediaWords, readWords } from './media-words.ts';
 export const SOCKET_TRAITS: MediaTraits = {
   marks: 'drop-on-clear',
   clear: true,
-  leadMs: { aim: 100, max: 200 },
+  leadMs: { aim: 100, max: 200, step: 20 },
 };
 /** It passes packets on as they come: we set the pace, and nothing can be taken back. */
 export const PACKET_TRAITS: MediaTraits = {
   marks: 'none',
   clear: false,
-  leadMs: { aim: 40, max: 60 },
+  leadMs: { aim: 40, max: 60, step: 20 },
 };
 
 /** Asterisk's names of formats, and ours of codecs. */
