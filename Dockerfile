@@ -2,7 +2,8 @@
 #   docker build -t patchbay .
 #   docker run -p 8000:8000 -v patchbay:/data -e PATCHBAY_PUBLIC_URL=https://gw.example.com patchbay
 
-FROM node:24-bookworm-slim AS build
+# Not the slim image: it has the compiler that makes the native addon.
+FROM node:24-bookworm AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
@@ -10,7 +11,7 @@ COPY tsconfig.json ./
 COPY scripts scripts
 COPY native native
 COPY src src
-RUN node scripts/extract-vad.mjs && node scripts/build.mjs && npm prune --omit=dev
+RUN node scripts/extract-vad.mjs && node scripts/build-native.mjs && node scripts/build.mjs && npm prune --omit=dev
 
 FROM node:24-bookworm-slim
 RUN apt-get update \

@@ -50,7 +50,7 @@ function copies() {
 }
 
 function natives() {
-  return filesIn('native').filter((path) => /\.(wasm|bin)$/.test(path));
+  return filesIn('native').filter((path) => /\.(wasm|node|bin)$/.test(path));
 }
 
 function fingerprint() {

@@ -53,10 +53,19 @@ async function build() {
   if (existsSync(extract) && !run(process.execPath, [extract])) {
     stop('The weights of the speech detector could not be extracted; see above.');
   }
+  renewAddon();
   const { isBuilt, build: buildAll } = await import('./build.mjs');
   if (isBuilt()) return;
   say('Building ...');
   if (!buildAll()) stop('The build failed; see above.');
+}
+
+/** An addon is made by npm run build:native alone: the build must not depend on what compiler a machine happens
+ *  to have. One that was made is made again for other sources; without it WebAssembly serves. */
+function renewAddon() {
+  const script = join(root, 'scripts/build-native.mjs');
+  if (!existsSync(script) || run(process.execPath, [script, '--renew'])) return;
+  say('The native addon is of other sources and could not be made again: going on without it.');
 }
 
 function installSpeech() {

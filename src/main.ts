@@ -5,7 +5,7 @@ import { createAccess } from './api/access.ts';
 import type { Api } from './api/deps.ts';
 import { EventStreams, STREAM_LIFE_MS } from './api/event-streams.ts';
 import { buildServer } from './api/server.ts';
-import { loadVad } from './audio/vad.ts';
+import { loadVad } from './audio/vad-loader.ts';
 import { addressGuard } from './call/address-guard.ts';
 import { AfterCall } from './call/after-call.ts';
 import { AgentWriter } from './call/agent-writer.ts';
@@ -242,7 +242,7 @@ function buildApi(
 }
 
 async function openSpeech(config: Config, log: Log) {
-  const vad = loadVad();
+  const vad = loadVad(clock);
   const [tts, stt] = await Promise.all([
     openTextToSpeech({ service: 'flite', voice: config.voice }, { clock, log }),
     openRecogniser(config.stt, log),

@@ -8,8 +8,10 @@
 
 enum {
   STREAMS_MAX = 2048,
+  BATCH_MAX = 48, // windows of one call
+  CONTEXT_SAMPLES = 32, // the end of the window before
   WINDOW_SAMPLES = 256,
-  CONTEXT_SAMPLES = 32,
+  HEARD_SAMPLES = CONTEXT_SAMPLES + WINDOW_SAMPLES,
   STRETCHES = 4,
   STRETCH_SAMPLES = 128,
   STRETCH_STEP = 64,
@@ -18,28 +20,49 @@ enum {
   WIDTH_1 = 64,
   WIDTH_2 = 64,
   WIDTH_3 = 128,
-  ROW_0 = 196, // 3 taps of 65 bins, and one float to a whole number of lanes
-  ROW_1 = 3 * WIDTH_0,
-  ROW_2 = 2 * WIDTH_1,
-  ROW_3 = WIDTH_2,
+  DEPTH_0 = 3 * BINS,
+  ROW_0 = DEPTH_0 + 1, // the file's rows are whole lanes
+  DEPTH_1 = 3 * WIDTH_0,
+  DEPTH_2 = 2 * WIDTH_1,
+  DEPTH_3 = WIDTH_2,
   UNITS = 128,
+  DEPTH_GATES = 2 * UNITS,
 };
 
 // Matrices are rows of one output each; a convolution's row is [tap][input].
 struct vad_weights {
   float basis[2 * BINS * STRETCH_SAMPLES]; // the real parts' rows, then the imaginary parts'
   float convolution_0[WIDTH_0 * ROW_0], bias_0[WIDTH_0];
-  float convolution_1[WIDTH_1 * ROW_1], bias_1[WIDTH_1];
-  float convolution_2[WIDTH_2 * ROW_2], bias_2[WIDTH_2];
-  float convolution_3[WIDTH_3 * ROW_3], bias_3[WIDTH_3];
-  float gates[4 * UNITS * 2 * UNITS], gate_bias[4 * UNITS]; // input, forget, cell, output
+  float convolution_1[WIDTH_1 * DEPTH_1], bias_1[WIDTH_1];
+  float convolution_2[WIDTH_2 * DEPTH_2], bias_2[WIDTH_2];
+  float convolution_3[WIDTH_3 * DEPTH_3], bias_3[WIDTH_3];
+  float gates[4 * UNITS * DEPTH_GATES], gate_bias[4 * UNITS]; // input, forget, cell, output
   float output[UNITS], output_bias[4];
 };
 
 struct vad_stream {
-  float context[CONTEXT_SAMPLES]; // the end of the last window
   float output[UNITS];
   float memory[UNITS];
 };
+
+// What `hear` works on: `count` windows (1..BATCH_MAX) of as many streams, and a probability for each.
+struct vad_batch {
+  int16_t windows[BATCH_MAX][HEARD_SAMPLES];
+  int32_t slots[BATCH_MAX];
+  float probabilities[BATCH_MAX];
+};
+
+float *vad_weights(void);
+int32_t vad_weights_bytes(void);
+int32_t vad_streams_max(void);
+int32_t vad_batch_max(void);
+int32_t vad_heard_samples(void);
+int16_t *vad_windows(void);
+int32_t *vad_slots(void);
+float *vad_probabilities(void);
+int32_t vad_instructions(void);
+int32_t vad_prepare(int32_t instructions);
+void vad_clear(int32_t slot);
+void vad_hear(int32_t count);
 
 #endif

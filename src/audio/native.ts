@@ -1,16 +1,24 @@
-// The one loader of what native/ makes: the SIMD kernels (WebAssembly, committed) and the weights of the
-// speech detector (made at setup). "Not present" is an answer; "present but wrong" is an error, always.
+// The one loader of what native/ makes: the kernels (an addon where one was built, else WebAssembly, which is
+// committed) and the weights of the speech detector (made at setup). "Not present" is an answer; "present but
+// wrong" is an error, always.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
 import { GatewayError } from '../errors.ts';
 
 /** SHA-256 of each file as this version knows it. scripts/build-native.mjs renews the kernels' row. */
 const artefacts = {
-  'kernels.wasm': '8bf70c6dcf9fd677b8e0df986511b75ae4cfa1f0eb9d17d9bc28855fe86f379d',
+  'kernels.wasm': '1c1c492c50008a682e5f77f9240b1a3ef7385fceecf3724a4c1ce8ee73c98d77',
   'silero-v6-8k.bin': '5d6edcd7dc22557235254332e91dbf29a7ee027dd78ecc9cfad1a80bb2660275',
 } as const;
+
+/** Of the sources: every compiler makes another addon, so it says what it was made of. Renewed likewise. */
+const SOURCES_SHA256 = '48d690aa840f662a7161ee444149ef97707ada3dcd0a1473a1328a6d70042446';
+const ADDON = 'kernels.node';
+const WASM = 'kernels.wasm';
 
 export type Artefact = keyof typeof artefacts;
 
@@ -24,6 +32,7 @@ export const nativeFolders: readonly string[] = [
 
 /** The kernels' exported functions take and give numbers; addresses are byte offsets in `memory`. */
 export interface Kernels {
+  readonly build: 'addon' | 'wasm';
   readonly memory: ArrayBuffer;
   function(name: string): (...values: number[]) => number;
 }
@@ -45,7 +54,7 @@ declare namespace WebAssembly {
 /** The file's bytes, or undefined if it is in none of the folders. Throws NATIVE_BROKEN if the first one
  *  found is not the file this version was built with. */
 export function readArtefact(name: Artefact, folders = nativeFolders): Buffer | undefined {
-  const path = folders.map((folder) => folder + name).find((candidate) => existsSync(candidate));
+  const path = pathOf(name, folders);
   if (path === undefined) return undefined;
   const bytes = readFileSync(path);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -53,36 +62,90 @@ export function readArtefact(name: Artefact, folders = nativeFolders): Buffer | 
   return bytes;
 }
 
-/** A new instance of the kernels with its own memory, or undefined if they are not present. Throws
- *  NATIVE_BROKEN if they are but cannot run. */
+/** The kernels, fastest build first, or undefined if there is none. Throws NATIVE_BROKEN if the first one
+ *  found cannot run, or was made of other sources. */
 export function loadKernels(folders = nativeFolders): Kernels | undefined {
-  const bytes = readArtefact('kernels.wasm', folders);
-  return bytes && startKernels(bytes);
+  return loadAddon(folders) ?? loadWasm(folders);
+}
+
+/** The addon, whose memory is one for the whole process: each call gives the same kernels. It is the main
+ *  thread's; for any other it is not present. */
+export function loadAddon(folders = nativeFolders): Kernels | undefined {
+  const path = isMainThread ? pathOf(ADDON, folders) : undefined;
+  if (path === undefined) return undefined;
+  let kernels = addons.get(path);
+  if (kernels === undefined) {
+    kernels = startAddon(path);
+    addons.set(path, kernels);
+  }
+  return kernels;
+}
+
+/** A new instance of the WebAssembly build, with its own memory. */
+export function loadWasm(folders = nativeFolders): Kernels | undefined {
+  const bytes = readArtefact(WASM, folders);
+  return bytes && startWasm(bytes);
 }
 
 /** Instantiates a module's bytes. Throws NATIVE_BROKEN; so does `function` for a name it lacks. */
-export function startKernels(bytes: Uint8Array): Kernels {
+export function startWasm(bytes: Uint8Array): Kernels {
   const { exports } = instantiate(bytes);
   const { memory } = exports;
-  if (!(memory instanceof WebAssembly.Memory)) throw broken('no memory');
+  if (!(memory instanceof WebAssembly.Memory)) throw broken(WASM, 'no memory');
+  return kernelsOf('wasm', WASM, memory.buffer, exports);
+}
+
+const addons = new Map<string, Kernels>();
+
+function startAddon(path: string): Kernels {
+  const exports = requireAddon(path);
+  const { memory, sources } = exports;
+  if (sources !== SOURCES_SHA256) {
+    throw broken(path, 'made of other sources: npm run build:native, or delete it');
+  }
+  if (!(memory instanceof ArrayBuffer)) throw broken(path, 'no memory');
+  return kernelsOf('addon', path, memory, exports);
+}
+
+function requireAddon(path: string): Record<string, unknown> {
+  try {
+    const exports: unknown = createRequire(import.meta.url)(path);
+    if (typeof exports === 'object' && exports !== null) return { ...exports };
+  } catch (cause) {
+    throw broken(path, 'it does not start', cause);
+  }
+  throw broken(path, 'it is no addon');
+}
+
+function kernelsOf(
+  build: Kernels['build'],
+  file: string,
+  memory: ArrayBuffer,
+  exports: Record<string, unknown>,
+): Kernels {
   return {
-    memory: memory.buffer,
+    build,
+    memory,
     function(name) {
       const found = exports[name];
-      if (typeof found !== 'function') throw broken(`no function ${name}`);
+      if (typeof found !== 'function') throw broken(file, `no function ${name}`);
       return found as (...values: number[]) => number; // exports are functions of numbers only
     },
   };
+}
+
+function pathOf(name: string, folders: readonly string[]): string | undefined {
+  return folders.map((folder) => folder + name).find((candidate) => existsSync(candidate));
 }
 
 function instantiate(bytes: Uint8Array): { exports: Record<string, unknown> } {
   try {
     return new WebAssembly.Instance(new WebAssembly.Module(bytes));
   } catch (cause) {
-    throw broken('it does not start', cause);
+    throw broken(WASM, 'it does not start', cause);
   }
 }
 
-function broken(reason: string, cause?: unknown): GatewayError {
-  return new GatewayError('NATIVE_BROKEN', { file: 'kernels.wasm', reason }, cause);
+function broken(file: string, reason: string, cause?: unknown): GatewayError {
+  return new GatewayError('NATIVE_BROKEN', { file, reason }, cause);
 }

@@ -4,6 +4,7 @@
 
 import { loadKernels } from './native.ts';
 import type { SampleRateHz } from './pcm.ts';
+import { compiledFilters } from './resample-compiled.ts';
 import {
   BLOCK_SAMPLES,
   type BlockFilter,
@@ -12,7 +13,6 @@ import {
   type Phases,
 } from './resample-filter.ts';
 import { portableFilter } from './resample-portable.ts';
-import { wasmFilters } from './resample-wasm.ts';
 
 export interface Resampler {
   /** How long after a sample its sound comes out, in milliseconds. */
@@ -70,7 +70,7 @@ export function createResampler(rates: Rates, filterOf = fastestFilter()): Resam
 function fastestFilter(): FilterOf {
   if (fastest === undefined) {
     const kernels = loadKernels();
-    fastest = kernels === undefined ? portableFilter : wasmFilters(kernels);
+    fastest = kernels === undefined ? portableFilter : compiledFilters(kernels);
   }
   return fastest;
 }

@@ -1,27 +1,37 @@
-// What the two builds of the speech detector's forward pass have in common: the network's measures, the
-// layout of its weights, and the interface by which audio/vad drives them.
+// What the builds of the speech detector's forward pass have in common: the network's measures, the layout of
+// its weights, and the interface by which audio/vad drives them.
 // Source: Silero VAD v6 (MIT), the 8 kHz branch; scripts/extract-vad.mjs writes the weights.
 //
 // The network hears 32 ms: the spectrum of four overlapping stretches, four convolutions that end in 128
 // features, a recurrent layer (LSTM) that remembers the stream, and one output.
 
 export interface VadKernel {
-  readonly name: 'wasm' | 'portable';
+  readonly name: 'addon' | 'wasm' | 'portable';
+  /** What `hear` takes: BATCH_MAX windows of HEARD_SAMPLES, one behind the other, and each one's slot. */
+  readonly windows: Int16Array;
+  readonly slots: Int32Array;
+  /** What it gives: the probability of speech for each, 0..1. */
+  readonly probabilities: Float32Array;
+  /** The slots that no stream has. */
+  readonly free: number[];
   /** Makes the memory of `slot` (0..STREAMS_MAX-1) that of a new stream. */
   clear(slot: number): void;
-  /** Hears the next WINDOW_SAMPLES of the stream in `slot`; the probability of speech, 0..1. */
-  process(slot: number, window: Int16Array): number;
+  /** Hears the first `count` (1..BATCH_MAX) windows, each of another slot. */
+  hear(count: number): void;
 }
 
-/** About twice the streams one core can hear in real time (29 µs in every 32 ms). */
+/** More than one core carries calls, with room for those that are ending. */
 export const STREAMS_MAX = 2_048;
+/** Two tiles of native/src/vad-network.c, whose weights are then read once for 24 windows. */
+export const BATCH_MAX = 48;
 
 /** 32 ms at 8 kHz. */
 export const WINDOW_SAMPLES = 256;
-/** The end of the last window, heard again before the next. */
+/** The end of the window before, heard again. */
 export const CONTEXT_SAMPLES = 32;
+export const HEARD_SAMPLES = CONTEXT_SAMPLES + WINDOW_SAMPLES;
 /** Context, window, and the window's end mirrored. */
-export const PADDED_SAMPLES = CONTEXT_SAMPLES + WINDOW_SAMPLES + CONTEXT_SAMPLES;
+export const PADDED_SAMPLES = HEARD_SAMPLES + CONTEXT_SAMPLES;
 
 /** Stretches of 128 samples, 64 apart, and the bins of each one's spectrum. */
 export const STRETCHES = 4;
@@ -34,8 +44,8 @@ export const WIDTHS = [128, 64, 64, 128] as const;
 /** Units of the recurrent layer, which has four gates for each. */
 export const UNITS = 128;
 
-/** Floats a stream keeps: context, the recurrent layer's output, and its memory. */
-export const STATE_FLOATS = CONTEXT_SAMPLES + 2 * UNITS;
+/** Floats a stream keeps: the recurrent layer's output, and its memory. */
+export const STATE_FLOATS = 2 * UNITS;
 
 /** Floats of one row of each convolution: inputs by taps, filled up to a multiple of four. */
 export const ROWS = [196, 384, 128, 64] as const;
@@ -56,6 +66,11 @@ export const WEIGHTS = layout({
   output: UNITS,
   outputBias: 4,
 });
+
+/** All slots, the lowest last, which is taken first. */
+export function allSlots(): number[] {
+  return Array.from({ length: STREAMS_MAX }, (_, i) => STREAMS_MAX - 1 - i);
+}
 
 function layout<Part extends string>(lengths: Record<Part, number>): Record<Part | 'end', number> {
   let at = 0;

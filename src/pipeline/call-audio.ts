@@ -92,6 +92,8 @@ export class CallAudio {
   #recognizer: Recognizer | undefined;
   /** The voice that is heard has been found not to be the agent's echo. */
   #admitted = false;
+  /** Within a frame or a tick, whose news are told when all of it is done. */
+  #working = false;
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
   constructor(options: CallAudioOptions) {
@@ -105,7 +107,11 @@ export class CallAudio {
       this.#recorder = new Recorder({ file: recording, onFault });
     }
     this.#decoder = new Decoder({ codec: codecIn, sink: (frame, atMs) => this.#hear(frame, atMs) });
-    this.#ears = new Listener({ vad: options.vad, onWindow: () => this.#window() });
+    this.#ears = new Listener({
+      vad: options.vad,
+      onWindow: () => this.#window(),
+      onBroken: this.#outbox.broken,
+    });
     this.#agent = this.#createAgent(options);
     this.#floor = new Floor({
       playout: this.#agent.playout,
@@ -227,13 +233,20 @@ export class CallAudio {
     this.#recorder?.caller(frame, atMs);
     this.#echo.incoming(frameDb, atMs);
     this.#recognizer?.push(frame);
+    this.#working = true;
     this.#ears.push(frame, atMs, frameDb);
+    this.#working = false;
     const isVoice = this.#admitted && this.#ears.voice.state === 'speech';
     this.#machine?.hear(frame, frameDb, isVoice, atMs);
     this.#floor.advance(this.mediaMs, this.#ears.heardMs);
   }
 
   #window(): void {
+    this.#judge();
+    if (!this.#working) this.#outbox.tell();
+  }
+
+  #judge(): void {
     const { voice } = this.#ears;
     if (voice.state === 'silent') {
       if (this.#admitted) this.#floor.voice(voice, this.mediaMs);
@@ -361,7 +374,9 @@ export class CallAudio {
   #tick(nowAt: number): void {
     const nowMs = nowAt - this.#startAt;
     this.#decoder.tick(nowMs);
+    this.#working = true;
     this.#ears.tick(nowMs);
+    this.#working = false;
     this.#floor.advance(nowMs, Math.max(this.#ears.heardMs, nowMs - NO_MEDIA_MS));
     this.#entry(this.#digits.tick(nowMs));
     this.#agent.playout.tick(nowMs);

@@ -55,10 +55,18 @@ export class Listener {
   #leastDb = 0;
   #leastBeforeDb = 0;
 
-  /** `onWindow` is called after each window, when `voice` is up to date. */
-  constructor(options: { vad: VadModel; onWindow: () => void }) {
-    this.#vad = options.vad.open();
+  /** `onWindow` is called after each window, when `voice` is up to date: during `push`, or a little later when
+   *  the detector hears many calls together. If it throws then, `onBroken` is told. */
+  constructor(options: {
+    vad: VadModel;
+    onWindow: () => void;
+    onBroken: (error: unknown) => void;
+  }) {
     this.#onWindow = options.onWindow;
+    this.#vad = options.vad.open({
+      onProbability: (probability, endMs) => this.#judge(probability, endMs),
+      onBroken: options.onBroken,
+    });
   }
 
   /** A frame (borrowed) that begins at `atMs` of media time, and its level. */
@@ -72,7 +80,9 @@ export class Listener {
       for (let i = 0; i < count; i++) this.#window[this.#filled + i] = frame[from + i] as number;
       this.#filled += count;
       from += count;
-      if (this.#filled === WINDOW_SAMPLES) this.#judge(atMs + samplesToMs(from));
+      if (this.#filled < WINDOW_SAMPLES) continue;
+      this.#filled = 0;
+      this.#vad.push(this.#window, atMs + samplesToMs(from));
     }
   }
 
@@ -101,9 +111,7 @@ export class Listener {
     this.#levels[this.#frames++ % ONSET_FRAMES_MAX] = frameDb;
   }
 
-  #judge(endMs: number): void {
-    this.#filled = 0;
-    const probability = this.#vad.process(this.#window);
+  #judge(probability: number, endMs: number): void {
     const { voice } = this;
     if (voice.state === 'silent') {
       if (probability >= ON) this.#begin(endMs, probability);

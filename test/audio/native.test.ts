@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   copyFileSync,
   mkdtempSync,
@@ -8,11 +9,23 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { loadKernels, nativeFolders, readArtefact, startKernels } from '../../src/audio/native.ts';
-import { loadVad } from '../../src/audio/vad.ts';
+import { Worker } from 'node:worker_threads';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  loadAddon,
+  loadKernels,
+  loadWasm,
+  nativeFolders,
+  readArtefact,
+  startWasm,
+} from '../../src/audio/native.ts';
+import { loadVad, loadVadKernel } from '../../src/audio/vad-loader.ts';
+import { kernelInUse } from '../../src/metrics.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { buildAddon, compiler } from './built-addon.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'patchbay-native-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
@@ -30,6 +43,11 @@ function folder(files: Record<string, string | Buffer>): string {
 const kernels = 'native/kernels.wasm';
 const weights = 'native/build/silero-v6-8k.bin';
 const modelFile = 'node_modules/@ricky0123/vad-web/dist/silero_vad_v6.onnx';
+
+/** As scripts/build-native.mjs makes it of the record's lines. */
+const sourcesSha256 = createHash('sha256')
+  .update(readFileSync('native/kernels.sha256', 'utf8').replace(/^.*kernels\.wasm\n/m, ''))
+  .digest('hex');
 
 function damaged(path: string): Buffer {
   const bytes = readFileSync(path);
@@ -50,18 +68,18 @@ describe('the loader of native artefacts', () => {
   });
 
   it('says which command makes missing weights', () => {
-    expect(() => loadVad([folder({ 'kernels.wasm': kernels })])).toThrow(
+    expect(() => loadVadKernel([folder({ 'kernels.wasm': kernels })])).toThrow(
       'The file native/build/silero-v6-8k.bin is missing. Make it by: node scripts/extract-vad.mjs',
     );
   });
 
   it('falls back to the portable kernel if there is no other', () => {
-    expect(loadVad([folder({ 'silero-v6-8k.bin': weights })]).kernel).toBe('portable');
+    expect(loadVadKernel([folder({ 'silero-v6-8k.bin': weights })]).name).toBe('portable');
   });
 
   it('does not fall back if the kernels are there and damaged', () => {
     const files = { 'silero-v6-8k.bin': weights, 'kernels.wasm': damaged(kernels) };
-    expect(() => loadVad([folder(files)])).toThrow(broken);
+    expect(() => loadVadKernel([folder(files)])).toThrow(broken);
   });
 
   it.each([
@@ -69,20 +87,20 @@ describe('the loader of native artefacts', () => {
     ['cut off', readFileSync(weights).subarray(0, 4_096)],
     ['empty', Buffer.alloc(0)],
   ])('refuses weights that are %s', (_what, bytes) => {
-    expect(() => loadVad([folder({ 'silero-v6-8k.bin': bytes, 'kernels.wasm': kernels })])).toThrow(
-      broken,
-    );
+    expect(() =>
+      loadVadKernel([folder({ 'silero-v6-8k.bin': bytes, 'kernels.wasm': kernels })]),
+    ).toThrow(broken);
   });
 
   it('does not look behind a damaged file for a better one', () => {
     const folders = [folder({ 'kernels.wasm': damaged(kernels) }), ...nativeFolders];
-    expect(() => loadKernels(folders)).toThrow(broken);
+    expect(() => loadWasm(folders)).toThrow(broken);
   });
 
   it('calls kernels that cannot start broken', () => {
-    expect(() => startKernels(Buffer.from('0061736d01000000ff', 'hex'))).toThrow(broken);
-    expect(() => startKernels(Buffer.from('0061736d01000000', 'hex'))).toThrow(broken); // no memory
-    expect(() => startKernels(readFileSync(kernels)).function('nothing')).toThrow(broken);
+    expect(() => startWasm(Buffer.from('0061736d01000000ff', 'hex'))).toThrow(broken);
+    expect(() => startWasm(Buffer.from('0061736d01000000', 'hex'))).toThrow(broken); // no memory
+    expect(() => startWasm(readFileSync(kernels)).function('nothing')).toThrow(broken);
   });
 });
 
@@ -95,19 +113,97 @@ describe('the committed kernels', () => {
     const sources = readdirSync('native/src').map((name) => `native/src/${name}`);
     expect(record.map(([, name]) => name)).toEqual([...sources.sort(), kernels]);
     for (const [sha256, name] of record) {
-      // If this fails: npm run build:native, and commit what it writes.
+      // If this fails: npm run build:native -- --wasm, and commit what it writes.
       expect(createHash('sha256').update(readFileSync(name)).digest('hex'), name).toBe(sha256);
     }
   });
 
-  const compiler = 'clang-16';
-  const version = spawnSync(compiler, ['--version'], { encoding: 'utf8' }).stdout ?? '';
+  const version = spawnSync('clang-16', ['--version'], { encoding: 'utf8' }).stdout ?? '';
 
   // Skipped where clang-16 is not installed: the committed file exists so that nobody needs it.
   it.skipIf(version === '')('come out of the compiler as the same bytes again', () => {
     const out = join(scratch, 'again.wasm');
-    execFileSync(process.execPath, ['scripts/build-native.mjs', '--out', out]);
+    execFileSync(process.execPath, ['scripts/build-native.mjs', '--wasm', '--out', out]);
     expect(readFileSync(out).equals(readFileSync(kernels))).toBe(true);
+  });
+});
+
+describe('the gauge', () => {
+  it('tells which build is in use', async () => {
+    const files = { 'silero-v6-8k.bin': weights, 'kernels.wasm': kernels };
+    expect(loadVad(new FakeClock(), [folder(files)]).kernel).toBe('wasm');
+    expect((await kernelInUse.get()).values).toEqual([
+      { labels: { kernel: 'addon' }, value: 0 },
+      { labels: { kernel: 'wasm' }, value: 1 },
+      { labels: { kernel: 'portable' }, value: 0 },
+    ]);
+  });
+});
+
+// Skipped where no C compiler is present: there is no addon then.
+describe.skipIf(compiler === undefined)('the addon', () => {
+  let built: ReturnType<typeof buildAddon>;
+  beforeAll(() => {
+    built = buildAddon();
+  }, 120_000);
+  afterAll(() => built.remove());
+
+  it('is taken before WebAssembly', () => {
+    const folders = [
+      folder({ 'kernels.wasm': kernels, 'silero-v6-8k.bin': weights }),
+      built.folder,
+    ];
+    expect(loadKernels(folders)?.build).toBe('addon');
+    expect(loadVadKernel(folders).name).toBe('addon');
+  });
+
+  it('has the functions of the WebAssembly build, by the same names', () => {
+    const addon: object = createRequire(import.meta.url)(`${built.folder}kernels.node`);
+    const names = Object.keys(addon).filter((name) => name !== 'memory' && name !== 'sources');
+    const code = readdirSync('native/src').map((name) =>
+      readFileSync(`native/src/${name}`, 'utf8'),
+    );
+    const exported = [...code.join('').matchAll(/EXPORT\("(\w+)"\)/g)].map(([, name]) => name);
+    expect(names.sort()).toEqual(exported.sort());
+    for (const name of names) expect(loadWasm()?.function(name)).toBeInstanceOf(Function);
+  });
+
+  it('takes a number that is missing for 0, and lacks what it lacks', () => {
+    const addon = loadAddon([built.folder]);
+    expect(addon?.function('vadPrepare')()).toBe(1);
+    expect(addon?.function('vadPrepare')(-1)).toBe(0);
+    expect(() => addon?.function('nothing')).toThrow(broken);
+  });
+
+  it('is refused, not passed over, if it is damaged', () => {
+    const files = { 'kernels.wasm': kernels, 'kernels.node': Buffer.from('no library') };
+    expect(() => loadKernels([folder(files)])).toThrow(broken);
+  });
+
+  it('is refused if it was made of other sources', () => {
+    const binary = readFileSync(`${built.folder}kernels.node`);
+    const at = binary.indexOf(sourcesSha256);
+    expect(at).toBeGreaterThan(0);
+    binary.write('0'.repeat(64), at);
+    const stale = folder({ 'kernels.node': binary });
+    expect(() => loadAddon([stale])).toThrow(
+      expect.objectContaining({
+        code: 'NATIVE_BROKEN',
+        facts: expect.objectContaining({ reason: expect.stringContaining('build:native') }),
+      }),
+    );
+  });
+
+  it('is refused to a second thread, which would share its memory', async () => {
+    const source = `require('node:worker_threads').parentPort.postMessage((() => {
+      try { require(${JSON.stringify(`${built.folder}kernels.node`)}); return 'loaded'; }
+      catch (error) { return error.message; }
+    })())`;
+    loadAddon([built.folder]);
+    const worker = new Worker(source, { eval: true });
+    const [said] = await once(worker, 'message');
+    expect(said).toContain('another thread');
+    await worker.terminate();
   });
 });
 

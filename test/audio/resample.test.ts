@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { loadKernels } from '../../src/audio/native.ts';
 import type { SampleRateHz } from '../../src/audio/pcm.ts';
 import { createResampler } from '../../src/audio/resample.ts';
+import { compiledFilters } from '../../src/audio/resample-compiled.ts';
 import { portableFilter } from '../../src/audio/resample-portable.ts';
-import { wasmFilters } from '../../src/audio/resample-wasm.ts';
 import { amplitudeAt, meanSquare, noise, powerDb, sine } from './sine.ts';
 
 const rates: SampleRateHz[] = [8_000, 16_000, 24_000, 48_000];
@@ -119,7 +119,7 @@ describe.each(pairs)('the two builds from $fromHz to $toHz Hz', (pair) => {
     const kernels = loadKernels();
     if (kernels === undefined) throw new Error('native/kernels.wasm is committed, yet not there');
     const random = noise(3);
-    const wasm = createResampler(pair, wasmFilters(kernels));
+    const wasm = createResampler(pair, compiledFilters(kernels));
     const portable = createResampler(pair, portableFilter);
     for (const length of [1, 160, 959, 960, 961, 2_500, 7]) {
       const input = Int16Array.from({ length }, () => random() * 40_000);

@@ -1,10 +1,12 @@
-// The recorded speech and its reference, for the tests of the detector.
+// The recorded speech and its reference, and streams that are listened to, for the tests of the detector.
 
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { VAD_WINDOW_SAMPLES, type VadStream } from '../../src/audio/vad.ts';
-import { WEIGHTS } from '../../src/audio/vad-kernel.ts';
+import { VAD_WINDOW_SAMPLES, type VadModel } from '../../src/audio/vad.ts';
+import { batchedVad } from '../../src/audio/vad-batch.ts';
+import { type VadKernel, WEIGHTS } from '../../src/audio/vad-kernel.ts';
 import { readWav } from '../../src/audio/wav.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 
 const reference = z
   .strictObject({
@@ -25,11 +27,43 @@ export function vadWeights(): Float32Array {
   return Float32Array.from({ length: WEIGHTS.end }, (_, i) => bytes.readFloatLE(4 * i));
 }
 
-/** The probability of each whole window of `pcm`. */
-export function hear(stream: VadStream, pcm: Int16Array): number[] {
-  const heard: number[] = [];
-  for (let from = 0; from + VAD_WINDOW_SAMPLES <= pcm.length; from += VAD_WINDOW_SAMPLES) {
-    heard.push(stream.process(pcm.subarray(from, from + VAD_WINDOW_SAMPLES)));
+/** A model of its own queue, whose clock stands still. */
+export function modelOn(kernel: VadKernel): VadModel {
+  return batchedVad(kernel, new FakeClock());
+}
+
+/** A stream and what was told of it. */
+export class Ear {
+  readonly told: { probability: number; endMs: number }[] = [];
+  readonly #stream: ReturnType<VadModel['open']>;
+
+  constructor(model: VadModel) {
+    this.#stream = model.open({
+      onProbability: (probability, endMs) => this.told.push({ probability, endMs }),
+      onBroken: (error) => {
+        throw error;
+      },
+    });
   }
-  return heard;
+
+  /** The probability of each whole window of `pcm`, where none waits. */
+  hear(pcm: Int16Array): number[] {
+    const before = this.told.length;
+    for (let from = 0; from + VAD_WINDOW_SAMPLES <= pcm.length; from += VAD_WINDOW_SAMPLES) {
+      this.push(pcm.subarray(from, from + VAD_WINDOW_SAMPLES));
+    }
+    return this.told.slice(before).map(({ probability }) => probability);
+  }
+
+  push(window: Int16Array, endMs = 0): void {
+    this.#stream.push(window, endMs);
+  }
+
+  reset(): void {
+    this.#stream.reset();
+  }
+
+  close(): void {
+    this.#stream.close();
+  }
 }

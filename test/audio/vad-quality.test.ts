@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { gainOfDb, levelDbfs, mixInto } from '../../src/audio/gain.ts';
 import { RATE_HZ } from '../../src/audio/pcm.ts';
 import { comfortNoise, dtmfTones } from '../../src/audio/tone.ts';
-import { loadVad } from '../../src/audio/vad.ts';
+import { loadVadKernel } from '../../src/audio/vad-loader.ts';
 import { noise } from './sine.ts';
-import { hear, spoken } from './vad-fixture.ts';
+import { Ear, modelOn, spoken } from './vad-fixture.ts';
 
 const WINDOW_MS = 32;
 const SPEECH_ABOVE = 0.5;
@@ -16,7 +16,7 @@ const SPEECH_MS = 64;
 const SILENCE_BELOW = 0.35;
 const SILENCE_MS = 250;
 
-const vad = loadVad();
+const vad = modelOn(loadVadKernel());
 
 interface Segment {
   /** When the detector knew: the end of the window that decided. */
@@ -43,7 +43,7 @@ function speaking(probabilities: number[]): boolean[] {
 
 function segments(pcm: Int16Array): Segment[] {
   const found: Segment[] = [];
-  const states = speaking(hear(vad.open(), pcm));
+  const states = speaking(new Ear(vad).hear(pcm));
   for (const [i, state] of states.entries()) {
     if (state && !states[i - 1]) {
       const end = states.indexOf(false, i);

@@ -1,134 +1,201 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { loadKernels } from '../../src/audio/native.ts';
-import { loadVad, type VadModel, type VadStream, vadModel } from '../../src/audio/vad.ts';
-import { STATE_FLOATS, STREAMS_MAX } from '../../src/audio/vad-kernel.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadAddon, loadWasm } from '../../src/audio/native.ts';
+import { compiledVadKernel } from '../../src/audio/vad-compiled.ts';
+import {
+  BATCH_MAX,
+  CONTEXT_SAMPLES,
+  HEARD_SAMPLES,
+  STATE_FLOATS,
+  STREAMS_MAX,
+  type VadKernel,
+  WINDOW_SAMPLES,
+} from '../../src/audio/vad-kernel.ts';
 import { portableVadKernel } from '../../src/audio/vad-portable.ts';
-import { wasmVadKernel } from '../../src/audio/vad-wasm.ts';
-import { kernelInUse } from '../../src/metrics.ts';
-import { hear, spoken, vadWeights } from './vad-fixture.ts';
+import { buildAddon, compiler } from './built-addon.ts';
+import { Ear, modelOn, spoken, vadWeights } from './vad-fixture.ts';
 
-function portable(): VadModel {
-  return vadModel(portableVadKernel(vadWeights()));
+let addon: ReturnType<typeof buildAddon> | undefined;
+
+beforeAll(() => {
+  if (compiler !== undefined) addon = buildAddon();
+}, 120_000);
+afterAll(() => addon?.remove());
+
+function portable(): VadKernel {
+  return portableVadKernel(vadWeights());
 }
 
-function wasm(): VadModel {
-  const kernels = loadKernels();
+function wasm(): VadKernel {
+  const kernels = loadWasm();
   if (kernels === undefined) throw new Error('native/kernels.wasm is committed, yet not there');
-  return vadModel(wasmVadKernel(kernels, vadWeights()));
+  return compiledVadKernel(kernels, vadWeights());
 }
+
+/** The addon on one of the processor's sets of instructions; undefined where it lacks it. */
+function onAddon(instructions: number): () => VadKernel | undefined {
+  return () => {
+    const kernels = loadAddon([addon?.folder ?? '']);
+    if (kernels === undefined) throw new Error('the addon was built, yet is not there');
+    if (instructions > kernels.function('vadInstructions')()) return undefined;
+    return compiledVadKernel(kernels, vadWeights(), instructions);
+  };
+}
+
+const builds: [string, () => VadKernel | undefined, boolean][] = [
+  ['wasm', wasm, true],
+  ['portable', portable, true],
+  ['addon (any processor)', onAddon(0), compiler !== undefined],
+  ['addon (AVX2)', onAddon(1), compiler !== undefined],
+  ['addon (AVX-512)', onAddon(2), compiler !== undefined],
+];
+// The addon is skipped where it cannot be compiled, and a set of instructions where the processor lacks it.
+const present = builds.filter(([, , isPresent]) => isPresent);
 
 function largestDifference(some: number[], others: number[]): number {
   expect(some).toHaveLength(others.length);
   return Math.max(...some.map((value, i) => Math.abs(value - (others[i] ?? Number.NaN))));
 }
 
-describe.each([
-  ['wasm', wasm],
-  ['portable', portable],
-] as const)('the %s kernel', (name, model) => {
-  it('says its name', () => {
-    expect(model().kernel).toBe(name);
-  });
+const STEPS = 12;
 
-  it('hears 13 s of telephone speech as onnxruntime does, within 1e-5', () => {
-    expect(spoken.probabilities).toHaveLength(420);
-    const heard = hear(model().open(), spoken.pcm);
-    expect(largestDifference(heard, spoken.probabilities)).toBeLessThan(1e-5);
-  });
+/** Some windows of speech, other ones for each stream. */
+function soundOf(stream: number): Int16Array {
+  const from = ((stream * 37) % 400) * WINDOW_SAMPLES;
+  return spoken.pcm.subarray(from, from + STEPS * WINDOW_SAMPLES);
+}
 
-  it('keeps streams apart', () => {
-    const opened = model();
-    const [one, other] = [opened.open(), opened.open()];
-    const alone = hear(opened.open(), spoken.pcm.subarray(0, 25_600));
-    const mixed: number[] = [];
-    for (let from = 0; from < 25_600; from += 256) {
-      mixed.push(one.process(spoken.pcm.subarray(from, from + 256)));
-      other.process(spoken.pcm.subarray(40_000 - from, 40_256 - from));
+/** What `count` streams in slots far apart are told when each step is one call of the kernel. */
+function hearTogether(kernel: VadKernel, count: number): number[][] {
+  const streams = Array.from({ length: count }, (_, stream) => {
+    const slot = (stream * 31) % STREAMS_MAX;
+    kernel.clear(slot);
+    const sound = new Int16Array(CONTEXT_SAMPLES + STEPS * WINDOW_SAMPLES);
+    sound.set(soundOf(stream), CONTEXT_SAMPLES);
+    return { slot, sound, heard: [] as number[] };
+  });
+  for (let step = 0; step < STEPS; step++) {
+    for (const [i, { slot, sound }] of streams.entries()) {
+      const from = step * WINDOW_SAMPLES;
+      kernel.slots[i] = slot;
+      kernel.windows.set(sound.subarray(from, from + HEARD_SAMPLES), i * HEARD_SAMPLES);
     }
-    expect(mixed).toEqual(alone);
-  });
+    kernel.hear(count);
+    for (const [i, { heard }] of streams.entries())
+      heard.push(kernel.probabilities[i] ?? Number.NaN);
+  }
+  return streams.map(({ heard }) => heard);
+}
 
-  it('begins anew after reset', () => {
-    const stream = model().open();
-    const first = hear(stream, spoken.pcm.subarray(0, 12_800));
-    stream.reset();
-    expect(hear(stream, spoken.pcm.subarray(0, 12_800))).toEqual(first);
-  });
+describe.each(present)('the kernel %s', (name, kernelOf) => {
+  function each(work: (kernel: VadKernel) => void): () => void {
+    return () => {
+      const kernel = kernelOf();
+      if (kernel !== undefined) work(kernel);
+    };
+  }
 
-  it("does not hear a closed stream's past in the next one", () => {
-    const opened = model();
-    const fresh = hear(opened.open(), spoken.pcm.subarray(0, 12_800));
-    const closed = opened.open();
-    hear(closed, spoken.pcm.subarray(20_000, 30_000));
-    closed.close();
-    expect(hear(opened.open(), spoken.pcm.subarray(0, 12_800))).toEqual(fresh);
-  });
+  it(
+    'says its name',
+    each((kernel) => expect(modelOn(kernel).kernel).toBe(name.split(' ')[0])),
+  );
 
-  it('opens and closes 10,000 streams in the same memory', () => {
-    const opened = model();
-    for (let i = 0; i < 10_000; i++) opened.open().close();
-    const held = Array.from({ length: 100 }, () => opened.open());
-    for (let i = 0; i < 10_000; i++) opened.open().close();
-    for (const stream of held) stream.close();
-    const all = Array.from({ length: STREAMS_MAX }, () => opened.open());
-    expect(() => opened.open()).toThrow(expect.objectContaining({ code: 'QUEUE_FULL' }));
-    all[7]?.close();
-    all[7]?.close();
-    opened.open();
-    expect(() => opened.open()).toThrow(expect.objectContaining({ code: 'QUEUE_FULL' }));
-  });
+  it(
+    'hears 13 s of telephone speech as onnxruntime does, within 1e-5',
+    each((kernel) => {
+      expect(spoken.probabilities).toHaveLength(420);
+      const heard = new Ear(modelOn(kernel)).hear(spoken.pcm);
+      expect(largestDifference(heard, spoken.probabilities)).toBeLessThan(1e-5);
+    }),
+  );
 
-  it('refuses to work for a closed stream, or on another length', () => {
-    const stream = model().open();
-    expect(() => stream.process(new Int16Array(160))).toThrow('256 samples');
-    stream.close();
-    expect(() => stream.process(new Int16Array(256))).toThrow('closed');
-    expect(() => stream.reset()).toThrow('closed');
-  });
-
-  it('says a probability to any samples, at any loudness', () => {
-    const opened = model();
-    const sample = fc.oneof(fc.integer({ min: -32_768, max: 32_767 }), fc.constant(-32_768));
-    fc.assert(
-      fc.property(fc.int16Array({ minLength: 512, maxLength: 512 }), sample, (pcm, level) => {
-        const stream = opened.open();
-        for (const p of [...hear(stream, pcm), ...hear(stream, new Int16Array(512).fill(level))]) {
-          expect(p).toBeGreaterThanOrEqual(0);
-          expect(p).toBeLessThanOrEqual(1);
+  it(
+    'hears any number of streams together as it hears each alone, within 1e-5',
+    each((kernel) => {
+      const alone = Array.from({ length: BATCH_MAX }, (_, stream) => {
+        const ear = new Ear(modelOn(kernel));
+        const heard = ear.hear(soundOf(stream));
+        ear.close();
+        return heard;
+      });
+      for (const count of [1, 2, 3, 5, 11, 12, 13, 23, 24, 25, 47, 48]) {
+        for (const [stream, heard] of hearTogether(kernel, count).entries()) {
+          const difference = largestDifference(heard, alone[stream] ?? []);
+          expect(difference, `${stream} of ${count}`).toBeLessThan(1e-5);
         }
-        stream.close();
-      }),
-      { numRuns: 30 },
-    );
-  });
+      }
+    }),
+  );
+
+  it(
+    'begins anew after reset',
+    each((kernel) => {
+      const ear = new Ear(modelOn(kernel));
+      const first = ear.hear(spoken.pcm.subarray(0, 12_800));
+      ear.reset();
+      expect(ear.hear(spoken.pcm.subarray(0, 12_800))).toEqual(first);
+    }),
+  );
+
+  it(
+    "does not hear a closed stream's past in the next one",
+    each((kernel) => {
+      const model = modelOn(kernel);
+      const fresh = new Ear(model).hear(spoken.pcm.subarray(0, 12_800));
+      const closed = new Ear(model);
+      closed.hear(spoken.pcm.subarray(20_000, 30_000));
+      closed.close();
+      expect(new Ear(model).hear(spoken.pcm.subarray(0, 12_800))).toEqual(fresh);
+    }),
+  );
+
+  it(
+    'says a probability to any samples, at any loudness',
+    each((kernel) => {
+      const model = modelOn(kernel);
+      const sample = fc.oneof(fc.integer({ min: -32_768, max: 32_767 }), fc.constant(-32_768));
+      fc.assert(
+        fc.property(fc.int16Array({ minLength: 512, maxLength: 512 }), sample, (pcm, level) => {
+          const ear = new Ear(model);
+          for (const p of [...ear.hear(pcm), ...ear.hear(new Int16Array(512).fill(level))]) {
+            expect(p).toBeGreaterThanOrEqual(0);
+            expect(p).toBeLessThanOrEqual(1);
+          }
+          ear.close();
+        }),
+        { numRuns: 30 },
+      );
+    }),
+  );
+
+  it(
+    'differs from the portable one by less than 1e-5 on any sound',
+    each((kernel) => {
+      const models = [modelOn(kernel), modelOn(portable())];
+      const gains = fc.constantFrom(1, 0.1, 0.001);
+      fc.assert(
+        fc.property(fc.int16Array({ minLength: 1_024, maxLength: 1_024 }), gains, (noise, gain) => {
+          const pcm = noise.map((sample) => sample * gain);
+          const ears = models.map((model) => new Ear(model));
+          const [one = [], other = []] = ears.map((ear) => ear.hear(pcm));
+          for (const ear of ears) ear.close();
+          expect(largestDifference(one, other)).toBeLessThan(1e-5);
+        }),
+        { numRuns: 40 },
+      );
+    }),
+  );
 });
 
-describe('the two kernels', () => {
-  it('differ by less than 1e-5 on any sound', () => {
-    const streams: VadStream[] = [wasm().open(), portable().open()];
-    const gains = fc.constantFrom(1, 0.1, 0.001);
-    fc.assert(
-      fc.property(fc.int16Array({ minLength: 1_024, maxLength: 1_024 }), gains, (noise, gain) => {
-        const pcm = noise.map((sample) => sample * gain);
-        const [one = [], other = []] = streams.map((stream) => hear(stream, pcm));
-        expect(largestDifference(one, other)).toBeLessThan(1e-5);
-      }),
-      { numRuns: 40 },
-    );
-  });
-
-  it('keep at most 16 KB for a stream', () => {
+describe('the memory of streams', () => {
+  it('is at most 16 KB for each', () => {
     expect(STATE_FLOATS * 4).toBeLessThanOrEqual(16_384);
   });
-});
 
-describe('loadVad', () => {
-  it('takes the WebAssembly kernel, and says so in a gauge', async () => {
-    expect(loadVad().kernel).toBe('wasm');
-    expect((await kernelInUse.get()).values).toEqual([
-      { labels: { kernel: 'wasm' }, value: 1 },
-      { labels: { kernel: 'portable' }, value: 0 },
-    ]);
+  it('is shared by all models on the addon, whose memory is one', () => {
+    if (compiler === undefined) return;
+    const [one, other] = [onAddon(0)(), onAddon(0)()];
+    expect(one).toBeDefined();
+    expect(one).toBe(other);
   });
 });

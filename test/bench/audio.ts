@@ -2,13 +2,14 @@
 // builds there are. Run by `npm run bench`; test/bench/audio.test.ts runs it with tiny inputs.
 
 import { readFileSync } from 'node:fs';
-import { loadKernels } from '../../src/audio/native.ts';
+import { loadKernels, loadWasm } from '../../src/audio/native.ts';
 import { FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { createResampler, type Rates } from '../../src/audio/resample.ts';
 import { portableFilter } from '../../src/audio/resample-portable.ts';
 import { comfortNoise } from '../../src/audio/tone.ts';
-import { loadVad, VAD_WINDOW_SAMPLES, type VadModel, vadModel } from '../../src/audio/vad.ts';
-import { WEIGHTS } from '../../src/audio/vad-kernel.ts';
+import { compiledVadKernel } from '../../src/audio/vad-compiled.ts';
+import { BATCH_MAX, type VadKernel, WEIGHTS } from '../../src/audio/vad-kernel.ts';
+import { loadVadKernel } from '../../src/audio/vad-loader.ts';
 import { portableVadKernel } from '../../src/audio/vad-portable.ts';
 import { codecByName } from '../../src/codec/registry.ts';
 
@@ -52,32 +53,39 @@ function benchResampler(rates: Rates, iterations: number): Record<string, number
   const figures: Record<string, number> = {};
   const portable = createResampler(rates, portableFilter);
   figures[`${label} portable`] = fastestUs(times, () => portable.process(frame));
-  if (loadKernels() === undefined) return figures;
-  const wasm = createResampler(rates);
-  figures[`${label} wasm`] = fastestUs(times, () => wasm.process(frame));
+  const kernels = loadKernels();
+  if (kernels === undefined) return figures;
+  const compiled = createResampler(rates);
+  figures[`${label} ${kernels.build}`] = fastestUs(times, () => compiled.process(frame));
   return figures;
 }
 
 function benchVad(iterations: number): Record<string, number> {
-  const fastest = loadVad();
+  const fastest = loadVadKernel();
   const bytes = readFileSync('native/build/silero-v6-8k.bin');
   const weights = Float32Array.from({ length: WEIGHTS.end }, (_, i) => bytes.readFloatLE(4 * i));
-  const portable = vadModel(portableVadKernel(weights));
+  const portable = portableVadKernel(weights);
+  const wasm = loadWasm();
+  const compiled = wasm && compiledVadKernel(wasm, weights);
+  const kernels = fastest.name === 'addon' && compiled ? [fastest, compiled] : [fastest];
   const times = Math.ceil(iterations / VAD_SHARE);
-  return {
-    [`VAD window ${fastest.kernel}`]: windowUs(fastest, times),
-    'VAD window portable': windowUs(portable, times),
-  };
+  const figures: Record<string, number> = {};
+  for (const kernel of [...kernels, portable]) {
+    figures[`VAD window ${kernel.name}`] = windowUs(kernel, times, 1);
+    figures[`VAD window ${kernel.name} of ${BATCH_MAX}`] = windowUs(kernel, times, BATCH_MAX);
+  }
+  return figures;
 }
 
-function windowUs(model: VadModel, iterations: number): number {
-  const window = noise(VAD_WINDOW_SAMPLES);
-  const streams = Array.from({ length: VAD_STREAMS }, () => model.open());
+/** With `count` windows in each call of the kernel. */
+function windowUs(kernel: VadKernel, iterations: number, count: number): number {
+  kernel.windows.set(noise(kernel.windows.length));
   let turn = 0;
-  return fastestUs(iterations, () => {
-    streams[turn]?.process(window);
-    turn = (turn + 1) % VAD_STREAMS;
-  });
+  const work = () => {
+    for (let nth = 0; nth < count; nth++) kernel.slots[nth] = turn++ % VAD_STREAMS;
+    kernel.hear(count);
+  };
+  return fastestUs(Math.ceil(iterations / count), work) / count;
 }
 
 function noise(count: number): Int16Array {

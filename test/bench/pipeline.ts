@@ -12,6 +12,7 @@ import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
+import { vadOf } from '../fakes/vad-of.ts';
 
 export interface FrameCost {
   frames: number;
@@ -119,10 +120,7 @@ function bench(ambient?: AmbientNoise): { clock: StepClock; audio: CallAudio; se
     },
     lead: { aimMs: 100, maxMs: 160, stepMs: 60 },
     marks: 'echo-on-clear',
-    vad: {
-      kernel: 'portable',
-      open: () => ({ process: () => 0, reset: () => undefined, close: () => undefined }),
-    },
+    vad: vadOf(() => ({ process: () => 0 })),
     stt: deafStt,
     tts: minuteTts,
     voice: undefined,

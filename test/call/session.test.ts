@@ -339,13 +339,13 @@ describe('an error of our own', () => {
     const room = await held.room.prepare();
     const { open } = room.deps.vad;
     let isBroken = false;
-    room.deps.vad.open = () => {
-      const vad = open.call(room.deps.vad);
+    room.deps.vad.open = (listener) => {
+      const vad = open.call(room.deps.vad, listener);
       return {
         ...vad,
-        process(window) {
+        push(window, endMs) {
           if (isBroken) throw new Error('the detector is broken');
-          return vad.process(window);
+          vad.push(window, endMs);
         },
       };
     };

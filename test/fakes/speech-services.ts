@@ -8,25 +8,22 @@ import { levelDb } from '../../src/pipeline/level.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech, WordTiming } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';
+import { vadOf } from './vad-of.ts';
 
 /** Loud is speech. `lagWindows`: windows of 32 ms before it notices. */
 export function loudnessVad(lagWindows = 0): VadModel {
-  return {
-    kernel: 'portable',
-    open() {
-      let loud = 0;
-      return {
-        process(window) {
-          loud = levelDb(window) > -40 ? loud + 1 : 0;
-          return loud > lagWindows ? 0.95 : 0.02;
-        },
-        reset() {
-          loud = 0;
-        },
-        close: () => undefined,
-      };
-    },
-  };
+  return vadOf(() => {
+    let loud = 0;
+    return {
+      process(window) {
+        loud = levelDb(window) > -40 ? loud + 1 : 0;
+        return loud > lagWindows ? 0.95 : 0.02;
+      },
+      reset() {
+        loud = 0;
+      },
+    };
+  });
 }
 
 export class FakeStt implements SpeechToText {

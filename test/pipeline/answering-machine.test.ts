@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { loadVad } from '../../src/audio/vad.ts';
+import { batchedVad } from '../../src/audio/vad-batch.ts';
+import { loadVadKernel } from '../../src/audio/vad-loader.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { AnsweringMachine, toneOf } from '../../src/pipeline/answering-machine.ts';
 import { levelDb } from '../../src/pipeline/level.ts';
 import { Listener } from '../../src/pipeline/listen.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 
-const vad = loadVad();
+const kernel = loadVadKernel();
 const FULL = 8_000;
 
 const silence = (ms: number) => new Int16Array(ms * 8);
@@ -43,7 +45,11 @@ function verdicts(pcm: Int16Array, longSpeechMs = 5_000): string[] {
     longSpeechMs,
     onVerdict: (who) => said.push(`${who} ${Math.round(atMs / 1_000)}s`),
   });
-  const ears = new Listener({ vad, onWindow: () => undefined });
+  const ears = new Listener({
+    vad: batchedVad(kernel, new FakeClock()),
+    onWindow: () => undefined,
+    onBroken: (error) => expect(error).toBeUndefined(),
+  });
   const payload = new Uint8Array(160);
   const frame = new Int16Array(160);
   for (let at = 0; at + 160 <= pcm.length; at += 160) {

@@ -1,28 +1,23 @@
 // Whole calls on the bench: what the caller hears, what the session is told.
 
 import { describe, expect, it } from 'vitest';
-import type { VadModel } from '../../src/audio/vad.ts';
 import { levelDb } from '../../src/pipeline/level.ts';
+import { vadOf } from '../fakes/vad-of.ts';
 import { CallRig } from './call-rig.ts';
 
 const LONG =
   'Thank you for calling, all of our agents are busy at the moment and will be with you.';
 
 /** The first window of a voice is a possibility, the next ones are sure. */
-const hesitantVad: VadModel = {
-  kernel: 'portable',
-  open() {
-    let loud = 0;
-    return {
-      process(window) {
-        loud = levelDb(window) > -40 ? loud + 1 : 0;
-        return [0.02, 0.55][loud] ?? 0.95;
-      },
-      reset: () => undefined,
-      close: () => undefined,
-    };
-  },
-};
+const hesitantVad = vadOf(() => {
+  let loud = 0;
+  return {
+    process(window) {
+      loud = levelDb(window) > -40 ? loud + 1 : 0;
+      return [0.02, 0.55][loud] ?? 0.95;
+    },
+  };
+});
 
 describe('an undisturbed utterance', () => {
   it.each(['none', 'echo-on-clear', 'drop-on-clear'] as const)(
@@ -202,7 +197,7 @@ describe('an interruption', () => {
   });
 
   it('fades from the loudness that was heard, not from that of the ducked frames in hand', async () => {
-    const rig = new CallRig({ vad: hesitantVad });
+    const rig = new CallRig({ vad: () => hesitantVad });
     rig.say(LONG);
     await rig.run(1_000);
     await rig.voice(400);

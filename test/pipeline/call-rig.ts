@@ -14,6 +14,7 @@ import type {
 } from '../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import type { Clock } from '../../src/std/clock.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { FarEnd } from '../fakes/far-end.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -43,7 +44,7 @@ export interface RigOptions {
   ambient?: CallAudioOptions['ambient'];
   withoutStt?: boolean;
   /** By loudness if not given. */
-  vad?: VadModel;
+  vad?: (clock: Clock) => VadModel;
 }
 
 export class CallRig {
@@ -79,7 +80,7 @@ export class CallRig {
       wire: this.farEnd,
       lead: options.lead ?? { aimMs: 100, maxMs: 160, stepMs: 60 },
       marks,
-      vad: options.vad ?? loudnessVad(),
+      vad: options.vad?.(this.clock) ?? loudnessVad(),
       stt: options.withoutStt === true ? undefined : this.stt,
       tts: this.tts,
       voice: undefined,

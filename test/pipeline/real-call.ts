@@ -3,7 +3,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { gainOfDb } from '../../src/audio/gain.ts';
-import { loadVad } from '../../src/audio/vad.ts';
+import { batchedVad } from '../../src/audio/vad-batch.ts';
+import { loadVadKernel } from '../../src/audio/vad-loader.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
@@ -148,7 +149,7 @@ export function at(pcm: Int16Array, db: number): Int16Array {
   return pcm.map((sample) => Math.max(-32_768, Math.min(32_767, Math.round(sample * gain))));
 }
 
-const vad = loadVad();
+const kernel = loadVadKernel();
 
 export interface RealCallOptions {
   voices: ReadonlyMap<string, Voice>;
@@ -184,7 +185,7 @@ export class RealCall {
       wire: this.farEnd,
       lead: { aimMs: 100, maxMs: 160, stepMs: 60 },
       marks: 'echo-on-clear',
-      vad,
+      vad: batchedVad(kernel, this.clock),
       stt: this.stt,
       tts: new RenderedTts(this.clock, voices),
       voice: undefined,

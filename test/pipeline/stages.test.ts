@@ -9,6 +9,7 @@ import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { Outbox } from '../../src/pipeline/outbox.ts';
 import { Segment, Utterance } from '../../src/pipeline/utterance.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
+import { vadOf } from '../fakes/vad-of.ts';
 
 const unexpected = (error: unknown) => expect(error).toBeUndefined();
 
@@ -125,15 +126,9 @@ describe('listening', () => {
     const states: string[] = [];
     let window = 0;
     const listener = new Listener({
-      vad: {
-        kernel: 'portable',
-        open: () => ({
-          process: () => probabilities[window++] ?? 0,
-          reset: () => undefined,
-          close: () => undefined,
-        }),
-      },
+      vad: vadOf(() => ({ process: () => probabilities[window++] ?? 0 })),
       onWindow: () => states.push(listener.voice.state),
+      onBroken: unexpected,
     });
     const frame = new Int16Array(160);
     for (let nth = 0; window < probabilities.length; nth++) {

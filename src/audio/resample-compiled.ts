@@ -1,5 +1,5 @@
-// The resampler's filter in WebAssembly SIMD. A stream's history lives here and goes in and out with each
-// block, so that streams need no place in the kernels' memory and nothing has to be closed.
+// The resampler's filter in compiled code, WebAssembly or addon. A stream's history lives here and goes in and
+// out with each block, so that streams need no place in the kernels' memory and nothing has to be closed.
 
 import type { Kernels } from './native.ts';
 import { BLOCK_SAMPLES, type BlockFilter, type Phases } from './resample-filter.ts';
@@ -8,8 +8,19 @@ import { BLOCK_SAMPLES, type BlockFilter, type Phases } from './resample-filter.
 const TAPS_MAX = 192;
 const RATIOS_MAX = 12;
 
+type FilterOf = (phases: Phases) => BlockFilter;
+
+/** The addon's memory is one for the process, and so are the places in it. */
+const filtersOf = new WeakMap<Kernels, FilterOf>();
+
 /** Makes filters that work in one instance of the kernels. */
-export function wasmFilters(kernels: Kernels): (phases: Phases) => BlockFilter {
+export function compiledFilters(kernels: Kernels): FilterOf {
+  const filterOf = filtersOf.get(kernels) ?? filtersIn(kernels);
+  filtersOf.set(kernels, filterOf);
+  return filterOf;
+}
+
+function filtersIn(kernels: Kernels): FilterOf {
   const { memory } = kernels;
   const address = (name: string, ...of: number[]) => kernels.function(name)(...of);
   const line = new Float32Array(memory, address('resampleLine'), TAPS_MAX + BLOCK_SAMPLES);

@@ -1,0 +1,196 @@
+// The windows of all streams, heard together: a window waits a few milliseconds for others, because the kernel
+// reads its weights once for all windows of a call. With few streams open none would come, and none waits.
+
+import { GatewayError } from '../errors.ts';
+import type { Clock, Timer } from '../std/clock.ts';
+import type { VadListener, VadModel, VadStream } from './vad.ts';
+import {
+  BATCH_MAX,
+  CONTEXT_SAMPLES,
+  HEARD_SAMPLES,
+  type VadKernel,
+  WINDOW_SAMPLES,
+} from './vad-kernel.ts';
+
+/** By this much a window is heard later at most, as long as the process keeps up. A hundred streams bring 15
+ *  windows in this time, which is enough for a kernel that is at its best from a dozen on. */
+const WAIT_MS = 5;
+/** Up to so many streams, fewer than two windows would come together. */
+const ALONE_STREAMS_MAX = 8;
+
+/** Streams on `kernel`; slots of closed streams are used again, last closed first. */
+export function batchedVad(kernel: VadKernel, clock: Clock): VadModel {
+  const queue = new WindowQueue(kernel, clock);
+  return { kernel: kernel.name, open: (listener) => queue.open(listener) };
+}
+
+interface Waiting {
+  /** Context and window. */
+  readonly sound: Int16Array;
+  stream: Stream | undefined;
+  endMs: number;
+  /** How many windows of its stream are before it. */
+  round: number;
+  probability: number;
+}
+
+class WindowQueue {
+  readonly #kernel: VadKernel;
+  readonly #clock: Clock;
+  readonly #waiting = Array.from({ length: BATCH_MAX }, newPlace);
+  #count = 0;
+  /** Which window each of the kernel's is. */
+  readonly #order = new Uint8Array(BATCH_MAX);
+  #timer: Timer | undefined;
+  #running = false;
+  #open = 0;
+
+  constructor(kernel: VadKernel, clock: Clock) {
+    this.#kernel = kernel;
+    this.#clock = clock;
+  }
+
+  open(listener: VadListener): VadStream {
+    const slot = this.#kernel.free.pop();
+    if (slot === undefined) throw new GatewayError('QUEUE_FULL', { queue: 'of VAD streams' });
+    this.#kernel.clear(slot);
+    this.#open++;
+    return new Stream(this, slot, listener);
+  }
+
+  push(stream: Stream, window: Int16Array, endMs: number): void {
+    if (this.#running || this.#open <= ALONE_STREAMS_MAX) {
+      this.run();
+      this.#hearNow(stream, window, endMs);
+      return;
+    }
+    const place = this.#waiting[this.#count++] as Waiting;
+    stream.listenTo(window, place.sound);
+    place.stream = stream;
+    place.endMs = endMs;
+    place.round = stream.waiting++;
+    if (this.#count === BATCH_MAX) this.run();
+    else this.#timer ??= this.#clock.after(WAIT_MS, this.run);
+  }
+
+  clear(stream: Stream): void {
+    if (stream.waiting > 0) this.run();
+    this.#kernel.clear(stream.slot);
+  }
+
+  close(stream: Stream): void {
+    this.#open--;
+    this.#kernel.free.push(stream.slot);
+  }
+
+  /** Hears all that waits, then tells of it: a listener may open, push and close. */
+  readonly run = (): void => {
+    if (this.#running || this.#count === 0) return;
+    this.#running = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (let round = 0, left = this.#count; left > 0; round++) left -= this.#hearRound(round);
+    for (let i = 0; i < this.#count; i++) {
+      const { stream, probability, endMs } = this.#waiting[i] as Waiting;
+      stream?.tell(probability, endMs);
+    }
+    for (let i = 0; i < this.#count; i++) (this.#waiting[i] as Waiting).stream = undefined;
+    this.#count = 0;
+    this.#running = false;
+  };
+
+  /** The streams' first windows, their second ones and so on; gives how many there were. */
+  #hearRound(round: number): number {
+    const kernel = this.#kernel;
+    let found = 0;
+    let count = 0;
+    for (let i = 0; i < this.#count; i++) {
+      const place = this.#waiting[i] as Waiting;
+      if (place.round !== round) continue;
+      found++;
+      const { stream } = place;
+      // The slot of one that was closed may be another's by now.
+      if (stream === undefined || !stream.isOpen) continue;
+      stream.waiting--;
+      kernel.windows.set(place.sound, count * HEARD_SAMPLES);
+      kernel.slots[count] = stream.slot;
+      this.#order[count++] = i;
+    }
+    if (count > 0) kernel.hear(count);
+    for (let i = 0; i < count; i++) {
+      const place = this.#waiting[this.#order[i] as number] as Waiting;
+      place.probability = kernel.probabilities[i] as number;
+    }
+    return found;
+  }
+
+  #hearNow(stream: Stream, window: Int16Array, endMs: number): void {
+    const kernel = this.#kernel;
+    stream.listenTo(window, kernel.windows);
+    kernel.slots[0] = stream.slot;
+    kernel.hear(1);
+    stream.tell(kernel.probabilities[0] as number, endMs);
+  }
+}
+
+class Stream implements VadStream {
+  readonly slot: number;
+  isOpen = true;
+  /** Windows in the queue. */
+  waiting = 0;
+  readonly #queue: WindowQueue;
+  readonly #listener: VadListener;
+  readonly #context = new Int16Array(CONTEXT_SAMPLES);
+  #isBroken = false;
+
+  constructor(queue: WindowQueue, slot: number, listener: VadListener) {
+    this.#queue = queue;
+    this.slot = slot;
+    this.#listener = listener;
+  }
+
+  push(window: Int16Array, endMs: number): void {
+    this.#assertOpen();
+    if (window.length !== WINDOW_SAMPLES) throw new Error('a VAD window has 256 samples');
+    this.#queue.push(this, window, endMs);
+  }
+
+  reset(): void {
+    this.#assertOpen();
+    this.#queue.clear(this);
+    this.#context.fill(0);
+  }
+
+  close(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.#queue.close(this);
+  }
+
+  /** Writes the end of the last window and this one to the begin of `sound`. */
+  listenTo(window: Int16Array, sound: Int16Array): void {
+    sound.set(this.#context);
+    sound.set(window, CONTEXT_SAMPLES);
+    const rest = WINDOW_SAMPLES - CONTEXT_SAMPLES;
+    for (let i = 0; i < CONTEXT_SAMPLES; i++) this.#context[i] = window[rest + i] as number;
+  }
+
+  tell(probability: number, endMs: number): void {
+    if (!this.isOpen || this.#isBroken) return;
+    try {
+      this.#listener.onProbability(probability, endMs);
+    } catch (error) {
+      this.#isBroken = true;
+      this.#listener.onBroken(error);
+    }
+  }
+
+  #assertOpen(): void {
+    if (!this.isOpen) throw new Error('this VAD stream is closed');
+  }
+}
+
+function newPlace(): Waiting {
+  const sound = new Int16Array(HEARD_SAMPLES);
+  return { sound, stream: undefined, endMs: 0, round: 0, probability: 0 };
+}

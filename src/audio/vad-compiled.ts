@@ -1,0 +1,60 @@
+// The speech detector's forward pass in compiled code, WebAssembly or addon: one crossing for all windows that
+// are due. All streams live in the kernels' one memory, whose size is fixed, so that the views on it never
+// go stale.
+
+import { GatewayError } from '../errors.ts';
+import type { Kernels } from './native.ts';
+import {
+  allSlots,
+  BATCH_MAX,
+  HEARD_SAMPLES,
+  STREAMS_MAX,
+  type VadKernel,
+  WEIGHTS,
+} from './vad-kernel.ts';
+
+const FLOAT_BYTES = 4;
+
+/** The addon's memory is one for the process, so that it has one kernel with one list of slots. */
+const kernelOf = new WeakMap<Kernels, VadKernel>();
+
+/** `weights` as scripts/extract-vad.mjs writes them. `instructions`: which set of the processor to use, 0 (what
+ *  every processor of its kind has) to vadInstructions; default the most there is. Throws NATIVE_BROKEN if
+ *  the kernels were built for other measures. */
+export function compiledVadKernel(
+  kernels: Kernels,
+  weights: Float32Array,
+  instructions = kernels.function('vadInstructions')(),
+): VadKernel {
+  const expected = {
+    vadWeightsBytes: WEIGHTS.end * FLOAT_BYTES,
+    vadStreamsMax: STREAMS_MAX,
+    vadBatchMax: BATCH_MAX,
+    vadHeardSamples: HEARD_SAMPLES,
+  };
+  for (const [name, value] of Object.entries(expected)) {
+    if (kernels.function(name)() !== value) throw broken(kernels, `other ${name}`);
+  }
+  const { memory } = kernels;
+  const address = (name: string) => kernels.function(name)();
+  new Float32Array(memory, address('vadWeights'), WEIGHTS.end).set(weights);
+  if (kernels.function('vadPrepare')(instructions) !== 1) {
+    throw broken(kernels, `no instruction set ${instructions}`);
+  }
+  const kernel = kernelOf.get(kernels) ?? {
+    name: kernels.build,
+    windows: new Int16Array(memory, address('vadWindows'), BATCH_MAX * HEARD_SAMPLES),
+    slots: new Int32Array(memory, address('vadSlots'), BATCH_MAX),
+    probabilities: new Float32Array(memory, address('vadProbabilities'), BATCH_MAX),
+    free: allSlots(),
+    clear: kernels.function('vadClear'),
+    hear: kernels.function('vadHear'),
+  };
+  kernelOf.set(kernels, kernel);
+  return kernel;
+}
+
+function broken({ build }: Kernels, reason: string): GatewayError {
+  const file = build === 'addon' ? 'kernels.node' : 'kernels.wasm';
+  return new GatewayError('NATIVE_BROKEN', { file, reason });
+}

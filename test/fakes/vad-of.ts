@@ -1,0 +1,24 @@
+// A speech detector out of a function that judges each window at once.
+
+import type { VadModel } from '../../src/audio/vad.ts';
+
+export interface WindowJudge {
+  /** The probability of speech in the next 256 samples. */
+  process(window: Int16Array): number;
+  /** The next window begins a new stream. */
+  reset?(): void;
+}
+
+export function vadOf(open: () => WindowJudge): VadModel {
+  return {
+    kernel: 'portable',
+    open(listener) {
+      const judge = open();
+      return {
+        push: (window, endMs) => listener.onProbability(judge.process(window), endMs),
+        reset: () => judge.reset?.(),
+        close: () => undefined,
+      };
+    },
+  };
+}
