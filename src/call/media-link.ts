@@ -94,6 +94,11 @@ export class MediaLink implements MediaSocketListener {
     this.#guarded(() => this.#protocol.decodeText(message, this.#facts));
   }
 
+  takeAscii(bytes: Uint8Array, from: number, end: number): boolean {
+    if (this.#ended) return true;
+    return this.#protocol.decodeAscii?.(bytes, from, end, this.#facts) ?? false;
+  }
+
   onBinary(message: Uint8Array): void {
     this.#guarded(() => this.#protocol.decodeBinary(message, this.#facts));
   }

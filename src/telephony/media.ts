@@ -41,6 +41,9 @@ export interface MediaTraits {
 export interface MediaProtocol {
   readonly traits: MediaTraits;
   decodeText(message: string, listener: MediaListener): void;
+  /** Reads a text message of plain ASCII off the bytes in which it came (borrowed, from `from` to `end`), if
+   *  it is one that comes for every frame. False: it is another, nothing was done. */
+  decodeAscii?(bytes: Uint8Array, from: number, end: number, listener: MediaListener): boolean;
   decodeBinary(message: Uint8Array, listener: MediaListener): void;
   /** One message that carries `payload` (any whole number of frames within the lead). */
   encodeAudio(payload: Uint8Array): string | Uint8Array;

@@ -150,6 +150,14 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     else this.#deliver(message);
   }
 
+  onAscii(bytes: Buffer, from: number, end: number): void {
+    if (!this.#received(end - from)) return;
+    if (this.#takeAscii(bytes, from, end)) return;
+    const message = bytes.toString('latin1', from, end);
+    if (this.#listener === undefined) this.#keep(message);
+    else this.#deliver(message);
+  }
+
   onBinary(message: Uint8Array): void {
     if (!this.#received(message.length)) return;
     if (this.#listener === undefined) this.#keep(Buffer.from(message));
@@ -201,6 +209,16 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
       else this.#listener.onBinary(message);
     } catch (error) {
       this.#refuse(error);
+    }
+  }
+
+  /** Whether the listener has taken it; the message of a listener that failed is over, too. */
+  #takeAscii(bytes: Buffer, from: number, end: number): boolean {
+    try {
+      return this.#listener?.takeAscii?.(bytes, from, end) ?? false;
+    } catch (error) {
+      this.#refuse(error);
+      return true;
     }
   }
 

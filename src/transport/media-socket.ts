@@ -4,6 +4,9 @@
 /** Who receives a socket's messages. Calls are synchronous and in order. */
 export interface MediaSocketListener {
   onText(message: string): void;
+  /** A text message of plain ASCII, before a string is made of it: `bytes` from `from` to `end`, borrowed
+   *  until the call returns. False: `onText` is called with it. */
+  takeAscii?(bytes: Uint8Array, from: number, end: number): boolean;
   /** `message` is borrowed until the call returns. */
   onBinary(message: Uint8Array): void;
   /** Called exactly once, whatever ended the socket. 1006 if it broke. */

@@ -20,6 +20,8 @@ const HELD_BYTES_USUAL = 512;
 /** Calls are synchronous and in order. */
 export interface FrameTaker {
   onText(message: string): void;
+  /** A whole message of ASCII, `bytes` from `from` to `end`, borrowed; instead of `onText`. */
+  onAscii(bytes: Buffer, from: number, end: number): void;
   /** `message` is borrowed until the call returns; so are payloads. */
   onBinary(message: Uint8Array): void;
   onPing(payload: Uint8Array): void;
@@ -124,7 +126,8 @@ export class WebsocketReader {
     const at = this.#payloadAt;
     const all = this.#masked ? unmask(bytes, at, end) : anyOf(bytes, at, end);
     if (opcode === OPCODE.text && first >= FIN) {
-      this.#taker.onText(textOf(bytes, at, end, all));
+      if (all < 0x80) this.#taker.onAscii(bytes, at, end);
+      else this.#taker.onText(utf8Of(bytes, at, end));
       return;
     }
     const payload = bytes.subarray(at, end);
@@ -148,7 +151,7 @@ export class WebsocketReader {
     this.#fragments = [];
     this.#fragmentBytes = 0;
     this.#fragmentOpcode = OPCODE.more;
-    if (isText) this.#taker.onText(textOf(message, 0, message.length, FIN));
+    if (isText) this.#taker.onText(utf8Of(message, 0, message.length));
     else this.#taker.onBinary(message);
   }
 
@@ -159,7 +162,7 @@ export class WebsocketReader {
     }
     const code = payload.length === 1 ? 0 : payload.readUInt16BE(0);
     if (!isCloseCode(code)) throw malformed('close code');
-    this.#taker.onCloseFrame(code, textOf(payload, 2, payload.length, FIN));
+    this.#taker.onCloseFrame(code, utf8Of(payload, 2, payload.length));
   }
 }
 
@@ -237,9 +240,7 @@ function anyOf(bytes: Buffer, from: number, end: number): number {
   return all;
 }
 
-/** `all` below 0x80: it is ASCII. */
-function textOf(bytes: Buffer, from: number, end: number, all: number): string {
-  if (all < 0x80) return bytes.toString('latin1', from, end);
+function utf8Of(bytes: Buffer, from: number, end: number): string {
   if (!isUtf8(bytes.subarray(from, end))) throw malformed('text');
   return bytes.toString('utf8', from, end);
 }

@@ -23,6 +23,8 @@ const NOTHING = new Uint8Array(0);
 
 export interface WebsocketListener {
   onText(message: string): void;
+  /** A message of ASCII, `bytes` from `from` to `end`, borrowed; instead of `onText`. */
+  onAscii(bytes: Buffer, from: number, end: number): void;
   /** `message` is borrowed until the call returns. */
   onBinary(message: Uint8Array): void;
   /** A ping came, and was answered. */
@@ -116,6 +118,10 @@ export class WebsocketStream implements FrameTaker {
 
   onText(message: string): void {
     if (this.#reading) this.#listener.onText(message);
+  }
+
+  onAscii(bytes: Buffer, from: number, end: number): void {
+    if (this.#reading) this.#listener.onAscii(bytes, from, end);
   }
 
   onBinary(message: Uint8Array): void {

@@ -15,6 +15,7 @@ function reader({ masked = true, messageBytesMax = 1_000_000 } = {}) {
   const seen: string[] = [];
   const taker: FrameTaker = {
     onText: (message) => seen.push(`text ${message}`),
+    onAscii: (bytes, from, end) => seen.push(`text ${bytes.toString('ascii', from, end)}`),
     onBinary: (message) => seen.push(`binary ${Buffer.from(message).toString('hex')}`),
     onPing: (payload) => seen.push(`ping ${Buffer.from(payload).toString('hex')}`),
     onPong: () => seen.push('pong'),

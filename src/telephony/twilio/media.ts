@@ -7,18 +7,10 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import { parseJson } from '../../std/json.ts';
 import type { MediaListener, MediaProtocol, MediaTraits } from '../media.ts';
+import { AudioMessages, PAYLOAD_BYTES_MAX } from './audio-message.ts';
 
-/** Payload bytes of one message. Twilio sends 160; more than this is not telephone audio. */
-const PAYLOAD_BYTES_MAX = 48 * 1024;
 /** One second of audio: what the buffers begin with. */
 const PAYLOAD_BYTES_USUAL = 8_000;
-/** Digits of a counter or of milliseconds that a number holds exactly. */
-const DIGITS_MAX = 15;
-
-const MEDIA_HEAD = '{"event":"media","sequenceNumber":"';
-const MEDIA_BODY = '"media":{"track":"inbound","chunk":"';
-const TIMESTAMP = '","timestamp":"';
-const PAYLOAD = '","payload":"';
 
 const sid = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 /** Counters are strings of digits; a bare number is taken too. */
@@ -65,7 +57,7 @@ const knownEvents = new Set(['connected', 'start', 'media', 'dtmf', 'mark', 'sto
 type Envelope = z.infer<typeof envelope>;
 type Start = Extract<Envelope, { event: 'start' }>;
 
-/** One socket's protocol. The fixed form of an audio message is read in place; anything else goes
+/** One socket's protocol. The fixed form of an audio message is read off the bytes; anything else goes
  *  through JSON and the schema, with the same result. */
 export function createTwilioMedia(): MediaProtocol {
   return new TwilioMedia();
@@ -80,23 +72,21 @@ const TRAITS: MediaTraits = {
 
 class TwilioMedia implements MediaProtocol {
   readonly traits = TRAITS;
-  /** Undefined until `start`. */
+  /** Undefined until `start`; so is the reader of its audio messages. */
   #streamSid: string | undefined;
-  /** The decoded payload of one message. */
-  #payload = Buffer.alloc(PAYLOAD_BYTES_USUAL);
-  /** The part of `#payload` that is filled; lent to the listener and kept while the size stays. */
-  #filled = this.#payload.subarray(0, 0);
+  #audioMessages: AudioMessages | undefined;
   /** Where outgoing payloads are laid for encoding. */
   #outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
   /** Prepared text around the changing parts of messages, with this stream's id in it. */
-  #sidBeforeMedia = '';
-  #sidAfterMedia = '';
   #audioHead = '';
   #markHead = '';
   #clear = '';
 
+  decodeAscii(bytes: Uint8Array, from: number, end: number, listener: MediaListener): boolean {
+    return this.#audioMessages?.read(bytes, from, end, listener) ?? false;
+  }
+
   decodeText(message: string, listener: MediaListener): void {
-    if (this.#readAudio(message, listener)) return;
     const json = parseJson(message);
     const known = envelope.safeParse(json);
     if (known.success) {
@@ -130,53 +120,6 @@ class TwilioMedia implements MediaProtocol {
     return this.#clear;
   }
 
-  /** Reads `message` in place if it is an audio message in the form that Twilio writes. */
-  #readAudio(message: string, listener: MediaListener): boolean {
-    if (this.#streamSid === undefined || !message.startsWith(MEDIA_HEAD)) return false;
-    let at = afterDigits(message, MEDIA_HEAD.length);
-    let tail: string;
-    if (message.startsWith(this.#sidBeforeMedia, at)) {
-      at += this.#sidBeforeMedia.length;
-      tail = '"}}';
-    } else if (message.startsWith('",', at)) {
-      at += 2;
-      tail = this.#sidAfterMedia;
-    } else {
-      return false;
-    }
-    if (!message.startsWith(MEDIA_BODY, at)) return false;
-    at = afterDigits(message, at + MEDIA_BODY.length);
-    if (!message.startsWith(TIMESTAMP, at)) return false;
-    const timestampAt = at + TIMESTAMP.length;
-    at = afterDigits(message, timestampAt);
-    if (at === timestampAt || !message.startsWith(PAYLOAD, at)) return false;
-    const payloadAt = at + PAYLOAD.length;
-    const payloadEnd = message.length - tail.length;
-    if (payloadEnd <= payloadAt || !message.endsWith(tail)) return false;
-    const bytes = this.#decodeBase64(message.slice(payloadAt, payloadEnd));
-    if (bytes <= 0) return false;
-    listener.onAudio(this.#lend(bytes), digitsValue(message, timestampAt, at));
-    return true;
-  }
-
-  /** Bytes written to `#payload`, or -1 if `text` is not base64 in full. */
-  #decodeBase64(text: string): number {
-    const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
-    const bytes = (text.length / 4) * 3 - padding;
-    if (text.length % 4 !== 0 || bytes > PAYLOAD_BYTES_MAX) return -1;
-    if (bytes > this.#payload.length) {
-      this.#payload = Buffer.alloc(bytes);
-      this.#filled = this.#payload;
-    }
-    // Node passes over characters outside the alphabet, so they show as missing bytes.
-    return this.#payload.write(text, 'base64') === bytes ? bytes : -1;
-  }
-
-  #lend(bytes: number): Uint8Array {
-    if (this.#filled.length !== bytes) this.#filled = this.#payload.subarray(0, bytes);
-    return this.#filled;
-  }
-
   #accept(message: Envelope, listener: MediaListener, bytes: number): void {
     if (message.event === 'connected') return;
     if (message.event === 'start') {
@@ -207,11 +150,11 @@ class TwilioMedia implements MediaProtocol {
     bytes: number,
   ): void {
     if (media.track !== 'inbound') return;
-    const payloadBytes = this.#decodeBase64(media.payload);
-    if (payloadBytes < 0) throw malformed(bytes);
-    if (payloadBytes === 0) return;
+    const payload = decodeBase64(media.payload);
+    if (payload === undefined) throw malformed(bytes);
+    if (payload.length === 0) return;
     const timestampMs = media.timestamp === undefined ? Number.NaN : Number(media.timestamp);
-    listener.onAudio(this.#lend(payloadBytes), timestampMs);
+    listener.onAudio(payload, timestampMs);
   }
 
   #start(message: Start, listener: MediaListener): void {
@@ -222,8 +165,7 @@ class TwilioMedia implements MediaProtocol {
     }
     const { streamSid } = message;
     this.#streamSid = streamSid;
-    this.#sidBeforeMedia = `","streamSid":"${streamSid}",`;
-    this.#sidAfterMedia = `"},"streamSid":"${streamSid}"}`;
+    this.#audioMessages = new AudioMessages(streamSid);
     this.#audioHead = `{"event":"media","streamSid":"${streamSid}","media":{"payload":"`;
     this.#markHead = `{"event":"mark","streamSid":"${streamSid}","mark":{"name":`;
     this.#clear = `{"event":"clear","streamSid":"${streamSid}"}`;
@@ -237,22 +179,14 @@ class TwilioMedia implements MediaProtocol {
   }
 }
 
-/** Index after the run of at most DIGITS_MAX digits that begins at `at`. */
-function afterDigits(text: string, at: number): number {
-  const end = Math.min(at + DIGITS_MAX, text.length);
-  let i = at;
-  while (i < end && isDigit(text.charCodeAt(i))) i++;
-  return i;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
-}
-
-function digitsValue(text: string, from: number, to: number): number {
-  let value = 0;
-  for (let i = from; i < to; i++) value = value * 10 + text.charCodeAt(i) - 48;
-  return value;
+/** Undefined if `text` is not base64 in full, or more than one message may carry. */
+function decodeBase64(text: string): Uint8Array | undefined {
+  const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
+  const bytes = (text.length / 4) * 3 - padding;
+  if (text.length % 4 !== 0 || bytes > PAYLOAD_BYTES_MAX) return undefined;
+  // Node passes over characters outside the alphabet, so they show as missing bytes.
+  const payload = Buffer.from(text, 'base64');
+  return payload.length === bytes ? payload : undefined;
 }
 
 function malformed(bytes: number, cause?: unknown): GatewayError {

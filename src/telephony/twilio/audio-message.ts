@@ -1,0 +1,130 @@
+// A Twilio audio message in the fixed form in which Twilio writes it, read off the socket's bytes: no
+// string, no object. Anything else is left to JSON (media.ts), with the same result.
+// Source: twilio.com/docs/voice/media-streams/websocket-messages
+
+/** Payload bytes of one message. Twilio sends 160; more than this is not telephone audio. */
+export const PAYLOAD_BYTES_MAX = 48 * 1024;
+/** One second of audio: what the buffer begins with. */
+const PAYLOAD_BYTES_USUAL = 8_000;
+/** Digits of a counter or of milliseconds that a number holds exactly. */
+const DIGITS_MAX = 15;
+
+const HEAD = Buffer.from('{"event":"media","sequenceNumber":"');
+const SID_LAST = Buffer.from('",');
+const BODY = Buffer.from('"media":{"track":"inbound","chunk":"');
+const TIMESTAMP = Buffer.from('","timestamp":"');
+const PAYLOAD = Buffer.from('","payload":"');
+const TAIL = Buffer.from('"}}');
+const PADDING = 61; // =
+/** Value of each character of base64; anything else has bits above the lowest six. */
+const BASE64 = new Uint8Array(256).fill(0xff);
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+for (let i = 0; i < ALPHABET.length; i++) BASE64[ALPHABET.charCodeAt(i)] = i;
+
+export interface AudioTaker {
+  /** `payload` is borrowed until the call returns. */
+  onAudio(payload: Uint8Array, timestampMs: number): void;
+}
+
+export class AudioMessages {
+  readonly #sidBeforeMedia: Buffer;
+  readonly #sidAfterMedia: Buffer;
+  #payload = new Uint8Array(PAYLOAD_BYTES_USUAL);
+  /** The part of `#payload` that is filled; kept while the size stays. */
+  #filled = this.#payload.subarray(0, 0);
+
+  constructor(streamSid: string) {
+    this.#sidBeforeMedia = Buffer.from(`","streamSid":"${streamSid}",`);
+    this.#sidAfterMedia = Buffer.from(`"},"streamSid":"${streamSid}"}`);
+  }
+
+  /** Reads the message that lies in `bytes` from `from` to `end`, borrowed. False if it is not audio of the
+   *  caller in the fixed form: then nothing was told. */
+  read(bytes: Uint8Array, from: number, end: number, taker: AudioTaker): boolean {
+    if (!isAt(bytes, from, HEAD)) return false;
+    let at = afterDigits(bytes, from + HEAD.length, end);
+    let tail = this.#sidAfterMedia;
+    if (isAt(bytes, at, this.#sidBeforeMedia)) {
+      at += this.#sidBeforeMedia.length;
+      tail = TAIL;
+    } else if (isAt(bytes, at, SID_LAST)) {
+      at += SID_LAST.length;
+    } else {
+      return false;
+    }
+    if (!isAt(bytes, at, BODY)) return false;
+    at = afterDigits(bytes, at + BODY.length, end);
+    if (!isAt(bytes, at, TIMESTAMP)) return false;
+    const timestampAt = at + TIMESTAMP.length;
+    at = afterDigits(bytes, timestampAt, end);
+    if (at === timestampAt || !isAt(bytes, at, PAYLOAD)) return false;
+    const payloadAt = at + PAYLOAD.length;
+    const payloadEnd = end - tail.length;
+    if (payloadEnd <= payloadAt || !isAt(bytes, payloadEnd, tail)) return false;
+    const count = this.#decode(bytes, payloadAt, payloadEnd);
+    if (count <= 0) return false;
+    if (this.#filled.length !== count) this.#filled = this.#payload.subarray(0, count);
+    taker.onAudio(this.#filled, digitsValue(bytes, timestampAt, at));
+    return true;
+  }
+
+  /** Bytes written to `#payload`, or -1 if it is not base64 (RFC 4648 §4) in full. */
+  #decode(bytes: Uint8Array, from: number, end: number): number {
+    if ((end - from) % 4 !== 0) return -1;
+    const padding = bytes[end - 1] !== PADDING ? 0 : bytes[end - 2] !== PADDING ? 1 : 2;
+    const count = ((end - from) / 4) * 3 - padding;
+    if (count > PAYLOAD_BYTES_MAX) return -1;
+    if (count > this.#payload.length) {
+      this.#payload = new Uint8Array(count);
+      this.#filled = this.#payload;
+    }
+    const payload = this.#payload;
+    let all = 0;
+    let to = 0;
+    const whole = padding === 0 ? end : end - 4;
+    let i = from;
+    for (; i < whole; i += 4) {
+      const first = BASE64[bytes[i] as number] as number;
+      const second = BASE64[bytes[i + 1] as number] as number;
+      const third = BASE64[bytes[i + 2] as number] as number;
+      const fourth = BASE64[bytes[i + 3] as number] as number;
+      all |= first | second | third | fourth;
+      payload[to] = (first << 2) | (second >> 4);
+      payload[to + 1] = (second << 4) | (third >> 2);
+      payload[to + 2] = (third << 6) | fourth;
+      to += 3;
+    }
+    if (padding > 0) {
+      const first = BASE64[bytes[i] as number] as number;
+      const second = BASE64[bytes[i + 1] as number] as number;
+      const third = padding === 1 ? (BASE64[bytes[i + 2] as number] as number) : 0;
+      all |= first | second | third;
+      payload[to] = (first << 2) | (second >> 4);
+      if (padding === 1) payload[to + 1] = (second << 4) | (third >> 2);
+    }
+    return all > 63 ? -1 : count;
+  }
+}
+
+function isAt(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
+  for (let i = 0; i < word.length; i++) if (bytes[at + i] !== word[i]) return false;
+  return true;
+}
+
+/** Index after the run of at most DIGITS_MAX digits that begins at `at`. */
+function afterDigits(bytes: Uint8Array, at: number, end: number): number {
+  const until = Math.min(at + DIGITS_MAX, end);
+  let i = at;
+  while (i < until && isDigit(bytes[i] as number)) i++;
+  return i;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 48 && byte <= 57;
+}
+
+function digitsValue(bytes: Uint8Array, from: number, to: number): number {
+  let value = 0;
+  for (let i = from; i < to; i++) value = value * 10 + (bytes[i] as number) - 48;
+  return value;
+}
