@@ -318,6 +318,12 @@ const rows = {
       [[all('gateway_recording_bytes_total'), 'written']],
       '32 kB a second and call.',
     ],
+    [
+      'Recordings, lost',
+      'Bps',
+      [[each('gateway_recording_lost_bytes_total', 'reason'), '{{reason}}']],
+      'Silence in a recording. slow, disk: the disk does not keep up or is full; late: the network.',
+    ],
   ],
   'Is the process healthy?': [
     [

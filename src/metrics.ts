@@ -263,6 +263,12 @@ export const recordingBytes = new Counter({
   help: 'Bytes of recordings written',
   registers,
 });
+export const recordingLostBytes = new Counter({
+  name: 'gateway_recording_lost_bytes_total',
+  help: 'Bytes of recordings that are silence instead, by reason: slow (the disk did not keep up), disk (it refused them) or late (they came too late)',
+  labelNames: ['reason'] as const,
+  registers,
+});
 
 export const requestSeconds = new Histogram({
   name: 'gateway_request_seconds',

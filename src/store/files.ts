@@ -9,6 +9,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import { diskError, LocalFileWriter } from './file-writer.ts';
 import type { FileStore, FileWriter } from './store.ts';
+import { WriteThread } from './write-thread.ts';
 
 /** Files on their way in. No key leads here: none begins with a dot. */
 const UNFINISHED = '.unfinished';
@@ -33,6 +34,7 @@ export class LocalFileStore implements FileStore {
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #writes = new WriteThread();
 
   constructor(folder: string, { clock, random }: { clock: Clock; random: Random }) {
     this.#folder = folder;
@@ -45,7 +47,7 @@ export class LocalFileStore implements FileStore {
     const path = this.#path(key);
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      return new LocalFileWriter(await open(path, 'w', 0o600), this.#clock);
+      return new LocalFileWriter(await open(path, 'w', 0o600), this.#writes);
     } catch (error) {
       throw diskError(error);
     }

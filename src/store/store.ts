@@ -285,16 +285,22 @@ export interface FileStore {
 }
 
 export interface FileWriter {
-  /** Queues `bytes` (borrowed until the call returns) at the end; bounded, throws QUEUE_FULL. Does
-   *  nothing once the disk has failed. */
-  append(bytes: Uint8Array): void;
-  /** Replaces bytes at `offset` (file headers), in order with the appends. */
-  patch(offset: number, bytes: Uint8Array): void;
+  /** Queues `bytes` (borrowed until the call returns) at the end. False if the disk does not keep up and
+   *  there is no room: nothing was taken then. */
+  append(bytes: Uint8Array): boolean;
+  /** Leaves out so many bytes at the end: they are zeros. For what `append` did not take in time. */
+  skip(bytes: number): void;
+  /** Replaces bytes at `offset`, in order with the appends. False as with `append`. */
+  patch(offset: number, bytes: Uint8Array): boolean;
+  /** Of what was appended and skipped. */
   readonly size: number;
-  /** The first error of the disk, once there is one. */
+  /** Of these, bytes that are not in the file: zeros are in their place. */
+  readonly lostBytes: number;
+  /** The first error of the disk, once there is one. What comes after it may be written again. */
   readonly error: Error | undefined;
-  /** Everything is on the disk then. Throws the first error (STORE_FULL, RECORDING_FAILED). */
-  close(): Promise<void>;
+  /** Everything is on the disk then, with `head` over the file's first bytes. Throws the first error
+   *  (STORE_FULL, RECORDING_FAILED). */
+  close(head?: Uint8Array): Promise<void>;
 }
 
 export interface Store {

@@ -134,8 +134,9 @@ function bench(ambient?: AmbientNoise): { clock: StepClock; audio: CallAudio; se
 }
 
 const nowhere: RecordingFile = {
-  append: () => undefined,
-  patch: () => undefined,
+  append: () => true,
+  skip: () => undefined,
+  patch: () => true,
   error: undefined,
   close: () => Promise.resolve(),
 };

@@ -191,9 +191,11 @@ describe('the end of a call', () => {
     const { room } = await withModel();
     room.deps.files.create = () =>
       Promise.resolve({
-        append: () => undefined,
-        patch: () => undefined,
+        append: () => true,
+        skip: () => undefined,
+        patch: () => true,
         size: 0,
+        lostBytes: 0,
         error: undefined,
         close: () => new Promise<void>(() => undefined),
       });

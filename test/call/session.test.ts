@@ -201,12 +201,14 @@ describe('a service or a disk that fails', () => {
         return {
           append: (chunk) => {
             bytes += chunk.length;
-            if (bytes < 20_000) file.append(chunk);
-            else if (how === 'hung') throw new Error('the queue is full');
-            else error = new Error('ENOSPC');
+            if (bytes < 40_000) return file.append(chunk);
+            if (how === 'full') error = new Error('ENOSPC');
+            return how === 'full';
           },
+          skip: (count) => file.skip(count),
           patch: (offset, chunk) => file.patch(offset, chunk),
           size: 0,
+          lostBytes: 0,
           get error() {
             return error;
           },

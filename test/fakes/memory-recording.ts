@@ -8,27 +8,34 @@ export class MemoryRecording implements RecordingFile {
   /** Bytes that fit. */
   bytesMax = Number.POSITIVE_INFINITY;
   appends = 0;
+  lostBytes = 0;
+  /** False while the disk is too slow. */
+  hasRoom = true;
   #bytes = Buffer.alloc(1 << 16);
   #length = 0;
 
-  append(bytes: Uint8Array): void {
-    if (this.error !== undefined) return;
+  append(bytes: Uint8Array): boolean {
+    if (!this.hasRoom) return false;
     this.appends++;
     if (this.#length + bytes.length > this.bytesMax) {
-      this.error = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-      return;
+      this.error ??= Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+      this.skip(bytes.length);
+      return true;
     }
-    while (this.#length + bytes.length > this.#bytes.length) {
-      this.#bytes = Buffer.concat([this.#bytes, Buffer.alloc(this.#bytes.length)]);
-    }
-    this.#bytes.set(bytes, this.#length);
-    this.#length += bytes.length;
+    this.#extend(bytes.length);
+    this.#bytes.set(bytes, this.#length - bytes.length);
+    return true;
   }
 
-  patch(offset: number, bytes: Uint8Array): void {
-    if (this.error !== undefined) return;
+  skip(bytes: number): void {
+    this.lostBytes += bytes;
+    this.#extend(bytes);
+  }
+
+  patch(offset: number, bytes: Uint8Array): boolean {
     if (offset + bytes.length > this.#length) throw new Error('patch beyond the end');
-    this.#bytes.set(bytes, offset);
+    if (this.hasRoom) this.#bytes.set(bytes, offset);
+    return this.hasRoom;
   }
 
   /** What a killed process leaves behind. */
@@ -36,8 +43,16 @@ export class MemoryRecording implements RecordingFile {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  close(): Promise<void> {
+  close(head?: Uint8Array): Promise<void> {
+    if (head !== undefined) this.#bytes.set(head, 0);
     this.closed = true;
     return Promise.resolve();
+  }
+
+  #extend(bytes: number): void {
+    while (this.#length + bytes > this.#bytes.length) {
+      this.#bytes = Buffer.concat([this.#bytes, Buffer.alloc(this.#bytes.length)]);
+    }
+    this.#length += bytes;
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../src/audio/wav.ts';
-import { GatewayError } from '../../src/errors.ts';
+import type { GatewayError } from '../../src/errors.ts';
 import { Recorder } from '../../src/pipeline/record.ts';
 import { MemoryRecording } from '../fakes/memory-recording.ts';
 
@@ -61,6 +61,7 @@ describe('the recording', () => {
 
   it('takes audio that comes up to three seconds late, in its place', async () => {
     const { file, recorder } = start();
+    recorder.agent(frame(3), 160, 4_980);
     recorder.tick(5_000);
     recorder.caller(frame(7), 2_400);
     recorder.caller(frame(8), 100);
@@ -92,36 +93,80 @@ describe('the recording', () => {
     ).toBe(true);
   });
 
-  it('faults once when the disk is full, and writes no more', async () => {
+  it('has late audio over more than a block and the end of the ring in its place', async () => {
+    const { file, recorder } = start();
+    for (let atMs = 0; atMs < 6_000; atMs += 20) recorder.agent(frame(3), 160, atMs);
+    recorder.tick(6_000);
+    recorder.caller(frame(9, 20_000), 3_100);
+    await recorder.close(6_000);
+    const { caller, agent } = channels(file);
+    expect([caller.indexOf(9), caller.lastIndexOf(9)]).toEqual([24_800, 44_799]);
+    expect(agent.every((sample) => sample === 3)).toBe(true);
+  });
+
+  it('holds any samples of both sides, whatever their sign', async () => {
+    const { file, recorder } = start();
+    const [left, right] = [7, 11].map((step) =>
+      Int16Array.from({ length: 12_003 }, (_none, i) => ((i * step * 1_999) % 65_536) - 32_768),
+    );
+    recorder.caller(left as Int16Array, 0);
+    recorder.agent(right as Int16Array, 12_003, 0);
+    await recorder.close(1_500);
+    const { caller, agent } = channels(file);
+    expect(caller).toEqual(left?.subarray(0, 12_000));
+    expect(agent).toEqual(right?.subarray(0, 12_000));
+  });
+
+  it('faults once when the disk is full, and goes on: the disk may be freed', async () => {
     const { file, faults, recorder } = start();
     file.bytesMax = 40_000;
     for (let atMs = 0; atMs < 5_000; atMs += 20) {
-      recorder.caller(frame(1), atMs);
+      if (atMs === 3_000) file.bytesMax = Number.POSITIVE_INFINITY;
+      recorder.caller(frame(1 + atMs / 20), atMs);
       recorder.tick(atMs);
     }
     const summary = await recorder.close(5_000);
     expect(faults.map(({ code, facts }) => [code, facts])).toEqual([
       ['RECORDING_FAILED', { reason: 'ENOSPC' }],
     ]);
-    expect(summary.seconds).toBeLessThan(2);
+    expect(summary.seconds).toBe(5);
+    const { caller } = channels(file);
+    const seconds = [0, 1, 2, 3, 4].map((nth) => caller[nth * 8_000 + 7_999]);
+    expect(seconds).toEqual([50, 0, 150, 200, 250]);
+    expect(file.lostBytes).toBe(32_000);
   });
 
-  it('faults once, and throws nothing, when the disk hangs and storage takes no more', async () => {
+  it('holds audio for a disk that stands still for two seconds, and loses none', async () => {
     const { file, faults, recorder } = start();
-    const refuse = () => {
-      throw new GatewayError('QUEUE_FULL', { queue: 'file' });
-    };
-    recorder.caller(frame(1), 0);
-    recorder.tick(1_000);
-    Object.assign(file, { append: refuse, patch: refuse });
-    for (let atMs = 1_000; atMs < 3_000; atMs += 20) {
-      recorder.caller(frame(1), atMs - 500);
+    for (let atMs = 0; atMs < 8_000; atMs += 20) {
+      file.hasRoom = atMs < 2_000 || atMs >= 4_000;
+      recorder.caller(frame(1 + atMs / 20), atMs);
       recorder.tick(atMs);
     }
-    const summary = await recorder.close(3_000);
+    await recorder.close(8_000);
+    expect(faults).toEqual([]);
+    expect(file.lostBytes).toBe(0);
+    const { caller } = channels(file);
+    for (let nth = 0; nth < 400; nth++) expect(caller[nth * 160]).toBe(1 + nth);
+  });
+
+  it('leaves out what a disk that is too slow has no time for, and the rest is in its place', async () => {
+    const { file, faults, recorder } = start();
+    for (let atMs = 0; atMs < 12_000; atMs += 20) {
+      file.hasRoom = atMs < 2_000 || atMs >= 8_000;
+      recorder.caller(frame(1 + atMs / 20), atMs);
+      recorder.tick(atMs);
+    }
+    const summary = await recorder.close(12_000);
     expect(faults.map(({ code, facts }) => [code, facts])).toEqual([
-      ['RECORDING_FAILED', { reason: 'QUEUE_FULL' }],
+      ['RECORDING_FAILED', { reason: 'the disk is too slow' }],
     ]);
-    expect(summary.seconds).toBeLessThan(1.5);
+    expect(summary.seconds).toBe(12);
+    const { caller } = channels(file);
+    const heard = Array.from({ length: 12 }, (_none, nth) => caller[nth * 8_000]);
+    expect(heard.map((sample, nth) => sample === 1 + nth * 50)).toEqual(
+      [1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1].map((isThere) => isThere === 1),
+    );
+    expect(file.lostBytes).toBe(3 * 32_000);
   });
 });

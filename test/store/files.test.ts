@@ -9,9 +9,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import { LocalFileWriter, type WritableFile } from '../../src/store/file-writer.ts';
 import { checkFileKey, LocalFileStore } from '../../src/store/files.ts';
-import { FakeClock, settle } from '../fakes/fake-clock.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 
 let folder = '';
 let clock = new FakeClock();
@@ -179,172 +178,7 @@ describe('files that are sent', () => {
   });
 });
 
-/** A disk of which the test says what it takes. */
-class FakeDisk implements WritableFile {
-  bytes = Buffer.alloc(0);
-  writes = 0;
-  synced = false;
-  closed = false;
-  fails: NodeJS.ErrnoException | undefined;
-  /** Resolves when the disk goes on. */
-  gate: Promise<void> = Promise.resolve();
-  /** Bytes taken at once. */
-  atOnceMax = Number.POSITIVE_INFINITY;
-
-  async write(bytes: Uint8Array, offset: number, length: number, position: number) {
-    this.writes += 1;
-    await this.gate;
-    if (this.fails !== undefined) throw this.fails;
-    const count = Math.min(length, this.atOnceMax);
-    const grown = Buffer.alloc(Math.max(this.bytes.length, position + count));
-    this.bytes.copy(grown);
-    grown.set(bytes.subarray(offset, offset + count), position);
-    this.bytes = grown;
-    return { bytesWritten: count };
-  }
-  async sync() {
-    this.synced = true;
-  }
-  async close() {
-    this.closed = true;
-  }
-}
-
-function enospc(): NodeJS.ErrnoException {
-  return Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
-}
-
-const step = fc.oneof(
-  fc.record({ append: fc.integer({ min: 0, max: 100_000 }) }),
-  fc.record({ patchAt: fc.double({ min: 0, max: 0.999, noNaN: true }) }),
-  fc.record({ wait: fc.integer({ min: 1, max: 300 }) }),
-);
-type Step = { append: number } | { patchAt: number } | { wait: number };
-
-/** What the file must hold after `step`. */
-async function play(
-  writer: LocalFileWriter,
-  step: Step,
-  before: Buffer,
-  value: number,
-): Promise<Buffer> {
-  if ('append' in step) {
-    writer.append(Buffer.alloc(step.append, value));
-    return Buffer.concat([before, Buffer.alloc(step.append, value)]);
-  }
-  if ('wait' in step) {
-    clock.advance(step.wait);
-    await settle();
-  } else if (before.length > 0) {
-    const offset = Math.floor(step.patchAt * before.length);
-    writer.patch(offset, Buffer.alloc(1, value));
-    before[offset] = value;
-  }
-  return before;
-}
-
 describe('a file that grows', () => {
-  it('writes a quarter of a second of audio in one go', async () => {
-    const disk = new FakeDisk();
-    const writer = new LocalFileWriter(disk, clock);
-    for (let i = 0; i < 50; i++) {
-      writer.append(Buffer.alloc(640, i));
-      clock.advance(20);
-    }
-    await settle();
-    expect(disk.writes).toBeLessThanOrEqual(4);
-    expect(disk.bytes.length).toBeGreaterThanOrEqual(640 * 36);
-    await writer.close();
-    expect(disk.bytes.length).toBe(32_000);
-    expect([disk.synced, disk.closed]).toEqual([true, true]);
-    expect(clock.timers).toBe(0);
-  });
-
-  it('borrows the bytes only until the call returns', async () => {
-    const disk = new FakeDisk();
-    const writer = new LocalFileWriter(disk, clock);
-    const frame = Buffer.from('aaaa');
-    writer.append(frame);
-    frame.fill('b');
-    writer.patch(0, frame.subarray(0, 1));
-    frame.fill('c');
-    await writer.close();
-    expect(disk.bytes.toString()).toBe('baaa');
-  });
-
-  it('holds whatever is appended and patched, in order', async () => {
-    const work = fc.array(step, { maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(work, fc.integer({ min: 1, max: 50_000 }), async (steps, atOnceMax) => {
-        const disk = new FakeDisk();
-        disk.atOnceMax = atOnceMax;
-        const writer = new LocalFileWriter(disk, clock);
-        let expected: Buffer = Buffer.alloc(0);
-        for (const [index, step] of steps.entries()) {
-          expected = await play(writer, step, expected, index % 256);
-        }
-        expect(writer.size).toBe(expected.length);
-        await writer.close();
-        expect(disk.bytes.equals(expected)).toBe(true);
-      }),
-      { numRuns: 40 },
-    );
-  });
-
-  it('throws QUEUE_FULL when the disk hangs, takes nothing then, and goes on after', async () => {
-    const disk = new FakeDisk();
-    let goOn = (): void => undefined;
-    disk.gate = new Promise((resolve) => {
-      goOn = resolve;
-    });
-    const writer = new LocalFileWriter(disk, clock);
-    const piece = Buffer.alloc(64 * 1024, 1);
-    for (let i = 0; i < 64; i++) writer.append(piece);
-    expect(() => writer.append(Buffer.alloc(1))).toThrow(
-      expect.objectContaining({ code: 'QUEUE_FULL' }),
-    );
-    expect(writer.size).toBe(64 * 64 * 1024);
-    goOn();
-    await settle();
-    while (disk.bytes.length < writer.size) await settle();
-    writer.append(Buffer.from('x'));
-    await writer.close();
-    expect(disk.bytes.length).toBe(64 * 64 * 1024 + 1);
-  });
-
-  it('keeps the first error of a full disk, does not throw into the audio, and tells at the end', async () => {
-    const disk = new FakeDisk();
-    const writer = new LocalFileWriter(disk, clock);
-    disk.fails = enospc();
-    writer.append(Buffer.alloc(100_000));
-    await settle();
-    expect(writer.error).toMatchObject({ code: 'STORE_FULL' });
-    for (let i = 0; i < 1_000; i++) writer.append(Buffer.alloc(64 * 1024));
-    writer.patch(0, Buffer.alloc(4));
-    expect(await codeFrom(writer.close())).toBe('STORE_FULL');
-    expect(await codeFrom(writer.close())).toBe('STORE_FULL');
-    expect(disk.closed).toBe(true);
-  });
-
-  it('reports any other fault of the disk as a failed recording', async () => {
-    const disk = new FakeDisk();
-    disk.fails = Object.assign(new Error('EIO'), { code: 'EIO' });
-    const writer = new LocalFileWriter(disk, clock);
-    writer.append(Buffer.alloc(1));
-    expect(await codeFrom(writer.close())).toBe('RECORDING_FAILED');
-  });
-
-  it('takes nothing after it was closed', async () => {
-    const disk = new FakeDisk();
-    const writer = new LocalFileWriter(disk, clock);
-    writer.append(Buffer.from('a'));
-    await writer.close();
-    writer.append(Buffer.from('b'));
-    clock.advance(1_000);
-    await writer.close();
-    expect(disk.bytes.toString()).toBe('a');
-  });
-
   it('is a real file', async () => {
     const files = store();
     const writer = await files.create('recordings/42.wav');
@@ -355,7 +189,7 @@ describe('a file that grows', () => {
   });
 });
 
-/** Mounting needs root; the injected disk above covers the rest. */
+/** Mounting needs root; an injected disk (file-writer.test) covers the rest. */
 const mayMount = (): boolean => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   const probe = mkdtempSync(join(tmpdir(), 'patchbay-mount-'));

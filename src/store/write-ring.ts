@@ -1,0 +1,93 @@
+// Writes of many files on their way from the event loop to the thread that carries them out: the memory
+// that both share. One side queues (write-queue), one takes (write-worker); nobody ever waits for the other.
+
+/** Two for each second of a recording: 8 seconds of a thousand calls. A power of two. */
+const OPERATIONS_MAX = 16_384;
+
+/** Ints of an operation. */
+const FIELDS = 6;
+export const FIELD = { file: 0, descriptor: 1, from: 2, length: 3, isPatch: 4, error: 5 } as const;
+
+/** Ints that say how far both sides are. The first two are counts that overflow. */
+export const STATE = { queued: 0, done: 1, wakeUps: 2, openFiles: 3, closings: 4 } as const;
+
+/** As it goes to the thread. */
+export interface SharedWrites {
+  state: SharedArrayBuffer;
+  operations: SharedArrayBuffer;
+  positions: SharedArrayBuffer;
+  bytes: SharedArrayBuffer;
+}
+
+/** Writes `bytes` at `position`, or some of them from the start; how many. Throws errors of the system. */
+export type WriteAt = (descriptor: number, bytes: Uint8Array, position: number) => number;
+
+/** `bytesMax` is memory that is used only as far as writes pile up. */
+export function shareWrites(bytesMax: number): SharedWrites {
+  return {
+    state: new SharedArrayBuffer(Object.keys(STATE).length * Int32Array.BYTES_PER_ELEMENT),
+    operations: new SharedArrayBuffer(OPERATIONS_MAX * FIELDS * Int32Array.BYTES_PER_ELEMENT),
+    positions: new SharedArrayBuffer(OPERATIONS_MAX * Float64Array.BYTES_PER_ELEMENT),
+    bytes: new SharedArrayBuffer(bytesMax),
+  };
+}
+
+export class WriteRing {
+  readonly operationsMax = OPERATIONS_MAX;
+  readonly state: Int32Array;
+  readonly bytes: Uint8Array;
+  readonly #operations: Int32Array;
+  /** Beyond 32 bits. */
+  readonly #positions: Float64Array;
+
+  constructor(shared: SharedWrites) {
+    this.state = new Int32Array(shared.state);
+    this.bytes = new Uint8Array(shared.bytes);
+    this.#operations = new Int32Array(shared.operations);
+    this.#positions = new Float64Array(shared.positions);
+  }
+
+  /** `nth` is a count of STATE. */
+  field(nth: number, field: number): number {
+    return this.#operations[(nth & (OPERATIONS_MAX - 1)) * FIELDS + field] as number;
+  }
+
+  setField(nth: number, field: number, value: number): void {
+    this.#operations[(nth & (OPERATIONS_MAX - 1)) * FIELDS + field] = value;
+  }
+
+  setPosition(nth: number, position: number): void {
+    this.#positions[nth & (OPERATIONS_MAX - 1)] = position;
+  }
+
+  /** Carries out the oldest operation that is queued; false if there is none. */
+  takeOne(write: WriteAt): boolean {
+    const nth = Atomics.load(this.state, STATE.done);
+    if (nth === Atomics.load(this.state, STATE.queued)) return false;
+    const from = this.field(nth, FIELD.from);
+    const bytes = this.bytes.subarray(from, from + this.field(nth, FIELD.length));
+    const position = this.#positions[nth & (OPERATIONS_MAX - 1)] as number;
+    const error = writeAll(write, this.field(nth, FIELD.descriptor), bytes, position);
+    this.setField(nth, FIELD.error, error);
+    Atomics.store(this.state, STATE.done, (nth + 1) | 0);
+    return true;
+  }
+}
+
+/** The number of the system's error, below zero; 0 if all was written. */
+function writeAll(write: WriteAt, descriptor: number, bytes: Uint8Array, position: number): number {
+  try {
+    for (let done = 0; done < bytes.length; ) {
+      const count = write(descriptor, bytes.subarray(done), position + done);
+      if (count <= 0) return UNKNOWN_ERROR;
+      done += count;
+    }
+    return 0;
+  } catch (error) {
+    const isNumbered = error instanceof Error && 'errno' in error;
+    return isNumbered && typeof error.errno === 'number' ? error.errno : UNKNOWN_ERROR;
+  }
+}
+
+/** No system has this one. */
+export const UNKNOWN_ERROR = -1_000_000;
