@@ -54,7 +54,8 @@ describe("a gateway's metrics", () => {
 
 describe.runIf(process.platform === 'linux')('the kernel', () => {
   it('tells of this process and of the machine', () => {
-    const { cpuMs, rssKb, descriptors } = processFigures(process.pid);
+    const { cpuMs, rssKb, descriptors, sockets } = processFigures(process.pid);
+    expect(sockets).toBeLessThan(descriptors);
     expect(cpuMs).toBeGreaterThan(0);
     expect(rssKb).toBeGreaterThan(10_000);
     expect(descriptors).toBeGreaterThan(2);
@@ -64,7 +65,7 @@ describe.runIf(process.platform === 'linux')('the kernel', () => {
 
 describe('growth over a series', () => {
   const looksOf = (sizes: number[]) =>
-    sizes.map((rssKb, i) => ({ atSeconds: i, rssKb, descriptors: 1, timers: 1 }));
+    sizes.map((rssKb, i) => ({ atSeconds: i, rssKb, descriptors: 1, sockets: 1, timers: 1 }));
 
   it('is what the second half has above the first, the start left out', () => {
     expect(growthKb(looksOf([5, ...Array<number>(20).fill(100)]))).toBe(0);

@@ -6,6 +6,7 @@ const WIDTH = 760;
 const HEIGHT = 420;
 const FRAME = { left: 60, right: 120, top: 40, bottom: 50 };
 const TICKS = 5;
+const LEGEND_ROW = 18;
 
 const series = [
   { name: 'p50', figure: 'latenessP50Ms', colour: '#2b8cbe' },
@@ -35,7 +36,8 @@ export function plotLateness(steps: readonly Step[], goalMs: number): string {
     line(x(0), y(goalMs), x(callsMax), y(goalMs), 'stroke="#de2d26" stroke-dasharray="6 4"'),
     text(x(callsMax) + 6, y(goalMs) + 4, 'start', `goal ${goalMs} ms`),
   ];
-  for (const { name, figure, colour } of series) {
+  for (const [row, { name, figure, colour }] of series.entries()) {
+    parts.push(text(x(callsMax) + 30, FRAME.top + 10 + row * LEGEND_ROW, 'start', name, colour));
     const points = steps.flatMap(({ calls, median }) => {
       const ms = median[figure];
       return ms === null ? [] : [{ x: x(calls), y: y(ms) }];
@@ -45,8 +47,6 @@ export function plotLateness(steps: readonly Step[], goalMs: number): string {
     for (const point of points) {
       parts.push(`<circle cx="${round(point.x)}" cy="${round(point.y)}" r="3" fill="${colour}"/>`);
     }
-    const last = points.at(-1);
-    if (last !== undefined) parts.push(text(last.x + 8, last.y + 4, 'start', name, colour));
   }
   for (const { calls, median } of steps) {
     if (median.underruns === 0) continue;

@@ -2,7 +2,7 @@
 // of the whole machine, as somebody else's work spoils a measurement. Linux only.
 
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** Clock ticks a second in /proc (sysconf(_SC_CLK_TCK) on Linux). */
 const TICKS_PER_SECOND = 100;
@@ -11,18 +11,23 @@ const PAGE_KB = 4;
 export interface ProcessFigures {
   cpuMs: number;
   rssKb: number;
+  /** Everything that is open; an embedded database keeps files of its tables open. */
   descriptors: number;
+  /** Those of them that are sockets: what calls would leave behind. */
+  sockets: number;
 }
 
 /** The sum over `pid` and all below it; those that end meanwhile are left out. */
 export function processFigures(pid: number): ProcessFigures {
-  const sum: ProcessFigures = { cpuMs: 0, rssKb: 0, descriptors: 0 };
+  const sum: ProcessFigures = { cpuMs: 0, rssKb: 0, descriptors: 0, sockets: 0 };
   for (const each of familyOf(pid)) {
     try {
       const fields = statOf(each);
       sum.cpuMs += msOf(Number(fields[11]) + Number(fields[12]));
       sum.rssKb += Number(readFileSync(`/proc/${each}/statm`, 'utf8').split(' ')[1]) * PAGE_KB;
-      sum.descriptors += readdirSync(`/proc/${each}/fd`).length;
+      const targets = descriptorsOf(each);
+      sum.descriptors += targets.length;
+      sum.sockets += targets.filter((target) => target.startsWith('socket:')).length;
     } catch {
       // It has ended between two reads.
     }
@@ -43,6 +48,18 @@ export function machineBusyMs(): number {
 /** All threads of the process. */
 export function pin(pid: number, cores: string): void {
   spawnSync('taskset', ['-a', '-p', '-c', cores, String(pid)]);
+}
+
+/** What each open descriptor of the process points to. */
+function descriptorsOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return [readlinkSync(`${folder}/${name}`)];
+    } catch {
+      return []; // It was closed meanwhile.
+    }
+  });
 }
 
 function msOf(ticks: number): number {

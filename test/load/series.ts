@@ -11,14 +11,15 @@ import { pin, processFigures } from './process-figures.ts';
 
 /** Looks at the gateway while the calls go on. */
 const LOOKS = 40;
-/** Work after the last call, such as storing it, has this long. */
-const REST_MS = 20_000;
+/** Work after the last call, such as storing it, and connections that are kept for the next have this long. */
+const REST_MS = 35_000;
 
 /** At one moment. Null: not known. */
 export interface Look {
   atSeconds: number;
   rssKb: number | null;
   descriptors: number | null;
+  sockets: number | null;
   timers: number | null;
 }
 
@@ -45,6 +46,7 @@ export async function measureSeries(
       atSeconds: (performance.now() - startMs) / 1_000,
       rssKb: figures?.rssKb ?? null,
       descriptors: figures?.descriptors ?? null,
+      sockets: figures?.sockets ?? null,
       timers: (await gatewayMetrics(target.metricsUrl)).timers,
     };
   };
@@ -61,6 +63,7 @@ export async function measureSeries(
     clearInterval(timer);
     const { summary } = await client.ask({ order: 'finish' });
     if (summary === undefined) throw new Error('the load process gave no summary');
+    client.stop(); // Its connections would be counted as the gateway's.
     await pause(REST_MS);
     const after = await look();
     const { agent } = target;
