@@ -15,6 +15,8 @@ const LAG_MAX = 22;
 const SHAPED = COMPARED + LAG_MAX;
 /** Envelopes this alike are one and the same sound. */
 const ALIKE = 0.7;
+/** An envelope that varies by less has no shape. */
+const FLAT = 1;
 /** Below this, the caller's line is quiet. */
 const QUIET_DB = -50;
 /** Sound this far below the agent's is its echo or noise, whatever its shape. */
@@ -36,12 +38,17 @@ const LEARNED_DB = 6;
 /** Its loudest counts: it is learned fast upwards and slowly down. */
 const LEARNING_UP = 0.5;
 const LEARNING_DOWN = 0.02;
+const POWER_MIN = 10 ** (LEVEL_MIN_DB / 10);
 
 export class EchoGuard {
   readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
   readonly #outgoing = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
+  /** The same as power, kept because it is asked for many times. */
+  readonly #outgoingPower = new Float64Array(FRAMES).fill(POWER_MIN);
   /** The agent's latest frames as `#shape` left them, the latest first. */
   readonly #shaped = new Float64Array(SHAPED);
+  /** The caller's compared frames as `#center` left them, the latest first. */
+  readonly #centered = new Float64Array(COMPARED);
   /** Number of the latest frame of the caller; frame n covers media time n x 20 ms. */
   #latest = 0;
   #latestOut = 0;
@@ -63,6 +70,7 @@ export class EchoGuard {
     const frame = Math.round(atMs / FRAME_MS);
     this.#silence(frame);
     this.#outgoing[frame & (FRAMES - 1)] = frameDb;
+    this.#outgoingPower[frame & (FRAMES - 1)] = 10 ** (frameDb / 10);
     if (frame > this.#latestOut) this.#latestOut = frame;
   }
 
@@ -87,10 +95,12 @@ export class EchoGuard {
   /** Frames after which the agent's voice is found in the caller's line; undefined if it is not. */
   #delay(): number | undefined {
     this.#shape();
+    const varianceIn = this.#center();
+    if (varianceIn < FLAT) return undefined;
     let found: number | undefined;
     let most = ALIKE;
     for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
-      const alike = this.#alike(lag);
+      const alike = this.#alike(lag, varianceIn);
       if (alike < most) continue;
       most = alike;
       found = lag;
@@ -108,8 +118,8 @@ export class EchoGuard {
     const rangeDb = this.#loudest(this.#incoming, COMPARED) - quietest;
     const floor = 10 ** ((this.#loudest(this.#outgoing, SHAPED) - rangeDb) / 10);
     for (let back = 0; back < SHAPED; back++) {
-      const frameDb = this.#outgoing[(this.#latest - back) & (FRAMES - 1)] as number;
-      this.#shaped[back] = 10 * Math.log10(10 ** (frameDb / 10) + floor);
+      const power = this.#outgoingPower[(this.#latest - back) & (FRAMES - 1)] as number;
+      this.#shaped[back] = 10 * Math.log10(power + floor);
     }
   }
 
@@ -143,6 +153,7 @@ export class EchoGuard {
   #silence(until: number): void {
     for (let each = Math.max(this.#latestOut + 1, until - FRAMES); each < until; each++) {
       this.#outgoing[each & (FRAMES - 1)] = LEVEL_MIN_DB;
+      this.#outgoingPower[each & (FRAMES - 1)] = POWER_MIN;
     }
     this.#latestOut = Math.max(this.#latestOut, until - 1);
   }
@@ -163,25 +174,36 @@ export class EchoGuard {
     return count;
   }
 
-  /** Correlation of both envelopes, the agent's `lag` frames earlier; 0 if either is flat. */
-  #alike(lag: number): number {
-    let sumIn = 0;
+  /** The caller's compared frames less their mean; their variance, times their number. */
+  #center(): number {
+    let sum = 0;
+    for (let back = 0; back < COMPARED; back++) {
+      const frameDb = this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number;
+      this.#centered[back] = frameDb;
+      sum += frameDb;
+    }
+    let squares = 0;
+    for (let back = 0; back < COMPARED; back++) {
+      const off = (this.#centered[back] as number) - sum / COMPARED;
+      this.#centered[back] = off;
+      squares += off * off;
+    }
+    return squares;
+  }
+
+  /** Correlation of both envelopes, the agent's `lag` frames earlier; 0 if it is flat. */
+  #alike(lag: number, varianceIn: number): number {
     let sumOut = 0;
-    let squaresIn = 0;
     let squaresOut = 0;
     let products = 0;
     for (let back = 0; back < COMPARED; back++) {
-      const x = this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number;
-      const y = this.#shaped[back + lag] as number;
-      sumIn += x;
-      sumOut += y;
-      squaresIn += x * x;
-      squaresOut += y * y;
-      products += x * y;
+      const out = this.#shaped[back + lag] as number;
+      sumOut += out;
+      squaresOut += out * out;
+      products += (this.#centered[back] as number) * out;
     }
-    const varianceIn = squaresIn - (sumIn * sumIn) / COMPARED;
     const varianceOut = squaresOut - (sumOut * sumOut) / COMPARED;
-    if (varianceIn < 1 || varianceOut < 1) return 0;
-    return (products - (sumIn * sumOut) / COMPARED) / Math.sqrt(varianceIn * varianceOut);
+    if (varianceOut < FLAT) return 0;
+    return products / Math.sqrt(varianceIn * varianceOut);
   }
 }
