@@ -188,6 +188,14 @@ export const liveErrors = {
     retry: false,
     text: 'The destination of the transfer was not reached: {reason}',
   },
+  TRANSFER_DECLINED: {
+    retry: true,
+    text: 'Whoever answered at the destination of the transfer did not take the call: {reason}',
+  },
+  TRANSFER_WARM_UNSUPPORTED: {
+    retry: false,
+    text: 'Over {provider} nobody can be spoken to before a caller is transferred to them: take `warm` out of the transfer tool, or hold these calls over a PBX',
+  },
   PRE_CALL_FETCH_FAILED: {
     retry: false,
     text: 'No variables could be fetched before the call: {reason}',

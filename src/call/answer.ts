@@ -11,7 +11,7 @@ import { NO_TOOLS } from '../workflow/tools/offer.ts';
 import { withRunIds } from './context.ts';
 import type { CallDeps } from './deps.ts';
 import { type CallPlan, planCall, planSounds } from './plan.ts';
-import { planTools } from './plan-tools.ts';
+import { planTools, toolFaults } from './plan-tools.ts';
 import { onceFetched, type PreCallFetch, startPreCallFetch } from './pre-call-fetch.ts';
 import type { Roster } from './roster.ts';
 import type { CallClips } from './sound-library.ts';
@@ -72,7 +72,8 @@ async function expectCall(
   await sounds.clips.add(toolClipRefs(tools));
   const planned = planCall({ run, configuration, provider, version, policy, sounds, tools });
   const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
-  const plan = { ...planned, preCall };
+  const faults = [...planned.faults, ...toolFaults(provider, tools)];
+  const plan = { ...planned, preCall, faults };
   if (!roster.expect(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
   onceFetched(plan, (initialContext) => prepareFirstWords(deps, plan, initialContext));
   return plan;

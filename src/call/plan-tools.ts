@@ -1,9 +1,11 @@
 // The tools of a call, loaded while the phone rings. A tool that is not to be had is left out: the call
 // goes on without it.
 
+import { GatewayError } from '../errors.ts';
 import type { Run } from '../model/run.ts';
 import type { WorkflowDefinition } from '../model/workflow.ts';
 import { within } from '../std/deadline.ts';
+import type { TelephonyProvider } from '../telephony/provider.ts';
 import { parseGraph } from '../workflow/graph.ts';
 import { NO_TOOLS, type NodeTools, offeredTools } from '../workflow/tools/offer.ts';
 import { toolUuidsOf } from '../workflow/tools/references.ts';
@@ -32,4 +34,16 @@ export async function planTools(
     runLog.error({ err: error }, 'tools of a call not loaded');
     return NO_TOOLS;
   }
+}
+
+/** What the call's provider cannot do of its tools: each fails when it is used. */
+export function toolFaults(
+  { name, capabilities }: TelephonyProvider,
+  tools: NodeTools,
+): GatewayError[] {
+  if (capabilities.transfer.includes('warm')) return [];
+  const isWarm = [...tools.values()].some((offered) =>
+    offered.some(({ definition: { type, config } }) => type === 'transfer_call' && config.warm),
+  );
+  return isWarm ? [new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: name })] : [];
 }

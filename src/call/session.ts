@@ -114,6 +114,7 @@ export class CallSession {
       callId: () => this.#callId,
       onEvent: (event) => this.#dialogue.tell(event),
       onBroken: (error) => this.#fail(error, 'unexpected_error'),
+      consultation: deps,
     });
     this.#idle = new IdleWatch({
       clock: this.#clock,

@@ -7,12 +7,16 @@ import { toolSeconds } from '../metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { normalizeAddress } from '../telephony/address.ts';
+import type { WarmTransfer } from '../telephony/pbx.ts';
+import type { TelephonyProvider } from '../telephony/provider.ts';
 import type {
+  Announcement,
   DialogueAction,
   DialogueEvent,
   TransferFailure,
   Untimed,
 } from '../workflow/dialogue.ts';
+import { type ConsultationDeps, consult, consultationMsMax } from './consultation.ts';
 import type { CallPlan } from './plan.ts';
 import { sendToolRequest, type ToolRequestDeps } from './tool-request.ts';
 
@@ -39,6 +43,8 @@ interface ToolCall {
   onEvent(event: Untimed<ToolEvent>): void;
   /** Our own fault: the call cannot go on. */
   onBroken(error: unknown): void;
+  /** For speaking to whoever a caller is brought to. Undefined in writing. */
+  consultation?: Omit<ConsultationDeps, 'clock' | 'log'> | undefined;
 }
 
 export class ToolRunner {
@@ -107,21 +113,17 @@ export class ToolRunner {
     }
   }
 
-  async #transfer(
-    { toolRunId, to, ringS }: Act<'transfer'>,
-    signal: AbortSignal,
-  ): Promise<Untimed<ToolEvent>> {
+  async #transfer(action: Act<'transfer'>, signal: AbortSignal): Promise<Untimed<ToolEvent>> {
     const { plan, clock, log } = this.#call;
+    const { toolRunId } = action;
     const { run, provider, configuration } = plan;
     if (provider === undefined || configuration === undefined) {
       return failedTransfer(toolRunId, 'textchat_not_supported');
     }
-    const awaitsAnswer = provider.capabilities.transferAwaits === 'answer';
-    const ms = awaitsAnswer ? ringS * 1_000 + TRANSFER_RUNG_MS : TRANSFER_MS;
-    const deadline = deadlineSignal(clock, ms, 'transfer', signal);
+    const deadline = deadlineSignal(clock, transferMsMax(provider, action), 'transfer', signal);
     try {
       const line = { run, provider, configuration };
-      await this.#handOver(line, { to, ringS }, deadline.signal);
+      await this.#handOver(line, action, deadline.signal);
       return { type: 'transferred', toolRunId };
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'transfer failed');
@@ -133,20 +135,45 @@ export class ToolRunner {
 
   async #handOver(
     { run, provider, configuration }: Pick<CallPlan, 'run' | 'provider' | 'configuration'>,
-    { to, ringS }: { to: string; ringS: number },
+    { to, ringS, announcement }: Act<'transfer'>,
     signal: AbortSignal,
   ): Promise<void> {
     const callId = this.#call.callId();
-    if (callId === null || !provider.capabilities.transfer.includes('cold')) {
+    const { transfer: ways } = provider.capabilities;
+    if (callId === null || !ways.includes('cold')) {
       throw new GatewayError('TRANSFER_UNSUPPORTED', { provider: provider.name });
+    }
+    if (announcement !== undefined && !ways.includes('warm')) {
+      throw new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: provider.name });
     }
     const address = normalizeAddress(to, null);
     if (address === undefined) throw new GatewayError('TRANSFER_DESTINATION');
     const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
     const callerId = String(run.initialContext[own] ?? '');
-    const target = { to: provider.formatAddress(address.normalized), callerId, ringS };
+    const warm = announcement && this.#warm(announcement);
+    const target = { to: provider.formatAddress(address.normalized), callerId, ringS, warm };
     await provider.control.transfer(configuration.credentials, callId, target, signal);
   }
+
+  #warm(announcement: Announcement): WarmTransfer {
+    const { clock, log, consultation } = this.#call;
+    return {
+      callerHears: announcement.callerHears,
+      consult: async (media, signal) => {
+        if (consultation === undefined) throw new Error('there is nothing to speak with');
+        await consult({ ...consultation, clock, log }, { announcement, media }, signal);
+      },
+    };
+  }
+}
+
+function transferMsMax(
+  { capabilities }: TelephonyProvider,
+  { ringS, announcement }: Act<'transfer'>,
+): number {
+  if (capabilities.transferAwaits === 'acceptance') return TRANSFER_MS;
+  const spokenMs = announcement === undefined ? 0 : consultationMsMax(announcement);
+  return ringS * 1_000 + TRANSFER_RUNG_MS + spokenMs;
 }
 
 function failedTransfer(toolRunId: number, reason: TransferFailure): Untimed<ToolEvent> {
@@ -160,6 +187,10 @@ function failureWords(reason: TransferFailure): string {
       return 'The destination is no telephone number and no SIP address.';
     case 'provider_does_not_support_transfer':
       return 'Calls over this line cannot be transferred.';
+    case 'provider_does_not_support_warm_transfer':
+      return 'Over this line nobody can be spoken to before a call is transferred to them.';
+    case 'declined':
+      return 'Somebody answered at the destination, but did not take the call.';
     case 'provider_error':
       return 'The telephone provider refused the transfer.';
     case 'busy':
@@ -180,6 +211,8 @@ function failureWords(reason: TransferFailure): string {
 function transferFailureOf(error: unknown): TransferFailure {
   const code = codeOf(error);
   if (code === 'TRANSFER_UNSUPPORTED') return 'provider_does_not_support_transfer';
+  if (code === 'TRANSFER_WARM_UNSUPPORTED') return 'provider_does_not_support_warm_transfer';
+  if (code === 'TRANSFER_DECLINED') return 'declined';
   if (code === 'TRANSFER_DESTINATION') return 'no_destination';
   if (code === 'TRANSFER_BUSY') return 'busy';
   if (code === 'TRANSFER_NO_ANSWER') return 'no_answer';

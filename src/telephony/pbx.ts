@@ -59,6 +59,14 @@ export interface PbxMedia {
   admit(accept: (socket: MediaSocket) => MediaSocketListener): void;
 }
 
+/** Somebody is spoken to before a caller is joined with them. */
+export interface WarmTransfer {
+  callerHears: 'music' | 'ringback';
+  /** Speaks to whoever has answered; they take the call if it resolves. It rejects if they do not, and at
+   *  once when `signal` fires: they or the caller are gone. The media's socket is the provider's to close. */
+  consult(media: PbxMedia, signal: AbortSignal): Promise<void>;
+}
+
 export interface PbxConnection {
   readonly state: PbxState;
   /** Lets the caller hear that it rings. Best effort, never rejects. */

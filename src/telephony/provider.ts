@@ -3,7 +3,7 @@
 
 import type { CallStatus, ProviderName } from '../model/provider.ts';
 import type { MediaProtocol } from './media.ts';
-import type { Pbx } from './pbx.ts';
+import type { Pbx, WarmTransfer } from './pbx.ts';
 import type { Credentials, RejectReason } from './terms.ts';
 
 export interface ProviderCapabilities {
@@ -88,6 +88,14 @@ export interface DialResult {
   metadata: Record<string, string>;
 }
 
+export interface TransferTarget {
+  to: string;
+  callerId: string;
+  ringS: number;
+  /** Only where the capabilities say so. Default: the two are joined at once. */
+  warm?: WarmTransfer | undefined;
+}
+
 export interface CallSnapshot {
   status: CallStatus;
   durationS: number | null;
@@ -102,11 +110,12 @@ export interface ProviderControl {
   /** Succeeds if the call is already gone. */
   hangUp(credentials: Credentials, callId: string, signal: AbortSignal): Promise<void>;
   /** Hands the caller over to `to` and leaves the call. Where it awaits the answer it also fails with
-   *  TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_FAILED, and the caller is with the agent again. */
+   *  TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED, TRANSFER_FAILED, and the caller is with the
+   *  agent again. */
   transfer(
     credentials: Credentials,
     callId: string,
-    target: { to: string; callerId: string; ringS: number },
+    target: TransferTarget,
     signal: AbortSignal,
   ): Promise<void>;
   /** Presses keys, 0-9 * # A-D, `w` for half a second's pause. Undefined where the provider's calls take

@@ -72,7 +72,13 @@ export type DialogueAction =
   /** Ask another system for a tool. */
   | { type: 'call-out'; toolRunId: number; tool: string; request: ToolRequest }
   /** Hand the caller over. `to` is as the author or a resolver wrote it. */
-  | { type: 'transfer'; toolRunId: number; to: string; ringS: number }
+  | {
+      type: 'transfer';
+      toolRunId: number;
+      to: string;
+      ringS: number;
+      announcement?: Announcement;
+    }
   /** The reply to a `call-out` is not wanted any more. */
   | { type: 'stop-tool'; toolRunId: number }
   | { type: 'expect'; expectation: Expectation }
@@ -82,10 +88,23 @@ export type DialogueAction =
   /** End the call now; everything to be said has been heard. */
   | { type: 'end'; reason: EndReason };
 
+/** What a colleague is told before the caller is joined with them, and how they take the call. */
+export interface Announcement {
+  text: string;
+  /** By a key, or by not hanging up. */
+  accept: 'key' | 'stay';
+  refuseKey: string;
+  /** To press a key in, once the text was said. */
+  decisionS: number;
+  callerHears: 'music' | 'ringback';
+}
+
 /** Why a transfer came to nothing, before or at the provider. */
 export type TransferFailure =
   | 'no_destination'
   | 'provider_does_not_support_transfer'
+  | 'provider_does_not_support_warm_transfer'
+  | 'declined'
   | 'provider_error'
   | 'busy'
   | 'no_answer'

@@ -8,7 +8,13 @@ import { sayMessage } from './tool-message.ts';
 import { finishCall } from './tool-work.ts';
 import type { TransferCallConfig } from './tools/definition.ts';
 import { messageOf } from './tools/message.ts';
-import { knownDestination, readResolved, resolverRequest } from './tools/transfer-call.ts';
+import type { ToolContext } from './tools/parameters.ts';
+import {
+  announcementOf,
+  knownDestination,
+  readResolved,
+  resolverRequest,
+} from './tools/transfer-call.ts';
 
 /** An announcement is a sentence or two; one that never ends must not hold the transfer. */
 const ANNOUNCEMENT_MS_MAX = 30_000;
@@ -24,8 +30,7 @@ export function beginTransfer(step: Step, transfer: TransferWork): void {
   try {
     const request = resolverRequest(config, transfer.arguments, context);
     if (request === undefined) {
-      const values = { ...context.values, ...transfer.arguments };
-      announce(step, transfer, knownDestination(config, { ...context, values }), null);
+      announce(step, transfer, knownDestination(config, contextOf(step, transfer)), null);
       return;
     }
     const { toolRunId } = transfer;
@@ -63,7 +68,15 @@ export function transferIfHeard(step: Step, { isOverdue = false } = {}): void {
   next.stage = 'transferring';
   state.waits.announcement = null;
   const { toolRunId, destination: to } = next;
-  step.actions.push({ type: 'transfer', toolRunId, to, ringS: config?.timeout ?? 30 });
+  const ringS = config?.timeout ?? 30;
+  const announcement = config && announcementOf(config, contextOf(step, next));
+  step.actions.push({
+    type: 'transfer',
+    toolRunId,
+    to,
+    ringS,
+    ...(announcement && { announcement }),
+  });
 }
 
 /** The caller is with somebody else. False for a transfer that nobody waits for. */
@@ -95,6 +108,11 @@ function announce(
   else if (config !== undefined) sayMessage(step, messageOf(config), 'notice');
   step.state.waits.announcement = wait(step, ANNOUNCEMENT_MS_MAX);
   transferIfHeard(step);
+}
+
+/** With what the model has given. */
+function contextOf(step: Step, transfer: TransferWork): ToolContext {
+  return { values: { ...templateContext(step.state), ...transfer.arguments }, now: step.at };
 }
 
 function configOf(step: Step, { toolUuid }: TransferWork): TransferCallConfig | undefined {

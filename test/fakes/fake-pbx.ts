@@ -16,6 +16,7 @@ import type {
   DialResult,
   PbxProvider,
   ProviderControl,
+  TransferTarget,
 } from '../../src/telephony/provider.ts';
 import type { Credentials, RejectReason } from '../../src/telephony/terms.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
@@ -35,7 +36,7 @@ export class FakePbx implements PbxProvider {
     digitsIn: true,
     digitsOut: 'rest',
     answeringMachine: false,
-    transfer: ['cold'],
+    transfer: ['cold', 'warm'],
     transferAwaits: 'answer',
     closeEndsCall: true,
     idempotentDial: true,
@@ -45,10 +46,11 @@ export class FakePbx implements PbxProvider {
   readonly dials: DialRequest[] = [];
   /** Call ids. */
   readonly hangUps: string[] = [];
-  readonly transfers: { callId: string; to: string; callerId: string; ringS: number }[] = [];
+  readonly transfers: ({ callId: string } & TransferTarget)[] = [];
   /** What becomes of a dial; default: it rings. */
   onDial: (request: DialRequest, callId: string) => Promise<void> = () => Promise.resolve();
-  onTransfer: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
+  onTransfer: (signal: AbortSignal, target: TransferTarget) => Promise<void> = () =>
+    Promise.resolve();
   onConnect: () => void = () => undefined;
   readonly #createMedia: (callId: string) => FarMedia;
 
@@ -99,7 +101,7 @@ export class FakePbx implements PbxProvider {
     },
     transfer: async (_credentials, callId, target, signal) => {
       this.transfers.push({ callId, ...target });
-      await this.onTransfer(signal);
+      await this.onTransfer(signal, target);
     },
     getCall: () => Promise.resolve(undefined),
     findCalls: () => Promise.resolve(undefined),

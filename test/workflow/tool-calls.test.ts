@@ -15,6 +15,7 @@ describe('tools', () => {
       'hang_up',
       'leave',
       'front_desk',
+      'colleague',
       'route',
       'more',
     ]);
@@ -171,6 +172,14 @@ describe('the tool that transfers the call', () => {
     expect(talk.logged).toEqual([
       ['front_desk', { status: 'transfer_success', destination: '+15550100' }],
     ]);
+  });
+
+  it('says nothing to the colleague, unless its author wants that', () => {
+    expect(announced().heard().last('transfer')).not.toHaveProperty('announcement');
+    const talk = new ToolConversation().calls('', ['colleague', { topic: 'a bill' }]).heard();
+    expect(talk.last('transfer')).toMatchObject({
+      announcement: { text: 'Ana, a bill.', accept: 'key', callerHears: 'music' },
+    });
   });
 
   it('does not wait for ever for its announcement to be heard', () => {

@@ -38,6 +38,14 @@ export const TOOLS: Tool[] = [
       timeout: 20,
     },
   }),
+  storedTool('colleague', 'Colleague', {
+    type: 'transfer_call',
+    config: {
+      destination: '{{desk}}',
+      parameters: [{ name: 'topic', type: 'string', description: 'What about' }],
+      warm: { message: '{{name}}, {{topic}}.' },
+    },
+  }),
   storedTool('route', 'Route', {
     type: 'transfer_call',
     config: {

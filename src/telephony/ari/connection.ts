@@ -9,6 +9,7 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import { parseJson } from '../../std/json.ts';
 import type { Random } from '../../std/random.ts';
 import type { PbxConnection, PbxListener, PbxMedia, PbxState } from '../pbx.ts';
+import type { TransferTarget } from '../provider.ts';
 import type { Credentials, RejectReason } from '../terms.ts';
 import { type AriAccount, accountOf } from './account.ts';
 import { AriCall, rawOf } from './ari-call.ts';
@@ -17,10 +18,10 @@ import type { HeldCalls } from './held-calls.ts';
 import { createIds, type Ids } from './ids.ts';
 import { fault, hostOf, type LinkFault, requestFault } from './link-fault.ts';
 import { type AriChannel, type AriEvent, ariChannel, ariEvent, channelOf } from './messages.ts';
-import type { AriPeer, OpenLeg } from './peer.ts';
+import type { CallPeer, OpenLeg } from './peer.ts';
 import { type Found, resync } from './resync.ts';
 import type { AriSocket, AriSocketListener } from './socket.ts';
-import { type HandOver, handOver } from './transfer.ts';
+import { handOver } from './transfer.ts';
 
 /** For requests whose failure changes nothing. */
 const TIDY_MS_MAX = 5_000;
@@ -51,13 +52,14 @@ export interface AriConnectionOptions {
   onClosed: () => void;
 }
 
-export class AriConnection implements PbxConnection, AriPeer {
+export class AriConnection implements PbxConnection, CallPeer {
   account: AriAccount;
   client: AriClient;
   readonly ids: Ids;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly openLeg: OpenLeg;
   version: string | null = null;
   readonly #options: AriConnectionOptions;
   readonly #listener: PbxListener;
@@ -77,6 +79,7 @@ export class AriConnection implements PbxConnection, AriPeer {
     this.clock = options.clock;
     this.random = options.random;
     this.log = options.log;
+    this.openLeg = options.openLeg;
     this.ids = createIds(options.account.app, options.random);
     this.#socket = this.#openSocket();
   }
@@ -102,9 +105,8 @@ export class AriConnection implements PbxConnection, AriPeer {
     try {
       const either = AbortSignal.any([signal, call.over]);
       await this.#answer(call, either);
-      const { openLeg } = this.#options;
       const onClosed = () => this.#mediaClosed(callId);
-      const leg = await openLeg({ peer: this, callId, onClosed }, either);
+      const leg = await this.openLeg({ peer: this, callId, onClosed }, either);
       if (call.over.aborted) {
         void leg.close();
         throw new GatewayError('PBX_CALL_GONE');
@@ -164,7 +166,7 @@ export class AriConnection implements PbxConnection, AriPeer {
   }
 
   /** Throws PBX_CALL_GONE, TRANSFER_UNSUPPORTED, PROVIDER_*: then the call goes on as it was. */
-  async handOver(callId: string, target: HandOver, signal: AbortSignal): Promise<void> {
+  async handOver(callId: string, target: TransferTarget, signal: AbortSignal): Promise<void> {
     const call = this.#held.calls.get(callId);
     if (call === undefined) throw new GatewayError('PBX_CALL_GONE');
     await handOver(this, call, target, signal);

@@ -26,6 +26,7 @@ const QUEUE_FRAMES_MAX = 25;
 /** Nothing was sent for this long: what is not played by now is too old to be said. An utterance that is
  *  only late ends by itself, late: its last words are not cut off. */
 const IDLE_MS = 2_000;
+const RING_TONE = { media: 'tone:ring' };
 
 export function legOpener(carriers: Carriers): OpenLeg {
   return async (options, signal) => {
@@ -69,6 +70,7 @@ class AriLeg implements Leg {
   readonly #over = new AbortController();
   readonly #release: () => void;
   #isPaused = false;
+  #callerHears: 'music' | 'ringback' = 'music';
   #isClosed = false;
 
   constructor(options: LegOptions, carrier: Carrier, { way, format }: MediaChoice) {
@@ -117,19 +119,24 @@ class AriLeg implements Leg {
     this.#socket.tell(digitWords(digit));
   }
 
-  async pause(signal: AbortSignal): Promise<void> {
+  async pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void> {
     const path = `bridges/${this.bridgeId}/removeChannel`;
     const query = { channel: this.#channelId };
     await this.#run({ action: 'hold', method: 'POST', path, query }, signal);
     this.#isPaused = true;
-    await this.#music('POST', signal);
+    this.#callerHears = callerHears;
+    await this.#hold('POST', signal);
   }
 
   async resume(signal: AbortSignal): Promise<void> {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    await this.#music('DELETE', signal);
+    await this.quiet(signal);
     await this.#join(this.#channelId, signal);
+  }
+
+  async quiet(signal: AbortSignal): Promise<void> {
+    await this.#hold('DELETE', signal);
   }
 
   async leave(): Promise<void> {
@@ -140,10 +147,21 @@ class AriLeg implements Leg {
     await this.#end(true);
   }
 
-  /** Music is no reason for anything to fail. */
-  async #music(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<void> {
-    const path = `bridges/${this.bridgeId}/moh`;
-    await this.#peer.client.ask({ action: 'hold', method, path }, signal);
+  /** Music or tone are no reason for anything to fail. */
+  async #hold(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<void> {
+    const request = this.#callerHears === 'music' ? this.#music(method) : this.#tone(method);
+    await this.#peer.client.ask({ action: 'hold', ...request }, signal);
+  }
+
+  #music(method: 'POST' | 'DELETE') {
+    return { method, path: `bridges/${this.bridgeId}/moh` };
+  }
+
+  /** As phones of the PBX's country ring. The playing has an id of its own kind: the bridge's will do. */
+  #tone(method: 'POST' | 'DELETE') {
+    return method === 'POST'
+      ? { method, path: `bridges/${this.bridgeId}/play/${this.bridgeId}`, query: RING_TONE }
+      : { method, path: `playbacks/${this.bridgeId}` };
   }
 
   /** A channel whose socket is there and which is in our application: only then can it be joined. */

@@ -31,9 +31,11 @@ export interface Leg {
   owns(id: string): boolean;
   /** A key that the caller pressed. */
   digit(digit: string): void;
-  /** Takes our channel out of the bridge and puts it back, while the caller hears music. */
-  pause(signal: AbortSignal): Promise<void>;
+  /** Takes our channel out of the bridge and puts it back, while the caller hears something else. */
+  pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void>;
   resume(signal: AbortSignal): Promise<void>;
+  /** Ends what the caller hears while it is paused. */
+  quiet(signal: AbortSignal): Promise<void>;
   /** Ends our audio, and leaves the bridge to who is in it. Never rejects. */
   leave(): Promise<void>;
   /** Ends audio and bridge, the socket of the call room too. Never rejects, and does no harm twice. */
@@ -51,3 +53,8 @@ export interface LegOptions {
 /** Joins a call with its audio; settles when audio can flow. Throws PBX_MEDIA, PBX_TOO_OLD and what
  *  `AriClient` throws; nothing is left behind then. */
 export type OpenLeg = (options: LegOptions, signal: AbortSignal) => Promise<Leg>;
+
+/** One on which calls are held. */
+export interface CallPeer extends AriPeer {
+  readonly openLeg: OpenLeg;
+}

@@ -76,7 +76,7 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
       digitsIn: true,
       digitsOut: 'rest',
       answeringMachine: false,
-      transfer: ['cold', 'refer'],
+      transfer: ['cold', 'warm', 'refer'],
       transferAwaits: 'answer',
       closeEndsCall: true,
       idempotentDial: true,

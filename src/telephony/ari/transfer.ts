@@ -1,38 +1,33 @@
 // Handing a caller over: into the dialplan, by SIP REFER, or by bringing somebody else into their bridge.
-// The caller hears music meanwhile; if nobody comes, the call goes on as it was. Source: asterisk.md §4.3.
+// The caller hears music meanwhile; if nobody takes the call, it goes on as it was. Source: asterisk.md §4.3.
 
 import { GatewayError } from '../../errors.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
+import type { TransferTarget } from '../provider.ts';
 import type { AriCall } from './ari-call.ts';
-import { dialQuery } from './endpoint.ts';
-import type { AriEvent } from './messages.ts';
-import { type CallFacts, outcomeOf } from './outcome.ts';
-import type { AriPeer, Leg } from './peer.ts';
+import { Colleague } from './colleague.ts';
+import type { AriPeer, CallPeer, Leg } from './peer.ts';
 
 const TAKE_BACK_MS_MAX = 5_000;
 /** For a caller's phone to follow a REFER, beyond the time in which the destination may ring. */
 const FOLLOW_MS_MAX = 10_000;
 
-export interface HandOver {
-  to: string;
-  callerId: string;
-  ringS: number;
-}
-
-/** Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER or TRANSFER_FAILED if nobody answered, and what `AriClient` throws. */
+/** Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED or TRANSFER_FAILED if nobody took the call, and
+ *  what `AriClient` throws. */
 export async function handOver(
-  peer: AriPeer,
+  peer: CallPeer,
   call: AriCall,
-  target: HandOver,
+  target: TransferTarget,
   signal: AbortSignal,
 ): Promise<void> {
   const { leg } = call;
   if (leg === undefined || call.over.aborted || call.handedTo !== undefined) {
     throw new GatewayError('PBX_CALL_GONE');
   }
-  if (peer.account.transfer_context !== '') {
+  const isCold = target.warm === undefined;
+  if (isCold && peer.account.transfer_context !== '') {
     await intoDialplan(peer, call, target, signal);
-  } else if (/^sips?:/i.test(target.to)) {
+  } else if (isCold && /^sips?:/i.test(target.to)) {
     await refer(peer, call, target, signal);
   } else {
     // Nobody's phone rings on for a caller who has left.
@@ -44,7 +39,7 @@ export async function handOver(
 async function intoDialplan(
   { client, account }: AriPeer,
   call: AriCall,
-  { to }: HandOver,
+  { to }: TransferTarget,
   signal: AbortSignal,
 ): Promise<void> {
   call.letGo = true;
@@ -63,7 +58,7 @@ async function intoDialplan(
 async function refer(
   peer: AriPeer,
   call: AriCall,
-  { to, ringS }: HandOver,
+  { to, ringS }: TransferTarget,
   signal: AbortSignal,
 ): Promise<void> {
   const path = `channels/${encodeURIComponent(call.id)}/redirect`;
@@ -94,26 +89,33 @@ async function hangUp({ client, clock, log }: AriPeer, callId: string): Promise<
 }
 
 async function bringIn(
-  peer: AriPeer,
+  peer: CallPeer,
   call: AriCall,
-  { leg, target }: { leg: Leg; target: HandOver },
+  { leg, target }: { leg: Leg; target: TransferTarget },
   signal: AbortSignal,
 ): Promise<void> {
-  const channelId = peer.ids.make('t');
+  const { warm } = target;
+  const colleague = new Colleague(peer);
+  const { channelId } = colleague;
   try {
-    await leg.pause(signal);
-    await ringUp(peer, call, { channelId, target }, signal);
-    // From now on the end of one is that of the other.
-    call.handedTo = { channelId, bridgeId: leg.bridgeId };
+    await leg.pause(warm?.callerHears ?? 'music', signal);
+    await colleague.ring(call.id, target, signal);
+    if (warm !== undefined) await colleague.consult(warm.consult, signal);
+    await leg.quiet(signal);
     const path = `bridges/${leg.bridgeId}/addChannel`;
     const query = { channel: channelId };
-    await stopMusic(peer, leg, signal);
     await peer.client.run({ action: 'bridge', method: 'POST', path, query }, signal);
     signal.throwIfAborted();
+    colleague.gone.throwIfAborted();
+    // From now on the end of one is that of the other.
+    call.handedTo = { channelId, bridgeId: leg.bridgeId };
   } catch (error) {
-    call.handedTo = undefined;
+    // A request that was broken off, or came too late, says less.
+    const why = [signal, colleague.gone].find(({ aborted }) => aborted)?.reason ?? error;
     await takeBack(peer, call, { leg, channelId });
-    throw signal.aborted ? signal.reason : error; // A request that was broken off says less.
+    throw why;
+  } finally {
+    await colleague.done();
   }
   await leg.leave();
 }
@@ -134,74 +136,4 @@ async function takeBack(
   } finally {
     deadline.done();
   }
-}
-
-/** Settles when somebody has answered. */
-async function ringUp(
-  peer: AriPeer,
-  call: AriCall,
-  { channelId, target }: { channelId: string; target: HandOver },
-  signal: AbortSignal,
-): Promise<void> {
-  const { account, client } = peer;
-  const { to, callerId, ringS } = target;
-  const args = `transfer,${call.id}`;
-  const query = dialQuery(account, { channelId, to, callerId, ringS, args });
-  query['originator'] = call.id;
-  const answered = untilAnswered(peer, channelId, signal);
-  try {
-    await client.run({ action: 'dial', method: 'POST', path: 'channels', query }, signal);
-    await answered.settled;
-  } finally {
-    answered.stop();
-  }
-}
-
-function untilAnswered(
-  peer: AriPeer,
-  channelId: string,
-  signal: AbortSignal,
-): { settled: Promise<void>; stop(): void } {
-  const facts: CallFacts = {
-    answered: false,
-    progressed: false,
-    dialStatus: '',
-    cancelled: false,
-  };
-  let stop = (): void => undefined;
-  const settled = new Promise<void>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    const unwatch = peer.watch(channelId, (event: AriEvent) => {
-      if (event.type === 'StasisStart') resolve();
-      if (event.type === 'Dial') note(facts, event.dialstatus);
-      if (event.type !== 'ChannelDestroyed') return;
-      reject(notTaken(outcomeOf(facts, event.cause)));
-    });
-    stop = () => {
-      unwatch();
-      signal.removeEventListener('abort', onAbort);
-    };
-  });
-  settled.catch(() => undefined); // The request may fail first.
-  return { settled, stop: () => stop() };
-}
-
-function notTaken({ status, providerStatus }: ReturnType<typeof outcomeOf>): GatewayError {
-  if (status === 'busy') return new GatewayError('TRANSFER_BUSY');
-  if (status === 'no-answer') return new GatewayError('TRANSFER_NO_ANSWER');
-  return new GatewayError('TRANSFER_FAILED', { reason: providerStatus });
-}
-
-function note(facts: CallFacts, dialStatus: string): void {
-  if (dialStatus === 'RINGING' || dialStatus === 'PROGRESS') facts.progressed = true;
-  else if (dialStatus !== '') facts.dialStatus = dialStatus;
-}
-
-async function stopMusic(
-  { client }: AriPeer,
-  { bridgeId }: Leg,
-  signal: AbortSignal,
-): Promise<void> {
-  await client.ask({ action: 'hold', method: 'DELETE', path: `bridges/${bridgeId}/moh` }, signal);
 }

@@ -24,6 +24,8 @@ const VALUE_MAX = 500;
 /** Names of a server's functions. */
 const FUNCTIONS_MAX = 200;
 const SECONDS_MAX = 3_600;
+/** Half a minute of speech, while the caller waits. */
+const ANNOUNCEMENT_MAX = 500;
 
 const schemaVersion = orElse(z.int().min(1), 1);
 
@@ -87,6 +89,18 @@ const contextMapping = z.object({
   fallback_destination: destination.nullable().default(null),
 });
 
+/** Before caller and colleague are joined, the agent speaks to the colleague. Beyond the reference's. */
+const warm = z.object({
+  /** Who calls, and why: a template. */
+  message: z.string().trim().min(1).max(ANNOUNCEMENT_MAX),
+  /** `key`: they take the call by any key but `refuse_key`. `stay`: by not hanging up. */
+  accept: orElse(z.enum(['key', 'stay']), 'key'),
+  refuse_key: orElse(z.string().regex(/^[0-9*#]$/), '*'),
+  /** Seconds to press a key in, once the message was said. */
+  timeout: orElse(z.int().min(5).max(60), 15),
+  caller_hears: orElse(z.enum(['music', 'ringback']), 'music'),
+});
+
 const transferCallConfig = z
   .object({
     destination_source: orElse(z.enum(['static', 'dynamic', 'context_mapping']), 'static'),
@@ -98,6 +112,7 @@ const transferCallConfig = z
     parameters: toolParameters,
     resolver: resolver.nullable().default(null),
     context_mapping: contextMapping.nullable().default(null),
+    warm: warm.nullable().default(null),
   })
   .refine((config) => config.destination_source !== 'dynamic' || config.resolver !== null, {
     path: ['resolver'],

@@ -2,6 +2,7 @@
 // server names, or one that a value of the call leads to. Source: contract §10.1, §8.7.
 
 import { z } from 'zod';
+import type { Announcement } from '../dialogue.ts';
 import { render } from '../template.ts';
 import { lookUp } from '../template-value.ts';
 import type { TransferCallConfig } from './definition.ts';
@@ -11,6 +12,8 @@ import type { ToolParameter } from './tool-fields.ts';
 
 const DESTINATION_CHARACTERS_MAX = 500;
 const MESSAGE_CHARACTERS_MAX = 2_000;
+/** A minute of speech: values may be long, and the caller waits. */
+const SPOKEN_CHARACTERS_MAX = 1_000;
 
 /** Of one name, the transfer's own comes before the resolver's. */
 export function transferParameters(config: TransferCallConfig): ToolParameter[] {
@@ -33,6 +36,21 @@ export function knownDestination(
     if (route !== undefined) return rendered(route.destination);
   }
   return rendered(mapping.fallback_destination ?? '');
+}
+
+/** What the colleague is told first; undefined if the caller is joined with them at once. */
+export function announcementOf(
+  { warm }: TransferCallConfig,
+  { values, now }: ToolContext,
+): Announcement | undefined {
+  if (warm === null) return undefined;
+  return {
+    text: render(warm.message, values, { now }).trim().slice(0, SPOKEN_CHARACTERS_MAX),
+    accept: warm.accept,
+    refuseKey: warm.refuse_key,
+    decisionS: warm.timeout,
+    callerHears: warm.caller_hears,
+  };
 }
 
 /** The question to the server that knows where to; undefined if there is none to ask. Throws TOOL_URL,

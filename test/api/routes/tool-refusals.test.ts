@@ -150,6 +150,38 @@ describe('a tool is 422', () => {
       'less_than_equal',
       ['resolver', 'timeout_ms'],
     ],
+    ['transfer_call', { warm: {} }, 'missing', ['warm', 'message']],
+    ['transfer_call', { warm: { message: ' ' } }, 'string_too_short', ['warm', 'message']],
+    [
+      'transfer_call',
+      { warm: { message: 'x'.repeat(501) } },
+      'string_too_long',
+      ['warm', 'message'],
+    ],
+    [
+      'transfer_call',
+      { warm: { message: 'x', accept: 'wish' } },
+      'literal_error',
+      ['warm', 'accept'],
+    ],
+    [
+      'transfer_call',
+      { warm: { message: 'x', refuse_key: '12' } },
+      'string_pattern_mismatch',
+      ['warm', 'refuse_key'],
+    ],
+    [
+      'transfer_call',
+      { warm: { message: 'x', timeout: 61 } },
+      'less_than_equal',
+      ['warm', 'timeout'],
+    ],
+    [
+      'transfer_call',
+      { warm: { message: 'x', caller_hears: 'silence' } },
+      'literal_error',
+      ['warm', 'caller_hears'],
+    ],
     ['transfer_call', { context_mapping: {} }, 'missing', ['context_mapping', 'rules']],
     [
       'transfer_call',

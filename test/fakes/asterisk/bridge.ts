@@ -1,8 +1,8 @@
 // A mixing bridge: two channels hear each other as they come (simple_bridge); more are added up every 20 ms
-// (softmix). Music is heard by everybody.
+// (softmix). Music, and what is played, is heard by everybody.
 
 import { FRAME_SAMPLES, RATE_HZ } from '../../../src/audio/pcm.ts';
-import { type Sound, sine } from '../../../src/audio/tone.ts';
+import { ringBack, type Sound, sine } from '../../../src/audio/tone.ts';
 import { type Frame, RateConverter } from './frame.ts';
 
 /** Frames of one member that wait for the mix. */
@@ -26,6 +26,7 @@ export class Bridge {
   readonly apps = new Set<string>();
   readonly #waiting = new Map<Member, { queue: Int16Array[]; to8k: RateConverter }>();
   #music: Sound | null = null;
+  #tone: Sound | null = null;
 
   constructor(facts: { id: string; name: string; createdAt: string }) {
     this.id = facts.id;
@@ -43,6 +44,11 @@ export class Bridge {
 
   setMusic(on: boolean): void {
     this.#music = on ? sine({ hz: 350, levelDbfs: -20 }) : null;
+  }
+
+  /** The ring-back tone, for ever. */
+  setTone(on: boolean): void {
+    this.#tone = on ? ringBack() : null;
   }
 
   join(channel: Member): void {
@@ -77,9 +83,10 @@ export class Bridge {
 
   /** Every 20 ms. */
   beat(): void {
-    if (this.#music !== null) {
+    const sound = this.#music ?? this.#tone;
+    if (sound !== null) {
       const pcm = new Int16Array(FRAME_SAMPLES);
-      this.#music.fill(pcm);
+      sound.fill(pcm);
       for (const channel of this.channels) channel.line.audio({ pcm, rateHz: RATE_HZ });
     }
     if (this.channels.length > 2) this.#mix();

@@ -17,6 +17,7 @@ import { type RestAnswer, type RestRequest, Router } from './rest.ts';
 import { asteriskRoutes, type Machine, standardModules } from './rest-asterisk.ts';
 import { bridgeRoutes } from './rest-bridges.ts';
 import { channelRoutes } from './rest-channels.ts';
+import { playbackRoutes } from './rest-playbacks.ts';
 import { settingsRoutes } from './rest-settings.ts';
 import { Runner } from './runner.ts';
 import type { StasisApps } from './stasis.ts';
@@ -116,6 +117,7 @@ export class FakeAsterisk {
       ...channelRoutes({ pbx, trunk: this.#trunk, runner: this.#runner }),
       ...this.media.routes,
       ...bridgeRoutes(pbx),
+      ...playbackRoutes(pbx),
       ...settingsRoutes(this.media.clients, this.#trunk),
       ...asteriskRoutes(pbx, this.machine),
     });

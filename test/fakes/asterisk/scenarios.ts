@@ -135,6 +135,37 @@ const callsIn: Record<string, Scenario> = {
     await stage.ask('DELETE', `bridges/${bridge}`);
     await stage.ask('DELETE', `bridges/${bridge}`);
   },
+  'caller-waits-and-is-joined': async (stage) => {
+    const { far, near } = await stage.inbound('quiet');
+    const [first, second] = [stage.id('first'), stage.id('second')];
+    await stage.ask('POST', `channels/${near}/answer`);
+    await stage.ask('POST', 'bridges', { type: 'mixing', bridgeId: first });
+    await stage.ask('POST', 'bridges', { type: 'mixing', bridgeId: second });
+    await stage.ask('POST', `bridges/${first}/addChannel`, { channel: near });
+    await stage.ask('POST', `bridges/${first}/play/${first}`, { media: 'tone:ring' });
+    await stage.place.pause(200);
+    await stage.ask('GET', `bridges/${first}`);
+    await stage.ask('GET', `playbacks/${first}`);
+    const { id } = await stage.mediaLeg('leg', { transport_data: 'f(json)' });
+    const colleague = await stage.dial('Local/instant@out-dest/n', 'other');
+    await stage.settled(colleague);
+    await stage.ask('POST', `bridges/${second}/addChannel`, { channel: `${colleague},${id}` });
+    await stage.ask('DELETE', `playbacks/${first}`);
+    await stage.place.pause(200);
+    await stage.ask('DELETE', `playbacks/${first}`);
+    await stage.ask('POST', `bridges/${first}/addChannel`, { channel: colleague });
+    await stage.ask('GET', `bridges/${first}`);
+    await stage.ask('GET', `bridges/${second}`);
+    await stage.ask('DELETE', `channels/${id}`);
+    await stage.event('ChannelDestroyed', id);
+    await stage.ask('DELETE', `bridges/${second}`);
+    await stage.ask('DELETE', `channels/${far}`);
+    await stage.event('StasisEnd', near);
+    await stage.ask('DELETE', `channels/${colleague}`);
+    await stage.event('ChannelDestroyed', colleague);
+    await stage.ask('POST', `bridges/${second}/play/${second}`, { media: 'tone:ring' });
+    await stage.ask('DELETE', `bridges/${first}`);
+  },
 };
 
 const media: Record<string, Scenario> = {

@@ -97,6 +97,22 @@ describe('the definition of a transfer', () => {
       expect(isValid('transfer_call', { timeout })).toBe(valid);
   });
 
+  it('is not announced to the colleague unless its author wants that', () => {
+    const parsed = (warm: unknown) =>
+      toolDefinition.parse({ type: 'transfer_call', config: { warm } }).config;
+    expect(parsed(undefined)).toMatchObject({ warm: null });
+    expect(parsed(null)).toMatchObject({ warm: null });
+    expect(parsed({ message: 'A call.' })).toMatchObject({
+      warm: {
+        message: 'A call.',
+        accept: 'key',
+        refuse_key: '*',
+        timeout: 15,
+        caller_hears: 'music',
+      },
+    });
+  });
+
   it('by a resolver has one, which answers within half a second to five', () => {
     const dynamic = { destination_source: 'dynamic' };
     const resolver = { type: 'http', url: 'https://crm.example.com/where' };

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type TransferCallConfig, toolDefinition } from '../../../src/workflow/tools/definition.ts';
 import {
+  announcementOf,
   knownDestination,
   readResolved,
   resolverRequest,
@@ -33,6 +34,31 @@ describe('a static destination', () => {
     ['', ''],
   ])('%j leads to %j', (destination, expected) => {
     expect(to({ destination })).toBe(expected);
+  });
+});
+
+describe('what a colleague is told first', () => {
+  const told = (warm: unknown, given = {}) =>
+    announcementOf(config({ warm }), { values: { ...values, ...given }, now: 0 });
+
+  it('is nothing unless the author wants it', () => {
+    expect(told(null)).toBeUndefined();
+  });
+
+  it('has the values of the call and of the model in it', () => {
+    const message = ' {{topic}}, {{gathered_context.language}}, {{nobody}} ';
+    expect(told({ message, timeout: 20, caller_hears: 'ringback' }, { topic: 'A bill' })).toEqual({
+      text: 'A bill, de,',
+      accept: 'key',
+      refuseKey: '*',
+      decisionS: 20,
+      callerHears: 'ringback',
+    });
+  });
+
+  it('ends within a minute or so, however long the values are', () => {
+    const { text = '' } = told({ message: '{{topic}}' }, { topic: 'word '.repeat(1_000) }) ?? {};
+    expect(text).toHaveLength(1_000);
   });
 });
 
