@@ -12,8 +12,9 @@ import { stamp } from './projection/transcript.ts';
 const FLUSH_MS = 200;
 /** One statement carries at most this many rows. */
 const BATCH_MAX = 500;
-/** Events that may wait while the database is away: about an hour of 100 busy calls. */
-const WAITING_MAX = 50_000;
+/** Events that may wait while the database is away, some 100 MB: a busy call has two in three seconds, so
+ *  this is five minutes of a thousand calls. */
+const WAITING_MAX = 200_000;
 /** Pause after a failed write. */
 const RETRY_MS = 1_000;
 

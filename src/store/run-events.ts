@@ -23,16 +23,15 @@ export async function appendEvents(
     const rows = events.slice(from, from + ROWS_MAX);
     await sql`
       insert into run_events (run_id, seq, at, media_ms, body)
-      select run_id, seq, at, media_ms, body::json from unnest(
-        ${rows.map(({ runId }) => runId)}::bigint[],
-        ${rows.map(({ seq }) => seq)}::integer[],
-        ${rows.map(({ at }) => Math.floor(at))}::bigint[],
-        ${rows.map(({ mediaMs }) => mediaMs)}::double precision[],
-        ${rows.map(({ body }) => jsonText(body))}::text[]
-      ) as fresh (run_id, seq, at, media_ms, body)
+      select fresh.* from json_to_recordset(${jsonText(rows.map(toRow))}::json)
+        as fresh (run_id bigint, seq integer, at bigint, media_ms double precision, body json)
       where exists (select from runs where runs.id = fresh.run_id)
       on conflict (run_id, seq) do nothing`.execute(db);
   }
+}
+
+function toRow({ runId, seq, at, mediaMs, body }: CallEvent): object {
+  return { run_id: runId, seq, at: Math.floor(at), media_ms: mediaMs, body };
 }
 
 /** In order. */

@@ -8,6 +8,7 @@ import { benchCalls } from './calls.ts';
 import { benchConversation } from './conversation.ts';
 import { machine } from './machine.ts';
 import { benchPipeline } from './pipeline.ts';
+import { benchRecordings } from './recordings.ts';
 import { benchBargeIn, benchRecording } from './turns.ts';
 
 interface Section {
@@ -32,6 +33,11 @@ const sections: readonly Section[] = [
     title: 'pipeline: one 20 ms frame of one call, services left out',
     unit: '',
     measure: pipelineFigures,
+  },
+  {
+    title: 'recordings of 300 calls on the real disk, both sides speaking',
+    unit: '',
+    measure: async () => ({ ...(await benchRecordings({ calls: 300, seconds: 10 })) }),
   },
   {
     title: 'interruptions by real voices, with and without noise, in simulated time',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EventLog } from '../../src/call/event-log.ts';
 import { GatewayError } from '../../src/errors.ts';
+import { eventsStored } from '../../src/metrics.ts';
 import type { CallEvent } from '../../src/model/call-event.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -77,6 +78,25 @@ describe('the event log', () => {
     }
     await clock.advanceAsync(5_000, 500);
     expect(sink.stored.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('holds 200,000 events while the database is away, and counts what it loses', async () => {
+    const { clock, sink, events } = setUp();
+    const lost = async (): Promise<number> => {
+      const { values } = await eventsStored.get();
+      return values.find(({ labels }) => labels.result === 'lost')?.value ?? 0;
+    };
+    const lostBefore = await lost();
+    const run = await events.open('1');
+    sink.failures = 1;
+    for (let i = 0; i < 200_003; i += 1) run.append(digit('1'), 0);
+    expect((await lost()) - lostBefore).toBe(3);
+    expect(run.events).toHaveLength(200_003);
+    await events.flush();
+    clock.advance(1_000);
+    await events.flush();
+    expect(sink.stored).toHaveLength(200_000);
+    expect(sink.batches).toBe(400);
   });
 
   it('goes on counting where the stored log ends', async () => {
