@@ -277,6 +277,12 @@ export const requestSeconds = new Histogram({
   buckets: [0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
   registers,
 });
+export const vadWindows = new Counter({
+  name: 'gateway_vad_windows_total',
+  help: 'Windows of 32 ms that the speech detector heard, and that were skipped as no louder than the noise',
+  labelNames: ['outcome'] as const,
+  registers,
+});
 export const kernelInUse = new Gauge({
   name: 'gateway_kernel_in_use',
   help: '1 for the build of the signal-processing kernels in use',

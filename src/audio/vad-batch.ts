@@ -2,6 +2,7 @@
 // reads its weights once for all windows of a call. With few streams open none would come, and none waits.
 
 import { GatewayError } from '../errors.ts';
+import { vadWindows } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { VadListener, VadModel, VadStream } from './vad.ts';
 import {
@@ -44,6 +45,7 @@ class WindowQueue {
   #timer: Timer | undefined;
   #running = false;
   #open = 0;
+  #skipped = 0;
 
   constructor(kernel: VadKernel, clock: Clock) {
     this.#kernel = kernel;
@@ -71,6 +73,10 @@ class WindowQueue {
     place.round = stream.waiting++;
     if (this.#count === BATCH_MAX) this.run();
     else this.#timer ??= this.#clock.after(WAIT_MS, this.run);
+  }
+
+  skip(): void {
+    this.#skipped++;
   }
 
   clear(stream: Stream): void {
@@ -116,7 +122,7 @@ class WindowQueue {
       kernel.slots[count] = stream.slot;
       this.#order[count++] = i;
     }
-    if (count > 0) kernel.hear(count);
+    if (count > 0) this.#hear(count);
     for (let i = 0; i < count; i++) {
       const place = this.#waiting[this.#order[i] as number] as Waiting;
       place.probability = kernel.probabilities[i] as number;
@@ -128,8 +134,15 @@ class WindowQueue {
     const kernel = this.#kernel;
     stream.listenTo(window, kernel.windows);
     kernel.slots[0] = stream.slot;
-    kernel.hear(1);
+    this.#hear(1);
     stream.tell(kernel.probabilities[0] as number, endMs);
+  }
+
+  #hear(count: number): void {
+    this.#kernel.hear(count);
+    vadWindows.inc({ outcome: 'heard' }, count);
+    vadWindows.inc({ outcome: 'skipped' }, this.#skipped);
+    this.#skipped = 0;
   }
 }
 
@@ -150,9 +163,14 @@ class Stream implements VadStream {
   }
 
   push(window: Int16Array, endMs: number): void {
-    this.#assertOpen();
-    if (window.length !== WINDOW_SAMPLES) throw new Error('a VAD window has 256 samples');
+    this.#assertTakes(window);
     this.#queue.push(this, window, endMs);
+  }
+
+  skip(window: Int16Array): void {
+    this.#assertTakes(window);
+    this.#keepEnd(window);
+    this.#queue.skip();
   }
 
   reset(): void {
@@ -171,8 +189,7 @@ class Stream implements VadStream {
   listenTo(window: Int16Array, sound: Int16Array): void {
     sound.set(this.#context);
     sound.set(window, CONTEXT_SAMPLES);
-    const rest = WINDOW_SAMPLES - CONTEXT_SAMPLES;
-    for (let i = 0; i < CONTEXT_SAMPLES; i++) this.#context[i] = window[rest + i] as number;
+    this.#keepEnd(window);
   }
 
   tell(probability: number, endMs: number): void {
@@ -183,6 +200,16 @@ class Stream implements VadStream {
       this.#isBroken = true;
       this.#listener.onBroken(error);
     }
+  }
+
+  #keepEnd(window: Int16Array): void {
+    const rest = WINDOW_SAMPLES - CONTEXT_SAMPLES;
+    for (let i = 0; i < CONTEXT_SAMPLES; i++) this.#context[i] = window[rest + i] as number;
+  }
+
+  #assertTakes(window: Int16Array): void {
+    this.#assertOpen();
+    if (window.length !== WINDOW_SAMPLES) throw new Error('a VAD window has 256 samples');
   }
 
   #assertOpen(): void {

@@ -24,6 +24,8 @@ export interface VadListener {
 export interface VadStream {
   /** The next VAD_WINDOW_SAMPLES (borrowed) of the stream. */
   push(window: Int16Array, endMs: number): void;
+  /** The next window (borrowed), which need not be heard. Nothing is told of it. */
+  skip(window: Int16Array): void;
   /** Forgets what was heard: the next window begins a new stream. */
   reset(): void;
   /** Gives the stream's memory to the next one; nothing more is told. A second call does nothing; `push` and

@@ -3,6 +3,7 @@
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
 import type { VadModel, VadStream } from '../audio/vad.ts';
+import { LEVEL_MIN_DB } from './level.ts';
 
 const WINDOW_SAMPLES = 256;
 const WINDOW_MS = 32;
@@ -23,6 +24,15 @@ const ONSET_DB = 9;
  *  without closing the mouth. */
 const FLOOR_FRAMES = 50;
 const FLOOR_DB_MIN = -65;
+/** In silence on a quiet line, windows no louder than this above its noise are skipped. Measured on speech: none
+ *  is missed, its begin is known 10 to 30 ms earlier at the median, its end as before. */
+const SKIP_DB = 6;
+/** Lines with more noise are heard throughout: on them the end of speech was known 30 ms later. */
+const SKIP_FLOOR_DB_MAX = -50;
+/** So many in a row; then one is heard, so that a voice as even as the noise waits no longer than that. */
+const SKIP_MAX = 3;
+/** What the last window that was heard was less likely than. */
+const SKIP_PROBABILITY_MAX = 0.1;
 /** Frames further apart than this do not belong to one window. */
 const JUMP_MS = 40;
 /** No frame for this long: whatever was said is over. */
@@ -54,6 +64,10 @@ export class Listener {
   #frames = 0;
   #leastDb = 0;
   #leastBeforeDb = 0;
+  /** The loudest frame that has a part in the window. */
+  #windowDb = LEVEL_MIN_DB;
+  #skipped = 0;
+  #probability = 1;
 
   /** `onWindow` is called after each window, when `voice` is up to date: during `push`, or a little later when
    *  the detector hears many calls together. If it throws then, `onBroken` is told. */
@@ -74,6 +88,7 @@ export class Listener {
     if (atMs - this.heardMs > JUMP_MS) this.#jump();
     this.heardMs = Math.max(this.heardMs, atMs + FRAME_MS);
     this.#measure(frameDb);
+    this.#windowDb = Math.max(this.#windowDb, frameDb);
     let from = 0;
     while (from < FRAME_SAMPLES) {
       const count = Math.min(WINDOW_SAMPLES - this.#filled, FRAME_SAMPLES - from);
@@ -82,7 +97,8 @@ export class Listener {
       from += count;
       if (this.#filled < WINDOW_SAMPLES) continue;
       this.#filled = 0;
-      this.#vad.push(this.#window, atMs + samplesToMs(from));
+      this.#take(atMs + samplesToMs(from));
+      this.#windowDb = from < FRAME_SAMPLES ? frameDb : LEVEL_MIN_DB;
     }
   }
 
@@ -99,6 +115,8 @@ export class Listener {
 
   #jump(): void {
     this.#filled = 0;
+    this.#windowDb = LEVEL_MIN_DB;
+    this.#probability = 1;
     this.#vad.reset();
   }
 
@@ -111,8 +129,30 @@ export class Listener {
     this.#levels[this.#frames++ % ONSET_FRAMES_MAX] = frameDb;
   }
 
+  #take(endMs: number): void {
+    if (this.#isNoise()) {
+      this.#skipped++;
+      this.#vad.skip(this.#window);
+    } else {
+      this.#skipped = 0;
+      this.#vad.push(this.#window, endMs);
+    }
+  }
+
+  #isNoise(): boolean {
+    if (this.voice.state !== 'silent' || this.#skipped >= SKIP_MAX) return false;
+    if (this.#probability >= SKIP_PROBABILITY_MAX || this.#frames <= FLOOR_FRAMES) return false;
+    const floorDb = this.#floorDb();
+    return floorDb <= SKIP_FLOOR_DB_MAX && this.#windowDb < floorDb + SKIP_DB;
+  }
+
+  #floorDb(): number {
+    return Math.max(FLOOR_DB_MIN, Math.min(this.#leastDb, this.#leastBeforeDb));
+  }
+
   #judge(probability: number, endMs: number): void {
     const { voice } = this;
+    this.#probability = probability;
     if (voice.state === 'silent') {
       if (probability >= ON) this.#begin(endMs, probability);
     } else if (probability >= OFF) {
@@ -138,7 +178,7 @@ export class Listener {
   /** Goes back from the first window of voice while the line is louder than its noise. */
   #onset(endMs: number): number {
     const windowMs = endMs - WINDOW_MS;
-    const floorDb = Math.max(FLOOR_DB_MIN, Math.min(this.#leastDb, this.#leastBeforeDb));
+    const floorDb = this.#floorDb();
     let onsetMs = this.heardMs;
     for (let back = 1; back <= ONSET_FRAMES_MAX && back <= this.#frames; back++) {
       const frameDb = this.#levels[(this.#frames - back) % ONSET_FRAMES_MAX] as number;

@@ -9,6 +9,7 @@ import {
   STREAMS_MAX,
   type VadKernel,
 } from '../../src/audio/vad-kernel.ts';
+import { vadWindows } from '../../src/metrics.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { Ear } from './vad-fixture.ts';
 
@@ -103,6 +104,20 @@ describe('a window', () => {
     ear(0).push(windowOf(8));
     clock.advance(5);
     expect(kernel.calls[1]?.contexts).toEqual([0]);
+  });
+
+  it('that is skipped is not heard, and the next one hears its end', async () => {
+    const { ear, kernel } = rig(1);
+    vadWindows.reset();
+    ear(0).push(windowOf(1));
+    ear(0).skip(windowOf(2));
+    ear(0).push(windowOf(3));
+    expect(ear(0).told.map(({ probability }) => probability)).toEqual([1, 3]);
+    expect(kernel.calls.map(({ contexts }) => contexts)).toEqual([[0], [2]]);
+    expect((await vadWindows.get()).values).toMatchObject([
+      { labels: { outcome: 'heard' }, value: 2 },
+      { labels: { outcome: 'skipped' }, value: 1 },
+    ]);
   });
 
   it('of a stream that was closed is not heard, nor in the next stream in its place', () => {

@@ -59,6 +59,10 @@ export class Ear {
     this.#stream.push(window, endMs);
   }
 
+  skip(window: Int16Array): void {
+    this.#stream.skip(window);
+  }
+
   reset(): void {
     this.#stream.reset();
   }

@@ -19,6 +19,9 @@ export function loudnessVad(lagWindows = 0): VadModel {
         loud = levelDb(window) > -40 ? loud + 1 : 0;
         return loud > lagWindows ? 0.95 : 0.02;
       },
+      skip() {
+        loud = 0;
+      },
       reset() {
         loud = 0;
       },

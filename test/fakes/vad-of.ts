@@ -5,6 +5,8 @@ import type { VadModel } from '../../src/audio/vad.ts';
 export interface WindowJudge {
   /** The probability of speech in the next 256 samples. */
   process(window: Int16Array): number;
+  /** A window that need not be heard. */
+  skip?(): void;
   /** The next window begins a new stream. */
   reset?(): void;
 }
@@ -16,6 +18,7 @@ export function vadOf(open: () => WindowJudge): VadModel {
       const judge = open();
       return {
         push: (window, endMs) => listener.onProbability(judge.process(window), endMs),
+        skip: () => judge.skip?.(),
         reset: () => judge.reset?.(),
         close: () => undefined,
       };

@@ -138,7 +138,7 @@ describe('a caller who interrupts, on 44 lines', () => {
 describe('the agent goes on', () => {
   async function undisturbed(call: RealCall): Promise<RealCall> {
     call.say(LONG);
-    await call.run(14_500);
+    await call.run(16_500);
     expect(call.of('interruption')).toEqual([]);
     expect(call.turns).toEqual([]);
     expect(call.of('finished')[0]?.report).toMatchObject({ heardText: LONG, interrupted: false });
@@ -153,12 +153,16 @@ describe('the agent goes on', () => {
   });
 
   it.each([-14, -26])('through the tones of keys at %i dBFS', async (levelDb) => {
-    const call = new RealCall({ voices });
-    for (const [nth, keys] of ['1#30', '5#30', '9#30', '*7DA'].entries()) {
-      call.line.play(at(dtmfTones(keys), levelDb), 1_000 + 2_500 * nth);
+    let stops = 0;
+    for (const phaseMs of [0, 5, 11, 16, 22, 27]) {
+      const call = new RealCall({ voices });
+      for (const [nth, keys] of ['1#30', '5#30', '9#30', '*7DA'].entries()) {
+        call.line.play(at(dtmfTones(keys), levelDb), 1_000 + phaseMs + 2_500 * nth);
+      }
+      stops += (await undisturbed(call)).farEnd.clears;
     }
     // The detector takes one tone in ten for a voice; nothing comes of it but a pause.
-    expect((await undisturbed(call)).farEnd.clears).toBeLessThanOrEqual(2);
+    expect(stops).toBeLessThanOrEqual(6 * 16 * 0.1);
   });
 
   it.each([-30, -20, -12, -8])('over its own echo of %i dB, at all delays', async (db) => {

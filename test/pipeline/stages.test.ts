@@ -124,9 +124,15 @@ describe('keys', () => {
 describe('listening', () => {
   function listen(probabilities: number[], levels: (nth: number) => number) {
     const states: string[] = [];
+    const skipped: number[] = [];
     let window = 0;
     const listener = new Listener({
-      vad: vadOf(() => ({ process: () => probabilities[window++] ?? 0 })),
+      vad: vadOf(() => ({
+        process: () => probabilities[window++] ?? 0,
+        skip: () => {
+          skipped.push(window++);
+        },
+      })),
       onWindow: () => states.push(listener.voice.state),
       onBroken: unexpected,
     });
@@ -134,7 +140,7 @@ describe('listening', () => {
     for (let nth = 0; window < probabilities.length; nth++) {
       listener.push(frame, nth * 20, levels(nth));
     }
-    return { listener, states };
+    return { listener, states, skipped };
   }
 
   it('takes two windows of voice for speech, and one for a possibility', () => {
@@ -168,6 +174,40 @@ describe('listening', () => {
     const quiet = Array(59).fill(0.01);
     const { listener } = listen([...quiet, 0.9], (nth) => (nth >= 90 ? -20 : -38 + (nth % 3)));
     expect(listener.voice).toMatchObject({ state: 'speech', onsetMs: 1_800, lastMs: 1_920 });
+  });
+
+  const quiet = Array(50).fill(0.01);
+
+  it('skips three windows of four that are no louder than the noise, once it knows the noise', () => {
+    const { skipped } = listen(quiet, (nth) => -55 + (nth % 3));
+    // The noise is known from 1,000 ms on, and window 31 is the first that ends later.
+    expect(skipped).toEqual([31, 32, 33, 35, 36, 37, 39, 40, 41, 43, 44, 45, 47, 48, 49]);
+  });
+
+  it('skips none with a louder frame in it', () => {
+    // Frames 60 and 61 are 1,200 to 1,240 ms: the windows from 1,184 to 1,248 ms.
+    const { skipped } = listen(quiet, (nth) => (nth === 60 || nth === 61 ? -48 : -55));
+    expect(skipped).not.toContain(37);
+    expect(skipped).not.toContain(38);
+    expect(skipped).toContain(39);
+  });
+
+  it('skips none on a line with noise', () => {
+    expect(listen(quiet, () => -49).skipped).toEqual([]);
+  });
+
+  it('skips none while the detector is in doubt, nor in speech', () => {
+    expect(listen(Array(50).fill(0.2), () => -55).skipped).toEqual([]);
+    expect(listen(Array(50).fill(0.9), () => -55).skipped).toEqual([]);
+  });
+
+  it('hears the first window after a gap', () => {
+    const { listener, skipped } = listen(quiet, () => -55);
+    const before = skipped.length;
+    const frame = new Int16Array(160);
+    listener.push(frame, 5_000, -55);
+    listener.push(frame, 5_020, -55);
+    expect(skipped).toHaveLength(before);
   });
 
   it('lets speech end when the caller’s audio stays away', () => {
