@@ -188,6 +188,12 @@ const rows = {
       'Speech that stuttered because the synthesiser was late.',
     ],
     [
+      'Time lost by far ends',
+      's',
+      [[all('gateway_playout_late_seconds_total'), 'lost']],
+      'Seconds a second in which PBXs did not play what they had: they are short of processor time, and callers hear gaps.',
+    ],
+    [
       'Media clock lateness',
       's',
       quantiles('gateway_frame_lateness_seconds'),

@@ -120,6 +120,11 @@ export const underruns = new Counter({
   help: 'Times an utterance had begun and no audio was there for the next frame',
   registers,
 });
+export const lateSeconds = new Counter({
+  name: 'gateway_playout_late_seconds_total',
+  help: 'Time that far ends lost while they played what they were sent: a PBX that is short of processor time',
+  registers,
+});
 export const frameLatenessSeconds = new Histogram({
   name: 'gateway_frame_lateness_seconds',
   help: 'How late the 20 ms media clock ticked',

@@ -18,6 +18,7 @@ export interface MediaLinkListener {
   onAudio(payload: Uint8Array, timestampMs: number): void;
   onDigit(digit: string): void;
   onMark(name: string): void;
+  onUnplayed(ms: number): void;
   /** Called once: the provider stopped the stream, or the socket is gone. */
   onEnd(facts: { stopped: boolean; code: number }): void;
   /** Called once, instead of `onEnd`: the far end does not keep to the protocol, or we cannot go on. */
@@ -149,6 +150,7 @@ export class MediaLink implements MediaSocketListener {
         if (this.#started) listener.onDigit(digit);
       },
       onMark: (name) => listener.onMark(name),
+      onUnplayed: (ms) => listener.onUnplayed(ms),
       onCleared() {
         // Silence after a clear is ours to know; the acknowledgement adds nothing.
       },

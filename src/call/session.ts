@@ -163,6 +163,7 @@ export class CallSession {
       onAudio: (payload, timestampMs) => this.#hear(payload, timestampMs),
       onDigit: (digit) => this.#guarded(() => this.#audio?.digit(digit)),
       onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
+      onUnplayed: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
       onFault: (error) => this.#fail(error, 'pipeline_error'),
       onEnd: () => this.#leave('user_hangup', 'caller'),
       onSilent: () => this.#fail(new GatewayError('MEDIA_SILENT'), 'system_connect_error'),

@@ -168,6 +168,13 @@ export class CallAudio {
     this.#outbox.tell();
   }
 
+  /** Of all audio sent so far, the far end has still to play this much, at least, in milliseconds. */
+  unplayed(ms: number): void {
+    if (this.#closing !== undefined) return;
+    this.#agent.playout.unplayed(ms, this.mediaMs);
+    this.#outbox.tell();
+  }
+
   /** Queued in order behind what is being said. */
   speak(options: { utteranceId: number; interruptible: boolean }): Speech {
     const speech = this.#agent.speak(options.utteranceId, options.interruptible);

@@ -2,7 +2,7 @@
 // time, marked per segment, taken back on interruption. Times are media time. It makes no audio.
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
-import { framesOut, underruns } from '../metrics.ts';
+import { framesOut, lateSeconds, underruns } from '../metrics.ts';
 import type { FrameBatch } from './frame-batch.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import { Lead, type LeadOptions } from './lead.ts';
@@ -28,6 +28,8 @@ const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
 const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
 /** Ticks this late do not move the playing time: the far end has frames in hand. */
 const SLACK_MS = FRAME_MS / 2;
+/** A far end that is this late shows no more than when it looked: its beat, the way there. */
+const LATE_MS = 2 * FRAME_MS;
 /** A pause is sent no further ahead than this: speech that comes waits for it, and a gap in it is no harm. */
 const PAUSE_LEAD_MS = 2 * FRAME_MS;
 
@@ -104,7 +106,7 @@ export class Playout {
 
   /** The utterance that is heard, or will be next; undefined if all were played. */
   current(nowMs: number): Utterance | undefined {
-    return this.#queue.find((utterance) => !utterance.cancelled && !this.#played(utterance, nowMs));
+    return this.#queue.find((utterance) => !utterance.cancelled && !utterance.played(nowMs));
   }
 
   /** How long until everything queued is said; Infinity while that is not known. */
@@ -175,6 +177,19 @@ export class Playout {
     this.#finishPlayed(nowMs);
   }
 
+  /** The far end has still to play so much of what was sent. If that is more than its time tells, it is late
+   *  and stays so: everything that is on its way is heard later, and what follows waits. */
+  unplayed(ms: number, nowMs: number): void {
+    const lateMs = nowMs + ms - this.#endMs;
+    if (lateMs < LATE_MS) return;
+    lateSeconds.inc(lateMs / 1_000);
+    const later = (atMs: number): number => (atMs + lateMs > nowMs ? atMs + lateMs : atMs);
+    this.#endMs += lateMs;
+    this.#speechEndMs = later(this.#speechEndMs);
+    this.#sent.delay(lateMs);
+    for (const utterance of this.#queue) utterance.delay(later);
+  }
+
   duck(ducked: boolean): void {
     this.#ducked = ducked;
   }
@@ -199,7 +214,7 @@ export class Playout {
   /** Drops what may be dropped, up to the first uninterruptible utterance, or everything. */
   interrupt(nowMs: number, { everything }: { everything: boolean }): void {
     const kept = this.#queue.findIndex(
-      (each) => !(everything || each.interruptible || this.#played(each, nowMs)),
+      (each) => !(everything || each.interruptible || each.played(nowMs)),
     );
     if (kept === 0) return;
     if (!this.#held) this.#silence(nowMs, undefined);
@@ -215,7 +230,7 @@ export class Playout {
   cancel(utterance: Utterance, nowMs: number): void {
     const at = this.#queue.indexOf(utterance);
     if (at < 0 || utterance.cancelled) return;
-    const audible = utterance.startMs !== undefined && !this.#played(utterance, nowMs);
+    const audible = utterance.startMs !== undefined && !utterance.played(nowMs);
     if (audible && !this.#held) {
       this.#silence(nowMs, utterance);
       this.#writer.startFrom(1);
@@ -350,9 +365,10 @@ export class Playout {
   }
 
   #finishPlayed(nowMs: number): void {
+    const patienceMs = this.#marks ? MARK_PATIENCE_MS : MARKLESS_PATIENCE_MS;
     for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
-      const done = head.cancelled || (this.#played(head, nowMs) && this.#acknowledged(head, nowMs));
-      if (!done) return;
+      const done = head.played(nowMs) && head.acknowledged(nowMs, patienceMs);
+      if (!done && !head.cancelled) return;
       if (this.#atUtterance === 0) this.#seek(0, 0, 0);
       else this.#atUtterance--;
       this.#queue.shift();
@@ -361,7 +377,7 @@ export class Playout {
   }
 
   #drop(utterance: Utterance, nowMs: number): void {
-    const interrupted = !this.#played(utterance, nowMs);
+    const interrupted = !utterance.played(nowMs);
     const last = utterance.segments.at(-1)?.sentEndMs;
     this.#listener.onFinished({
       utterance,
@@ -371,21 +387,6 @@ export class Playout {
       // What was sent a little ahead and taken back begins after it has ended.
       endMs: Math.max(utterance.startMs ?? 0, interrupted ? nowMs : Math.min(nowMs, last ?? nowMs)),
     });
-  }
-
-  /** All of it was sent, and its time has passed. */
-  #played(utterance: Utterance, nowMs: number): boolean {
-    if (!utterance.ended) return false;
-    return utterance.segments.every(
-      (each) => each.sentEndMs !== undefined && each.sentEndMs <= nowMs,
-    );
-  }
-
-  #acknowledged(utterance: Utterance, nowMs: number): boolean {
-    const patienceMs = this.#marks ? MARK_PATIENCE_MS : MARKLESS_PATIENCE_MS;
-    const last = utterance.segments.findLast((segment) => segment.samples > 0);
-    if (last?.sentEndMs === undefined || last.acknowledged) return true;
-    return nowMs >= last.sentEndMs + patienceMs;
   }
 
   #seek(utterance: number, segment: number, sample: number): void {

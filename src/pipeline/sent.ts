@@ -72,6 +72,11 @@ export class SentFrames {
     entry.frame.set(frame);
   }
 
+  /** The far end plays later than was thought. */
+  delay(ms: number): void {
+    for (let nth = 0; nth < this.#count; nth++) this.#entry(nth).playMs += ms;
+  }
+
   /** Frames whose time has passed have been played. */
   advance(nowMs: number): void {
     while (this.#count > 0) {

@@ -138,6 +138,27 @@ export class Utterance {
     this.interruptible = interruptible;
   }
 
+  /** All of it was sent, and its time has passed. */
+  played(nowMs: number): boolean {
+    if (!this.ended) return false;
+    return this.segments.every((each) => each.sentEndMs !== undefined && each.sentEndMs <= nowMs);
+  }
+
+  /** The far end has said that it played the last of it, or will not say so any more. */
+  acknowledged(nowMs: number, patienceMs: number): boolean {
+    const last = this.segments.findLast((segment) => segment.samples > 0);
+    if (last?.sentEndMs === undefined || last.acknowledged) return true;
+    return nowMs >= last.sentEndMs + patienceMs;
+  }
+
+  /** What the far end has not said that it has played is played later. */
+  delay(later: (atMs: number) => number): void {
+    for (const segment of this.segments) {
+      if (segment.sentEndMs === undefined || segment.acknowledged) continue;
+      segment.sentEndMs = later(segment.sentEndMs);
+    }
+  }
+
   heardText(): string {
     return this.segments
       .map((segment) => segment.heardText())

@@ -12,6 +12,8 @@ export interface MediaListener {
   /** Everything sent before the mark of this name has been played, or was cleared: see
    *  `MediaTraits.marks`. */
   onMark(name: string): void;
+  /** Of all audio sent so far, this much is not played yet, at least, in milliseconds. */
+  onUnplayed(ms: number): void;
   onCleared(): void;
   onStop(): void;
 }

@@ -14,6 +14,7 @@ interface Played {
 
 interface Mark {
   name: string;
+  returnsMs: number;
   timer: Timer;
 }
 
@@ -74,9 +75,33 @@ export class FarEnd implements AudioWire {
     this.marksSent.push(name);
     const arrivesMs = this.#clock.monotonicMs() + this.#oneWayMs;
     const returnsMs = Math.max(this.#endMs, arrivesMs) + this.#oneWayMs;
-    const delayMs = returnsMs - this.#clock.monotonicMs();
-    const mark: Mark = { name, timer: this.#clock.after(delayMs, () => this.#return(mark)) };
+    const timer = this.#clock.after(returnsMs - this.#clock.monotonicMs(), () =>
+      this.#return(mark),
+    );
+    const mark: Mark = { name, returnsMs, timer };
     this.marksPending.push(mark);
+  }
+
+  /** How much of what has arrived is not played yet. */
+  get unplayedMs(): number {
+    return Math.max(0, this.#endMs - this.#clock.monotonicMs());
+  }
+
+  /** It plays nothing for so long, and never makes up for it. */
+  lose(ms: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#endMs <= nowMs) return;
+    this.#endMs += ms;
+    for (const frame of this.frames) {
+      if (frame.atMs < nowMs) continue;
+      frame.atMs += ms;
+      frame.untilMs += ms;
+    }
+    for (const mark of this.marksPending) {
+      mark.timer.cancel();
+      mark.returnsMs += ms;
+      mark.timer = this.#clock.after(mark.returnsMs - nowMs, () => this.#return(mark));
+    }
   }
 
   clear(): void {

@@ -23,6 +23,7 @@ export function gatewayEnd(
     onAudio,
     onDigit: () => undefined,
     onMark: () => undefined,
+    onUnplayed: () => undefined,
     onCleared: () => undefined,
     onStop: () => undefined,
   };

@@ -192,6 +192,7 @@ class Sounder {
       onAudio: (payload: Uint8Array) => this.#hear(payload),
       onDigit: () => undefined,
       onMark: () => undefined,
+      onUnplayed: () => undefined,
       onCleared: () => undefined,
       onStop: () => undefined,
     };

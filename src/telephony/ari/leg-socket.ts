@@ -1,8 +1,10 @@
 // The socket that the call room has of a call's audio. It stays the same while what carries the audio may be
-// replaced; what carries it is never made to wait. Source: asterisk.md §0.1, §0.10, §0.11.
+// replaced; what carries it is never made to wait, and is asked how far it has come. Source: asterisk.md §0.1,
+// §0.10, §0.11.
 
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
-import { command, markIn, markWords, readWords } from './media-words.ts';
+import { command, markIn, markWords, readWords, unplayedWords } from './media-words.ts';
+import { QueueWatch } from './queue-watch.ts';
 
 /** Text that waits for the call room: the start, and a key or two. */
 const EARLY_MAX = 16;
@@ -11,6 +13,7 @@ const MARKS_MAX = 256;
 /** A message in ten pieces or more is taken for a dead peer: each goes in one. Whole frames of every format. */
 const MESSAGE_BYTES_MAX = 1_280;
 const FLUSH = command('FLUSH_MEDIA') ?? '';
+const ASK = command('GET_STATUS') ?? '';
 
 export interface LegSocketListener {
   /** The call room has closed it. */
@@ -27,6 +30,7 @@ export class LegSocket implements MediaSocket {
   #listener: MediaSocketListener | undefined;
   #inner: MediaSocket | undefined;
   #early: string[] = [];
+  readonly #queue: QueueWatch;
   /** Names of marks that have not come back. */
   #marks: string[] = [];
   #hasStarted = false;
@@ -37,6 +41,7 @@ export class LegSocket implements MediaSocket {
   constructor(events: LegSocketListener, nowMs: () => number) {
     this.#events = events;
     this.#nowMs = nowMs;
+    this.#queue = new QueueWatch(nowMs);
   }
 
   get open(): boolean {
@@ -50,7 +55,10 @@ export class LegSocket implements MediaSocket {
   sendText(message: string): void {
     const mark = markIn(message);
     if (mark !== undefined && this.#marks.length < MARKS_MAX) this.#marks.push(mark);
-    if (message === FLUSH) this.#marks = []; // They go with the audio.
+    if (message === FLUSH) {
+      this.#marks = []; // They go with the audio.
+      this.#queue.flushed();
+    }
     this.#inner?.sendText(message);
   }
 
@@ -59,6 +67,7 @@ export class LegSocket implements MediaSocket {
     for (let at = 0; at < message.length; at += MESSAGE_BYTES_MAX) {
       this.#inner?.sendBinary(message.subarray(at, at + MESSAGE_BYTES_MAX));
     }
+    if (this.#queue.sent(message.length)) this.ask();
   }
 
   close(code: number, reason: string): void {
@@ -86,6 +95,7 @@ export class LegSocket implements MediaSocket {
     this.#inner = this.#isOpen ? inner : undefined;
     before?.close(CLOSE.normal, '');
     if (!this.#isOpen) inner.close(CLOSE.normal, '');
+    this.#queue.begin(undefined);
     this.#returnMarks();
     return {
       onText: (message) => {
@@ -105,7 +115,13 @@ export class LegSocket implements MediaSocket {
   /** Takes back what has grown old, and says so of its marks. */
   flush(): void {
     this.#inner?.sendText(FLUSH);
+    this.#queue.flushed();
     this.#returnMarks();
+  }
+
+  /** How many frames are not played yet; the answer is `onQueue`. */
+  ask(): void {
+    if (this.#queue.ask()) this.#inner?.sendText(ASK);
   }
 
   /** Words of our own to the call room, in order with the media. */
@@ -139,12 +155,19 @@ export class LegSocket implements MediaSocket {
       if (at >= 0) this.#marks.splice(at, 1);
     }
     if (words?.event === 'STATUS' && words.queueLength !== undefined) {
-      this.#events.onQueue(words.queueLength);
+      this.#answered(words.queueLength);
     }
     if (words?.event === 'MEDIA_START') {
+      this.#queue.begin(words.frameBytes);
       if (this.#hasStarted) return; // Of a carrier that took another's place.
       this.#hasStarted = true;
     }
     this.tell(message);
+  }
+
+  #answered(queuedFrames: number): void {
+    const unplayedMs = this.#queue.answered(queuedFrames);
+    if (unplayedMs !== undefined) this.#listener?.onText(unplayedWords(unplayedMs));
+    this.#events.onQueue(queuedFrames);
   }
 }

@@ -11,7 +11,7 @@ import type { Carrier, Carriers } from './carriers.ts';
 import type { AriRequest } from './client.ts';
 import { LegSocket } from './leg-socket.ts';
 import { chooseMedia, type MediaChoice, type Way } from './media-choice.ts';
-import { command, digitWords } from './media-words.ts';
+import { digitWords } from './media-words.ts';
 import type { AriEvent } from './messages.ts';
 import type { AriPeer, Leg, LegOptions, OpenLeg } from './peer.ts';
 
@@ -262,10 +262,9 @@ class AriLeg implements Leg {
   }
 
   #watchQueue(): void {
-    const ask = command('GET_STATUS');
-    if (ask === undefined || !this.media.protocol.traits.clear || this.#isClosed) return;
+    if (!this.media.protocol.traits.clear || this.#isClosed) return;
     this.#look = this.#peer.clock.after(LOOK_MS, () => {
-      this.#socket.sendText(ask);
+      this.#socket.ask();
       this.#watchQueue();
     });
   }

@@ -11,6 +11,10 @@ export interface MediaWords {
   /** Of a mark or a digit that comes back. */
   correlationId: string;
   queueLength: number | undefined;
+  /** Of 20 ms; undefined where there is no queue. */
+  frameBytes: number | undefined;
+  /** Our own: of all that was sent. */
+  unplayedMs: number;
   text: string | undefined;
 }
 
@@ -25,6 +29,8 @@ const json = z.looseObject({
   correlation_id: z.string().max(255).catch(''),
   digit: z.string().max(8).catch(''),
   queue_length: z.number().optional().catch(undefined),
+  optimal_frame_size: z.int().min(1).optional().catch(undefined),
+  unplayed_ms: z.number().min(0).max(60_000).catch(0),
   error_text: z.string().optional().catch(undefined),
 });
 
@@ -43,6 +49,8 @@ function readJson(message: string): MediaWords | undefined {
     format: known.format,
     correlationId: known.event === 'DIGIT' ? known.digit : known.correlation_id,
     queueLength: known.queue_length,
+    frameBytes: known.optimal_frame_size,
+    unplayedMs: known.unplayed_ms,
     text: known.error_text,
   };
 }
@@ -53,15 +61,21 @@ function readPlain(message: string): MediaWords | undefined {
   const rest = message.slice(event.length).trim();
   const facts = new Map<string, string>();
   for (const [, key = '', value = ''] of rest.matchAll(/(\w+):(\S+)/g)) facts.set(key, value);
-  const queueLength = Number(facts.get('queue_length') ?? Number.NaN);
   return {
     event,
     channelId: facts.get('channel_id'),
     format: facts.get('format'),
     correlationId: event === 'MEDIA_MARK_PROCESSED' ? (rest.split(' ', 1)[0] ?? '') : '',
-    queueLength: Number.isNaN(queueLength) ? undefined : queueLength,
+    queueLength: count(facts.get('queue_length')),
+    frameBytes: count(facts.get('optimal_frame_size')) || undefined,
+    unplayedMs: 0,
     text: event === 'ERROR' ? rest : undefined,
   };
+}
+
+/** Digits only. */
+function count(text = ''): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
 /** Undefined for a command that is too long to be read. */
@@ -90,6 +104,11 @@ export function markWords(name: string): string {
 /** Our own, for a key that was told of elsewhere: it takes the way of the media, in order with them. */
 export function digitWords(digit: string): string {
   return JSON.stringify({ event: 'DIGIT', digit });
+}
+
+/** Our own: how much of all that was sent is not played yet, at least. */
+export function unplayedWords(ms: number): string {
+  return JSON.stringify({ event: 'UNPLAYED', unplayed_ms: ms });
 }
 
 /** What carriers without control messages begin with. */

@@ -73,6 +73,9 @@ class AriMedia implements MediaProtocol {
       case 'DIGIT':
         listener.onDigit(words.correlationId);
         break;
+      case 'UNPLAYED':
+        listener.onUnplayed(words.unplayedMs);
+        break;
       default: // DTMF_END comes twice, states of the queue are the leg's to watch.
     }
   }

@@ -46,7 +46,7 @@ export class ChanWebsocket implements Line {
   #direction: Direction;
   #socket: WebSocket | null = null;
   #stop: () => void = () => undefined;
-  #lostBeats = 0;
+  #beats = 0;
 
   constructor(pbx: Pbx, channel: Channel, facts: MediaFacts, onUp: () => void) {
     this.#pbx = pbx;
@@ -122,10 +122,7 @@ export class ChanWebsocket implements Line {
   }
 
   #beat(): void {
-    if (this.#pbx.faults.lostBeats > this.#lostBeats) {
-      this.#lostBeats += 1;
-      return;
-    }
+    if (this.#losesBeat()) return;
     const frame = this.queue.beat();
     const { codec } = this.facts;
     if (frame === undefined) {
@@ -138,6 +135,13 @@ export class ChanWebsocket implements Line {
     if (this.#channel.bridge === null) this.lostFrames += 1;
     else this.deliveredFrames += 1;
     this.#channel.takeAudio({ pcm: decoded(codec, frame), rateHz: codec.rateHz });
+  }
+
+  /** Two ticks that came by the time it looks are one frame. */
+  #losesBeat(): boolean {
+    this.#beats += 1;
+    const { lostBeats, lostBeatEvery } = this.#pbx.faults;
+    return this.#beats <= lostBeats || this.#beats % lostBeatEvery === 0;
   }
 
   #takeBinary(message: Uint8Array): void {

@@ -14,6 +14,8 @@ export interface Faults {
   upgrade: 'hang' | number | undefined;
   /** So many 20 ms beats are lost by every chan_websocket: its queue grows. */
   lostBeats: number;
+  /** Each so many-th beat is lost by every chan_websocket, for good: a machine short of processor time. */
+  lostBeatEvery: number;
   /** A client connection's `v()` are those of the call before. */
   crossedVariables: boolean;
 }
@@ -25,6 +27,7 @@ export function noFaults(): Faults {
     audioBeforeStart: false,
     upgrade: undefined,
     lostBeats: 0,
+    lostBeatEvery: Number.POSITIVE_INFINITY,
     crossedVariables: false,
   };
 }

@@ -44,6 +44,9 @@ export class Line implements MediaListener {
   onMark(name: string): void {
     this.marks.push(name);
   }
+  onUnplayed(): void {
+    throw new Error('Twilio does not tell what it has not played');
+  }
   onCleared(): void {
     throw new Error('Twilio does not acknowledge a clear');
   }

@@ -192,6 +192,17 @@ describe("Asterisk's queue", () => {
     expect(legOf(at).commands.filter((each) => each.includes('FLUSH_MEDIA'))).toHaveLength(1);
   });
 
+  it('is told of while the agent speaks', async () => {
+    const at = await table();
+    const { audio } = await talks(at);
+    at.asterisk.faults.lostBeats = 1_000; // It stands still for 20 s.
+    audio.say(75);
+    await until(() => audio.unplayedMs.length === 3, 'three answers');
+    // All of it waits; some of it may have been played while it answered.
+    expect(Math.max(...audio.unplayedMs)).toBeGreaterThan(1_000);
+    expect(Math.max(...audio.unplayedMs)).toBeLessThanOrEqual(1_500);
+  });
+
   it('is left alone while the agent speaks', async () => {
     const at = await table();
     const { audio } = await talks(at);

@@ -14,6 +14,19 @@ describe("Asterisk's control messages", () => {
     expect(json).toMatchObject({ event: 'STATUS', channelId: 'm-1', queueLength: 37 });
   });
 
+  it('say how large a frame is, if there is a queue of frames', () => {
+    const plain = (size: string) => readWords(`MEDIA_START format:ulaw optimal_frame_size:${size}`);
+    expect(plain('160')?.frameBytes).toBe(160);
+    const json = { event: 'MEDIA_START', format: 'slin16' };
+    expect(readWords(JSON.stringify({ ...json, optimal_frame_size: 640 }))?.frameBytes).toBe(640);
+    // Formats that pass through have none.
+    expect(plain('0')?.frameBytes).toBeUndefined();
+    expect(
+      readWords(JSON.stringify({ ...json, optimal_frame_size: 0 }))?.frameBytes,
+    ).toBeUndefined();
+    expect(readWords(JSON.stringify(json))?.frameBytes).toBeUndefined();
+  });
+
   it('may have no facts, or an error with spaces and a line end', () => {
     expect(readWords('MEDIA_XOFF')).toMatchObject({ event: 'MEDIA_XOFF', channelId: undefined });
     expect(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors.ts';
 import { createAriMedia, PACKET_TRAITS, SOCKET_TRAITS } from '../../../src/telephony/ari/media.ts';
-import { digitWords, startWords } from '../../../src/telephony/ari/media-words.ts';
+import { digitWords, startWords, unplayedWords } from '../../../src/telephony/ari/media-words.ts';
 import type { MediaListener } from '../../../src/telephony/media.ts';
 
 const CALL = '1795200436.103';
@@ -19,6 +19,7 @@ function scribe(): { listener: MediaListener; heard: Heard[] } {
       onAudio: (payload, timestampMs) => heard.push(['audio', [...payload], timestampMs]),
       onDigit: (digit) => heard.push(['digit', digit]),
       onMark: (name) => heard.push(['mark', name]),
+      onUnplayed: (ms) => heard.push(['unplayed', ms]),
       onCleared: () => heard.push(['cleared']),
       onStop: () => heard.push(['stop']),
     },
@@ -81,6 +82,15 @@ describe("Asterisk's media protocol", () => {
       JSON.stringify({ event: 'SOMETHING_NEW', value: [1] }),
     ]) {
       expect(meaning(message)).toEqual([]);
+    }
+  });
+
+  it('tells what is not played yet, as the leg has reckoned it', () => {
+    expect(meaning(unplayedWords(260))).toEqual([['unplayed', 260]]);
+    for (const ms of [-1, 1e12, 'x', null]) {
+      expect(meaning(JSON.stringify({ event: 'UNPLAYED', unplayed_ms: ms }))).toEqual([
+        ['unplayed', 0],
+      ]);
     }
   });
 

@@ -64,6 +64,8 @@ export class Audio implements MediaListener {
   readonly starts: MediaStart[] = [];
   readonly frames: Uint8Array[] = [];
   readonly marks: string[] = [];
+  /** What is not played yet, as it was told. */
+  readonly unplayedMs: number[] = [];
   digits = '';
   closedWith: number | null = null;
   socket: MediaSocket | undefined;
@@ -117,6 +119,10 @@ export class Audio implements MediaListener {
 
   onMark(name: string): void {
     this.marks.push(name);
+  }
+
+  onUnplayed(ms: number): void {
+    this.unplayedMs.push(ms);
   }
 
   onCleared(): void {

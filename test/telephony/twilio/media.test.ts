@@ -25,6 +25,7 @@ function scribe(): { listener: MediaListener; heard: Heard[] } {
         heard.push(['audio', Buffer.from(payload).toString('hex'), timestampMs]),
       onDigit: (digit) => heard.push(['digit', digit]),
       onMark: (name) => heard.push(['mark', name]),
+      onUnplayed: (ms) => heard.push(['unplayed', ms]),
       onCleared: () => heard.push(['cleared']),
       onStop: () => heard.push(['stop']),
     },
