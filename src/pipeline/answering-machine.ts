@@ -71,8 +71,8 @@ const BEEP_FRAMES = { min: 120 / FRAME_MS, max: 2_000 / FRAME_MS };
 const BEEP_DB_MIN = -35;
 /** How much lower it is once it has ended. */
 const FALL_DB = 12;
-/** What one tone does not explain of a frame, of its energy: G.711 leaves 0.001, two tones and speech more. */
-const REST_MAX = 0.002;
+/** What one tone does not explain of a frame, of its energy: G.711 leaves up to 0.003 of a soft one, two tones and speech more. */
+const REST_MAX = 0.004;
 /** From frame to frame. */
 const DRIFT_HZ_MAX = 15;
 const DRIFT_DB_MAX = 3;

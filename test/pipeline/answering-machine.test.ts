@@ -112,7 +112,7 @@ describe('a beep', () => {
         const heard = who(joined(silence(before), tone([hz], ms, peak), silence(300)));
         expect(heard).toEqual(['machine_end_beep']);
       }),
-      { numRuns: 60 },
+      { numRuns: 200 },
     );
   });
 
