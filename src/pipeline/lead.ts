@@ -5,6 +5,8 @@ import { FRAME_MS } from '../audio/pcm.ts';
 
 /** Extra lead after a stall is given up by this much a tick: 50 ms in a second. */
 const DECAY_MS = 1;
+/** Ticks that are a little late do not send a frame more. */
+const SLACK_MS = FRAME_MS / 2;
 
 export interface LeadOptions {
   /** The least that is ahead while there is audio, and the most ever. */
@@ -28,7 +30,18 @@ export class Lead {
     this.maxMs = Math.max(this.#aimMs, maxMs);
   }
 
-  get ms(): number {
+  /** With less than this ahead, audio is sent. In steps: early enough to keep the aim until the next tick;
+   *  frame by frame, where a clear is slow or missing, half a frame short of it rather than beyond. */
+  get leastMs(): number {
+    return this.#ms + (this.stepMs > FRAME_MS ? FRAME_MS : -SLACK_MS);
+  }
+
+  /** A frame is sent as long as less than this is ahead: with it, no more than the greatest lead. */
+  get mostMs(): number {
+    return Math.min(this.maxMs, this.leastMs + this.stepMs) - FRAME_MS;
+  }
+
+  get #ms(): number {
     return Math.min(this.maxMs, this.#aimMs + this.#extraMs);
   }
 

@@ -145,9 +145,8 @@ export class Playout {
   }
 
   #pumpSpeech(nowMs: number): void {
-    const dueMs = nowMs + this.#lead.ms - SLACK_MS;
-    if (this.#endMs >= dueMs) return;
-    const untilMs = Math.min(dueMs + this.#lead.stepMs - FRAME_MS, nowMs + this.#lead.maxMs);
+    if (this.#endMs >= nowMs + this.#lead.leastMs) return;
+    const untilMs = nowMs + this.#lead.mostMs;
     while (this.#endMs < untilMs && !this.#sent.full) {
       const segment = this.#ready(nowMs);
       if (segment === undefined) return;

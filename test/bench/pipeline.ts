@@ -118,7 +118,7 @@ function bench(ambient?: AmbientNoise): { clock: StepClock; audio: CallAudio; se
       clear: () => undefined,
       bufferedBytes: 0,
     },
-    lead: { aimMs: 100, maxMs: 160, stepMs: 60 },
+    lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
     marks: 'echo-on-clear',
     vad: vadOf(() => ({ process: () => 0 })),
     stt: deafStt,

@@ -29,6 +29,8 @@ export class FarEnd implements AudioWire {
   readonly returned: { name: string; atMs: number }[] = [];
   /** The most audio it ever held. */
   aheadMsMax = 0;
+  /** The least that it held when audio came behind other audio. */
+  aheadMsMin = Number.POSITIVE_INFINITY;
   /** Messages of audio, each of one frame or more. */
   messages = 0;
   /** Marks are lost on the way back. */
@@ -55,6 +57,8 @@ export class FarEnd implements AudioWire {
   /** Any whole number of frames: each is kept as its own. */
   audio(payload: Uint8Array): void {
     const { frameBytes } = this.#codec;
+    const aheadMs = this.#endMs - this.#clock.monotonicMs() - this.#oneWayMs;
+    if (aheadMs > 0) this.aheadMsMin = Math.min(this.aheadMsMin, aheadMs);
     for (let at = 0; at < payload.length; at += frameBytes) {
       this.#frame(payload.subarray(at, at + frameBytes));
     }

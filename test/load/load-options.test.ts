@@ -10,7 +10,7 @@ describe('the command line of the load tool', () => {
       seconds: 60,
       ramp: [],
       runs: 1,
-      'lead-ms': 100,
+      'lead-ms': 80,
       'goal-ms': 10,
     });
   });

@@ -21,7 +21,7 @@ const options = z.strictObject({
   seconds: number(1, 3_600).prefault('60'),
   'calls-per-second': number(0.1, 1_000).prefault('20'),
   'interruptions-per-second': number(0.01, 1_000).prefault('2'),
-  'lead-ms': number(20, 10_000).prefault('100'),
+  'lead-ms': number(20, 10_000).prefault('80'),
   'goal-ms': number(1, 10_000).prefault('10'),
   ramp: z
     .string()

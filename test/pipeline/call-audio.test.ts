@@ -43,6 +43,21 @@ describe('an undisturbed utterance', () => {
     expect(rig.farEnd.aheadMsMax).toBeGreaterThanOrEqual(80);
   });
 
+  it('never leaves the far end with less than the aim, wherever between two ticks it began', async () => {
+    const rig = new CallRig();
+    for (const firstAudioMs of [3, 10, 17]) {
+      rig.tts.firstAudioMs = firstAudioMs;
+      rig.say(LONG);
+      await rig.run(500);
+      rig.farEnd.aheadMsMin = Number.POSITIVE_INFINITY;
+      await rig.run(1_500);
+      expect(rig.farEnd.aheadMsMin).toBeGreaterThanOrEqual(80);
+      rig.audio.stop();
+      await rig.run(500);
+    }
+    expect(rig.farEnd.aheadMsMax).toBeLessThanOrEqual(160);
+  });
+
   it('is sent in messages of the step, however large that is', async () => {
     const stepped = new CallRig();
     const even = new CallRig({ lead: { aimMs: 100, maxMs: 160, stepMs: 20 } });

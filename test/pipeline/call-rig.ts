@@ -78,7 +78,7 @@ export class CallRig {
       codecIn: pcmu,
       codecOut: pcmu,
       wire: this.farEnd,
-      lead: options.lead ?? { aimMs: 100, maxMs: 160, stepMs: 60 },
+      lead: options.lead ?? { aimMs: 80, maxMs: 160, stepMs: 60 },
       marks,
       vad: options.vad?.(this.clock) ?? loudnessVad(),
       stt: options.withoutStt === true ? undefined : this.stt,

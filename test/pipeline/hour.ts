@@ -128,7 +128,7 @@ function start(clock: FakeClock, farEnd: FarEnd, file: MemoryRecording): CallAud
     codecIn: l16,
     codecOut: l16,
     wire: farEnd,
-    lead: { aimMs: 100, maxMs: 160, stepMs: 60 },
+    lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
     marks: 'echo-on-clear',
     vad: loudnessVad(),
     stt: undefined,

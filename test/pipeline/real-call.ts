@@ -183,7 +183,7 @@ export class RealCall {
       codecIn: pcmu,
       codecOut: pcmu,
       wire: this.farEnd,
-      lead: { aimMs: 100, maxMs: 160, stepMs: 60 },
+      lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
       marks: 'echo-on-clear',
       vad: batchedVad(kernel, this.clock),
       stt: this.stt,

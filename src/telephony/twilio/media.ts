@@ -67,7 +67,7 @@ export function createTwilioMedia(): MediaProtocol {
 const TRAITS: MediaTraits = {
   marks: 'echo-on-clear',
   clear: true,
-  leadMs: { aim: 100, max: 160, step: 60 },
+  leadMs: { aim: 80, max: 160, step: 60 },
 };
 
 class TwilioMedia implements MediaProtocol {
