@@ -102,6 +102,7 @@ class Consultation {
         this.#guarded(() => this.#audio?.audioIn(payload, timestampMs)),
       onDigit: (digit) => this.#guarded(() => this.#audio?.digit(digit)),
       onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
+      onUnplayed: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
       onFault: (error) => this.end(error),
       onEnd: () => this.#decline('their audio ended'),
       onSilent: () => this.end(new GatewayError('MEDIA_SILENT')),
