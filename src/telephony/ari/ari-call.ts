@@ -1,7 +1,7 @@
 // What is known of one call at the PBX, from its events. It asks for nothing.
 
 import { GatewayError } from '../../errors.ts';
-import type { PbxStatus } from '../pbx.ts';
+import type { PbxInboundCall, PbxStatus } from '../pbx.ts';
 import type { AriChannel, AriEvent } from './messages.ts';
 import { type CallFacts, outcomeOf } from './outcome.ts';
 import type { Leg } from './peer.ts';
@@ -118,6 +118,15 @@ export class AriCall {
       raw: more.raw ?? {},
     };
   }
+}
+
+/** As the call room is told of a caller: the number is our application's second argument, or the extension. */
+export function inboundCall(channel: AriChannel, args: readonly string[]): PbxInboundCall {
+  const [word, number] = args;
+  const { context, exten } = channel.dialplan;
+  const to = (word === 'inbound' ? number : word) || exten;
+  const raw = { channel: channel.name, state: channel.state, context, exten, args: [...args] };
+  return { callId: channel.id, from: channel.caller.number, to, raw };
 }
 
 /** What of an event belongs into the run: nothing that names addresses or people. */

@@ -12,19 +12,18 @@ import type { PbxConnection, PbxListener, PbxMedia, PbxState } from '../pbx.ts';
 import type { TransferTarget } from '../provider.ts';
 import type { Credentials, RejectReason } from '../terms.ts';
 import { type AriAccount, accountOf } from './account.ts';
-import { AriCall, rawOf } from './ari-call.ts';
-import type { AriClient, AriRequest } from './client.ts';
+import { AriCall, inboundCall, rawOf } from './ari-call.ts';
+import type { AriClient } from './client.ts';
+import { errand, hangUpChannel } from './errand.ts';
 import type { HeldCalls } from './held-calls.ts';
 import { createIds, type Ids } from './ids.ts';
 import { fault, hostOf, type LinkFault, requestFault } from './link-fault.ts';
-import { type AriChannel, type AriEvent, ariChannel, ariEvent, channelOf } from './messages.ts';
+import { type AriChannel, type AriEvent, ariEvent, channelOf } from './messages.ts';
 import type { CallPeer, OpenLeg } from './peer.ts';
 import { type Found, resync } from './resync.ts';
 import type { AriSocket, AriSocketListener } from './socket.ts';
 import { handOver } from './transfer.ts';
 
-/** For requests whose failure changes nothing. */
-const TIDY_MS_MAX = 5_000;
 const RESYNC_MS_MAX = 15_000;
 /** After a dial without an answer: if it was taken, it is there by now. */
 const LOOK_MS = 2_000;
@@ -96,7 +95,7 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   async ring(callId: string): Promise<void> {
     const path = `channels/${encodeURIComponent(callId)}/ring`;
-    await this.#tidy({ action: 'ring', method: 'POST', path });
+    await errand(this, { action: 'ring', method: 'POST', path });
   }
 
   async openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia> {
@@ -114,13 +113,13 @@ export class AriConnection implements PbxConnection, CallPeer {
       call.join(leg);
       return leg.media;
     } catch (error) {
-      void this.#hangUp(callId, 'failure');
+      void hangUpChannel(this, callId, 'failure');
       throw error;
     }
   }
 
   async refuse(callId: string, reason: RejectReason): Promise<void> {
-    await this.#hangUp(callId, refusals[reason]);
+    await hangUpChannel(this, callId, refusals[reason]);
   }
 
   renew(credentials: Credentials): boolean {
@@ -204,23 +203,11 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   #catchUp(found: Found): void {
     for (const call of found.gone) this.#end(call, { type: 'lost' });
-    for (const call of found.alone) void this.#hangUp(call.id, 'normal');
+    for (const call of found.alone) void hangUpChannel(this, call.id);
     for (const { channel, handedTo } of found.together) this.#restore(channel, handedTo);
-    for (const { id, channel } of found.awaited) this.#tellAwaited(id, channel);
+    for (const event of found.missed) this.#held.tell(channelOf(event)?.id ?? '', event);
     for (const { channel, args } of found.ringing) this.#inbound(channel, args);
     for (const channel of found.dialled) this.#adopt(channel);
-  }
-
-  /** Whoever waits for a channel may have missed that it came, or that it went. */
-  #tellAwaited(id: string, channel: AriChannel | undefined): void {
-    const base = { timestamp: '', application: this.account.app };
-    if (channel === undefined) {
-      const lost = ariChannel.parse({ id });
-      const end = { cause: 0, cause_txt: 'lost', tech_cause: undefined };
-      this.#held.tell(id, { type: 'ChannelDestroyed', ...base, channel: lost, ...end });
-    } else if (channel.state === 'Up') {
-      this.#held.tell(id, { type: 'StasisStart', ...base, channel, args: [] });
-    }
   }
 
   #restore(channel: AriChannel, handedTo: NonNullable<AriCall['handedTo']>): void {
@@ -281,9 +268,9 @@ export class AriConnection implements PbxConnection, CallPeer {
   #ofLeg(event: AriEvent, id: string, isWatched: boolean): void {
     if (isEnd(event)) {
       // Whoever was handed to it is alone.
-      for (const call of this.#held.handedTo(id)) void this.#hangUp(call.id, 'normal');
+      for (const call of this.#held.handedTo(id)) void hangUpChannel(this, call.id);
     } else if (event.type === 'StasisStart' && !isWatched && !this.#held.owns(id)) {
-      void this.#hangUp(id, 'normal'); // Who asked for it has given up meanwhile.
+      void hangUpChannel(this, id); // Who asked for it has given up meanwhile.
     }
   }
 
@@ -299,11 +286,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     const call = new AriCall({ id, direction: 'inbound', runId: null });
     if (channel.state === 'Up') call.answer(this.clock.monotonicMs());
     this.#held.calls.set(id, call);
-    const [word, number] = args;
-    const to = (word === 'inbound' ? number : word) || channel.dialplan.exten;
-    const { context, exten } = channel.dialplan;
-    const raw = { channel: channel.name, state: channel.state, context, exten, args: [...args] };
-    this.#listener.onInbound({ callId: id, from: channel.caller.number, to, raw });
+    this.#listener.onInbound(inboundCall(channel, args));
   }
 
   /** A call of ours, dialled here, by another node, or before we were started anew. */
@@ -336,8 +319,8 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#listener.onStatus(call.end(this.clock.monotonicMs(), raw));
     void call.leg?.close();
     if (handedTo === undefined) return;
-    void this.#hangUp(handedTo.channelId, 'normal');
-    void this.#tidy({ action: 'bridge', method: 'DELETE', path: `bridges/${handedTo.bridgeId}` });
+    void hangUpChannel(this, handedTo.channelId);
+    void errand(this, { action: 'bridge', method: 'DELETE', path: `bridges/${handedTo.bridgeId}` });
   }
 
   // Requests of our own.
@@ -359,7 +342,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   async #look(call: AriCall): Promise<void> {
     if (call.over.aborted) return;
     const path = `channels/${encodeURIComponent(call.id)}`;
-    const status = await this.#tidy({ action: 'look', method: 'GET', path });
+    const status = await errand(this, { action: 'look', method: 'GET', path });
     if (status === 404) this.#end(call, { type: 'never placed' });
   }
 
@@ -367,26 +350,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   #mediaClosed(callId: string): void {
     const call = this.#held.calls.get(callId);
     if (call === undefined || call.handedTo !== undefined || call.letGo) return;
-    void this.#hangUp(callId, 'normal');
-  }
-
-  /** Never rejects. */
-  async #hangUp(channelId: string, reason: string): Promise<void> {
-    const path = `channels/${encodeURIComponent(channelId)}`;
-    await this.#tidy({ action: 'hang-up', method: 'DELETE', path, query: { reason } });
-  }
-
-  /** The status of the answer, if there was one. */
-  async #tidy(request: AriRequest): Promise<number | undefined> {
-    const deadline = deadlineSignal(this.clock, TIDY_MS_MAX, request.action);
-    try {
-      return (await this.client.ask(request, deadline.signal)).status;
-    } catch (error) {
-      this.log.warn({ err: error, action: request.action }, 'a request to the PBX failed');
-      return undefined;
-    } finally {
-      deadline.done();
-    }
+    void hangUpChannel(this, callId);
   }
 }
 

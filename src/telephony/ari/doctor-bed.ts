@@ -2,18 +2,17 @@
 // What it makes there is ended with it, and what an earlier one left too, should its process have been killed.
 
 import { z } from 'zod';
-import { deadlineSignal } from '../../std/deadline.ts';
 import { parseJson } from '../../std/json.ts';
 import type { AriAccount } from './account.ts';
 import type { AriClient } from './client.ts';
 import type { Visit } from './doctor-visit.ts';
+import { hangUpChannel } from './errand.ts';
 import { EventSocket } from './event-socket.ts';
 import { createIds } from './ids.ts';
 import type { LinkFault } from './link-fault.ts';
 import { type AriEvent, ariEvent, channelOf } from './messages.ts';
 import type { AriPeer } from './peer.ts';
 
-const TIDY_MS_MAX = 5_000;
 /** Left by processes that were killed: a few each. */
 const LEFT_MAX = 100;
 
@@ -113,7 +112,8 @@ function bedOf(visit: Visit, peer: AriPeer, closeSocket: () => void): Bed {
       return id;
     },
     async close() {
-      await Promise.all(made.map((id) => end(visit, `channels/${id}`)));
+      // Whatever the deadline of the examination says.
+      await Promise.all(made.map((id) => hangUpChannel(visit, id)));
       closeSocket();
     },
   };
@@ -133,17 +133,5 @@ async function clearLeft(client: AriClient, peer: AriPeer, signal: AbortSignal):
   ];
   for (const each of paths.slice(0, LEFT_MAX)) {
     await client.ask({ action: 'tidy', method: 'DELETE', path: each }, signal);
-  }
-}
-
-/** Whatever the deadline of the examination says. */
-async function end({ clock, client, log }: Visit, path: string): Promise<void> {
-  const deadline = deadlineSignal(clock, TIDY_MS_MAX, 'tidy');
-  try {
-    await client.ask({ action: 'tidy', method: 'DELETE', path }, deadline.signal);
-  } catch (error) {
-    log.warn({ err: error }, 'a part of an examination was not ended');
-  } finally {
-    deadline.done();
   }
 }

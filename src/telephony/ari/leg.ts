@@ -9,6 +9,7 @@ import { CLOSE, type MediaSocket } from '../../transport/media-socket.ts';
 import type { PbxMedia } from '../pbx.ts';
 import type { Carrier, Carriers } from './carriers.ts';
 import type { AriRequest } from './client.ts';
+import { errand, hangUpChannel } from './errand.ts';
 import { LegSocket } from './leg-socket.ts';
 import { chooseMedia, type MediaChoice, type Way } from './media-choice.ts';
 import { digitWords } from './media-words.ts';
@@ -19,7 +20,6 @@ import type { AriPeer, Leg, LegOptions, OpenLeg } from './peer.ts';
 const REPLACEMENTS_MAX = 3;
 const GOOD_MS = 60_000;
 const REPLACE_MS_MAX = 5_000;
-const TIDY_MS_MAX = 5_000;
 /** Asterisk's queue never catches up after it was late: what is behind is heard late for ever. */
 const LOOK_MS = 5_000;
 const QUEUE_FRAMES_MAX = 25;
@@ -257,7 +257,7 @@ class AriLeg implements Leg {
       this.#peer.log.warn({ err: error }, 'the media of a call were not replaced');
       return false;
     } finally {
-      await this.#tidy({ action: 'hang-up', method: 'DELETE', path: `channels/${lost}` });
+      await hangUpChannel(this.#peer, lost);
     }
   }
 
@@ -289,28 +289,15 @@ class AriLeg implements Leg {
     this.#unwatch();
     this.#release();
     this.#socket.end(CLOSE.normal, '');
-    const paths = withBridge ? [`bridges/${this.bridgeId}`] : [];
-    if (this.#channelId !== '') paths.unshift(`channels/${this.#channelId}`);
-    await Promise.all(
-      paths.map((path) => this.#tidy({ action: 'hang-up', method: 'DELETE', path })),
-    );
+    const path = `bridges/${this.bridgeId}`;
+    await Promise.all([
+      this.#channelId !== '' && hangUpChannel(this.#peer, this.#channelId),
+      withBridge && errand(this.#peer, { action: 'hang-up', method: 'DELETE', path }),
+    ]);
   }
 
   #run(request: AriRequest, signal: AbortSignal): Promise<void> {
     return this.#peer.client.run(request, signal);
-  }
-
-  /** Never rejects. */
-  async #tidy(request: AriRequest): Promise<void> {
-    const { clock, client, log } = this.#peer;
-    const deadline = deadlineSignal(clock, TIDY_MS_MAX, request.action);
-    try {
-      await client.ask(request, deadline.signal);
-    } catch (error) {
-      log.warn({ err: error }, 'a part of a call was not ended');
-    } finally {
-      deadline.done();
-    }
   }
 }
 

@@ -6,7 +6,14 @@ import { GatewayError } from '../../errors.ts';
 import type { AriCall } from './ari-call.ts';
 import { type AriAnswer, faultOf } from './client.ts';
 import type { HeldCalls } from './held-calls.ts';
-import { type AriChannel, ariBridge, ariChannel, ariInfo, NOISE } from './messages.ts';
+import {
+  type AriChannel,
+  type AriEvent,
+  ariBridge,
+  ariChannel,
+  ariInfo,
+  NOISE,
+} from './messages.ts';
 import type { AriPeer } from './peer.ts';
 
 export interface Found {
@@ -21,8 +28,8 @@ export interface Found {
   dialled: AriChannel[];
   /** Two people whom a process of ours brought together: they talk on, though we have forgotten them. */
   together: { channel: AriChannel; handedTo: { channelId: string; bridgeId: string } }[];
-  /** Channels that somebody waits for; undefined: there is none any more. */
-  awaited: { id: string; channel: AriChannel | undefined }[];
+  /** What whoever waits for a channel may not have been told: that it came, or that it went. */
+  missed: AriEvent[];
   /** Ends what belongs to nobody. */
   tidy(): Promise<void>;
 }
@@ -79,7 +86,7 @@ export async function resync(peer: AriPeer, held: HeldCalls, signal: AbortSignal
       .map((channel) => ({ channel, args: argsOf(channel) })),
     dialled: [...channels.values()].filter(({ id }) => ids.kindOf(id) === 'o' && !kept.has(id)),
     together,
-    awaited: watched.map((id) => ({ id, channel: channels.get(id) })),
+    missed: watched.flatMap((id) => missedOf(peer, id, channels.get(id)) ?? []),
     tidy: () => {
       const orphans = unknown.filter((channel) => {
         const kind = ids.kindOf(channel.id);
@@ -100,6 +107,18 @@ export async function resync(peer: AriPeer, held: HeldCalls, signal: AbortSignal
       });
     },
   };
+}
+
+function missedOf(
+  { account }: AriPeer,
+  id: string,
+  channel: AriChannel | undefined,
+): AriEvent | undefined {
+  const base = { timestamp: '', application: account.app };
+  if (channel?.state === 'Up') return { type: 'StasisStart', ...base, channel, args: [] };
+  if (channel !== undefined) return undefined;
+  const end = { cause: 0, cause_txt: 'lost', tech_cause: undefined };
+  return { type: 'ChannelDestroyed', ...base, channel: ariChannel.parse({ id }), ...end };
 }
 
 function idsOf({ channelId, bridgeId }: Together['handedTo']): string[] {

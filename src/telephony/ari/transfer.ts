@@ -6,6 +6,7 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import type { TransferTarget } from '../provider.ts';
 import type { AriCall } from './ari-call.ts';
 import { Colleague } from './colleague.ts';
+import { hangUpChannel } from './errand.ts';
 import type { AriPeer, CallPeer, Leg } from './peer.ts';
 
 const TAKE_BACK_MS_MAX = 5_000;
@@ -71,21 +72,11 @@ async function refer(
     throw error;
   }
   // Nothing tells whether their phone follows: who does not would wait in silence.
-  const timer = peer.clock.after(ringS * 1_000 + FOLLOW_MS_MAX, () => void hangUp(peer, call.id));
+  const timer = peer.clock.after(
+    ringS * 1_000 + FOLLOW_MS_MAX,
+    () => void hangUpChannel(peer, call.id),
+  );
   call.over.addEventListener('abort', () => timer.cancel(), { once: true });
-}
-
-/** Never rejects. */
-async function hangUp({ client, clock, log }: AriPeer, callId: string): Promise<void> {
-  const deadline = deadlineSignal(clock, TAKE_BACK_MS_MAX, 'hang up');
-  const path = `channels/${encodeURIComponent(callId)}`;
-  try {
-    await client.ask({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
-  } catch (error) {
-    log.warn({ err: error }, 'a caller who was referred was not hung up');
-  } finally {
-    deadline.done();
-  }
 }
 
 async function bringIn(
