@@ -16,6 +16,7 @@ import type { CallDeps } from './deps.ts';
 import { createInboundRun, inboundAgent, Refusal, reasonOf } from './inbound-run.ts';
 import { admitOpened } from './media-door.ts';
 import { numberCalled } from './number-called.ts';
+import { PbxSteps, type SteppedCall } from './pbx-steps.ts';
 import { takeStatus } from './provider-event.ts';
 import type { Roster, UnconnectedCall } from './roster.ts';
 import { closeFailed } from './unconnected.ts';
@@ -23,8 +24,6 @@ import { watchForMedia } from './watch.ts';
 
 /** Calls of one PBX that may be on their way at once; a PBX that rings more is turned away. */
 const CALLS_MAX = 1_000;
-/** Steps of one call that may wait: a call has a handful. */
-const STEPS_MAX = 100;
 /** From the answer to audio that flows: a PBX does it in tenths of a second. */
 const OPEN_MS_MAX = 15_000;
 /** For the PBX to tell why a call could not be connected, if the caller has left. */
@@ -42,19 +41,11 @@ export interface PbxCallsOptions {
   isDraining: () => boolean;
 }
 
-/** A call of which something is being done. */
-interface Tracked {
-  last: Promise<void>;
-  waiting: number;
-  /** Fires when the call is over. */
-  gone: AbortController;
-}
-
 export class PbxCalls {
   readonly #deps: CallDeps;
   readonly #roster: Roster;
   readonly #options: PbxCallsOptions;
-  readonly #tracked = new Map<string, Tracked>();
+  readonly #steps: PbxSteps;
   /** By run: plans that are being made. */
   readonly #preparing = new Map<string, Promise<unknown>>();
 
@@ -62,70 +53,42 @@ export class PbxCalls {
     this.#deps = deps;
     this.#roster = roster;
     this.#options = options;
+    this.#steps = new PbxSteps(deps.log);
   }
 
   /** Calls that are neither connected nor left alone yet. */
   get busy(): number {
-    return this.#tracked.size;
+    return this.#steps.busy;
   }
 
   inbound(call: PbxInboundCall): void {
     const refusal = this.#options.isDraining() ? 'draining' : undefined;
-    if (refusal !== undefined || this.#tracked.size >= CALLS_MAX) {
+    if (refusal !== undefined || this.#steps.busy >= CALLS_MAX) {
       this.#refuse(call.callId, new Refusal(refusal ?? 'busy'));
       return;
     }
-    this.#inTurn(call.callId, (tracked) => this.#takeInbound(call, tracked));
+    this.#steps.take(call.callId, (stepped) => this.#takeInbound(call, stepped));
   }
 
   answered(call: { callId: string; runId: string }): void {
-    this.#inTurn(call.callId, (tracked) => this.#takeAnswered(call, tracked));
+    this.#steps.take(call.callId, (stepped) => this.#takeAnswered(call, stepped));
   }
 
   status(status: PbxStatus): void {
     const isOver = isTerminal(status.status);
-    if (isOver) this.#tracked.get(status.callId)?.gone.abort();
-    this.#inTurn(status.callId, () => this.#takeStatus(status));
-  }
-
-  #inTurn(callId: string, work: (tracked: Tracked) => Promise<void>): void {
-    const tracked = this.#track(callId);
-    if (tracked.waiting > STEPS_MAX) {
-      this.#untrack(callId, tracked);
-      this.#deps.log.warn({ callId }, 'a PBX tells more of a call than is taken');
-      return;
-    }
-    tracked.last = tracked.last
-      .then(() => work(tracked))
-      .catch((error: unknown) => this.#deps.log.error({ err: error, callId }, 'step not taken'))
-      .finally(() => this.#untrack(callId, tracked));
-  }
-
-  #track(callId: string): Tracked {
-    const tracked = this.#tracked.get(callId) ?? {
-      last: Promise.resolve(),
-      waiting: 0,
-      gone: new AbortController(),
-    };
-    tracked.waiting += 1;
-    this.#tracked.set(callId, tracked);
-    return tracked;
-  }
-
-  #untrack(callId: string, tracked: Tracked): void {
-    tracked.waiting -= 1;
-    if (tracked.waiting === 0) this.#tracked.delete(callId);
+    if (isOver) this.#steps.over(status.callId);
+    this.#steps.take(status.callId, () => this.#takeStatus(status));
   }
 
   // Inbound.
 
-  async #takeInbound(call: PbxInboundCall, tracked: Tracked): Promise<void> {
+  async #takeInbound(call: PbxInboundCall, stepped: SteppedCall): Promise<void> {
     try {
       const run = await this.#runOf(call);
       if (run === undefined) return;
       const ringing = { run, ...this.#line };
       watchForMedia(this.#deps, this.#roster, ringing);
-      this.#connect(call.callId, ringing, tracked);
+      this.#connect(call.callId, ringing, stepped);
     } catch (error) {
       this.#refuse(call.callId, error);
     }
@@ -180,7 +143,10 @@ export class PbxCalls {
 
   // Outbound.
 
-  async #takeAnswered(call: { callId: string; runId: string }, tracked: Tracked): Promise<void> {
+  async #takeAnswered(
+    call: { callId: string; runId: string },
+    stepped: SteppedCall,
+  ): Promise<void> {
     const run = await this.#runNamed(call.runId);
     if (run === undefined || run.state === 'completed') {
       await this.#hangUp(call.callId);
@@ -190,7 +156,7 @@ export class PbxCalls {
     this.#connect(
       call.callId,
       { run: await this.#named(run, call.callId), ...this.#line },
-      tracked,
+      stepped,
     );
   }
 
@@ -257,15 +223,13 @@ export class PbxCalls {
   }
 
   /** Beside what else is told of the call. */
-  #connect(callId: string, call: UnconnectedCall, tracked: Tracked): void {
-    tracked.waiting += 1;
-    const { signal } = tracked.gone;
-    this.#join(callId, call, signal)
+  #connect(callId: string, call: UnconnectedCall, stepped: SteppedCall): void {
+    const joined = this.#join(callId, call, stepped.gone)
       .then((result) => pbxCalls.inc({ provider: call.provider.name, result }))
       .catch((error: unknown) => {
         this.#deps.log.error({ err: error, runId: call.run.id }, 'call not connected');
-      })
-      .finally(() => this.#untrack(callId, tracked));
+      });
+    stepped.beside(joined);
   }
 
   async #join(

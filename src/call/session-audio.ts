@@ -1,0 +1,50 @@
+// One call's audio as its plan, its provider's media and the process' services make it.
+
+import { codecByName } from '../codec/registry.ts';
+import type { Log } from '../log.ts';
+import type { AnsweredBy } from '../pipeline/answering-machine.ts';
+import { CallAudio } from '../pipeline/call-audio.ts';
+import type { CallAudioListener } from '../pipeline/call-audio-listener.ts';
+import type { RecordingFile } from '../pipeline/record.ts';
+import type { Clock } from '../std/clock.ts';
+import type { MediaStart } from '../telephony/media.ts';
+import type { CallDeps } from './deps.ts';
+import { machineEar } from './machine.ts';
+import type { MediaLink } from './media-link.ts';
+import type { CallPlan } from './plan.ts';
+import { turnTuning } from './tuning.ts';
+
+interface AudioParts {
+  plan: CallPlan;
+  start: MediaStart;
+  link: MediaLink;
+  recording: RecordingFile | undefined;
+  clock: Clock;
+  listener: CallAudioListener;
+  onAnsweredBy: (answeredBy: AnsweredBy) => void;
+  log: Log;
+}
+
+/** Throws MEDIA_CODEC. */
+export function openAudio(
+  { mediaClock, vad, stt, tts, voice }: CallDeps,
+  { plan, start, link, onAnsweredBy, ...parts }: AudioParts,
+): CallAudio {
+  const { marks, leadMs } = link.traits;
+  return new CallAudio({
+    ...parts,
+    mediaClock,
+    vad,
+    stt,
+    tts,
+    voice,
+    codecIn: codecByName(start.codecIn),
+    codecOut: codecByName(start.codecOut),
+    wire: link,
+    lead: { aimMs: leadMs.aim, maxMs: leadMs.max },
+    marks,
+    tuning: turnTuning(plan.settings),
+    ambient: plan.ambient,
+    machine: machineEar(plan, onAnsweredBy),
+  });
+}
