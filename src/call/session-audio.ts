@@ -41,7 +41,7 @@ export function openAudio(
     codecIn: codecByName(start.codecIn),
     codecOut: codecByName(start.codecOut),
     wire: link,
-    lead: { aimMs: leadMs.aim, maxMs: leadMs.max },
+    lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
     marks,
     tuning: turnTuning(plan.settings),
     ambient: plan.ambient,

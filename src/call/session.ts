@@ -8,7 +8,7 @@ import { callsActive, turns } from '../metrics.ts';
 import type { CallEventBody } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { AnsweredBy } from '../pipeline/answering-machine.ts';
-import { CallAudio } from '../pipeline/call-audio.ts';
+import type { CallAudio } from '../pipeline/call-audio.ts';
 import type {
   CallAudioListener,
   CallerTurn,
@@ -25,16 +25,17 @@ import type { CallDeps } from './deps.ts';
 import { DialogueQueue } from './dialogue-queue.ts';
 import { type EndedBy, endCall } from './end.ts';
 import type { RunLog } from './event-log.ts';
-import { Generation, type GenerationListener } from './generation.ts';
+import { Generation } from './generation.ts';
+import { hearModel } from './hear-model.ts';
 import { IdleWatch } from './idle-watch.ts';
-import { isUnwanted, machineEar } from './machine.ts';
+import { isUnwanted } from './machine.ts';
 import { DEAF, MediaLink, type MediaLinkListener } from './media-link.ts';
 import type { CallPlan } from './plan.ts';
 import { onceFetched } from './pre-call-fetch.ts';
+import { openAudio } from './session-audio.ts';
 import { SessionRecord } from './session-record.ts';
 import { CallTimers, guardedClock } from './timers.ts';
 import { ToolRunner } from './tool-runner.ts';
-import { turnTuning } from './tuning.ts';
 
 /** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
 const LEAVE_MS_MAX = 10_000;
@@ -95,7 +96,9 @@ export class CallSession {
     });
     this.#generation = new Generation({
       llm: deps.llm,
-      listener: this.#hearModel(),
+      listener: hearModel(this.#dialogue, this.#record, (error) =>
+        this.#fail(error, 'unexpected_error'),
+      ),
       log: this.#log,
       clock: this.#clock,
       callSignal: this.#abort.signal,
@@ -193,22 +196,6 @@ export class CallSession {
     };
   }
 
-  #hearModel(): GenerationListener {
-    return {
-      onAnswer: (requestId, { text, toolCalls }) =>
-        this.#dialogue.tell({ type: 'model-answered', requestId, text, toolCalls }),
-      onFailure: (requestId, code) =>
-        this.#dialogue.tell({ type: 'model-failed', requestId, code }),
-      onExtracted: (extractionId, values) =>
-        this.#dialogue.tell({ type: 'extracted', extractionId, values }),
-      onExtractionFailure: (extractionId, code) =>
-        this.#dialogue.tell({ type: 'extraction-failed', extractionId, code }),
-      onUsage: (usage) => this.#record.note(usage),
-      onFault: (error) => this.#record.fault(error, false),
-      onBroken: (error) => this.#fail(error, 'unexpected_error'),
-    };
-  }
-
   #open(start: MediaStart): void {
     const { plan } = this;
     const link = this.#link;
@@ -218,31 +205,20 @@ export class CallSession {
       this.#fail(new GatewayError('MEDIA_UNAUTHORIZED'), 'system_connect_error');
       return;
     }
-    const { mediaClock, vad, stt, tts, voice } = this.#deps;
-    const { marks, leadMs } = link.traits;
-    const codecIn = codecByName(start.codecIn);
-    const audio = new CallAudio({
-      clock: this.#clock,
-      mediaClock,
-      vad,
-      stt,
-      tts,
-      voice,
-      codecIn,
-      codecOut: codecByName(start.codecOut),
-      wire: link,
-      lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
-      marks,
+    const audio = openAudio(this.#deps, {
+      plan,
+      start,
+      link,
       recording: this.#options.recording,
-      tuning: turnTuning(plan.settings),
-      ambient: plan.ambient,
-      machine: machineEar(plan, (answeredBy) => this.#answeredBy(answeredBy)),
+      clock: this.#clock,
       listener: this.#hearAudio(),
+      onAnsweredBy: (answeredBy) => this.#answeredBy(answeredBy),
       log: this.#log,
     });
     this.#audio = audio;
     for (const fault of plan.faults) this.#record.fault(fault, false);
-    this.#record.note({ type: 'media.started', codec: codecIn.name, rateHz: codecIn.rateHz });
+    const { name, rateHz } = codecByName(start.codecIn);
+    this.#record.note({ type: 'media.started', codec: name, rateHz });
     this.#timers.after(plan.settings.max_call_duration * 1_000, () =>
       this.#leave('call_duration_exceeded', 'gateway'),
     );
