@@ -4,16 +4,11 @@
 import { codecByName } from '../codec/registry.ts';
 import { codeOf, GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { callsActive, turns } from '../metrics.ts';
+import { callsActive } from '../metrics.ts';
 import type { CallEventBody } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { AnsweredBy } from '../pipeline/answering-machine.ts';
 import type { CallAudio } from '../pipeline/call-audio.ts';
-import type {
-  CallAudioListener,
-  CallerTurn,
-  UtteranceReport,
-} from '../pipeline/call-audio-listener.ts';
 import type { RecordingFile } from '../pipeline/record.ts';
 import type { Clock } from '../std/clock.ts';
 import type { MediaProtocol, MediaStart } from '../telephony/media.ts';
@@ -26,6 +21,7 @@ import { DialogueQueue } from './dialogue-queue.ts';
 import { type EndedBy, endCall } from './end.ts';
 import type { RunLog } from './event-log.ts';
 import { Generation } from './generation.ts';
+import { hearAudio } from './hear-audio.ts';
 import { hearModel } from './hear-model.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { isUnwanted } from './machine.ts';
@@ -173,29 +169,6 @@ export class CallSession {
     };
   }
 
-  #hearAudio(): CallAudioListener {
-    return {
-      onCallerSpeech: () => this.#idle.touch(),
-      onPartial() {
-        // Interim words matter to the turn detector alone.
-      },
-      onInterruption: (facts) => this.#record.interruption(facts),
-      onTurn: (turn) => this.#callerTurn(turn),
-      onBackchannel: (text) => this.#record.note({ type: 'user.backchannel', text }),
-      onDigit: (digit) => {
-        this.#idle.touch();
-        this.#record.note({ type: 'dtmf', digit });
-      },
-      onUtteranceStarted: (facts) => {
-        this.#record.answered(facts);
-        this.#mute.started(facts);
-      },
-      onUtteranceFinished: (report) => this.#utteranceFinished(report),
-      onFault: (error) => this.#record.fault(error, false),
-      onBroken: (error) => this.#fail(error, 'unexpected_error'),
-    };
-  }
-
   #open(start: MediaStart): void {
     const { plan } = this;
     const link = this.#link;
@@ -211,7 +184,14 @@ export class CallSession {
       link,
       recording: this.#options.recording,
       clock: this.#clock,
-      listener: this.#hearAudio(),
+      listener: hearAudio({
+        record: this.#record,
+        dialogue: this.#dialogue,
+        idle: this.#idle,
+        mute: this.#mute,
+        onBroken: (error) => this.#fail(error, 'unexpected_error'),
+        log: this.#log,
+      }),
       onAnsweredBy: (answeredBy) => this.#answeredBy(answeredBy),
       log: this.#log,
     });
@@ -245,24 +225,6 @@ export class CallSession {
     } catch (error) {
       this.#fail(error, 'unexpected_error');
     }
-  }
-
-  #callerTurn(turn: CallerTurn): void {
-    this.#idle.touch();
-    turns.inc({ source: turn.source });
-    this.#record.callerTurn(turn);
-    this.#log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
-    const { text, confidence, source } = turn;
-    this.#dialogue.tell({ type: 'caller-turn', text, confidence, source });
-  }
-
-  #utteranceFinished(report: UtteranceReport): void {
-    this.#idle.touch();
-    turns.inc({ source: 'agent' });
-    this.#record.agentSaid(report);
-    const { utteranceId, heardText, interrupted } = report;
-    this.#mute.finished(utteranceId);
-    this.#dialogue.tell({ type: 'utterance-finished', utteranceId, heardText, interrupted });
   }
 
   /** The conversation is over from outside: the engine may still take down what was said, then it
