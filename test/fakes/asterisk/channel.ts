@@ -12,6 +12,13 @@ export interface Party {
   number: string;
 }
 
+/** `"Bob" <5551234>`, `Bob <5551234>` or `5551234`. */
+export function partyOf(callerId: string): Party | null {
+  if (callerId === '') return null;
+  const [, name, number] = /^\s*"?([^"<]*?)"?\s*<([^>]*)>\s*$/.exec(callerId) ?? [];
+  return number === undefined ? { name: '', number: callerId } : { name: name ?? '', number };
+}
+
 /** Where a channel leads: what the PBX sends there. */
 export interface Line {
   audio(frame: Frame): void;

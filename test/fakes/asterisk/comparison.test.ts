@@ -20,7 +20,8 @@ const records = process.env['ASTERISK_RECORD'] === '1';
 
 /** What is told of a channel besides, and comes or does not by the dialplan's way of doing things. */
 const NOISE = new Set(['ChannelDialplan', 'ChannelConnectedLine']);
-const QUIET_VARIABLES = /^(RTPAUDIO|MIXMONITOR|PLAYBACK|BRIDGEPEER|__?|DIAL|ANSWERED)/;
+const QUIET_VARIABLES =
+  /^(RTPAUDIO|MIXMONITOR|PLAYBACK|BRIDGEPEER|BRIDGEPVTCALLID|__?|DIAL|ANSWERED)/;
 
 const recording = z.object({ source: z.string(), notes: z.array(z.custom<Note>()) });
 

@@ -380,6 +380,27 @@ describe('machines', () => {
     again.close();
   });
 
+  it('die of a channel that is dialled twice, unless it rings', async () => {
+    for (const [endpoint, second] of [
+      ['PJSIP/noanswer@loop', 409],
+      ['PJSIP/early@loop', 500],
+    ] as const) {
+      const channelId = endpoint.includes('early') ? 'twice-2' : 'twice-1';
+      await session.ask('POST', 'channels/create', { endpoint, app: 'app', channelId });
+      await session.event('StasisStart', channelId);
+      const path = `channels/${channelId}/dial`;
+      expect((await session.ask('POST', path)).status).toBe(204);
+      await until(() =>
+        asterisk.stasis.sent.some(
+          (each) => /RINGING|PROGRESS/.test(JSON.stringify(each)) && idOf(each) === channelId,
+        ),
+      );
+      expect((await session.ask('POST', path)).status).toBe(second);
+    }
+    expect(asterisk.complaints).toEqual([expect.stringContaining('dialled twice')]);
+    expect(asterisk.channels).toEqual([]);
+  });
+
   it('can tell StasisStart before it answers the request', async () => {
     asterisk.faults.eventsBeforeAnswer = true;
     const asked = session.ask('POST', 'channels', {

@@ -1,7 +1,7 @@
 // ARI's /channels: dial, answer, ring, hold, keys, variables, hang up, go back to the dialplan.
 
 import { causeOfReason } from './cause.ts';
-import type { Channel, Party } from './channel.ts';
+import { type Channel, partyOf } from './channel.ts';
 import type { Pbx } from './pbx.ts';
 import { noContent, ok, type Params, Refusal, type RestAnswer, type Routes } from './rest.ts';
 import type { Runner } from './runner.ts';
@@ -21,7 +21,7 @@ export function channelRoutes(means: Means): Routes {
   const prepared = new Map<string, Prepared>();
   const act = (run: (channel: Channel, params: Params) => void) => {
     return (id: string, params: Params): RestAnswer => {
-      run(inStasis(pbx, id), params);
+      run(beyondDialling(pbx, id), params);
       return noContent;
     };
   };
@@ -94,6 +94,15 @@ function inStasis(pbx: Pbx, id: string): Channel {
   return channel;
 }
 
+/** What has been made or rings can be dialled, joined and hung up, and nothing else. */
+function beyondDialling(pbx: Pbx, id: string): Channel {
+  const channel = inStasis(pbx, id);
+  if (['Down', 'Ringing'].includes(channel.state)) {
+    throw new Refusal(412, 'Channel in invalid state');
+  }
+  return channel;
+}
+
 function isListed(channel: Channel): boolean {
   return !channel.isHidden;
 }
@@ -162,14 +171,14 @@ function dial(
   if (made === undefined || channel.state !== 'Down') {
     throw new Refusal(409, "Channel is not in the 'Down' state");
   }
-  if (channel.dialling !== null) {
+  if (made.isDialled) {
     pbx.complaints.push('a channel was dialled twice: Asterisk 22.10.1 dies of it');
     pbx.crash();
     throw new Refusal(500, 'An internal error prevented this request from being handled');
   }
   const timeoutMs = Number(params.get('timeout') || 0) * 1_000;
+  made.isDialled = true;
   pbx.soon(() => made.dial(timeoutMs > 0 ? timeoutMs : null));
-  all.delete(id);
   return noContent;
 }
 
@@ -207,13 +216,6 @@ function timeoutOf(params: Params): number | null {
   return seconds < 0 ? null : seconds * 1_000;
 }
 
-/** `"Bob" <5551234>`, `Bob <5551234>` or `5551234`. */
-function partyOf(callerId: string): Party | null {
-  if (callerId === '') return null;
-  const [, name, number] = /^\s*"?([^"<]*?)"?\s*<([^>]*)>\s*$/.exec(callerId) ?? [];
-  return number === undefined ? { name: '', number: callerId } : { name: name ?? '', number };
-}
-
 function remove(pbx: Pbx, id: string, params: Params): RestAnswer {
   const channel = listed(pbx, id);
   const byReason = params.has('reason') ? causeOfReason(params.get('reason')) : 16;
@@ -235,7 +237,7 @@ function goOn(pbx: Pbx, channel: Channel, params: Params, runner: Runner): void 
 }
 
 function redirect(pbx: Pbx, id: string, params: Params): RestAnswer {
-  const channel = inStasis(pbx, id);
+  const channel = beyondDialling(pbx, id);
   const endpoint = params.get('endpoint');
   const tech = endpoint.split('/')[0] ?? '';
   if (endpoint === '') throw new Refusal(400, "Required parameter 'endpoint' not provided.");

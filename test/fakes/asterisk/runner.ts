@@ -10,6 +10,8 @@ import { prompt } from './sound.ts';
 
 /** Answer() waits so long for the first audio before the dialplan goes on. */
 const ANSWER_SETTLES_MS = 500;
+/** Busy(3), Congestion(3). */
+const BUSY_TONE_MS = 3_000;
 
 export interface DialplanSettings {
   plan: Dialplan;
@@ -142,11 +144,11 @@ export class Runner {
         await phone.ended;
         return;
       default:
-        this.#end(channel, step);
+        await this.#end(channel, phone, step);
     }
   }
 
-  #end(channel: Channel, step: Step): void {
+  async #end(channel: Channel, phone: Phone, step: Step): Promise<void> {
     const pbx = this.#pbx;
     if (step.app === 'Hangup') {
       pbx.hangUp(channel, step.cause, { cause: 16, soft: true });
@@ -156,6 +158,13 @@ export class Runner {
     const { partner } = channel;
     if (channel.isSip || partner === null) {
       pbx.hangUp(channel, cause, null);
+      return;
+    }
+    if (partner.dialling?.originated === false) {
+      // Nobody listens to that but the application: the tone goes on.
+      pbx.tellDial(partner, step.app === 'Busy' ? 'BUSY' : 'CONGESTION');
+      await this.#wait(BUSY_TONE_MS, phone);
+      pbx.hangUp(channel, cause, { cause: 16, soft: true });
       return;
     }
     // A Local channel passes on that it is busy, but no cause.

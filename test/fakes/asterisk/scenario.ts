@@ -30,6 +30,9 @@ export interface Place {
 
 type Query = Record<string, string>;
 
+/** Runs on either Asterisk. */
+export type Scenario = (stage: Stage) => Promise<void>;
+
 /** Ids of one run do not meet those of another. */
 let runs = 0;
 
@@ -80,6 +83,13 @@ export class Stage {
       idOf(event) === channelId && ['StasisStart', 'ChannelDestroyed'].includes(event.type);
     await this.#session.until(() => this.#session.events.some(isEnd), `end of ${channelId}`);
     return this.#session.events.find(isEnd)?.type === 'StasisStart';
+  }
+
+  async dialStatus(status: string, channelId: string): Promise<void> {
+    const { events } = this.#session;
+    const isIt = (event: Event): boolean =>
+      event.type === 'Dial' && event['dialstatus'] === status && idOf(event) === channelId;
+    await this.#session.until(() => events.some(isIt), status);
   }
 
   async dial(endpoint: string, name = 'call', more: Query = {}): Promise<string> {
@@ -158,6 +168,10 @@ export class Stage {
 
   async said(media: MediaClient, part: string): Promise<void> {
     await media.until(() => media.texts.some((text) => text.includes(part)));
+  }
+
+  async heard(media: MediaClient, frames: number): Promise<void> {
+    await media.until(() => media.frames.length >= frames);
   }
 
   /** A second event socket for the same application. */

@@ -1,8 +1,7 @@
 // The scenarios of the comparison between the simulated and a real Asterisk, by name. Each runs on either.
 
-import type { Stage } from './scenario.ts';
-
-type Scenario = (stage: Stage) => Promise<void>;
+import { madeCalls } from './made-call-scenarios.ts';
+import type { Scenario } from './scenario.ts';
 
 const outcomes = [
   'answer',
@@ -42,22 +41,6 @@ function hungUpWhileRinging(endpoint: string, reason?: string): Scenario {
   };
 }
 
-function created(endpoint: string, act: (stage: Stage, id: string) => Promise<void>): Scenario {
-  return async (stage) => {
-    const channelId = stage.id('call');
-    await stage.ask('POST', 'channels/create', {
-      endpoint,
-      app: stage.app,
-      appArgs: 'x',
-      channelId,
-    });
-    await stage.event('StasisStart', channelId);
-    await stage.ask('POST', `channels/${channelId}/dial`, { timeout: '10' });
-    await act(stage, channelId);
-    await stage.event('ChannelDestroyed', channelId);
-  };
-}
-
 const callsOut: Record<string, Scenario> = {
   ...Object.fromEntries(
     outcomes.flatMap((name) => [
@@ -78,18 +61,7 @@ const callsOut: Record<string, Scenario> = {
     await stage.place.pause(1_200);
     await stage.ask('GET', `channels/${id}`);
   },
-  'create-early': created('Local/early@out-dest/n', async (stage, id) => {
-    await stage.place.pause(500);
-    await stage.ask('DELETE', `channels/${id}`);
-  }),
-  'create-instant': created('PJSIP/instant@loop', async (stage, id) => {
-    await stage.place.pause(300);
-    await stage.ask('POST', `channels/${id}/redirect`, { endpoint: 'Local/x@y' });
-    await stage.ask('POST', `channels/${id}/redirect`, { endpoint: 'foo' });
-    await stage.ask('DELETE', `channels/${id}`);
-  }),
-  'create-reject': created('Local/reject@out-dest/n', () => Promise.resolve()),
-  'create-busy-pjsip': created('PJSIP/busy@loop', () => Promise.resolve()),
+  ...madeCalls,
 };
 
 const callsIn: Record<string, Scenario> = {

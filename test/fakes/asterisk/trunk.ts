@@ -1,7 +1,7 @@
 // How a call gets from one channel to another inside the simulated PBX: the two halves of a Local channel,
 // a SIP call of the PBX to itself, and SIP to telephones outside. Dials, and brings callers in.
 
-import type { Channel, Line, Party } from './channel.ts';
+import { type Channel, type Line, type Party, partyOf } from './channel.ts';
 import type { Pbx } from './pbx.ts';
 import type { Phone } from './phone.ts';
 import type { Runner } from './runner.ts';
@@ -23,6 +23,7 @@ export const standardEndpoints: Record<string, Endpoint> = {
 /** A channel that has been made and not yet been dialled. */
 export interface Prepared {
   channel: Channel;
+  isDialled: boolean;
   /** Dials; `timeoutMs` null for none. */
   dial(timeoutMs: number | null): void;
 }
@@ -110,18 +111,20 @@ export class Trunk {
     const far = pbx.add({ id: `${facts.id};2`, name: `${base};2`, ...at, ...party });
     far.state = 'Ring';
     this.#join(near, far);
-    this.#setVariables(near, far, facts.variables);
     this.#follow(facts, facts.originated ? [near, far] : [near]);
+    this.#setVariables(near, far, facts.variables);
     const dialString = `${at.exten}@${at.context}/n`;
     return {
       channel: near,
+      isDialled: false,
       dial: (timeoutMs) => {
+        far.caller = { ...near.connected };
         if (facts.caller !== null && facts.originated) tellCaller(pbx, far);
         if (!this.#runner.has(at)) {
           near.partner = null;
           far.partner = null;
           pbx.hangUp(far, 0, null);
-          pbx.hangUp(near, 0, null);
+          pbx.hangUp(near, facts.originated ? 0 : 16, null);
           return;
         }
         this.#dial(near, facts, { dialString, timeoutMs });
@@ -140,17 +143,18 @@ export class Trunk {
     const facing = { context, exten: 's', protocolId };
     const near = pbx.add({ id: facts.id, name, ...facing, ...party, ...outgoing });
     near.techCause = kind === 'dead' ? 480 : null;
-    this.#setVariables(near, null, facts.variables);
     this.#follow(facts, [near]);
+    this.#setVariables(near, null, facts.variables);
     const dialString = facts.endpoint.replace(/^PJSIP\//i, '');
     return {
       channel: near,
+      isDialled: false,
       dial: (timeoutMs) => {
         this.#dial(near, facts, { dialString, timeoutMs });
         if (kind === 'dead') return;
         const at = { context, exten: this.numbers.get(to.exten) ?? to.exten };
         const far = this.#incoming(near, `PJSIP/${to.name}-${pbx.serial()}`, at);
-        far.caller = { ...near.caller };
+        far.caller = { ...near.connected };
         far.isHidden = kind === 'outside';
         if (this.#runner.has(at)) this.#runner.run(far, at);
         else pbx.hangUp(far, 1, null);
@@ -179,7 +183,7 @@ export class Trunk {
         ? () => undefined
         : pbx.later(how.timeoutMs, () => {
             if (channel.isSip) channel.techCause = 480;
-            pbx.hangUp(channel, 19, null);
+            pbx.hangUp(channel, 19, facts.originated ? null : { cause: 32, soft: true });
           });
     channel.dialling = {
       dialString: how.dialString,
@@ -194,8 +198,25 @@ export class Trunk {
 
   #setVariables(near: Channel, far: Channel | null, variables: Record<string, string>): void {
     for (const [name, value] of Object.entries(variables)) {
+      if (name.endsWith(')')) {
+        this.#setParty(near, name, value);
+        continue;
+      }
       near.variables.set(name.replace(/^_+/, ''), value);
       if (name.startsWith('_')) far?.variables.set(name.replace(/^_+/, ''), value);
+    }
+  }
+
+  /** Functions of the dialplan: who calls, and who the other side is told that calls. */
+  #setParty(channel: Channel, name: string, value: string): void {
+    const party = partyOf(value);
+    if (party === null) return;
+    if (name === 'CONNECTEDLINE(all)') {
+      channel.connected = party;
+      this.#pbx.tell(channel, 'ChannelConnectedLine');
+    } else if (name === 'CALLERID(all)') {
+      channel.caller = party;
+      tellCallerId(this.#pbx, channel);
     }
   }
 
@@ -257,10 +278,14 @@ export function takeDigit(pbx: Pbx, channel: Channel, digit: string): void {
 }
 
 function tellCaller(pbx: Pbx, channel: Channel): void {
+  tellCallerId(pbx, channel);
+  pbx.tell(channel, 'ChannelConnectedLine');
+}
+
+function tellCallerId(pbx: Pbx, channel: Channel): void {
   const presentation = 'Presentation Allowed, Not Screened';
   const facts = { caller_presentation: 0, caller_presentation_txt: presentation };
   pbx.tell(channel, 'ChannelCallerId', facts);
-  pbx.tell(channel, 'ChannelConnectedLine');
 }
 
 function callId(pbx: Pbx): string {
