@@ -6,7 +6,7 @@ import type { GatewayError } from '../errors.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
 import type { AmbientNoise } from './ambient.ts';
-import { type BatchWire, FrameBatch } from './frame-batch.ts';
+import { type AudioWire, FrameBatch } from './frame-batch.ts';
 import { FrameWriter } from './frame-writer.ts';
 import type { LeadOptions } from './lead.ts';
 import { Pause } from './pause.ts';
@@ -30,7 +30,7 @@ export interface AgentVoiceOptions {
   clock: Clock;
   mediaMs: () => number;
   codec: Codec;
-  wire: BatchWire;
+  wire: AudioWire;
   lead: LeadOptions;
   marks: boolean;
   ambient: AmbientNoise | undefined;

@@ -18,6 +18,7 @@ import { Decoder } from './decode.ts';
 import { DigitCollector, type Entry } from './digits.ts';
 import { EchoGuard } from './echo.ts';
 import { Floor, type FloorListener } from './floor.ts';
+import type { AudioWire } from './frame-batch.ts';
 import type { LeadOptions } from './lead.ts';
 import { levelDb } from './level.ts';
 import { Listener } from './listen.ts';
@@ -26,17 +27,6 @@ import { Outbox } from './outbox.ts';
 import { Recorder, type RecordingFile, type RecordingSummary } from './record.ts';
 import type { TurnTuning } from './tuning.ts';
 import type { FinishedUtterance, Utterance } from './utterance.ts';
-
-/** The way out to the caller, in the provider's terms. */
-export interface AudioWire {
-  /** Encoded audio, a whole number of 20 ms frames; borrowed until the call returns. */
-  audio(payload: Uint8Array): void;
-  mark(name: string): void;
-  /** Drops what the far end has buffered. */
-  clear(): void;
-  /** Bytes accepted and not yet on their way. */
-  readonly bufferedBytes: number;
-}
 
 /** One utterance, as its text comes. */
 export interface Speech {
@@ -62,6 +52,8 @@ export interface CallAudioOptions {
   voice: string | undefined;
   recording: RecordingFile | undefined;
   tuning: TurnTuning;
+  /** The caller is recorded and nothing else until `listen`. Default: not. */
+  isDeaf?: boolean;
   /** Noise under the agent's voice and in its pauses. Default: none. */
   ambient?: AmbientNoise | undefined;
   /** Who answered is to be found out by ear. Default: not. */
@@ -88,7 +80,9 @@ export class CallAudio {
   readonly #floor: Floor;
   readonly #recorder: Recorder | undefined;
   readonly #machine: AnsweringMachine | undefined;
+  readonly #stt: SpeechToText | undefined;
   readonly #removeTick: () => void;
+  #isListening = false;
   #recognizer: Recognizer | undefined;
   /** The voice that is heard has been found not to be the agent's echo. */
   #admitted = false;
@@ -126,8 +120,16 @@ export class CallAudio {
         onVerdict: (who) => this.#outbox.put(() => machine.onVerdict(who)),
       });
     }
-    this.#recognizer = stt?.open(OPEN_SPEECH, this.#hearRecognizer());
+    this.#stt = stt;
+    if (options.isDeaf !== true) this.listen();
     this.#removeTick = mediaClock.add((nowAt) => this.#tick(nowAt), this.#outbox.broken);
+  }
+
+  /** Whoever is on the line is heard from here on, and may be spoken to. */
+  listen(): void {
+    if (this.#isListening || this.#closing !== undefined) return;
+    this.#isListening = true;
+    this.#recognizer = this.#stt?.open(OPEN_SPEECH, this.#hearRecognizer());
   }
 
   /** Media time: milliseconds since the call's audio began. */
@@ -238,6 +240,7 @@ export class CallAudio {
     const frameDb = levelDb(frame);
     framesIn.inc();
     this.#recorder?.caller(frame, atMs);
+    if (!this.#isListening) return;
     this.#echo.incoming(frameDb, atMs);
     this.#recognizer?.push(frame);
     this.#working = true;
@@ -381,13 +384,17 @@ export class CallAudio {
   #tick(nowAt: number): void {
     const nowMs = nowAt - this.#startAt;
     this.#decoder.tick(nowMs);
+    if (this.#isListening) this.#converse(nowMs);
+    this.#recorder?.tick(nowMs);
+    this.#outbox.tell();
+  }
+
+  #converse(nowMs: number): void {
     this.#working = true;
     this.#ears.tick(nowMs);
     this.#working = false;
     this.#floor.advance(nowMs, Math.max(this.#ears.heardMs, nowMs - NO_MEDIA_MS));
     this.#entry(this.#digits.tick(nowMs));
     this.#agent.playout.tick(nowMs);
-    this.#recorder?.tick(nowMs);
-    this.#outbox.tell();
   }
 }

@@ -5,21 +5,23 @@ import { FRAME_MS } from '../audio/pcm.ts';
 import type { Codec } from '../codec/codec.ts';
 
 /** The way out to the caller, in the provider's terms. */
-export interface BatchWire {
+export interface AudioWire {
   /** Encoded audio, a whole number of frames; borrowed until the call returns. */
   audio(payload: Uint8Array): void;
   mark(name: string): void;
+  /** Drops what the far end has buffered. */
   clear(): void;
+  /** Bytes accepted and not yet on their way. */
   readonly bufferedBytes: number;
 }
 
 export class FrameBatch {
-  readonly #wire: BatchWire;
+  readonly #wire: AudioWire;
   readonly #batch: Uint8Array;
   #filled = 0;
 
   /** `stepMs`: the most audio in one message. */
-  constructor({ wire, codec, stepMs }: { wire: BatchWire; codec: Codec; stepMs: number }) {
+  constructor({ wire, codec, stepMs }: { wire: AudioWire; codec: Codec; stepMs: number }) {
     this.#wire = wire;
     const frames = Math.floor(stepMs / FRAME_MS);
     this.#batch = new Uint8Array(frames > 1 ? frames * codec.frameBytes : 0);

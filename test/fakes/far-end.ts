@@ -2,7 +2,7 @@
 // and treats marks after a clear as its provider does.
 
 import type { Codec } from '../../src/codec/codec.ts';
-import type { AudioWire } from '../../src/pipeline/call-audio.ts';
+import type { AudioWire } from '../../src/pipeline/frame-batch.ts';
 import { levelDb } from '../../src/pipeline/level.ts';
 import type { Clock, Timer } from '../../src/std/clock.ts';
 

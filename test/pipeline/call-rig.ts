@@ -43,6 +43,7 @@ export interface RigOptions {
   recording?: CallAudioOptions['recording'];
   ambient?: CallAudioOptions['ambient'];
   withoutStt?: boolean;
+  isDeaf?: boolean;
   /** By loudness if not given. */
   vad?: (clock: Clock) => VadModel;
 }
@@ -86,6 +87,7 @@ export class CallRig {
       voice: undefined,
       recording: options.recording,
       ambient: options.ambient,
+      isDeaf: options.isDeaf ?? false,
       tuning: options.tuning ?? defaultTuning,
       listener: this.#listen(),
       log: quietLog().log,
