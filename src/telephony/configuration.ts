@@ -11,7 +11,13 @@ import { plivoConfig, plivoConfigPatch, plivoVariant } from './plivo/config.ts';
 import { telnyxConfig, telnyxConfigPatch, telnyxVariant } from './telnyx/config.ts';
 import type { Credentials } from './terms.ts';
 import { twilioConfig, twilioConfigPatch, twilioVariant } from './twilio/config.ts';
-import { type Connectivity, type FieldFacts, fieldFacts, type ProviderVariant } from './variant.ts';
+import {
+  type Connectivity,
+  type FieldFacts,
+  type FieldOption,
+  fieldFacts,
+  type ProviderVariant,
+} from './variant.ts';
 import { vobizConfig, vobizConfigPatch, vobizVariant } from './vobiz/config.ts';
 import { vonageConfig, vonageConfigPatch, vonageVariant } from './vonage/config.ts';
 
@@ -58,7 +64,7 @@ export interface ProviderField {
   sensitive: boolean;
   description: string | null;
   placeholder: string | null;
-  options: null;
+  options: FieldOption[] | null;
   visible_when: null;
   section: null;
 }
@@ -103,7 +109,7 @@ function formField(name: string, schema: z.ZodType, required: boolean): Provider
     sensitive: facts?.sensitive ?? false,
     description: facts?.description ?? null,
     placeholder: facts?.placeholder ?? null,
-    options: null,
+    options: facts?.options === undefined ? null : [...facts.options],
     visible_when: null,
     section: null,
   };

@@ -7,10 +7,18 @@ import type { Random } from '../std/random.ts';
 export const CONNECTIVITY = ['api', 'sip'] as const;
 export type Connectivity = (typeof CONNECTIVITY)[number];
 
+/** A value that can be chosen, and its words. */
+export interface FieldOption<Value extends string = string> {
+  value: Value;
+  label: string;
+}
+
 /** One field as a form shows it. The rest (name, required) is read from the schema. */
 export interface FieldFacts {
   label: string;
-  type: 'text' | 'password' | 'textarea' | 'boolean';
+  type: 'text' | 'password' | 'textarea' | 'boolean' | 'select';
+  /** Of a `select`. */
+  options?: readonly FieldOption[];
   /** Masked on output; a mask that comes back keeps the stored value. */
   sensitive?: true;
   description?: string;
@@ -33,6 +41,15 @@ export function textField(facts: FieldFacts) {
 /** A value that may be left out, null or empty. All three mean "none". */
 export function optionalTextField(facts: FieldFacts) {
   return z.string().trim().max(TEXT_MAX).nullable().register(fieldFacts, facts);
+}
+
+/** One of some values. */
+export function selectField<const Value extends string>(
+  options: readonly FieldOption<Value>[],
+  facts: Omit<FieldFacts, 'type' | 'options'>,
+) {
+  const values = options.map(({ value }) => value);
+  return z.enum(values).register(fieldFacts, { ...facts, type: 'select', options });
 }
 
 /** A required value of several lines. */

@@ -171,6 +171,7 @@ describe('masking', () => {
       'ari_endpoint',
       'connection',
       'dial_template',
+      'early_media',
       'external_pbx',
       'media',
       'media_format',
@@ -230,6 +231,30 @@ describe('what a form needs to know', () => {
       expect(required.sort()).toEqual(Object.keys(least[provider]).sort());
     },
   );
+
+  it('every choice of a field is taken, and has words', () => {
+    const choices = providerMetadata.flatMap(({ provider, fields }) =>
+      fields.flatMap(({ name, type, options }) => {
+        expect(type === 'select').toBe(options !== null);
+        return (options ?? []).map((option) => ({ provider, name, ...option }));
+      }),
+    );
+    expect(choices.length).toBeGreaterThan(10);
+    for (const { provider, name, value, label } of choices) {
+      expect(label).not.toBe(value);
+      const stored = configurationSchema.parse({ provider, ...least[provider], [name]: value });
+      expect(stored).toMatchObject({ [name]: value });
+    }
+  });
+
+  it('every setting of Asterisk that is not nested is in its form, with what to choose', () => {
+    const { fields } = providerMetadata.find(({ provider }) => provider === 'ari') ?? {};
+    const settings = Object.keys(parsed('ari')).filter(
+      (name) => !['provider', 'external_pbx'].includes(name),
+    );
+    expect(fields?.map(({ name }) => name).toSorted()).toEqual(settings.toSorted());
+    expect(fields?.filter(({ description }) => description === null)).toEqual([]);
+  });
 
   it('names the account that webhooks name', () => {
     expect(accountIdOf('twilio', least.twilio)).toBe('AC0123456789');

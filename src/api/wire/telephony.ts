@@ -104,7 +104,7 @@ export const providersMetadata = z.object({
           sensitive: z.boolean(),
           description: z.string().nullable(),
           placeholder: z.string().nullable(),
-          options: z.null(),
+          options: z.array(z.object({ value: z.string(), label: z.string() })).nullable(),
           visible_when: z.null(),
           section: z.null(),
         }),

@@ -49,6 +49,7 @@ describe('creating a telephony configuration', () => {
         external_pbx: null,
         connection: 'outgoing',
         dial_template: 'PJSIP/{number}',
+        early_media: false,
         media: 'auto',
         media_format: 'auto',
         transfer_context: '',
@@ -308,6 +309,17 @@ describe('telephony configurations', () => {
       'vobiz',
       'vonage',
     ]);
+    const connection = providers[0].fields.find(
+      (field: { name: string }) => field.name === 'connection',
+    );
+    expect(connection).toMatchObject({
+      type: 'select',
+      required: false,
+      options: [
+        { value: 'outgoing', label: 'The gateway dials Asterisk' },
+        { value: 'incoming', label: 'Asterisk dials the gateway' },
+      ],
+    });
     expect(providers[4].fields[1]).toEqual({
       name: 'auth_token',
       label: 'Auth token',
