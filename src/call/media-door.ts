@@ -47,7 +47,7 @@ async function admit(
   if (!isHosted(provider) || !provider.webhook.verify(upgrade, configuration.credentials)) {
     return refuse(CLOSE.unauthorized, 'signature');
   }
-  return begin(deps, roster, plan, provider.createMedia());
+  return begin(deps, roster, plan, { protocol: provider.createMedia(), isAnswered: true });
 }
 
 /** For media that the gateway has opened itself, which needs no proof. */
@@ -55,12 +55,12 @@ export async function admitOpened(
   deps: CallDeps,
   roster: Roster,
   runId: string,
-  protocol: MediaProtocol,
+  { protocol, isAnswered }: { protocol: MediaProtocol; isAnswered: boolean },
 ): Promise<Admission> {
   const plan = roster.letIn(runId);
   if (plan === undefined) return refuse(CLOSE.notFound, 'no call waits');
   try {
-    return await begin(deps, roster, plan, protocol);
+    return await begin(deps, roster, plan, { protocol, isAnswered });
   } finally {
     roster.turnAway(runId);
   }
@@ -93,19 +93,20 @@ async function begin(
   deps: CallDeps,
   roster: Roster,
   plan: CallPlan,
-  protocol: MediaProtocol,
+  { protocol, isAnswered }: { protocol: MediaProtocol; isAnswered: boolean },
 ): Promise<Admission> {
   const { run } = plan;
   const current = await deps.store.runs.find(run.id);
   if (current === undefined) return refuse(CLOSE.notFound, 'run');
   if (current.state !== 'initialized') return refuse(CLOSE.conflict, 'run state');
-  const running = await deps.store.runs.patch(run.id, {
-    state: 'running',
-    startedAt: new Date(deps.clock.now()),
+  const patched = await deps.store.runs.patch(run.id, {
+    ...(isAnswered ? begun(deps) : {}),
     initialContext: { runtime_configuration: runtimeConfiguration(deps) },
   });
   // It may have been closed while it was let in.
-  if (running?.state !== 'running') return refuse(CLOSE.conflict, 'run state');
+  if (patched === undefined || patched.state === 'completed') {
+    return refuse(CLOSE.conflict, 'run state');
+  }
   const runLog = await deps.events.open(run.id);
   const recording = await openRecording(deps, run.id);
   if (recording === undefined) {
@@ -116,6 +117,7 @@ async function begin(
     plan,
     runLog,
     recording,
+    isAnswered,
     onEnded: () => {
       roster.leave(run.id);
       deps.events.release(run.id);
@@ -130,6 +132,23 @@ async function begin(
       return listener;
     },
   };
+}
+
+/** A call that was heard while it rang is answered: only now its conversation begins. Never rejects. */
+export async function beginTalk(deps: CallDeps, session: CallSession): Promise<void> {
+  const { id } = session.plan.run;
+  try {
+    const running = await deps.store.runs.patch(id, begun(deps));
+    if (running?.state === 'running') session.answer();
+    else void session.end('system_cancelled', 'gateway'); // Closed meanwhile.
+  } catch (error) {
+    deps.log.error({ err: error, runId: id }, 'answer not stored');
+    void session.end('system_connect_error', 'gateway');
+  }
+}
+
+function begun({ clock }: CallDeps): { state: 'running'; startedAt: Date } {
+  return { state: 'running', startedAt: new Date(clock.now()) };
 }
 
 /** A call without a recording is better than no call. */

@@ -14,7 +14,7 @@ import type { RejectReason } from '../telephony/terms.ts';
 import { prepareCall } from './answer.ts';
 import type { CallDeps } from './deps.ts';
 import { createInboundRun, inboundAgent, Refusal, reasonOf } from './inbound-run.ts';
-import { admitOpened } from './media-door.ts';
+import { admitOpened, beginTalk } from './media-door.ts';
 import { numberCalled } from './number-called.ts';
 import { PbxSteps, type SteppedCall } from './pbx-steps.ts';
 import { takeStatus } from './provider-event.ts';
@@ -31,6 +31,18 @@ const WHY_MS_MAX = 1_000;
 const HANG_UP_MS_MAX = 5_000;
 /** Characters of a run's name. */
 const NAME_MAX = 100;
+
+/** One that we dialled. */
+interface OwnCall {
+  callId: string;
+  runId: string;
+}
+
+interface Joining {
+  gone: AbortSignal;
+  /** Else it rings, and is not given up for want of its media. */
+  isAnswered: boolean;
+}
 
 export interface PbxCallsOptions {
   /** As it is now: credentials may change while calls go on. */
@@ -70,7 +82,11 @@ export class PbxCalls {
     this.#steps.take(call.callId, (stepped) => this.#takeInbound(call, stepped));
   }
 
-  answered(call: { callId: string; runId: string }): void {
+  earlyMedia(call: OwnCall): void {
+    this.#steps.take(call.callId, (stepped) => this.#takeEarlyMedia(call, stepped));
+  }
+
+  answered(call: OwnCall): void {
     this.#steps.take(call.callId, (stepped) => this.#takeAnswered(call, stepped));
   }
 
@@ -143,21 +159,30 @@ export class PbxCalls {
 
   // Outbound.
 
-  async #takeAnswered(
-    call: { callId: string; runId: string },
-    stepped: SteppedCall,
-  ): Promise<void> {
-    const run = await this.#runNamed(call.runId);
+  /** Its announcements are recorded; should that fail, it is answered like any other. */
+  async #takeEarlyMedia({ callId, runId }: OwnCall, stepped: SteppedCall): Promise<void> {
+    const run = await this.#runNamed(runId);
+    if (run?.state !== 'initialized' || this.#roster.connected(runId)) return;
+    const call = { run: await this.#named(run, callId), ...this.#line };
+    stepped.joining = this.#join(callId, call, { gone: stepped.gone, isAnswered: false });
+    stepped.beside(stepped.joining);
+  }
+
+  async #takeAnswered({ callId, runId }: OwnCall, stepped: SteppedCall): Promise<void> {
+    await stepped.joining;
+    const run = await this.#runNamed(runId);
     if (run === undefined || run.state === 'completed') {
-      await this.#hangUp(call.callId);
+      await this.#hangUp(callId);
       return;
     }
-    if (run.state !== 'initialized' || this.#roster.connected(run.id)) return;
-    this.#connect(
-      call.callId,
-      { run: await this.#named(run, call.callId), ...this.#line },
-      stepped,
-    );
+    if (run.state !== 'initialized') return;
+    const session = this.#roster.session(runId);
+    if (session !== undefined) {
+      await beginTalk(this.#deps, session);
+      pbxCalls.inc({ provider: this.#line.provider.name, result: 'connected' });
+    } else if (!this.#roster.connected(runId)) {
+      this.#connect(callId, { run: await this.#named(run, callId), ...this.#line }, stepped);
+    }
   }
 
   /** The PBX's answer to our dial may come later than what it tells of the call. */
@@ -224,31 +249,35 @@ export class PbxCalls {
 
   /** Beside what else is told of the call. */
   #connect(callId: string, call: UnconnectedCall, stepped: SteppedCall): void {
-    const joined = this.#join(callId, call, stepped.gone)
+    const joined = this.#join(callId, call, { gone: stepped.gone, isAnswered: true });
+    const counted = joined
       .then((result) => pbxCalls.inc({ provider: call.provider.name, result }))
       .catch((error: unknown) => {
         this.#deps.log.error({ err: error, runId: call.run.id }, 'call not connected');
       });
-    stepped.beside(joined);
+    stepped.beside(counted);
   }
 
+  /** Never rejects for a call that rings. */
   async #join(
     callId: string,
     call: UnconnectedCall,
-    gone: AbortSignal,
+    { gone, isAnswered }: Joining,
   ): Promise<'connected' | 'gone' | 'failed'> {
+    const { id } = call.run;
     try {
       await this.#prepare(call);
     } catch (error) {
       // The run is closed, and the call hung up.
-      this.#deps.log.error({ err: error, runId: call.run.id }, 'call not prepared');
+      this.#deps.log.error({ err: error, runId: id }, 'call not prepared');
       return 'failed';
     }
     try {
       if (gone.aborted) return 'gone';
       const media = await this.#openMedia(callId, gone);
       const { protocol } = media;
-      const admission = await admitOpened(this.#deps, this.#roster, call.run.id, protocol);
+      const door = { protocol, isAnswered };
+      const admission = await admitOpened(this.#deps, this.#roster, id, door);
       if ('accept' in admission) {
         media.admit(admission.accept);
         return 'connected';
@@ -256,7 +285,9 @@ export class PbxCalls {
       await this.#hangUp(callId); // Closed meanwhile.
       return 'gone';
     } catch (error) {
-      return this.#notJoined(call, gone, error);
+      if (isAnswered) return this.#notJoined(call, gone, error);
+      this.#deps.log.warn({ err: error, runId: id }, 'a call that rings is not heard');
+      return 'failed';
     }
   }
 

@@ -71,6 +71,7 @@ export class PbxLine {
       const listener: PbxListener = {
         onState: (state) => this.#take(state),
         onInbound: (call) => this.#calls.inbound(call),
+        onEarlyMedia: (call) => this.#calls.earlyMedia(call),
         onAnswered: (call) => this.#calls.answered(call),
         onStatus: (status) => this.#calls.status(status),
       };

@@ -10,6 +10,8 @@ const STEPS_MAX = 100;
 export interface SteppedCall {
   /** Fires when the call is over. */
   readonly gone: AbortSignal;
+  /** Its media, while they are being opened before its answer. Does not reject. */
+  joining: Promise<unknown> | undefined;
   /** Goes on beside the steps; the call counts as busy until it settles. Must not reject. */
   beside(work: Promise<unknown>): void;
 }
@@ -49,6 +51,7 @@ export class PbxSteps {
 
 class Call implements SteppedCall {
   waiting = 0;
+  joining: Promise<unknown> | undefined;
   readonly #gone = new AbortController();
   readonly #onIdle: () => void;
   #last: Promise<unknown> = Promise.resolve();

@@ -154,6 +154,11 @@ async function takeTerminal(
   status: TerminalStatus,
 ): Promise<void> {
   const { id } = call.run;
+  const session = roster.session(id);
+  if (session?.isAnswered === false) {
+    void session.end(unconnectedReason(status), 'provider');
+    return;
+  }
   if (!roster.connected(id)) {
     roster.drop(id);
     await closeUnconnected(deps, call, { reason: unconnectedReason(status), by: 'provider' });

@@ -25,7 +25,7 @@ interface AudioParts {
   log: Log;
 }
 
-/** Throws MEDIA_CODEC. */
+/** It is recorded, and heard from `listen` on. Throws MEDIA_CODEC. */
 export function openAudio(
   { mediaClock, vad, stt, tts, voice }: CallDeps,
   { plan, start, link, onAnsweredBy, ...parts }: AudioParts,
@@ -33,6 +33,7 @@ export function openAudio(
   const { marks, leadMs } = link.traits;
   return new CallAudio({
     ...parts,
+    isDeaf: true,
     mediaClock,
     vad,
     stt,

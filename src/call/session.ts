@@ -35,6 +35,8 @@ import { ToolRunner } from './tool-runner.ts';
 
 /** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
 const LEAVE_MS_MAX = 10_000;
+/** For the provider to say how a call ended that nobody has answered, once its media are gone. */
+const VERDICT_MS_MAX = 3_000;
 
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 
@@ -43,6 +45,9 @@ export interface SessionOptions {
   runLog: RunLog;
   /** Undefined if the file could not be opened: the call goes on without a recording. */
   recording: RecordingFile | undefined;
+  /** Else the phone still rings: what sounds there is recorded, and nobody is heard or spoken to before
+   *  `answer`. */
+  isAnswered: boolean;
   /** Called once, when everything about the call is stored. */
   onEnded: () => void;
 }
@@ -65,6 +70,8 @@ export class CallSession {
   #by: EndedBy = 'agent';
   /** The provider's id of the call; from its media where the run does not know it yet. */
   #callId: string | null;
+  /** Media time of the answer; undefined before. */
+  #answeredMs: number | undefined;
   /** Media time at which the caller left. */
   #leftMs: number | undefined;
   #link: MediaLink | undefined;
@@ -77,6 +84,7 @@ export class CallSession {
     this.#deps = deps;
     this.#options = options;
     this.#callId = plan.run.providerCallId;
+    this.#answeredMs = options.isAnswered ? 0 : undefined;
     this.#clock = guardedClock(deps.clock, (error) => this.#fail(error, 'unexpected_error'));
     this.#timers = new CallTimers(this.#clock);
     this.#log = deps.log.child({ runId: plan.run.id });
@@ -140,6 +148,17 @@ export class CallSession {
     return this.#link;
   }
 
+  get isAnswered(): boolean {
+    return this.#answeredMs !== undefined;
+  }
+
+  /** Somebody has answered: the conversation begins. */
+  answer(): void {
+    if (this.isAnswered || this.#end !== undefined) return;
+    this.#answeredMs = this.#audio?.mediaMs ?? 0;
+    this.#guarded(() => this.#begin());
+  }
+
   /** A fact from outside the media, such as the verdict on who answered. */
   note(body: CallEventBody): void {
     this.#record.note(body);
@@ -160,11 +179,13 @@ export class CallSession {
     return {
       onStart: (start) => this.#guarded(() => this.#open(start)),
       onAudio: (payload, timestampMs) => this.#hear(payload, timestampMs),
-      onDigit: (digit) => this.#guarded(() => this.#audio?.digit(digit)),
+      onDigit: (digit) => {
+        if (this.isAnswered) this.#guarded(() => this.#audio?.digit(digit));
+      },
       onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
       onUnplayed: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
       onFault: (error) => this.#fail(error, 'pipeline_error'),
-      onEnd: () => this.#leave('user_hangup', 'caller'),
+      onEnd: () => this.#left(),
       onSilent: () => this.#fail(new GatewayError('MEDIA_SILENT'), 'system_connect_error'),
     };
   }
@@ -199,11 +220,19 @@ export class CallSession {
     for (const fault of plan.faults) this.#record.fault(fault, false);
     const { name, rateHz } = codecByName(start.codecIn);
     this.#record.note({ type: 'media.started', codec: name, rateHz });
+    this.#log.info('media started');
+    if (this.isAnswered) this.#begin();
+  }
+
+  #begin(): void {
+    const { plan } = this;
+    const audio = this.#audio;
+    if (audio === undefined) return; // It begins with its media.
+    audio.listen();
     this.#timers.after(plan.settings.max_call_duration * 1_000, () =>
       this.#leave('call_duration_exceeded', 'gateway'),
     );
     this.#idle.touch();
-    this.#log.info('media started');
     const begin = (initialContext: Record<string, unknown>) => {
       audio.ring(false);
       this.#dialogue.tell({ type: 'started', direction: plan.run.callType, initialContext });
@@ -225,6 +254,12 @@ export class CallSession {
     } catch (error) {
       this.#fail(error, 'unexpected_error');
     }
+  }
+
+  /** The media are gone. */
+  #left(): void {
+    if (this.isAnswered) this.#leave('user_hangup', 'caller');
+    else this.#timers.after(VERDICT_MS_MAX, () => void this.end('no-answer', 'provider'));
   }
 
   /** The conversation is over from outside: the engine may still take down what was said, then it
@@ -251,6 +286,12 @@ export class CallSession {
     const audio = this.#audio;
     const isAsking = this.#generation.pending || this.#tools.pending;
     return audio === undefined || audio.speaking || audio.callerSpeaking || isAsking;
+  }
+
+  /** Since the answer. */
+  get #talkedMs(): number {
+    if (this.#answeredMs === undefined) return 0;
+    return (this.#leftMs ?? this.#audio?.mediaMs ?? 0) - this.#answeredMs;
   }
 
   #perform(action: DialogueAction): void {
@@ -325,7 +366,7 @@ export class CallSession {
         link: this.#link,
         log: this.#log,
         callId: this.#callId,
-        durationS: (this.#leftMs ?? this.#audio?.mediaMs ?? 0) / 1_000,
+        durationS: this.#talkedMs / 1_000,
         reason,
         by,
       });

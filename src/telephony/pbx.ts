@@ -47,6 +47,9 @@ export interface PbxListener {
   onState(state: PbxState): void;
   /** A caller rings. The call room connects it or refuses it. */
   onInbound(call: PbxInboundCall): void;
+  /** A call that we dialled rings, and can be heard before anybody answers. The call room connects it; its
+   *  answer is told of as of any. */
+  onEarlyMedia(call: { callId: string; runId: string }): void;
   /** A call that we dialled was answered. The call room connects it. */
   onAnswered(call: { callId: string; runId: string }): void;
   onStatus(status: PbxStatus): void;
@@ -71,9 +74,10 @@ export interface PbxConnection {
   readonly state: PbxState;
   /** Lets the caller hear that it rings. Best effort, never rejects. */
   ring(callId: string): Promise<void>;
-  /** Answers the call if it still rings, and joins it with a media leg; resolves once audio can flow. The
-   *  socket stays the same while the call lasts: a leg that breaks is replaced behind it. It is closed
-   *  when the call is over. Rejects with PBX_* codes; the call is hung up then. */
+  /** Answers a caller who still rings, and joins the call with a media leg; resolves once audio can flow. A
+   *  call that we dialled is joined as it is. The socket stays the same while the call lasts: a leg that
+   *  breaks is replaced behind it. It is closed when the call is over. Rejects with PBX_* codes; the call is
+   *  hung up then, unless it was dialled and rings on. */
   openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia>;
   /** Turns a ringing call away with the cause that fits. Never rejects. */
   refuse(callId: string, reason: RejectReason): Promise<void>;

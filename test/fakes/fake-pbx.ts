@@ -197,6 +197,10 @@ export class FakeConnection implements PbxConnection {
     this.#listener.onInbound({ callId, from, to, raw: { exten: to } });
   }
 
+  earlyMedia(runId: string, callId = `o${runId}`): void {
+    this.#listener.onEarlyMedia({ callId, runId });
+  }
+
   answer(runId: string, callId = `o${runId}`): void {
     this.#listener.onAnswered({ callId, runId });
   }

@@ -11,8 +11,7 @@ const EARLY_DIGITS_MAX = 16;
 
 export class AriCall {
   readonly id: string;
-  readonly direction: 'inbound' | 'outbound';
-  /** Of a call that we dialled. */
+  /** Of a call that we dialled; null for a caller's. */
   readonly runId: string | null;
   /** False while the request for it is on its way. */
   isPlaced = true;
@@ -21,21 +20,39 @@ export class AriCall {
   /** It goes on in the dialplan; what becomes of it is not ours any more. */
   letGo = false;
   readonly #facts: CallFacts;
+  #isEntered = false;
   readonly #over = new AbortController();
   #leg: Leg | undefined;
   #earlyDigits = '';
   #cause = 0;
   #answeredAtMs: number | undefined;
 
-  constructor(facts: { id: string; direction: 'inbound' | 'outbound'; runId: string | null }) {
-    this.id = facts.id;
-    this.direction = facts.direction;
-    this.runId = facts.runId;
-    this.#facts = { answered: false, progressed: false, dialStatus: '', cancelled: false };
+  constructor({ id, runId }: { id: string; runId: string | null }) {
+    this.id = id;
+    this.runId = runId;
+    const untold = { answered: false, progressed: false, dialStatus: '', cancelled: false };
+    this.#facts = { ...untold, dialled: true };
+  }
+
+  get direction(): 'inbound' | 'outbound' {
+    return this.runId === null ? 'inbound' : 'outbound';
   }
 
   get answered(): boolean {
     return this.#facts.answered;
+  }
+
+  /** Our application has it though nobody has answered: it can be heard. */
+  get isEntered(): boolean {
+    return this.#isEntered;
+  }
+
+  /** False if it was known. It is dialled from now on. */
+  enter(): boolean {
+    if (this.#isEntered) return false;
+    this.#isEntered = true;
+    this.#facts.dialled = this.#facts.progressed;
+    return true;
   }
 
   /** Its audio, once there is some. */
@@ -83,7 +100,9 @@ export class AriCall {
     if (event.type === 'ChannelHangupRequest' || event.type === 'ChannelDestroyed') {
       if (event.cause !== 0) this.#cause = event.cause;
     }
-    if (event.type !== 'Dial' || event.dialstatus === '') return false;
+    if (event.type !== 'Dial') return false;
+    this.#facts.dialled = true;
+    if (event.dialstatus === '') return false;
     const { dialstatus } = event;
     if (dialstatus !== 'RINGING' && dialstatus !== 'PROGRESS') {
       this.#facts.dialStatus = dialstatus;

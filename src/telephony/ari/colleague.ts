@@ -16,6 +16,7 @@ export class Colleague {
   readonly #facts: CallFacts = {
     answered: false,
     progressed: false,
+    dialled: true,
     dialStatus: '',
     cancelled: false,
   };

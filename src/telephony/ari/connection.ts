@@ -18,7 +18,13 @@ import { errand, hangUpChannel } from './errand.ts';
 import type { HeldCalls } from './held-calls.ts';
 import { createIds, type Ids } from './ids.ts';
 import { fault, hostOf, type LinkFault, requestFault } from './link-fault.ts';
-import { type AriChannel, type AriEvent, ariEvent, channelOf } from './messages.ts';
+import {
+  type AriChannel,
+  type AriEvent,
+  ariEvent,
+  channelOf,
+  isInApplication,
+} from './messages.ts';
 import type { CallPeer, OpenLeg } from './peer.ts';
 import { type Found, resync } from './resync.ts';
 import type { AriSocket, AriSocketListener } from './socket.ts';
@@ -27,6 +33,8 @@ import { handOver } from './transfer.ts';
 const RESYNC_MS_MAX = 15_000;
 /** After a dial without an answer: if it was taken, it is there by now. */
 const LOOK_MS = 2_000;
+/** Longer than any phone rings: Asterisk ends it before, unless it was made and never dialled. */
+const RING_MS_MAX = 180_000;
 
 /** How a call is turned away: `reason` of a DELETE. Source: asterisk.md §4.1. */
 const refusals: Readonly<Record<RejectReason, string>> = {
@@ -37,6 +45,9 @@ const refusals: Readonly<Record<RejectReason, string>> = {
   draining: 'congestion',
   error: 'failure',
 };
+
+/** What a far end that is heard is left for: its tones would go on. */
+const hopeless: Readonly<Record<string, string>> = { BUSY: 'busy', CONGESTION: 'congestion' };
 
 export interface AriConnectionOptions {
   account: AriAccount;
@@ -113,7 +124,9 @@ export class AriConnection implements PbxConnection, CallPeer {
       call.join(leg);
       return leg.media;
     } catch (error) {
-      void hangUpChannel(this, callId, 'failure');
+      // A phone that rings rings on: there is another try when it is answered.
+      if (call.answered || call.direction === 'inbound')
+        void hangUpChannel(this, callId, 'failure');
       throw error;
     }
   }
@@ -145,7 +158,7 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   /** A call that is about to be dialled: what is told of it comes before the answer to the request. */
   dialling(callId: string, runId: string): void {
-    const call = new AriCall({ id: callId, direction: 'outbound', runId });
+    const call = new AriCall({ id: callId, runId });
     call.isPlaced = false;
     this.#held.calls.set(callId, call);
   }
@@ -213,9 +226,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   #restore(channel: AriChannel, handedTo: NonNullable<AriCall['handedTo']>): void {
     const { id } = channel;
     if (this.#held.calls.has(id)) return;
-    const runId = this.ids.runOf(id) ?? null;
-    const direction = runId === null ? 'inbound' : 'outbound';
-    const call = new AriCall({ id, direction, runId });
+    const call = new AriCall({ id, runId: this.ids.runOf(id) ?? null });
     call.answer(this.clock.monotonicMs());
     call.handedTo = handedTo;
     this.#held.calls.set(id, call);
@@ -283,7 +294,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   #inbound(channel: AriChannel, args: readonly string[]): void {
     const { id } = channel;
     if (this.#held.calls.has(id)) return;
-    const call = new AriCall({ id, direction: 'inbound', runId: null });
+    const call = new AriCall({ id, runId: null });
     if (channel.state === 'Up') call.answer(this.clock.monotonicMs());
     this.#held.calls.set(id, call);
     this.#listener.onInbound(inboundCall(channel, args));
@@ -294,16 +305,37 @@ export class AriConnection implements PbxConnection, CallPeer {
     const { id } = channel;
     const runId = this.ids.runOf(id);
     if (runId === undefined) return;
-    const call = this.#held.calls.get(id) ?? new AriCall({ id, direction: 'outbound', runId });
+    const call = this.#held.calls.get(id) ?? new AriCall({ id, runId });
     this.#held.calls.set(id, call);
-    if (channel.state !== 'Up' || !call.answer(this.clock.monotonicMs())) return;
+    if (channel.state !== 'Up') {
+      if (isInApplication(channel)) this.#entered(call);
+      return;
+    }
+    if (!call.answer(this.clock.monotonicMs())) return;
     this.#listener.onStatus(call.status('in-progress', 'answered'));
     this.#listener.onAnswered({ callId: id, runId });
   }
 
+  /** What was made by a process that has died since waits to be dialled for ever. */
+  #entered(call: AriCall): void {
+    if (!call.enter()) return;
+    const timer = this.clock.after(RING_MS_MAX, () => {
+      if (!call.answered) void hangUpChannel(this, call.id);
+    });
+    call.over.addEventListener('abort', () => timer.cancel(), { once: true });
+  }
+
   #ofCall(call: AriCall, event: AriEvent, channel: AriChannel): void {
+    const isStep = event.type === 'Dial' || event.type === 'ChannelStateChange';
+    if (isStep && isInApplication(channel)) this.#adopt(channel);
     const isRinging = call.take(event);
     if (isRinging) this.#listener.onStatus(call.status('ringing', 'ringing'));
+    const { id: callId, runId } = call;
+    if (isRinging && call.isEntered && runId !== null) {
+      this.#listener.onEarlyMedia({ callId, runId });
+    }
+    const reason = event.type === 'Dial' ? hopeless[event.dialstatus] : undefined;
+    if (call.isEntered && reason !== undefined) void hangUpChannel(this, callId, reason);
     if (event.type === 'ChannelDtmfReceived') call.digit(event.digit);
     if (event.type === 'ChannelDestroyed' || (event.type === 'StasisEnd' && call.answered)) {
       this.#end(call, rawOf(event, channel));
@@ -326,7 +358,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   // Requests of our own.
 
   async #answer(call: AriCall, signal: AbortSignal): Promise<void> {
-    if (call.answered) return;
+    if (call.answered || call.direction === 'outbound') return;
     const path = `channels/${encodeURIComponent(call.id)}/answer`;
     const answer = await this.client.ask({ action: 'answer', method: 'POST', path }, signal);
     if (answer.status === 404 || answer.status === 409) throw new GatewayError('PBX_CALL_GONE');

@@ -2,19 +2,22 @@
 
 import { GatewayError } from '../../errors.ts';
 import type { CallStatus } from '../../model/provider.ts';
+import type { Clock } from '../../std/clock.ts';
 import type { ProviderControl } from '../provider.ts';
 import type { Credentials } from '../terms.ts';
 import { type AriAccount, accountOf } from './account.ts';
 import { type AriClient, isGone } from './client.ts';
 import type { AriConnection } from './connection.ts';
-import { dialQuery } from './endpoint.ts';
+import { dialEarly, type EarlyLine, takeBack } from './early-dial.ts';
+import { type Dialled, dialQuery } from './endpoint.ts';
 import type { Ids } from './ids.ts';
-import { ariChannel } from './messages.ts';
+import { type AriChannel, ariChannel } from './messages.ts';
 
 export interface AriReach {
   account: AriAccount;
   client: AriClient;
   ids: Ids;
+  clock: Clock;
   /** If this process holds it. */
   connection: AriConnection | undefined;
 }
@@ -35,24 +38,26 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
   const at = (credentials: Credentials) => reach(accountOf(credentials));
   return {
     async dial(credentials, request, signal) {
-      const { account, client, ids, connection } = at(credentials);
+      const { account, client, ids, clock, connection } = at(credentials);
       const callId = ids.outbound(request.runId);
-      const query = dialQuery(account, {
+      const line = { account, client, clock };
+      const dialled = {
         channelId: callId,
         to: request.to,
         callerId: request.from,
         ringS: request.ringS,
         args: `outbound,${request.runId}`,
-      });
+      };
       connection?.dialling(callId, request.runId);
       try {
-        const wanted = { action: 'dial', method: 'POST', path: 'channels', query } as const;
-        const channel = await client.get(wanted, ariChannel, signal);
+        const channel = await (account.early_media ? dialEarly : dialAtOnce)(line, dialled, signal);
         connection?.dialled(callId, 'placed');
         return { callId, metadata: { call_id: callId, channel_name: channel.name } };
       } catch (error) {
         // What may have been placed is ours by its id, and answers into our application.
-        connection?.dialled(callId, isUncertain(error) ? 'uncertain' : 'refused');
+        const isKept = !account.early_media && isUncertain(error);
+        connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
+        if (account.early_media) await takeBack(line, callId);
         throw error;
       }
     },
@@ -103,6 +108,16 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
     // Its dialplan is the administrator's.
     configureInbound: () => Promise.resolve({ ok: true, message: null }),
   };
+}
+
+async function dialAtOnce(
+  { account, client }: EarlyLine,
+  dialled: Dialled,
+  signal: AbortSignal,
+): Promise<AriChannel> {
+  const query = dialQuery(account, dialled);
+  const wanted = { action: 'dial', method: 'POST', path: 'channels', query } as const;
+  return await client.get(wanted, ariChannel, signal);
 }
 
 function isUncertain(error: unknown): boolean {

@@ -13,19 +13,27 @@ export interface Dialled {
 }
 
 /** The query of `POST /channels`. */
-export function dialQuery(
+export function dialQuery(account: AriAccount, dialled: Dialled): Record<string, string> {
+  const { callerId, ringS } = dialled;
+  return {
+    ...createQuery(account, dialled),
+    ...ringQuery(ringS),
+    ...(callerId === null || callerId === '' ? {} : { callerId }),
+  };
+}
+
+/** The query of `POST /channels/create`, which takes neither. */
+export function createQuery(
   account: AriAccount,
-  { channelId, to, callerId, ringS, args }: Dialled,
+  { channelId, to, args }: Omit<Dialled, 'callerId' | 'ringS'>,
 ): Record<string, string> {
-  const query: [string, string][] = [
-    ['endpoint', endpointOf(account.dial_template, to)],
-    ['app', account.app],
-    ['appArgs', args],
-    ['channelId', channelId],
-    ['timeout', String(Math.max(1, Math.round(ringS)))],
-  ];
-  if (callerId !== null && callerId !== '') query.push(['callerId', callerId]);
-  return Object.fromEntries(query);
+  const endpoint = endpointOf(account.dial_template, to);
+  return { endpoint, app: account.app, appArgs: args, channelId };
+}
+
+/** How long it rings. */
+export function ringQuery(ringS: number): Record<string, string> {
+  return Object.fromEntries([['timeout', String(Math.max(1, Math.round(ringS)))]]);
 }
 
 /** Through this trunk: a SIP address can be dialled through it too. */

@@ -77,6 +77,11 @@ export function channelOf(event: AriEvent): AriChannel | undefined {
   return event.type === 'ApplicationReplaced' ? undefined : event.channel;
 }
 
+/** Whether an application has it, as one that was dialled at once is only when it is answered. */
+export function isInApplication({ dialplan }: AriChannel): boolean {
+  return dialplan.app_name === 'Stasis';
+}
+
 /** What is worth no message: a filter for the application. Source: asterisk.md §4. */
 export const NOISE = [
   'ChannelVarset',

@@ -8,6 +8,8 @@ export interface CallFacts {
   answered: boolean;
   /** It rang, or there was early media. */
   progressed: boolean;
+  /** It was dialled at all: a channel that is made first may lead nowhere. */
+  dialled: boolean;
   /** The last word of dialling, empty if there was none: BUSY, CONGESTION, NOANSWER, ... */
   dialStatus: string;
   /** We asked for its end before anybody answered. */
@@ -45,6 +47,7 @@ function statusOf(facts: CallFacts, cause: number): TerminalStatus {
   if (facts.answered) return 'completed';
   if (facts.cancelled) return 'canceled';
   if (cause === 0) return statusByDial[facts.dialStatus] ?? 'failed';
+  if (cause === 16 && !facts.dialled) return 'failed';
   // Time ran out without a sign of ringing: nobody was reached.
   if (cause === 19 && !facts.progressed) return 'failed';
   return statusByCause.get(cause) ?? 'failed';
@@ -70,8 +73,9 @@ const words: Readonly<Record<number, string>> = {
   32: 'normal',
 };
 
-function wordsOf({ dialStatus, progressed }: CallFacts, cause: number): string {
+function wordsOf({ dialStatus, progressed, dialled }: CallFacts, cause: number): string {
   if (cause === 0) return dialStatus === '' ? 'unknown' : dialStatus.toLowerCase();
+  if (cause === 16 && !dialled) return 'no such destination (cause 16)';
   if (cause === 19 && !progressed) return 'unreachable (cause 19)';
   return `${words[cause] ?? 'ended'} (cause ${cause})`;
 }

@@ -47,7 +47,7 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
   function reach(account: AriAccount): AriReach {
     const connection = connections.get(account.app);
     const client = connection?.client ?? clientOf(account);
-    return { account, client, ids: createIds(account.app, random), connection };
+    return { account, client, ids: createIds(account.app, random), clock, connection };
   }
 
   /** Asterisk that opens the connection to us can be asked over that one only. */

@@ -143,6 +143,7 @@ describe('the doctor', () => {
         listener: {
           onState: ({ kind }) => reached[kind]?.(),
           onInbound: () => undefined,
+          onEarlyMedia: () => undefined,
           onAnswered: () => undefined,
           onStatus: () => undefined,
         },

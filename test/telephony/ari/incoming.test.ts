@@ -82,6 +82,7 @@ describe('a connection that Asterisk has opened', () => {
         listener: {
           onState: ({ kind }) => (kind === 'up' ? resolve() : undefined),
           onInbound: nothing,
+          onEarlyMedia: nothing,
           onAnswered: nothing,
           onStatus: nothing,
         },

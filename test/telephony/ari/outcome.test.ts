@@ -7,6 +7,7 @@ import { type CallFacts, outcomeOf } from '../../../src/telephony/ari/outcome.ts
 const facts = (known: Partial<CallFacts> = {}): CallFacts => ({
   answered: false,
   progressed: false,
+  dialled: true,
   dialStatus: '',
   cancelled: false,
   ...known,
@@ -16,6 +17,7 @@ describe('how a call over Asterisk ended', () => {
   it.each<[string, Partial<CallFacts>, number, TerminalStatus, string]>([
     ['busy over SIP', { dialStatus: 'BUSY' }, 17, 'busy', 'busy (cause 17)'],
     ['busy over Local', { progressed: true, dialStatus: 'BUSY' }, 0, 'busy', 'busy'],
+    ['made, and leads nowhere', { dialled: false }, 16, 'failed', 'no such destination (cause 16)'],
     ['rang, time ran out', { progressed: true }, 19, 'no-answer', 'no answer (cause 19)'],
     ['nobody reached', {}, 19, 'failed', 'unreachable (cause 19)'],
     ['congestion over SIP', { dialStatus: 'CONGESTION' }, 34, 'failed', 'congestion (cause 34)'],

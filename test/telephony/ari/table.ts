@@ -138,6 +138,7 @@ export class Audio implements MediaListener {
 export class Room implements PbxListener {
   readonly states: PbxState[] = [];
   readonly inbound: PbxInboundCall[] = [];
+  readonly early: { callId: string; runId: string }[] = [];
   readonly answered: { callId: string; runId: string }[] = [];
   readonly statuses: PbxStatus[] = [];
 
@@ -147,6 +148,10 @@ export class Room implements PbxListener {
 
   onInbound(call: PbxInboundCall): void {
     this.inbound.push(call);
+  }
+
+  onEarlyMedia(call: { callId: string; runId: string }): void {
+    this.early.push(call);
   }
 
   onAnswered(call: { callId: string; runId: string }): void {
