@@ -8,7 +8,8 @@ import { QueueWatch } from './queue-watch.ts';
 
 /** Text that waits for the call room: the start, and a key or two. */
 const EARLY_MAX = 16;
-/** Marks that have not come back: an utterance has a handful. */
+/** Marks that have not come back: an utterance has a handful. Before so many that wait behind it, the oldest
+ *  was played long ago: it is lost, and nobody waits for it any more. */
 const MARKS_MAX = 256;
 /** A message in ten pieces or more is taken for a dead peer: each goes in one. Whole frames of every format. */
 const MESSAGE_BYTES_MAX = 1_280;
@@ -31,7 +32,7 @@ export class LegSocket implements MediaSocket {
   #inner: MediaSocket | undefined;
   #early: string[] = [];
   readonly #queue: QueueWatch;
-  /** Names of marks that have not come back. */
+  /** Names of marks that have not come back, in the order of the audio. */
   #marks: string[] = [];
   #hasStarted = false;
   #isOpen = true;
@@ -54,7 +55,7 @@ export class LegSocket implements MediaSocket {
 
   sendText(message: string): void {
     const mark = markIn(message);
-    if (mark !== undefined && this.#marks.length < MARKS_MAX) this.#marks.push(mark);
+    if (mark !== undefined) this.#expect(mark);
     if (message === FLUSH) {
       this.#marks = []; // They go with the audio.
       this.#queue.flushed();
@@ -96,7 +97,7 @@ export class LegSocket implements MediaSocket {
     before?.close(CLOSE.normal, '');
     if (!this.#isOpen) inner.close(CLOSE.normal, '');
     this.#queue.begin(undefined);
-    this.#returnMarks();
+    this.#returnMarks(this.#marks.length);
     return {
       onText: (message) => {
         if (inner === this.#inner) this.#text(message);
@@ -116,7 +117,7 @@ export class LegSocket implements MediaSocket {
   flush(): void {
     this.#inner?.sendText(FLUSH);
     this.#queue.flushed();
-    this.#returnMarks();
+    this.#returnMarks(this.#marks.length);
   }
 
   /** How many frames are not played yet; the answer is `onQueue`. */
@@ -144,15 +145,23 @@ export class LegSocket implements MediaSocket {
     inner?.close(code === CLOSE.normal ? code : CLOSE.normal, reason);
   }
 
-  #returnMarks(): void {
-    for (const mark of this.#marks.splice(0)) this.tell(markWords(mark));
+  #expect(mark: string): void {
+    this.#marks.push(mark);
+    if (this.#marks.length > MARKS_MAX) this.#marks.shift();
+  }
+
+  /** The oldest of them. */
+  #returnMarks(count: number): void {
+    for (const mark of this.#marks.splice(0, count)) this.tell(markWords(mark));
   }
 
   #text(message: string): void {
     const words = readWords(message);
     if (words?.event === 'MEDIA_MARK_PROCESSED') {
       const at = this.#marks.indexOf(words.correlationId);
-      if (at >= 0) this.#marks.splice(at, 1);
+      // They come in their order: one that should have come before it is lost.
+      if (at > 0) this.#returnMarks(at);
+      if (at >= 0) this.#marks.shift();
     }
     if (words?.event === 'STATUS' && words.queueLength !== undefined) {
       this.#answered(words.queueLength);
