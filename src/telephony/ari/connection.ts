@@ -15,6 +15,7 @@ import { type AriAccount, accountOf } from './account.ts';
 import { AriCall, inboundCall, rawOf } from './ari-call.ts';
 import type { AriClient } from './client.ts';
 import { errand, hangUpChannel } from './errand.ts';
+import { hopeless, refusals } from './hang-up-reasons.ts';
 import type { HeldCalls } from './held-calls.ts';
 import { createIds, type Ids } from './ids.ts';
 import { fault, hostOf, type LinkFault, requestFault } from './link-fault.ts';
@@ -35,19 +36,6 @@ const RESYNC_MS_MAX = 15_000;
 const LOOK_MS = 2_000;
 /** Longer than any phone rings: Asterisk ends it before, unless it was made and never dialled. */
 const RING_MS_MAX = 180_000;
-
-/** How a call is turned away: `reason` of a DELETE. Source: asterisk.md §4.1. */
-const refusals: Readonly<Record<RejectReason, string>> = {
-  'not-configured': 'unallocated',
-  'no-workflow': 'congestion',
-  signature: 'rejected',
-  busy: 'busy',
-  draining: 'congestion',
-  error: 'failure',
-};
-
-/** What a far end that is heard is left for: its tones would go on. */
-const hopeless: Readonly<Record<string, string>> = { BUSY: 'busy', CONGESTION: 'congestion' };
 
 export interface AriConnectionOptions {
   account: AriAccount;
