@@ -4,8 +4,9 @@
 import { codecByName } from '../codec/registry.ts';
 import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { CallAudio, type CallAudioOptions } from '../pipeline/call-audio.ts';
+import { CallAudio } from '../pipeline/call-audio.ts';
 import type { CallAudioListener } from '../pipeline/call-audio-listener.ts';
+import type { CallAudioOptions } from '../pipeline/call-audio-options.ts';
 import { defaultTuning } from '../pipeline/tuning.ts';
 import type { MediaStart } from '../telephony/media.ts';
 import type { PbxMedia } from '../telephony/pbx.ts';

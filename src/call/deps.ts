@@ -1,7 +1,7 @@
 // What the call room is built from: handed in once by main.
 
 import type { Log } from '../log.ts';
-import type { CallAudioOptions } from '../pipeline/call-audio.ts';
+import type { CallAudioOptions } from '../pipeline/call-audio-options.ts';
 import type { MediaClock } from '../pipeline/media-clock.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';

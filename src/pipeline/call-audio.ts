@@ -1,31 +1,24 @@
 // One call's audio: joins decode, listen, turn, interrupt, speak, playout, digits and record. It knows
 // no provider, no socket and no workflow; whatever happens goes to the listener, synchronously.
 
-import type { VadModel } from '../audio/vad.ts';
-import type { Codec } from '../codec/codec.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { framesIn } from '../metrics.ts';
 import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt/stt.ts';
-import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
 import { AgentVoice } from './agent-voice.ts';
-import type { AmbientNoise } from './ambient.ts';
-import { AnsweringMachine, type AnsweringMachineOptions } from './answering-machine.ts';
+import { AnsweringMachine } from './answering-machine.ts';
 import type { CallAudioListener, CallerTurn, UtteranceStart } from './call-audio-listener.ts';
+import type { CallAudioOptions } from './call-audio-options.ts';
 import { Decoder } from './decode.ts';
 import { DigitCollector, type Entry } from './digits.ts';
 import { EchoGuard } from './echo.ts';
 import { Floor, type FloorListener } from './floor.ts';
-import type { AudioWire } from './frame-batch.ts';
-import type { LeadOptions } from './lead.ts';
 import { levelDb } from './level.ts';
 import { Listener } from './listen.ts';
-import type { MediaClock } from './media-clock.ts';
 import { Outbox } from './outbox.ts';
-import { Recorder, type RecordingFile, type RecordingSummary } from './record.ts';
-import type { TurnTuning } from './tuning.ts';
+import { Recorder, type RecordingSummary } from './record.ts';
 import type { FinishedUtterance, Utterance } from './utterance.ts';
 
 /** One utterance, as its text comes. */
@@ -33,33 +26,6 @@ export interface Speech {
   text(delta: string): void;
   end(): void;
   cancel(): void;
-}
-
-export interface CallAudioOptions {
-  clock: Clock;
-  mediaClock: MediaClock;
-  codecIn: Codec;
-  codecOut: Codec;
-  wire: AudioWire;
-  /** Audio sent ahead of real time. */
-  lead: LeadOptions;
-  /** What the provider does with marks (providers.md §7.2). */
-  marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
-  vad: VadModel;
-  /** Undefined: the caller has the keypad only. */
-  stt: SpeechToText | undefined;
-  tts: TextToSpeech;
-  voice: string | undefined;
-  recording: RecordingFile | undefined;
-  tuning: TurnTuning;
-  /** The caller is recorded and nothing else until `listen`. Default: not. */
-  isDeaf?: boolean;
-  /** Noise under the agent's voice and in its pauses. Default: none. */
-  ambient?: AmbientNoise | undefined;
-  /** Who answered is to be found out by ear. Default: not. */
-  machine?: AnsweringMachineOptions | undefined;
-  listener: CallAudioListener;
-  log: Log;
 }
 
 /** Silence is taken for granted when the caller's audio stays away for this long. */

@@ -4,7 +4,7 @@
 import type { VadModel } from '../../src/audio/vad.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import type { GatewayError } from '../../src/errors.ts';
-import { CallAudio, type CallAudioOptions } from '../../src/pipeline/call-audio.ts';
+import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import type {
   CallAudioListener,
   CallerTurn,
@@ -12,6 +12,7 @@ import type {
   UtteranceReport,
   UtteranceStart,
 } from '../../src/pipeline/call-audio-listener.ts';
+import type { CallAudioOptions } from '../../src/pipeline/call-audio-options.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
 import type { Clock } from '../../src/std/clock.ts';

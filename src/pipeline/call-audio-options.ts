@@ -1,0 +1,43 @@
+// What one call's audio is made of: services, codecs, the way out, and how it is to behave.
+
+import type { VadModel } from '../audio/vad.ts';
+import type { Codec } from '../codec/codec.ts';
+import type { Log } from '../log.ts';
+import type { SpeechToText } from '../speech/stt/stt.ts';
+import type { TextToSpeech } from '../speech/tts/tts.ts';
+import type { Clock } from '../std/clock.ts';
+import type { AmbientNoise } from './ambient.ts';
+import type { AnsweringMachineOptions } from './answering-machine.ts';
+import type { CallAudioListener } from './call-audio-listener.ts';
+import type { AudioWire } from './frame-batch.ts';
+import type { LeadOptions } from './lead.ts';
+import type { MediaClock } from './media-clock.ts';
+import type { RecordingFile } from './record.ts';
+import type { TurnTuning } from './tuning.ts';
+
+export interface CallAudioOptions {
+  clock: Clock;
+  mediaClock: MediaClock;
+  codecIn: Codec;
+  codecOut: Codec;
+  wire: AudioWire;
+  /** Audio sent ahead of real time. */
+  lead: LeadOptions;
+  /** What the provider does with marks (providers.md §7.2). */
+  marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
+  vad: VadModel;
+  /** Undefined: the caller has the keypad only. */
+  stt: SpeechToText | undefined;
+  tts: TextToSpeech;
+  voice: string | undefined;
+  recording: RecordingFile | undefined;
+  tuning: TurnTuning;
+  /** The caller is recorded and nothing else until `listen`. Default: not. */
+  isDeaf?: boolean;
+  /** Noise under the agent's voice and in its pauses. Default: none. */
+  ambient?: AmbientNoise | undefined;
+  /** Who answered is to be found out by ear. Default: not. */
+  machine?: AnsweringMachineOptions | undefined;
+  listener: CallAudioListener;
+  log: Log;
+}
