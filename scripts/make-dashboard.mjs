@@ -357,6 +357,18 @@ const rows = {
       'Of 32 ms, 31 a second and call. Skipped: in silence, no louder than the noise of the line.',
     ],
     [
+      'Workers',
+      'short',
+      [
+        ['sum(gateway_workers{instance=~"$instance"})', 'serving'],
+        [
+          'sum(increase(gateway_worker_deaths_total{instance=~"$instance"}[$__rate_interval]))',
+          'died',
+        ],
+      ],
+      'Fewer than PATCHBAY_WORKERS: one does not come up; the log says why. 0: the gateway is one process.',
+    ],
+    [
       'CPU',
       'percentunit',
       [

@@ -134,6 +134,11 @@ export const settings = z.object({
   PATCHBAY_CALL_LIMIT: wholeNumber(1, 10_000)
     .prefault('10')
     .describe('Calls at a time for one organization.'),
+  PATCHBAY_WORKERS: wholeNumber(1, 32)
+    .prefault('1')
+    .describe(
+      'Processes that calls of hosted providers are shared out to, behind the one port; one for each core. Calls of PBXs stay in the first.',
+    ),
   PATCHBAY_DRAIN_SECONDS: wholeNumber(0, 3_600)
     .prefault('300')
     .describe('How long a stopping gateway lets running calls finish.'),
@@ -228,6 +233,8 @@ export interface Config {
   /** Undefined: a key file in the data folder. The first seals, all open. */
   secretKeys: string | undefined;
   callLimit: number;
+  /** 1: no other process. */
+  workers: number;
   drainMs: number;
   /** 0: no limit. */
   stallMs: number;
@@ -282,6 +289,7 @@ function fromSettings(set: Settings): Config {
     databaseUrl: set.DATABASE_URL,
     secretKeys: set.PATCHBAY_SECRET_KEYS,
     callLimit: set.PATCHBAY_CALL_LIMIT,
+    workers: set.PATCHBAY_WORKERS,
     drainMs: set.PATCHBAY_DRAIN_SECONDS * 1_000,
     stallMs: set.PATCHBAY_STALL_SECONDS * 1_000,
     model:

@@ -222,6 +222,13 @@ export const liveErrors = {
   },
   CREDENTIAL_INVALID: { retry: false, text: 'Invalid credential data for {type}: {problems}' },
 
+  // Worker processes
+  WORKER_FAILED: {
+    retry: true,
+    text: 'Worker {worker} failed. The log says why.',
+  },
+  WORKER_GONE: { retry: true, text: 'Worker {worker} is not there' },
+
   // Limits inside
   TIMED_OUT: { retry: true, text: 'Not finished in {ms} ms: {what}' },
   QUEUE_FULL: { retry: true, text: 'The queue {queue} is full' },

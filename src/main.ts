@@ -5,68 +5,55 @@ import { createAccess } from './api/access.ts';
 import type { Api } from './api/deps.ts';
 import { EventStreams, STREAM_LIFE_MS } from './api/event-streams.ts';
 import { buildServer } from './api/server.ts';
-import { loadVad } from './audio/vad-loader.ts';
-import { addressGuard } from './call/address-guard.ts';
 import { AfterCall } from './call/after-call.ts';
 import { AgentWriter } from './call/agent-writer.ts';
-import { credentialHeadersFrom } from './call/credential-headers.ts';
-import type { CallDeps } from './call/deps.ts';
-import { EventLog } from './call/event-log.ts';
+import type { CallDesk } from './call/desk.ts';
+import { FrontDesk } from './call/front-desk.ts';
 import type { LiveCalls } from './call/live.ts';
-import { createOutside } from './call/outside.ts';
 import { Recovery } from './call/recovery.ts';
-import { SoundLibrary } from './call/sound-library.ts';
+import type { SoundLibrary } from './call/sound-library.ts';
 import { Switchboard } from './call/switchboard.ts';
 import type { ToolRequestDeps } from './call/tool-request.ts';
 import { Dispatcher } from './campaign/dispatcher.ts';
 import { syncNext } from './campaign/sync.ts';
 import { type Config, readConfig } from './config.ts';
+import { type Obedient, obey } from './crew/command.ts';
+import { allFigures, tellFigures } from './crew/figures.ts';
+import { Link } from './crew/link.ts';
+import { hearOthers } from './crew/live.ts';
+import { FRONT, SUPERVISOR } from './crew/message.ts';
+import { OtherWorkers } from './crew/other-workers.ts';
+import { channelToSupervisor } from './crew/process-channel.ts';
+import { workerNumber } from './crew/supervisor.ts';
+import { handOver } from './crew/upgrade.ts';
 import { codeOf, GatewayError } from './errors.ts';
 import { createLog, type Log } from './log.ts';
-import { collectProcessMetrics } from './metrics.ts';
-import { MediaClock } from './pipeline/media-clock.ts';
-import { openLanguageModel } from './speech/llm/registry.ts';
-
-import { openSpeechToText } from './speech/stt/registry.ts';
-import type { SpeechToText } from './speech/stt/stt.ts';
-import { openTextToSpeech } from './speech/tts/registry.ts';
+import { startCallWorker } from './main-call-worker.ts';
+import { openGateway, openMediaDoors, STOP_MS_MAX } from './main-parts.ts';
+import { type FirstKey, supervise } from './main-supervisor.ts';
+import { registry } from './metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
-import { guardAgainstStalls } from './std/stall-guard.ts';
-import { type OpenStore, openStore } from './store/open.ts';
-import type { PacketMedia } from './telephony/ari/packet-carriers.ts';
-import { createProviders, type Providers } from './telephony/registry.ts';
-import { createAudioSocketServer } from './transport/audiosocket.ts';
-import { CLOSE } from './transport/media-socket.ts';
-import { createRtpPorts } from './transport/rtp.ts';
-import { createMediaTokens } from './transport/token.ts';
-import { createMediaServer, type MediaServer } from './transport/websocket.ts';
+import { nodeName, type OpenStore } from './store/open.ts';
+import type { Providers } from './telephony/registry.ts';
 
-/** A stop that takes longer than this after the calls are drained is cut short. */
-const STOP_MS_MAX = 15_000;
+interface Started extends Obedient {
+  accounts: FirstKey;
+}
 
-async function start(config: Config, log: Log): Promise<() => Promise<void>> {
-  collectProcessMetrics();
-  const store = await openStore({
-    dataFolder: config.dataFolder,
-    databaseUrl: config.databaseUrl,
-    secrets: { keys: config.secretKeys },
-    callLimit: config.callLimit,
-    clock,
-    random,
-    log,
-  });
+/** A whole gateway, or the worker that is its front: with the API and everything that is done once. */
+async function start(config: Config, log: Log, link: Link | undefined): Promise<Started> {
+  const open = await openGateway(config, log, link);
+  const { store, providers, speech } = open;
   const resealed = await store.resealSecrets();
   if (resealed > 0) log.info({ configurations: resealed }, 'secrets are sealed by the newest key');
-  const speech = await openSpeech(config, log);
   const onCompleted = (): void => {
     dispatcher.wake();
     afterCall.wake();
   };
-  const packets = await openPacketMedia(config, log);
-  const providers = createProviders({ clock, random, packets });
-  const callDeps = { ...openCalls(config, { store, providers, speech, log }), onCompleted };
+  link?.onNote('completed', onCompleted);
+  const callDeps = { ...open.calls, onCompleted };
   const switchboard = new Switchboard(callDeps);
   const recovery = new Recovery(callDeps, store.node);
   const dispatcher: Dispatcher = new Dispatcher({
@@ -84,19 +71,15 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   switchboard.textChats.start();
 
   const media = openMediaDoors(providers, switchboard, log);
-  const api = await buildApi(config, {
-    store,
-    providers,
-    speech,
-    toolRequests: callDeps,
-    sounds: callDeps.sounds,
-    switchboard,
-    dispatcher,
-    live: callDeps.events.live,
-    log,
-  });
+  const { live } = callDeps.events;
+  const front = link && openFront(config, link, { store, switchboard, live, log });
+  const toolRequests = callDeps;
+  const { sounds } = callDeps;
+  const parts = { store, providers, speech, toolRequests, sounds, switchboard, dispatcher, live };
+  const api = await buildApi(config, { ...parts, front, log });
   api.server.on('upgrade', (request, socket, head) => {
     const isTaken =
+      (link !== undefined && handOver(link, request, socket, head)) ||
       media.handleUpgrade(request, socket, head) ||
       providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
     if (!isTaken) socket.destroy();
@@ -104,83 +87,45 @@ async function start(config: Config, log: Log): Promise<() => Promise<void>> {
   await api.listen({ host: config.host, port: config.port });
   await switchboard.pbxLines.start();
   await dispatcher.start();
-  await announce(config, store.accounts);
-  const stallGuard = config.stallMs > 0 ? guardAgainstStalls(config.stallMs, clock) : undefined;
 
-  return async () => {
-    recovery.stop();
-    await dispatcher.stop();
-    await switchboard.drain(config.drainMs);
-    await within(clock, STOP_MS_MAX, 'stop', closeAll());
+  return {
+    accounts: store.accounts,
+    async drain() {
+      recovery.stop();
+      await dispatcher.stop();
+      await switchboard.drain(config.drainMs);
+    },
+    close: () => within(clock, STOP_MS_MAX, 'stop', closeAll()),
   };
 
   async function closeAll(): Promise<void> {
-    await stallGuard?.stop();
-    await media.close(CLOSE.goingAway);
-    await closePacketMedia(packets);
+    await open.closeMedia(media);
     await api.close();
     await afterCall.stop();
-    await callDeps.outside.close();
-    callDeps.mediaClock.close();
-    await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
-    await store.close();
+    await open.close();
   }
 }
 
-/** Where media sockets come in: those of hosted providers by their path, those of PBXs by what they say. */
-function openMediaDoors(providers: Providers, switchboard: Switchboard, log: Log): MediaServer {
-  return createMediaServer({
-    clock,
-    log,
-    authorize: (path, headers) => switchboard.admit(path, headers),
-    doors: new Map(
-      providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
-    ),
-  });
+interface Front {
+  desk: CallDesk;
+  figures: () => Promise<string>;
 }
 
-/** Where PBXs without media websockets bring the audio of calls. */
-async function openPacketMedia(config: Config, log: Log): Promise<PacketMedia> {
-  const { host, audioSocketPort, rtpPorts } = config.media;
-  const at = { host: config.host, clock, log };
-  const rtp = createRtpPorts({ ...at, ports: rtpPorts, random });
-  if (audioSocketPort === undefined) return { host, rtp, audioSockets: undefined };
-  const audioSockets = createAudioSocketServer({ ...at, port: audioSocketPort });
-  await audioSockets.listen();
-  return { host, rtp, audioSockets };
-}
-
-async function closePacketMedia({ rtp, audioSockets }: PacketMedia): Promise<void> {
-  rtp.close();
-  await audioSockets?.close();
-}
-
-/** What calls are made from. */
-function openCalls(
-  config: Config,
-  open: {
-    store: OpenStore;
-    providers: Providers;
-    speech: Awaited<ReturnType<typeof openSpeech>>;
-    log: Log;
-  },
-): Omit<CallDeps, 'onCompleted'> {
-  const { store, providers, speech, log } = open;
+/** The front's way to the other workers. */
+function openFront(
+  { dataFolder }: Config,
+  link: Link,
+  open: { store: OpenStore; switchboard: Switchboard; live: LiveCalls; log: Log },
+): Front {
+  const { store, switchboard, live, log } = open;
+  const others = new OtherWorkers(link, { clock, gateway: nodeName(dataFolder) });
+  others.onJoined = hearOthers(link, live, () => others.numbers);
   return {
-    ...speech,
-    store,
-    providers,
-    files: store.files,
-    events: new EventLog({ sink: store.runs, clock, log }),
-    mediaClock: new MediaClock(clock),
-    sounds: new SoundLibrary({ store, files: store.files, clock, log }),
-    tokens: createMediaTokens({ clock, random }),
-    clock,
-    random,
-    log,
-    outside: createOutside(addressGuard(config.outsideAllowed)),
-    credentialHeaders: credentialHeadersFrom(store),
-    publicUrl: config.publicUrl,
+    desk: new FrontDesk(store, switchboard, others),
+    figures: () => {
+      const told = [SUPERVISOR, ...others.numbers];
+      return allFigures(link, { registry, others: told, log });
+    },
   };
 }
 
@@ -190,17 +135,19 @@ function buildApi(
   open: {
     store: OpenStore;
     providers: Providers;
-    speech: Awaited<ReturnType<typeof openSpeech>>;
+    speech: Awaited<ReturnType<typeof openGateway>>['speech'];
     toolRequests: ToolRequestDeps;
     sounds: SoundLibrary;
     switchboard: Switchboard;
     dispatcher: Dispatcher;
     live: LiveCalls;
+    front: Front | undefined;
     log: Log;
   },
 ): Promise<Api> {
   const { store, providers, speech, toolRequests, sounds, switchboard, dispatcher, live, log } =
     open;
+  const { front } = open;
   return buildServer({
     store,
     files: store.files,
@@ -213,7 +160,8 @@ function buildApi(
         config.tokenSecret === undefined ? store.tokenKeys : [Buffer.from(config.tokenSecret)],
       tokenHours: config.tokenHours,
     }),
-    desk: switchboard,
+    desk: front?.desk ?? switchboard,
+    figures: front?.figures,
     onCampaignDue: () => dispatcher.wake(),
     onTelephonyChanged: () => void switchboard.pbxLines.wake(),
     toolRequests,
@@ -241,42 +189,8 @@ function buildApi(
   });
 }
 
-async function openSpeech(config: Config, log: Log) {
-  const vad = loadVad(clock);
-  const [tts, stt] = await Promise.all([
-    openTextToSpeech({ service: 'flite', voice: config.voice }, { clock, log }),
-    openRecogniser(config.stt, log),
-  ]);
-  const models =
-    config.model === undefined
-      ? []
-      : [
-          {
-            service: 'openai' as const,
-            baseUrl: config.model.baseUrl,
-            apiKey: config.model.apiKey,
-            model: config.model.name,
-          },
-        ];
-  const llm = openLanguageModel(models, { clock, log });
-  return { vad, tts, stt, llm, voice: config.voice };
-}
-
-/** Throws STT_UNAVAILABLE if the one that was asked for is not installed. */
-async function openRecogniser(wanted: Config['stt'], log: Log): Promise<SpeechToText | undefined> {
-  if (wanted === 'none') return undefined;
-  const stt = await openSpeechToText({ service: 'pocketsphinx' }, { clock, log });
-  if (stt === undefined && wanted !== 'auto') {
-    throw new GatewayError('STT_UNAVAILABLE', { reason: `${wanted} is not installed` });
-  }
-  return stt;
-}
-
 /** For people at the terminal: where it listens, where its data lies, and once the first key. */
-async function announce(
-  config: Config,
-  accounts: { ensureFirst(): Promise<{ apiKey: string } | undefined> },
-): Promise<void> {
+async function announce(config: Config, accounts: FirstKey): Promise<void> {
   const lines = [`Patchbay listens on ${config.publicUrl} (docs at ${config.publicUrl}/docs)`];
   if (config.databaseUrl === undefined) lines.push(`Data folder: ${config.dataFolder}`);
   const first = await accounts.ensureFirst();
@@ -311,14 +225,39 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 
 async function main(): Promise<void> {
   const config = readConfig();
-  const log = createLog(config.log);
+  const number = workerNumber(process.argv);
+  const log = createLog(config.log).child(number === undefined ? {} : { worker: number });
   // A fault that no call could be blamed for: the process is not to be trusted any more.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error, the gateway stops');
     process.stderr.write(`${error.stack ?? error.message}\n`);
     process.exit(1);
   });
-  stopOnSignals(await start(config, log), log);
+  if (number !== undefined) return work(config, log, number);
+  if (config.workers > 1) {
+    const { accounts, stop } = await supervise(config, log);
+    await announce(config, accounts);
+    stopOnSignals(stop, log);
+    return;
+  }
+  const { accounts, drain, close } = await start(config, log, undefined);
+  await announce(config, accounts);
+  stopOnSignals(() => drain().then(close), log);
+}
+
+/** One of several workers. */
+async function work(config: Config, log: Log, number: number): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => undefined);
+  const channel = channelToSupervisor(() => process.exit(1));
+  const link = new Link(number, channel, { clock, log });
+  tellFigures(link, registry);
+  const serving =
+    number === FRONT ? await start(config, log, link) : await startCallWorker(config, log, link);
+  obey(link, serving, (error) => {
+    if (error !== undefined) log.error({ err: error }, 'stop failed');
+    process.exit(error === undefined ? 0 : 1);
+  });
 }
 
 main().catch((error: unknown) => {

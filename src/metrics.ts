@@ -288,6 +288,16 @@ export const vadWindows = new Counter({
   labelNames: ['outcome'] as const,
   registers,
 });
+export const workersUp = new Gauge({
+  name: 'gateway_workers',
+  help: 'Worker processes that serve; 0 if the gateway is one process',
+  registers,
+});
+export const workerDeaths = new Counter({
+  name: 'gateway_worker_deaths_total',
+  help: 'Worker processes that died and were started again',
+  registers,
+});
 export const kernelInUse = new Gauge({
   name: 'gateway_kernel_in_use',
   help: '1 for the build of the signal-processing kernels in use',

@@ -30,6 +30,7 @@ describe('settings', () => {
       databaseUrl: undefined,
       secretKeys: undefined,
       callLimit: 10,
+      workers: 1,
       drainMs: 300_000,
       stallMs: 10_000,
       model: undefined,

@@ -39,6 +39,8 @@ export interface ApiDeps {
   onTelephonyChanged?: (() => void) | undefined;
   /** Writes agents from descriptions. */
   writer: AgentWriter;
+  /** The text of /metrics. Default: what this process has measured. */
+  figures?: (() => Promise<string>) | undefined;
   log: Log;
   clock: Clock;
   random: Random;

@@ -96,7 +96,7 @@ export async function buildServer(deps: ApiDeps): Promise<Api> {
   await api.register(guardedRoutes(deps), { prefix: PREFIX });
   api.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType);
-    return registry.metrics();
+    return (await deps.figures?.()) ?? registry.metrics();
   });
   await api.ready();
   return api;

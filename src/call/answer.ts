@@ -62,6 +62,8 @@ async function expectCall(
   call: AnsweredCall<TelephonyProvider>,
 ): Promise<CallPlan> {
   const { configuration, provider } = call;
+  // Another process may have placed it.
+  await deps.store.runs.adopt(call.run.id);
   const run = withRunIds(call.run);
   const version = await deps.store.workflows.version(run.workflowId, run.definitionId);
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');

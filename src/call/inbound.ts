@@ -71,7 +71,7 @@ async function connect(deps: CallDeps, roster: Roster, inbound: Inbound): Promis
   const known = await deps.store.runs.findByProviderCall(configuration.id, event.callId);
   const run = known ?? (await createRun(deps, { configuration, workflow, inbound }));
   if (run.state !== 'initialized' || roster.connected(run.id)) throw new Refusal('error');
-  if (known === undefined) watchForMedia(deps, roster, { run, configuration, provider });
+  if (!roster.holds(run.id)) watchForMedia(deps, roster, { run, configuration, provider });
   return answerCall(deps, roster, { run, configuration, provider });
 }
 

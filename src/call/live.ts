@@ -17,28 +17,42 @@ export type LiveType =
   | 'rtf-user-mute-started'
   | 'rtf-user-mute-stopped';
 
+/** Hears of all calls, watched or not. */
+export interface LiveRelay {
+  onStored(runIds: string[]): void;
+  onLive(runId: string, item: FeedbackItem): void;
+}
+
 export class LiveCalls {
+  relay: LiveRelay | undefined;
+  /** Called when the first watcher comes and when the last has gone. */
+  onWatched: (isWatched: boolean) => void = () => undefined;
   /** By run; whoever opens streams bounds how many there are. */
   readonly #watchers = new Map<string, Set<Watcher>>();
 
   /** Until the function that it gives is called. */
   watch(runId: string, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(runId) ?? new Set();
+    if (this.#watchers.size === 0) this.onWatched(true);
     this.#watchers.set(runId, watchers.add(watcher));
     return () => {
       watchers.delete(watcher);
-      if (watchers.size === 0) this.#watchers.delete(runId);
+      if (watchers.size > 0 || !this.#watchers.delete(runId)) return;
+      if (this.#watchers.size === 0) this.onWatched(false);
     };
   }
 
   stored(runIds: Iterable<string>): void {
-    if (this.#watchers.size === 0) return;
-    for (const runId of new Set(runIds)) {
+    if (this.#watchers.size === 0 && this.relay === undefined) return;
+    const runs = new Set(runIds);
+    this.relay?.onStored([...runs]);
+    for (const runId of runs) {
       for (const watcher of this.#watchers.get(runId) ?? []) watcher.onStored();
     }
   }
 
   tell(runId: string, item: FeedbackItem): void {
+    this.relay?.onLive(runId, item);
     for (const watcher of this.#watchers.get(runId) ?? []) watcher.onLive(runId, item);
   }
 }

@@ -160,6 +160,7 @@ async function takeTerminal(
     return;
   }
   if (!roster.connected(id)) {
+    if (await talksElsewhere(deps, call.run)) return; // Its media tells that process.
     roster.drop(id);
     await closeUnconnected(deps, call, { reason: unconnectedReason(status), by: 'provider' });
     return;
@@ -167,6 +168,11 @@ async function takeTerminal(
   deps.clock.after(MEDIA_CLOSES_MS, () => {
     void roster.session(id)?.end('user_hangup', 'provider');
   });
+}
+
+async function talksElsewhere(deps: CallDeps, run: Run): Promise<boolean> {
+  if (run.state !== 'running') return false;
+  return (await deps.store.runs.owner(run.id))?.isOwn === false;
 }
 
 async function takeAnsweredBy(

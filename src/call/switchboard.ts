@@ -20,6 +20,7 @@ import { type DigitsWanted, sendDigits } from './send-digits.ts';
 import { Starts } from './starts.ts';
 import { TextChats } from './text-chat.ts';
 import { GATEWAY_STOPPED, giveUp } from './unconnected.ts';
+import { watchForMedia } from './watch.ts';
 
 /** How often a draining process looks whether its calls are over. */
 const DRAIN_LOOK_MS = 100;
@@ -46,6 +47,36 @@ export class Switchboard implements CallDesk {
 
   get activeCalls(): number {
     return this.#roster.activeCalls;
+  }
+
+  /** Those that ring, wait for their media or talk. */
+  get calls(): number {
+    const { activeCalls, pendingCalls } = this.#roster;
+    return activeCalls + pendingCalls + this.#starting;
+  }
+
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
+  /** Whether the run's call is one of this process. */
+  holds(runId: string): boolean {
+    return this.#roster.holds(runId);
+  }
+
+  /** Whether the run's plan is made here, or its call talks here already. */
+  hasAnswered(runId: string): boolean {
+    return this.#roster.isExpected(runId) || this.#roster.connected(runId);
+  }
+
+  /** A call that we have dialled is to be answered by another process; its log is all stored then. The
+   *  request is its answer webhook. Throws WEBHOOK_SIGNATURE. */
+  async letGo(name: ProviderName, runId: string, request: ProviderRequest): Promise<void> {
+    if (!this.#roster.holds(runId)) return;
+    await verifiedCall(this.#deps, name, runId, request);
+    this.#roster.drop(runId);
+    await this.#deps.events.flush();
+    this.#deps.events.release(runId);
   }
 
   start(request: StartCall): Promise<StartedCall> {
@@ -85,6 +116,8 @@ export class Switchboard implements CallDesk {
     if (verified === undefined) throw new GatewayError('RUN_NOT_FOUND');
     const call = await withCallId(this.#deps, verified, request);
     if (call.run.state !== 'initialized') return call.provider.webhook.reject('error');
+    // Another process has dialled it.
+    if (!this.#roster.holds(runId)) watchForMedia(this.#deps, this.#roster, call);
     try {
       return await answerCall(this.#deps, this.#roster, call);
     } catch (error) {
@@ -123,8 +156,7 @@ export class Switchboard implements CallDesk {
   }
 
   get #isBusy(): boolean {
-    const { activeCalls, pendingCalls } = this.#roster;
-    return activeCalls + pendingCalls + this.#starting + this.pbxLines.busy > 0;
+    return this.calls + this.pbxLines.busy > 0;
   }
 
   /** Never rejects. */

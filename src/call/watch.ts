@@ -27,7 +27,12 @@ export function watchForMedia(deps: CallDeps, roster: Roster, call: UnconnectedC
   const look = async (): Promise<boolean> => {
     const run = await deps.store.runs.find(id);
     if (run === undefined || run.state !== 'initialized') {
-      roster.drop(id); // Another process may have seen to it.
+      letGo(deps, roster, id); // Another process may have seen to it.
+      return false;
+    }
+    const owner = await deps.store.runs.owner(id);
+    if (owner?.isOwn === false) {
+      letGo(deps, roster, id); // It watches, or is dead and has its calls closed.
       return false;
     }
     const reason = verdict(await ask(deps, call.provider, { ...call, run }));
@@ -60,6 +65,12 @@ export function watchForMedia(deps: CallDeps, roster: Roster, call: UnconnectedC
     });
   };
   schedule(LOOK_MS);
+}
+
+/** What this process knows of a call that it does not hold any more. */
+function letGo(deps: CallDeps, roster: Roster, runId: string): void {
+  roster.drop(runId);
+  if (!roster.connected(runId)) deps.events.release(runId);
 }
 
 /** How an unconnected call ended at the provider; undefined while it may still come. */

@@ -19,10 +19,14 @@ import { plainText } from './stored-values.ts';
 
 /** Enough for a few hundred calls; the embedded engine does one thing at a time anyway. */
 const CONNECTIONS_MAX = 10;
+/** Of each process, where several share the embedded engine. */
+const CONNECTIONS_SHARED_MAX = 5;
 /** For a free connection. */
 const CONNECT_MS_MAX = 5_000;
 /** For news of the embedded engine's death to arrive. */
 const RECONNECT_MS_MAX = 500;
+/** For the engine to be started again, where no news of it arrive. */
+const RECONNECT_SHARED_MS_MAX = 5_000;
 const RECONNECT_STEP_MS = 50;
 /** For one statement at the server; the client waits a little longer to hear of it. */
 const STATEMENT_MS_MAX = 9_000;
@@ -30,7 +34,10 @@ const ANSWER_MS_MAX = 10_000;
 /** For a transaction in which nothing happens. */
 const IDLE_IN_TRANSACTION_MS_MAX = 15_000;
 
-export type Target = { kind: 'server'; url: string } | { kind: 'embedded'; socketFolder: string };
+/** `shared`: the embedded engine of another process of this gateway. */
+export type Target =
+  | { kind: 'server'; url: string }
+  | { kind: 'embedded' | 'shared'; socketFolder: string };
 
 export function connectionConfig(target: Target): PoolConfig {
   return target.kind === 'server'
@@ -60,7 +67,7 @@ export function openDatabase(target: Target, options: DatabaseOptions): Kysely<T
   const { log } = options;
   const pool = new Pool({
     ...connectionConfig(target),
-    max: CONNECTIONS_MAX,
+    max: target.kind === 'shared' ? CONNECTIONS_SHARED_MAX : CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: ANSWER_MS_MAX,
     idleTimeoutMillis: 30_000,
@@ -98,28 +105,30 @@ export function asStoreError(error: unknown): unknown {
   return unavailable ? new GatewayError('STORE_UNAVAILABLE', {}, error) : error;
 }
 
+/** How long a lost engine is waited for. */
+const RECONNECT_MS = { server: 0, embedded: RECONNECT_MS_MAX, shared: RECONNECT_SHARED_MS_MAX };
+
 class CheckedPool implements PostgresPool {
   readonly #pool: Pool;
-  readonly #isEmbedded: boolean;
+  readonly #reconnectMsMax: number;
   readonly #options: DatabaseOptions;
 
   constructor(pool: Pool, target: Target, options: DatabaseOptions) {
     this.#pool = pool;
-    this.#isEmbedded = target.kind === 'embedded';
+    this.#reconnectMsMax = RECONNECT_MS[target.kind];
     this.#options = options;
   }
 
   async connect(): Promise<PostgresPoolClient> {
     const { clock, ready } = this.#options;
-    const giveUpAt = clock.monotonicMs() + RECONNECT_MS_MAX;
+    const giveUpAt = clock.monotonicMs() + this.#reconnectMsMax;
     for (;;) {
       await ready();
       try {
         return new CheckedClient(await this.#pool.connect());
       } catch (error) {
         const isOver = clock.monotonicMs() >= giveUpAt;
-        if (isOver || !this.#isEmbedded || error instanceof DatabaseError)
-          throw asStoreError(error);
+        if (isOver || error instanceof DatabaseError) throw asStoreError(error);
       }
       // The engine died and nobody here knows yet. Nothing was sent, so nothing is sent twice.
       await new Promise<void>((resolve) => clock.after(RECONNECT_STEP_MS, resolve));

@@ -19,7 +19,7 @@ import { contactStore } from './contact-repository.ts';
 import type { StoreContext } from './context.ts';
 import { CredentialRepository, resealCredentials } from './credentials.ts';
 import { deliveryStore } from './deliveries.ts';
-import { EmbeddedDatabase } from './embedded/supervisor.ts';
+import { EmbeddedDatabase, embeddedSocketFolder } from './embedded/supervisor.ts';
 import { FileLinks } from './file-links.ts';
 import { LocalFileStore } from './files.ts';
 import { FolderRepository } from './folders.ts';
@@ -60,6 +60,8 @@ export interface OpenStoreOptions {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Another process of this gateway runs the embedded database, and keeps it up to date. */
+  isShared?: boolean | undefined;
   /** This process among the nodes of one server: the same after a restart, never used by two at
    *  once. Default: host name and data folder. */
   node?: string | undefined;
@@ -88,7 +90,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const keys = secretKeys(options, dataFolder);
   const engine = await openEngine(options, dataFolder);
-  const node = options.node ?? `${hostname()}:${dataFolder}`;
+  const node = options.node ?? nodeName(dataFolder);
   const db = openDatabase(engine.target, { ready: engine.ready, clock, log });
   const context = { db, clock, random, secrets: new SecretBox(keys, random), callLimit, log, node };
   const presence = new NodePresence(context, log);
@@ -130,6 +132,11 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
   };
 }
 
+/** The gateway on this data folder, among the nodes of one server. */
+export function nodeName(dataFolder: string): string {
+  return `${hostname()}:${resolve(dataFolder)}`;
+}
+
 interface OpenEngine {
   target: Target;
   ready: () => Promise<void>;
@@ -148,6 +155,14 @@ async function openEngine(options: OpenStoreOptions, dataFolder: string): Promis
     };
   }
   const { cacheFolder, clock, log } = options;
+  if (options.isShared === true) {
+    return {
+      target: { kind: 'shared', socketFolder: embeddedSocketFolder(dataFolder) },
+      ready: () => Promise.resolve(),
+      isAlone: false,
+      close: () => Promise.resolve(),
+    };
+  }
   const embedded = new EmbeddedDatabase({ dataFolder, cacheFolder, clock, log });
   await embedded.start();
   return {

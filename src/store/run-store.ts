@@ -4,6 +4,7 @@ import { listActiveCalls, newestRunId, runsToFollow } from './active-calls.ts';
 import type { StoreContext } from './context.ts';
 import { appendEvents, readEvents, readEventsAfter } from './run-events.ts';
 import { listRuns } from './run-list.ts';
+import { adoptRun, runOwner } from './run-owners.ts';
 import { findByToken, publicToken, publicTokens } from './run-tokens.ts';
 import {
   appendCallback,
@@ -31,6 +32,8 @@ export function runStore(context: StoreContext): RunStore {
     findByToken: (token) => findByToken(context, token),
     activeCalls: (...from) => listActiveCalls(context, ...from),
     openRuns: (node, whose) => takeOpenRuns(context, node, whose),
+    owner: (id) => runOwner(context, id),
+    adopt: (id) => adoptRun(context, id),
     countOpen: () => countOpenRuns(context),
     appendEvents: (events) => appendEvents(context, events),
     events: (runId) => readEvents(context, runId),

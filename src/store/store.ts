@@ -21,6 +21,7 @@ import type { LeaseStore } from './lease-store.ts';
 import type { NewRun } from './new-run.ts';
 import type { OrganizationStore } from './organizations.ts';
 import type { ReportStore } from './report-store.ts';
+import type { RunOwner } from './run-owners.ts';
 import type { ActiveCall, EventCursor, FollowedRun, RunPage, RunScope } from './run-pages.ts';
 import type { RunStartStore } from './run-start-store.ts';
 import type { TextChatStore } from './text-chat-store.ts';
@@ -247,6 +248,10 @@ export interface RunStore {
   /** Runs that a process left open: not completed and owned by no living node or, before `node` has any
    *  call, by `node`. They are `node`'s from then on. */
   openRuns(node: string, whose: 'own-and-dead' | 'dead'): Promise<Run[]>;
+  /** Undefined if there is no such run. */
+  owner(id: string): Promise<RunOwner | undefined>;
+  /** A call that has no media yet is this node's from now on, whichever placed it. */
+  adopt(id: string): Promise<void>;
   /** Calls that ring or talk, of all nodes, newest first. */
   activeCalls(
     organizationId: string,

@@ -27,14 +27,25 @@ interface Issued {
   untilMs: number;
 }
 
+/** The worker whose tokens begin like this one; undefined if none does. */
+export function workerOfToken(token: string): number | undefined {
+  const number = /^w(\d{1,3})-/.exec(token)?.[1];
+  return number === undefined ? undefined : Number(number);
+}
+
+/** `worker`: which one of several behind one port this is, for `workerOfToken`. */
 export function createMediaTokens(options: {
   clock: Clock;
   random: Random;
   tokensMax?: number;
+  worker?: number | undefined;
 }): MediaTokens {
-  const { clock, random, tokensMax = TOKENS_MAX } = options;
+  const { clock, random, tokensMax = TOKENS_MAX, worker } = options;
   const issued = new Map<string, Issued>();
-  const nobody = newToken(random);
+  const prefix = worker === undefined ? '' : `w${worker}-`;
+  const newToken = (): Buffer =>
+    Buffer.from(prefix + random.bytes(TOKEN_BYTES).toString('base64url'));
+  const nobody = newToken();
 
   function dropExpired(): void {
     const nowMs = clock.monotonicMs();
@@ -50,7 +61,7 @@ export function createMediaTokens(options: {
       issued.delete(runId);
       if (issued.size >= tokensMax) dropExpired();
       if (issued.size >= tokensMax) throw new GatewayError('QUEUE_FULL', { queue: 'media tokens' });
-      const token = newToken(random);
+      const token = newToken();
       issued.set(runId, { token, untilMs: clock.monotonicMs() + ttlMs });
       return token.toString();
     },
@@ -66,8 +77,4 @@ export function createMediaTokens(options: {
       return clock.monotonicMs() < known.untilMs;
     },
   };
-}
-
-function newToken(random: Random): Buffer {
-  return Buffer.from(random.bytes(TOKEN_BYTES).toString('base64url'));
 }

@@ -1,7 +1,43 @@
 import { describe, expect, it } from 'vitest';
+import { LiveCalls } from '../../src/call/live.ts';
+import type { Link } from '../../src/crew/link.ts';
+import { hearOthers, tellNews } from '../../src/crew/live.ts';
+import { wires } from '../crew/wires.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 import { withCallRoom } from './call-room.ts';
 
 const held = withCallRoom();
+
+it('calls of other processes are told of while somebody watches, and not longer', () => {
+  const [front, behind] = [new LiveCalls(), new LiveCalls()];
+  const { links } = wires(3, new FakeClock());
+  const [, one, two] = links as [Link, Link, Link];
+  const joined = hearOthers(one, front, () => [2]);
+  tellNews(two, behind);
+  joined(2);
+  expect(behind.relay).toBeUndefined();
+  const told: unknown[] = [];
+  const watcher = {
+    onStored: () => void told.push('stored'),
+    onLive: (runId: string, { type }: { type: string }) => void told.push([runId, type]),
+  };
+  const item = { type: 'rtf-bot-started-speaking', payload: {}, timestamp: '' };
+  const unwatch = front.watch('7', watcher);
+  const unwatchToo = front.watch('7', watcher);
+  unwatchToo();
+  unwatch();
+  expect(behind.relay).toBeUndefined();
+  const again = front.watch('7', watcher);
+  behind.stored(['7', '7', '8']);
+  behind.tell('7', item);
+  behind.tell('8', item);
+  expect(told).toEqual(['stored', ['7', 'rtf-bot-started-speaking']]);
+  again();
+  again();
+  behind.stored(['7']);
+  expect(told).toHaveLength(2);
+  expect(behind.relay).toBeUndefined();
+});
 
 describe('whoever watches a call', () => {
   it('is told when the agent begins and ends to speak, and when there is more in the log', async () => {

@@ -1,6 +1,6 @@
 // The store as a whole: opening, closing, presence of nodes, upkeep, rotation of keys.
 
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { openDatabase } from '../../src/store/connections.ts';
 import { NodePresence } from '../../src/store/nodes.ts';
-import { openStore } from '../../src/store/open.ts';
+import { nodeName, openStore } from '../../src/store/open.ts';
 import { Upkeep } from '../../src/store/upkeep.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -31,8 +31,9 @@ const withHeader = {
 describe('the embedded store', () => {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-open-'));
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
-  const open = (keys: string | undefined) =>
+  const open = (keys: string | undefined, more: Partial<Parameters<typeof openStore>[0]> = {}) =>
     openStore({
+      ...more,
       dataFolder: join(folder, 'data'),
       databaseUrl: undefined,
       secrets: { keys },
@@ -112,7 +113,38 @@ describe('the embedded store', () => {
     });
     await fourth.close();
   }, 30_000);
+
+  it('is shared with other processes of its gateway, which wait while it starts again', async () => {
+    const first = await open(OLD_KEY);
+    const made = await first.accounts.ensureFirst();
+    const shared = await open(OLD_KEY, { isShared: true, node: `${first.node}#2` });
+    expect(shared.node).toBe(`${nodeName(join(folder, 'data'))}#2`);
+    const known = await shared.accounts.authenticate(made?.apiKey ?? '');
+    expect(known).toEqual(await first.accounts.authenticate(made?.apiKey ?? ''));
+    process.kill(enginePid(join(folder, 'data')), 'SIGKILL');
+    // Connections that have just been lost may be found out by use; the next ones wait.
+    await shared.accounts.ensureFirst().catch(() => undefined);
+    expect(await shared.accounts.ensureFirst()).toBeUndefined();
+    await shared.close();
+    expect(await first.alive()).toBe(true);
+    await first.close();
+  }, 30_000);
 });
+
+/** Of the process that serves the database in `folder`. */
+function enginePid(folder: string): number {
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const found = processes.find((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      return words.includes('serve') && words.includes(folder);
+    } catch {
+      return false; // It has ended meanwhile.
+    }
+  });
+  if (found === undefined) throw new Error('no process serves the database');
+  return Number(found);
+}
 
 function connections(at: TestStore): ReturnType<typeof openDatabase> {
   const ready = (): Promise<void> => Promise.resolve();

@@ -440,4 +440,19 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await ownerAfter({ state: 'running' })).toBe('runs-it');
     expect(await ownerAfter({ state: 'completed' })).toBe('runs-it');
   });
+
+  it('belong to the node that is about to answer them, until they have begun', async () => {
+    const run = await start(at, await bench(at));
+    await at.sql("update runs set owner_node = 'placed-it' where id = $1", [run.id]);
+    expect(await at.store.runs.owner(run.id)).toEqual({ node: 'placed-it', isOwn: false });
+    await at.store.runs.adopt(run.id);
+    expect(await at.store.runs.owner(run.id)).toEqual({ node: at.store.node, isOwn: true });
+    await at.sql("update runs set owner_node = 'runs-it', state = 'running' where id = $1", [
+      run.id,
+    ]);
+    await at.store.runs.adopt(run.id);
+    expect(await at.store.runs.owner(run.id)).toEqual({ node: 'runs-it', isOwn: false });
+    expect(await at.store.runs.owner('999999')).toBeUndefined();
+    await at.store.runs.adopt('none');
+  });
 });

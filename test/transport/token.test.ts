@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../src/std/random.ts';
-import { createMediaTokens } from '../../src/transport/token.ts';
+import { createMediaTokens, workerOfToken } from '../../src/transport/token.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
 function tokens(tokensMax = 100) {
@@ -23,6 +23,21 @@ describe('a media token', () => {
     const issued = Array.from({ length: 100 }, (_, run) => table.issue(String(run), 60_000));
     expect(new Set(issued).size).toBe(100);
     for (const token of issued) expect(token).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('names the worker that has issued it, and is good there only', () => {
+    const clock = new FakeClock();
+    const [two, three] = [2, 3].map((worker) =>
+      createMediaTokens({ clock, random: systemRandom, worker }),
+    );
+    const token = two?.issue('7', 60_000) ?? '';
+    expect(token).toMatch(/^w2-[\w-]{43}$/);
+    expect(workerOfToken(token)).toBe(2);
+    expect(three?.redeem('7', token)).toBe(false);
+    expect(two?.redeem('7', token)).toBe(true);
+    for (const none of ['', 'w', 'w-', 'w2', 'W2-a', 'aw2-', 'w2222-']) {
+      expect(workerOfToken(none)).toBeUndefined();
+    }
   });
 
   it('stays good when others are tried', () => {

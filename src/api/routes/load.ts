@@ -17,7 +17,7 @@ const BUFFER_MAX = 1_000_000;
 
 const activeCalls = z
   .object({
-    active_calls: z.int().meta({ description: 'Calls of this process.' }),
+    active_calls: z.int().meta({ description: 'Calls of this gateway.' }),
     loop_lag_p95_ms: z.number(),
     loop_lag_max_ms: z.number(),
   })
@@ -38,7 +38,7 @@ export function loadRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         tags: ['service'],
         operationId: 'getActiveCalls',
-        summary: 'Calls of this process, and how late its event loop ran since it was last asked.',
+        summary: 'Calls of this gateway, and how late its event loop ran since it was last asked.',
         response: { 200: activeCalls, ...faults(403) },
       },
     },

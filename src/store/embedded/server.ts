@@ -20,8 +20,8 @@ import {
   welcome,
 } from './wire.ts';
 
-/** Our own pool has ten; the rest is for people with psql. */
-const CONNECTIONS_MAX = 32;
+/** Our own pool has ten, and five for each of 32 workers; the rest is for people with psql. */
+const CONNECTIONS_MAX = 200;
 /** For the owner to say something: it keeps everybody waiting. */
 const OWNER_SILENT_MS_MAX = 15_000;
 /** Bytes of statements that a client sends ahead while it waits in line. */

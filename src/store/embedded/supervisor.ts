@@ -11,6 +11,7 @@ import type { Log } from '../../log.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { entryPoint } from '../../std/entry.ts';
 import { isObject } from '../../std/json.ts';
+import { RestartPause } from '../../std/restart-pause.ts';
 
 /** A first start on a slow disk makes a whole cluster. */
 const START_MS_MAX = 90_000;
@@ -18,11 +19,6 @@ const START_MS_MAX = 90_000;
 const READY_MS_MAX = 5_000;
 /** The engine's last checkpoint. After it, it is killed, which loses nothing. */
 const CLOSE_MS_MAX = 10_000;
-/** Between crashes without a quiet minute: nothing, half a second, then twice as long each time. A
- *  full disk may be freed at any time, so it is tried for ever. */
-const RESTART_STEP_MS = 500;
-const RESTART_PAUSE_MS_MAX = 30_000;
-const QUIET_MS = 60_000;
 /** The end of what the process said before it died. */
 const LAST_WORDS_CHARACTERS_MAX = 2_000;
 /** The kernel's limit for the path of a unix socket, less PostgreSQL's file name. */
@@ -45,15 +41,14 @@ export class EmbeddedDatabase {
   readonly #options: EmbeddedDatabaseOptions;
   #phase: Phase = 'starting';
   #child: ChildProcess | undefined;
-  /** Since the last quiet minute. */
-  #crashes = 0;
-  #servedSinceMs = 0;
+  readonly #pause: RestartPause;
   #restart: Timer | undefined;
   #waiting: ((error: GatewayError | undefined) => void)[] = [];
 
   constructor(options: EmbeddedDatabaseOptions) {
     this.#options = options;
-    this.socketFolder = socketFolder(resolve(options.dataFolder));
+    this.#pause = new RestartPause(options.clock);
+    this.socketFolder = embeddedSocketFolder(resolve(options.dataFolder));
   }
 
   /** The process id, for tests that kill it. */
@@ -64,7 +59,7 @@ export class EmbeddedDatabase {
   /** Throws STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE. */
   async start(): Promise<void> {
     await this.#run();
-    this.#servedSinceMs = this.#options.clock.monotonicMs();
+    this.#pause.served();
     this.#settle('ready', undefined);
   }
 
@@ -150,19 +145,13 @@ export class EmbeddedDatabase {
     if (this.#phase === 'closed') return;
     const { code, signal, words } = how;
     this.#options.log.error({ code, signal, 'pii.words': words }, 'the embedded database died');
-    const servedMs = this.#options.clock.monotonicMs() - this.#servedSinceMs;
-    if (servedMs > QUIET_MS) this.#crashes = 0;
     this.#startLater();
   }
 
   #startLater(): void {
     if (this.#phase === 'closed') return;
     const { clock, log } = this.#options;
-    const pauseMs =
-      this.#crashes === 0
-        ? 0
-        : Math.min(RESTART_STEP_MS * 2 ** (this.#crashes - 1), RESTART_PAUSE_MS_MAX);
-    this.#crashes += 1;
+    const pauseMs = this.#pause.died();
     this.#phase = 'starting';
     if (pauseMs > READY_MS_MAX) this.#settle('down', new GatewayError('STORE_UNAVAILABLE'));
     this.#restart = clock.after(pauseMs, () => {
@@ -184,7 +173,7 @@ export class EmbeddedDatabase {
 const SOCKET_NAME = '.s.PGSQL.5432';
 
 /** The data folder, or, where its path is too long for a socket, a folder of our own elsewhere. */
-function socketFolder(dataFolder: string): string {
+export function embeddedSocketFolder(dataFolder: string): string {
   if (Buffer.byteLength(dataFolder) <= SOCKET_FOLDER_BYTES_MAX) return dataFolder;
   const name = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16);
   const folder = join(tmpdir(), `patchbay-${process.getuid?.() ?? 0}-${name}`);

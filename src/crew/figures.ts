@@ -1,0 +1,39 @@
+// The metrics of all processes of a gateway as one text: each process's are told apart by the label
+// `worker`, as those of machines are by `instance`. A counter that begins anew with its process is then one
+// series that begins anew, which Prometheus knows to handle; in a sum it would look like a burst.
+
+import { AggregatorRegistry, type Registry } from 'prom-client';
+import { z } from 'zod';
+import type { Log } from '../log.ts';
+import type { Link } from './link.ts';
+
+/** A process that is too busy to tell is left out. */
+const TELL_MS_MAX = 1_000;
+
+const told = z.array(z.looseObject({ name: z.string() }));
+
+/** Answers with this process's metrics when it is asked. */
+export function tellFigures(link: Link, registry: Registry): void {
+  registry.setDefaultLabels({ worker: String(link.number) });
+  link.onRequest('figures', () => registry.getMetricsAsJSON());
+}
+
+/** The text for Prometheus: ours, and those of `others` that tell. */
+export async function allFigures(
+  link: Link,
+  { registry, others, log }: { registry: Registry; others: readonly number[]; log: Log },
+): Promise<string> {
+  const asked = others.map(async (worker) => {
+    try {
+      return told.parse(await link.ask(worker, 'figures', {}, TELL_MS_MAX));
+    } catch (error) {
+      log.warn({ err: error, worker }, 'a process told no figures');
+      return [];
+    }
+  });
+  const own = told.parse(await registry.getMetricsAsJSON());
+  const all = [own, ...(await Promise.all(asked))];
+  // No two have a series in common, so that nothing is added up.
+  const kept = all.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'sum' })));
+  return AggregatorRegistry.aggregate(kept).metrics();
+}

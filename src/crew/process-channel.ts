@@ -1,0 +1,39 @@
+// The channel between a worker and the supervisor that forked it. A worker whose supervisor is gone ends:
+// with it went the embedded database, and nobody would start the worker again.
+
+import type { ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
+import type { Channel } from './link.ts';
+import type { Message } from './message.ts';
+
+/** In a worker. `onLost` is called when the supervisor is gone. */
+export function channelToSupervisor(onLost: () => void): Channel {
+  const channel: Channel = {
+    send: (message, socket) => send(process, message, socket),
+    onMessage: () => undefined,
+  };
+  process.on('message', (message: unknown, handle: unknown) => {
+    channel.onMessage(message, handle instanceof Socket ? handle : undefined);
+  });
+  process.once('disconnect', onLost);
+  return channel;
+}
+
+/** Sends over the pipe of a process, this one's to its parent or a child's. False if it is closed.
+ *  `socket` is the other's from then on; it must have been read to the end, and be quiet. */
+export function send(
+  over: Pick<ChildProcess, 'send' | 'connected'> | NodeJS.Process,
+  message: Message,
+  socket: Socket | undefined,
+): boolean {
+  if (!over.connected || over.send === undefined) {
+    socket?.destroy();
+    return false;
+  }
+  // Else Node asks the other process whether it is open, whenever the server closes.
+  if (socket !== undefined) Reflect.set(socket, 'server', null);
+  over.send(message, socket, {}, () => {
+    socket?.destroy(); // Ours is empty by now, or could not be sent.
+  });
+  return true;
+}

@@ -1,0 +1,169 @@
+// What every process that runs calls is made of: store, speech, providers, and the doors of their media.
+
+import { loadVad } from './audio/vad-loader.ts';
+import { addressGuard } from './call/address-guard.ts';
+import { credentialHeadersFrom } from './call/credential-headers.ts';
+import type { CallDeps } from './call/deps.ts';
+import { EventLog } from './call/event-log.ts';
+import { createOutside } from './call/outside.ts';
+import { SoundLibrary } from './call/sound-library.ts';
+import type { Switchboard } from './call/switchboard.ts';
+import type { Config } from './config.ts';
+import type { Link } from './crew/link.ts';
+import { FRONT, nodeOfWorker } from './crew/message.ts';
+import { GatewayError } from './errors.ts';
+import type { Log } from './log.ts';
+import { collectProcessMetrics } from './metrics.ts';
+import { MediaClock } from './pipeline/media-clock.ts';
+import { openLanguageModel } from './speech/llm/registry.ts';
+import { openSpeechToText } from './speech/stt/registry.ts';
+import type { SpeechToText } from './speech/stt/stt.ts';
+import { openTextToSpeech } from './speech/tts/registry.ts';
+import { systemClock as clock } from './std/clock.ts';
+import { systemRandom as random } from './std/random.ts';
+import { guardAgainstStalls } from './std/stall-guard.ts';
+import { nodeName, type OpenStore, openStore } from './store/open.ts';
+import type { PacketMedia } from './telephony/ari/packet-carriers.ts';
+import { createProviders, type Providers } from './telephony/registry.ts';
+import { createAudioSocketServer } from './transport/audiosocket.ts';
+import { CLOSE } from './transport/media-socket.ts';
+import { createRtpPorts } from './transport/rtp.ts';
+import { createMediaTokens } from './transport/token.ts';
+import { createMediaServer, type MediaServer } from './transport/websocket.ts';
+
+/** A stop that takes longer than this after the calls are drained is cut short. */
+export const STOP_MS_MAX = 15_000;
+
+/** What every process that runs calls has. */
+export async function openGateway(config: Config, log: Log, link: Link | undefined) {
+  collectProcessMetrics();
+  const store = await openStore({
+    dataFolder: config.dataFolder,
+    databaseUrl: config.databaseUrl,
+    isShared: link !== undefined,
+    node: link && nodeOfWorker(nodeName(config.dataFolder), link.number),
+    secrets: { keys: config.secretKeys },
+    callLimit: config.callLimit,
+    clock,
+    random,
+    log,
+  });
+  const speech = await openSpeech(config, log);
+  const isFront = link === undefined || link.number === FRONT;
+  const packets = await openPacketMedia(config, isFront, log);
+  const providers = createProviders({ clock, random, packets });
+  const calls = openCalls(config, { store, providers, speech, log, worker: link?.number });
+  const stallGuard = config.stallMs > 0 ? guardAgainstStalls(config.stallMs, clock) : undefined;
+  return {
+    store,
+    speech,
+    providers,
+    calls,
+    /** Once nothing comes in any more. */
+    async close(): Promise<void> {
+      await calls.outside.close();
+      calls.mediaClock.close();
+      await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
+      await store.close();
+    },
+    /** What comes in beside the API. */
+    async closeMedia(media: MediaServer): Promise<void> {
+      await stallGuard?.stop();
+      await media.close(CLOSE.goingAway);
+      await closePacketMedia(packets);
+    },
+  };
+}
+
+/** Where media sockets come in: those of hosted providers by their path, those of PBXs by what they say. */
+export function openMediaDoors(
+  providers: Providers,
+  switchboard: Switchboard,
+  log: Log,
+): MediaServer {
+  return createMediaServer({
+    clock,
+    log,
+    authorize: (path, headers) => switchboard.admit(path, headers),
+    doors: new Map(
+      providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
+    ),
+  });
+}
+
+/** Where PBXs without media websockets bring the audio of calls. */
+async function openPacketMedia(config: Config, isFront: boolean, log: Log): Promise<PacketMedia> {
+  const { host, audioSocketPort, rtpPorts } = config.media;
+  const at = { host: config.host, clock, log };
+  const rtp = createRtpPorts({ ...at, ports: rtpPorts, random });
+  if (audioSocketPort === undefined || !isFront) return { host, rtp, audioSockets: undefined };
+  const audioSockets = createAudioSocketServer({ ...at, port: audioSocketPort });
+  await audioSockets.listen();
+  return { host, rtp, audioSockets };
+}
+
+async function closePacketMedia({ rtp, audioSockets }: PacketMedia): Promise<void> {
+  rtp.close();
+  await audioSockets?.close();
+}
+
+/** What calls are made from. */
+function openCalls(
+  config: Config,
+  open: {
+    store: OpenStore;
+    providers: Providers;
+    speech: Awaited<ReturnType<typeof openSpeech>>;
+    log: Log;
+    worker: number | undefined;
+  },
+): Omit<CallDeps, 'onCompleted'> {
+  const { store, providers, speech, log, worker } = open;
+  return {
+    ...speech,
+    store,
+    providers,
+    files: store.files,
+    events: new EventLog({ sink: store.runs, clock, log }),
+    mediaClock: new MediaClock(clock),
+    sounds: new SoundLibrary({ store, files: store.files, clock, log }),
+    tokens: createMediaTokens({ clock, random, worker }),
+    clock,
+    random,
+    log,
+    outside: createOutside(addressGuard(config.outsideAllowed)),
+    credentialHeaders: credentialHeadersFrom(store),
+    publicUrl: config.publicUrl,
+  };
+}
+
+export async function openSpeech(config: Config, log: Log) {
+  const vad = loadVad(clock);
+  const [tts, stt] = await Promise.all([
+    openTextToSpeech({ service: 'flite', voice: config.voice }, { clock, log }),
+    openRecogniser(config.stt, log),
+  ]);
+  const models =
+    config.model === undefined
+      ? []
+      : [
+          {
+            service: 'openai' as const,
+            baseUrl: config.model.baseUrl,
+            apiKey: config.model.apiKey,
+            model: config.model.name,
+          },
+        ];
+  const llm = openLanguageModel(models, { clock, log });
+  return { vad, tts, stt, llm, voice: config.voice };
+}
+
+/** Throws STT_UNAVAILABLE if the one that was asked for is not installed. */
+async function openRecogniser(wanted: Config['stt'], log: Log): Promise<SpeechToText | undefined> {
+  if (wanted === 'none') return undefined;
+  const stt = await openSpeechToText({ service: 'pocketsphinx' }, { clock, log });
+  if (stt === undefined && wanted !== 'auto') {
+    throw new GatewayError('STT_UNAVAILABLE', { reason: `${wanted} is not installed` });
+  }
+  return stt;
+}

@@ -1,0 +1,54 @@
+// The composition root of a gateway with several workers: the first process, which keeps the database and
+// the workers running and takes part in no call.
+
+import type { Config } from './config.ts';
+import { tellFigures } from './crew/figures.ts';
+import { Supervisor } from './crew/supervisor.ts';
+import type { Log } from './log.ts';
+import { collectProcessMetrics, registry } from './metrics.ts';
+import { systemClock as clock } from './std/clock.ts';
+import { entryPoint } from './std/entry.ts';
+import { systemRandom as random } from './std/random.ts';
+import { openStore } from './store/open.ts';
+
+/** For whoever says where the gateway listens. */
+export interface FirstKey {
+  ensureFirst(): Promise<{ apiKey: string } | undefined>;
+}
+
+export interface Supervised {
+  accounts: FirstKey;
+  stop(): Promise<void>;
+}
+
+/** Settles when all workers serve. Throws what the store throws, and WORKER_FAILED. */
+export async function supervise(config: Config, log: Log): Promise<Supervised> {
+  collectProcessMetrics();
+  const { dataFolder, databaseUrl, callLimit, workers, drainMs } = config;
+  const secrets = { keys: config.secretKeys };
+  const store = await openStore({
+    dataFolder,
+    databaseUrl,
+    secrets,
+    callLimit,
+    clock,
+    random,
+    log,
+  });
+  const entry = entryPoint('./main.ts', import.meta.url);
+  const supervisor = new Supervisor({ workers, entry, clock, log });
+  tellFigures(supervisor.link, registry);
+  try {
+    await supervisor.start();
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return {
+    accounts: store.accounts,
+    async stop() {
+      await supervisor.stop(drainMs);
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { expect, it } from 'vitest';
+import { allFigures, tellFigures } from '../../src/crew/figures.ts';
+import type { Link } from '../../src/crew/link.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+import { wires } from './wires.ts';
+
+function measured(value: number): Registry {
+  const registry = new Registry();
+  const registers = [registry];
+  new Counter({ name: 'calls_total', help: 'Calls', registers }).inc(value);
+  const up = new Gauge({
+    name: 'up',
+    help: 'Up',
+    registers,
+    aggregator: 'omit',
+    labelNames: ['x'],
+  });
+  up.set({ x: 'y' }, value);
+  new Histogram({ name: 'late', help: 'Late', registers, buckets: [1] }).observe(value);
+  return registry;
+}
+
+it('the metrics of all processes are one text, each told apart by its worker', async () => {
+  const clock = new FakeClock();
+  const { links, cut } = wires(3, clock);
+  const [supervisor, front, second] = links as [Link, Link, Link];
+  tellFigures(supervisor, new Registry());
+  const registry = measured(1);
+  tellFigures(front, registry);
+  tellFigures(second, measured(5));
+  const { log, lines } = quietLog();
+  const all = () => allFigures(front, { registry, others: [0, 2], log });
+  const text = await all();
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  expect(samples.sort()).toEqual([
+    'calls_total{worker="1"} 1',
+    'calls_total{worker="2"} 5',
+    'late_bucket{le="+Inf",worker="1"} 1',
+    'late_bucket{le="+Inf",worker="2"} 1',
+    'late_bucket{le="1",worker="1"} 1',
+    'late_bucket{le="1",worker="2"} 0',
+    'late_count{worker="1"} 1',
+    'late_count{worker="2"} 1',
+    'late_sum{worker="1"} 1',
+    'late_sum{worker="2"} 5',
+    'up{x="y",worker="1"} 1',
+    'up{x="y",worker="2"} 5',
+  ]);
+  expect(text.match(/# TYPE calls_total/g)).toHaveLength(1);
+  // One that is gone is left out.
+  cut(2);
+  expect(await all()).not.toContain('worker="2"');
+  expect(lines()).toHaveLength(1);
+});

@@ -1,0 +1,107 @@
+// The supervisor over real processes.
+
+import { IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { Supervisor, workerNumber } from '../../src/crew/supervisor.ts';
+import { handOver } from '../../src/crew/upgrade.ts';
+import { systemClock as clock } from '../../src/std/clock.ts';
+import { entryPoint } from '../../src/std/entry.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+
+const entry = entryPoint('./worker-process.ts', import.meta.url);
+const POLL = { timeout: 15_000 };
+const who = z.object({ number: z.number(), pid: z.number() });
+
+let supervisor: Supervisor;
+afterEach(() => {
+  delete process.env['FAIL_WORKER'];
+  supervisor.kill();
+});
+
+function supervised(workers: number) {
+  const { log, lines } = quietLog();
+  supervisor = new Supervisor({ workers, entry, clock, log });
+  return {
+    lines,
+    ask: (to: number, topic: string, body: unknown = {}) =>
+      supervisor.link.ask(to, topic, body, 5_000),
+  };
+}
+
+describe('several workers', () => {
+  it('talk to the supervisor and over it to each other; one that is killed is started again', async () => {
+    const { ask, lines } = supervised(2);
+    await supervisor.start();
+    const first = who.parse(await ask(1, 'who'));
+    const second = who.parse(await ask(2, 'who'));
+    expect([first.number, second.number]).toEqual([1, 2]);
+    expect(await ask(1, 'ask', 2)).toEqual(second);
+
+    const waiting = ask(2, 'never');
+    process.kill(second.pid, 'SIGKILL');
+    await expect(waiting).rejects.toMatchObject({ code: 'WORKER_GONE' });
+    await expect
+      .poll(async () => {
+        const again = who.safeParse(await ask(2, 'who').catch(() => undefined));
+        return again.success && again.data.pid !== second.pid;
+      }, POLL)
+      .toBe(true);
+    expect(who.parse(await ask(1, 'who')).pid).toBe(first.pid);
+    expect(lines().filter(({ msg }) => msg === 'a worker died')).toHaveLength(1);
+
+    // Nobody of that number.
+    await expect(ask(1, 'ask', 7)).rejects.toMatchObject({ code: 'WORKER_GONE' });
+    await supervisor.stop(1_000);
+    await expect(ask(1, 'who')).rejects.toMatchObject({ code: 'WORKER_GONE' });
+    expect(lines().filter(({ msg }) => msg === 'a worker died')).toHaveLength(1);
+  }, 60_000);
+
+  it('hand sockets over', async () => {
+    supervised(2);
+    await supervisor.start();
+    const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
+    const server = createServer((socket) => {
+      const request = Object.assign(new IncomingMessage(socket), { url, method: 'GET' });
+      expect(handOver(supervisor.link, request, socket, Buffer.alloc(0))).toBe(true);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let heard = '';
+    client.on('data', (bytes) => {
+      heard += bytes;
+    });
+    await new Promise((resolve) => client.once('close', resolve));
+    expect(heard).toBe(`2 has ${url}`);
+    // What was handed over is not ours any more: the server closes at once.
+    await new Promise((resolve) => server.close(resolve));
+  }, 60_000);
+
+  it('of which one does not come up are none', async () => {
+    process.env['FAIL_WORKER'] = '2';
+    const { ask } = supervised(2);
+    await expect(supervisor.start()).rejects.toMatchObject({
+      code: 'WORKER_FAILED',
+      facts: { worker: 2 },
+    });
+    await expect
+      .poll(
+        () =>
+          ask(1, 'who').then(
+            () => true,
+            () => false,
+          ),
+        POLL,
+      )
+      .toBe(false);
+  }, 60_000);
+});
+
+it('a worker knows its number by its arguments', () => {
+  supervised(1);
+  expect(workerNumber(['node', 'main.js', 'worker', '2'])).toBe(2);
+  for (const args of [[], ['worker'], ['worker', '0'], ['worker', 'x'], ['worker', '1.5']]) {
+    expect(workerNumber(args)).toBeUndefined();
+  }
+});

@@ -1,0 +1,109 @@
+// Sockets cross a real pair of processes in test/e2e/workers; here, which of them do.
+
+import { createServer, request as httpRequest, IncomingMessage, type Server } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Link } from '../../src/crew/link.ts';
+import { handOver, takeHandedOver } from '../../src/crew/upgrade.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { wires } from './wires.ts';
+
+const PATH = '/api/v1/telephony/ws/1/2/3/';
+
+function three() {
+  const made = wires(3, new FakeClock());
+  const [, front, second] = made.links as [Link, Link, Link];
+  return { ...made, front, second };
+}
+
+function asked(url: string, method = 'GET'): IncomingMessage {
+  const request = new IncomingMessage(new Socket());
+  return Object.assign(request, { url, method, headers: { upgrade: 'websocket' } });
+}
+
+describe('a media socket', () => {
+  it.each([
+    `${PATH}w1-abc`, // Ours.
+    `${PATH}abc`,
+    `${PATH}w0-abc`,
+    `${PATH}w33-abc`,
+    `${PATH}w1234-abc`,
+    `${PATH}w-abc`,
+    PATH,
+    '/',
+    '',
+  ])('whose path is %s stays', (url) => {
+    const { front, sockets } = three();
+    expect(handOver(front, asked(url), new Socket(), Buffer.alloc(0))).toBe(false);
+    expect(sockets).toEqual([]);
+  });
+
+  it('of another worker goes there, whatever hangs on its path', () => {
+    const { front, sockets } = three();
+    for (const end of ['w2-abc', 'w2-abc/', 'w2-abc?x=/w1-abc']) {
+      const socket = new Socket();
+      expect(handOver(front, asked(PATH + end), socket, Buffer.alloc(0))).toBe(true);
+      expect(sockets.at(-1)).toBe(socket);
+    }
+    const tunnel = new Duplex({ read: () => undefined });
+    expect(handOver(front, asked(`${PATH}w2-abc`), tunnel, Buffer.alloc(0))).toBe(false);
+    expect(handOver(front, asked(`${PATH}w2-a`, 'POST'), new Socket(), Buffer.alloc(0))).toBe(
+      false,
+    );
+  });
+});
+
+describe('a media socket that was handed over', () => {
+  let server: Server;
+  let port: number;
+  beforeEach(async () => {
+    server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    port = (server.address() as AddressInfo).port;
+  });
+  afterEach(() => new Promise((resolve) => server.close(resolve)));
+
+  it('is upgraded as if it had come here', async () => {
+    const { front, second } = three();
+    const acceptor = new WebSocketServer({ noServer: true });
+    const opened: WebSocket[] = [];
+    takeHandedOver(second, (request, socket, head) => {
+      expect(request.url).toBe(`${PATH}w2-abc`);
+      expect(request.headers['x-twilio-signature']).toBe('signed');
+      acceptor.handleUpgrade(request, socket, head, (ws) => opened.push(ws));
+    });
+    server.on('upgrade', (request, socket, head) => {
+      expect(handOver(front, request, socket, head)).toBe(true);
+    });
+    const status = await new Promise((resolve, reject) => {
+      const headers = {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        'sec-websocket-version': '13',
+        'x-twilio-signature': 'signed',
+      };
+      const client = httpRequest({ port, host: '127.0.0.1', path: `${PATH}w2-abc`, headers });
+      client.on('upgrade', (response, socket) => {
+        socket.destroy();
+        resolve([response.statusCode, response.headers['sec-websocket-accept']]);
+      });
+      client.on('error', reject);
+      client.end();
+    });
+    expect(status).toEqual([101, 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=']);
+    expect(opened).toHaveLength(1);
+    for (const ws of opened) ws.terminate();
+  });
+
+  it('is closed if what was asked cannot be read', () => {
+    const { front, second } = three();
+    takeHandedOver(second, () => expect.unreachable());
+    const socket = new Socket();
+    front.note(2, 'upgrade', { url: 7 }, socket);
+    expect(socket.destroyed).toBe(true);
+    front.note(2, 'upgrade', { url: '/', headers: {}, head: new Uint8Array(0) });
+  });
+});

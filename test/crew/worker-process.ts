@@ -1,0 +1,23 @@
+// A worker for tests of the supervisor: says who it is, passes on what it is told, and dies when it is told to.
+// Those numbered 9 and above never serve.
+
+import { obey } from '../../src/crew/command.ts';
+import { Link } from '../../src/crew/link.ts';
+import { channelToSupervisor } from '../../src/crew/process-channel.ts';
+import { workerNumber } from '../../src/crew/supervisor.ts';
+import { takeHandedOver } from '../../src/crew/upgrade.ts';
+import { systemClock as clock } from '../../src/std/clock.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+
+const number = workerNumber(process.argv) ?? 0;
+const { log } = quietLog();
+const channel = channelToSupervisor(() => process.exit(1));
+const link = new Link(number, channel, { clock, log });
+link.onRequest('who', async () => ({ number, pid: process.pid }));
+link.onRequest('ask', async (to) => link.ask(Number(to), 'who', {}, 5_000));
+link.onRequest('never', () => new Promise(() => undefined));
+takeHandedOver(link, (request, socket) => socket.end(`${number} has ${request.url}`));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+if (process.env['FAIL_WORKER'] === String(number)) process.exit(3);
+const settled = { drain: () => Promise.resolve(), close: () => Promise.resolve() };
+obey(link, settled, () => process.exit(0));
