@@ -2,18 +2,13 @@
 // loopback, in the time of one fake clock. Source: contract §4.2, §7.5.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/std/clock.ts';
-import { systemRandom } from '../../src/std/random.ts';
-import { createAriProvider } from '../../src/telephony/ari/provider.ts';
-import { providersOf } from '../../src/telephony/registry.ts';
 import { type FakeAsterisk, startAsterisk } from '../fakes/asterisk/fake-asterisk.ts';
-import type { HeardFrame, Phone } from '../fakes/asterisk/phone.ts';
-import { type FakeClock, settle } from '../fakes/fake-clock.ts';
+import type { Phone } from '../fakes/asterisk/phone.ts';
+import { APP, hasHeardOut, pace, withAsterisk } from './asterisk-room.ts';
 import { CALLER, type CallRoom, GOODBYE, GREETING, withCallRoom } from './call-room.ts';
-import { configurePbx, EXTENSION } from './pbx-room.ts';
+import { EXTENSION } from './pbx-room.ts';
 
 const held = withCallRoom();
-const APP = 'patchbay_0123456789ab';
 const NUMBER = CALLER.slice(1);
 let room: CallRoom;
 let asterisk: FakeAsterisk;
@@ -24,22 +19,9 @@ let speed = 4;
 beforeEach(async () => {
   room = await held.room.prepare();
   asterisk = await startAsterisk({ clock: room.clock, app: APP });
-  const ari = createAriProvider({ clock: room.clock, random: systemRandom });
-  Object.assign(room.deps, { providers: providersOf([ari]) });
-  room.configuration = await configurePbx(room, {
-    credentials: {
-      ari_endpoint: asterisk.url,
-      app_name: 'gw',
-      app_password: 'gwsecret',
-      ws_client_name: '',
-      stasis_app_name: APP,
-    },
-  });
-  room.number = await room.addNumber(EXTENSION, { inboundWorkflowId: room.workflow.id });
   speed = 4;
-  stopClock = pace(room.clock);
-  await room.switchboard.pbxLines.start();
-  await room.until(() => asterisk.openEventSockets === 1);
+  stopClock = pace(room.clock, () => speed);
+  await withAsterisk(room, asterisk);
 });
 
 afterEach(async () => {
@@ -48,31 +30,7 @@ afterEach(async () => {
   stopClock();
 });
 
-function pace(clock: FakeClock): () => void {
-  let isRunning = true;
-  const run = async (): Promise<void> => {
-    let lastMs = systemClock.monotonicMs();
-    while (isRunning) {
-      await new Promise<void>((resolve) => void systemClock.after(2, resolve));
-      const nowMs = systemClock.monotonicMs();
-      let leftMs = (nowMs - lastMs) * speed;
-      lastMs = nowMs;
-      for (; leftMs > 0 && isRunning; leftMs -= 20) {
-        clock.advance(Math.min(20, leftMs));
-        await settle();
-      }
-    }
-  };
-  void run();
-  return () => {
-    isRunning = false;
-  };
-}
-
-const isLoud = ({ pcm }: HeardFrame) => pcm.some((sample) => Math.abs(sample) > 1_000);
-/** Something is said, and then nothing for half a second. */
-const heardOut = (phone: Phone) =>
-  room.until(() => phone.heard.some(isLoud) && !phone.heard.slice(-25).some(isLoud));
+const heardOut = (phone: Phone) => room.until(() => hasHeardOut(phone));
 const runs = () => room.runs();
 const nothingIsLeft = () =>
   room.until(() => asterisk.channels.length === 0 && asterisk.bridgeIds.length === 0);
