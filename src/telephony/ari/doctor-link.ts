@@ -161,6 +161,12 @@ function tlsFaultOf(account: AriAccount, error: unknown): Outcome | undefined {
       'Renew it, then on Asterisk: core reload.',
     );
   }
+  if (word === 'CERT_NOT_YET_VALID') {
+    return fail(
+      `The certificate of ${host} is not valid yet.`,
+      'Set the clocks of the gateway and of whoever made the certificate.',
+    );
+  }
   if (word === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return fail(
       `The certificate of ${host} is for another name.`,

@@ -24,13 +24,27 @@ const unreachable: Readonly<Record<string, string>> = {
   silent: 'the connection is dead: pings are not answered',
 };
 
+/** Of certificates, by what is to be done. */
+const certificates: readonly (readonly [RegExp, string])[] = [
+  [
+    /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_UNTRUSTED/,
+    'its certificate is signed by nobody whom the gateway knows (start the gateway with NODE_EXTRA_CA_CERTS=/path/of/your/ca.pem)',
+  ],
+  [/CERT_HAS_EXPIRED/, 'its certificate has expired'],
+  [
+    /CERT_NOT_YET_VALID/,
+    "its certificate is not valid yet (or one of the machines' clocks is wrong)",
+  ],
+  [/ERR_TLS_CERT_ALTNAME_INVALID/, 'its certificate is for another name than the address has'],
+];
+
 /** `error` of a socket, or one of our own words above. */
 export function linkFault(account: AriAccount, error: Error | string): LinkFault {
   const word = typeof error === 'string' ? error : wordOf(error);
   const host = hostOf(account);
   const why = unreachable[word];
   if (why !== undefined) return fault('PBX_UNREACHABLE', { host, reason: why }, false);
-  if (isTls(word)) return fault('PBX_TLS', { host, reason: word }, true);
+  if (isTls(word)) return fault('PBX_TLS', { host, reason: certificateFault(word) }, true);
   // A plain server that is spoken to in TLS answers what is no TLS, and the other way round.
   if (/wrong version number|EPROTO/i.test(word)) {
     return fault(
@@ -80,6 +94,10 @@ export function hostOf({ ari_endpoint }: AriAccount): string {
 function wordOf(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return code === '' || code === 'EPROTO' ? error.message.slice(0, 100) : code;
+}
+
+function certificateFault(word: string): string {
+  return certificates.find(([words]) => words.test(word))?.[1] ?? word;
 }
 
 function isTls(word: string): boolean {

@@ -42,6 +42,7 @@ describe('a connection that does not come about', () => {
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'signed by nobody', 'intermediate ones'],
     ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'signed by nobody', 'public authority'],
     ['CERT_HAS_EXPIRED', 'has expired', 'Renew it'],
+    ['CERT_NOT_YET_VALID', 'not valid yet', 'clocks'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another name', 'name that is in the certificate'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'does not speak TLS', 'give http://'],
     ['EPROTO', 'does not speak TLS', 'give http://'],

@@ -3,11 +3,13 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../src/std/random.ts';
 import { accountOf } from '../../../src/telephony/ari/account.ts';
 import { EventSocket } from '../../../src/telephony/ari/event-socket.ts';
-import type { LinkFault } from '../../../src/telephony/ari/link-fault.ts';
+import { type LinkFault, linkFault } from '../../../src/telephony/ari/link-fault.ts';
+import { makeAuthority, makeCertificate } from '../../fakes/certificates.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 const open: { close(): void }[] = [];
@@ -78,6 +80,31 @@ describe('a PBX that is not reached', () => {
     const fault = await faultAt(`https://127.0.0.1:${port}`);
     expect(fault).toMatchObject({ code: 'PBX_TLS', isPermanent: true });
     expect(fault.message).toContain('use http://');
+  });
+
+  const authority = makeAuthority('An authority of its own');
+  const names = ['127.0.0.1'] as const;
+  it.each([
+    ['is signed by itself', { names }, 'nobody whom the gateway knows'],
+    ['is signed by an authority of its own', { names, authority }, 'NODE_EXTRA_CA_CERTS='],
+    ['has expired', { names, authority, until: 2_021 }, 'has expired'],
+    ['is not valid yet', { names, authority, from: 2_048 }, 'not valid yet'],
+  ])('has a certificate that %s', async (_, facts, words) => {
+    const port = await listen(createTlsServer(makeCertificate(facts)));
+    const fault = await faultAt(`https://127.0.0.1:${port}`);
+    expect(fault).toMatchObject({ code: 'PBX_TLS', isPermanent: true });
+    expect(fault.message).toContain(words);
+    expect(fault.message).toContain(`127.0.0.1:${port}`);
+  });
+
+  it('has a certificate for another name', () => {
+    const account = accountOf({
+      ari_endpoint: 'https://pbx:8089',
+      app_name: 'a',
+      app_password: 'b',
+    });
+    const error = Object.assign(new Error(), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+    expect(linkFault(account, error).message).toContain('for another name');
   });
 
   it('breaks the connection off, or speaks no HTTP', async () => {
