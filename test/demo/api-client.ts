@@ -35,6 +35,7 @@ const withId = z.object({ id });
 const asteriskConfiguration = z.object({
   credentials: z.object({ stasis_app_name: z.string() }),
 });
+const reach = z.object({ inactive: z.boolean(), inactive_reason: z.string().nullable() });
 const started = z.object({ workflow_run_id: id, workflow_run_name: z.string() });
 const newKey = z.object({ id, api_key: z.string() });
 const uploads = z.object({
@@ -69,6 +70,13 @@ export class ApiClient {
   async stasisApp(configurationId: string): Promise<string> {
     const path = `/organizations/telephony-configs/${configurationId}`;
     return asteriskConfiguration.parse(await this.#ask('GET', path)).credentials.stasis_app_name;
+  }
+
+  /** Why a PBX cannot be reached; null while nothing is wrong with it. */
+  async inactiveReason(configurationId: string): Promise<string | null> {
+    const path = `/organizations/telephony-configs/${configurationId}`;
+    const { inactive, inactive_reason: reason } = reach.parse(await this.#ask('GET', path));
+    return inactive ? (reason ?? '') : null;
   }
 
   async addNumber(configurationId: string, number: Record<string, unknown>): Promise<string> {
