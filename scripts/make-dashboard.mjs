@@ -11,6 +11,7 @@ const PANEL_HEIGHT = 8;
 const each = (metric, by) =>
   `sum by (${by}) (rate(${metric}{instance=~"$instance"}[$__rate_interval]))`;
 const all = (metric) => `sum(rate(${metric}{instance=~"$instance"}[$__rate_interval]))`;
+const most = (metric, by) => `max by (${by}) (${metric}{instance=~"$instance"})`;
 const now = (metric, by) => `sum by (${by}) (${metric}{instance=~"$instance"})`;
 const quantile = (q, metric, by = '', only = '') => {
   const labels = by === '' ? 'le' : `le, ${by}`;
@@ -45,7 +46,7 @@ const rows = {
       'Calls refused',
       'cps',
       [[each('gateway_calls_refused_total', 'code'), '{{code}}']],
-      'CALL_LIMIT_REACHED: raise PATCHBAY_CALL_LIMIT or add machines.',
+      'CALL_LIMIT_REACHED: raise PATCHBAY_CALL_LIMIT or add machines. GATEWAY_OVERLOADED: add machines.',
     ],
     [
       'Length of calls',
@@ -332,6 +333,22 @@ const rows = {
     ],
   ],
   'Is the process healthy?': [
+    [
+      'Load, and what one more call adds',
+      'percentunit',
+      [
+        [most('gateway_load_ratio', 'instance, part'), '{{instance}} {{part}}'],
+        [most('gateway_call_load_ratio', 'instance'), '{{instance}} one call'],
+        [most('gateway_overloaded', 'instance'), '{{instance}} refuses'],
+      ],
+      'Above PATCHBAY_LOAD_LIMIT new calls are refused as busy, and campaigns wait: add a gateway.',
+    ],
+    [
+      'Delay of timers',
+      's',
+      [[most('gateway_loop_delay_seconds', 'instance'), '{{instance}}']],
+      'Above PATCHBAY_DELAY_LIMIT_MS for three seconds new calls are refused.',
+    ],
     [
       'HTTP requests',
       'reqps',

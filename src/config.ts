@@ -139,6 +139,16 @@ export const settings = z.object({
     .describe(
       'Processes that calls of hosted providers are shared out to, behind the one port; one for each core. Calls of PBXs stay in the first.',
     ),
+  PATCHBAY_LOAD_LIMIT: wholeNumber(0, 100)
+    .prefault('85')
+    .describe(
+      'Load in percent, of the event loop or of the processors, above which new calls are refused as busy; 0: no limit.',
+    ),
+  PATCHBAY_DELAY_LIMIT_MS: wholeNumber(0, 1_000)
+    .prefault('40')
+    .describe(
+      'How late timers may be for three seconds before new calls are refused as busy; 0: no limit.',
+    ),
   PATCHBAY_DRAIN_SECONDS: wholeNumber(0, 3_600)
     .prefault('300')
     .describe('How long a stopping gateway lets running calls finish.'),
@@ -235,6 +245,8 @@ export interface Config {
   callLimit: number;
   /** 1: no other process. */
   workers: number;
+  /** Infinite: no limit. `load` is a share. */
+  loadLimits: { load: number; delayMs: number };
   drainMs: number;
   /** 0: no limit. */
   stallMs: number;
@@ -290,6 +302,10 @@ function fromSettings(set: Settings): Config {
     secretKeys: set.PATCHBAY_SECRET_KEYS,
     callLimit: set.PATCHBAY_CALL_LIMIT,
     workers: set.PATCHBAY_WORKERS,
+    loadLimits: {
+      load: (set.PATCHBAY_LOAD_LIMIT || Number.POSITIVE_INFINITY) / 100,
+      delayMs: set.PATCHBAY_DELAY_LIMIT_MS || Number.POSITIVE_INFINITY,
+    },
     drainMs: set.PATCHBAY_DRAIN_SECONDS * 1_000,
     stallMs: set.PATCHBAY_STALL_SECONDS * 1_000,
     model:

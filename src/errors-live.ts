@@ -37,6 +37,10 @@ export const liveErrors = {
   CALL_NOT_TALKING: { retry: true, text: 'The call has not been answered, or is over' },
   DIGITS_UNSUPPORTED: { retry: false, text: 'Calls over {provider} take no keys from us' },
   CALL_LIMIT_REACHED: { retry: true, text: 'Concurrent call limit reached' },
+  GATEWAY_OVERLOADED: {
+    retry: true,
+    text: 'This gateway is at its limit and takes no new call now. Try again in a few seconds',
+  },
   CALL_NOT_PLACED: { retry: false, text: 'Failed to initiate call: {reason}' },
   GATEWAY_DRAINING: { retry: true, text: 'This gateway is shutting down and takes no new call' },
   PROVIDER_NOT_BUILT: {

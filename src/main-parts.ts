@@ -20,6 +20,7 @@ import { openSpeechToText } from './speech/stt/registry.ts';
 import type { SpeechToText } from './speech/stt/stt.ts';
 import { openTextToSpeech } from './speech/tts/registry.ts';
 import { systemClock as clock } from './std/clock.ts';
+import { processLoadMeter } from './std/process-load.ts';
 import { systemRandom as random } from './std/random.ts';
 import { guardAgainstStalls } from './std/stall-guard.ts';
 import { nodeName, type OpenStore, openStore } from './store/open.ts';
@@ -133,6 +134,7 @@ function openCalls(
     log,
     outside: createOutside(addressGuard(config.outsideAllowed)),
     credentialHeaders: credentialHeadersFrom(store),
+    load: { meter: processLoadMeter(), limits: config.loadLimits },
     publicUrl: config.publicUrl,
   };
 }

@@ -37,6 +37,27 @@ export const callsRefused = new Counter({
   labelNames: ['code'] as const,
   registers,
 });
+export const overloaded = new Gauge({
+  name: 'gateway_overloaded',
+  help: '1 while new calls are refused because of the load',
+  registers,
+});
+export const processLoad = new Gauge({
+  name: 'gateway_load_ratio',
+  help: 'Load of the last second that admission looks at, by part: loop (share of time in which the event loop had work) or cpu (of the processors that the process may use)',
+  labelNames: ['part'] as const,
+  registers,
+});
+export const loopDelaySeconds = new Gauge({
+  name: 'gateway_loop_delay_seconds',
+  help: 'How late 95 of 100 timers were at most in the last second',
+  registers,
+});
+export const callLoad = new Gauge({
+  name: 'gateway_call_load_ratio',
+  help: 'What one more call is taken to add to the load',
+  registers,
+});
 export const campaignDials = new Counter({
   name: 'gateway_campaign_dials_total',
   help: 'Dials of campaigns, by result: placed, put-off (the provider had no room) or closed',
@@ -45,7 +66,7 @@ export const campaignDials = new Counter({
 });
 export const campaignDeferred = new Counter({
   name: 'gateway_campaign_deferred_total',
-  help: 'Looks at a campaign that dialled nobody, by reason: window, slots or provider',
+  help: 'Looks at a campaign that dialled nobody, by reason: window, slots, provider or load',
   labelNames: ['reason'] as const,
   registers,
 });

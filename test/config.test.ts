@@ -18,6 +18,7 @@ function problemsOf(env: Record<string, string>): string {
 describe('settings', () => {
   it('need nothing to be set', () => {
     expect(readConfig({})).toEqual({
+      loadLimits: { load: 0.85, delayMs: 40 },
       host: '0.0.0.0',
       port: 8000,
       publicUrl: 'http://localhost:8000',

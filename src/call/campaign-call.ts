@@ -38,15 +38,25 @@ export interface CampaignLine extends OutboundLine {
 }
 
 /** What the campaign room asks for. */
-export type CampaignDesk = Pick<CampaignCalls, 'line' | 'runOf' | 'place' | 'fateOf'>;
+export type CampaignDesk = Pick<
+  CampaignCalls,
+  'takesCalls' | 'line' | 'runOf' | 'place' | 'fateOf'
+>;
 
 export class CampaignCalls {
   readonly #deps: CallDeps;
   readonly #roster: Roster;
+  readonly #takesCalls: () => boolean;
 
-  constructor(deps: CallDeps, roster: Roster) {
+  constructor(deps: CallDeps, roster: Roster, takesCalls: () => boolean) {
     this.#deps = deps;
     this.#roster = roster;
+    this.#takesCalls = takesCalls;
+  }
+
+  /** Whether this process has room for one more call at this moment. */
+  get takesCalls(): boolean {
+    return this.#takesCalls();
   }
 
   /** Throws what says why no call can go out: AGENT_*, TELEPHONY_NOT_CONFIGURED, CONFIGURATION_*,

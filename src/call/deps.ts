@@ -7,10 +7,12 @@ import type { LanguageModel } from '../speech/llm/llm.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
+import type { LoadMeter } from '../std/process-load.ts';
 import type { Random } from '../std/random.ts';
 import type { FileStore, Store } from '../store/store.ts';
 import type { Providers } from '../telephony/registry.ts';
 import type { MediaTokens } from '../transport/token.ts';
+import type { LoadLimits } from './admission.ts';
 import type { EventLog } from './event-log.ts';
 import type { CredentialHeaders, Outside } from './outside.ts';
 import type { SoundLibrary } from './sound-library.ts';
@@ -38,6 +40,8 @@ export interface CallDeps {
   credentialHeaders: CredentialHeaders;
   /** Where providers reach us, without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
+  /** Undefined: calls are taken whatever the load is. */
+  load?: { meter: LoadMeter; limits: LoadLimits } | undefined;
   /** Told of every run that is completed in this process. Must not throw. */
   onCompleted?: () => void;
 }

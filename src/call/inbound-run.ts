@@ -21,8 +21,9 @@ export class Refusal extends Error {
 
 export function reasonOf(error: unknown): RejectReason {
   if (error instanceof Refusal) return error.reason;
-  if (codeOf(error) === 'CALL_LIMIT_REACHED') return 'busy';
-  return 'error';
+  const code = codeOf(error);
+  if (code === 'CALL_LIMIT_REACHED' || code === 'GATEWAY_OVERLOADED') return 'busy';
+  return code === 'GATEWAY_DRAINING' ? 'draining' : 'error';
 }
 
 /** Throws Refusal if nobody answers. */

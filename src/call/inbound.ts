@@ -1,7 +1,7 @@
 // An inbound call's webhook: which configuration and number it reaches, whether the provider really sent
 // it, which agent answers. Order of checks: contract §7.2. Every refusal is spoken markup, status 200.
 
-import { codeOf } from '../errors.ts';
+import { codeOf, type GatewayError } from '../errors.ts';
 import { callsRefused, webhooks } from '../metrics.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
@@ -103,12 +103,14 @@ function createRun(
   return createInboundRun(deps, { ...call, name, configuration, workflow, provider });
 }
 
-/** Says in the provider's words that this gateway takes no call now. */
-export function refuseDraining(
+/** Says in the provider's words that this gateway takes no call now: GATEWAY_DRAINING, GATEWAY_OVERLOADED.
+ *  Nothing is looked up. */
+export function refuseInbound(
   { providers }: Pick<CallDeps, 'providers'>,
   request: ProviderRequest,
+  refusal: GatewayError,
 ): WebhookReply {
-  callsRefused.inc({ code: 'GATEWAY_DRAINING' });
+  callsRefused.inc({ code: refusal.code });
   const provider = providers.hosted.find(({ webhook }) => webhook.recognises(request));
-  return provider?.webhook.reject('draining') ?? NOBODY;
+  return provider?.webhook.reject(reasonOf(refusal)) ?? NOBODY;
 }

@@ -1,7 +1,7 @@
 // The calls of one PBX connection: a caller who rings, a callee who answers, and every step between.
 // What is told of one call is taken in its order; connecting it runs beside, and stops when it is over.
 
-import { codeOf } from '../errors.ts';
+import { codeOf, type GatewayError } from '../errors.ts';
 import { callsRefused, pbxCalls } from '../metrics.ts';
 import { isTerminal } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
@@ -49,8 +49,8 @@ export interface PbxCallsOptions {
   configuration: () => TelephonyConfiguration;
   provider: PbxProvider;
   connection: () => PbxConnection;
-  /** Whether no new call is taken. */
-  isDraining: () => boolean;
+  /** Why no new call is taken now, if none is. */
+  refusal: () => GatewayError | undefined;
 }
 
 export class PbxCalls {
@@ -74,9 +74,9 @@ export class PbxCalls {
   }
 
   inbound(call: PbxInboundCall): void {
-    const refusal = this.#options.isDraining() ? 'draining' : undefined;
+    const refusal = this.#options.refusal();
     if (refusal !== undefined || this.#steps.busy >= CALLS_MAX) {
-      this.#refuse(call.callId, new Refusal(refusal ?? 'busy'));
+      this.#refuse(call.callId, refusal ?? new Refusal('busy'));
       return;
     }
     this.#steps.take(call.callId, (stepped) => this.#takeInbound(call, stepped));

@@ -23,7 +23,8 @@ type Down = Extract<PbxState, { kind: 'down' }>;
 export interface PbxLineOptions {
   configuration: HeldConfiguration;
   provider: PbxProvider;
-  isDraining: () => boolean;
+  /** Why no new call is taken now, if none is. */
+  refusal: () => GatewayError | undefined;
   onUp: () => void;
 }
 
@@ -44,7 +45,7 @@ export class PbxLine {
   #isClosed = false;
 
   constructor(deps: CallDeps, roster: Roster, options: PbxLineOptions) {
-    const { configuration, provider, isDraining } = options;
+    const { configuration, provider, refusal } = options;
     this.isShownDown = configuration.inactiveSince !== null;
     this.#deps = deps;
     this.#options = options;
@@ -58,7 +59,7 @@ export class PbxLine {
       configuration: () => this.#configuration,
       provider,
       connection,
-      isDraining,
+      refusal,
     });
     pbxConnections.inc({ provider: provider.name, state: this.#state });
     this.#connection = this.#connect();

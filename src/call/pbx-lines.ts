@@ -2,6 +2,7 @@
 // whatever state that PBX is. Follows configurations as they are made, changed and deleted, and shows
 // those whose PBX is out of reach as out of use, until it is back.
 
+import type { GatewayError } from '../errors.ts';
 import type { Timer } from '../std/clock.ts';
 import type { HeldConfiguration } from '../store/lease-store.ts';
 import type { CallDeps } from './deps.ts';
@@ -20,7 +21,7 @@ const REASON_MAX = 500;
 export class PbxLines {
   readonly #deps: CallDeps;
   readonly #roster: Roster;
-  readonly #isDraining: () => boolean;
+  readonly #refusal: () => GatewayError | undefined;
   /** By configuration. */
   readonly #lines = new Map<string, PbxLine>();
   #timer: Timer | undefined;
@@ -29,10 +30,10 @@ export class PbxLines {
   #wasAway = false;
   #state: 'new' | 'running' | 'stopped' = 'new';
 
-  constructor(deps: CallDeps, roster: Roster, isDraining: () => boolean) {
+  constructor(deps: CallDeps, roster: Roster, refusal: () => GatewayError | undefined) {
     this.#deps = deps;
     this.#roster = roster;
-    this.#isDraining = isDraining;
+    this.#refusal = refusal;
   }
 
   /** Calls that neither talk nor are left alone. */
@@ -131,7 +132,7 @@ export class PbxLines {
     const line = new PbxLine(this.#deps, this.#roster, {
       configuration,
       provider,
-      isDraining: this.#isDraining,
+      refusal: this.#refusal,
       onUp: () => void this.wake(),
     });
     this.#lines.set(configuration.id, line);

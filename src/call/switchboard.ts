@@ -6,12 +6,13 @@ import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
 import type { Admission, MediaPath } from '../transport/websocket.ts';
+import { CallAdmission } from './admission.ts';
 import { answerCall } from './answer.ts';
 import { CampaignCalls } from './campaign-call.ts';
 import type { CallDeps } from './deps.ts';
 import type { CallDesk, StartCall, StartedCall, TestCall } from './desk.ts';
 import { hangUpRun } from './hang-up.ts';
-import { answerInbound, refuseDraining } from './inbound.ts';
+import { answerInbound, refuseInbound } from './inbound.ts';
 import { admitMedia } from './media-door.ts';
 import { PbxLines } from './pbx-lines.ts';
 import { takeProviderEvent, verifiedCall, withCallId } from './provider-event.ts';
@@ -30,8 +31,9 @@ export class Switchboard implements CallDesk {
   readonly #roster = new Roster();
   readonly #starts: Starts;
   #draining = false;
-  /** Calls that are being placed. */
+  /** Calls that are being placed, or whose webhook is being answered. */
   #starting = 0;
+  readonly #admission: CallAdmission | undefined;
 
   readonly campaignCalls: CampaignCalls;
   readonly textChats: TextChats;
@@ -40,9 +42,12 @@ export class Switchboard implements CallDesk {
   constructor(deps: CallDeps) {
     this.#deps = deps;
     this.#starts = new Starts(deps, this.#roster);
-    this.campaignCalls = new CampaignCalls(deps, this.#roster);
+    this.campaignCalls = new CampaignCalls(deps, this.#roster, () => this.#refusal() === undefined);
     this.textChats = new TextChats(deps);
-    this.pbxLines = new PbxLines(deps, this.#roster, () => this.#draining);
+    this.pbxLines = new PbxLines(deps, this.#roster, () => this.#refusal());
+    if (deps.load === undefined) return;
+    const counts = () => ({ talking: this.activeCalls, all: this.#allCalls });
+    this.#admission = new CallAdmission({ ...deps, ...deps.load, counts });
   }
 
   get activeCalls(): number {
@@ -88,11 +93,20 @@ export class Switchboard implements CallDesk {
   }
 
   async #start(start: () => Promise<Run>): Promise<StartedCall> {
-    this.#refuseWhileDraining();
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      callsRefused.inc({ code: refusal.code });
+      throw refusal;
+    }
+    const run = await this.#counted(start);
+    return { runId: run.id, runName: run.name };
+  }
+
+  /** A call counts from the moment that somebody sees to it. */
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
     this.#starting += 1;
     try {
-      const run = await start();
-      return { runId: run.id, runName: run.name };
+      return await work();
     } finally {
       this.#starting -= 1;
     }
@@ -107,8 +121,9 @@ export class Switchboard implements CallDesk {
   }
 
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
-    if (this.#draining) return refuseDraining(this.#deps, request);
-    return answerInbound(this.#deps, this.#roster, request, workflowId);
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return refuseInbound(this.#deps, request, refusal);
+    return this.#counted(() => answerInbound(this.#deps, this.#roster, request, workflowId));
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
@@ -141,7 +156,7 @@ export class Switchboard implements CallDesk {
     const { clock, log, events } = this.#deps;
     const deadline = clock.monotonicMs() + limitMs;
     log.info({ calls: this.activeCalls }, 'draining');
-    while (this.#isBusy) {
+    while (this.#allCalls > 0) {
       if (clock.monotonicMs() >= deadline) break;
       await new Promise<void>((resolve) => clock.after(DRAIN_LOOK_MS, resolve));
     }
@@ -152,11 +167,18 @@ export class Switchboard implements CallDesk {
     ]);
     await this.pbxLines.stop();
     await this.textChats.stop();
+    this.#admission?.stop();
     await events.flush();
   }
 
-  get #isBusy(): boolean {
-    return this.calls + this.pbxLines.busy > 0;
+  get #allCalls(): number {
+    return this.calls + this.pbxLines.busy;
+  }
+
+  /** Why no new call is taken now, if none is. */
+  #refusal(): GatewayError | undefined {
+    if (this.#draining) return new GatewayError('GATEWAY_DRAINING');
+    return this.#admission?.isOpen === false ? new GatewayError('GATEWAY_OVERLOADED') : undefined;
   }
 
   /** Never rejects. */
@@ -166,11 +188,5 @@ export class Switchboard implements CallDesk {
     } catch (error) {
       this.#deps.log.error({ err: error, runId: call.run.id }, 'unconnected call not closed');
     }
-  }
-
-  #refuseWhileDraining(): void {
-    if (!this.#draining) return;
-    callsRefused.inc({ code: 'GATEWAY_DRAINING' });
-    throw new GatewayError('GATEWAY_DRAINING');
   }
 }

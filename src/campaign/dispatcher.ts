@@ -174,6 +174,10 @@ export class Dispatcher {
       campaignDeferred.inc({ reason: 'window' });
       return;
     }
+    if (!this.#deps.calls.takesCalls) {
+      campaignDeferred.inc({ reason: 'load' });
+      return;
+    }
     const calls = await freeCalls.of(campaign.organizationId);
     if (calls.free === 0) {
       campaignDeferred.inc({ reason: 'slots' });
@@ -294,6 +298,10 @@ export class Dispatcher {
   async #mayDial({ campaign: claimed, configuration }: CampaignLine): Promise<boolean> {
     const { store, clock } = this.#deps;
     if (this.#stopping.signal.aborted || this.#isPaused(configuration.id)) return false;
+    if (!this.#deps.calls.takesCalls) {
+      campaignDeferred.inc({ reason: 'load' });
+      return false;
+    }
     const campaign = await store.campaigns.get(claimed.organizationId, claimed.id);
     return campaign !== undefined && mayRing(campaign.schedule, clock.now());
   }

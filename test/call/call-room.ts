@@ -96,7 +96,8 @@ export class CallRoom {
   workflow!: Workflow;
   version!: WorkflowVersion;
 
-  constructor(at: TestStore, rest: RestServer) {
+  /** Without `load` calls are taken whatever it is. */
+  constructor(at: TestStore, rest: RestServer, load?: CallDeps['load']) {
     this.at = at;
     this.rest = rest;
     this.clock = at.clock;
@@ -128,6 +129,7 @@ export class CallRoom {
       outside: loopback,
       credentialHeaders: () => Promise.resolve({ ['X-Key']: 'of the credential' }),
       publicUrl: PUBLIC_URL,
+      load,
     };
     this.switchboard = new Switchboard(this.deps);
     rest.asked.length = 0;
@@ -434,7 +436,7 @@ function breakable(files: FileStore): FileStore {
 const loopback = createOutside(() => true);
 
 /** A room per test; store and server per file. */
-export function withCallRoom(): { room: CallRoom } {
+export function withCallRoom(load?: CallDeps['load']): { room: CallRoom } {
   const at = withStore('embedded');
   const held = {} as { room: CallRoom }; // Filled before each test.
   let rest: RestServer;
@@ -442,7 +444,7 @@ export function withCallRoom(): { room: CallRoom } {
     rest = await startRestServer();
   });
   beforeEach(() => {
-    held.room = new CallRoom(at, rest);
+    held.room = new CallRoom(at, rest, load);
   });
   afterEach(async () => {
     held.room.close();

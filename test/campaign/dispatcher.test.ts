@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CampaignLine, Placed } from '../../src/call/campaign-call.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
 import { GatewayError } from '../../src/errors.ts';
+import { campaignDeferred } from '../../src/metrics.ts';
 import type { Campaign } from '../../src/model/campaign.ts';
 import type { CallStatus } from '../../src/model/provider.ts';
 import type { Run } from '../../src/model/run.ts';
@@ -22,6 +23,7 @@ let rung: { claim: Claim; run: Run }[];
 let answer: (claim: Claim, run: Run) => Promise<Placed>;
 let fate: () => Promise<CallStatus | undefined>;
 let lineFault: GatewayError | undefined;
+let takesCalls = true;
 
 async function line(campaign: Campaign): Promise<CampaignLine> {
   if (lineFault !== undefined) throw lineFault;
@@ -32,6 +34,9 @@ async function line(campaign: Campaign): Promise<CampaignLine> {
 const deps = (): DispatcherDeps => ({
   store: test.store,
   calls: {
+    get takesCalls() {
+      return takesCalls;
+    },
     line,
     runOf: ({ campaign: { id: campaignId } }, claim) => ({
       organizationId: queue.organizationId,
@@ -67,6 +72,7 @@ beforeEach(async () => {
   answer = async () => 'placed';
   fate = async () => undefined;
   lineFault = undefined;
+  takesCalls = true;
   dispatcher = new Dispatcher(deps());
 });
 afterEach(() => dispatcher.stop());
@@ -116,6 +122,42 @@ describe('a campaign', () => {
       [2, 'busy'],
     ]);
     expect(await counts()).toMatchObject({ failed: 1, retriesBy: { busy: 1 } });
+  });
+
+  it('calls nobody while this process has no room for more calls, and goes on when it has', async () => {
+    takesCalls = false;
+    const deferred = async (): Promise<number> => {
+      const { values } = await campaignDeferred.get();
+      return values.find(({ labels }) => labels.reason === 'load')?.value ?? 0;
+    };
+    const before = await deferred();
+    answer = ends('user_hangup');
+    await dispatcher.start();
+    await until(async () => (await deferred()) > before);
+    expect(rung).toEqual([]);
+    expect(await counts()).toMatchObject({ attempted: 0, inFlight: 0 });
+    takesCalls = true;
+    await until(async () => (await campaign())?.state === 'completed');
+    expect(rung).toHaveLength(3);
+  });
+
+  it('gives back those that it has claimed when the room is gone at the moment of the dial', async () => {
+    answer = async (claim, run) => {
+      takesCalls = false;
+      return ends('user_hangup')(claim, run);
+    };
+    await test.sql('update campaigns set rate_per_second = 5');
+    await dispatcher.start();
+    await until(() => rung.length === 1);
+    await until(async () => (await counts())?.inFlight === 0);
+    expect(rung).toHaveLength(1);
+    takesCalls = true;
+    answer = ends('user_hangup');
+    await until(async () => {
+      test.clock.advance(200);
+      return (await campaign())?.state === 'completed';
+    });
+    expect(rung).toHaveLength(3);
   });
 
   it('puts off whom the provider has no room for, without an attempt', async () => {

@@ -32,6 +32,8 @@ export interface LoadTarget extends Account {
 
 export interface OwnGatewayOptions {
   scenario: Scenario;
+  /** Load in percent above which new calls are refused. Default: none. */
+  loadLimit?: string | undefined;
   /** Worker processes; undefined: as the gateway has it. */
   workers: number | undefined;
   /** Cores in the notation of taskset; undefined: all. */
@@ -42,13 +44,16 @@ export interface OwnGatewayOptions {
 export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadTarget> {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-load-'));
   const logFile = join(folder, 'gateway.log');
-  const { scenario, workers, cores } = options;
+  const { scenario, workers, cores, loadLimit = '0' } = options;
   const gateway = await Gateway.start({
     dataFolder: join(folder, 'data'),
     logFile,
     port: await freePort(),
     env: {
       PATCHBAY_CALL_LIMIT: '10000',
+      // What is measured is what it carries, not when it refuses.
+      PATCHBAY_LOAD_LIMIT: loadLimit,
+      PATCHBAY_DELAY_LIMIT_MS: loadLimit === '0' ? '0' : '40',
       LOG_LEVEL: 'warn',
       // A recogniser for each call would be what is measured; without words nothing can be interrupted.
       PATCHBAY_STT: scenario === 'barge-in' ? 'auto' : 'none',

@@ -117,6 +117,11 @@ describe('starting a call', () => {
     ['CALL_LIMIT_REACHED', 429, 'Concurrent call limit reached'],
     ['CALL_NOT_PLACED', 400, 'Failed to initiate call: no', { reason: 'no' }],
     ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and takes no new call'],
+    [
+      'GATEWAY_OVERLOADED',
+      503,
+      'This gateway is at its limit and takes no new call now. Try again in a few seconds',
+    ],
   ])('is refused with %s as %i', async (code, status, detail, facts) => {
     served.desk.refusal = new GatewayError(code, facts);
     const answer = await call('POST', '/api/v1/public/agent/x', { body });

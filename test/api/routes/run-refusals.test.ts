@@ -81,6 +81,11 @@ describe('a start', () => {
       { provider: 'x' },
     ],
     ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and takes no new call'],
+    [
+      'GATEWAY_OVERLOADED',
+      503,
+      'This gateway is at its limit and takes no new call now. Try again in a few seconds',
+    ],
   ])('that is a test is refused with %s as %i', async (code, status, detail, facts) => {
     served.desk.refusal = new GatewayError(code, facts);
     const body = { workflow_id: stored.workflowId };
