@@ -31,6 +31,7 @@ const options = z.strictObject({
   total: whole(1, 1_000_000).prefault('10000'),
   'call-seconds': number(1, 1_000).prefault('10'),
   workers: whole(1, 64).optional(),
+  'load-limit': whole(0, 100).prefault('0'),
   'gateway-cores': cores.optional(),
   'client-cores': cores.optional(),
   'gateway-pid': whole(1, 2 ** 31).optional(),

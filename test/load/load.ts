@@ -116,7 +116,12 @@ function openTarget(command: LoadCommand): Promise<LoadTarget> {
     return useGateway({ url: base, apiKey, pid, scenario, providerHost });
   }
   const cores = command['gateway-cores'] ?? (isSpread(command) ? 'all' : GATEWAY_CORE);
-  return startOwnGateway({ scenario, workers, cores: cores === 'all' ? undefined : cores });
+  return startOwnGateway({
+    scenario,
+    workers,
+    loadLimit: String(command['load-limit']),
+    cores: cores === 'all' ? undefined : cores,
+  });
 }
 
 function callOptions(command: LoadCommand): CallOptions {
