@@ -68,16 +68,17 @@ describe('a configuration with', () => {
   });
 
   it.each([
-    'DEPTH_ZERO_SELF_SIGNED_CERT',
-    'CERT_HAS_EXPIRED',
-    'ERR_TLS_CERT_ALTNAME_INVALID',
-    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  ])('a certificate of which TLS says %s is told so', (code) => {
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'NODE_EXTRA_CA_CERTS'],
+    ['CERT_HAS_EXPIRED', 'has expired'],
+    ['CERT_NOT_YET_VALID', 'not valid yet'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another name'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'NODE_EXTRA_CA_CERTS'],
+  ])('a certificate of which TLS says %s is told so in words', (code, words) => {
     const account = accountOf(credentialsOf({ url: 'https://pbx.example.com:8089' }));
     const error = Object.assign(new Error('certificate'), { code });
     const fault = linkFault(account, error);
     expect(fault).toMatchObject({ code: 'PBX_TLS', isPermanent: true });
-    expect(fault.message).toContain(code);
+    expect(fault.message).toContain(words);
   });
 
   it('a port where nothing listens is tried for ever', async () => {
