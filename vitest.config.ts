@@ -1,9 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
 // Two workers, each with one module graph for all of its files: loading the gateway anew for each of
-// them would cost a fifth of the time. What runs in real time comes last and has the machine to itself.
+// them would cost a fifth of the time. What runs in real time comes last.
 /** What measures time or the whole process: it has both to itself. */
-const realTime = ['test/e2e/*.test.ts', 'test/bench/*.test.ts', 'test/std/process-load.test.ts'];
+const measures = ['test/bench/*.test.ts', 'test/std/process-load.test.ts'];
+const calls = ['test/e2e/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -17,7 +18,7 @@ export default defineConfig({
         test: {
           name: 'rooms',
           include: ['test/**/*.test.ts'],
-          exclude: realTime,
+          exclude: [...calls, ...measures],
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
@@ -27,9 +28,18 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'calls',
-          include: realTime,
-          fileParallelism: false,
+          include: calls,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'measures',
+          include: measures,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
