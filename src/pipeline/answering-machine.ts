@@ -54,7 +54,7 @@ export class AnsweringMachine {
       if (atMs - this.#speechMs > this.#options.longSpeechMs) this.#decide('machine_start');
     } else if (this.#speechMs === undefined) {
       if (atMs - startMs > SILENT_MS) this.#decide('unknown');
-    } else if (atMs - this.#voiceMs > WAIT_MS) {
+    } else if (atMs - this.#voiceMs > WAIT_MS && !this.#beep.mayBeOne) {
       this.#decide('human');
     }
   }
@@ -87,6 +87,11 @@ class BeepEar {
   /** Frames since the tone was heard last. */
   #after = 0;
 
+  /** Whether a tone sounds that is a beep if it ends soon. It is no silence that follows a word. */
+  get mayBeOne(): boolean {
+    return this.#frames >= BEEP_FRAMES.min && this.#frames <= BEEP_FRAMES.max;
+  }
+
   /** Whether a beep has just ended. */
   hear(frame: Int16Array, levelDb: number): boolean {
     const hz = levelDb < BEEP_DB_MIN ? 0 : toneOf(frame);
@@ -95,7 +100,7 @@ class BeepEar {
       this.#frames += 1;
       return false;
     }
-    const isEnding = this.#frames >= BEEP_FRAMES.min && this.#frames <= BEEP_FRAMES.max;
+    const isEnding = this.mayBeOne;
     this.#after += 1;
     if (isEnding && levelDb < this.#db - FALL_DB) {
       this.#begin(0, 0, levelDb);

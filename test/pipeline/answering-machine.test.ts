@@ -100,6 +100,11 @@ describe('who has answered', () => {
 });
 
 describe('a beep', () => {
+  it('is no silence after a word, though its begin passes for a voice', () => {
+    const beep = tone([653], 939, 1_200);
+    expect(who(joined(silence(323), beep, silence(300)))).toEqual(['machine_end_beep']);
+  });
+
   it('is one steady tone of any usual pitch, length and level', () => {
     const beeps = fc.record({
       hz: fc.integer({ min: 650, max: 2_400 }),
