@@ -134,7 +134,8 @@ describe('a hang-up', () => {
     await starting;
     expect(await room.run(runId)).toMatchObject({ state: 'completed' });
     expect(room.dials).toHaveLength(1);
-    expect(room.hangUps).toHaveLength(1);
+    // By whoever finds the line first, or by both: a second hang-up of a call does nothing.
+    expect(new Set(room.hangUps.map(({ path }) => path)).size).toBe(1);
   });
 
   it('is refused where there is no run, no call, or no way to reach it', async () => {
