@@ -3,6 +3,7 @@
 
 #include <node_api.h>
 
+#include "g722.h"
 #include "resample.h"
 #include "vad.h"
 

@@ -1,6 +1,15 @@
 // What the addon tells JavaScript of: KIND(name in JavaScript, C function, how many numbers it takes).
 // WebAssembly has the same by the EXPORT beside each function; a test compares the two.
 
+ADDRESS(g722State, g722_state, 0)
+NUMBER(g722StateBytes, g722_state_bytes, 0)
+NUMBER(g722BytesMax, g722_bytes_max, 0)
+ADDRESS(g722Samples, g722_samples, 0)
+ADDRESS(g722Payload, g722_payload, 0)
+NOTHING(g722Begin, g722_begin, 0)
+NOTHING(g722Encode, g722_encode, 1)
+NOTHING(g722Decode, g722_decode, 1)
+
 ADDRESS(resampleLine, resample_line, 0)
 ADDRESS(resampleInput, resample_input, 0)
 ADDRESS(resampleOutput, resample_output, 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../src/g722.h"
 #include "../src/resample.h"
 #include "../src/vad.h"
 
@@ -73,10 +74,26 @@ static void fuzz_resample(int rounds) {
   }
 }
 
+// Both directions from their begin on, with blocks of every length; what is decoded is in turn random.
+static void fuzz_g722(int rounds) {
+  for (int round = 0; round < rounds; round++) {
+    int decodes = below(2), kind = below(3);
+    g722_begin();
+    for (int block = 0; block < 20; block++) {
+      int bytes = below(4) ? below(g722_bytes_max() + 1) : g722_bytes_max();
+      for (int i = 0; i < bytes; i++) g722_payload()[i] = (uint8_t)chance();
+      for (int i = 0; i < 2 * bytes; i++) g722_samples()[i] = sample(kind);
+      if (decodes) g722_decode(bytes);
+      else g722_encode(bytes);
+    }
+  }
+}
+
 int main(void) {
   require(!vad_prepare(-1) && !vad_prepare(vad_instructions() + 1), "unknown instructions are taken");
   for (int32_t set = 0; set <= vad_instructions(); set++) fuzz_vad(set, 60);
   fuzz_resample(2000);
-  printf("%d sets of instructions, resampling: sound\n", vad_instructions() + 1);
+  fuzz_g722(200);
+  printf("%d sets of instructions, resampling, G.722: sound\n", vad_instructions() + 1);
   return 0;
 }

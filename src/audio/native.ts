@@ -11,12 +11,12 @@ import { GatewayError } from '../errors.ts';
 
 /** SHA-256 of each file as this version knows it. scripts/build-native.mjs renews the kernels' row. */
 const artefacts = {
-  'kernels.wasm': '1c1c492c50008a682e5f77f9240b1a3ef7385fceecf3724a4c1ce8ee73c98d77',
+  'kernels.wasm': '80a5cdebaee2111d15cd8e06f91cabbd2a74eb5b1cdfa0dcbaa8bb0888fec5ae',
   'silero-v6-8k.bin': '5d6edcd7dc22557235254332e91dbf29a7ee027dd78ecc9cfad1a80bb2660275',
 } as const;
 
 /** Of the sources: every compiler makes another addon, so it says what it was made of. Renewed likewise. */
-const SOURCES_SHA256 = '48d690aa840f662a7161ee444149ef97707ada3dcd0a1473a1328a6d70042446';
+const SOURCES_SHA256 = '4ce6903b6dd1b40594c59da8b8df0ce321062f22b0ac6352b162dc2a885eb72c';
 const ADDON = 'kernels.node';
 const WASM = 'kernels.wasm';
 
@@ -66,6 +66,14 @@ export function readArtefact(name: Artefact, folders = nativeFolders): Buffer | 
  *  found cannot run, or was made of other sources. */
 export function loadKernels(folders = nativeFolders): Kernels | undefined {
   return loadAddon(folders) ?? loadWasm(folders);
+}
+
+let shared: { kernels: Kernels | undefined } | undefined;
+
+/** The kernels as loadKernels finds them, one instance for all of this thread: loaded at the first use. */
+export function sharedKernels(): Kernels | undefined {
+  shared ??= { kernels: loadKernels() };
+  return shared.kernels;
 }
 
 /** The addon, whose memory is one for the whole process: each call gives the same kernels. It is the main

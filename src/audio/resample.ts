@@ -2,7 +2,7 @@
 // ratios. The filter is in resample-filter, and has two builds: for 20 ms frames WebAssembly takes a fifth
 // to a tenth of the portable one's time (8 to 24 kHz 3.1 against 19 µs, 24 to 8 kHz 2.0 against 19 µs).
 
-import { loadKernels } from './native.ts';
+import { sharedKernels } from './native.ts';
 import type { SampleRateHz } from './pcm.ts';
 import { compiledFilters } from './resample-compiled.ts';
 import {
@@ -34,8 +34,6 @@ const INPUT_SAMPLES_MAX = 60 * 48_000;
 
 type FilterOf = (phases: Phases) => BlockFilter;
 
-let fastest: FilterOf | undefined;
-
 /** A resampler for one stream, on the fastest build that is present. Throws NATIVE_BROKEN as loadKernels
  *  does. Equal rates hand the samples through. */
 export function createResampler(rates: Rates, filterOf = fastestFilter()): Resampler {
@@ -66,11 +64,7 @@ export function createResampler(rates: Rates, filterOf = fastestFilter()): Resam
   };
 }
 
-/** Loaded at the first use, then shared: every filter keeps its own past. */
 function fastestFilter(): FilterOf {
-  if (fastest === undefined) {
-    const kernels = loadKernels();
-    fastest = kernels === undefined ? portableFilter : compiledFilters(kernels);
-  }
-  return fastest;
+  const kernels = sharedKernels();
+  return kernels === undefined ? portableFilter : compiledFilters(kernels);
 }

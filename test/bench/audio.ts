@@ -3,7 +3,6 @@
 
 import { readFileSync } from 'node:fs';
 import { loadKernels, loadWasm } from '../../src/audio/native.ts';
-import { FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { createResampler, type Rates } from '../../src/audio/resample.ts';
 import { portableFilter } from '../../src/audio/resample-portable.ts';
 import { comfortNoise } from '../../src/audio/tone.ts';
@@ -11,6 +10,10 @@ import { compiledVadKernel } from '../../src/audio/vad-compiled.ts';
 import { BATCH_MAX, type VadKernel, WEIGHTS } from '../../src/audio/vad-kernel.ts';
 import { loadVadKernel } from '../../src/audio/vad-loader.ts';
 import { portableVadKernel } from '../../src/audio/vad-portable.ts';
+import type { Codec } from '../../src/codec/codec.ts';
+import { createG722 } from '../../src/codec/g722.ts';
+import { compiledG722 } from '../../src/codec/g722-compiled.ts';
+import { PortableG722 } from '../../src/codec/g722-portable.ts';
 import { codecByName } from '../../src/codec/registry.ts';
 
 /** Streams in turn, as in a gateway: no stream's state stays in the processor's nearest cache. */
@@ -18,15 +21,17 @@ const VAD_STREAMS = 100;
 /** The window is worth some hundred codec frames. */
 const VAD_SHARE = 20;
 const RESAMPLE_SHARE = 5;
+const G722_SHARE = 10;
 const ROUNDS = 5;
 
 /** Microseconds for one 20 ms frame (one 32 ms window of the detector), the fastest of five rounds that
  *  make `iterations` together. */
 export function benchAudio(iterations: number): Record<string, number> {
   return {
-    ...benchCodec('PCMU', iterations),
-    ...benchCodec('PCMA', iterations),
-    ...benchCodec('L16', iterations),
+    ...benchCodec('PCMU', codecByName('PCMU'), iterations),
+    ...benchCodec('PCMA', codecByName('PCMA'), iterations),
+    ...benchCodec('L16', codecByName('L16'), iterations),
+    ...benchG722(Math.ceil(iterations / G722_SHARE)),
     ...benchResampler({ fromHz: 8_000, toHz: 16_000 }, iterations),
     ...benchResampler({ fromHz: 8_000, toHz: 24_000 }, iterations),
     ...benchResampler({ fromHz: 16_000, toHz: 8_000 }, iterations),
@@ -36,9 +41,17 @@ export function benchAudio(iterations: number): Record<string, number> {
   };
 }
 
-function benchCodec(name: string, iterations: number): Record<string, number> {
-  const codec = codecByName(name);
-  const pcm = noise(FRAME_SAMPLES);
+function benchG722(iterations: number): Record<string, number> {
+  const kernels = loadKernels();
+  return {
+    ...benchCodec('G722 portable', createG722(new PortableG722()), iterations),
+    ...(kernels &&
+      benchCodec(`G722 ${kernels.build}`, createG722(compiledG722(kernels)), iterations)),
+  };
+}
+
+function benchCodec(name: string, codec: Codec, iterations: number): Record<string, number> {
+  const pcm = noise(codec.rateHz / 50);
   const payload = new Uint8Array(codec.frameBytes);
   return {
     [`${name} encode`]: fastestUs(iterations, () => codec.encode(pcm, payload)),

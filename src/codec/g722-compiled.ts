@@ -1,0 +1,77 @@
+// G.722 in compiled code, WebAssembly or addon. The state of a call's two directions lives here and goes in and
+// out with each block, so that calls need no place in the kernels' memory and nothing has to be closed.
+
+import type { Kernels } from '../audio/native.ts';
+import type { Codec } from './codec.ts';
+
+/** What native/src/g722.c shares: one direction's state, and one block. */
+interface Work {
+  readonly state: Int32Array;
+  readonly samples: Int16Array;
+  readonly payload: Uint8Array;
+  readonly bytesMax: number;
+  readonly begin: () => number;
+  readonly encode: (bytes: number) => number;
+  readonly decode: (bytes: number) => number;
+}
+
+/** The addon's memory is one for the process, and so is the place to work in. */
+const workIn = new WeakMap<Kernels, Work>();
+
+/** The two directions of one call, in one instance of the kernels. Throws NATIVE_BROKEN if they lack it. */
+export function compiledG722(kernels: Kernels): Pick<Codec, 'decode' | 'encode'> {
+  const work = workIn.get(kernels) ?? openWork(kernels);
+  workIn.set(kernels, work);
+  const { samples, payload: codes, bytesMax } = work;
+  const encoder = begun(work);
+  const decoder = begun(work);
+
+  return {
+    encode(pcm, payload) {
+      const bytes = pcm.length >> 1;
+      for (let from = 0; from < bytes; from += bytesMax) {
+        const count = Math.min(bytesMax, bytes - from);
+        const isWhole = pcm.length === 2 * count;
+        samples.set(isWhole ? pcm : pcm.subarray(2 * from, 2 * (from + count)));
+        work.state.set(encoder);
+        work.encode(count);
+        encoder.set(work.state);
+        for (let i = 0; i < count; i++) payload[from + i] = codes[i] as number;
+      }
+      return bytes;
+    },
+    decode(payload, pcm) {
+      const bytes = payload.length;
+      for (let from = 0; from < bytes; from += bytesMax) {
+        const count = Math.min(bytesMax, bytes - from);
+        codes.set(count === bytes ? payload : payload.subarray(from, from + count));
+        work.state.set(decoder);
+        work.decode(count);
+        decoder.set(work.state);
+        for (let i = 0; i < 2 * count; i++) pcm[2 * from + i] = samples[i] as number;
+      }
+      return 2 * bytes;
+    },
+  };
+}
+
+/** The state of a direction that has not begun. */
+function begun({ begin, state }: Work): Int32Array {
+  begin();
+  return state.slice();
+}
+
+function openWork(kernels: Kernels): Work {
+  const { memory } = kernels;
+  const number = (name: string) => kernels.function(name)();
+  const bytesMax = number('g722BytesMax');
+  return {
+    state: new Int32Array(memory, number('g722State'), number('g722StateBytes') / 4),
+    samples: new Int16Array(memory, number('g722Samples'), 2 * bytesMax),
+    payload: new Uint8Array(memory, number('g722Payload'), bytesMax),
+    bytesMax,
+    begin: kernels.function('g722Begin'),
+    encode: kernels.function('g722Encode'),
+    decode: kernels.function('g722Decode'),
+  };
+}

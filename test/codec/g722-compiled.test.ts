@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { type Kernels, loadAddon, loadWasm } from '../../src/audio/native.ts';
+import { compiledG722 } from '../../src/codec/g722-compiled.ts';
+import { buildAddon, compiler } from '../audio/built-addon.ts';
+import { g722Contract } from './g722-contract.ts';
+
+function present(kernels: Kernels | undefined): Kernels {
+  if (kernels === undefined) throw new Error('the kernels are not there');
+  return kernels;
+}
+
+g722Contract('WebAssembly', () => compiledG722(present(loadWasm())));
+
+// Skipped where no C compiler is present: there is no addon then.
+describe.skipIf(compiler === undefined)('by the addon', () => {
+  let built: ReturnType<typeof buildAddon>;
+  beforeAll(() => {
+    built = buildAddon();
+  }, 120_000);
+  afterAll(() => built.remove());
+
+  g722Contract('addon', () => compiledG722(present(loadAddon([built.folder]))));
+});
