@@ -1,7 +1,9 @@
-// Sounds that are computed: a sine, comfort noise, DTMF digits, ring-back. Nothing is detected here.
+// Sounds that are computed: a sine, comfort noise, DTMF digits, ring-back. Nothing is detected here (dtmf
+// does).
 // Source: ITU-T Q.23 (DTMF frequencies), Q.24 (levels and times), G.711 appendix II (why lines hiss);
 // ITU-T E.180 supplement 2 and Telcordia GR-506 (North America's ring-back).
 
+import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from './dtmf-keys.ts';
 import { fadeIn, fadeOut, gainOfDb } from './gain.ts';
 import { msToSamples, RATE_HZ, type SampleRateHz } from './pcm.ts';
 
@@ -49,11 +51,6 @@ export function comfortNoise(of: { seed: number; levelDbfs?: number }): Sound {
     },
   };
 }
-
-/** Column and row of each digit's two tones. */
-const DTMF_LOWS_HZ = [697, 770, 852, 941];
-const DTMF_HIGHS_HZ = [1_209, 1_336, 1_477, 1_633];
-const DTMF_KEYS = '123A456B789C*0#D';
 
 /** Peaks of the two tones: -7 and -5 dBm0, a twist of 2 dB (0 dBm0 is a sine of -3.17 dBFS). */
 const DTMF_LOW_DBFS = -10.17;

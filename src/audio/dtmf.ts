@@ -1,0 +1,123 @@
+// Hears the keys of a telephone in 8 kHz audio. It does not know who else may tell of them (pipeline/keys
+// does), and makes no sound (tone does).
+// Source: ITU-T Q.23 (frequencies), Q.24 (what must be heard, and what must not). The limits of a block are
+// those that Asterisk has proven on lines; that the tones are where they should be is measured besides.
+
+import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from './dtmf-keys.ts';
+import { NO_TONE, ToneGroup } from './dtmf-tones.ts';
+import { RATE_HZ } from './pcm.ts';
+
+/** 12.75 ms: narrow enough to tell the rows apart, and two of them lie within any tone of 40 ms. */
+const BLOCK_SAMPLES = 102;
+/** Of each tone: a sine of -45 dBFS (-42 dBm0) has as much. */
+const POWER_MIN = 8e7;
+/** How much stronger the low tone may be, and the high one: 8 dB (long lines swallow highs), 4 dB. More than
+ *  that is what voices do. */
+const LOW_OVER_HIGH_MAX = 10 ** 0.8;
+const HIGH_OVER_LOW_MAX = 10 ** 0.4;
+/** The two tones' part of all that sounds in each of two blocks, made up for what is lost by being off. */
+const SHARE_MIN = 0.82;
+/** Without that: what is left of it where both are off by what is allowed. */
+const RAW_SHARE_MIN = 0.6;
+/** How far a tone may be off. Q.24 wants 1.5 % and 2 Hz heard, and 3.5 % refused; the other tone leaks into the
+ *  measurement, which moves it by up to 4 Hz. */
+const OFF_MAX = 0.022;
+/** Blocks with a key before it counts, and without it before it is over. */
+const HITS_MIN = 2;
+const MISSES_MIN = 3;
+
+/** Both tones and nothing else, as the filters count: their powers are so much of the block's energy. */
+const POWER_OF_ENERGY = BLOCK_SAMPLES / 2;
+/** A block with less has no key. */
+const ENERGY_MIN = (2 * POWER_MIN) / POWER_OF_ENERGY;
+
+const NO_KEY = -1;
+
+export class DtmfDetector {
+  readonly #onKey: (key: string) => void;
+  readonly #block = new Float64Array(BLOCK_SAMPLES);
+  #filled = 0;
+  readonly #lows = new ToneGroup(DTMF_LOWS_HZ, { rateHz: RATE_HZ, blockSamples: BLOCK_SAMPLES });
+  readonly #highs = new ToneGroup(DTMF_HIGHS_HZ, { rateHz: RATE_HZ, blockSamples: BLOCK_SAMPLES });
+  /** Of this block and the one before. */
+  #energy = 0;
+  #energyBefore = 0;
+  /** The key of the last block, by its place in DTMF_KEYS, and how many blocks in a row had it. */
+  #seen = NO_KEY;
+  #hits = 0;
+  /** The key that is held, and how many blocks in a row were without it. */
+  #held = NO_KEY;
+  #misses = 0;
+
+  /** `onKey` is told of each key once (0-9 * # A-D), within `push`, 25 to 40 ms after it began. */
+  constructor(onKey: (key: string) => void) {
+    this.#onKey = onKey;
+  }
+
+  /** The next samples (borrowed), as many as there are. */
+  push(pcm: Int16Array): void {
+    const block = this.#block;
+    for (let at = 0; at < pcm.length; ) {
+      const count = Math.min(BLOCK_SAMPLES - this.#filled, pcm.length - at);
+      for (let i = 0; i < count; i++) block[this.#filled + i] = pcm[at + i] as number;
+      at += count;
+      this.#filled += count;
+      if (this.#filled < BLOCK_SAMPLES) return;
+      this.#filled = 0;
+      this.#follow(this.#keyOfBlock());
+    }
+  }
+
+  /** The audio breaks off here: what is heard next is another sound. */
+  reset(): void {
+    this.#filled = 0;
+    this.#seen = NO_KEY;
+    this.#held = NO_KEY;
+  }
+
+  #follow(key: number): void {
+    this.#hits = key === this.#seen ? this.#hits + 1 : 1;
+    this.#seen = key;
+    this.#misses = key === this.#held ? 0 : this.#misses + 1;
+    if (this.#misses >= MISSES_MIN) this.#held = NO_KEY;
+    if (key === NO_KEY || key === this.#held || this.#hits < HITS_MIN || !this.#isTrue()) return;
+    this.#held = key;
+    this.#misses = 0;
+    this.#onKey(DTMF_KEYS.charAt(key));
+  }
+
+  /** The key that the block sounds like. */
+  #keyOfBlock(): number {
+    const block = this.#block;
+    let energy = 0;
+    for (let i = 0; i < BLOCK_SAMPLES; i++) energy += (block[i] as number) ** 2;
+    this.#energyBefore = this.#energy;
+    this.#energy = energy;
+    if (energy < ENERGY_MIN) return NO_KEY;
+    const row = this.#lows.strongest(block);
+    if (row === NO_TONE) return NO_KEY;
+    const column = this.#highs.strongest(block);
+    if (column === NO_TONE) return NO_KEY;
+    const low = this.#lows.power;
+    const high = this.#highs.power;
+    if (low < POWER_MIN || low > high * LOW_OVER_HIGH_MAX) return NO_KEY;
+    if (high < POWER_MIN || high > low * HIGH_OVER_LOW_MAX) return NO_KEY;
+    if (low + high < RAW_SHARE_MIN * POWER_OF_ENERGY * energy) return NO_KEY;
+    return row * DTMF_HIGHS_HZ.length + column;
+  }
+
+  /** Whether the tones of the last two blocks are of the key's frequencies, and all that sounds. */
+  #isTrue(): boolean {
+    const [lows, highs] = [this.#lows, this.#highs];
+    const lowOff = lows.offHz();
+    const highOff = highs.offHz();
+    if (Math.abs(lowOff) > OFF_MAX * lows.hz || Math.abs(highOff) > OFF_MAX * highs.hz)
+      return false;
+    const lowHeard = lows.heard(lowOff);
+    const highHeard = highs.heard(highOff);
+    const power = lows.power / lowHeard + highs.power / highHeard;
+    const before = lows.powerBefore / lowHeard + highs.powerBefore / highHeard;
+    const needed = SHARE_MIN * POWER_OF_ENERGY;
+    return power >= needed * this.#energy && before >= needed * this.#energyBefore;
+  }
+}
