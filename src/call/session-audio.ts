@@ -39,6 +39,7 @@ export function openAudio(
     stt,
     tts,
     voice,
+    hearsKeys: !plan.provider.capabilities.digitsIn,
     codecIn: codecByName(start.codecIn),
     codecOut: codecByName(start.codecOut),
     wire: link,

@@ -32,6 +32,8 @@ export interface CallAudioOptions {
   voice: string | undefined;
   recording: RecordingFile | undefined;
   tuning: TurnTuning;
+  /** Nobody signals the caller's keys: they are heard in the audio. Default: they are signalled. */
+  hearsKeys?: boolean;
   /** The caller is recorded and nothing else until `listen`. Default: not. */
   isDeaf?: boolean;
   /** Noise under the agent's voice and in its pauses. Default: none. */

@@ -15,6 +15,7 @@ import { Decoder } from './decode.ts';
 import { DigitCollector, type Entry } from './digits.ts';
 import { EchoGuard } from './echo.ts';
 import { Floor, type FloorListener } from './floor.ts';
+import { KeyEar } from './key-ear.ts';
 import { levelDb } from './level.ts';
 import { Listener } from './listen.ts';
 import { Outbox } from './outbox.ts';
@@ -42,6 +43,7 @@ export class CallAudio {
   readonly #ears: Listener;
   readonly #echo = new EchoGuard();
   readonly #digits = new DigitCollector();
+  readonly #keyEar: KeyEar | undefined;
   readonly #agent: AgentVoice;
   readonly #floor: Floor;
   readonly #recorder: Recorder | undefined;
@@ -72,6 +74,7 @@ export class CallAudio {
       onWindow: () => this.#window(),
       onBroken: this.#outbox.broken,
     });
+    if (options.hearsKeys === true) this.#keyEar = new KeyEar((key) => this.#key(key));
     this.#agent = this.#createAgent(options);
     this.#floor = new Floor({
       playout: this.#agent.playout,
@@ -122,10 +125,7 @@ export class CallAudio {
   /** A key that the caller pressed: 0-9 * # A-D. Anything else is ignored. */
   digit(digit: string): void {
     if (this.#closing !== undefined || !KEY.test(digit)) return;
-    const nowMs = this.mediaMs;
-    this.#outbox.put(() => this.#listener.onDigit(digit));
-    this.#floor.key(nowMs);
-    this.#entry(this.#digits.press(digit, nowMs));
+    if (this.#keyEar?.signalled(digit, this.mediaMs) !== false) this.#key(digit);
     this.#outbox.tell();
   }
 
@@ -210,11 +210,19 @@ export class CallAudio {
     this.#echo.incoming(frameDb, atMs);
     this.#recognizer?.push(frame);
     this.#working = true;
+    this.#keyEar?.hear(frame, atMs);
     this.#ears.push(frame, atMs, frameDb);
     this.#working = false;
     const isVoice = this.#admitted && this.#ears.voice.state === 'speech';
     this.#machine?.hear(frame, frameDb, isVoice, atMs);
     this.#floor.advance(this.mediaMs, this.#ears.heardMs);
+  }
+
+  #key(key: string): void {
+    const nowMs = this.mediaMs;
+    this.#outbox.put(() => this.#listener.onDigit(key));
+    this.#floor.key(nowMs);
+    this.#entry(this.#digits.press(key, nowMs));
   }
 
   #window(): void {

@@ -9,6 +9,7 @@ import type { Credentials, RejectReason } from './terms.ts';
 export interface ProviderCapabilities {
   /** How an inbound call is answered. */
   answerStyle: 'markup' | 'command' | 'event';
+  /** Whether the caller's keys are signalled; where not, they are heard in the audio. */
   digitsIn: boolean;
   digitsOut: 'socket' | 'rest' | 'none';
   /** Answering-machine detection that runs beside the media. */

@@ -16,6 +16,8 @@ export class Stream implements MediaSocket {
   readonly farEnd: FarEnd;
   /** What the caller's line brings. */
   line: 'silence' | 'voice' | 'nothing' = 'silence';
+  /** What it brings first, at 8 kHz. */
+  sound: Int16Array = new Int16Array(0);
   /** How our side closed the socket. */
   closed: { code: number; reason: string; atMs: number } | undefined;
   bufferedBytes = 0;
@@ -101,9 +103,16 @@ export class Stream implements MediaSocket {
       track: 'inbound',
       chunk: String(this.#timestampMs / 20),
       timestamp,
-      payload: this.line === 'voice' ? VOICE : SILENCE,
+      payload: this.#payload(),
     };
     this.tell({ event: 'media', media });
+  }
+
+  #payload(): string {
+    if (this.sound.length < 160) return this.line === 'voice' ? VOICE : SILENCE;
+    const frame = this.sound.subarray(0, 160);
+    this.sound = this.sound.subarray(160);
+    return payload(frame);
   }
 
   key(digit: string): void {

@@ -15,6 +15,7 @@ import type {
   DialRequest,
   DialResult,
   PbxProvider,
+  ProviderCapabilities,
   ProviderControl,
   TransferTarget,
 } from '../../src/telephony/provider.ts';
@@ -31,7 +32,7 @@ export interface FarMedia extends MediaSocket {
 
 export class FakePbx implements PbxProvider {
   readonly name = 'ari' as const;
-  readonly capabilities = {
+  capabilities: ProviderCapabilities = {
     answerStyle: 'event',
     digitsIn: true,
     digitsOut: 'rest',
@@ -41,7 +42,7 @@ export class FakePbx implements PbxProvider {
     closeEndsCall: true,
     idempotentDial: true,
     callS: { max: 14_400 },
-  } as const;
+  };
   readonly connections: FakeConnection[] = [];
   readonly dials: DialRequest[] = [];
   /** Call ids. */

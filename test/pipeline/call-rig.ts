@@ -45,6 +45,7 @@ export interface RigOptions {
   ambient?: CallAudioOptions['ambient'];
   withoutStt?: boolean;
   isDeaf?: boolean;
+  hearsKeys?: boolean;
   /** By loudness if not given. */
   vad?: (clock: Clock) => VadModel;
 }
@@ -89,6 +90,7 @@ export class CallRig {
       recording: options.recording,
       ambient: options.ambient,
       isDeaf: options.isDeaf ?? false,
+      hearsKeys: options.hearsKeys ?? false,
       tuning: options.tuning ?? defaultTuning,
       listener: this.#listen(),
       log: quietLog().log,
