@@ -35,6 +35,7 @@ import { registry } from './metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
+import { favourEventLoop } from './std/thread-priority.ts';
 import { nodeName, type OpenStore } from './store/open.ts';
 import type { Providers } from './telephony/registry.ts';
 
@@ -225,6 +226,7 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 
 async function main(): Promise<void> {
   const config = readConfig();
+  favourEventLoop();
   const number = workerNumber(process.argv);
   const log = createLog(config.log).child(number === undefined ? {} : { worker: number });
   // A fault that no call could be blamed for: the process is not to be trusted any more.

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { systemClock } from '../std/clock.ts';
 import { entryPoint } from '../std/entry.ts';
+import { favourOtherProcesses } from '../std/thread-priority.ts';
 import { initialise, openEngine } from './embedded/engine.ts';
 import { lockFolder } from './embedded/lock.ts';
 import { EngineServer } from './embedded/server.ts';
@@ -80,6 +81,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 const [task, ...rest] = process.argv.slice(2);
 if (task === 'serve') {
+  favourOtherProcesses();
   const [dataFolder = '', socketPath = '', cacheFolder = ''] = rest;
   serve(dataFolder, socketPath, cacheFolder).catch(fail);
 } else {

@@ -1,0 +1,41 @@
+// How urgent this process is for the kernel's scheduler, thread by thread. Where processors are short, what
+// keeps to 20 ms comes first; what only has to be done comes after. Linux has one niceness for each thread
+// (sched(7), setpriority(2)); elsewhere nothing is changed.
+
+import { readdirSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
+
+/** Ten steps of niceness are a tenth of the processor time against a thread that wants all of it: a
+ *  collection of garbage takes 100 ms of four threads, which would leave the event loop a fifth. */
+const ASIDE_STEPS = 10;
+/** Of a process that answers us: a third, so that a process at its limit still gets its answers. */
+const SERVING_STEPS = 5;
+const NICENESS_MAX = 19;
+const THREADS = '/proc/self/task';
+
+/** The event loop goes before every thread that runs now beside it: those of the engine (collecting,
+ *  compiling) and of file access. For the main thread; threads that start later are as urgent as it. */
+export function favourEventLoop(): void {
+  for (const thread of threads()) if (thread !== process.pid) yieldBy(thread, ASIDE_STEPS);
+}
+
+/** The whole process goes after those that it serves. */
+export function favourOtherProcesses(): void {
+  for (const thread of threads()) yieldBy(thread, SERVING_STEPS);
+}
+
+function threads(): number[] {
+  try {
+    return readdirSync(THREADS).map(Number);
+  } catch {
+    return []; // Not Linux.
+  }
+}
+
+function yieldBy(thread: number, steps: number): void {
+  try {
+    setPriority(thread, Math.min(NICENESS_MAX, getPriority(thread) + steps));
+  } catch {
+    // It has ended, or may not be changed: it stays as urgent as it is.
+  }
+}

@@ -1,0 +1,53 @@
+// The kernel's scheduler as it sees a process of ours: which of its threads go first.
+
+import { execFile } from 'node:child_process';
+import { getPriority } from 'node:os';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const source = new URL('../../src/std/thread-priority.ts', import.meta.url);
+
+interface Niceness {
+  main: number;
+  others: number[];
+}
+
+/** Of the threads of a new process in which `call` was called. */
+async function nicenessAfter(call: string): Promise<Niceness> {
+  const code = `
+    import { readdirSync } from 'node:fs';
+    import { getPriority } from 'node:os';
+    import { favourEventLoop, favourOtherProcesses } from ${JSON.stringify(source.href)};
+    ${call};
+    const others = readdirSync('/proc/self/task').map(Number).filter((each) => each !== process.pid);
+    const main = getPriority(process.pid);
+    console.log(JSON.stringify({ main, others: others.map((each) => getPriority(each)) }));`;
+  const flags = ['--import', 'tsx', '--input-type=module', '--eval', code];
+  const { stdout } = await run(process.execPath, flags, { timeout: 15_000 });
+  return JSON.parse(stdout) as Niceness; // Printed above.
+}
+
+// Only Linux has a niceness for each thread, and lists them.
+describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux', () => {
+  const usual = getPriority();
+  const aside = Math.min(19, usual + 10);
+  const serving = Math.min(19, usual + 5);
+
+  it('lets the event loop go before the threads that collect garbage, compile and read files', async () => {
+    const { main, others } = await nicenessAfter('favourEventLoop()');
+    expect(main).toBe(usual);
+    expect(others.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(others)).toEqual(new Set([aside]));
+  });
+
+  it('lets a process go after those that it serves, with all of its threads', async () => {
+    const { main, others } = await nicenessAfter('favourOtherProcesses()');
+    expect(new Set([main, ...others])).toEqual(new Set([serving]));
+  });
+
+  it('goes no further down than the kernel has steps', async () => {
+    const { main } = await nicenessAfter('for (let i = 0; i < 5; i++) favourOtherProcesses()');
+    expect(main).toBe(19);
+  });
+});
