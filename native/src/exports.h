@@ -11,7 +11,6 @@ NOTHING(g722Encode, g722_encode, 1)
 NOTHING(g722Decode, g722_decode, 1)
 
 ADDRESS(resampleLine, resample_line, 0)
-ADDRESS(resampleInput, resample_input, 0)
 ADDRESS(resampleOutput, resample_output, 0)
 ADDRESS(resampleCursor, resample_cursor, 0)
 ADDRESS(resampleWeights, resample_weights, 1)

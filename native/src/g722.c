@@ -16,8 +16,6 @@ enum {
   LEVELS = 29,
 };
 
-typedef int32_t ints4 __attribute__((vector_size(16)));
-
 // The six zeros' coefficients (BL1..BL6) and twice the last six differences, newest first; two lanes of
 // each second vector stay 0.
 struct band {
@@ -94,9 +92,9 @@ INLINE int32_t limited(int32_t value, int32_t low, int32_t high) {
 INLINE int32_t clamp16(int32_t value) { return limited(value, -32768, 32767); }
 
 INLINE int32_t mirrored(const int16_t *window, const int16_t *coefficients) {
-  int32_t sum = 0;
-  for (int i = 0; i < WINDOW; i++) sum += window[i] * coefficients[i];
-  return sum;
+  ints4 sum = {0};
+  for (int i = 0; i < WINDOW; i += 8) sum += products8(load8(window + i), load8(coefficients + i));
+  return whole_of_lanes4(sum);
 }
 
 // UPPOL2, then UPPOL1 within the bounds that the new second pole sets.
@@ -126,9 +124,10 @@ INLINE void adapt_zeros(struct band *band, int32_t difference) {
 
 // FILTEP, FILTEZ, PREDIC.
 INLINE void predict(struct band *band, int32_t signal) {
-  int32_t poles = (band->pole1 * clamp16(2 * signal) >> 15) + (band->pole2 * clamp16(2 * band->signal1) >> 15);
+  int32_t poles = band->pole1 * clamp16(2 * signal) >> 15;
+  poles += band->pole2 * clamp16(2 * band->signal1) >> 15;
   ints4 parts = (band->zeros[0] * band->doubled[0] >> 15) + (band->zeros[1] * band->doubled[1] >> 15);
-  band->zero_part = clamp16((parts[0] + parts[2]) + (parts[1] + parts[3]));
+  band->zero_part = clamp16(whole_of_lanes4(parts));
   band->prediction = clamp16(clamp16(poles) + band->zero_part);
   band->signal1 = signal;
 }

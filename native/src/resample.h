@@ -4,11 +4,10 @@
 
 #include <stdint.h>
 
-float *resample_line(void);
-int16_t *resample_input(void);
+int16_t *resample_line(void);
 int16_t *resample_output(void);
 int32_t *resample_cursor(void);
-float *resample_weights(int32_t ratio);
+int16_t *resample_weights(int32_t ratio);
 int32_t resample_block(int32_t ratio, int32_t count, int32_t up, int32_t down, int32_t taps);
 
 #endif

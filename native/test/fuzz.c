@@ -58,15 +58,16 @@ static const struct {
 static void fuzz_resample(int rounds) {
   enum { COUNT = sizeof ratios / sizeof *ratios, BLOCK_SAMPLES = 960 };
   for (int ratio = 0; ratio < COUNT; ratio++) {
+    // As large as rows may be: their magnitudes sum up to less than 4.
+    int most = 65535 / ratios[ratio].taps;
     for (int i = 0; i < ratios[ratio].up * ratios[ratio].taps; i++) {
-      resample_weights(ratio)[i] = (float)(below(2001) - 1000) / 500;
+      resample_weights(ratio)[i] = (int16_t)(most - below(4) * below(most / 2 + 1));
     }
   }
   for (int round = 0; round < rounds; round++) {
     int ratio = below(COUNT), up = ratios[ratio].up, taps = ratios[ratio].taps;
     int count = below(4) ? 1 + below(BLOCK_SAMPLES) : BLOCK_SAMPLES, kind = below(3);
-    for (int i = 0; i < taps - 1; i++) resample_line()[i] = sample(kind);
-    for (int i = 0; i < count; i++) resample_input()[i] = sample(kind);
+    for (int i = 0; i < taps - 1 + count; i++) resample_line()[i] = sample(kind);
     resample_cursor()[0] = below(2) ? 0 : below(6);
     resample_cursor()[1] = below(up);
     int made = resample_block(ratio, count, up, ratios[ratio].down, taps);

@@ -23,8 +23,7 @@ export function compiledFilters(kernels: Kernels): FilterOf {
 function filtersIn(kernels: Kernels): FilterOf {
   const { memory } = kernels;
   const address = (name: string, ...of: number[]) => kernels.function(name)(...of);
-  const line = new Float32Array(memory, address('resampleLine'), TAPS_MAX + BLOCK_SAMPLES);
-  const block = new Int16Array(memory, address('resampleInput'), BLOCK_SAMPLES);
+  const line = new Int16Array(memory, address('resampleLine'), TAPS_MAX + BLOCK_SAMPLES);
   const result = new Int16Array(memory, address('resampleOutput'), BLOCK_SAMPLES * 6 + 6);
   const cursor = new Int32Array(memory, address('resampleCursor'), 2);
   const filterBlock = kernels.function('resampleBlock');
@@ -38,28 +37,31 @@ function filtersIn(kernels: Kernels): FilterOf {
     if (places.size === RATIOS_MAX) throw new RangeError('more ratios than there are');
     const place = places.size;
     places.set(key, place);
-    new Float32Array(memory, address('resampleWeights', place), TAPS_MAX).set(weights);
+    new Int16Array(memory, address('resampleWeights', place), TAPS_MAX).set(weights);
     return place;
   }
 
   return (phases) => {
     const { up, down, taps } = phases;
     const place = placeOf(phases);
-    const history = new Float32Array(taps - 1);
+    const history = new Int16Array(taps - 1);
     const past = line.subarray(0, taps - 1);
+    // The same view while frames are of one length, so that nothing is allocated for a frame.
+    let piece = result.subarray(0, 0);
     let at = 0;
     let phase = 0;
     return {
       run(input, from, count, output, written) {
         past.set(history);
-        block.set(count === input.length ? input : input.subarray(from, from + count));
+        line.set(count === input.length ? input : input.subarray(from, from + count), taps - 1);
         cursor[0] = at;
         cursor[1] = phase;
         const made = filterBlock(place, count, up, down, taps);
         at = cursor[0];
         phase = cursor[1];
         history.set(past);
-        for (let i = 0; i < made; i++) output[written + i] = result[i] as number;
+        if (made !== piece.length) piece = result.subarray(0, made);
+        output.set(piece, written);
         return written + made;
       },
       reset() {

@@ -2,14 +2,15 @@
 // Source: J. O. Smith, Digital Audio Resampling; the window is Kaiser's.
 //
 // It passes 85 % of the lower rate's band (3.4 kHz of 8 kHz) within 0.01 dB; what lies above 4.35 kHz, and
-// would fold to below 3.65 kHz, is 60 dB down. It delays by 16 samples of the lower rate.
+// would fold to below 3.65 kHz, is 60 dB down, as are images. It delays by 16 samples of the lower rate. The
+// weights are whole numbers, so that every build gives the same samples.
 
-/** The filter as `up` rows of `taps` weights, each row oldest sample first. */
+/** The filter as `up` rows of `taps` weights in units of WEIGHT_ONE, each row oldest sample first. */
 export interface Phases {
   readonly up: number;
   readonly down: number;
   readonly taps: number;
-  readonly weights: Float32Array;
+  readonly weights: Int16Array;
 }
 
 /** One stream through one filter. */
@@ -23,12 +24,16 @@ export interface BlockFilter {
 /** Samples filtered at once; longer input is cut, so that the work space has a size. */
 export const BLOCK_SAMPLES = 960;
 
+/** What a weight of 1 is (WEIGHT_BITS of native/src/resample.c). A row's magnitudes sum up to 2.4, so that its
+ *  products with samples stay within 32 bits. */
+export const WEIGHT_ONE = 2 ** 14;
+
 /** Half the filter's length, in samples of the lower rate: 2 ms at 8 kHz. */
 const ZERO_CROSSINGS = 16;
 /** Where the response is down by half, as a share of the lower rate's half. */
 const CUTOFF = 0.97;
-/** Kaiser's shape for 60 dB. */
-const KAISER_BETA = 5.65;
+/** Kaiser's shape for 60 dB is 5.65; rounding the weights takes some of it. */
+const KAISER_BETA = 5.8;
 
 /** The table has `toHz` divided by the rates' common divisor as many rows: choose rates that have one. */
 export function designPhases(fromHz: number, toHz: number): Phases {
@@ -38,19 +43,29 @@ export function designPhases(fromHz: number, toHz: number): Phases {
   const spacing = Math.max(up, down);
   const taps = Math.ceil((2 * ZERO_CROSSINGS * spacing) / up / 8) * 8;
   const length = taps * up;
-  const weights = new Float32Array(length);
+  const weights = new Int16Array(length);
+  const row = new Float64Array(taps);
   for (let phase = 0; phase < up; phase++) {
-    const row = weights.subarray(phase * taps, (phase + 1) * taps);
     for (let tap = 0; tap < taps; tap++) {
       // The newest sample meets the prototype's begin.
       const at = phase + (taps - 1 - tap) * up - (length - 1) / 2;
       row[tap] = sinc((at * CUTOFF) / spacing) * kaiser((2 * at) / length);
     }
-    // Equal rows at 0 Hz, or a steady level would come out as a whistle.
-    const sum = row.reduce((total, weight) => total + weight, 0);
-    for (let tap = 0; tap < taps; tap++) row[tap] = (row[tap] as number) / sum;
+    weights.set(wholeWeights(row), phase * taps);
   }
   return { up, down, taps, weights };
+}
+
+/** Rounded so that they sum up to WEIGHT_ONE: unequal rows would make a steady level a whistle. */
+function wholeWeights(row: Float64Array): Int16Array {
+  const sum = row.reduce((total, weight) => total + weight, 0);
+  const exact = row.map((weight) => (weight / sum) * WEIGHT_ONE);
+  const whole = Int16Array.from(exact, Math.floor);
+  const rest = (tap: number) => (exact[tap] as number) - (whole[tap] as number);
+  const missing = WEIGHT_ONE - whole.reduce((total, weight) => total + weight, 0);
+  const byRest = [...row.keys()].sort((a, b) => rest(b) - rest(a));
+  for (const tap of byRest.slice(0, missing)) whole[tap] = (whole[tap] as number) + 1;
+  return whole;
 }
 
 /** Milliseconds from a sample to its sound. */

@@ -1,8 +1,10 @@
 // The resampler's filter in plain TypeScript.
 
-import { BLOCK_SAMPLES, type BlockFilter, type Phases } from './resample-filter.ts';
+import { BLOCK_SAMPLES, type BlockFilter, type Phases, WEIGHT_ONE } from './resample-filter.ts';
 
-export function portableFilter({ up, down, taps, weights }: Phases): BlockFilter {
+export function portableFilter({ up, down, taps, weights: whole }: Phases): BlockFilter {
+  // Parts of a power of two, whose sums of products are exact: the same samples as from whole numbers.
+  const weights = Float32Array.from(whole, (weight) => weight / WEIGHT_ONE);
   const history = taps - 1;
   /** The last `history` samples of the past, then the block. */
   const line = new Float32Array(history + BLOCK_SAMPLES);
