@@ -17,6 +17,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'rooms',
+          globalSetup: 'test/store/kept-folders.ts',
           include: ['test/**/*.test.ts'],
           exclude: [...calls, ...measures],
           isolate: false,

@@ -8,7 +8,7 @@ import type { Client } from 'pg';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import { ApiClient } from '../demo/api-client.ts';
 import { freePort, Gateway } from '../demo/gateway.ts';
-import { type EngineName, engines, startDatabase } from '../store/engines.ts';
+import { type EngineName, engines, startDatabase } from '../store/databases.ts';
 import { type LoadFigures, loadApi } from './http-load.ts';
 
 const RUNS = 100_000;

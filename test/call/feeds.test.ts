@@ -6,7 +6,8 @@ import type { Feed, FeedMessage } from '../../src/call/feed.ts';
 import { OrganizationFeed } from '../../src/call/organization-feed.ts';
 import { RunFeed } from '../../src/call/run-feed.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
-import { engines, type TestStore, withStore } from '../store/engines.ts';
+import { engines } from '../store/databases.ts';
+import { type TestStore, withStore } from '../store/engines.ts';
 import { type RunMaker, runMaker } from '../store/run-rows.ts';
 
 const turn = (text: string): CallEventBody => ({

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type SyncDeps, syncNext } from '../../src/campaign/sync.ts';
 import { withCampaigns } from '../store/campaign-room.ts';
-import { engines, withStore } from '../store/engines.ts';
+import { engines } from '../store/databases.ts';
+import { withStore } from '../store/engines.ts';
 
 describe.each(engines())('a started campaign on the %s engine', (engine) => {
   const test = withStore(engine);

@@ -1,7 +1,8 @@
 // Accounts on both engines. Source: contract §3.2 and §3.4.
 
 import { describe, expect, it } from 'vitest';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 
 describe.each(engines())('accounts on %s', (engine) => {
   const at = withStore(engine);

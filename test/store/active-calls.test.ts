@@ -1,7 +1,8 @@
 // Calls that go on at this moment, on both engines. Source: contract §13.1 (8).
 
 import { describe, expect, it } from 'vitest';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 import { runMaker } from './run-rows.ts';
 
 describe.each(engines())('active calls on %s', (engine) => {

@@ -3,7 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { completedRun, ground, openRun, otherOrganization, webhook } from './completed-runs.ts';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 
 const CLAIM = { limit: 10, except: [], leaseMs: 60_000 };
 const PAGE = { limit: 50, offset: 0 };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { BREAKER_DEFAULT, RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import { withCampaigns } from './campaign-room.ts';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 
 describe.each(engines())('the redial of a campaign on the %s engine', (engine) => {
   const test = withStore(engine);

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { NewClip } from '../../src/store/clip-store.ts';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 
 const PAGE = { limit: 10, offset: 0 };
 

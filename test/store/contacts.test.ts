@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { engines } from './databases.ts';
 import { type Queue, queueOf, rows } from './dial-queue.ts';
-import { engines, withStore } from './engines.ts';
+import { withStore } from './engines.ts';
 
 describe.each(engines())('the dial queue on the %s engine', (engine) => {
   const test = withStore(engine);

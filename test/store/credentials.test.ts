@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { NewCredential } from '../../src/store/credential-store.ts';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 
 const SECRET = 'the-token-of-the-credential';
 const crm: NewCredential = {

@@ -2,8 +2,9 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Claim } from '../../src/store/contact-store.ts';
+import { engines } from './databases.ts';
 import { type Queue, queueOf } from './dial-queue.ts';
-import { engines, withStore } from './engines.ts';
+import { withStore } from './engines.ts';
 
 describe.each(engines())('races of the dial queue on the %s engine', (engine) => {
   const test = withStore(engine);

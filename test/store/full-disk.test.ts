@@ -12,7 +12,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { type OpenStore, openStore } from '../../src/store/open.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { TEST_CACHE } from './engines.ts';
+import { TEST_CACHE } from './databases.ts';
 
 /** A new database takes about 50 MB. */
 const DISK = 'size=160m';

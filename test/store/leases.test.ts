@@ -8,7 +8,8 @@ import type { LeaseStore } from '../../src/store/lease-store.ts';
 import { LeaseRepository } from '../../src/store/leases.ts';
 import { parseSecretKeys } from '../../src/store/secret-keys.ts';
 import { SecretBox } from '../../src/store/secrets.ts';
-import { engines, type TestStore, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { type TestStore, withStore } from './engines.ts';
 
 const LEASE_MS = 8_000;
 const wanted = { providers: ['ari'] as const, leaseMs: LEASE_MS, max: 10 };

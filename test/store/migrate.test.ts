@@ -6,7 +6,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { EmbeddedDatabase } from '../../src/store/embedded/supervisor.ts';
 import { type Migration, migrate, ownMigrations } from '../../src/store/migrate.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { engines, startDatabase, TEST_CACHE, type TestDatabase } from './engines.ts';
+import { engines, startDatabase, TEST_CACHE, type TestDatabase } from './databases.ts';
 
 const ONE: Migration = { name: '001-one.sql', text: 'create table one (n integer);' };
 const TWO: Migration = {

@@ -12,7 +12,8 @@ import { nodeName, openStore } from '../../src/store/open.ts';
 import { Upkeep } from '../../src/store/upkeep.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { engines, startDatabase, TEST_CACHE, type TestStore, withStore } from './engines.ts';
+import { engines, startDatabase, TEST_CACHE } from './databases.ts';
+import { type TestStore, withStore } from './engines.ts';
 
 const OLD_KEY = '11'.repeat(32);
 const NEW_KEY = '22'.repeat(32);

@@ -1,7 +1,8 @@
 // Organizations on both engines. Source: contract §3.5 and §8.9.
 
 import { describe, expect, it } from 'vitest';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 
 const WORKFLOW = {
   name: 'agent',

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { ReportRow } from '../../src/store/report-store.ts';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 import { runMaker } from './run-rows.ts';
 
 const DAY_MS = 86_400_000;

@@ -3,7 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { CallEvent } from '../../src/model/call-event.ts';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 import { runMaker } from './run-rows.ts';
 
 const event = (runId: string): CallEvent => ({

@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
 import type { NewRun } from '../../src/store/new-run.ts';
 import type { CallOfRun, StartKey } from '../../src/store/run-start-store.ts';
-import { engines, type TestStore, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { type TestStore, withStore } from './engines.ts';
 import { type RunMaker, runMaker } from './run-rows.ts';
 
 const DAY_MS = 86_400_000;

@@ -7,7 +7,8 @@ import type { Run } from '../../src/model/run.ts';
 import type { NewRun } from '../../src/store/new-run.ts';
 import type { RunPage, RunScope } from '../../src/store/run-pages.ts';
 import type { RunPatch } from '../../src/store/store.ts';
-import { engines, type TestStore, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { type TestStore, withStore } from './engines.ts';
 
 const PAGE: RunPage = {
   filter: {},

@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
 import type { ConfigurationSummary } from '../../src/store/store.ts';
-import { engines, type TestStore, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { type TestStore, withStore } from './engines.ts';
 
 const CREDENTIALS = {
   account_sid: 'AC-public-1',

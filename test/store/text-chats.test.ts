@@ -3,7 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Hold, NewTurn, TextChat } from '../../src/store/text-chat-store.ts';
-import { engines, type TestStore, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { type TestStore, withStore } from './engines.ts';
 import { runMaker } from './run-rows.ts';
 
 const HOLD: Hold = { token: 'a', ms: 90_000, idleMs: 1_800_000 };

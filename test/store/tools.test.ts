@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { NewTool } from '../../src/store/tool-store.ts';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 
 const ALL = { statuses: ['active', 'archived', 'draft'], category: null } as const;
 

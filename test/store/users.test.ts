@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
-import { engines, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { withStore } from './engines.ts';
 
 const logIn = (email = 'Ada@Example.com') => ({ email, passwordHash: 'hash' });
 const codeFrom = (work: Promise<unknown>) => work.then(() => undefined, codeOf);

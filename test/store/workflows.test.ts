@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
 import type { Workflow } from '../../src/model/workflow.ts';
-import { engines, type TestStore, withStore } from './engines.ts';
+import { engines } from './databases.ts';
+import { type TestStore, withStore } from './engines.ts';
 
 const DEFINITION = {
   nodes: [{ id: '1', type: 'startCall', position: { x: 0, y: 0 }, data: { name: 'Start', b: 1 } }],

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { freePort, Gateway } from '../demo/gateway.ts';
-import { type EngineName, startDatabase } from '../store/engines.ts';
+import { type EngineName, startDatabase } from '../store/databases.ts';
 import { CampaignClient, type Counters } from './campaign-client.ts';
 import { Crowd } from './crowd.ts';
 import { judge, mostAtOnce, mostWithin, type Verdict } from './judge.ts';

@@ -16,7 +16,7 @@ import { EngineServer } from '../../../src/store/embedded/server.ts';
 import { prepareCluster } from '../../../src/store/embedded/template.ts';
 import { queryMessage, statusAfter } from '../../../src/store/embedded/wire.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
-import { TEST_CACHE } from '../engines.ts';
+import { TEST_CACHE } from '../databases.ts';
 
 let root = '';
 beforeAll(() => {

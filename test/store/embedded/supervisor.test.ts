@@ -14,7 +14,7 @@ import { lockByFile } from '../../../src/store/embedded/lock.ts';
 import { EmbeddedDatabase } from '../../../src/store/embedded/supervisor.ts';
 import type { Tables } from '../../../src/store/schema.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import { TEST_CACHE } from '../engines.ts';
+import { TEST_CACHE } from '../databases.ts';
 
 const ROUNDS = 3;
 
