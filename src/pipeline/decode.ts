@@ -1,22 +1,28 @@
 // The caller's packets to an even stream of 20 ms frames at 8 kHz, each with its media time. Packets
 // are put in order by timestamp; short gaps are concealed, longer ones become silence. It hears nothing.
 
+import { CONCEALED_SAMPLES_MAX, CONCEALMENT_SAMPLES, Concealer } from '../audio/concealment.ts';
 import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../audio/pcm.ts';
 import { createResampler, type Resampler } from '../audio/resample.ts';
 import type { Codec } from '../codec/codec.ts';
 import { framesConcealed } from '../metrics.ts';
 import { ArrivalClock } from './arrival.ts';
+import { ArrivalJitter } from './jitter.ts';
 
 /** `frame` is borrowed; `atMs` is the media time of its first sample. */
 export type FrameSink = (frame: Int16Array, atMs: number) => void;
 
-/** Gaps up to this are concealed by repetition, and worth waiting for a packet out of order. */
-const CONCEAL_SAMPLES_MAX = 3 * FRAME_SAMPLES;
-/** Silence put into a longer gap: enough to end any speech. The rest is a jump in media time. */
+/** A missing packet is waited for (jitter.ts) where no more than this is missing before the first that came:
+ *  a longer gap is a pause of the sender. */
+const WAIT_SAMPLES_MAX = 6 * FRAME_SAMPLES;
+/** Gaps up to this are concealed, */
+const CONCEAL_SAMPLES_MAX = CONCEALED_SAMPLES_MAX;
+/** longer ones are silence, enough to end any speech. The rest is a jump in media time. */
 const SILENCE_SAMPLES_MAX = RATE_HZ / 2;
-/** Packets held back while one before them is missing. */
-const HELD_MAX = 3;
-const HELD_MS_MAX = 60;
+/** Packets held back while one before them is missing: 120 ms of packets of 10 ms. */
+const HELD_MAX = 12;
+/** Longer packets are not held back. */
+const HELD_SAMPLES_MAX = 3 * FRAME_SAMPLES;
 /** Samples of one packet: half a second. Longer ones are cut. */
 const PACKET_SAMPLES_MAX = RATE_HZ / 2;
 /** A timestamp this far from the expected one begins a new stream. */
@@ -26,14 +32,15 @@ const RESTART_AHEAD_SAMPLES = 120 * RATE_HZ;
 const ROUNDING_SAMPLES = 24;
 /** those of a sender that stamps by its wall clock by this. */
 const WALL_CLOCK_SAMPLES = 4 * FRAME_SAMPLES;
-/** Loudness of the repeated frames, one after the other. */
-const CONCEAL_GAINS = [0.7, 0.4, 0.15, 0] as const;
+/** Enough for the concealment to begin with. */
+const RING_FRAMES = Math.ceil(CONCEALMENT_SAMPLES / FRAME_SAMPLES) + 1;
 const PER_MS = RATE_HZ / 1_000;
 
 interface Held {
   used: boolean;
   start: number;
   count: number;
+  sinceMs: number;
   readonly pcm: Int16Array;
 }
 
@@ -46,10 +53,13 @@ export class Decoder {
   readonly #sink: FrameSink;
   readonly #resampler: Resampler | undefined;
   readonly #arrival = new ArrivalClock();
+  readonly #jitter = new ArrivalJitter();
+  readonly #concealer = new Concealer();
   #pcm = new Int16Array(2 * FRAME_SAMPLES);
-  /** The frame being filled, and the last whole one. */
-  readonly #frame = new Int16Array(FRAME_SAMPLES);
-  readonly #last = new Int16Array(FRAME_SAMPLES);
+  /** The last frames round and round, and the one being filled. */
+  readonly #ring = new Int16Array(RING_FRAMES * FRAME_SAMPLES);
+  readonly #frames: readonly Int16Array[];
+  #nth = 0;
   readonly #filler = new Int16Array(FRAME_SAMPLES);
   #filled = 0;
   /** Stream position, in samples, of the next sample; undefined before the first packet. */
@@ -58,15 +68,23 @@ export class Decoder {
   #wallClock = false;
   readonly #held: Held[] = [];
   #heldCount = 0;
-  #heldSinceMs = 0;
 
   constructor(options: { codec: Codec; sink: FrameSink }) {
     this.#codec = options.codec;
     this.#sink = options.sink;
+    this.#frames = Array.from({ length: RING_FRAMES }, (_, i) =>
+      this.#ring.subarray(i * FRAME_SAMPLES, (i + 1) * FRAME_SAMPLES),
+    );
     const fromHz = options.codec.rateHz;
     if (fromHz !== RATE_HZ) this.#resampler = createResampler({ fromHz, toHz: RATE_HZ });
     for (let i = 0; i < HELD_MAX; i++) {
-      this.#held.push({ used: false, start: 0, count: 0, pcm: new Int16Array(PACKET_SAMPLES_MAX) });
+      this.#held.push({
+        used: false,
+        start: 0,
+        count: 0,
+        sinceMs: 0,
+        pcm: new Int16Array(HELD_SAMPLES_MAX),
+      });
     }
   }
 
@@ -77,13 +95,15 @@ export class Decoder {
     if (count === 0) return;
     const start = this.#place(timestampMs, count);
     this.#arrival.arrived((start + count) / PER_MS, nowMs);
+    this.#jitter.arrived(start / PER_MS, nowMs);
     this.#order(pcm, count, start, nowMs);
     this.#lastStart = start;
   }
 
   /** Lets go what was held back long enough. */
   tick(nowMs: number): void {
-    if (this.#heldCount > 0 && nowMs - this.#heldSinceMs >= HELD_MS_MAX) this.#giveUpWaiting();
+    while (this.#heldCount > 0 && nowMs - this.#heldSinceMs() >= this.#jitter.waitMs)
+      this.#giveUp();
   }
 
   #decode(payload: Uint8Array): Int16Array {
@@ -110,18 +130,20 @@ export class Decoder {
   }
 
   #restart(): void {
-    this.#giveUpWaiting();
+    this.#giveUpAll();
     this.#next = undefined;
     this.#filled = 0;
     this.#arrival.reset();
+    this.#jitter.reset();
   }
 
   #order(pcm: Int16Array, count: number, start: number, nowMs: number): void {
     const next = this.#next ?? start;
     const gap = start - next;
-    if (gap > 0 && gap <= CONCEAL_SAMPLES_MAX && this.#hold(pcm, count, start, nowMs)) return;
+    const waitMax = this.#heldCount === 0 ? WAIT_SAMPLES_MAX : 2 * WAIT_SAMPLES_MAX;
+    if (gap > 0 && gap <= waitMax && this.#hold(pcm, count, start, nowMs)) return;
     if (gap > 0) {
-      this.#giveUpWaiting();
+      this.#giveUpAll();
       this.#fill(start);
     }
     this.#append(pcm, count, start);
@@ -137,19 +159,22 @@ export class Decoder {
       else this.late++;
       return;
     }
-    this.#stream(pcm, Math.max(0, old), count, true);
+    const from = Math.max(0, old);
+    this.#concealer.end(pcm, from, count);
+    this.#stream(pcm, from, count);
   }
 
   #hold(pcm: Int16Array, count: number, start: number, nowMs: number): boolean {
     const slot = this.#held.find((each) => !each.used);
-    if (slot === undefined) return false;
+    if (slot === undefined || count > HELD_SAMPLES_MAX) return false;
     for (let i = 0; i < count; i++) slot.pcm[i] = pcm[i] as number;
     slot.used = true;
     slot.start = start;
     slot.count = count;
-    if (this.#heldCount === 0) this.#heldSinceMs = nowMs;
+    slot.sinceMs = nowMs;
     this.#heldCount++;
-    if (this.#heldCount === HELD_MAX) this.#giveUpWaiting();
+    if (this.#heldCount === HELD_MAX) this.#giveUp();
+    this.tick(nowMs);
     return true;
   }
 
@@ -161,11 +186,24 @@ export class Decoder {
     }
   }
 
-  #giveUpWaiting(): void {
-    for (let slot = this.#earliestHeld(); slot !== undefined; slot = this.#earliestHeld()) {
-      if (slot.start > (this.#next ?? slot.start)) this.#fill(slot.start);
-      this.#release(slot);
-    }
+  /** Fills the first gap, and lets go what follows it up to the next. */
+  #giveUp(): void {
+    const slot = this.#earliestHeld();
+    if (slot === undefined) return;
+    if (slot.start > (this.#next ?? slot.start)) this.#fill(slot.start);
+    this.#release(slot);
+    this.#appendHeld();
+  }
+
+  #giveUpAll(): void {
+    while (this.#heldCount > 0) this.#giveUp();
+  }
+
+  /** When the first packet behind the first gap came. */
+  #heldSinceMs(): number {
+    let sinceMs = Number.POSITIVE_INFINITY;
+    for (const slot of this.#held) if (slot.used) sinceMs = Math.min(sinceMs, slot.sinceMs);
+    return sinceMs;
   }
 
   #release(slot: Held): void {
@@ -183,7 +221,7 @@ export class Decoder {
     return earliest;
   }
 
-  /** Fills the stream up to `until`: repetition for a short gap, else silence and a jump. */
+  /** Fills the stream up to `until`: what was said goes on and fades in a short gap, else silence and a jump. */
   #fill(until: number): void {
     const from = this.#next ?? until;
     const gap = until - from;
@@ -192,41 +230,35 @@ export class Decoder {
     framesConcealed.inc(frames);
     const end = from + Math.min(gap, SILENCE_SAMPLES_MAX);
     const short = gap <= CONCEAL_SAMPLES_MAX;
+    this.#concealer.begin(this.#ring, this.#nth * FRAME_SAMPLES + this.#filled);
     for (let at = from; at < end; at += FRAME_SAMPLES) {
-      this.#conceal(short ? (at - from) / FRAME_SAMPLES : CONCEAL_GAINS.length);
-      this.#stream(this.#filler, 0, Math.min(FRAME_SAMPLES, end - at), false);
+      const count = Math.min(FRAME_SAMPLES, end - at);
+      if (short) this.#concealer.conceal(this.#filler, count);
+      else this.#concealer.silence(this.#filler, count);
+      this.#stream(this.#filler, 0, count);
     }
     if (end === until) return;
     this.#filled = 0;
     this.#next = until;
   }
 
-  /** The last frame again, fading: the `nth` frame of a gap. */
-  #conceal(nth: number): void {
-    const from = CONCEAL_GAINS[nth] ?? 0;
-    const to = CONCEAL_GAINS[nth + 1] ?? 0;
-    for (let i = 0; i < FRAME_SAMPLES; i++) {
-      const gain = from + ((to - from) * i) / FRAME_SAMPLES;
-      this.#filler[i] = Math.round((this.#last[i] as number) * gain);
-    }
-  }
-
-  /** Cuts samples into frames; `heard` ones may be repeated later. */
-  #stream(pcm: Int16Array, from: number, to: number, heard: boolean): void {
+  /** Cuts samples into frames. */
+  #stream(pcm: Int16Array, from: number, to: number): void {
     for (let at = from; at < to; ) {
+      const frame = this.#frames[this.#nth] as Int16Array;
       const count = Math.min(FRAME_SAMPLES - this.#filled, to - at);
-      for (let i = 0; i < count; i++) this.#frame[this.#filled + i] = pcm[at + i] as number;
+      for (let i = 0; i < count; i++) frame[this.#filled + i] = pcm[at + i] as number;
       at += count;
       this.#filled += count;
       this.#next = (this.#next ?? 0) + count;
-      if (this.#filled === FRAME_SAMPLES) this.#emit(heard);
+      if (this.#filled === FRAME_SAMPLES) this.#emit(frame);
     }
   }
 
-  #emit(heard: boolean): void {
+  #emit(frame: Int16Array): void {
     this.#filled = 0;
-    if (heard) this.#last.set(this.#frame);
+    this.#nth = (this.#nth + 1) % RING_FRAMES;
     const endMs = (this.#next ?? 0) / PER_MS + this.#arrival.offsetMs;
-    this.#sink(this.#frame, endMs - FRAME_MS);
+    this.#sink(frame, endMs - FRAME_MS);
   }
 }

@@ -9,8 +9,8 @@ import { type RtpPacket, readRtp } from './rtp-packet.ts';
 const TICKS_PER_MS = 8;
 /** Bytes of 1 ms, in all of the payload types above. */
 const BYTES_PER_MS = 8;
-/** A packet this far behind has been filled in for: the pipeline waits for three. */
-const LATE_PACKETS_MAX = 3;
+/** A packet this far behind has been filled in for: the pipeline waits for 120 ms, twelve of the shortest. */
+const LATE_PACKETS_MAX = 12;
 /** Behind by more, or ahead by more: not late or lost, but counted anew (A.1). */
 const BEHIND_MAX = 100;
 const AHEAD_MAX = 3_000;
