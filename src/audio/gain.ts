@@ -1,5 +1,6 @@
-// Loudness arithmetic on 16-bit PCM in place: fades, a gain that glides (ducking), mixing, level. Nothing
-// here knows why; pipeline/ decides.
+// Loudness arithmetic on 16-bit PCM in place: fades, mixing, level. Nothing here knows why; pipeline/ decides.
+// It has no compiled build: for a frame of 160 samples, bringing it there and back costs as much as is saved
+// (mixing 0.6 µs here, 1.0 µs in WebAssembly; a ramp 0.5 µs in both).
 // A level in dBFS is that of the mean square against full scale: a square wave of 32,768 is 0, a full sine -3.
 
 /** What is told for silence: below one step of a 16-bit sample. */
@@ -26,12 +27,12 @@ export function levelDbfs(pcm: Int16Array): number {
   return Math.max(LEVEL_DBFS_MIN, 10 * Math.log10(energy(pcm) / FULL_SCALE_ENERGY));
 }
 
-/** Multiplies `pcm` by a gain that goes evenly from `fromGain` (at the first sample) to `toGain` (which the
- *  sample behind the last would have), with saturation. A fade of several frames is one call a frame. */
+/** Multiplies `pcm` by a gain that goes evenly from `fromGain` (which the sample before the first had) to
+ *  `toGain` (at the last), with saturation. A fade of several frames is one call a frame. */
 export function applyRamp(pcm: Int16Array, fromGain: number, toGain: number): void {
   const step = (toGain - fromGain) / pcm.length;
   for (let i = 0; i < pcm.length; i++) {
-    pcm[i] = saturated((pcm[i] as number) * (fromGain + step * i));
+    pcm[i] = saturated((pcm[i] as number) * (fromGain + step * (i + 1)));
   }
 }
 
@@ -47,56 +48,32 @@ export function fadeOut(pcm: Int16Array): void {
     pcm[i] = saturated((pcm[i] as number) * rise(length - 1 - i, length));
 }
 
-/** Adds `added` times `gain` onto `target`, with saturation, as far as both go. */
-export function mixInto(target: Int16Array, added: Int16Array, gain = 1): void {
-  const count = Math.min(target.length, added.length);
-  for (let i = 0; i < count; i++) {
-    target[i] = saturated((target[i] as number) + (added[i] as number) * gain);
+/** Turns `pcm` into a passage from `tail` to itself; both are of one length. At equal power: noise, whose ends
+ *  have nothing to do with each other, keeps its loudness, where an even passage would dip by 3 dB. */
+export function crossFade(pcm: Int16Array, tail: Int16Array): void {
+  for (let i = 0; i < pcm.length; i++) {
+    const angle = (Math.PI * (i + 0.5)) / (2 * pcm.length);
+    pcm[i] = saturated(
+      (pcm[i] as number) * Math.sin(angle) + (tail[i] as number) * Math.cos(angle),
+    );
   }
 }
 
-/** A gain over a stream that glides to each new value, so that ducking does not click. */
-export class Gain {
-  #now: number;
-  #target: number;
-  #step = 0;
-
-  constructor(initial = 1) {
-    this.#now = initial;
-    this.#target = initial;
-  }
-
-  /** The gain that the next sample gets. */
-  get now(): number {
-    return this.#now;
-  }
-
-  /** Goes evenly to `target` within the next `samples` samples; 0 means at once. */
-  glideTo(target: number, samples: number): void {
-    this.#target = target;
-    if (samples <= 0) this.#now = target;
-    this.#step = samples <= 0 ? 0 : (target - this.#now) / samples;
-  }
-
-  /** Multiplies the stream's next samples in place, with saturation. */
-  apply(pcm: Int16Array): void {
-    if (this.#now === this.#target && this.#now === 1) return;
-    for (let i = 0; i < pcm.length; i++) {
-      pcm[i] = saturated((pcm[i] as number) * this.#now);
-      this.#advance();
-    }
-  }
-
-  #advance(): void {
-    if (this.#now === this.#target) return;
-    const next = this.#now + this.#step;
-    const passed = this.#step > 0 ? next >= this.#target : next <= this.#target;
-    this.#now = passed ? this.#target : next;
+/** Adds `loop` times `gain` onto all of `target`, with saturation: from its sample `from` (0 to less than its
+ *  length) on, and from its begin again after its end. */
+export function mixLoop(target: Int16Array, loop: Int16Array, gain: number, from = 0): void {
+  const { length } = loop;
+  let at = from;
+  for (let i = 0; i < target.length; i++) {
+    target[i] = saturated((target[i] as number) + (loop[at] as number) * gain);
+    at++;
+    if (at === length) at = 0;
   }
 }
 
+/** Math.floor, for Math.round branches, and half of the time otherwise than foretold: three times as slow. */
 function saturated(sample: number): number {
-  return Math.max(SAMPLE_MIN, Math.min(SAMPLE_MAX, Math.round(sample)));
+  return Math.max(SAMPLE_MIN, Math.min(SAMPLE_MAX, Math.floor(sample + 0.5)));
 }
 
 /** Half a cosine from just above 0 (at `i` = 0) to just below 1 (at `length - 1`). */

@@ -57,5 +57,5 @@ function dot(
 }
 
 function clamped(sample: number): number {
-  return Math.max(-32_768, Math.min(32_767, Math.round(sample)));
+  return Math.max(-32_768, Math.min(32_767, Math.floor(sample + 0.5)));
 }

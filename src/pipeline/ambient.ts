@@ -1,6 +1,7 @@
 // Background noise under the agent's voice and in its pauses: a loop that is added to every frame on its
 // way out. Where the loop stands follows from media time, so that what a clear takes back does not jump.
 
+import { crossFade, mixLoop } from '../audio/gain.ts';
 import { RATE_HZ } from '../audio/pcm.ts';
 
 /** The end of a loop runs into its begin over 50 ms. */
@@ -22,14 +23,8 @@ export class AmbientNoise {
 
   /** Adds what sounds from media time `playMs` on. Nothing is allocated. */
   addTo(frame: Int16Array, playMs: number): void {
-    const { length } = this.#loop;
-    let at = Math.round(playMs * (RATE_HZ / 1_000)) % length;
-    for (let i = 0; i < frame.length; i++) {
-      const mixed = (frame[i] as number) + Math.round((this.#loop[at] as number) * this.#gain);
-      frame[i] = Math.max(-32_768, Math.min(32_767, mixed));
-      at++;
-      if (at === length) at = 0;
-    }
+    const at = Math.round(playMs * (RATE_HZ / 1_000)) % this.#loop.length;
+    mixLoop(frame, this.#loop, this.#gain, at);
   }
 }
 
@@ -38,11 +33,7 @@ export class AmbientNoise {
 export function loopOf(samples: Int16Array): Int16Array {
   const seam = Math.min(SEAM_SAMPLES, Math.floor(samples.length / 4));
   const loop = samples.slice(0, samples.length - seam);
-  for (let i = 0; i < seam; i++) {
-    const share = (i + 0.5) / seam;
-    const tail = samples[loop.length + i] as number;
-    loop[i] = Math.round((loop[i] as number) * share + tail * (1 - share));
-  }
+  crossFade(loop.subarray(0, seam), samples.subarray(loop.length));
   return loop;
 }
 

@@ -1,7 +1,8 @@
 // One frame of PCM to the wire: gain without clicks, background noise, rate, codec. It keeps the gain of
 // the last sample and no audio.
 
-import { FRAME_SAMPLES, RATE_HZ } from '../audio/pcm.ts';
+import { applyRamp } from '../audio/gain.ts';
+import { RATE_HZ } from '../audio/pcm.ts';
 import { createResampler, type Resampler } from '../audio/resample.ts';
 import type { Codec } from '../codec/codec.ts';
 import type { AmbientNoise } from './ambient.ts';
@@ -58,10 +59,6 @@ export class FrameWriter {
   #apply(frame: Int16Array, gain: number): void {
     const from = this.#gain;
     this.#gain = gain;
-    if (from === 1 && gain === 1) return;
-    const step = (gain - from) / FRAME_SAMPLES;
-    for (let i = 0; i < FRAME_SAMPLES; i++) {
-      frame[i] = Math.round((frame[i] as number) * (from + step * (i + 1)));
-    }
+    if (from !== 1 || gain !== 1) applyRamp(frame, from, gain);
   }
 }

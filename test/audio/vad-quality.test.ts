@@ -3,7 +3,7 @@
 // form (speech above 0.5 for 64 ms, silence below 0.35 for 250 ms); pipeline/ has the real one.
 
 import { describe, expect, it } from 'vitest';
-import { gainOfDb, levelDbfs, mixInto } from '../../src/audio/gain.ts';
+import { gainOfDb, levelDbfs, mixLoop } from '../../src/audio/gain.ts';
 import { RATE_HZ } from '../../src/audio/pcm.ts';
 import { comfortNoise, dtmfTones } from '../../src/audio/tone.ts';
 import { loadVadKernel } from '../../src/audio/vad-loader.ts';
@@ -92,7 +92,7 @@ const conditions = [
 
 function mixed({ with: source, snrDb }: (typeof conditions)[number]): Int16Array {
   const pcm = spoken.pcm.slice();
-  if (source) mixInto(pcm, scaled(source(), pcm.length, SPEECH_DBFS - snrDb));
+  if (source) mixLoop(pcm, scaled(source(), pcm.length, SPEECH_DBFS - snrDb), 1);
   return pcm;
 }
 

@@ -2,7 +2,9 @@
 // builds there are. Run by `npm run bench`; test/bench/audio.test.ts runs it with tiny inputs.
 
 import { readFileSync } from 'node:fs';
+import { mixLoop } from '../../src/audio/gain.ts';
 import { loadKernels, loadWasm } from '../../src/audio/native.ts';
+import { FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { createResampler, type Rates } from '../../src/audio/resample.ts';
 import { portableFilter } from '../../src/audio/resample-portable.ts';
 import { comfortNoise } from '../../src/audio/tone.ts';
@@ -23,6 +25,8 @@ const VAD_SHARE = 20;
 const RESAMPLE_SHARE = 5;
 const G722_SHARE = 10;
 const ROUNDS = 5;
+/** Ten seconds, more than the processor can learn by heart. */
+const LOOP_SAMPLES = 80_000;
 
 /** Microseconds for one 20 ms frame (one 32 ms window of the detector), the fastest of five rounds that
  *  make `iterations` together. */
@@ -37,6 +41,7 @@ export function benchAudio(iterations: number): Record<string, number> {
     ...benchResampler({ fromHz: 16_000, toHz: 8_000 }, iterations),
     ...benchResampler({ fromHz: 24_000, toHz: 8_000 }, iterations),
     ...benchResampler({ fromHz: 48_000, toHz: 8_000 }, iterations),
+    ...benchMixing(iterations),
     ...benchVad(iterations),
   };
 }
@@ -71,6 +76,19 @@ function benchResampler(rates: Rates, iterations: number): Record<string, number
   const compiled = createResampler(rates);
   figures[`${label} ${kernels.build}`] = fastestUs(times, () => compiled.process(frame));
   return figures;
+}
+
+function benchMixing(iterations: number): Record<string, number> {
+  const voice = noise(FRAME_SAMPLES);
+  const frame = voice.slice();
+  const loop = noise(LOOP_SAMPLES);
+  let at = 0;
+  const mix = () => {
+    frame.set(voice);
+    mixLoop(frame, loop, 0.3, at);
+    at = (at + FRAME_SAMPLES) % LOOP_SAMPLES;
+  };
+  return { 'mix a loop of noise': fastestUs(iterations, mix) };
 }
 
 function benchVad(iterations: number): Record<string, number> {

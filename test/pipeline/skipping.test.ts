@@ -2,7 +2,7 @@
 // without skipping.
 
 import { describe, expect, it } from 'vitest';
-import { mixInto } from '../../src/audio/gain.ts';
+import { mixLoop } from '../../src/audio/gain.ts';
 import { FRAME_MS, FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { comfortNoise } from '../../src/audio/tone.ts';
 import type { VadModel } from '../../src/audio/vad.ts';
@@ -76,7 +76,7 @@ function lineOf(noiseDbfs: number | undefined, phaseMs: number): Int16Array {
   if (noiseDbfs !== undefined) {
     const noise = new Int16Array(pcm.length);
     comfortNoise({ seed: 6, levelDbfs: noiseDbfs }).fill(noise);
-    mixInto(pcm, noise);
+    mixLoop(pcm, noise, 1);
   }
   return pcm;
 }
