@@ -4,6 +4,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
+import type { WorkflowVersion } from '../model/workflow.ts';
 import type { HostedProvider, TelephonyProvider, WebhookReply } from '../telephony/provider.ts';
 import { clipRefsOf } from '../workflow/clip-refs.ts';
 import { toolClipRefs } from '../workflow/tool-message.ts';
@@ -25,6 +26,8 @@ const PREPARE_MS = 10_000;
 
 interface AnsweredCall<Provider extends TelephonyProvider> {
   run: Run;
+  /** The version of a run that this process has only just made: nothing is to be looked up then. */
+  fresh?: WorkflowVersion | undefined;
   configuration: TelephonyConfiguration;
   provider: Provider;
 }
@@ -62,11 +65,8 @@ async function expectCall(
   call: AnsweredCall<TelephonyProvider>,
 ): Promise<CallPlan> {
   const { configuration, provider } = call;
-  // Another process may have placed it.
-  await deps.store.runs.adopt(call.run.id);
   const run = withRunIds(call.run);
-  const version = await deps.store.workflows.version(run.workflowId, run.definitionId);
-  if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  const version = call.fresh ?? (await adopt(deps, run));
   const policy = deps.llm === undefined ? 'scripted' : 'model';
   const fetch = startPreCallFetch(deps, run, version.definition);
   const sounds = await planSounds(deps.sounds, run, version);
@@ -79,6 +79,14 @@ async function expectCall(
   if (!roster.expect(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
   onceFetched(plan, (initialContext) => prepareFirstWords(deps, plan, initialContext));
   return plan;
+}
+
+/** A run that another process may have made is this one's from now on. */
+async function adopt({ store }: CallDeps, run: Run): Promise<WorkflowVersion> {
+  await store.runs.adopt(run.id);
+  const version = await store.workflows.version(run.workflowId, run.definitionId);
+  if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  return version;
 }
 
 /** The context once the clip that it may name is there too. */

@@ -48,11 +48,12 @@ export class EventLog {
     this.#log = deps.log;
   }
 
-  /** The run's log, with what was stored before. The same one until it is released. */
-  open(runId: string): Promise<RunLog> {
+  /** The run's log, with what was stored before; of a run that is new nothing was. The same one until it is
+   *  released. */
+  open(runId: string, { isNew }: { isNew: boolean } = { isNew: false }): Promise<RunLog> {
     const known = this.#runs.get(runId);
     if (known !== undefined) return known;
-    const opening = this.#load(runId);
+    const opening = isNew ? Promise.resolve(this.#logOf(runId, [])) : this.#load(runId);
     this.#runs.set(runId, opening);
     opening.catch(() => this.#runs.delete(runId));
     return opening;
@@ -65,7 +66,10 @@ export class EventLog {
 
   async #load(runId: string): Promise<RunLog> {
     await this.flush();
-    const events = await this.#sink.events(runId);
+    return this.#logOf(runId, await this.#sink.events(runId));
+  }
+
+  #logOf(runId: string, events: CallEvent[]): RunLog {
     let seq = events.reduce((last, event) => Math.max(last, event.seq), 0);
     return {
       events,

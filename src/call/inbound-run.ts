@@ -3,9 +3,9 @@
 
 import { codeOf } from '../errors.ts';
 import { callsStarted } from '../metrics.ts';
-import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
-import type { Workflow } from '../model/workflow.ts';
+import type { WorkflowVersion } from '../model/workflow.ts';
+import type { StartedRun } from '../store/run-start-store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { RejectReason } from '../telephony/terms.ts';
 import { inboundContext } from './context.ts';
@@ -31,16 +31,18 @@ export async function inboundAgent(
   deps: CallDeps,
   { organizationId }: TelephonyConfiguration,
   workflowId: string | null,
-): Promise<Workflow> {
-  const workflow =
-    workflowId === null ? undefined : await deps.store.workflows.get(organizationId, workflowId);
-  if (workflow === undefined || workflow.status !== 'active') throw new Refusal('no-workflow');
-  return workflow;
+): Promise<WorkflowVersion> {
+  const version =
+    workflowId === null
+      ? undefined
+      : await deps.store.workflows.inService(organizationId, workflowId);
+  if (version === undefined) throw new Refusal('no-workflow');
+  return version;
 }
 
 interface InboundCall {
   configuration: TelephonyConfiguration;
-  workflow: Workflow;
+  version: WorkflowVersion;
   provider: TelephonyProvider;
   callId: string;
   from: string;
@@ -53,33 +55,29 @@ interface InboundCall {
   raw: Record<string, unknown>;
 }
 
-/** The run of a call; one that came before gets the same. Throws Refusal, CALL_LIMIT_REACHED. */
-export async function createInboundRun(deps: CallDeps, call: InboundCall): Promise<Run> {
-  const { configuration, workflow, callId, from, to } = call;
+/** The run of a call; one that came before gets the same. Throws CALL_LIMIT_REACHED. */
+export async function createInboundRun(deps: CallDeps, call: InboundCall): Promise<StartedRun> {
+  const { configuration, version, callId, from, to } = call;
   const { name: provider } = call.provider;
-  const version = await deps.store.workflows.published(workflow.id);
-  if (version === undefined) throw new Refusal('no-workflow');
   const { organizationId, id: configurationId } = configuration;
-  const run = await deps.store.runs.create(
-    {
-      organizationId,
-      workflowId: workflow.id,
-      definitionId: version.id,
-      name: call.name,
-      mode: provider,
-      callType: 'inbound',
-      configurationId,
-      providerCallId: callId,
-      initialContext: inboundContext({ provider, configurationId, from, to, callId }),
-      gatheredContext: { provider, call_id: callId },
-      logs: { inbound_webhook: { account_id: call.accountId, raw_webhook_data: call.raw } },
-    },
-    await deps.store.accounts.concurrentCallLimit(organizationId),
-  );
-  const runLog = await deps.events.open(run.id);
-  if (runLog.events.length > 0) return run; // It was told of twice and was first elsewhere.
+  const started = await deps.store.runs.create({
+    organizationId,
+    workflowId: version.workflowId,
+    definitionId: version.id,
+    name: call.name,
+    mode: provider,
+    callType: 'inbound',
+    configurationId,
+    providerCallId: callId,
+    initialContext: inboundContext({ provider, configurationId, from, to, callId }),
+    gatheredContext: { provider, call_id: callId },
+    logs: { inbound_webhook: { account_id: call.accountId, raw_webhook_data: call.raw } },
+  });
+  const { run, isNew } = started;
+  const runLog = await deps.events.open(run.id, { isNew });
+  if (runLog.events.length > 0) return started; // It was told of twice and was first elsewhere.
   runLog.append({ type: 'call.created', direction: 'inbound', provider, from, to }, 0);
   callsStarted.inc({ provider, direction: 'inbound' });
   deps.log.info({ runId: run.id, provider }, 'inbound call');
-  return run;
+  return started;
 }

@@ -3,9 +3,9 @@
 
 import { codeOf, type GatewayError } from '../errors.ts';
 import { callsRefused, webhooks } from '../metrics.ts';
-import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
-import type { Workflow } from '../model/workflow.ts';
+import type { WorkflowVersion } from '../model/workflow.ts';
+import type { StartedRun } from '../store/run-start-store.ts';
 import { normalizeAddress } from '../telephony/address.ts';
 import type {
   HostedProvider,
@@ -65,20 +65,20 @@ interface Inbound {
 }
 
 async function connect(deps: CallDeps, roster: Roster, inbound: Inbound): Promise<WebhookReply> {
-  const { provider, request, event } = inbound;
-  const { configuration, workflow } = await findAgent(deps, inbound);
+  const { provider, request } = inbound;
+  const { configuration, version } = await findAgent(deps, inbound);
   if (!provider.webhook.verify(request, configuration.credentials)) throw new Refusal('signature');
-  const known = await deps.store.runs.findByProviderCall(configuration.id, event.callId);
-  const run = known ?? (await createRun(deps, { configuration, workflow, inbound }));
+  const { run, isNew } = await createRun(deps, { configuration, version, inbound });
   if (run.state !== 'initialized' || roster.connected(run.id)) throw new Refusal('error');
   if (!roster.holds(run.id)) watchForMedia(deps, roster, { run, configuration, provider });
-  return answerCall(deps, roster, { run, configuration, provider });
+  const fresh = isNew ? version : undefined;
+  return answerCall(deps, roster, { run, configuration, provider, fresh });
 }
 
 async function findAgent(
   deps: CallDeps,
   { provider, event, workflowId }: Inbound,
-): Promise<{ configuration: TelephonyConfiguration; workflow: Workflow }> {
+): Promise<{ configuration: TelephonyConfiguration; version: WorkflowVersion }> {
   const to = normalizeAddress(event.to, null)?.normalized;
   const found =
     to === undefined
@@ -86,21 +86,21 @@ async function findAgent(
       : await deps.store.telephony.findInbound(provider.name, event.accountId, to);
   if (found === undefined) throw new Refusal('not-configured');
   const { configuration, number } = found;
-  const workflow = await inboundAgent(deps, configuration, workflowId ?? number.inboundWorkflowId);
-  return { configuration, workflow };
+  const version = await inboundAgent(deps, configuration, workflowId ?? number.inboundWorkflowId);
+  return { configuration, version };
 }
 
 function createRun(
   deps: CallDeps,
-  found: { configuration: TelephonyConfiguration; workflow: Workflow; inbound: Inbound },
-): Promise<Run> {
-  const { configuration, workflow, inbound } = found;
+  found: { configuration: TelephonyConfiguration; version: WorkflowVersion; inbound: Inbound },
+): Promise<StartedRun> {
+  const { configuration, version, inbound } = found;
   const { provider, event } = inbound;
   const { callId, accountId, from, to, raw } = event;
   const digits = String(deps.random.integer(100_000_000)).padStart(8, '0');
   const name = `WR-TEL-IN-${digits}`;
   const call = { callId, accountId, from, to, raw };
-  return createInboundRun(deps, { ...call, name, configuration, workflow, provider });
+  return createInboundRun(deps, { ...call, name, configuration, version, provider });
 }
 
 /** Says in the provider's words that this gateway takes no call now: GATEWAY_DRAINING, GATEWAY_OVERLOADED.

@@ -96,17 +96,12 @@ async function begin(
   { protocol, isAnswered }: { protocol: MediaProtocol; isAnswered: boolean },
 ): Promise<Admission> {
   const { run } = plan;
-  const current = await deps.store.runs.find(run.id);
-  if (current === undefined) return refuse(CLOSE.notFound, 'run');
-  if (current.state !== 'initialized') return refuse(CLOSE.conflict, 'run state');
-  const patched = await deps.store.runs.patch(run.id, {
+  // It may have been closed while it waited.
+  const isOpen = await deps.store.runs.patchInitialized(run.id, {
     ...(isAnswered ? begun(deps) : {}),
     initialContext: { runtime_configuration: runtimeConfiguration(deps) },
   });
-  // It may have been closed while it was let in.
-  if (patched === undefined || patched.state === 'completed') {
-    return refuse(CLOSE.conflict, 'run state');
-  }
+  if (!isOpen) return refuse(CLOSE.conflict, 'run state');
   const runLog = await deps.events.open(run.id);
   const recording = await openRecording(deps, run.id);
   if (recording === undefined) {

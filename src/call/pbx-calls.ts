@@ -6,7 +6,7 @@ import { callsRefused, pbxCalls } from '../metrics.ts';
 import { isTerminal } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
-import type { Workflow } from '../model/workflow.ts';
+import type { WorkflowVersion } from '../model/workflow.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { PbxConnection, PbxInboundCall, PbxMedia, PbxStatus } from '../telephony/pbx.ts';
 import type { PbxProvider } from '../telephony/provider.ts';
@@ -117,16 +117,17 @@ export class PbxCalls {
     const { store } = this.#deps;
     const known = await store.runs.findByProviderCall(configuration.id, call.callId);
     if (known !== undefined) return this.#again(known);
-    const workflow = await this.#agent(call);
+    const version = await this.#agent(call);
     void connection().ring(call.callId);
-    return createInboundRun(this.#deps, {
+    const { run } = await createInboundRun(this.#deps, {
       ...call,
       configuration,
-      workflow,
+      version,
       provider,
       accountId: null,
       name: `${provider.name.toUpperCase()} Inbound ${call.from}`.slice(0, NAME_MAX),
     });
+    return run;
   }
 
   /** A call that rang when its gateway was killed rings on. One that is over for us, and that the dialplan
@@ -137,7 +138,7 @@ export class PbxCalls {
     return isWaiting && !this.#preparing.has(run.id) ? run : undefined;
   }
 
-  async #agent(call: PbxInboundCall): Promise<Workflow> {
+  async #agent(call: PbxInboundCall): Promise<WorkflowVersion> {
     const { configuration } = this.#line;
     const numbers = await this.#deps.store.telephony.listNumbers(configuration.id);
     const number = numberCalled(call.to, numbers);

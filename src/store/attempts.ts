@@ -214,7 +214,7 @@ export async function beginAttempt(
       .forUpdate('campaign_attempts')
       .executeTakeFirst();
     if (claim === undefined) return undefined;
-    const made = await insertRun(tx, context, run, limit);
+    const { run: made } = await insertRun(tx, context, run, limit);
     await tx
       .updateTable('campaign_attempts')
       .set({ state: 'dialling', run_id: made.id })

@@ -211,7 +211,10 @@ export async function resealConfigurations(context: StoreContext): Promise<numbe
 }
 
 /** The configuration in clear. */
-export function toConfiguration(context: StoreContext, row: Row): TelephonyConfiguration {
+export function toConfiguration(
+  context: StoreContext,
+  row: Omit<Row, 'account_id' | 'dial_next_at'>,
+): TelephonyConfiguration {
   return {
     id: row.id,
     organizationId: row.organization_id,

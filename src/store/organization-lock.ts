@@ -3,7 +3,17 @@
 
 import type { Transacting } from './context.ts';
 
-/** Until the transaction ends. Reads of the organization, and rows that name it, do not wait. */
-export async function lockOrganization(tx: Transacting, id: string): Promise<void> {
-  await tx.selectFrom('organizations').select('id').where('id', '=', id).forNoKeyUpdate().execute();
+/** Until the transaction ends. Reads of the organization, and rows that name it, do not wait. Its limit of
+ *  concurrent calls: null if it has none of its own, undefined if there is no such organization. */
+export async function lockOrganization(
+  tx: Transacting,
+  id: string,
+): Promise<number | null | undefined> {
+  const row = await tx
+    .selectFrom('organizations')
+    .select('concurrent_call_limit')
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row?.concurrent_call_limit;
 }

@@ -50,26 +50,27 @@ export async function findInbound(
   accountId: string,
   addressNormalized: string,
 ): Promise<{ configuration: TelephonyConfiguration; number: PhoneNumber } | undefined> {
-  const number = await context.db
+  const row = await context.db
     .selectFrom('phone_numbers')
-    .selectAll()
-    .where('provider', '=', provider)
-    .where('account_id', '=', accountId)
-    .where('address_normalized', '=', addressNormalized)
-    .where('is_active', '=', true)
+    .innerJoin('telephony_configurations as of', 'of.id', 'phone_numbers.configuration_id')
+    .selectAll('phone_numbers')
+    .select(['of.name', 'of.is_default_outbound', 'of.credentials', 'of.sealed_fields'])
+    .select(['of.inactive_since', 'of.inactive_reason', 'of.calls_per_second'])
+    .select(['of.created_at as configured_at', 'of.updated_at as reconfigured_at'])
+    .where('phone_numbers.provider', '=', provider)
+    .where('phone_numbers.account_id', '=', accountId)
+    .where('phone_numbers.address_normalized', '=', addressNormalized)
+    .where('phone_numbers.is_active', '=', true)
+    .where('of.inactive_since', 'is', null)
     .executeTakeFirst();
-  if (number === undefined) return undefined;
-  const configuration = await context.db
-    .selectFrom('telephony_configurations')
-    .selectAll()
-    .where('id', '=', number.configuration_id)
-    .where('inactive_since', 'is', null)
-    .executeTakeFirst();
-  if (configuration === undefined) return undefined;
-  return {
-    configuration: toConfiguration(context, configuration),
-    number: toNumber(number),
+  if (row === undefined) return undefined;
+  const configuration = {
+    ...row,
+    id: row.configuration_id,
+    created_at: row.configured_at,
+    updated_at: row.reconfigured_at,
   };
+  return { configuration: toConfiguration(context, configuration), number: toNumber(row) };
 }
 
 /** Throws CONFIGURATION_NOT_FOUND, WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND, PHONE_NUMBER_TAKEN,

@@ -13,7 +13,7 @@ export interface StartKey {
 
 export interface StartedRun {
   run: Run;
-  /** False if an earlier request with the key has begun it: it has its call already. */
+  /** False if it was begun before, by a request with the same key or by the same call. */
   isNew: boolean;
 }
 

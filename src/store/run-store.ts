@@ -13,6 +13,7 @@ import {
   findByProviderCall,
   findRun,
   getRun,
+  patchInitialized,
   patchRun,
   takeOpenRuns,
 } from './runs.ts';
@@ -20,12 +21,13 @@ import type { RunStore } from './store.ts';
 
 export function runStore(context: StoreContext): RunStore {
   return {
-    create: (input, limit) => createRun(context, input, limit),
+    create: (...from) => createRun(context, ...from),
     get: (organizationId, id) => getRun(context, organizationId, id),
     find: (id) => findRun(context, id),
     findByProviderCall: (...from) => findByProviderCall(context, ...from),
     list: (scope, page) => listRuns(context, scope, page),
     patch: (id, patch) => patchRun(context, id, patch),
+    patchInitialized: (...from) => patchInitialized(context, ...from),
     appendCallback: (...from) => appendCallback(context, ...from),
     publicToken: (id) => publicToken(context, id),
     publicTokens: (ids) => publicTokens(context, ids),

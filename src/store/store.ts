@@ -23,7 +23,7 @@ import type { OrganizationStore } from './organizations.ts';
 import type { ReportStore } from './report-store.ts';
 import type { RunOwner } from './run-owners.ts';
 import type { ActiveCall, EventCursor, FollowedRun, RunPage, RunScope } from './run-pages.ts';
-import type { RunStartStore } from './run-start-store.ts';
+import type { RunStartStore, StartedRun } from './run-start-store.ts';
 import type { TextChatStore } from './text-chat-store.ts';
 import type { ToolStore } from './tool-store.ts';
 import type { TrunkStore } from './trunk-store.ts';
@@ -200,6 +200,8 @@ export interface WorkflowStore {
   /** Newest first. */
   versions(id: string, page: { limit: number; offset: number }): Promise<WorkflowVersion[]>;
   published(id: string): Promise<WorkflowVersion | undefined>;
+  /** The published version of a workflow that is active. */
+  inService(organizationId: string, id: string): Promise<WorkflowVersion | undefined>;
   draft(id: string): Promise<WorkflowVersion | undefined>;
   version(id: string, definitionId: string): Promise<WorkflowVersion | undefined>;
   /** Paths among `paths` that another workflow owns. */
@@ -226,9 +228,10 @@ export interface RunPatch {
 }
 
 export interface RunStore {
-  /** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed. A
-   *  provider's call that has a run already gets that run, however many ask at once. */
-  create(input: NewRun, limit: number): Promise<Run>;
+  /** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed; the
+   *  default is its own limit. A provider's call that has a run already gets that run, however many ask at
+   *  once. */
+  create(input: NewRun, limit?: number): Promise<StartedRun>;
   get(organizationId: string, id: string): Promise<Run | undefined>;
   /** For webhooks, which know no organization. */
   find(id: string): Promise<Run | undefined>;
@@ -237,6 +240,8 @@ export interface RunStore {
   list(scope: RunScope, page: RunPage): Promise<{ runs: Run[]; total: number }>;
   /** A completed run keeps its state, disposition, duration and end. */
   patch(id: string, patch: RunPatch): Promise<Run | undefined>;
+  /** Patches a run that is `initialized`. False, and nothing is changed, if there is none of that id. */
+  patchInitialized(id: string, patch: RunPatch): Promise<boolean>;
   /** Appends one provider callback to `logs.telephony_status_callbacks`; false if `dedupeKey` was
    *  seen before. Atomic. */
   appendCallback(id: string, dedupeKey: string, entry: Record<string, unknown>): Promise<boolean>;

@@ -5,6 +5,7 @@ import type { WorkflowStore } from './store.ts';
 import {
   createDraft,
   getByStatus,
+  getInService,
   getVersion,
   listVersions,
   publishDraft,
@@ -42,6 +43,7 @@ export function workflowStore(context: StoreContext): WorkflowStore {
     publish: (id) => publishDraft(context, id),
     versions: (id, page) => listVersions(context, id, page),
     published: (id) => getByStatus(context, id, 'published'),
+    inService: (...from) => getInService(context, ...from),
     draft: (id) => getByStatus(context, id, 'draft'),
     version: (id, definitionId) => getVersion(context, id, definitionId),
     takenTriggers: (...from) => takenTriggers(context, ...from),

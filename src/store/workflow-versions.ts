@@ -95,6 +95,21 @@ export async function getByStatus(
   return row === undefined ? undefined : toVersion(context, row.owner, row);
 }
 
+export async function getInService(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<WorkflowVersion | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await ownedVersions(context)
+    .where('workflow_id', '=', id)
+    .where('workflows.organization_id', '=', organizationId)
+    .where('workflows.status', '=', 'active')
+    .where('workflow_versions.status', '=', 'published')
+    .executeTakeFirst();
+  return row === undefined ? undefined : toVersion(context, row.owner, row);
+}
+
 export async function getVersion(
   context: StoreContext,
   id: string,

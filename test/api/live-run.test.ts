@@ -18,7 +18,7 @@ describe('a run that is under way', () => {
     });
     const { runs } = served.deps.store;
     const { organizationId } = served.test.owner;
-    const run = await runs.create(
+    const { run } = await runs.create(
       {
         organizationId,
         workflowId,

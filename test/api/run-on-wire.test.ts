@@ -16,7 +16,7 @@ async function ringing(): Promise<{ path: string; id: string }> {
     name: `Twilio ${workflowId}`,
     config: { provider: 'twilio', account_sid: `AC${workflowId}`, auth_token: 'x' },
   });
-  const run = await served.deps.store.runs.create(
+  const { run } = await served.deps.store.runs.create(
     {
       organizationId: served.test.owner.organizationId,
       workflowId: String(workflowId),

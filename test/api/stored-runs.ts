@@ -32,7 +32,7 @@ export function withStoredRuns(served: Served): StoredRuns {
   made.aRun = async (patch = {}, more = {}) => {
     const { runs } = served.test.store;
     const { workflowId, definitionId, configurationId } = made;
-    const run = await runs.create(
+    const { run } = await runs.create(
       {
         organizationId: served.test.owner.organizationId,
         workflowId,

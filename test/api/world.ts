@@ -108,7 +108,7 @@ async function makeAgent(served: Served, telephony: Telephony): Promise<Agent> {
   });
   const { workflow_uuid: uuid } = await served.ok('GET', `/workflow/fetch/${made.id}`);
   const { store, owner } = served.test;
-  const run = await store.runs.create(
+  const { run } = await store.runs.create(
     {
       organizationId: owner.organizationId,
       workflowId: made.id,

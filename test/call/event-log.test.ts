@@ -57,6 +57,16 @@ describe('the event log', () => {
     ]);
   });
 
+  it('asks nothing of the store for the log of a run that is new', async () => {
+    const { clock, sink, events } = setUp();
+    sink.events = () => Promise.reject(new Error('asked'));
+    const log = await events.open('1', { isNew: true });
+    expect(await events.open('1')).toBe(log);
+    log.append(digit('1'), 0);
+    await clock.advanceAsync(999, 100);
+    expect(sink.stored.map(({ seq }) => seq)).toEqual([1]);
+  });
+
   it('drops an event that the store refuses, and stores all others', async () => {
     const { clock, sink, events } = setUp();
     const [refused, good] = [await events.open(REFUSED), await events.open('1')];

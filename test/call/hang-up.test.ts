@@ -159,7 +159,7 @@ async function idleRun(room: typeof held.room): Promise<string> {
 
 /** A run that no call of this process belongs to. */
 async function elsewhere(room: typeof held.room, providerCallId: string | null): Promise<string> {
-  const { id } = await room.at.store.runs.create(aRun(room, providerCallId), 10);
+  const { id } = (await room.at.store.runs.create(aRun(room, providerCallId), 10)).run;
   return id;
 }
 

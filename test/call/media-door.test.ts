@@ -144,10 +144,9 @@ describe('a media socket', () => {
     const url = await ringing(room);
     const { runId } = pathOf(url);
     const { runs } = room.at.store;
-    room.deps.store.runs.find = async (id) => {
-      const found = await runs.find(id);
+    room.deps.store.runs.patchInitialized = async (...patch) => {
       await room.at.sql(`update runs set state = 'completed' where id = $1`, [runId]);
-      return found;
+      return runs.patchInitialized(...patch);
     };
     expect(await knock(room, url)).toBe(4409);
     expect(room.switchboard.activeCalls).toBe(0);
@@ -158,10 +157,9 @@ describe('a media socket', () => {
     const url = await ringing(room);
     const { runId } = pathOf(url);
     const { runs } = room.at.store;
-    room.deps.store.runs.find = async (id) => {
-      room.deps.store.runs.find = runs.find.bind(runs);
+    room.deps.store.runs.patchInitialized = async (...patch) => {
       await room.status(runId, 'CallStatus=completed&SequenceNumber=3');
-      return runs.find(id);
+      return runs.patchInitialized(...patch);
     };
     const stream = await room.connectTo(url);
     stream.start();
@@ -188,10 +186,8 @@ describe('a media socket', () => {
   it('waits in vain when the store does not answer, and its call is closed later', async () => {
     const room = await held.room.prepare();
     const url = await ringing(room);
-    const { runs } = room.at.store;
-    room.deps.store.runs.find = () => Promise.reject(new Error('store away'));
+    room.deps.store.runs.patchInitialized = () => Promise.reject(new Error('store away'));
     await expect(knock(room, url)).rejects.toThrow('store away');
-    room.deps.store.runs.find = runs.find.bind(runs);
     await room.pass(91_000);
     await room.until(async () => (await room.run(pathOf(url).runId)).state === 'completed');
   });

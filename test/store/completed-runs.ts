@@ -45,20 +45,22 @@ export async function otherOrganization(at: TestStore): Promise<string> {
   return String(rows[0]?.['id']);
 }
 
-export function openRun(at: TestStore, on: Ground): Promise<Run> {
-  return at.store.runs.create(
-    {
-      ...on,
-      name: 'WR-API-1234',
-      mode: 'twilio',
-      callType: 'outbound',
-      providerCallId: null,
-      initialContext: {},
-      gatheredContext: {},
-      logs: {},
-    },
-    1_000,
-  );
+export async function openRun(at: TestStore, on: Ground): Promise<Run> {
+  return (
+    await at.store.runs.create(
+      {
+        ...on,
+        name: 'WR-API-1234',
+        mode: 'twilio',
+        callType: 'outbound',
+        providerCallId: null,
+        initialContext: {},
+        gatheredContext: {},
+        logs: {},
+      },
+      1_000,
+    )
+  ).run;
 }
 
 export async function completedRun(at: TestStore, on: Ground): Promise<Run> {

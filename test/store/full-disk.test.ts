@@ -127,7 +127,7 @@ async function newRun(at: OpenStore): Promise<string> {
     accountId: 'AC1',
     secretFields: [],
   });
-  const run = await at.runs.create(
+  const { run } = await at.runs.create(
     {
       organizationId: owner.organizationId,
       workflowId: workflow.id,

@@ -36,21 +36,23 @@ export async function runMaker(at: TestStore): Promise<RunMaker> {
   return {
     ...ids,
     make: async (patch = {}, more = {}) => {
-      const { id } = await at.store.runs.create(
-        {
-          ...ids,
-          organizationId: at.owner.organizationId,
-          name: 'WR-API-1234',
-          mode: 'twilio',
-          callType: 'outbound',
-          providerCallId: null,
-          initialContext: { phone_number: '+1' },
-          gatheredContext: {},
-          logs: {},
-          ...more,
-        },
-        1_000,
-      );
+      const { id } = (
+        await at.store.runs.create(
+          {
+            ...ids,
+            organizationId: at.owner.organizationId,
+            name: 'WR-API-1234',
+            mode: 'twilio',
+            callType: 'outbound',
+            providerCallId: null,
+            initialContext: { phone_number: '+1' },
+            gatheredContext: {},
+            logs: {},
+            ...more,
+          },
+          1_000,
+        )
+      ).run;
       at.clock.advance(1_000);
       const run = await at.store.runs.patch(id, patch);
       if (run === undefined) throw new Error('no such run');

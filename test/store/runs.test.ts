@@ -47,28 +47,42 @@ function scope(at: TestStore, { workflowId }: Bench): RunScope {
   return { organizationId: at.owner.organizationId, workflowId };
 }
 
-function start(
+async function start(
   at: TestStore,
   on: Bench,
   limit = 100,
   callId: string | null = null,
   more: Partial<NewRun> = {},
 ): Promise<Run> {
-  return at.store.runs.create(
-    {
-      ...on,
-      organizationId: at.owner.organizationId,
-      name: 'WR-API-1234',
-      mode: 'twilio',
-      callType: 'outbound',
-      providerCallId: callId,
-      initialContext: { phone_number: '+1', nested: { a: 1 } },
-      gatheredContext: {},
-      logs: {},
-      ...more,
-    },
-    limit,
-  );
+  return (
+    await at.store.runs.create(
+      {
+        ...on,
+        organizationId: at.owner.organizationId,
+        name: 'WR-API-1234',
+        mode: 'twilio',
+        callType: 'outbound',
+        providerCallId: callId,
+        initialContext: { phone_number: '+1', nested: { a: 1 } },
+        gatheredContext: {},
+        logs: {},
+        ...more,
+      },
+      limit,
+    )
+  ).run;
+}
+
+function newCall(on: Bench, providerCallId: string | null): Omit<NewRun, 'organizationId'> {
+  const contexts = { initialContext: {}, gatheredContext: {}, logs: {} };
+  return {
+    ...on,
+    ...contexts,
+    name: 'Inbound',
+    mode: 'twilio',
+    callType: 'inbound',
+    providerCallId,
+  };
 }
 
 function event(runId: string, seq: number, digit = '1'): CallEvent {
@@ -123,6 +137,42 @@ describe.each(engines())('runs on %s', (engine) => {
     );
     expect(tries.filter((each) => each === 'started')).toHaveLength(3);
     expect(tries.filter((each) => each === 'CALL_LIMIT_REACHED')).toHaveLength(17);
+  });
+
+  it("tells whether a provider's call is new", async () => {
+    const on = await bench(at);
+    const organizationId = at.owner.organizationId;
+    const call = { ...newCall(on, 'CA1'), organizationId };
+    const first = await at.store.runs.create(call);
+    expect(first.isNew).toBe(true);
+    expect(await at.store.runs.create(call, 1)).toEqual({ ...first, isNew: false });
+    expect((await at.store.runs.create({ ...call, providerCallId: 'CA2' })).isNew).toBe(true);
+  });
+
+  it("keeps to the organization's own limit where none is given", async () => {
+    const on = await bench(at);
+    const call = { ...newCall(on, null), organizationId: at.owner.organizationId };
+    await at.sql('update organizations set concurrent_call_limit = 1');
+    await at.store.runs.create(call);
+    const second = at.store.runs.create(call);
+    await expect(second).rejects.toMatchObject({ code: 'CALL_LIMIT_REACHED', facts: { limit: 1 } });
+    const nobodys = at.store.runs.create({ ...call, organizationId: '999999' });
+    await expect(nobodys).rejects.toMatchObject({ code: 'CALL_LIMIT_REACHED' });
+  });
+
+  it('patches a run that is initialized, and no other', async () => {
+    const on = await bench(at);
+    const { id } = await start(at, on);
+    const { runs } = at.store;
+    const begin = () =>
+      runs.patchInitialized(id, { state: 'running', initialContext: { added: true } });
+    expect(await Promise.all([begin(), begin()])).toEqual(expect.arrayContaining([true, false]));
+    const begun = { state: 'running', initialContext: { phone_number: '+1', added: true } };
+    expect(await runs.find(id)).toMatchObject(begun);
+    await runs.patch(id, { state: 'completed' });
+    expect(await begin()).toBe(false);
+    expect(await runs.patchInitialized('999999', { state: 'running' })).toBe(false);
+    expect(await runs.patchInitialized('none', { state: 'running' })).toBe(false);
   });
 
   it('has room again when a run completes', async () => {

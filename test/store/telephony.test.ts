@@ -285,7 +285,12 @@ function phoneNumberTests(at: TestStore): void {
     const made = await telephony.createNumber(at.owner.organizationId, id, number());
     const find = () => telephony.findInbound('twilio', 'AC-public-1', '+14155550100');
     expect((await find())?.number.id).toBe(made.id);
-    expect((await find())?.configuration.credentials).toEqual(CREDENTIALS);
+    expect((await find())?.number).toEqual(made);
+    const { activePhoneNumbers, enabledTrunks, ...configuration } =
+      (await telephony.getConfiguration(at.owner.organizationId, id)) ?? {};
+    expect((await find())?.configuration).toEqual(configuration);
+    expect(configuration).toMatchObject({ credentials: CREDENTIALS });
+    expect([activePhoneNumbers, enabledTrunks]).toEqual([1, 0]);
     expect(await telephony.findInbound('plivo', 'AC-public-1', '+14155550100')).toBeUndefined();
     await telephony.updateNumber(id, made.id, { isActive: false });
     expect(await find()).toBeUndefined();

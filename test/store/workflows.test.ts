@@ -161,6 +161,18 @@ describe.each(engines())('workflows on %s', (engine) => {
     expect(page.map((each) => each.versionNumber)).toEqual([2]);
   });
 
+  it('takes calls with the published version while it is active', async () => {
+    const { id } = await create(at, 'Desk', []);
+    const { workflows } = at.store;
+    const { organizationId } = at.owner;
+    await workflows.createDraft(id);
+    expect(await workflows.inService(organizationId, id)).toEqual(await workflows.published(id));
+    expect(await workflows.inService('999999', id)).toBeUndefined();
+    expect(await workflows.inService(organizationId, 'abc')).toBeUndefined();
+    await workflows.setStatus(organizationId, id, 'archived');
+    expect(await workflows.inService(organizationId, id)).toBeUndefined();
+  });
+
   it('never uses a version number again', async () => {
     const { id } = await create(at, 'Desk', []);
     await at.store.workflows.createDraft(id);

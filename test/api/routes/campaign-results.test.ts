@@ -26,7 +26,7 @@ async function started(): Promise<void> {
 async function aRun(campaignId: string | undefined, patch: RunPatch = {}): Promise<string> {
   const { runs, workflows } = served.test.store;
   const version = await workflows.published(room.workflowId);
-  const run = await runs.create(
+  const { run } = await runs.create(
     {
       organizationId: served.test.owner.organizationId,
       workflowId: room.workflowId,

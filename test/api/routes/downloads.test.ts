@@ -17,7 +17,7 @@ beforeEach(async () => {
   });
   const config = { provider: 'plivo', auth_id: 'a', auth_token: 'b' };
   const configuration = await ok('POST', '/organizations/telephony-configs', { name: 'c', config });
-  const run = await store.runs.create(
+  const { run } = await store.runs.create(
     {
       organizationId: owner.organizationId,
       workflowId: workflow.id,

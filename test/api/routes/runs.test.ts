@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 async function aRun(patch: RunPatch = {}): Promise<Run> {
   const { runs } = served.test.store;
-  const run = await runs.create(
+  const { run } = await runs.create(
     {
       organizationId: served.test.owner.organizationId,
       workflowId,
