@@ -13,7 +13,6 @@ enum {
   BYTES_MAX = 320, // 40 ms
   WINDOW = 24,     // samples that the quadrature mirror filter hears
   PAST = WINDOW - 2,
-  LEVELS = 29,
 };
 
 // The six zeros' coefficients (BL1..BL6) and twice the last six differences, newest first; two lanes of
@@ -45,10 +44,10 @@ EXPORT("g722Samples") int16_t *g722_samples(void) { return samples; }
 EXPORT("g722Payload") uint8_t *g722_payload(void) { return payload; }
 
 // Q6: decision levels of the lower band's quantizer, in units of its step; behind them none.
-static const int32_t low_levels[32] = {
-    35,   72,   110,  150,  190,  233,  276,  323,  370,  422,  473,     530,     587,     650, 714, 786,
-    858,  940,  1023, 1121, 1219, 1339, 1458, 1612, 1765, 1980, 2195,    2557,    2919,    INT32_MAX,
-    INT32_MAX, INT32_MAX};
+enum { NEVER = INT16_MAX, BEYOND = 4096 };
+static const int16_t low_levels[32] = {35,   72,   110,  150,  190,  233,  276,  323,  370,  422,  473,
+                                       530,  587,  650,  714,  786,  858,  940,  1023, 1121, 1219, 1339,
+                                       1458, 1612, 1765, 1980, 2195, 2557, 2919, NEVER, NEVER, NEVER};
 // What each of the 64 codes of the lower band stands for (QQ6 with its sign); codes that no encoder sends are
 // the smallest step downwards.
 static const int16_t low_values[64] = {
@@ -159,11 +158,17 @@ INLINE int32_t adapt_high(struct band *band, int32_t code) {
   return difference;
 }
 
+// The number of levels that are not above `reach`: a lane that compares as true is -1.
+INLINE int32_t levels_within(int32_t reach) {
+  shorts8 most = (shorts8){0} + (int16_t)limited(reach, 0, BEYOND), within = {0};
+  for (int i = 0; i < 32; i += 8) within += load8(low_levels + i) <= most;
+  return whole_of_lanes4(products8(within, (shorts8){0} - 1));
+}
+
 INLINE int32_t encode_low(struct band *band, int32_t sample) {
   int32_t error = clamp16(sample - band->prediction), below = error >> 31, magnitude = error ^ below;
   // Reaches a level if (level * step) >> 12 <= magnitude; a quotient tells of all levels at once.
-  int32_t reach = (((magnitude + 1) << 12) - 1) / band->step, level = 0;
-  for (int half = 16; half > 0; half >>= 1) level += half & -(low_levels[level + half - 1] <= reach);
+  int32_t reach = (((magnitude + 1) << 12) - 1) / band->step, level = levels_within(reach);
   int32_t code = !below ? 61 - level : level < 2 ? 63 - level : 33 - level;
   adapt_low(band, code);
   return code;
