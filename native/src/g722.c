@@ -1,5 +1,5 @@
 // G.722 at 64 kbit/s, both ways, to the bit what src/codec/g722-portable.ts does.
-// Source: ITU-T G.722 (09/2012), whose names of blocks and tables are in the comments; written from its text.
+// Source: ITU-T G.722 (09/2012), whose names of blocks and tables are in the comments.
 //
 // A stream's one direction is the state here while a block is worked on; JavaScript brings it and takes it
 // away again. The steps below rely on what the Recommendation's tables bound: a quantized difference is below
