@@ -49,6 +49,7 @@ const homes = {
   'libphonenumber-js': 'telephony|campaign',
   'csv-parse': 'campaign',
   jose: 'api',
+  '@evan/opus': 'codec',
 };
 const sdkRules = Object.entries(homes).map(([sdk, room]) => ({
   name: `sdk-${sdk}-stays-in-${room}`,

@@ -136,6 +136,10 @@ export const liveErrors = {
   MEDIA_UNAUTHORIZED: { retry: false, text: 'The media token is missing, wrong, used or expired' },
   MEDIA_REFUSED: { retry: false, text: 'No call waits for this media socket' },
   MEDIA_CODEC: { retry: false, text: 'The provider offers the encoding {encoding}' },
+  CODEC_MISSING: {
+    retry: false,
+    text: 'The codec {name} needs an optional package: npm install {package}',
+  },
   CODEC_UNKNOWN: { retry: false, text: 'The codec {name} is not supported' },
 
   // The library of recorded speech

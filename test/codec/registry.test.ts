@@ -16,9 +16,12 @@ describe('codecByName', () => {
     expect(codecByName(name)).toBe(codec);
   });
 
-  it.each(['', 'OPUS', 'L16/44100', '__proto__'])('refuses %j with CODEC_UNKNOWN', (name) => {
-    expect(() => codecByName(name)).toThrow(
-      expect.objectContaining({ code: 'CODEC_UNKNOWN', facts: { name } }),
-    );
-  });
+  it.each(['', 'GSM', 'L16/44100', 'OPUS/44100', '__proto__'])(
+    'refuses %j with CODEC_UNKNOWN',
+    (name) => {
+      expect(() => codecByName(name)).toThrow(
+        expect.objectContaining({ code: 'CODEC_UNKNOWN', facts: { name } }),
+      );
+    },
+  );
 });
