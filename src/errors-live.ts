@@ -35,7 +35,10 @@ export const liveErrors = {
     text: 'This Idempotency-Key was used for another request within the last day. Use a new one.',
   },
   CALL_NOT_TALKING: { retry: true, text: 'The call has not been answered, or is over' },
-  DIGITS_UNSUPPORTED: { retry: false, text: 'Calls over {provider} take no keys from us' },
+  DIGITS_UNSUPPORTED: {
+    retry: false,
+    text: 'Over {provider} only the node that holds the call sends keys, and it is another one',
+  },
   CALL_LIMIT_REACHED: { retry: true, text: 'Concurrent call limit reached' },
   GATEWAY_OVERLOADED: {
     retry: true,

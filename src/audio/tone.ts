@@ -57,24 +57,31 @@ const DTMF_LOW_DBFS = -10.17;
 const DTMF_HIGH_DBFS = -8.17;
 const DTMF_TONE_MS = 100;
 const DTMF_PAUSE_MS = 100;
+/** What `w` stands for. */
+const DTMF_WAIT = 'w';
+const DTMF_WAIT_MS = 500;
 /** Begin and end of a tone are softened over this, or its click is heard in all bands. */
 const DTMF_EDGE_MS = 4;
-/** Longer than any number, card or code; 13 s of tones. */
+/** Longer than any number, card or code; 13 s of tones, or 32 s of waiting. */
 export const DTMF_DIGITS_MAX = 64;
 
 export function isDtmfDigit(digit: string): boolean {
   return digit.length === 1 && DTMF_KEYS.includes(digit);
 }
 
-/** The digits' tones at 8 kHz, each 100 ms with 100 ms of silence behind it. Throws RangeError on more
- *  than DTMF_DIGITS_MAX digits and on anything but 0-9, *, #, A-D. */
+/** The digits' tones at 8 kHz, each 100 ms with 100 ms of silence behind it; `w` is half a second of silence.
+ *  Throws RangeError on more than DTMF_DIGITS_MAX digits and on anything but 0-9, *, #, A-D, w. */
 export function dtmfTones(digits: string): Int16Array {
   if (digits.length > DTMF_DIGITS_MAX) throw new RangeError('too many DTMF digits');
   const toneSamples = msToSamples(DTMF_TONE_MS);
   const digitSamples = toneSamples + msToSamples(DTMF_PAUSE_MS);
-  const pcm = new Int16Array(digits.length * digitSamples);
-  for (const [i, digit] of [...digits].entries()) {
-    fillDigit(pcm.subarray(i * digitSamples, i * digitSamples + toneSamples), digit);
+  const waitSamples = msToSamples(DTMF_WAIT_MS);
+  const waits = digits.split(DTMF_WAIT).length - 1;
+  const pcm = new Int16Array((digits.length - waits) * digitSamples + waits * waitSamples);
+  let at = 0;
+  for (const digit of digits) {
+    if (digit !== DTMF_WAIT) fillDigit(pcm.subarray(at, at + toneSamples), digit);
+    at += digit === DTMF_WAIT ? waitSamples : digitSamples;
   }
   return pcm;
 }

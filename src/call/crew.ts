@@ -3,12 +3,14 @@
 
 import type { ProviderName } from '../model/provider.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
+import type { DigitsWanted } from './send-digits.ts';
 
 /** All throw WORKER_GONE and TIMED_OUT beside what CallDesk says. */
 export interface OtherWorker {
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;
   answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
+  sendDigits(wanted: DigitsWanted): Promise<void>;
   /** Settles when the call is over there. */
   hangUp(wanted: { organizationId: string; runId: string }): Promise<void>;
 }

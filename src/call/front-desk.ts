@@ -36,8 +36,12 @@ export class FrontDesk implements CallDesk {
     return this.#own.startTest(request);
   }
 
-  sendDigits(wanted: DigitsWanted): Promise<void> {
-    return this.#own.sendDigits(wanted);
+  async sendDigits(wanted: DigitsWanted): Promise<void> {
+    const { organizationId, runId } = wanted;
+    const run = await this.#store.runs.get(organizationId, runId);
+    const holder = run === undefined ? undefined : await this.#holder(runId);
+    // Not tried again elsewhere: keys would be pressed twice.
+    await (holder ?? this.#own).sendDigits(wanted);
   }
 
   async hangUp(wanted: { organizationId: string; runId: string }): Promise<Run> {

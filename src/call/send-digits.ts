@@ -1,10 +1,12 @@
-// Pressing keys in a call that talks, on a client's word: for the voice menus of whoever was called. Which
-// node holds the call does not matter, as the provider carries it out.
+// Pressing keys in a call that talks, on a client's word: for the voice menus of whoever was called. Where the
+// provider carries it out it does not matter which node holds the call; where it cannot, the one that holds it
+// sends their tones.
 
 import { GatewayError } from '../errors.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { CallDeps } from './deps.ts';
 import { lineOf } from './line.ts';
+import type { Roster } from './roster.ts';
 
 const SEND_MS_MAX = 5_000;
 
@@ -18,6 +20,7 @@ export interface DigitsWanted {
 /** Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, CALL_OUT_OF_REACH, PROVIDER_* codes. */
 export async function sendDigits(
   deps: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
+  roster: Pick<Roster, 'session'>,
   { organizationId, runId, digits }: DigitsWanted,
 ): Promise<void> {
   const run = await deps.store.runs.get(organizationId, runId);
@@ -28,7 +31,12 @@ export async function sendDigits(
     throw new GatewayError('CALL_OUT_OF_REACH');
   const { provider, configuration } = line;
   if (provider.control.sendDigits === undefined) {
-    throw new GatewayError('DIGITS_UNSUPPORTED', { provider: provider.name });
+    const session = roster.session(runId);
+    if (session === undefined) {
+      throw new GatewayError('DIGITS_UNSUPPORTED', { provider: provider.name });
+    }
+    if (!session.press(digits)) throw new GatewayError('CALL_NOT_TALKING');
+    return;
   }
   const deadline = deadlineSignal(deps.clock, SEND_MS_MAX, 'send digits');
   try {

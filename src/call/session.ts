@@ -159,6 +159,14 @@ export class CallSession {
     this.#guarded(() => this.#begin());
   }
 
+  /** Tones of keys for the far end, behind what is being said. False if there is nobody to hear them. */
+  press(digits: string): boolean {
+    const audio = this.#audio;
+    if (audio === undefined || !this.isAnswered || this.#end !== undefined) return false;
+    this.#guarded(() => audio.press(digits));
+    return true;
+  }
+
   /** A fact from outside the media, such as the verdict on who answered. */
   note(body: CallEventBody): void {
     this.#record.note(body);

@@ -117,7 +117,7 @@ export class Switchboard implements CallDesk {
   }
 
   sendDigits(wanted: DigitsWanted): Promise<void> {
-    return sendDigits(this.#deps, wanted);
+    return sendDigits(this.#deps, this.#roster, wanted);
   }
 
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {

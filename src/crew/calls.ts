@@ -22,6 +22,7 @@ const request = z.object({
 });
 const inbound = z.object({ request, workflowId: z.string().nullable() });
 const ofRun = z.object({ name: providerName, runId: z.string(), request });
+const digits = z.object({ organizationId: z.string(), runId: z.string(), digits: z.string() });
 const hangUp = z.object({ organizationId: z.string(), runId: z.string() });
 
 export const webhookReply = z.object({
@@ -38,7 +39,7 @@ export const load = z.object({
 
 /** What a worker's calls are asked of. */
 export interface CallWorker
-  extends Pick<CallDesk, 'inbound' | 'answer' | 'event' | 'hangUp' | 'activeCalls'> {
+  extends Pick<CallDesk, 'inbound' | 'answer' | 'event' | 'hangUp' | 'sendDigits' | 'activeCalls'> {
   readonly calls: number;
 }
 
@@ -56,6 +57,7 @@ export function serveCalls(link: Link, worker: CallWorker, clock: Clock): { stop
     const { name, runId, request } = ofRun.parse(body);
     return worker.event(name, runId, request);
   });
+  link.onRequest('digits', (body) => worker.sendDigits(digits.parse(body)));
   link.onRequest('hang-up', async (body) => {
     await worker.hangUp(hangUp.parse(body));
   });

@@ -12,6 +12,8 @@ import { gone, nodeOfWorker } from './message.ts';
 const ASK_MS_MAX = 4_000;
 /** A provider is told to hang up, and the outcome is stored. */
 const HANG_UP_MS_MAX = 8_000;
+/** The provider presses them; its own limit is less. */
+const DIGITS_MS_MAX = 6_000;
 const SILENT_MS_MAX = 4 * LOAD_MS;
 
 interface Known extends z.infer<typeof load> {
@@ -84,6 +86,9 @@ export class OtherWorkers implements Crew {
       inbound: (request, workflowId) => ask('inbound', { request, workflowId }),
       answer: (name, runId, request) => ask('answer', { name, runId, request }),
       event: (name, runId, request) => ask('event', { name, runId, request }),
+      sendDigits: async (wanted) => {
+        await this.#link.ask(number, 'digits', wanted, DIGITS_MS_MAX);
+      },
       hangUp: async (wanted) => {
         await this.#link.ask(number, 'hang-up', wanted, HANG_UP_MS_MAX);
       },

@@ -1,6 +1,7 @@
 // One call's audio: joins decode, listen, turn, interrupt, speak, playout, digits and record. It knows
 // no provider, no socket and no workflow; whatever happens goes to the listener, synchronously.
 
+import { dtmfTones } from '../audio/tone.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { framesIn } from '../metrics.ts';
@@ -32,6 +33,10 @@ export interface Speech {
 /** Silence is taken for granted when the caller's audio stays away for this long. */
 const NO_MEDIA_MS = 200;
 const KEY = /^[0-9*#A-D]$/;
+/** Utterances of others have ids from 0 up. */
+const TONES = -1;
+/** Echo of tones that have been sent: longer than the way to any far end and back. */
+const TONES_ECHO_MS = 1_000;
 
 export class CallAudio {
   readonly #clock: Clock;
@@ -158,6 +163,12 @@ export class CallAudio {
     samples: Int16Array;
   }): void {
     this.#agent.play(clip.utteranceId, clip.interruptible, clip);
+    this.#outbox.tell();
+  }
+
+  /** The tones of keys (as `dtmfTones` takes them), queued as `speak` does. Nothing is told of them. */
+  press(digits: string): void {
+    this.#agent.play(TONES, false, { text: '', samples: dtmfTones(digits) });
     this.#outbox.tell();
   }
 
@@ -330,6 +341,10 @@ export class CallAudio {
 
   #started(utterance: Utterance, nowMs: number): void {
     const { id, interruptible, firstTextAt, firstAudioAt, startMs } = utterance;
+    if (id === TONES) {
+      this.#keyEar?.deafUntil(Number.POSITIVE_INFINITY);
+      return;
+    }
     const firstFrameAt = this.#startAt + nowMs;
     const facts: UtteranceStart = {
       utteranceId: id,
@@ -345,6 +360,10 @@ export class CallAudio {
   #finished(facts: FinishedUtterance): void {
     const { utterance, heardText, interrupted, endMs } = facts;
     this.#floor.finished(facts);
+    if (utterance.id === TONES) {
+      this.#keyEar?.deafUntil(endMs + TONES_ECHO_MS);
+      return;
+    }
     const startMs = utterance.startMs ?? endMs;
     const report = { utteranceId: utterance.id, heardText, interrupted, startMs, endMs };
     this.#outbox.put(() => this.#listener.onUtteranceFinished(report));

@@ -36,9 +36,9 @@ export class KeyEar {
     else this.#detector.push(frame);
   }
 
-  /** Our own tones may come back until then. */
+  /** Our own tones may come back until then, in media time. */
   deafUntil(ms: number): void {
-    this.#deafUntilMs = Math.max(this.#deafUntilMs, ms);
+    this.#deafUntilMs = ms;
   }
 
   /** A key was signalled at `nowMs` of media time. False if it has been heard already. */

@@ -94,6 +94,15 @@ describe('DTMF tones', () => {
     expect(Math.abs(pcm[799] ?? 99)).toBeLessThan(100);
   });
 
+  it('wait for half a second at a w', () => {
+    const [one, two] = [dtmfTones('1'), dtmfTones('2')];
+    const pcm = dtmfTones('1w2');
+    expect(pcm).toHaveLength(1_600 + 4_000 + 1_600);
+    expect(pcm.subarray(0, 1_600)).toEqual(one);
+    expect(pcm.subarray(1_600, 5_600).every((sample) => sample === 0)).toBe(true);
+    expect(pcm.subarray(5_600)).toEqual(two);
+  });
+
   it('are refused for anything else', () => {
     expect(() => dtmfTones('12x')).toThrow(RangeError);
     expect(() => dtmfTones('1'.repeat(DTMF_DIGITS_MAX + 1))).toThrow(RangeError);

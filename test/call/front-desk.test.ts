@@ -47,6 +47,7 @@ function withWorker(room: CallRoom) {
     inbound: (...from) => ask('inbound', () => behind.inbound(...from)),
     answer: (...from) => ask('answer', () => behind.answer(...from)),
     event: (...from) => ask('event', () => behind.event(...from)),
+    sendDigits: (wanted) => ask('sendDigits', () => behind.sendDigits(wanted)),
     hangUp: (wanted) => ask('hangUp', async () => void (await behind.hangUp(wanted))),
   };
   const crew: Crew = {
@@ -127,6 +128,21 @@ describe('a call that the front has dialled', () => {
     await desk.answer('twilio', runId, answering(runId));
     expect(own.calls).toBe(1);
     expect(at.asked).toEqual(['answer']);
+  });
+
+  it('has its keys pressed by the worker that has it', async () => {
+    const room = await held.room.prepare();
+    const { desk, own, at } = withWorker(room);
+    const runId = await dialled(room, own);
+    const { organizationId } = room.at.owner;
+    const press = () => desk.sendDigits({ organizationId, runId, digits: '1' });
+    await expect(press()).rejects.toMatchObject({ code: 'CALL_NOT_TALKING' });
+    expect(at.asked).toEqual([]);
+    await desk.answer('twilio', runId, answering(runId));
+    await expect(press()).rejects.toMatchObject({ code: 'CALL_NOT_TALKING' });
+    expect(at.asked).toEqual(['answer', 'sendDigits']);
+    at.isThere = false;
+    await expect(press()).rejects.toMatchObject({ code: 'WORKER_GONE' });
   });
 
   it('is not let go for a forged request', async () => {

@@ -1,6 +1,7 @@
 // Keys that a client has pressed in a call.
 
 import { describe, expect, it } from 'vitest';
+import { DtmfDetector } from '../../src/audio/dtmf.ts';
 import { sendDigits } from '../../src/call/send-digits.ts';
 import { codeOf } from '../../src/errors.ts';
 import { providersOf } from '../../src/telephony/registry.ts';
@@ -29,8 +30,9 @@ function taking(room: CallRoom, pressed: Pressed[]) {
   return { ...room.deps, providers: providersOf(all) };
 }
 
+const nobody = { session: () => undefined };
 const press = (deps: Parameters<typeof sendDigits>[0], organizationId: string, runId: string) =>
-  sendDigits(deps, { organizationId, runId, digits: '12#' }).then(
+  sendDigits(deps, nobody, { organizationId, runId, digits: '12#' }).then(
     () => 'pressed',
     (error: unknown) => codeOf(error) ?? String(error),
   );
@@ -46,6 +48,26 @@ describe('keys for the far end', () => {
     expect(await press(taking(room, pressed), '999999', run.id)).toBe('RUN_NOT_FOUND');
     expect(await press(room.deps, organizationId, run.id)).toBe('DIGITS_UNSUPPORTED');
     expect(pressed).toHaveLength(1);
+  });
+
+  it('are sent as tones behind what is being said, where the provider presses none', async () => {
+    const room = await held.room.prepare(chat);
+    const { run, stream } = await room.inboundCall();
+    const { organizationId } = run;
+    await room.pass(200);
+    await room.switchboard.sendDigits({ organizationId, runId: run.id, digits: '159w#' });
+    await room.heardOut(stream);
+    await room.pass(2_000);
+    let keys = '';
+    const ear = new DtmfDetector((key) => {
+      keys += key;
+    });
+    for (const { pcm } of stream.farEnd.frames) ear.push(pcm);
+    expect(keys).toBe('159#');
+    await room.says(stream, 'good day');
+    expect(room.errors).toEqual([]);
+    // They are no words of the agent's.
+    expect((await room.bodies(run, 'agent.said')).every(({ text }) => text !== '')).toBe(true);
   });
 
   it('wait for the answer, and come too late after the end', async () => {

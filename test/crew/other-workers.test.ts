@@ -36,6 +36,8 @@ function fakeWorker(number: number): CallWorker & { calls: number; activeCalls: 
     answer: async (name, runId) => reply([name, runId]),
     event: () => Promise.reject(new GatewayError('WEBHOOK_SIGNATURE')),
     hangUp: () => Promise.reject(new GatewayError('RUN_NOT_FOUND')),
+    sendDigits: ({ digits }) =>
+      digits === '12#' ? Promise.resolve() : Promise.reject(new GatewayError('CALL_NOT_TALKING')),
   };
 }
 
@@ -77,6 +79,10 @@ describe('the other workers', () => {
     });
     const wanted = { organizationId: '1', runId: '9' };
     await expect(two?.hangUp(wanted)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    await expect(two?.sendDigits({ ...wanted, digits: '12#' })).resolves.toBeUndefined();
+    await expect(two?.sendDigits({ ...wanted, digits: '3' })).rejects.toMatchObject({
+      code: 'CALL_NOT_TALKING',
+    });
   });
 
   it('are told of as they come, and their calls are counted', () => {

@@ -57,6 +57,17 @@ describe('where nobody signals keys', () => {
     expect(rig.turns).toEqual(['112']);
   });
 
+  it('the tones that we send are not heard when they come back', async () => {
+    const rig = new CallRig({ hearsKeys: true });
+    rig.audio.press('58');
+    await rig.run(100);
+    await rig.plays(dtmfTones('58'));
+    await rig.run(1_500);
+    expect(rig.kinds).not.toContain('digit');
+    await rig.plays(dtmfTones('9'));
+    expect(rig.kinds).toContain('digit');
+  });
+
   it('nothing is heard on a deaf line', async () => {
     const rig = new CallRig({ hearsKeys: true, isDeaf: true });
     await rig.plays(dtmfTones('5'));

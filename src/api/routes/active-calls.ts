@@ -154,7 +154,7 @@ function digitsRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'sendDigits',
-        summary: 'Presses keys in a call that talks, where the provider can.',
+        summary: 'Presses keys in a call that talks: by the provider, else by their tones.',
         params: z.object({ workflow_id: idIn, run_id: idIn }),
         body: keys,
         response: { 200: z.object({ workflow_run_id: idOut }), ...faults(400, 401, 404, 409, 502) },
