@@ -197,7 +197,7 @@ describe('speaking to a colleague', () => {
     protocol.decodeText = (message, listener) =>
       decodeText(message, {
         ...listener,
-        onStart: (start) => listener.onStart({ ...start, codecIn: 'OPUS' }),
+        onStart: (start) => listener.onStart({ ...start, codecIn: 'GSM' }),
       });
     await begin(BY_KEY, { protocol });
     expect(outcome).toMatchObject({ code: 'CODEC_UNKNOWN' });
