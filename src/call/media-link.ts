@@ -71,6 +71,11 @@ export class MediaLink implements MediaSocketListener {
   }
 
   audio(payload: Uint8Array): void {
+    const { encodeAscii } = this.#protocol;
+    if (encodeAscii !== undefined && this.#socket.sendAscii !== undefined) {
+      this.#socket.sendAscii(encodeAscii.call(this.#protocol, payload));
+      return;
+    }
     const message = this.#protocol.encodeAudio(payload);
     if (typeof message === 'string') this.#socket.sendText(message);
     else this.#socket.sendBinary(message);

@@ -16,6 +16,7 @@ export class MediaClock {
   readonly #ticks = new Map<Tick, (error: unknown) => void>();
   #timer: Timer | undefined;
   #dueMs = 0;
+  #nowMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -67,13 +68,17 @@ export class MediaClock {
   };
 
   #runAll(nowMs: number): void {
-    for (const [tick, onThrow] of this.#ticks) {
-      try {
-        tick(nowMs);
-      } catch (error) {
-        this.#ticks.delete(tick);
-        onThrow(error);
-      }
-    }
+    this.#nowMs = nowMs;
+    // A loop over a map makes a pair for each.
+    this.#ticks.forEach(this.#run);
   }
+
+  readonly #run = (onThrow: (error: unknown) => void, tick: Tick): void => {
+    try {
+      tick(this.#nowMs);
+    } catch (error) {
+      this.#ticks.delete(tick);
+      onThrow(error);
+    }
+  };
 }

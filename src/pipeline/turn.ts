@@ -70,6 +70,9 @@ export class TurnDetector {
   #owed = 0;
   /** How many of them belong to a turn that was reported without them. */
   #overdue = 0;
+  /** What `silenceNeededMs` said last, and whether it was asked in a hurry; NaN once the words have changed. */
+  #neededMs = Number.NaN;
+  #neededHurried = false;
 
   constructor(options: TurnOptions) {
     this.#listener = options.listener;
@@ -92,6 +95,7 @@ export class TurnDetector {
 
   expect(expectation: Expectation): void {
     this.#expectation = expectation;
+    this.#neededMs = Number.NaN;
   }
 
   speechStarted(onsetMs: number): void {
@@ -113,6 +117,7 @@ export class TurnDetector {
     if (this.#state === 'idle' || words.text.trim() === '') return;
     if (words.text !== this.#partial?.text) this.#lastWordMs = this.#nowMs;
     this.#partial = words;
+    this.#neededMs = Number.NaN;
   }
 
   final(words: RecognizedWords): void {
@@ -127,6 +132,7 @@ export class TurnDetector {
       this.#lastWordMs = this.#nowMs;
     }
     this.#partial = undefined;
+    this.#neededMs = Number.NaN;
     if (this.#state === 'waiting' && this.#owed === 0) this.#conclude();
     else if (this.#state === 'idle' && this.#parts.length > 0) this.#concludeUnvoiced();
   }
@@ -134,6 +140,7 @@ export class TurnDetector {
   /** The recogniser is gone: what was understood so far must do. */
   recognizerLost(): void {
     this.#recognizer = undefined;
+    this.#neededMs = Number.NaN;
     this.#owed = 0;
     this.#overdue = 0;
     if (this.#state === 'waiting') this.#conclude();
@@ -160,6 +167,7 @@ export class TurnDetector {
     this.#lastWordMs = this.#nowMs;
     this.#parts = [];
     this.#partial = undefined;
+    this.#neededMs = Number.NaN;
   }
 
   #tooLong(): boolean {
@@ -168,7 +176,16 @@ export class TurnDetector {
     return worded && this.#nowMs - this.#lastWordMs >= this.#turnMaxMs;
   }
 
+  /** Asked with every frame; words and expectation change once in a while. */
   #silenceNeededMs(): number {
+    if (Number.isNaN(this.#neededMs) || this.#neededHurried !== this.hurried) {
+      this.#neededMs = this.#neededNow();
+      this.#neededHurried = this.hurried;
+    }
+    return this.#neededMs;
+  }
+
+  #neededNow(): number {
     const neededMs = silenceNeededMs({
       text: this.text,
       expectation: this.#expectation,
@@ -197,6 +214,7 @@ export class TurnDetector {
     const turn = this.#turn();
     this.#parts = [];
     this.#partial = undefined;
+    this.#neededMs = Number.NaN;
     this.#unvoiced = false;
     this.#next();
     if (turn.text === '') {

@@ -118,6 +118,12 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#checkBuffered();
   }
 
+  sendAscii(message: Uint8Array): void {
+    if (!this.open) return;
+    this.#ws.sendAscii(message);
+    this.#checkBuffered();
+  }
+
   sendBinary(message: Uint8Array): void {
     if (!this.open) return;
     this.#ws.sendBinary(message);

@@ -16,6 +16,8 @@ export interface MediaSocketListener {
 export interface MediaSocket {
   /** Sends one text message; dropped silently once the socket is closing. */
   sendText(message: string): void;
+  /** Sends one text message of plain ASCII, of which no string was made; borrowed until the call returns. */
+  sendAscii?(message: Uint8Array): void;
   sendBinary(message: Uint8Array): void;
   /** Bytes accepted but not yet handed to the kernel. */
   readonly bufferedBytes: number;

@@ -195,6 +195,19 @@ export function textHead(bytes: number): string {
     : String.fromCharCode(FIN | OPCODE.text, 126, bytes >> 8, bytes & 0xff);
 }
 
+/** Writes the same head into `out`; its bytes. */
+export function writeTextHead(out: Uint8Array, bytes: number): number {
+  out[0] = FIN | OPCODE.text;
+  if (bytes <= CONTROL_BYTES_MAX) {
+    out[1] = bytes;
+    return 2;
+  }
+  out[1] = 126;
+  out[2] = bytes >> 8;
+  out[3] = bytes & 0xff;
+  return 4;
+}
+
 function headerBytesOf(payloadBytes: number): number {
   if (payloadBytes <= CONTROL_BYTES_MAX) return 2;
   return payloadBytes <= 0xffff ? 4 : 10;

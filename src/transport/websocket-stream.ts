@@ -4,6 +4,7 @@
 import type { Duplex } from 'node:stream';
 import { codeOf, type ErrorCode } from '../errors.ts';
 import { systemRandom } from '../std/random.ts';
+import { SharedFrame } from './shared-frame.ts';
 import { readShared } from './shared-reads.ts';
 import {
   type FrameTaker,
@@ -20,6 +21,9 @@ const MASK_BYTES = 4;
 const SHORT_BYTES_MAX = 0xffff;
 const REASON_BYTES_MAX = 123;
 const NOTHING = new Uint8Array(0);
+
+/** Of whichever socket sends: the kernel takes a message at once, as a rule. */
+const outgoing = new SharedFrame();
 
 export interface WebsocketListener {
   onText(message: string): void;
@@ -85,6 +89,17 @@ export class WebsocketStream implements FrameTaker {
     const isPlain = bytes === message.length && bytes <= SHORT_BYTES_MAX && !this.#isClient;
     if (isPlain) this.#socket.write(textHead(bytes) + message, 'latin1');
     else this.#send(OPCODE.text, Buffer.from(message));
+  }
+
+  /** A text message of plain ASCII; borrowed until the call returns. */
+  sendAscii(message: Uint8Array): void {
+    if (this.#isClient || message.length > SHORT_BYTES_MAX) {
+      this.#send(OPCODE.text, message);
+      return;
+    }
+    this.#socket.write(outgoing.textFrame(message));
+    // What the kernel has not taken is still read from.
+    if (this.#socket.writableLength > 0) outgoing.give();
   }
 
   /** `message` is borrowed until the call returns. */

@@ -4,15 +4,13 @@
 import { pcmu } from '../../src/codec/g711.ts';
 import { AmbientNoise, officeNoise } from '../../src/pipeline/ambient.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
-import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
-import type { RecordingFile } from '../../src/pipeline/record.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
 import type { SpeechToText } from '../../src/speech/stt/stt.ts';
-import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
+import { minuteTts, nowhere, silentListener } from './silent-services.ts';
 
 export interface FrameCost {
   frames: number;
@@ -133,14 +131,6 @@ function bench(ambient?: AmbientNoise): { clock: StepClock; audio: CallAudio; se
   return { clock, audio, sent: () => sent };
 }
 
-const nowhere: RecordingFile = {
-  append: () => true,
-  skip: () => undefined,
-  patch: () => true,
-  error: undefined,
-  close: () => Promise.resolve(),
-};
-
 const deafStt: SpeechToText = {
   name: 'deaf',
   model: 'deaf',
@@ -153,29 +143,4 @@ const deafStt: SpeechToText = {
     close: () => undefined,
   }),
   close: () => Promise.resolve(),
-};
-
-const minuteTts: TextToSpeech = {
-  name: 'minute',
-  model: 'minute',
-  capabilities: { wordTimings: false, streaming: false },
-  synthesize(_request, listener) {
-    listener.onAudio(new Int16Array(60 * 8_000).fill(1_000));
-    return Promise.resolve();
-  },
-  close: () => Promise.resolve(),
-};
-
-const nothing = () => undefined;
-const silentListener: CallAudioListener = {
-  onCallerSpeech: nothing,
-  onPartial: nothing,
-  onInterruption: nothing,
-  onTurn: nothing,
-  onBackchannel: nothing,
-  onDigit: nothing,
-  onUtteranceStarted: nothing,
-  onUtteranceFinished: nothing,
-  onFault: nothing,
-  onBroken: nothing,
 };

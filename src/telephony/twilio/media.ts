@@ -8,6 +8,7 @@ import { GatewayError } from '../../errors.ts';
 import { parseJson } from '../../std/json.ts';
 import type { MediaListener, MediaProtocol, MediaTraits } from '../media.ts';
 import { AudioMessages, PAYLOAD_BYTES_MAX } from './audio-message.ts';
+import { AudioText } from './audio-text.ts';
 
 /** One second of audio: what the buffers begin with. */
 const PAYLOAD_BYTES_USUAL = 8_000;
@@ -75,6 +76,7 @@ class TwilioMedia implements MediaProtocol {
   /** Undefined until `start`; so is the reader of its audio messages. */
   #streamSid: string | undefined;
   #audioMessages: AudioMessages | undefined;
+  #audioText: AudioText | undefined;
   /** Where outgoing payloads are laid for encoding. */
   #outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
   /** Prepared text around the changing parts of messages, with this stream's id in it. */
@@ -108,6 +110,11 @@ class TwilioMedia implements MediaProtocol {
     if (payload.length > this.#outgoing.length) this.#outgoing = Buffer.alloc(payload.length);
     this.#outgoing.set(payload);
     return `${this.#audioHead}${this.#outgoing.toString('base64', 0, payload.length)}"}}`;
+  }
+
+  encodeAscii(payload: Uint8Array): Uint8Array {
+    assert(this.#audioText !== undefined, 'audio before the stream has started');
+    return this.#audioText.of(payload);
   }
 
   encodeMark(name: string): string {
@@ -167,6 +174,7 @@ class TwilioMedia implements MediaProtocol {
     this.#streamSid = streamSid;
     this.#audioMessages = new AudioMessages(streamSid);
     this.#audioHead = `{"event":"media","streamSid":"${streamSid}","media":{"payload":"`;
+    this.#audioText = new AudioText(this.#audioHead);
     this.#markHead = `{"event":"mark","streamSid":"${streamSid}","mark":{"name":`;
     this.#clear = `{"event":"clear","streamSid":"${streamSid}"}`;
     listener.onStart({

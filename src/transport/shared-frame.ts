@@ -1,0 +1,37 @@
+// One buffer for the text frames that a server sends: each is written into it and handed to the kernel at
+// once. Where the kernel does not take it at once, whoever sends gives the buffer away.
+// Source: RFC 6455 §5.2
+
+import { writeTextHead } from './websocket-frames.ts';
+
+/** A second of telephone audio in base64, and its envelope. */
+const BYTES_USUAL = 12 * 1024;
+const HEAD_BYTES_MAX = 4;
+
+export class SharedFrame {
+  #bytes = Buffer.allocUnsafeSlow(BYTES_USUAL);
+  /** The part of `#bytes` that is a frame; kept while the size stays. */
+  #frame = this.#bytes.subarray(0, 0);
+
+  /** The frame of a message of up to 65,535 bytes of ASCII; good until the next one, or `give`. */
+  textFrame(message: Uint8Array): Buffer {
+    if (message.length + HEAD_BYTES_MAX > this.#bytes.length) {
+      this.#take(message.length + HEAD_BYTES_MAX);
+    }
+    const headBytes = writeTextHead(this.#bytes, message.length);
+    this.#bytes.set(message, headBytes);
+    const bytes = headBytes + message.length;
+    if (this.#frame.length !== bytes) this.#frame = this.#bytes.subarray(0, bytes);
+    return this.#frame;
+  }
+
+  /** The last frame is its taker's for good. */
+  give(): void {
+    this.#take(this.#bytes.length);
+  }
+
+  #take(bytes: number): void {
+    this.#bytes = Buffer.allocUnsafeSlow(bytes);
+    this.#frame = this.#bytes.subarray(0, 0);
+  }
+}

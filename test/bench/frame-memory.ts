@@ -1,0 +1,202 @@
+// What the frames of steady calls leave to the garbage collector: bytes of heap a frame, from the bytes of the
+// media websocket to the pipeline and back. The sockets, the speech services and the detector are fakes. A program
+// of its own, as it measures all of its process; needs --expose-gc. Prints one line of JSON.
+
+import { Duplex } from 'node:stream';
+import { getHeapStatistics } from 'node:v8';
+import { MediaLink, type MediaLinkListener } from '../../src/call/media-link.ts';
+import { pcmu } from '../../src/codec/g711.ts';
+import { CallAudio } from '../../src/pipeline/call-audio.ts';
+import { MediaClock } from '../../src/pipeline/media-clock.ts';
+import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import type { Clock } from '../../src/std/clock.ts';
+import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
+import { DEFAULT_MEDIA_LIMITS, MediaConnection } from '../../src/transport/media-connection.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+import { vadOf } from '../fakes/vad-of.ts';
+import { AudioMessages, startMessage } from '../load/twilio-wire.ts';
+import { minuteTts, nowhere, silentListener } from './silent-services.ts';
+
+const CALLS = 20;
+const TICKS_A_ROUND = 100;
+/** Two seconds each, in which everything comes that comes again and again. The least of them counts: code that
+ *  the compiler has not got to yet boxes every number. All within the minute that is said. */
+const ROUNDS = 28;
+/** No whole milliseconds: a process' clock has none either. */
+const TICK_MS = 20.000_7;
+const NEVER = { cancel: () => undefined };
+
+export interface FrameMemory {
+  /** Heap bytes for a frame of the caller's. */
+  inBytes: number;
+  /** Heap bytes for a frame of the agent's; three go out in one message. */
+  outBytes: number;
+  /** Frames that the calls sent and heard in all rounds. */
+  framesIn: number;
+  framesOut: number;
+}
+
+/** Runs the media clock when it is told. */
+class StepClock implements Clock {
+  nowMs = 0;
+  #tick: (() => void) | undefined;
+
+  now(): number {
+    return Math.floor(this.nowMs);
+  }
+
+  monotonicMs(): number {
+    return this.nowMs;
+  }
+
+  after(delayMs: number, run: () => void): { cancel(): void } {
+    if (delayMs <= TICK_MS) this.#tick = run;
+    return NEVER;
+  }
+
+  tick(): void {
+    this.#tick?.();
+  }
+}
+
+/** The kernel takes everything at once. */
+class OpenSocket extends Duplex {
+  bytes = 0;
+
+  constructor() {
+    super({ decodeStrings: false });
+  }
+
+  override _read(): void {
+    // What comes is emitted.
+  }
+
+  override _write(chunk: Uint8Array, _encoding: string, done: () => void): void {
+    this.bytes += chunk.length;
+    done();
+  }
+}
+
+interface SteadyCall {
+  socket: OpenSocket;
+  messages: AudioMessages;
+  message: Buffer;
+}
+
+const payload = Buffer.from(Buffer.alloc(160, 0xd5).toString('base64'));
+const clock = new StepClock();
+const mediaClock = new MediaClock(clock);
+const { log } = quietLog('silent');
+let framesIn = 0;
+
+process.stdout.write(`${JSON.stringify(await measured())}\n`);
+
+async function measured(): Promise<FrameMemory> {
+  const calls = Array.from({ length: CALLS }, (_each, nth) => begin(nth));
+  await new Promise((resolve) => setImmediate(resolve));
+  const inBytes: number[] = [];
+  const outBytes: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    globalThis.gc?.();
+    const bytes = runRound(calls);
+    inBytes.push(bytes.in);
+    outBytes.push(bytes.out);
+    await new Promise((resolve) => setImmediate(resolve)); // What is told later is told.
+  }
+  const sentBytes = calls.reduce((sum, { socket }) => sum + socket.bytes, 0);
+  const framesOut = Math.floor(sentBytes / ((pcmu.frameBytes * 4) / 3));
+  return { inBytes: Math.min(...inBytes), outBytes: Math.min(...outBytes), framesIn, framesOut };
+}
+
+function runRound(calls: SteadyCall[]): { in: number; out: number } {
+  const bytes = { in: 0, out: 0, looking: 0 };
+  for (let tick = 0; tick < TICKS_A_ROUND; tick++) {
+    clock.nowMs += TICK_MS;
+    for (const call of calls) call.message = call.messages.next(payload);
+    bytes.in += cost(() => {
+      for (const { socket, message } of calls) socket.emit('data', message);
+    });
+    bytes.out += cost(() => clock.tick());
+    bytes.looking += cost(() => undefined);
+  }
+  const frames = TICKS_A_ROUND * calls.length;
+  return {
+    in: (bytes.in - bytes.looking) / frames,
+    out: (bytes.out - bytes.looking) / frames,
+  };
+}
+
+/** Heap bytes that `work` takes and that looking takes. */
+function cost(work: () => void): number {
+  const before = getHeapStatistics().used_heap_size;
+  work();
+  return getHeapStatistics().used_heap_size - before;
+}
+
+/** A call whose agent says something long while its caller speaks and pauses by turns. */
+function begin(nth: number): SteadyCall {
+  const socket = new OpenSocket();
+  const connection = new MediaConnection({
+    ...{ socket, head: Buffer.alloc(0), side: 'server', log, clock },
+    limits: DEFAULT_MEDIA_LIMITS,
+    onClosed: () => undefined,
+  });
+  const streamSid = `MZ${String(nth).padStart(32, '0')}`;
+  connection.admit((media) => hear(media));
+  const ids = { accountSid: 'AC1', callSid: `CA${nth}`, streamSid, parameters: {} };
+  connection.onText(startMessage(ids));
+  const messages = new AudioMessages(streamSid);
+  return { socket, messages, message: Buffer.alloc(0) };
+}
+
+function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['admit']>[0]>[0]) {
+  let audio: CallAudio | undefined;
+  const nothing = () => undefined;
+  const listener: MediaLinkListener = {
+    onStart: () => {
+      audio = open(link);
+    },
+    onAudio: (frame, timestampMs) => {
+      framesIn += 1;
+      audio?.audioIn(frame, timestampMs);
+    },
+    onDigit: nothing,
+    onMark: nothing,
+    onUnplayed: nothing,
+    onFault: (error) => {
+      throw error;
+    },
+    onEnd: nothing,
+    onSilent: nothing,
+  };
+  const link = new MediaLink({
+    socket: media,
+    protocol: createTwilioMedia(),
+    listener,
+    clock,
+    log,
+  });
+  return link;
+}
+
+function open(link: MediaLink): CallAudio {
+  const { aim: aimMs, max: maxMs, step: stepMs } = link.traits.leadMs;
+  let windows = 0;
+  const audio = new CallAudio({
+    ...{ clock, mediaClock, log, wire: link, listener: silentListener },
+    codecIn: pcmu,
+    codecOut: pcmu,
+    lead: { aimMs, maxMs, stepMs },
+    marks: 'echo-on-clear',
+    vad: vadOf(() => ({ process: () => ((++windows >> 5) & 1 ? 0.9 : 0.01) })),
+    stt: undefined,
+    tts: minuteTts,
+    voice: undefined,
+    recording: nowhere,
+    tuning: defaultTuning,
+  });
+  const speech = audio.speak({ utteranceId: 1, interruptible: false });
+  speech.text('A minute of it.');
+  speech.end();
+  return audio;
+}

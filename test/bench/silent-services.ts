@@ -1,0 +1,39 @@
+// What a call's pipeline needs around it, as small as can be: for benchmarks of the pipeline itself.
+
+import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
+import type { RecordingFile } from '../../src/pipeline/record.ts';
+import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
+
+export const nowhere: RecordingFile = {
+  append: () => true,
+  skip: () => undefined,
+  patch: () => true,
+  error: undefined,
+  close: () => Promise.resolve(),
+};
+
+/** Says a minute of the same sample, whatever the text. */
+export const minuteTts: TextToSpeech = {
+  name: 'minute',
+  model: 'minute',
+  capabilities: { wordTimings: false, streaming: false },
+  synthesize(_request, listener) {
+    listener.onAudio(new Int16Array(60 * 8_000).fill(1_000));
+    return Promise.resolve();
+  },
+  close: () => Promise.resolve(),
+};
+
+const nothing = () => undefined;
+export const silentListener: CallAudioListener = {
+  onCallerSpeech: nothing,
+  onPartial: nothing,
+  onInterruption: nothing,
+  onTurn: nothing,
+  onBackchannel: nothing,
+  onDigit: nothing,
+  onUtteranceStarted: nothing,
+  onUtteranceFinished: nothing,
+  onFault: nothing,
+  onBroken: nothing,
+};
