@@ -2,12 +2,14 @@
 // builds there are. Run by `npm run bench`; test/bench/audio.test.ts runs it with tiny inputs.
 
 import { readFileSync } from 'node:fs';
+import { CONCEALMENT_SAMPLES, Concealer } from '../../src/audio/concealment.ts';
+import { DtmfDetector } from '../../src/audio/dtmf.ts';
 import { mixLoop } from '../../src/audio/gain.ts';
 import { loadKernels, loadWasm } from '../../src/audio/native.ts';
 import { FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { createResampler, type Rates } from '../../src/audio/resample.ts';
 import { portableFilter } from '../../src/audio/resample-portable.ts';
-import { comfortNoise } from '../../src/audio/tone.ts';
+import { comfortNoise, dtmfTones } from '../../src/audio/tone.ts';
 import { compiledVadKernel } from '../../src/audio/vad-compiled.ts';
 import { BATCH_MAX, type VadKernel, WEIGHTS } from '../../src/audio/vad-kernel.ts';
 import { loadVadKernel } from '../../src/audio/vad-loader.ts';
@@ -16,6 +18,7 @@ import type { Codec } from '../../src/codec/codec.ts';
 import { createG722 } from '../../src/codec/g722.ts';
 import { compiledG722 } from '../../src/codec/g722-compiled.ts';
 import { PortableG722 } from '../../src/codec/g722-portable.ts';
+import { createOpus, hasOpus } from '../../src/codec/opus.ts';
 import { codecByName } from '../../src/codec/registry.ts';
 
 /** Streams in turn, as in a gateway: no stream's state stays in the processor's nearest cache. */
@@ -24,6 +27,7 @@ const VAD_STREAMS = 100;
 const VAD_SHARE = 20;
 const RESAMPLE_SHARE = 5;
 const G722_SHARE = 10;
+const OPUS_SHARE = 100;
 const ROUNDS = 5;
 /** Ten seconds, more than the processor can learn by heart. */
 const LOOP_SAMPLES = 80_000;
@@ -42,6 +46,9 @@ export function benchAudio(iterations: number): Record<string, number> {
     ...benchResampler({ fromHz: 24_000, toHz: 8_000 }, iterations),
     ...benchResampler({ fromHz: 48_000, toHz: 8_000 }, iterations),
     ...benchMixing(iterations),
+    ...benchKeys(iterations),
+    ...benchConcealment(Math.ceil(iterations / RESAMPLE_SHARE)),
+    ...benchOpus(Math.ceil(iterations / OPUS_SHARE)),
     ...benchVad(iterations),
   };
 }
@@ -89,6 +96,42 @@ function benchMixing(iterations: number): Record<string, number> {
     at = (at + FRAME_SAMPLES) % LOOP_SAMPLES;
   };
   return { 'mix a loop of noise': fastestUs(iterations, mix) };
+}
+
+function benchKeys(iterations: number): Record<string, number> {
+  const detector = new DtmfDetector(() => undefined);
+  const held = dtmfTones('5').subarray(FRAME_SAMPLES, 2 * FRAME_SAMPLES);
+  const frames = {
+    silence: new Int16Array(FRAME_SAMPLES),
+    noise: noise(FRAME_SAMPLES),
+    'a key': held,
+  };
+  const figures: Record<string, number> = {};
+  for (const [name, frame] of Object.entries(frames)) {
+    figures[`listen for keys in ${name}`] = fastestUs(iterations, () => detector.push(frame));
+  }
+  return figures;
+}
+
+function benchConcealment(iterations: number): Record<string, number> {
+  const concealer = new Concealer();
+  const heard = noise(CONCEALMENT_SAMPLES);
+  const frame = new Int16Array(FRAME_SAMPLES);
+  const work = () => {
+    concealer.begin(heard, 0);
+    concealer.conceal(frame, FRAME_SAMPLES);
+  };
+  return { 'conceal a frame': fastestUs(iterations, work) };
+}
+
+/** Where its package is. */
+function benchOpus(iterations: number): Record<string, number> {
+  if (!hasOpus()) return {};
+  return {
+    ...benchCodec('Opus 8000', createOpus(8_000), iterations),
+    ...benchCodec('Opus 16000', createOpus(16_000), iterations),
+    ...benchCodec('Opus 48000', createOpus(48_000), iterations),
+  };
 }
 
 function benchVad(iterations: number): Record<string, number> {
