@@ -72,6 +72,19 @@ describe('an ear', () => {
     expect(heard.underrunMs).toBe(50);
   });
 
+  it('does not judge what comes while calls are being hung up', () => {
+    const stream = steady();
+    const heard = newHeard();
+    const ear = new Ear({ heard, leadMs: LEAD_MS, clipFrames: [CLIP_FRAMES] });
+    for (const [index, { atMs, mark }] of stream.entries()) {
+      heard.over = index >= 100;
+      heard.measuring = !heard.over;
+      ear.hear(Int32Array.of(mark), 1, heard.over ? atMs + 130 : atMs);
+    }
+    expect(faultsOf(heard)).toEqual(NONE);
+    expect(heard.lateness.max).toBe(0);
+  });
+
   it('sees a missing frame', () => {
     const heard = hear(steady().filter((_, index) => index !== 100));
     expect(faultsOf(heard)).toEqual({ ...NONE, lostFrames: 1 });

@@ -74,7 +74,7 @@ export class Ear {
       heard.lateness.add(Math.min(sinceMs, this.#leadMs - FRAME_MS - slackMs));
       if (sinceMs > this.#leadMs) heard.spacing.add(nowMs - this.#arrivedMs);
     }
-    if (slackMs >= 0) return;
+    if (slackMs >= 0 || heard.over) return;
     heard.underruns += 1;
     heard.underrunMs -= slackMs;
     this.#endMs = nowMs;

@@ -6,6 +6,8 @@ import { Histogram } from './histogram.ts';
 export interface Heard {
   /** Only what comes while this is true is counted in the histograms; counters count always. */
   measuring: boolean;
+  /** Calls are being hung up, all at once: what still comes is not judged. */
+  over: boolean;
   /** How much later audio came than a gateway sends it that stays `leadMs` ahead. */
   readonly lateness: Histogram;
   /** Between two messages of audio in the middle of an utterance. */
@@ -23,6 +25,7 @@ export interface Heard {
 export function heardNothing(): Heard {
   return {
     measuring: false,
+    over: false,
     lateness: new Histogram(),
     spacing: new Histogram(),
     frames: 0,

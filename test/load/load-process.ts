@@ -49,12 +49,14 @@ async function carryOut(task: Order): Promise<{ summary?: LoadSummary }> {
       return {};
     case 'series':
       run = new LoadRun(task.options);
-      run.measure(true);
+      run.measure();
       await run.holdSeries(task.series);
       return {};
     case 'measure':
+      run?.measure();
+      return {};
     case 'measured':
-      run?.measure(task.order === 'measure');
+      run?.measured();
       return {};
     case 'finish':
       return run === undefined ? {} : { summary: await run.finish() };

@@ -108,10 +108,17 @@ export class LoadRun {
     }
   }
 
-  /** Whether durations count from here on. */
-  measure(isMeasuring: boolean): void {
-    this.#heard.measuring = isMeasuring;
-    this.#noticed.measuring = isMeasuring;
+  /** Durations count from here on. */
+  measure(): void {
+    this.#heard.measuring = true;
+    this.#noticed.measuring = true;
+  }
+
+  /** Nothing counts any more. */
+  measured(): void {
+    this.#heard.measuring = false;
+    this.#heard.over = true;
+    this.#noticed.measuring = false;
   }
 
   get openCalls(): number {

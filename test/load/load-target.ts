@@ -10,7 +10,7 @@ import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts
 import type { Account } from './inbound-ring.ts';
 import { setUpAgent } from './load-agent.ts';
 import type { Scenario } from './load-options.ts';
-import { pin } from './process-figures.ts';
+import { pinFamily } from './process-figures.ts';
 
 const INBOUND_PATH = '/api/v1/telephony/inbound/run';
 const NUMBER = '+15550100999';
@@ -83,7 +83,7 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
       scenario,
       providerHost: LOOPBACK,
     });
-    if (cores !== undefined) pin(pid, cores);
+    if (cores !== undefined) pinFamily(pid, cores);
     return { ...remote, stop };
   } catch (error) {
     await stop();

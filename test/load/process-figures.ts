@@ -45,6 +45,17 @@ export function machineBusyMs(): number {
   );
 }
 
+/** All threads of the process and of those below it. */
+export function pinFamily(pid: number, cores: string): void {
+  for (const each of familyOf(pid)) pin(each, cores);
+}
+
+/** The cores, as `pin` takes them, that this process may use. */
+export function ownCores(): string {
+  const said = spawnSync('taskset', ['-p', '-c', String(process.pid)], { encoding: 'utf8' });
+  return said.stdout.split(': ')[1]?.trim() ?? '0';
+}
+
 /** All threads of the process. */
 export function pin(pid: number, cores: string): void {
   spawnSync('taskset', ['-a', '-p', '-c', cores, String(pid)]);
