@@ -17,7 +17,8 @@ export interface MediaLimits {
   messagesPerSecondMax: number;
   /** Bytes in one second: twenty times what the widest codec needs. */
   bytesPerSecondMax: number;
-  /** Messages and bytes kept while the socket waits to be admitted. */
+  /** Messages and bytes kept while the socket waits to be admitted: a real-time sender must reach the end
+   *  of `authorizeMs` first. */
   earlyMessagesMax: number;
   earlyBytesMax: number;
   /** Bytes that the peer has not taken, beyond what the kernel holds: 20 s of telephone audio. */
@@ -39,7 +40,7 @@ export const DEFAULT_MEDIA_LIMITS: MediaLimits = {
   messageBytesMax: 64 * 1024,
   messagesPerSecondMax: 500,
   bytesPerSecondMax: 1024 * 1024,
-  earlyMessagesMax: 150,
+  earlyMessagesMax: 300,
   earlyBytesMax: 128 * 1024,
   bufferedBytesMax: 256 * 1024,
   firstMessageMs: 10_000,
