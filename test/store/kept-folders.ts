@@ -5,8 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where `kept-database.ts` of each worker finds the folder. */
-export const KEPT_FOLDER = 'PATCHBAY_TEST_KEPT';
+/** Where `kept-database.ts` of each worker finds the folder. No PATCHBAY_ setting: a gateway refuses those
+ *  that it does not know. */
+export const KEPT_FOLDER = 'TEST_KEPT_DATABASES';
 
 export function setup(): void {
   process.env[KEPT_FOLDER] = mkdtempSync(join(tmpdir(), 'patchbay-kept-'));
