@@ -101,7 +101,12 @@ async function begin(
     ...(isAnswered ? begun(deps) : {}),
     initialContext: { runtime_configuration: runtimeConfiguration(deps) },
   });
-  if (!isOpen) return refuse(CLOSE.conflict, 'run state');
+  if (!isOpen) {
+    const known = await deps.store.runs.find(run.id);
+    return known === undefined
+      ? refuse(CLOSE.notFound, 'run')
+      : refuse(CLOSE.conflict, 'run state');
+  }
   const runLog = await deps.events.open(run.id);
   const recording = await openRecording(deps, run.id);
   if (recording === undefined) {

@@ -139,6 +139,13 @@ describe('a media socket', () => {
     expect(room.switchboard.activeCalls).toBe(0);
   });
 
+  it('is refused when its run is there no more', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    await room.at.sql('delete from runs where id = $1', [pathOf(url).runId]);
+    expect(await knock(room, url)).toBe(4404);
+  });
+
   it('is refused when its run is closed while it is let in', async () => {
     const room = await held.room.prepare();
     const url = await ringing(room);
