@@ -13,6 +13,12 @@ import { queryMessage } from './wire.ts';
 /** WASI's number for an input/output error. On it PostgreSQL stops rather than lose a commit. */
 const WASI_EIO = 29;
 
+/** PGlite parses every answer once more and keeps what it found until it is asked in its own way: some 50 kB
+ *  for the statements of a call. After so many messages it is. */
+const KEPT_MESSAGES_MAX = 200;
+/** PostgreSQL's Flush, which changes nothing at any time. */
+const FLUSH = Uint8Array.of(0x48, 0, 0, 0, 4);
+
 export const START_PARAMETERS: readonly string[] = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
   ...['-c', 'fsync=on'],
@@ -62,8 +68,18 @@ export async function openEngine(
     fsyncs += 1;
   });
   const database = await PGlite.create({ fs: files, startParams: [...parameters] });
+  let kept = 0;
   const engine: Engine = {
-    execute: (message) => database.execProtocolRawSync(message).slice(),
+    execute: (message) => {
+      const answer = database.execProtocolRawSync(message).slice();
+      kept += 1;
+      if (kept === KEPT_MESSAGES_MAX) {
+        kept = 0;
+        // If the engine broke, the next message finds out.
+        database.execProtocol(FLUSH, { syncToFs: false }).catch(() => undefined);
+      }
+      return answer;
+    },
     fsyncs: () => fsyncs,
     close: () => database.close(),
   };

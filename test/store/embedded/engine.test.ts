@@ -4,6 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -44,6 +46,29 @@ describe('a durable engine', () => {
       expect(succeeded(engine.execute(queryMessage(`insert into t values (${n})`)))).toBe(true);
       expect(engine.fsyncs()).toBeGreaterThan(before);
     }
+    await engine.close();
+  });
+
+  it('keeps nothing of its answers, and is in the same transaction all along', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const engine = await openEngine(await cluster('forgetful'));
+    const settled = async (): Promise<number> => {
+      await settle();
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = await settled();
+    engine.execute(queryMessage('begin'));
+    engine.execute(queryMessage('create table t (n integer)'));
+    for (let n = 0; n < 4_000; n++) {
+      engine.execute(queryMessage(`insert into t values (${n}) returning repeat('x', 5000)`));
+      if (n % 100 === 0) await settle();
+    }
+    expect((await settled()) - before).toBeLessThan(5e6); // Of 20 million.
+    expect(statusAfter(engine.execute(queryMessage('rollback')))).toBe('idle');
+    const answer = Buffer.from(engine.execute(queryMessage('select * from t')));
+    expect(answer.toString('latin1')).toContain('does not exist');
     await engine.close();
   });
 
