@@ -1,9 +1,9 @@
 // Where figures come from: histograms, the gateway's metrics, the kernel, looks at a long series.
 
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readMetrics } from './gateway-metrics.ts';
 import { Histogram } from './histogram.ts';
-import { machineBusyMs, processFigures } from './process-figures.ts';
+import { machineBusyMs, ownCores, processFigures } from './process-figures.ts';
 import { growthKb } from './series.ts';
 
 describe('a histogram', () => {
@@ -60,6 +60,15 @@ describe.runIf(process.platform === 'linux')('the kernel', () => {
     expect(rssKb).toBeGreaterThan(10_000);
     expect(descriptors).toBeGreaterThan(2);
     expect(machineBusyMs()).toBeGreaterThan(cpuMs);
+  });
+});
+
+describe('the cores of this process', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  it('are unknown where there is no taskset', () => {
+    vi.stubEnv('PATH', '/nowhere');
+    expect(ownCores()).toBeUndefined();
   });
 });
 

@@ -48,7 +48,7 @@ export async function measureLoad(
   options: CallOptions & { seconds: number },
 ): Promise<LoadFigures> {
   const client = new LoadClient();
-  const coresBefore = ownCores();
+  const coresBefore = options.cores === undefined ? undefined : ownCores();
   try {
     if (options.cores !== undefined) {
       pin(client.pid, options.cores);
@@ -89,7 +89,7 @@ export async function measureLoad(
     };
   } finally {
     client.stop();
-    pin(process.pid, coresBefore);
+    if (coresBefore !== undefined) pin(process.pid, coresBefore);
   }
 }
 

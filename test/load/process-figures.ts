@@ -50,10 +50,12 @@ export function pinFamily(pid: number, cores: string): void {
   for (const each of familyOf(pid)) pin(each, cores);
 }
 
-/** The cores, as `pin` takes them, that this process may use. */
-export function ownCores(): string {
+/** The cores, as `pin` takes them, that this process may use; undefined where there is no `taskset`. */
+export function ownCores(): string | undefined {
   const said = spawnSync('taskset', ['-p', '-c', String(process.pid)], { encoding: 'utf8' });
-  return said.stdout.split(': ')[1]?.trim() ?? '0';
+  // Without the program there is no text at all, whatever the type says.
+  if (said.error !== undefined) return undefined;
+  return said.stdout.split(': ')[1]?.trim();
 }
 
 /** All threads of the process. */
