@@ -1,7 +1,8 @@
+// How the tests run. Two workers, each with one module graph for all of its files: loading the gateway anew for
+// each of them would cost a fifth of the time. What runs in real time comes last.
+
 import { defineConfig } from 'vitest/config';
 
-// Two workers, each with one module graph for all of its files: loading the gateway anew for each of
-// them would cost a fifth of the time. What runs in real time comes last.
 /** What measures time or the whole process: it has both to itself. */
 const measures = ['test/bench/*.test.ts', 'test/std/process-load.test.ts'];
 const calls = ['test/e2e/*.test.ts'];
