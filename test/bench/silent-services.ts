@@ -1,4 +1,4 @@
-// What a call's pipeline needs around it, as small as can be: for benchmarks of the pipeline itself.
+// What a call's pipeline needs around it, as small as can be: for benchmarks and tests of the pipeline itself.
 
 import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
 import type { RecordingFile } from '../../src/pipeline/record.ts';

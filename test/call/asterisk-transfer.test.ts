@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Dialplan } from '../fakes/asterisk/dialplan.ts';
 import { type FakeAsterisk, startAsterisk } from '../fakes/asterisk/fake-asterisk.ts';
 import type { Phone } from '../fakes/asterisk/phone.ts';
-import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { APP, hasHeardOut, isLoud, pace, withAsterisk } from './asterisk-room.ts';
 import { type CallRoom, withCallRoom } from './call-room.ts';
 import { EXTENSION } from './pbx-room.ts';
 import { ScriptedModel } from './scripted-model.ts';
+import { withTools } from './tools-room.ts';
 
 const held = withCallRoom();
 const TOLD = 'It is about a bill.';
@@ -19,12 +19,8 @@ let asterisk: FakeAsterisk;
 let stopClock: () => void;
 
 beforeEach(async () => {
-  const { uuid } = await held.room.at.store.tools.create(held.room.at.owner, {
+  room = await withTools(held.room, {
     name: 'Front desk',
-    description: 'Puts the caller through.',
-    category: 'transfer_call',
-    icon: null,
-    iconColor: null,
     definition: {
       type: 'transfer_call',
       config: {
@@ -34,9 +30,6 @@ beforeEach(async () => {
       },
     },
   });
-  const first = start('talk', { name: 'Talk', greeting: 'Hello.', tool_uuids: [uuid] });
-  const agent = definition([first, end('bye')], [edge('talk', 'bye', { label: 'Finish' })]);
-  room = await held.room.prepare(agent);
   llm = new ScriptedModel(room.clock);
   llm.answers = [{ call: 'front_desk', given: { topic: 'a bill' } }, { say: ['Nobody is free.'] }];
   room.deps.llm = llm;

@@ -11,10 +11,10 @@ import { openLanguageModel } from '../../src/speech/llm/registry.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { calls, type FakeOpenAiServer, says, startOpenAiServer } from '../fakes/openai-server.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
-import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { type CallRoom, twilioAnswers, withCallRoom } from './call-room.ts';
 import { EXTENSION, mediaOf, withPbx } from './pbx-room.ts';
 import { type Answer, ScriptedModel } from './scripted-model.ts';
+import { type ToolSpec, withTools } from './tools-room.ts';
 
 const at = withCallRoom();
 let shop: RestServer;
@@ -33,7 +33,7 @@ afterAll(async () => {
   await Promise.all([shop.close(), model.close()]);
 });
 
-const orderTool = (more = {}) => ({
+const orderTool = (more = {}): ToolSpec => ({
   name: 'Find order',
   definition: {
     type: 'http_api',
@@ -46,8 +46,8 @@ const orderTool = (more = {}) => ({
     },
   },
 });
-const calculatorTool = { name: 'Sums', definition: { type: 'calculator' } };
-const transferTool = (more = {}) => ({
+const calculatorTool: ToolSpec = { name: 'Sums', definition: { type: 'calculator' } };
+const transferTool = (more = {}): ToolSpec => ({
   name: 'Front desk',
   definition: {
     type: 'transfer_call',
@@ -60,7 +60,7 @@ const transferTool = (more = {}) => ({
     },
   },
 });
-const endTool = {
+const endTool: ToolSpec = {
   name: 'Hang up',
   definition: { type: 'end_call', config: { endCallReason: true } },
 };
@@ -69,35 +69,11 @@ const offered = z.object({
   tools: z.array(z.object({ function: z.object({ name: z.string() }) })),
 });
 
-interface ToolSpec {
-  name: string;
-  definition: { type: string; config?: Record<string, unknown> };
-}
-
-/** An agent that greets and may use the tools. */
-async function prepare(...specs: ToolSpec[]): Promise<CallRoom> {
-  const { room } = at;
-  const uuids: string[] = [];
-  for (const { name, definition: content } of specs) {
-    const { uuid } = await room.at.store.tools.create(room.at.owner, {
-      name,
-      description: `Use it to ${name}.`,
-      category: content.type as 'http_api',
-      icon: null,
-      iconColor: null,
-      definition: content,
-    });
-    uuids.push(uuid);
-  }
-  const first = start('talk', { name: 'Talk', greeting: 'Hello.', tool_uuids: uuids });
-  return room.prepare(definition([first, end('bye')], [edge('talk', 'bye', { label: 'Finish' })]));
-}
-
 async function withModel(answers: Answer[], ...specs: ToolSpec[]) {
   const llm = new ScriptedModel(at.room.clock);
   llm.answers = answers;
   at.room.deps.llm = llm;
-  const room = await prepare(...specs);
+  const room = await withTools(at.room, ...specs);
   const { stream, run } = await room.inboundCall();
   await room.heardOut(stream);
   await room.says(stream, 'please');
@@ -129,7 +105,12 @@ describe('a call in which the model uses tools', () => {
       says('That makes twenty five dollars.'),
       calls('front_desk', {}, { id: 'call_3' }),
     );
-    await prepare(orderTool({ credential_uuid: credential.uuid }), calculatorTool, transferTool());
+    await withTools(
+      at.room,
+      orderTool({ credential_uuid: credential.uuid }),
+      calculatorTool,
+      transferTool(),
+    );
     const { stream, run } = await room.inboundCall();
     await room.heardOut(stream);
     await room.says(stream, 'what do two of order seven cost');
@@ -345,7 +326,7 @@ describe('a transfer over a PBX', () => {
     const llm = new ScriptedModel(at.room.clock);
     llm.answers = [asks, sorry];
     at.room.deps.llm = llm;
-    const room = await prepare(transferTool());
+    const room = await withTools(at.room, transferTool());
     const pbx = await withPbx(room);
     pbx.inbound('phone', EXTENSION);
     const stream = await mediaOf(room, 'phone');

@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import type { PbxMedia } from '../../src/telephony/pbx.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import { deferred } from '../fakes/deferred.ts';
-import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { type CallRoom, withCallRoom } from './call-room.ts';
 import { EXTENSION, mediaOf, withPbx } from './pbx-room.ts';
 import { type Answer, ScriptedModel } from './scripted-model.ts';
 import { Stream } from './stream.ts';
+import { withTools } from './tools-room.ts';
 
 const at = withCallRoom();
 const asks: Answer = { call: 'front_desk', given: { topic: 'a bill' } };
@@ -21,12 +21,8 @@ async function prepare(warm: object | null): Promise<{ room: CallRoom; llm: Scri
   const llm = new ScriptedModel(room.clock);
   llm.answers = [asks, sorry];
   room.deps.llm = llm;
-  const { uuid } = await room.at.store.tools.create(room.at.owner, {
+  await withTools(room, {
     name: 'Front desk',
-    description: 'Puts the caller through.',
-    category: 'transfer_call',
-    icon: null,
-    iconColor: null,
     definition: {
       type: 'transfer_call',
       config: {
@@ -37,8 +33,6 @@ async function prepare(warm: object | null): Promise<{ room: CallRoom; llm: Scri
       },
     },
   });
-  const first = start('talk', { name: 'Talk', greeting: 'Hello.', tool_uuids: [uuid] });
-  await room.prepare(definition([first, end('bye')], [edge('talk', 'bye', { label: 'Finish' })]));
   return { room, llm };
 }
 

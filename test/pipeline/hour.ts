@@ -5,9 +5,9 @@
 import { readWav } from '../../src/audio/wav.ts';
 import { l16 } from '../../src/codec/l16.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
-import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import { silentListener } from '../bench/silent-services.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { FarEnd } from '../fakes/far-end.ts';
 import { MemoryRecording } from '../fakes/memory-recording.ts';
@@ -109,19 +109,6 @@ class SkewedCaller {
 }
 
 function start(clock: FakeClock, farEnd: FarEnd, file: MemoryRecording): CallAudio {
-  const nothing = () => undefined;
-  const listener: CallAudioListener = {
-    onCallerSpeech: nothing,
-    onPartial: nothing,
-    onInterruption: nothing,
-    onTurn: nothing,
-    onBackchannel: nothing,
-    onDigit: nothing,
-    onUtteranceStarted: nothing,
-    onUtteranceFinished: nothing,
-    onFault: nothing,
-    onBroken: nothing,
-  };
   const audio = new CallAudio({
     clock,
     mediaClock: new MediaClock(clock),
@@ -136,7 +123,7 @@ function start(clock: FakeClock, farEnd: FarEnd, file: MemoryRecording): CallAud
     voice: undefined,
     recording: file,
     tuning: defaultTuning,
-    listener,
+    listener: silentListener,
     log: quietLog().log,
   });
   farEnd.onMark = (name) => audio.mark(name);
