@@ -82,7 +82,11 @@ interface Result {
   figures: Record<string, number>;
 }
 
-await main();
+const HELP = `npm run bench
+Measures every section (about ten minutes), prints a table and writes bench/results/<date>.json. It has no options.`;
+
+if (process.argv.includes('--help')) console.log(HELP);
+else await main();
 
 async function main(): Promise<void> {
   const results: Result[] = [];

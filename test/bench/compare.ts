@@ -16,11 +16,18 @@ const FOLDER = 'bench/results';
 const NOISE_PERCENT = 10;
 const MARKS = { better: '+', worse: '!', same: ' ', unjudged: ' ' };
 
-const pair = process.argv.length > 3 ? given(process.argv.slice(2)) : newest();
-if (pair === undefined) {
-  console.log(`There are no two results of one kind in ${FOLDER}.`);
-} else {
-  report(pair.before, pair.after);
+const HELP = `npm run bench:compare [-- BEFORE AFTER]
+What has become better (+) and worse (!) between two results of bench or load, by ${NOISE_PERCENT} % or more; without
+files, between the newest in ${FOLDER} and the one before it of the same kind. Exit code 1: something is worse.`;
+
+const args = process.argv.slice(2);
+if (args.includes('--help')) console.log(HELP);
+else compare(args);
+
+function compare(files: readonly string[]): void {
+  const pair = files.length > 0 ? given(files) : newest();
+  if (pair !== undefined) report(pair.before, pair.after);
+  else console.log(`There are no two results of one kind in ${FOLDER}.`);
 }
 
 function report(before: Report, after: Report): void {

@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { readCommand } from './load-options.ts';
+import { helpText, readCommand } from './load-options.ts';
 
 describe('the command line of the load tool', () => {
   it('has a default for everything', () => {
@@ -13,6 +16,19 @@ describe('the command line of the load tool', () => {
       'lead-ms': 80,
       'goal-ms': 10,
     });
+  });
+
+  it('is told by --help, each option in one line with its default', () => {
+    const lines = helpText().split('\n').slice(1);
+    const defaults = Object.entries(readCommand([]));
+    for (const [name, value] of defaults.filter(([each]) => each !== 'ramp')) {
+      const [line, ...more] = lines.filter((each) => each.startsWith(`  --${name} `));
+      expect(line).toMatch(new RegExp(`^  --[a-z-]+ +[A-Za-z].*; default: ${value}$`));
+      expect(more).toEqual([]);
+    }
+    expect(helpText()).toMatch(/^ {2}--ramp +calls at a time/m);
+    expect(helpText()).not.toContain('undefined');
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(120);
   });
 
   it('takes the counts of a ramp in any order, or its own up to --calls', () => {
@@ -37,3 +53,13 @@ describe('the command line of the load tool', () => {
     expect(() => readCommand(args)).toThrow(reason);
   });
 });
+
+it.each(['load/load', 'bench/bench', 'bench/compare'])(
+  '%s --help measures nothing',
+  async (name) => {
+    const program = fileURLToPath(new URL(`../${name}.ts`, import.meta.url));
+    const args = ['--import', 'tsx', program, '--help'];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 15_000 });
+    expect(stdout).toMatch(/^npm run (load|bench|bench:compare)\b/);
+  },
+);

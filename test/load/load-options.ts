@@ -14,42 +14,89 @@ const number = (min: number, max: number) =>
 const whole = (min: number, max: number) => number(min, max).pipe(z.int('must be a whole number'));
 const cores = z.string().regex(/^(all|\d+([,-]\d+)*)$/, 'must be cores as in 0 or 0,1, or all');
 
+const url = z.url({ protocol: /^https?$/ });
+
 const options = z.strictObject({
-  provider: z.literal('twilio').default('twilio'),
-  scenario: z.enum(SCENARIOS).default('talk'),
-  calls: whole(1, 10_000).prefault('100'),
-  seconds: number(1, 3_600).prefault('60'),
-  'calls-per-second': number(0.1, 1_000).prefault('20'),
-  'interruptions-per-second': number(0.01, 1_000).prefault('2'),
-  'lead-ms': number(20, 10_000).prefault('80'),
-  'goal-ms': number(1, 10_000).prefault('10'),
+  provider: z
+    .literal('twilio')
+    .default('twilio')
+    .describe('whose protocol the calls speak: twilio'),
+  scenario: z
+    .enum(SCENARIOS)
+    .default('talk')
+    .describe(`what agent and callers do: ${SCENARIOS.join(', ')}`),
+  calls: whole(1, 10_000).prefault('100').describe('calls at a time; of --ramp auto: at most'),
+  seconds: number(1, 3_600).prefault('60').describe('how long is measured once all calls are up'),
+  'calls-per-second': number(0.1, 1_000).prefault('20').describe('how fast calls are placed'),
+  'interruptions-per-second': number(0.01, 1_000)
+    .prefault('2')
+    .describe('of barge-in, all calls together'),
+  'lead-ms': number(20, 10_000)
+    .prefault('80')
+    .describe('how far ahead of what is played the gateway sends; later is late'),
+  'goal-ms': number(1, 10_000).prefault('10').describe('lateness p99 that is to be held'),
   ramp: z
     .string()
     .regex(/^(auto|\d+(,\d+)*)$/, 'must be counts as in 50,100,200, or auto')
-    .optional(),
-  runs: whole(1, 100).prefault('1'),
-  total: whole(1, 1_000_000).prefault('10000'),
-  'call-seconds': number(1, 1_000).prefault('10'),
-  workers: whole(1, 64).optional(),
-  'load-limit': whole(0, 100).prefault('0'),
-  'gateway-cores': cores.optional(),
-  'client-cores': cores.optional(),
-  'gateway-pid': whole(1, 2 ** 31).optional(),
-  url: z.url({ protocol: /^https?$/ }).optional(),
-  'api-key': z.string().optional(),
-  'provider-host': z.string().default('127.0.0.1'),
-  webhook: z.url({ protocol: /^https?$/ }).optional(),
-  'account-sid': z.string().optional(),
-  'auth-token': z.string().optional(),
-  to: z.string().optional(),
-  json: z.string().optional(),
-  svg: z.string().optional(),
+    .optional()
+    .describe('calls at a time, one count after the other, as in 50,100,200; auto: up to --calls'),
+  runs: whole(1, 100)
+    .prefault('1')
+    .describe('measurements of each count, of which the median counts'),
+  total: whole(1, 1_000_000).prefault('10000').describe('calls of a sequence'),
+  'call-seconds': number(1, 1_000).prefault('10').describe('length of each call of a sequence'),
+  workers: whole(1, 64)
+    .optional()
+    .describe("PATCHBAY_WORKERS of the tool's own gateway; default: the gateway's"),
+  'load-limit': whole(0, 100)
+    .prefault('0')
+    .describe("PATCHBAY_LOAD_LIMIT of the tool's own gateway, 0: none"),
+  'gateway-cores': cores
+    .optional()
+    .describe(
+      "of the tool's own gateway, as in 0 or 0,1, or all; default: 0, of several workers all",
+    ),
+  'client-cores': cores
+    .optional()
+    .describe('of the calls; default: 1, with several workers, --url or --webhook all'),
+  'gateway-pid': whole(1, 2 ** 31)
+    .optional()
+    .describe('process at --url or --webhook, on this machine, whose CPU and memory are measured'),
+  url: url
+    .optional()
+    .describe('a gateway that runs already, with --api-key; default: one of its own'),
+  'api-key': z.string().optional().describe('of the gateway at --url'),
+  'provider-host': z
+    .string()
+    .default('127.0.0.1')
+    .describe('this machine as the gateway at --url reaches it'),
+  webhook: url
+    .optional()
+    .describe(
+      "any gateway's webhook for Twilio's calls, with --account-sid, --auth-token and --to",
+    ),
+  'account-sid': z.string().optional().describe("Twilio's, as the gateway at --webhook knows it"),
+  'auth-token': z.string().optional().describe('of that account'),
+  to: z.string().optional().describe('the number that is called at --webhook'),
+  json: z.string().optional().describe('a file to write all figures to'),
+  svg: z.string().optional().describe('a file to draw the lateness of the counts in'),
 });
 
 export type LoadCommand = Omit<z.output<typeof options>, 'ramp'> & {
   /** In rising order; empty: no ramp. */
   ramp: number[];
 };
+
+/** One line for each option. */
+export function helpText(): string {
+  const defaults: Readonly<Record<string, unknown>> = options.parse({});
+  const lines = Object.entries(options.shape).map(([name, { description }]) => {
+    const value = defaults[name];
+    const end = value === undefined ? '' : `; default: ${value}`;
+    return `  ${`--${name}`.padEnd(27)}${description}${end}`;
+  });
+  return ['npm run load -- [--option value ...]; README.md tells more.', ...lines].join('\n');
+}
 
 /** Throws an error with one line for each fault. */
 export function readCommand(args: readonly string[]): LoadCommand {

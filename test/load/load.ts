@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { machine } from '../bench/machine.ts';
 import { doubtsOf } from './goal.ts';
-import { type LoadCommand, readCommand } from './load-options.ts';
+import { helpText, type LoadCommand, readCommand } from './load-options.ts';
 import { type LoadTarget, ringGateway, startOwnGateway, useGateway } from './load-target.ts';
 import { type CallOptions, type LoadFigures, measureLoad } from './measure.ts';
 import { plotLateness } from './plot.ts';
@@ -34,9 +34,14 @@ const shownInTable = [
 await main();
 
 async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) {
+    console.log(helpText());
+    return;
+  }
   let command: LoadCommand;
   try {
-    command = readCommand(process.argv.slice(2));
+    command = readCommand(args);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 2;
