@@ -162,7 +162,8 @@ export class CallSession {
   /** Tones of keys for the far end, behind what is being said. False if there is nobody to hear them. */
   press(digits: string): boolean {
     const audio = this.#audio;
-    if (audio === undefined || !this.isAnswered || this.#end !== undefined) return false;
+    const isOver = this.#leftMs !== undefined || this.#end !== undefined;
+    if (audio === undefined || !this.isAnswered || isOver) return false;
     this.#guarded(() => audio.press(digits));
     return true;
   }

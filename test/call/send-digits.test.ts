@@ -5,7 +5,9 @@ import { DtmfDetector } from '../../src/audio/dtmf.ts';
 import { sendDigits } from '../../src/call/send-digits.ts';
 import { codeOf } from '../../src/errors.ts';
 import { providersOf } from '../../src/telephony/registry.ts';
+import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { type CallRoom, chat, withCallRoom } from './call-room.ts';
+import { ScriptedModel } from './scripted-model.ts';
 
 const held = withCallRoom();
 
@@ -68,6 +70,32 @@ describe('keys for the far end', () => {
     expect(room.errors).toEqual([]);
     // They are no words of the agent's.
     expect((await room.bodies(run, 'agent.said')).every(({ text }) => text !== '')).toBe(true);
+  });
+
+  it('are refused once the far end has left, while it is still taken down what was said', async () => {
+    const extraction = { type: 'string', name: 'topic', prompt: 'What about' };
+    const talk = start('talk', {
+      greeting: 'Hello.',
+      extraction_enabled: true,
+      extraction_variables: [extraction],
+    });
+    const room = await held.room.prepare(definition([talk, end('bye')], [edge('talk', 'bye')]));
+    const llm = new ScriptedModel(room.clock);
+    llm.answers = [{ say: ['Go on.'] }];
+    room.deps.llm = llm;
+    const { run, stream } = await room.inboundCall();
+    await room.heardOut(stream);
+    await room.says(stream, 'it is about a bill');
+    await room.heardOut(stream);
+    const wanted = { organizationId: run.organizationId, runId: run.id, digits: '1' };
+    await room.switchboard.sendDigits(wanted);
+    stream.lose();
+    await room.until(() => llm.requests.at(-1)?.json === true);
+    await expect(room.switchboard.sendDigits(wanted)).rejects.toMatchObject({
+      code: 'CALL_NOT_TALKING',
+    });
+    await room.pass(100);
+    expect(await room.ended(run)).toMatchObject({ disposition: 'user_hangup' });
   });
 
   it('wait for the answer, and come too late after the end', async () => {
