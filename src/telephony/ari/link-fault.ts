@@ -44,15 +44,16 @@ export function linkFault(account: AriAccount, error: Error | string): LinkFault
   const host = hostOf(account);
   const why = unreachable[word];
   if (why !== undefined) return fault('PBX_UNREACHABLE', { host, reason: why }, false);
-  if (isTls(word)) return fault('PBX_TLS', { host, reason: certificateFault(word) }, true);
-  // A plain server that is spoken to in TLS answers what is no TLS, and the other way round.
-  if (/wrong version number|EPROTO/i.test(word)) {
+  // A plain server that is spoken to in TLS answers what is no TLS, and the other way round. Node names that
+  // by where it shows: writing or reading.
+  if (/wrong version number|EPROTO|ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/i.test(word)) {
     return fault(
       'PBX_TLS',
       { host, reason: 'the port does not speak TLS: use http:// or the TLS port' },
       true,
     );
   }
+  if (isTls(word)) return fault('PBX_TLS', { host, reason: certificateFault(word) }, true);
   if (/Parse Error|HPE_/.test(word)) {
     return fault('PBX_TLS', { host, reason: 'the port does not speak HTTP: use https://' }, true);
   }

@@ -82,6 +82,19 @@ describe('a PBX that is not reached', () => {
     expect(fault.message).toContain('use http://');
   });
 
+  it.each(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'EPROTO'])(
+    'speaks no TLS, which Node may call %s',
+    (code) => {
+      const account = accountOf({
+        ari_endpoint: 'https://pbx:8088',
+        app_name: 'a',
+        app_password: 'b',
+      });
+      const error = Object.assign(new Error(`write ${code}`), { code });
+      expect(linkFault(account, error).message).toContain('use http://');
+    },
+  );
+
   const authority = makeAuthority('An authority of its own');
   const names = ['127.0.0.1'] as const;
   it.each([
