@@ -46,8 +46,8 @@ export async function examineLink(visit: Visit): Promise<LinkReport> {
     } catch (error) {
       if (signal.aborted) return silent(account);
       tlsFault = tlsFaultOf(account, error);
-      const isThere = tlsFault !== undefined;
-      return isThere ? pass(`${hostOf(account)} takes connections.`) : unreached(account, error);
+      if (tlsFault === undefined) return unreached(account, error);
+      return pass(`${hostOf(account)} takes connections.`);
     }
     return httpOutcome(account, answer);
   });
@@ -69,6 +69,21 @@ export async function examineLink(visit: Visit): Promise<LinkReport> {
 
 function addressFinding({ ari_endpoint }: AriAccount): Finding {
   const url = URL.parse(ari_endpoint);
+  if (url?.search || url?.hash) {
+    return {
+      ...ADDRESS,
+      ...fail('The address goes on after its path.', 'Leave away what follows ? or #.'),
+    };
+  }
+  if (url?.username || url?.password) {
+    return {
+      ...ADDRESS,
+      ...warn(
+        'There is a user or a password in the address, which everybody is shown.',
+        'Leave them away: app_name and app_password are what counts.',
+      ),
+    };
+  }
   const path = url?.pathname.replace(/\/+$/, '') ?? '';
   if (/\/ari$/.test(path)) {
     return {
@@ -131,6 +146,10 @@ function faultsByWord(account: AriAccount): Readonly<Record<string, Outcome>> {
     ENOTFOUND: fail(
       `The name in ${host} is not known.`,
       'Correct the address, or give its number.',
+    ),
+    EAI_AGAIN: fail(
+      `The name in ${host} cannot be looked up.`,
+      'Correct the address, or give its number: containers are told this of names that nobody knows. Otherwise the name server of the gateway is away.',
     ),
     ECONNRESET: closed,
     UND_ERR_SOCKET: closed,

@@ -58,6 +58,7 @@ describe('a connection that does not come about', () => {
   it.each([
     ['ECONNREFUSED', 'Nothing listens', 'bindaddr in http.conf'],
     ['ENOTFOUND', 'is not known', 'Correct the address'],
+    ['EAI_AGAIN', 'cannot be looked up', 'Correct the address'],
     ['ECONNRESET', 'closes the connection', 'https://'],
     ['UND_ERR_SOCKET', 'closes the connection', 'https://'],
     ['UND_ERR_CONNECT_TIMEOUT', 'does not answer', 'firewall'],
@@ -95,6 +96,23 @@ describe('a connection that does not come about', () => {
     const body = { system: { version: '22.10.1' } };
     expect((await findingsOf({ status: 200, body }))['rights']).toMatchObject({ verdict: 'warn' });
   });
+
+  it.each([
+    ['http://gw:secret-1@pbx.example.com:8088', 'warn', 'a user or a password'],
+    ['http://secret-1@pbx.example.com:8088', 'warn', 'a user or a password'],
+    ['http://pbx.example.com:8088/?api_key=secret-1', 'fail', 'after its path'],
+    ['http://pbx.example.com:8088/#secret-1', 'fail', 'after its path'],
+  ])(
+    'the address %s has too much in it, and is not repeated',
+    async (endpoint, verdict, message) => {
+      const findings = await findingsOf({ status: 404, body: {} }, endpoint);
+      expect(findings['address']).toMatchObject({
+        verdict,
+        message: expect.stringContaining(message),
+      });
+      expect(JSON.stringify(findings)).not.toContain('secret-1');
+    },
+  );
 
   it('tells no password', async () => {
     const all = JSON.stringify(await findingsOf({ status: 401, body: {} }));
