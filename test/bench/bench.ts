@@ -7,6 +7,7 @@ import { benchAudio } from './audio.ts';
 import { benchCalls } from './calls.ts';
 import { benchConversation } from './conversation.ts';
 import { machine } from './machine.ts';
+import { benchManyCalls } from './many-calls.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchRecordings } from './recordings.ts';
 import { benchBargeIn, benchRecording } from './turns.ts';
@@ -20,6 +21,8 @@ interface Section {
 /** Enough for figures that repeat within a few percent on a quiet machine. */
 const AUDIO_ITERATIONS = 100_000;
 const ROUNDS = 4;
+/** Simulated, of each call. */
+const MANY_CALLS_SECONDS = 20;
 /** After all calls have begun. */
 const CALL_SECONDS = 30;
 
@@ -33,6 +36,11 @@ const sections: readonly Section[] = [
     title: 'pipeline: one 20 ms frame of one call, services left out',
     unit: '',
     measure: pipelineFigures,
+  },
+  {
+    title: 'one 20 ms frame of one call among few, and among many',
+    unit: 'us',
+    measure: manyCallsFigures,
   },
   {
     title: 'recordings of 300 calls on the real disk, both sides speaking',
@@ -74,6 +82,16 @@ async function pipelineFigures(): Promise<Record<string, number>> {
       [`${name} (heap bytes)`, bytes],
     ]),
   );
+}
+
+async function manyCallsFigures(): Promise<Record<string, number>> {
+  const figures: Record<string, number> = {};
+  for (const calls of [10, 500]) {
+    const cost = await benchManyCalls({ calls, seconds: MANY_CALLS_SECONDS });
+    figures[`in, ${calls} calls`] = cost.inMicroseconds;
+    figures[`out, ${calls} calls`] = cost.outMicroseconds;
+  }
+  return figures;
 }
 
 interface Result {

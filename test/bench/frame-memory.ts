@@ -9,13 +9,13 @@ import { pcmu } from '../../src/codec/g711.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
-import type { Clock } from '../../src/std/clock.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection } from '../../src/transport/media-connection.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { AudioMessages, startMessage } from '../load/twilio-wire.ts';
 import { minuteTts, nowhere, silentListener } from './silent-services.ts';
+import { StepClock } from './step-clock.ts';
 
 const CALLS = 20;
 const TICKS_A_ROUND = 100;
@@ -24,7 +24,6 @@ const TICKS_A_ROUND = 100;
 const ROUNDS = 28;
 /** No whole milliseconds: a process' clock has none either. */
 const TICK_MS = 20.000_7;
-const NEVER = { cancel: () => undefined };
 
 export interface FrameMemory {
   /** Heap bytes for a frame of the caller's. */
@@ -34,29 +33,6 @@ export interface FrameMemory {
   /** Frames that the calls sent and heard in all rounds. */
   framesIn: number;
   framesOut: number;
-}
-
-/** Runs the media clock when it is told. */
-class StepClock implements Clock {
-  nowMs = 0;
-  #tick: (() => void) | undefined;
-
-  now(): number {
-    return Math.floor(this.nowMs);
-  }
-
-  monotonicMs(): number {
-    return this.nowMs;
-  }
-
-  after(delayMs: number, run: () => void): { cancel(): void } {
-    if (delayMs <= TICK_MS) this.#tick = run;
-    return NEVER;
-  }
-
-  tick(): void {
-    this.#tick?.();
-  }
 }
 
 /** The kernel takes everything at once. */

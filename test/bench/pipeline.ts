@@ -6,11 +6,10 @@ import { AmbientNoise, officeNoise } from '../../src/pipeline/ambient.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
-import type { SpeechToText } from '../../src/speech/stt/stt.ts';
-import type { Clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
-import { minuteTts, nowhere, silentListener } from './silent-services.ts';
+import { deafStt, minuteTts, nowhere, silentListener } from './silent-services.ts';
+import { StepClock } from './step-clock.ts';
 
 export interface FrameCost {
   frames: number;
@@ -46,7 +45,7 @@ async function measureAll(frames: number): Promise<PipelineBench> {
     inbound.audio.audioIn(payload, timestampMs);
     timestampMs += 20;
   });
-  const idleCost = measure(frames, () => inbound.clock.tick());
+  const idleCost = measure(frames, () => tick(inbound.clock));
   await inbound.audio.close();
 
   const outbound = bench();
@@ -54,12 +53,12 @@ async function measureAll(frames: number): Promise<PipelineBench> {
   speech.text('A minute of it.');
   speech.end();
   await Promise.resolve();
-  const outCost = measure(frames, () => outbound.clock.tick());
+  const outCost = measure(frames, () => tick(outbound.clock));
   if (outbound.sent() < frames) throw new Error('the bench did not send every frame');
   await outbound.audio.close();
 
   const noisy = bench(new AmbientNoise(officeNoise(), 0.3));
-  const noiseCost = measure(frames, () => noisy.clock.tick());
+  const noiseCost = measure(frames, () => tick(noisy.clock));
   if (noisy.sent() < frames) throw new Error('the bench did not send every frame of noise');
   await noisy.audio.close();
   return { inbound: inCost, outbound: outCost, idle: idleCost, noise: noiseCost };
@@ -74,31 +73,10 @@ function measure(frames: number, step: () => void): FrameCost {
   return { frames, microseconds: (1_000 * elapsedMs) / frames, bytes };
 }
 
-/** Timers do not queue: there is one, the media clock's, and `tick` runs it. */
-class StepClock implements Clock {
-  nowMs = 0;
-  #run: (() => void) | undefined;
-
-  now(): number {
-    return this.nowMs;
-  }
-
-  monotonicMs(): number {
-    return this.nowMs;
-  }
-
-  after(delayMs: number, run: () => void): { cancel(): void } {
-    if (delayMs <= 20) this.#run = run;
-    return NEVER;
-  }
-
-  tick(): void {
-    this.nowMs += 20;
-    this.#run?.();
-  }
+function tick(clock: StepClock): void {
+  clock.nowMs += 20;
+  clock.tick();
 }
-
-const NEVER = { cancel: () => undefined };
 
 function bench(ambient?: AmbientNoise): { clock: StepClock; audio: CallAudio; sent: () => number } {
   const clock = new StepClock();
@@ -130,17 +108,3 @@ function bench(ambient?: AmbientNoise): { clock: StepClock; audio: CallAudio; se
   });
   return { clock, audio, sent: () => sent };
 }
-
-const deafStt: SpeechToText = {
-  name: 'deaf',
-  model: 'deaf',
-  capabilities: { interimWords: true, closedOnly: false, finalMsP99: 100 },
-  open: () => ({
-    push: () => undefined,
-    speechStarted: () => undefined,
-    finalize: () => undefined,
-    expect: () => undefined,
-    close: () => undefined,
-  }),
-  close: () => Promise.resolve(),
-};

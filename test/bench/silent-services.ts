@@ -2,6 +2,7 @@
 
 import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
 import type { RecordingFile } from '../../src/pipeline/record.ts';
+import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
 
 export const nowhere: RecordingFile = {
@@ -36,4 +37,19 @@ export const silentListener: CallAudioListener = {
   onUtteranceFinished: nothing,
   onFault: nothing,
   onBroken: nothing,
+};
+
+/** Hears nothing. */
+export const deafStt: SpeechToText = {
+  name: 'deaf',
+  model: 'deaf',
+  capabilities: { interimWords: true, closedOnly: false, finalMsP99: 100 },
+  open: () => ({
+    push: () => undefined,
+    speechStarted: () => undefined,
+    finalize: () => undefined,
+    expect: () => undefined,
+    close: () => undefined,
+  }),
+  close: () => Promise.resolve(),
 };

@@ -1,0 +1,29 @@
+// A clock that stands still until it is told to go on. It knows one timer, that of the media clock.
+
+import { FRAME_MS } from '../../src/audio/pcm.ts';
+import type { Clock } from '../../src/std/clock.ts';
+
+const NEVER = { cancel: () => undefined };
+
+export class StepClock implements Clock {
+  nowMs = 0;
+  #tick: (() => void) | undefined;
+
+  now(): number {
+    return Math.floor(this.nowMs);
+  }
+
+  monotonicMs(): number {
+    return this.nowMs;
+  }
+
+  after(delayMs: number, run: () => void): { cancel(): void } {
+    if (delayMs <= FRAME_MS + 1) this.#tick = run;
+    return NEVER;
+  }
+
+  /** Runs the media clock. */
+  tick(): void {
+    this.#tick?.();
+  }
+}
