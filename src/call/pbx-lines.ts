@@ -100,15 +100,21 @@ export class PbxLines {
       max: LINES_MAX,
     });
     const ids = new Set(held.map(({ id }) => id));
+    // All at once: one after the other would take longer than the lease.
+    const leaving: Promise<void>[] = [];
     for (const [id, line] of this.#lines) {
       if (ids.has(id)) continue;
       log.info({ configurationId: id }, 'the PBX is not ours any more');
-      await this.#close(id, line);
+      leaving.push(this.#close(id, line));
     }
-    for (const each of held) await this.#follow(each);
+    try {
+      for (const each of held) await this.#follow(each, leaving);
+    } finally {
+      await Promise.all(leaving);
+    }
   }
 
-  async #follow(configuration: HeldConfiguration): Promise<void> {
+  async #follow(configuration: HeldConfiguration, leaving: Promise<void>[]): Promise<void> {
     const { id, inactiveSince } = configuration;
     const line = this.#lines.get(id);
     if (line === undefined) {
@@ -122,8 +128,7 @@ export class PbxLines {
       return;
     }
     if (line.renew(configuration)) return;
-    await this.#close(id, line);
-    this.#connect(configuration);
+    leaving.push(this.#close(id, line).then(() => this.#connect(configuration)));
   }
 
   #connect(configuration: HeldConfiguration): void {

@@ -100,6 +100,39 @@ describe('connections to PBXs', () => {
     expect(room.pbx.open).toEqual([]);
   });
 
+  it.each(['deleted', 'changed'])(
+    'that are %s are let go of all at once: each may take longer than a third of the lease',
+    async (fate) => {
+      const room = held.room;
+      const { telephony } = room.at.store;
+      const { organizationId } = room.at.owner;
+      const made = [];
+      for (const name of ['A', 'B', 'C']) made.push(await configurePbx(room, { name }));
+      await linesOf(room).start();
+      const leaving: string[] = [];
+      for (const connection of room.pbx.open) {
+        connection.isRenewable = false;
+        connection.close = () => {
+          leaving.push(connection.account.configurationId);
+          return new Promise(() => undefined);
+        };
+      }
+      for (const { id, credentials } of made) {
+        if (fate === 'deleted') await telephony.deleteConfiguration(organizationId, id);
+        else {
+          const moved = { ...credentials, stasis_app_name: 'another' };
+          await telephony.updateConfiguration(organizationId, id, { credentials: moved });
+        }
+      }
+      const looking = linesOf(room).wake();
+      await room.until(() => leaving.length === 3);
+      expect(room.pbx.connections).toHaveLength(3);
+      room.clock.advance(3_000);
+      await looking;
+      expect(room.pbx.connections).toHaveLength(fate === 'deleted' ? 3 : 6);
+    },
+  );
+
   it('stay while the database is away, which is logged once', async () => {
     const room = held.room;
     await configurePbx(room);
