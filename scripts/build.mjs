@@ -41,7 +41,7 @@ export function build() {
   return true;
 }
 
-/** Files that go into dist/ as they are: `src/store/migrations/0001.sql`, `native/audio.wasm`, ... */
+/** Files that go into dist/ as they are: `src/store/migrations/0001.sql`, `native/kernels.wasm`, ... */
 function copies() {
   const data = filesIn('src')
     .filter((path) => !path.endsWith('.ts'))

@@ -22,7 +22,7 @@ import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../model
 import type { DeliveryState } from './delivery-store.ts';
 import type { TextChatTable, TextChatTurnTable } from './text-chat-tables.ts';
 
-/** Read as a value, written as text (json-text.ts). */
+/** Read as a value, written as text (stored-values.ts). */
 type JsonColumn<T> = ColumnType<T, string, string>;
 export type Fields = Record<string, unknown>;
 
