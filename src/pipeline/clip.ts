@@ -36,7 +36,8 @@ function opened(bytes: Uint8Array): WavFile {
   if (!RATES_HZ.includes(rateHz)) {
     throw reason(`its sample rate is ${rateHz} Hz; these are played: ${RATES_HZ.join(', ')}`);
   }
-  if (moments === 0) throw reason('there is no audio in it');
+  // As noise it would be a loop of nothing, which silences what it is added to.
+  if (moments * RATE_HZ < rateHz) throw reason('there is no audio in it');
   return wav;
 }
 

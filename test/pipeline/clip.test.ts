@@ -105,6 +105,11 @@ describe('a clip', () => {
       /^its sample rate is 8001 Hz; these are played/,
     ],
     ['no audio', file(new Int16Array(0)), 'there is no audio in it'],
+    [
+      'less than a sample of 8 kHz',
+      file(Int16Array.of(1, 2, 3, 4, 5), 48_000),
+      'there is no audio in it',
+    ],
     ['no WAV', Buffer.from('ID3'), 'it does not begin with RIFF and WAVE'],
   ])('with %s is refused', async (_what, bytes, reason) => {
     const facts = { reason: typeof reason === 'string' ? reason : expect.stringMatching(reason) };
