@@ -42,7 +42,7 @@ const WASM = [
 ];
 /** Compiled once for each instruction set, the rest for what every processor of the kind has. */
 const MANIFOLD = ['native/src/vad-network.c'];
-const ADDON_ONLY = ['native/src/addon.c'];
+const ADDON_ONLY = ['native/src/addon.c', 'native/src/sockets.c'];
 const INSTRUCTIONS = {
   base: [],
   ...(process.arch === 'x64' && {

@@ -201,6 +201,12 @@ const rows = {
       'Above 20 ms callers hear it: the machine is too small or the process is blocked.',
     ],
     [
+      'Time between turns of a call',
+      's',
+      [[most('gateway_media_stride_seconds', 'instance'), '{{instance}}']],
+      '20 ms; 40 ms while the event loop has work for half of the time, so that more calls fit: callers are heard up to 20 ms later.',
+    ],
+    [
       'Media faults',
       'ops',
       [[each('gateway_media_faults_total', 'code'), '{{code}}']],

@@ -1,5 +1,6 @@
 // What every process that runs calls is made of: store, speech, providers, and the doors of their media.
 
+import { loadAddon } from './audio/native.ts';
 import { loadVad } from './audio/vad-loader.ts';
 import { addressGuard } from './call/address-guard.ts';
 import { credentialHeadersFrom } from './call/credential-headers.ts';
@@ -27,6 +28,7 @@ import { nodeName, type OpenStore, openStore } from './store/open.ts';
 import type { PacketMedia } from './telephony/ari/packet-carriers.ts';
 import { createProviders, type Providers } from './telephony/registry.ts';
 import { createAudioSocketServer } from './transport/audiosocket.ts';
+import { socketKernel } from './transport/direct-socket.ts';
 import { CLOSE } from './transport/media-socket.ts';
 import { createRtpPorts } from './transport/rtp.ts';
 import { createMediaTokens } from './transport/token.ts';
@@ -82,9 +84,11 @@ export function openMediaDoors(
   switchboard: Switchboard,
   log: Log,
 ): MediaServer {
+  const addon = loadAddon();
   return createMediaServer({
     clock,
     log,
+    kernel: addon && socketKernel(addon),
     authorize: (path, headers) => switchboard.admit(path, headers),
     doors: new Map(
       providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),

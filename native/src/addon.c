@@ -5,6 +5,7 @@
 
 #include "g722.h"
 #include "resample.h"
+#include "sockets.h"
 #include "vad.h"
 
 enum { ARGUMENTS_MAX = 8 };
@@ -36,6 +37,7 @@ struct function {
 #define ADDRESS(js, c, count) WRAP(c, return (double)((char *)c(VALUES_##count) - __start_kernels))
 #define NUMBER(js, c, count) WRAP(c, return (double)c(VALUES_##count))
 #define NOTHING(js, c, count) WRAP(c, c(VALUES_##count); return 0)
+#include "addon-exports.h"
 #include "exports.h"
 #undef ADDRESS
 #undef NUMBER
@@ -45,6 +47,7 @@ struct function {
 #define NUMBER(js, c, count) {#js, count, call_##c},
 #define NOTHING(js, c, count) {#js, count, call_##c},
 static const struct function functions[] = {
+#include "addon-exports.h"
 #include "exports.h"
 };
 

@@ -44,6 +44,7 @@ export class CallAdmission {
   readonly #meter: LoadMeter;
   readonly #limits: LoadLimits;
   readonly #counts: () => CallCounts;
+  readonly #onLoop: (busy: number) => void;
   /** By how many milliseconds each of the last timers was late. */
   #delaysMs: number[] = [];
   #timer: Timer | undefined;
@@ -63,12 +64,15 @@ export class CallAdmission {
     meter: LoadMeter;
     limits: LoadLimits;
     counts: () => CallCounts;
+    /** Each second, the share of the event loop's time in which it had work. */
+    onLoop: (busy: number) => void;
   }) {
     this.#clock = options.clock;
     this.#log = options.log;
     this.#meter = options.meter;
     this.#limits = options.limits;
     this.#counts = options.counts;
+    this.#onLoop = options.onLoop;
     this.#sampleLater();
   }
 
@@ -96,6 +100,7 @@ export class CallAdmission {
 
   #look(): void {
     const { loop, cpu } = this.#meter.take();
+    this.#onLoop(loop);
     const { talking } = this.#counts();
     this.#load += (Math.max(loop, cpu) - this.#load) * LOAD_WEIGHT;
     if (talking >= CALLS_TO_LEARN) {

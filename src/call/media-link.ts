@@ -6,7 +6,12 @@ import type { Log } from '../log.ts';
 import { mediaFaults } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { MediaListener, MediaProtocol, MediaStart, MediaTraits } from '../telephony/media.ts';
-import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
+import {
+  CLOSE,
+  type MediaReads,
+  type MediaSocket,
+  type MediaSocketListener,
+} from '../transport/media-socket.ts';
 
 /** A provider that sends this many unreadable messages in one call is not one of ours. */
 const MALFORMED_MAX = 20;
@@ -62,6 +67,10 @@ export class MediaLink implements MediaSocketListener {
 
   get traits(): MediaTraits {
     return this.#protocol.traits;
+  }
+
+  get inflow(): MediaReads | undefined {
+    return this.#socket.reads;
   }
 
   // What the pipeline sends (AudioWire).

@@ -43,6 +43,7 @@ export function openAudio(
     codecIn: codecByName(start.codecIn),
     codecOut: codecByName(start.codecOut),
     wire: link,
+    inflow: link.inflow,
     lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
     marks,
     tuning: turnTuning(plan.settings),

@@ -47,7 +47,8 @@ export class Switchboard implements CallDesk {
     this.pbxLines = new PbxLines(deps, this.#roster, () => this.#refusal());
     if (deps.load === undefined) return;
     const counts = () => ({ talking: this.activeCalls, all: this.#allCalls });
-    this.#admission = new CallAdmission({ ...deps, ...deps.load, counts });
+    const onLoop = (busy: number) => deps.mediaClock.feel(busy);
+    this.#admission = new CallAdmission({ ...deps, ...deps.load, counts, onLoop });
   }
 
   get activeCalls(): number {

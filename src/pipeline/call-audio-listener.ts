@@ -64,3 +64,10 @@ export interface CallAudioListener {
   /** Our own code failed: the call must end. At most once; must not throw. */
   onBroken(error: unknown): void;
 }
+
+/** One utterance, as its text comes. */
+export interface Speech {
+  text(delta: string): void;
+  end(): void;
+  cancel(): void;
+}

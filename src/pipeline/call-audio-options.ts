@@ -10,6 +10,7 @@ import type { AmbientNoise } from './ambient.ts';
 import type { AnsweringMachineOptions } from './answering-machine.ts';
 import type { CallAudioListener } from './call-audio-listener.ts';
 import type { AudioWire } from './frame-batch.ts';
+import type { Inflow } from './inflow.ts';
 import type { LeadOptions } from './lead.ts';
 import type { MediaClock } from './media-clock.ts';
 import type { RecordingFile } from './record.ts';
@@ -21,6 +22,8 @@ export interface CallAudioOptions {
   codecIn: Codec;
   codecOut: Codec;
   wire: AudioWire;
+  /** Default: the caller's audio comes when it comes. */
+  inflow?: Inflow | undefined;
   /** Audio sent ahead of real time. */
   lead: LeadOptions;
   /** What the provider does with marks (providers.md §7.2). */

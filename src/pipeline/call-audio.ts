@@ -10,25 +10,24 @@ import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt
 import type { Clock } from '../std/clock.ts';
 import { AgentVoice } from './agent-voice.ts';
 import { AnsweringMachine } from './answering-machine.ts';
-import type { CallAudioListener, CallerTurn, UtteranceStart } from './call-audio-listener.ts';
+import type {
+  CallAudioListener,
+  CallerTurn,
+  Speech,
+  UtteranceStart,
+} from './call-audio-listener.ts';
 import type { CallAudioOptions } from './call-audio-options.ts';
 import { Decoder } from './decode.ts';
 import { DigitCollector, type Entry } from './digits.ts';
 import { EchoGuard } from './echo.ts';
 import { Floor, type FloorListener } from './floor.ts';
+import { GatheredInflow } from './inflow.ts';
 import { KeyEar } from './key-ear.ts';
 import { levelDb } from './level.ts';
 import { Listener } from './listen.ts';
 import { Outbox } from './outbox.ts';
 import { Recorder, type RecordingSummary } from './record.ts';
 import type { FinishedUtterance, Utterance } from './utterance.ts';
-
-/** One utterance, as its text comes. */
-export interface Speech {
-  text(delta: string): void;
-  end(): void;
-  cancel(): void;
-}
 
 /** Silence is taken for granted when the caller's audio stays away for this long. */
 const NO_MEDIA_MS = 200;
@@ -40,6 +39,7 @@ const TONES_ECHO_MS = 1_000;
 
 export class CallAudio {
   readonly #clock: Clock;
+  readonly #inflow: GatheredInflow;
   readonly #listener: CallAudioListener;
   readonly #log: Log;
   readonly #startAt: number;
@@ -66,6 +66,7 @@ export class CallAudio {
   constructor(options: CallAudioOptions) {
     const { clock, mediaClock, codecIn, recording, stt } = options;
     this.#clock = clock;
+    this.#inflow = new GatheredInflow(options.inflow);
     this.#listener = options.listener;
     this.#log = options.log;
     this.#startAt = clock.monotonicMs();
@@ -96,7 +97,8 @@ export class CallAudio {
     }
     this.#stt = stt;
     if (options.isDeaf !== true) this.listen();
-    this.#removeTick = mediaClock.add((nowAt) => this.#tick(nowAt), this.#outbox.broken);
+    const tick = (nowAt: number, strideMs: number): void => this.#tick(nowAt, strideMs);
+    this.#removeTick = mediaClock.add(tick, this.#outbox.broken, this.#agent.playout.isPatient);
   }
 
   /** Whoever is on the line is heard from here on, and may be spoken to. */
@@ -200,6 +202,7 @@ export class CallAudio {
   #end(): Promise<RecordingSummary | undefined> {
     const nowMs = this.mediaMs;
     this.#removeTick();
+    this.#inflow.close();
     this.#agent.close();
     this.#recognizer?.close();
     this.#recognizer = undefined;
@@ -374,20 +377,23 @@ export class CallAudio {
     this.#outbox.tell();
   }
 
-  #tick(nowAt: number): void {
+  #tick(nowAt: number, strideMs: number): void {
     const nowMs = nowAt - this.#startAt;
+    this.#agent.playout.advance(nowMs); // An echo is known by what was told of before.
+    this.#inflow.turn(strideMs);
+    if (this.#closing !== undefined) return;
     this.#decoder.tick(nowMs);
-    if (this.#isListening) this.#converse(nowMs);
+    if (this.#isListening) this.#converse(nowMs, strideMs);
     this.#recorder?.tick(nowMs);
     this.#outbox.tell();
   }
 
-  #converse(nowMs: number): void {
+  #converse(nowMs: number, strideMs: number): void {
     this.#working = true;
     this.#ears.tick(nowMs);
     this.#working = false;
     this.#floor.advance(nowMs, Math.max(this.#ears.heardMs, nowMs - NO_MEDIA_MS));
     this.#entry(this.#digits.tick(nowMs));
-    this.#agent.playout.tick(nowMs);
+    this.#agent.playout.tick(nowMs, strideMs);
   }
 }

@@ -20,6 +20,8 @@ export interface LeadOptions {
 export class Lead {
   readonly maxMs: number;
   readonly stepMs: number;
+  /** From a tick to the next. */
+  strideMs = FRAME_MS;
   readonly #aimMs: number;
   #extraMs = 0;
   #tickMs = Number.NaN;
@@ -30,10 +32,15 @@ export class Lead {
     this.maxMs = Math.max(this.#aimMs, maxMs);
   }
 
+  /** Whether audio goes out in steps, and so in longer strides as well. */
+  get isPatient(): boolean {
+    return this.stepMs > FRAME_MS;
+  }
+
   /** With less than this ahead, audio is sent. In steps: early enough to keep the aim until the next tick;
    *  frame by frame, where a clear is slow or missing, half a frame short of it rather than beyond. */
   get leastMs(): number {
-    return this.#ms + (this.stepMs > FRAME_MS ? FRAME_MS : -SLACK_MS);
+    return this.#ms + (this.isPatient ? this.strideMs : -SLACK_MS);
   }
 
   /** A frame is sent as long as less than this is ahead: with it, no more than the greatest lead. */
@@ -45,10 +52,12 @@ export class Lead {
     return Math.min(this.maxMs, this.#aimMs + this.#extraMs);
   }
 
-  /** A late tick shows that the process stalls: a little more lead for the next seconds. */
-  tick(nowMs: number): void {
-    const lateMs = nowMs - this.#tickMs - FRAME_MS;
+  /** `strideMs`: from a tick to the next. A late one shows that the process stalls: a little more lead for the
+   *  next seconds. */
+  tick(nowMs: number, strideMs: number): void {
+    const lateMs = nowMs - this.#tickMs - strideMs;
     this.#tickMs = nowMs;
+    this.strideMs = strideMs;
     this.#extraMs = Math.max(0, this.#extraMs - DECAY_MS);
     if (lateMs > FRAME_MS) {
       this.#extraMs = Math.min(this.maxMs - this.#aimMs, this.#extraMs + lateMs);

@@ -5,10 +5,11 @@ import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
 import { framesOut, lateSeconds, underruns } from '../metrics.ts';
 import type { FrameBatch } from './frame-batch.ts';
 import type { FrameWriter } from './frame-writer.ts';
-import { Lead, type LeadOptions } from './lead.ts';
+import { Lead } from './lead.ts';
 import type { Pause } from './pause.ts';
-import { type FrameFacts, type PlayedSink, type Position, SentFrames } from './sent.ts';
-import type { FinishedUtterance, Segment, Utterance } from './utterance.ts';
+import type { PlayoutListener, PlayoutOptions } from './playout-options.ts';
+import { type FrameFacts, type Position, SentFrames } from './sent.ts';
+import type { Segment, Utterance } from './utterance.ts';
 
 /** Utterances that wait. A call has two or three. */
 const QUEUE_MAX = 64;
@@ -30,29 +31,9 @@ const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
 const SLACK_MS = FRAME_MS / 2;
 /** A far end that is this late shows no more than when it looked: its beat, the way there. */
 const LATE_MS = 2 * FRAME_MS;
-/** A pause is sent no further ahead than this: speech that comes waits for it, and a gap in it is no harm. */
-const PAUSE_LEAD_MS = 2 * FRAME_MS;
-
-export interface PlayoutListener {
-  /** Whether the first frame of `utterance` may go out; asked again every 20 ms. */
-  mayStart(utterance: Utterance, nowMs: number): boolean;
-  onStarted(utterance: Utterance, nowMs: number): void;
-  /** In the order of the queue, once for each utterance. `endMs` is where its audio ended. */
-  onFinished(facts: FinishedUtterance): void;
-  /** A segment is out: there is room for another. */
-  onRoom(): void;
-}
-
-export interface PlayoutOptions {
-  writer: FrameWriter;
-  wire: FrameBatch;
-  lead: LeadOptions;
-  marks: boolean;
-  /** What is sent while there is nothing to say. */
-  pause: Pause;
-  onPlayed: PlayedSink;
-  listener: PlayoutListener;
-}
+/** A pause is sent no further ahead than this at the next tick: speech that comes waits for it, and a gap in
+ *  it is no harm. */
+const PAUSE_LEAD_MS = FRAME_MS;
 
 export class Playout {
   readonly #writer: FrameWriter;
@@ -85,6 +66,11 @@ export class Playout {
     this.#pause = options.pause;
     this.#lead = new Lead(options.lead);
     this.#sent = new SentFrames({ leadMsMax: this.#lead.maxMs, sink: options.onPlayed });
+  }
+
+  /** Whether it can be ticked in strides longer than a frame. */
+  get isPatient(): boolean {
+    return this.#lead.isPatient;
   }
 
   get empty(): boolean {
@@ -129,9 +115,15 @@ export class Playout {
     this.#queue.push(utterance);
   }
 
-  tick(nowMs: number): void {
-    this.#lead.tick(nowMs);
+  /** Tells of the frames that have been heard meanwhile. */
+  advance(nowMs: number): void {
     this.#sent.advance(nowMs);
+  }
+
+  /** Every `strideMs`. */
+  tick(nowMs: number, strideMs: number): void {
+    this.#lead.tick(nowMs, strideMs);
+    this.advance(nowMs);
     this.pump(nowMs);
     this.#finishPlayed(nowMs);
   }
@@ -155,7 +147,7 @@ export class Playout {
   }
 
   #pumpPause(nowMs: number): void {
-    const untilMs = nowMs + PAUSE_LEAD_MS - SLACK_MS;
+    const untilMs = nowMs + this.#lead.strideMs + PAUSE_LEAD_MS - SLACK_MS;
     while (this.#endMs < untilMs && !this.#sent.full && this.#pause.fill(this.#frame)) {
       this.#facts.segment = undefined;
       this.#facts.playMs = this.#playMs(nowMs);

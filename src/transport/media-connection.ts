@@ -7,7 +7,13 @@ import { type ErrorCode, GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { mediaFaults } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
+import type { SocketKernel } from './direct-socket.ts';
+import {
+  CLOSE,
+  type MediaReads,
+  type MediaSocket,
+  type MediaSocketListener,
+} from './media-socket.ts';
 import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
 
 export interface MediaLimits {
@@ -63,6 +69,8 @@ export interface ConnectionOptions {
   clock: Clock;
   limits: MediaLimits;
   onClosed: () => void;
+  /** Makes reads and writes cheaper where it can be used. Default: none. */
+  kernel?: SocketKernel | undefined;
 }
 
 interface End {
@@ -93,7 +101,8 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   #keepalive: Timer;
   #teardown: Timer | undefined;
 
-  constructor({ socket, head, side, log, clock, limits, onClosed }: ConnectionOptions) {
+  constructor(options: ConnectionOptions) {
+    const { log, clock, limits, onClosed } = options;
     this.#log = log;
     this.#clock = clock;
     this.#limits = limits;
@@ -102,7 +111,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#silence = clock.after(limits.firstMessageMs, () => this.#fail('MEDIA_SILENT'));
     this.#keepalive = clock.after(limits.pingMs, () => this.#ping());
     const { messageBytesMax } = limits;
-    this.#ws = new WebsocketStream({ socket, head, side, messageBytesMax, listener: this });
+    this.#ws = new WebsocketStream({ ...options, messageBytesMax, listener: this });
   }
 
   get open(): boolean {
@@ -111,6 +120,10 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
 
   get bufferedBytes(): number {
     return this.#ws.bufferedBytes;
+  }
+
+  get reads(): MediaReads | undefined {
+    return this.#ws.reads;
   }
 
   sendText(message: string): void {

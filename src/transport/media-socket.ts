@@ -13,12 +13,23 @@ export interface MediaSocketListener {
   onClose(code: number, reason: string): void;
 }
 
+/** Reads of a connection at moments of one's own choice, which serves many calls in turn for less. */
+export interface MediaReads {
+  /** From here on the listener is told of what has come during `take` alone; with `false`, as it comes again.
+   *  Whoever begins it takes until the socket is closed, or ends it: else nobody hears that the peer has gone. */
+  gather(on: boolean): void;
+  /** Reads what has come, up to 64 kB; synchronous. */
+  take(): void;
+}
+
 export interface MediaSocket {
   /** Sends one text message; dropped silently once the socket is closing. */
   sendText(message: string): void;
   /** Sends one text message of plain ASCII, of which no string was made; borrowed until the call returns. */
   sendAscii?(message: Uint8Array): void;
   sendBinary(message: Uint8Array): void;
+  /** Undefined where the connection is read by its stream alone. */
+  readonly reads?: MediaReads | undefined;
   /** Bytes accepted but not yet handed to the kernel. */
   readonly bufferedBytes: number;
   readonly open: boolean;

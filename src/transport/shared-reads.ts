@@ -15,13 +15,19 @@ const shared = Buffer.allocUnsafeSlow(READ_BYTES_MAX);
 /** The first `count` of `bytes` came; borrowed until the call returns, and may be changed. */
 export type ReadTaker = (bytes: Buffer, count: number) => void;
 
-/** Reads `socket` from the next event on. The socket to write to from then on: `socket`, or the one that
- *  has taken its place, `socket` being over. Listeners of `socket` hear no more. */
-export function readShared(socket: Duplex, take: ReadTaker): Duplex {
+export type SharedReads =
+  /** It is read by its stream. */
+  | { socket: Duplex }
+  /** This one has taken its place, and is the connection of that descriptor; the given one is over, and its
+   *  listeners hear no more. */
+  | { socket: Socket; descriptor: number };
+
+/** Reads `socket` from the next event on. The result is the one to write to from then on. */
+export function readShared(socket: Duplex, take: ReadTaker): SharedReads {
   const handle = handleOf(socket);
   if (handle === undefined) {
     socket.on('data', (chunk: Buffer) => take(chunk, chunk.length));
-    return socket;
+    return { socket };
   }
   const callback = (count: number): boolean => {
     take(shared, count);
@@ -33,17 +39,20 @@ export function readShared(socket: Duplex, take: ReadTaker): Duplex {
   socket.destroy();
   const own: Socket = Reflect.construct(Socket, [options]); // Node's types know no handle
   own.resume();
-  return own;
+  return { socket: own, descriptor: handle.fd };
 }
 
 /** Node's inside of a plain TCP connection, if it is as known. */
-function handleOf(socket: Duplex): object | undefined {
+function handleOf(socket: Duplex): { fd: number } | undefined {
   if (!(socket instanceof Socket) || socket.constructor !== Socket) return undefined;
   const handle: unknown = Reflect.get(socket, '_handle');
   const isKnown =
     typeof handle === 'object' &&
     handle !== null &&
     'useUserBuffer' in handle &&
-    'onread' in handle;
-  return isKnown ? handle : undefined;
+    'onread' in handle &&
+    'fd' in handle &&
+    typeof handle.fd === 'number' &&
+    handle.fd >= 0;
+  return isKnown ? (handle as { fd: number }) : undefined; // as was just checked
 }

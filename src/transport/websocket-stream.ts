@@ -4,6 +4,8 @@
 import type { Duplex } from 'node:stream';
 import { codeOf, type ErrorCode } from '../errors.ts';
 import { systemRandom } from '../std/random.ts';
+import { DirectSocket, type SocketKernel } from './direct-socket.ts';
+import type { MediaReads } from './media-socket.ts';
 import { SharedFrame } from './shared-frame.ts';
 import { readShared } from './shared-reads.ts';
 import {
@@ -49,10 +51,13 @@ export interface WebsocketOptions {
   side: 'server' | 'client';
   messageBytesMax: number;
   listener: WebsocketListener;
+  /** Makes reads and writes cheaper where it can be used. Default: none. */
+  kernel?: SocketKernel | undefined;
 }
 
 export class WebsocketStream implements FrameTaker {
   readonly #socket: Duplex;
+  readonly #direct: DirectSocket | undefined;
   readonly #isClient: boolean;
   readonly #listener: WebsocketListener;
   readonly #reader: WebsocketReader;
@@ -62,11 +67,16 @@ export class WebsocketStream implements FrameTaker {
   #closeCode = BROKEN;
   #closeReason = '';
 
-  constructor({ socket, head, side, messageBytesMax, listener }: WebsocketOptions) {
+  constructor({ socket, head, side, messageBytesMax, listener, kernel }: WebsocketOptions) {
     this.#isClient = side === 'client';
     this.#listener = listener;
     this.#reader = new WebsocketReader({ masked: !this.#isClient, messageBytesMax, taker: this });
-    this.#socket = readShared(socket, (bytes, count) => this.#read(bytes, count));
+    const take = (bytes: Buffer, count: number): void => this.#read(bytes, count);
+    const reads = readShared(socket, take);
+    this.#socket = reads.socket;
+    if ('descriptor' in reads && kernel !== undefined) {
+      this.#direct = new DirectSocket({ ...reads, kernel, take });
+    }
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.once('end', () => this.#socket.end());
     this.#socket.once('close', () => this.#closed());
@@ -84,6 +94,10 @@ export class WebsocketStream implements FrameTaker {
     return this.#socket.writableLength;
   }
 
+  get reads(): MediaReads | undefined {
+    return this.#direct;
+  }
+
   sendText(message: string): void {
     const bytes = Buffer.byteLength(message);
     const isPlain = bytes === message.length && bytes <= SHORT_BYTES_MAX && !this.#isClient;
@@ -95,6 +109,10 @@ export class WebsocketStream implements FrameTaker {
   sendAscii(message: Uint8Array): void {
     if (this.#isClient || message.length > SHORT_BYTES_MAX) {
       this.#send(OPCODE.text, message);
+      return;
+    }
+    if (this.#direct !== undefined) {
+      this.#direct.sendText(message);
       return;
     }
     this.#socket.write(outgoing.textFrame(message));

@@ -10,18 +10,20 @@ function start(limits: Partial<LoadLimits> = {}) {
   const { log, lines } = quietLog('warn');
   const load = { loop: 0, cpu: 0 };
   const calls = { talking: 0, all: 0 };
+  const felt: number[] = [];
   const admission = new CallAdmission({
     clock,
     log,
     meter: { take: () => ({ ...load }) },
     limits: { load: 0.85, delayMs: 40, ...limits },
     counts: () => calls,
+    onLoop: (busy) => felt.push(busy),
   });
   const talk = (count: number): void => {
     calls.talking = count;
     calls.all = count;
   };
-  return { clock, load, calls, admission, lines, talk };
+  return { clock, load, calls, felt, admission, lines, talk };
 }
 
 /** Timers come so late for a while. */

@@ -78,7 +78,7 @@ describe('a transfer that is announced to the colleague', () => {
     ]);
     await room.pass(19_000);
     answer();
-    await room.passUntil(() => colleague.frames > 50);
+    await room.passUntil(() => colleague.frames > 30);
     expect(room.tts.asked.at(-1)).toBe(TOLD);
     expect(caller.open).toBe(true);
     const { frames } = caller;
@@ -103,7 +103,7 @@ describe('a transfer that is announced to the colleague', () => {
     async (_, refuse) => {
       const { room, llm, caller, colleague, answer } = await transferring();
       answer();
-      await room.passUntil(() => colleague.frames > 50);
+      await room.passUntil(() => colleague.frames > 30);
       refuse(colleague);
       await room.passThrough(() => llm.spoken.length === 2);
       expect(results(llm)).toEqual([
@@ -143,7 +143,7 @@ describe('a transfer that is announced to the colleague', () => {
   it('is broken off when the caller hangs up meanwhile', async () => {
     const { room, pbx, colleague, answer } = await transferring();
     answer();
-    await room.passUntil(() => colleague.frames > 50);
+    await room.passUntil(() => colleague.frames > 30);
     pbx.end('phone');
     const [run] = await room.runs();
     await room.passThrough(() => room.switchboard.activeCalls === 0);

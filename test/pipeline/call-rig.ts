@@ -40,6 +40,7 @@ export interface RigOptions {
   marks?: CallAudioOptions['marks'];
   oneWayMs?: number;
   lead?: CallAudioOptions['lead'];
+  inflow?: CallAudioOptions['inflow'];
   tuning?: CallAudioOptions['tuning'];
   recording?: CallAudioOptions['recording'];
   ambient?: CallAudioOptions['ambient'];
@@ -81,6 +82,7 @@ export class CallRig {
       codecIn: pcmu,
       codecOut: pcmu,
       wire: this.farEnd,
+      inflow: options.inflow,
       lead: options.lead ?? { aimMs: 80, maxMs: 160, stepMs: 60 },
       marks,
       vad: options.vad?.(this.clock) ?? loudnessVad(),

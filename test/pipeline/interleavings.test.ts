@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Speech } from '../../src/pipeline/call-audio.ts';
+import type { Speech } from '../../src/pipeline/call-audio-listener.ts';
 import { CallRig } from './call-rig.ts';
 
 type Step =

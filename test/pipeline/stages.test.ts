@@ -5,70 +5,11 @@ import type { Expectation } from '../../src/model/expectation.ts';
 import { DigitCollector } from '../../src/pipeline/digits.ts';
 import { EchoGuard } from '../../src/pipeline/echo.ts';
 import { Listener } from '../../src/pipeline/listen.ts';
-import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { Outbox } from '../../src/pipeline/outbox.ts';
 import { Segment, Utterance } from '../../src/pipeline/utterance.ts';
-import { FakeClock } from '../fakes/fake-clock.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 
 const unexpected = (error: unknown) => expect(error).toBeUndefined();
-
-describe('the media clock', () => {
-  it('ticks every 20 ms without drift, whatever the timers do', () => {
-    const clock = new FakeClock();
-    const ticks: number[] = [];
-    const media = new MediaClock(clock);
-    media.add((nowMs) => {
-      ticks.push(nowMs);
-      clock.stall(3);
-    }, unexpected);
-    clock.advance(60_000);
-    expect(ticks.length).toBeGreaterThanOrEqual(2_999);
-    expect(ticks.every((nowMs, nth) => Math.abs(nowMs - 20 * (nth + 1)) < 4)).toBe(true);
-  });
-
-  it('does not make up for missed ticks', () => {
-    const clock = new FakeClock();
-    let ticks = 0;
-    new MediaClock(clock).add(() => ticks++, unexpected);
-    clock.stall(1_000);
-    clock.advance(0);
-    expect(ticks).toBe(1);
-    clock.advance(40);
-    expect(ticks).toBe(3);
-  });
-
-  it('runs one timer, from the first call to the last', () => {
-    const clock = new FakeClock();
-    const media = new MediaClock(clock);
-    const first = media.add(() => undefined, unexpected);
-    const second = media.add(() => undefined, unexpected);
-    expect(clock.timers).toBe(1);
-    first();
-    clock.advance(100);
-    expect(clock.timers).toBe(1);
-    second();
-    expect(clock.timers).toBe(0);
-  });
-
-  it('ticks no more for one that throws, tells it, and keeps the time of the others', () => {
-    const clock = new FakeClock();
-    const media = new MediaClock(clock);
-    const thrown: unknown[] = [];
-    let others = 0;
-    const bug = new Error('a bug in one call');
-    media.add(
-      () => {
-        throw bug;
-      },
-      (error) => thrown.push(error),
-    );
-    media.add(() => others++, unexpected);
-    clock.advance(100);
-    expect(thrown).toEqual([bug]);
-    expect(others).toBe(5);
-  });
-});
 
 describe('keys', () => {
   const expecting = (digits?: Expectation['digits'], closed = true): Expectation => ({

@@ -68,7 +68,7 @@ export function createTwilioMedia(): MediaProtocol {
 const TRAITS: MediaTraits = {
   marks: 'echo-on-clear',
   clear: true,
-  leadMs: { aim: 80, max: 160, step: 60 },
+  leadMs: { aim: 60, max: 160, step: 80 },
 };
 
 class TwilioMedia implements MediaProtocol {

@@ -1,0 +1,92 @@
+// A TCP connection read and written past the event loop, by compiled code (native/src/sockets.c): reads when
+// the reader likes, of what has gathered; writes without a request object for each. Node keeps the connection:
+// it reads whenever this does not, takes what the kernel does not take at once, and finds out how it ended.
+
+import type { Socket } from 'node:net';
+import type { MediaReads } from './media-socket.ts';
+import type { ReadTaker } from './shared-reads.ts';
+import { writeTextHead } from './websocket-frames.ts';
+
+/** One for all connections; each call is over before another begins. Descriptors must be open sockets. */
+export interface SocketKernel {
+  /** Where `receive` writes, up to 64 kB; whoever reads it may change it. */
+  readonly received: Buffer;
+  /** Where `send` reads from its begin; there is room for a frame of 65,535 bytes. */
+  readonly outgoing: Buffer;
+  /** Bytes read, 0 at the peer's end, NOTHING or BROKEN. */
+  receive(descriptor: number): number;
+  /** Bytes of `outgoing` that the kernel took, NOTHING or BROKEN. */
+  send(descriptor: number, bytes: number): number;
+}
+
+/** Results of sockets.c that are no counts. */
+const NOTHING = -1;
+
+/** Compiled code that has sockets.c in it, as audio/native.ts loads it. */
+interface Compiled {
+  readonly memory: ArrayBuffer;
+  function(name: string): (...values: number[]) => number;
+}
+
+export function socketKernel(compiled: Compiled): SocketKernel {
+  const bytesMax = compiled.function('socketBytesMax')();
+  const bufferAt = (name: string): Buffer =>
+    Buffer.from(compiled.memory, compiled.function(name)(), bytesMax);
+  return {
+    received: bufferAt('socketReceived'),
+    outgoing: bufferAt('socketOutgoing'),
+    receive: compiled.function('socketReceive'),
+    send: compiled.function('socketSend'),
+  };
+}
+
+export interface DirectOptions {
+  /** Reads into a buffer of its own: only so does it read nothing while it is paused. */
+  socket: Socket;
+  /** Of that connection. */
+  descriptor: number;
+  kernel: SocketKernel;
+  take: ReadTaker;
+}
+
+export class DirectSocket implements MediaReads {
+  readonly #socket: Socket;
+  readonly #descriptor: number;
+  readonly #kernel: SocketKernel;
+  readonly #take: ReadTaker;
+  #isGathering = false;
+
+  constructor({ socket, descriptor, kernel, take }: DirectOptions) {
+    this.#socket = socket;
+    this.#descriptor = descriptor;
+    this.#kernel = kernel;
+    this.#take = take;
+  }
+
+  gather(on: boolean): void {
+    if (on === this.#isGathering || this.#socket.destroyed) return;
+    this.#isGathering = on;
+    if (on) this.#socket.pause();
+    else this.#socket.resume();
+  }
+
+  take(): void {
+    // The descriptor of one that is destroyed may be another's already.
+    if (!this.#isGathering || this.#socket.destroyed) return;
+    const count = this.#kernel.receive(this.#descriptor);
+    if (count > 0) this.#take(this.#kernel.received, count);
+    else if (count !== NOTHING) this.gather(false); // Node finds the end as well.
+  }
+
+  /** Sends a server's text message of up to 65,535 bytes, borrowed, in order with what Node writes. */
+  sendText(message: Uint8Array): void {
+    const { outgoing } = this.#kernel;
+    const headBytes = writeTextHead(outgoing, message.length);
+    outgoing.set(message, headBytes);
+    const bytes = headBytes + message.length;
+    const isFirst = this.#socket.writableLength === 0 && !this.#socket.destroyed;
+    const sent = isFirst ? Math.max(0, this.#kernel.send(this.#descriptor, bytes)) : 0;
+    // An error is Node's to find, too.
+    if (sent < bytes) this.#socket.write(Buffer.from(outgoing.subarray(sent, bytes)));
+  }
+}

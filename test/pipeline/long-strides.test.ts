@@ -1,0 +1,99 @@
+// A call while the process is busy: its turns come every 40 ms, and its audio in goes.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { CallRig } from './call-rig.ts';
+
+const LEAD = { aimMs: 60, maxMs: 160, stepMs: 80 };
+const SPEECH = 'one two three four five six seven eight nine ten eleven twelve thirteen fourteen';
+
+describe('a call in long strides', () => {
+  let rig: CallRig;
+  afterEach(() => rig.audio.close());
+
+  it.each([0, 1])('has its audio ahead as in short ones (busy: %d)', async (busy) => {
+    rig = new CallRig({ lead: LEAD });
+    rig.mediaClock.feel(busy);
+    rig.say(SPEECH);
+    await rig.run(4_000);
+    const { farEnd } = rig;
+    expect(farEnd.frames.length).toBeGreaterThan(100);
+    expect(farEnd.aheadMsMin).toBeGreaterThanOrEqual(60);
+    expect(farEnd.aheadMsMax).toBeLessThanOrEqual(160);
+    const gaps = farEnd.frames
+      .slice(1)
+      .filter(({ atMs }, nth) => atMs !== farEnd.frames[nth]?.untilMs);
+    expect(gaps).toEqual([]);
+    expect(farEnd.messages).toBeLessThanOrEqual(farEnd.frames.length / 3);
+  });
+
+  it('keeps its audio together when strides change', async () => {
+    rig = new CallRig({ lead: LEAD });
+    rig.say(`${SPEECH} ${SPEECH}`);
+    for (let nth = 0; nth < 60; nth++) {
+      rig.mediaClock.feel(nth % 2);
+      await rig.run(100);
+    }
+    const { frames } = rig.farEnd;
+    expect(frames.length).toBeGreaterThan(200);
+    expect(frames.slice(1).every(({ atMs }, nth) => atMs === frames[nth]?.untilMs)).toBe(true);
+  });
+
+  it('is read at its turns, and by itself again in short strides and after its end', async () => {
+    const steps: string[] = [];
+    rig = new CallRig({
+      lead: LEAD,
+      inflow: {
+        gather: (on) => steps.push(on ? 'gather' : 'flow'),
+        take: () => steps.push('take'),
+      },
+    });
+    await rig.run(100);
+    expect(steps).toEqual([]);
+    rig.mediaClock.feel(0.9);
+    await rig.run(120);
+    expect(steps).toEqual(['gather', 'take', 'take', 'take']);
+    rig.mediaClock.feel(0.1);
+    await rig.run(100);
+    expect(steps.splice(0)).toEqual(['gather', 'take', 'take', 'take', 'flow']);
+    rig.mediaClock.feel(0.9);
+    await rig.run(40);
+    await rig.audio.close();
+    await rig.run(100);
+    expect(steps).toEqual(['gather', 'take', 'flow']);
+  });
+
+  it('may end within what it reads', async () => {
+    let turns = 0;
+    rig = new CallRig({
+      lead: LEAD,
+      inflow: {
+        gather: () => undefined,
+        take: () => {
+          turns++;
+          if (turns === 3) void rig.audio.close();
+        },
+      },
+    });
+    rig.mediaClock.feel(0.9);
+    rig.say(SPEECH);
+    await rig.run(1_000);
+    expect(turns).toBe(3);
+    expect(rig.of('broken')).toEqual([]);
+  });
+
+  it('is interrupted as soon as in short ones, a stride later at most', async () => {
+    const silenceMs: number[] = [];
+    for (const busy of [0, 1]) {
+      rig = new CallRig({ lead: LEAD });
+      rig.mediaClock.feel(busy);
+      rig.say(`${SPEECH} ${SPEECH}`);
+      await rig.run(1_500);
+      await rig.says('wait a moment please', 1_200);
+      const [interruption] = rig.of('interruption');
+      silenceMs.push(interruption?.facts.silenceMs ?? Number.NaN);
+      await rig.audio.close();
+    }
+    const [short = Number.NaN, long = Number.NaN] = silenceMs;
+    expect(long - short).toBeLessThanOrEqual(40);
+  });
+});

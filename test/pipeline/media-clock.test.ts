@@ -1,0 +1,162 @@
+// The beat of all calls.
+
+import { describe, expect, it } from 'vitest';
+import { MediaClock } from '../../src/pipeline/media-clock.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+
+const unexpected = (error: unknown) => expect(error).toBeUndefined();
+
+describe('the media clock', () => {
+  it('ticks every 20 ms without drift, whatever the timers do', () => {
+    const clock = new FakeClock();
+    const ticks: number[] = [];
+    const media = new MediaClock(clock);
+    media.add((nowMs) => {
+      ticks.push(nowMs);
+      clock.stall(3);
+    }, unexpected);
+    clock.advance(60_000);
+    expect(ticks.length).toBeGreaterThanOrEqual(2_999);
+    expect(ticks.every((nowMs, nth) => Math.abs(nowMs - 20 * (nth + 1)) < 4)).toBe(true);
+  });
+
+  it('does not make up for missed ticks', () => {
+    const clock = new FakeClock();
+    let ticks = 0;
+    new MediaClock(clock).add(() => ticks++, unexpected);
+    clock.stall(1_000);
+    clock.advance(0);
+    expect(ticks).toBe(1);
+    clock.advance(40);
+    expect(ticks).toBe(3);
+  });
+
+  it('runs one timer, from the first call to the last', () => {
+    const clock = new FakeClock();
+    const media = new MediaClock(clock);
+    const first = media.add(() => undefined, unexpected);
+    const second = media.add(() => undefined, unexpected);
+    expect(clock.timers).toBe(1);
+    first();
+    clock.advance(100);
+    expect(clock.timers).toBe(1);
+    second();
+    expect(clock.timers).toBe(0);
+  });
+
+  it('ticks no more for one that throws, tells it, and keeps the time of the others', () => {
+    const clock = new FakeClock();
+    const media = new MediaClock(clock);
+    const thrown: unknown[] = [];
+    let others = 0;
+    const bug = new Error('a bug in one call');
+    media.add(
+      () => {
+        throw bug;
+      },
+      (error) => thrown.push(error),
+    );
+    media.add(() => others++, unexpected);
+    clock.advance(100);
+    expect(thrown).toEqual([bug]);
+    expect(others).toBe(5);
+  });
+
+  it('gives every call its turn in 20 ms, and never all at once', () => {
+    const { clock, turns } = calls(100);
+    clock.advance(60_000);
+    for (const times of turns) expect(times.length).toBeGreaterThanOrEqual(2_999);
+    for (const times of turns) expect(gapsOf(times)).toEqual(new Set([20]));
+    expect(mostAtOnce(turns)).toBeLessThanOrEqual(26);
+  });
+
+  it('gives patient calls a turn in 40 ms while the process is busy, the others as before', () => {
+    const { clock, media, turns, strides } = calls(100, (nth) => nth % 2 === 0);
+    media.feel(0.5);
+    clock.advance(40);
+    for (const times of turns) times.length = 0;
+    clock.advance(4_000);
+    turns.forEach((times, nth) => {
+      expect(gapsOf(times)).toEqual(new Set([nth % 2 === 0 ? 40 : 20]));
+      expect(strides[nth]).toBe(nth % 2 === 0 ? 40 : 20);
+    });
+    expect(mostAtOnce(turns)).toBeLessThanOrEqual(26);
+  });
+
+  it('stays busy until the process is calm, as it is less so by the longer stride', () => {
+    const { clock, media, strides } = calls(1, () => true);
+    const strideAt = (busy: number) => {
+      media.feel(busy);
+      clock.advance(80);
+      return strides[0];
+    };
+    expect([0.1, 0.49, 0.5, 0.9, 0.3, 0.25, 0.24, 0.4, 0.5].map(strideAt)).toEqual([
+      20, 20, 40, 40, 40, 40, 20, 20, 40,
+    ]);
+  });
+
+  it.each([0, 1])('gives nobody two turns at once after a stall (busy: %d)', (busy) => {
+    const isPatient = (nth: number) => nth % 3 > 0;
+    const { clock, media, turns } = calls(50, isPatient);
+    media.feel(busy);
+    clock.advance(400);
+    for (const stallMs of [3, 7, 12, 18, 22, 39, 41, 500, 1_000]) {
+      for (const times of turns) times.length = 0;
+      clock.stall(stallMs);
+      clock.advance(0);
+      expect(Math.max(...turns.map(({ length }) => length))).toBeLessThanOrEqual(1);
+      clock.advance(400);
+      turns.forEach((times, nth) => {
+        const strideMs = busy === 1 && isPatient(nth) ? 40 : 20;
+        expect(Math.abs(times.length - 400 / strideMs)).toBeLessThanOrEqual(1);
+        expect(Math.max(...gapsOf(times))).toBeLessThanOrEqual(40);
+      });
+    }
+  });
+
+  it('keeps the places of calls that come and go', () => {
+    const clock = new FakeClock();
+    const media = new MediaClock(clock);
+    const live = new Map<number, { remove: () => void; times: number[] }>();
+    for (let nth = 0; nth < 400; nth++) {
+      const times: number[] = [];
+      live.set(nth, { times, remove: media.add((nowMs) => times.push(nowMs), unexpected) });
+      clock.advance(nth % 13);
+      const leaving = live.get((nth * 7) % 400);
+      if (nth % 3 > 0) leaving?.remove();
+      if (nth % 3 > 0) live.delete((nth * 7) % 400);
+    }
+    clock.advance(1_000);
+    for (const { times } of live.values()) expect(gapsOf(times)).toEqual(new Set([20]));
+    for (const { remove } of live.values()) remove();
+    expect(clock.timers).toBe(0);
+  });
+});
+
+/** So many calls on a clock, and when each had its turns. */
+function calls(count: number, isPatient: (nth: number) => boolean = () => false) {
+  const clock = new FakeClock();
+  const media = new MediaClock(clock);
+  const turns: number[][] = [];
+  const strides: number[] = [];
+  for (let nth = 0; nth < count; nth++) {
+    const times: number[] = [];
+    turns.push(times);
+    const tick = (nowMs: number, strideMs: number): void => {
+      times.push(nowMs);
+      strides[nth] = strideMs;
+    };
+    media.add(tick, unexpected, isPatient(nth));
+  }
+  return { clock, media, turns, strides };
+}
+
+function gapsOf(times: readonly number[]): Set<number> {
+  return new Set(times.slice(1).map((atMs, nth) => atMs - (times[nth] as number)));
+}
+
+function mostAtOnce(turns: readonly number[][]): number {
+  const counts = new Map<number, number>();
+  for (const atMs of turns.flat()) counts.set(atMs, (counts.get(atMs) ?? 0) + 1);
+  return Math.max(...counts.values());
+}
