@@ -204,7 +204,7 @@ const rows = {
       'Time between turns of a call',
       's',
       [[most('gateway_media_stride_seconds', 'instance'), '{{instance}}']],
-      '20 ms; 40 ms while the event loop has work for half of the time, so that more calls fit: callers are heard up to 20 ms later.',
+      '20 ms; 40 or 80 ms while the event loop is busy, so that more calls fit: callers are heard up to so much later.',
     ],
     [
       'Media faults',

@@ -177,7 +177,7 @@ export const frameLatenessSeconds = new Histogram({
 });
 export const mediaStrideSeconds = new Gauge({
   name: 'gateway_media_stride_seconds',
-  help: 'Between two turns of a call: 20 ms, or 40 ms while the process is busy',
+  help: 'Between two turns of a call: 20 ms, or longer while the process is busy',
   registers,
 });
 export const mediaFaults = new Counter({

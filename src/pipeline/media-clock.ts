@@ -1,8 +1,8 @@
 // The media clock: one drift-free beat for all calls of the process. They take turns, so that none waits for
-// all others and the event loop is held for a fraction of them: in each 20 ms every call has one turn,, and
-// while the process is busy in each 40 ms: a turn costs by what it touches more than by how much it does.
-// It holds no call's state; whoever has a turn computes what is due from `nowMs`, so missed turns are not
-// made up.
+// all others and the event loop is held for a fraction of them at a time: in each 20 ms every call has one
+// turn, and the busier the process is in each 40 or 80 ms, for a turn costs by what it touches more than by how
+// much it does. It holds no call's state; whoever has a turn computes what is due from `nowMs`, so missed turns
+// are not made up.
 
 import { FRAME_MS } from '../audio/pcm.ts';
 import { frameLatenessSeconds, mediaStrideSeconds } from '../metrics.ts';
@@ -10,24 +10,34 @@ import type { Clock, Timer } from '../std/clock.ts';
 
 type Tick = (nowMs: number, strideMs: number) => void;
 
-/** Between two turns of a call while the process is busy. */
-const LONG_STRIDE_MS = 2 * FRAME_MS;
+/** How far apart two turns of a call are. */
+interface Stride {
+  ms: number;
+  /** Share of the event loop's time from which on the next longer stride is taken, and below which the next
+   *  shorter one is: a longer one takes a third off it. */
+  busy: number;
+  calm: number;
+}
+
+const SHORTEST: Stride = { ms: FRAME_MS, busy: 0.5, calm: 0 };
+const LONGEST: Stride = { ms: 4 * FRAME_MS, busy: Number.POSITIVE_INFINITY, calm: 0.35 };
+const STRIDES: readonly Stride[] = [
+  SHORTEST,
+  { ms: 2 * FRAME_MS, busy: 0.65, calm: 0.25 },
+  LONGEST,
+];
 /** Calls whose turns come at the same moment are in one slot. */
-const SLOTS = 8;
-const SLOT_MS = LONG_STRIDE_MS / SLOTS;
-const HALF = SLOTS / 2;
+const SLOT_MS = 5;
+const SLOTS = LONGEST.ms / SLOT_MS;
+const FRAME_SLOTS = FRAME_MS / SLOT_MS;
 /** A timer that fires this early counts as on time: timers have whole milliseconds. */
 const EARLY_MS_MAX = 1;
-/** Share of the event loop's time from which on the stride is long, and below which it is short again: it falls
- *  by a third with the long one. */
-const BUSY = 0.5;
-const CALM = 0.25;
 
 interface Turn {
   tick: Tick;
   /** With whom to tell if one throws. */
   onThrow: (error: unknown) => void;
-  /** It may come every 40 ms. */
+  /** It may come in longer strides. */
   isPatient: boolean;
 }
 
@@ -35,7 +45,7 @@ export class MediaClock {
   readonly #clock: Clock;
   readonly #slots: readonly Set<Turn>[] = Array.from({ length: SLOTS }, () => new Set<Turn>());
   #size = 0;
-  #isBusy = false;
+  #stride = SHORTEST;
   #timer: Timer | undefined;
   /** Steps of 5 ms since `#startMs`: the one that was made last, and the one that the timer waits for. */
   #startMs = 0;
@@ -48,13 +58,11 @@ export class MediaClock {
   }
 
   /** Calls `tick` with the monotonic time, and the milliseconds from one turn to the next, until the returned
-   *  function is called: every 20 ms, or every 40 while the process is busy if it `isPatient`. If it throws, it is called no more and `onThrow`, which must not throw,
-   *  is told; the others go on. */
+   *  function is called: every 20 ms, or in longer strides while the process is busy if it `isPatient`. If it
+   *  throws, it is called no more and `onThrow`, which must not throw, is told; the others go on. */
   add(tick: Tick, onThrow: (error: unknown) => void, isPatient = false): () => void {
     const turn = { tick, onThrow, isPatient };
-    if (this.#size === 0) {
-      this.#startMs = this.#clock.monotonicMs() - this.#step * SLOT_MS;
-    }
+    if (this.#size === 0) this.#startMs = this.#clock.monotonicMs() - this.#step * SLOT_MS;
     const slot = this.#emptiest();
     slot.add(turn);
     this.#size++;
@@ -64,9 +72,10 @@ export class MediaClock {
 
   /** How busy the process was lately: the share of time in which its event loop had work, 0 to 1. */
   feel(busy: number): void {
-    const isBusy = busy >= (this.#isBusy ? CALM : BUSY);
-    mediaStrideSeconds.set((isBusy ? LONG_STRIDE_MS : FRAME_MS) / 1_000);
-    this.#isBusy = isBusy;
+    const nth = STRIDES.indexOf(this.#stride);
+    if (busy >= this.#stride.busy) this.#stride = STRIDES[nth + 1] ?? LONGEST;
+    else if (busy < this.#stride.calm) this.#stride = STRIDES[nth - 1] ?? SHORTEST;
+    mediaStrideSeconds.set(this.#stride.ms / 1_000);
   }
 
   close(): void {
@@ -104,9 +113,7 @@ export class MediaClock {
   #arm(): void {
     this.#stop();
     this.#nextStep = this.#step + 1;
-    while (this.#slotOf(this.#nextStep).size + this.#slotOf(this.#nextStep + HALF).size === 0) {
-      this.#nextStep++;
-    }
+    while (!this.#isAnyoneIn(this.#nextStep)) this.#nextStep++;
     const dueMs = this.#startMs + this.#nextStep * SLOT_MS;
     this.#timer = this.#clock.after(Math.max(0, dueMs - this.#clock.monotonicMs()), this.#fire);
   }
@@ -117,37 +124,50 @@ export class MediaClock {
     const lateMs = nowMs - this.#startMs - this.#nextStep * SLOT_MS;
     if (lateMs >= -EARLY_MS_MAX) {
       frameLatenessSeconds.observe(Math.max(0, lateMs) / 1_000);
-      const step = this.#nextStep + Math.max(0, Math.floor(lateMs / SLOT_MS));
-      // Nobody has two turns at once.
-      const first = Math.max(this.#nextStep, step + 1 - HALF);
-      const firstOfPatient = this.#isBusy ? Math.max(this.#nextStep, step + 1 - SLOTS) : first;
       this.#nowMs = nowMs;
-      this.#step = step;
-      for (let each = firstOfPatient; each < first; each++) {
-        this.#slotOf(each).forEach(this.#runPatient);
-      }
-      for (let each = first; each <= step; each++) {
-        this.#slotOf(each).forEach(this.#run);
-        this.#slotOf(each + HALF).forEach(this.#isBusy ? this.#runPrompt : this.#run);
-      }
+      this.#make(this.#nextStep + Math.max(0, Math.floor(lateMs / SLOT_MS)));
     }
     if (this.#size > 0) this.#arm();
   };
 
-  readonly #run = (turn: Turn, _same: Turn, slot: Set<Turn>): void => {
+  /** The turns of all steps since the last one up to `last`; nobody has two. */
+  #make(last: number): void {
+    const strideSlots = this.#stride.ms / SLOT_MS;
+    const first = Math.max(this.#nextStep, last + 1 - strideSlots);
+    this.#step = last;
+    for (let step = first; step <= last; step++) {
+      for (let slots = 0; slots < SLOTS; slots += strideSlots) {
+        this.#slotOf(step + slots).forEach(this.#runPatient);
+      }
+      if (step <= last - FRAME_SLOTS) continue;
+      for (let slots = 0; slots < SLOTS; slots += FRAME_SLOTS) {
+        this.#slotOf(step + slots).forEach(this.#runPrompt);
+      }
+    }
+  }
+
+  /** Whether somebody may have a turn in that step. */
+  #isAnyoneIn(step: number): boolean {
+    for (let slots = 0; slots < SLOTS; slots += FRAME_SLOTS) {
+      if (this.#slotOf(step + slots).size > 0) return true;
+    }
+    return false;
+  }
+
+  readonly #runPatient = (turn: Turn, _same: Turn, slot: Set<Turn>): void => {
+    if (turn.isPatient) this.#run(turn, this.#stride.ms, slot);
+  };
+
+  readonly #runPrompt = (turn: Turn, _same: Turn, slot: Set<Turn>): void => {
+    if (!turn.isPatient) this.#run(turn, FRAME_MS, slot);
+  };
+
+  #run(turn: Turn, strideMs: number, slot: Set<Turn>): void {
     try {
-      turn.tick(this.#nowMs, turn.isPatient && this.#isBusy ? LONG_STRIDE_MS : FRAME_MS);
+      turn.tick(this.#nowMs, strideMs);
     } catch (error) {
       this.#remove(slot, turn);
       turn.onThrow(error);
     }
-  };
-
-  readonly #runPatient = (turn: Turn, same: Turn, slot: Set<Turn>): void => {
-    if (turn.isPatient) this.#run(turn, same, slot);
-  };
-
-  readonly #runPrompt = (turn: Turn, same: Turn, slot: Set<Turn>): void => {
-    if (!turn.isPatient) this.#run(turn, same, slot);
-  };
+  }
 }

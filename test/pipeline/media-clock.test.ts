@@ -70,15 +70,15 @@ describe('the media clock', () => {
     expect(mostAtOnce(turns)).toBeLessThanOrEqual(26);
   });
 
-  it('gives patient calls a turn in 40 ms while the process is busy, the others as before', () => {
+  it.each([40, 80])('gives patient calls a turn in %d ms, the others as before', (strideMs) => {
     const { clock, media, turns, strides } = calls(100, (nth) => nth % 2 === 0);
-    media.feel(0.5);
-    clock.advance(40);
+    for (let ms = 20; ms < strideMs; ms *= 2) media.feel(0.9);
+    clock.advance(160);
     for (const times of turns) times.length = 0;
     clock.advance(4_000);
     turns.forEach((times, nth) => {
-      expect(gapsOf(times)).toEqual(new Set([nth % 2 === 0 ? 40 : 20]));
-      expect(strides[nth]).toBe(nth % 2 === 0 ? 40 : 20);
+      expect(gapsOf(times)).toEqual(new Set([nth % 2 === 0 ? strideMs : 20]));
+      expect(strides[nth]).toBe(nth % 2 === 0 ? strideMs : 20);
     });
     expect(mostAtOnce(turns)).toBeLessThanOrEqual(26);
   });
@@ -87,32 +87,38 @@ describe('the media clock', () => {
     const { clock, media, strides } = calls(1, () => true);
     const strideAt = (busy: number) => {
       media.feel(busy);
-      clock.advance(80);
+      clock.advance(160);
       return strides[0];
     };
-    expect([0.1, 0.49, 0.5, 0.9, 0.3, 0.25, 0.24, 0.4, 0.5].map(strideAt)).toEqual([
-      20, 20, 40, 40, 40, 40, 20, 20, 40,
+    expect([0.1, 0.49, 0.5, 0.6, 0.25, 0.24, 0.4].map(strideAt)).toEqual([
+      20, 20, 40, 40, 40, 20, 20,
+    ]);
+    expect([0.9, 0.9, 0.9, 0.64, 0.35, 0.34, 0.25, 0.7, 0.2, 0.2].map(strideAt)).toEqual([
+      40, 80, 80, 80, 80, 40, 40, 80, 40, 20,
     ]);
   });
 
-  it.each([0, 1])('gives nobody two turns at once after a stall (busy: %d)', (busy) => {
-    const isPatient = (nth: number) => nth % 3 > 0;
-    const { clock, media, turns } = calls(50, isPatient);
-    media.feel(busy);
-    clock.advance(400);
-    for (const stallMs of [3, 7, 12, 18, 22, 39, 41, 500, 1_000]) {
-      for (const times of turns) times.length = 0;
-      clock.stall(stallMs);
-      clock.advance(0);
-      expect(Math.max(...turns.map(({ length }) => length))).toBeLessThanOrEqual(1);
+  it.each([20, 40, 80])(
+    'gives nobody two turns at once after a stall, in strides of %d ms',
+    (longMs) => {
+      const isPatient = (nth: number) => nth % 3 > 0;
+      const { clock, media, turns } = calls(50, isPatient);
+      for (let ms = 20; ms < longMs; ms *= 2) media.feel(0.9);
       clock.advance(400);
-      turns.forEach((times, nth) => {
-        const strideMs = busy === 1 && isPatient(nth) ? 40 : 20;
-        expect(Math.abs(times.length - 400 / strideMs)).toBeLessThanOrEqual(1);
-        expect(Math.max(...gapsOf(times))).toBeLessThanOrEqual(40);
-      });
-    }
-  });
+      for (const stallMs of [3, 7, 12, 18, 22, 39, 41, 500, 1_000]) {
+        for (const times of turns) times.length = 0;
+        clock.stall(stallMs);
+        clock.advance(0);
+        expect(Math.max(...turns.map(({ length }) => length))).toBeLessThanOrEqual(1);
+        clock.advance(400);
+        turns.forEach((times, nth) => {
+          const strideMs = isPatient(nth) ? longMs : 20;
+          expect(Math.abs(times.length - 400 / strideMs)).toBeLessThanOrEqual(1);
+          expect(Math.max(...gapsOf(times))).toBeLessThanOrEqual(2 * strideMs);
+        });
+      }
+    },
+  );
 
   it('keeps the places of calls that come and go', () => {
     const clock = new FakeClock();
