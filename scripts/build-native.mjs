@@ -43,11 +43,13 @@ const WASM = [
 /** Compiled once for each instruction set, the rest for what every processor of the kind has. */
 const MANIFOLD = ['native/src/vad-network.c'];
 const ADDON_ONLY = ['native/src/addon.c', 'native/src/sockets.c'];
+const AVX512 = ['-mavx512f', '-mavx512dq', '-mfma', '-mprefer-vector-width=512'];
 const INSTRUCTIONS = {
   base: [],
   ...(process.arch === 'x64' && {
     avx2: ['-mavx2', '-mfma'],
-    avx512: ['-mavx512f', '-mavx512dq', '-mfma', '-mprefer-vector-width=512'],
+    avx512: AVX512,
+    amx: [...AVX512, '-mamx-tile', '-mamx-bf16'],
   }),
 };
 

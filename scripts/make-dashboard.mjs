@@ -370,7 +370,7 @@ const rows = {
     [
       'Kernels in use',
       'short',
-      [[now('gateway_kernel_in_use', 'kernel'), '{{kernel}}']],
+      [[now('gateway_kernel_in_use', 'kernel, instructions'), '{{kernel}} {{instructions}}']],
       'Of the detector: wasm costs six times the CPU of the addon (npm run build:native), portable a hundred times.',
     ],
     [

@@ -145,7 +145,7 @@ function openCalls(
 
 export async function openSpeech(config: Config, log: Log) {
   const vad = loadVad(clock);
-  log.info({ kernel: vad.kernel }, 'speech detector loaded');
+  log.info({ kernel: vad.kernel, instructions: vad.instructions }, 'speech detector loaded');
   const [tts, stt] = await Promise.all([
     openTextToSpeech({ service: 'flite', voice: config.voice }, { clock, log }),
     openRecogniser(config.stt, log),

@@ -349,7 +349,7 @@ export const workerDeaths = new Counter({
 });
 export const kernelInUse = new Gauge({
   name: 'gateway_kernel_in_use',
-  help: '1 for the build of the signal-processing kernels in use',
-  labelNames: ['kernel'] as const,
+  help: "1 for the build of the signal-processing kernels in use, with the processor's instructions that it uses",
+  labelNames: ['kernel', 'instructions'] as const,
   registers,
 });

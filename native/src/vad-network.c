@@ -1,37 +1,16 @@
 // The speech detector's network on up to TILE streams at once: each layer is one product of matrices, so that
 // a weight is read once for all of them. Compiled once for each instruction set, with INSTRUCTIONS its name.
-//
-// The lanes of a vector are outputs; a window's inputs are taken one by one for all of them. Weights
-// therefore lie in panels of PANEL outputs: [panel][input][output].
 
 #include "vad-network.h"
 
-#include "kernel.h"
-
-#if defined(__AVX512F__)
-enum { LANES = 16, BLOCK = 12, REST = 4 };
-#elif defined(__AVX2__)
-enum { LANES = 8, BLOCK = 6, REST = 3 };
-#elif defined(__aarch64__)
-enum { LANES = 4, BLOCK = 12, REST = 4 };
+#ifdef __AMX_BF16__
+#include "vad-tiles.h"
 #else
-enum { LANES = 4, BLOCK = 6, REST = 3 };
-#endif
-enum { PANEL = 2 * LANES, TILE = 24 };
-
-// A constant number of rounds, whose variables then lie in registers.
-#ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
+#include "vad-panels.h"
 #endif
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
-
-typedef float lanes __attribute__((vector_size(4 * LANES)));
-typedef int32_t whole __attribute__((vector_size(4 * LANES)));
-typedef float lanes_at __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 // Work space of one tile: for each window, or for each of its stretches.
 static struct {
@@ -48,63 +27,6 @@ static struct {
   float features[TILE][DEPTH_GATES];
   float gates[TILE][4 * UNITS];
 } work __attribute__((aligned(64)));
-
-INLINE lanes load(const float *at) { return *(const lanes_at *)at; }
-INLINE void store(float *at, lanes v) { *(lanes_at *)at = v; }
-INLINE lanes splat(float x) { return x - (lanes){0}; }
-INLINE lanes choose(whole mask, lanes yes, lanes no) {
-  return (lanes)((mask & (whole)yes) | (~mask & (whole)no));
-}
-INLINE lanes rectified(lanes v) { return (lanes)((whole)v & (v > splat(0))); }
-
-// A matrix in panels. `columns` is the length of its rows; a product may use fewer, from `panels` on.
-struct matrix {
-  const float *panels, *bias; // the bias may be missing
-  int rows, columns, rectified;
-};
-
-// Inputs or outputs of a product, `step` floats apart.
-struct vectors {
-  float *first;
-  int step;
-};
-
-// The outputs `row` to `row + PANEL` for `count` (a constant) inputs from `from` on.
-INLINE void panel_product(int count, struct matrix matrix, int row, int depth, struct vectors in,
-                          struct vectors out, int from) {
-  const float *panel = matrix.panels + row * matrix.columns, *input = in.first + from * in.step;
-  float *output = out.first + from * out.step + row;
-  lanes low[BLOCK], high[BLOCK];
-  UNROLL
-  for (int i = 0; i < count; i++) {
-    low[i] = matrix.bias ? load(matrix.bias + row) : splat(0);
-    high[i] = matrix.bias ? load(matrix.bias + row + LANES) : splat(0);
-  }
-  for (int k = 0; k < depth; k++, panel += PANEL) {
-    lanes first = load(panel), second = load(panel + LANES);
-    UNROLL
-    for (int i = 0; i < count; i++) {
-      lanes x = splat(input[i * in.step + k]);
-      low[i] += first * x;
-      high[i] += second * x;
-    }
-  }
-  UNROLL
-  for (int i = 0; i < count; i++, output += out.step) {
-    store(output, matrix.rectified ? rectified(low[i]) : low[i]);
-    store(output + LANES, matrix.rectified ? rectified(high[i]) : high[i]);
-  }
-}
-
-// out[i] = matrix . in[i] + bias for `count` inputs of `depth` floats. The work space has room for a last
-// block that goes beyond `count`.
-INLINE void product(int count, struct matrix matrix, int depth, struct vectors in, struct vectors out) {
-  for (int row = 0; row < matrix.rows; row += PANEL) {
-    int i = 0;
-    for (; i + BLOCK <= count; i += BLOCK) panel_product(BLOCK, matrix, row, depth, in, out, i);
-    for (; i < count; i += REST) panel_product(REST, matrix, row, depth, in, out, i);
-  }
-}
 
 // e^x within 2 units in the last place, by 2^n times a polynomial on half an octave around 1 (Cephes' expf).
 // Beyond +-40 the result stands still: a product of two is still finite.
@@ -158,15 +80,15 @@ static void analyse(const struct vad_packed *packed, const int16_t (*windows)[HE
   }
   int stretches = count * STRETCHES;
   struct vectors real = {work.real[0], 2 * HALF}, imaginary = {work.imaginary[0], 2 * HALF};
-  product(stretches, (struct matrix){packed->even_cosines, 0, HALF, HALF + 1, 0}, HALF + 1,
+  product(stretches, (struct matrix){packed->even_cosines, 0, HALF, HALF + 1, 0, 0}, HALF + 1,
           (struct vectors){work.even_cosines[0], HALF + 4}, real);
-  product(stretches, (struct matrix){packed->even_sines, 0, HALF, HALF, 0}, HALF,
+  product(stretches, (struct matrix){packed->even_sines, 0, HALF, HALF, 0, 0}, HALF,
           (struct vectors){work.even_sines[0], HALF}, imaginary);
   real.first += HALF;
   imaginary.first += HALF;
-  product(stretches, (struct matrix){packed->odd_cosines, 0, HALF, HALF, 0}, HALF,
+  product(stretches, (struct matrix){packed->odd_cosines, 0, HALF, HALF, 0, 0}, HALF,
           (struct vectors){work.odd_cosines[0], HALF}, real);
-  product(stretches, (struct matrix){packed->odd_sines, 0, HALF, HALF + 1, 0}, HALF + 1,
+  product(stretches, (struct matrix){packed->odd_sines, 0, HALF, HALF + 1, 0, 0}, HALF + 1,
           (struct vectors){work.odd_sines[0], HALF + 4}, imaginary);
   for (int s = 0; s < stretches; s++) {
     float *magnitudes = work.magnitudes[s / STRETCHES][s % STRETCHES];
@@ -184,8 +106,8 @@ static void analyse(const struct vad_packed *packed, const int16_t (*windows)[HE
 // Taps that would meet nothing but padding are left out: the first of the first output, the last of the last.
 static void convolve(const struct vad_weights *weights, const struct vad_packed *packed, int count) {
   enum { IN_0 = STRETCHES * BINS, OUT_0 = STRETCHES * WIDTH_0, OUT_1 = 2 * WIDTH_1 };
-  struct matrix all = {packed->convolution_0, weights->bias_0, WIDTH_0, DEPTH_0, 1}, tail = all;
-  tail.panels += BINS * PANEL;
+  struct matrix all = {packed->convolution_0, weights->bias_0, WIDTH_0, DEPTH_0, 1, 0}, tail = all;
+  tail.from = BINS;
   float *in = work.magnitudes[0][0], *out = work.hidden_0[0][0];
   product(count, tail, 2 * BINS, (struct vectors){in, IN_0}, (struct vectors){out, OUT_0});
   product(count, all, DEPTH_0, (struct vectors){in, IN_0}, (struct vectors){out + WIDTH_0, OUT_0});
@@ -194,16 +116,16 @@ static void convolve(const struct vad_weights *weights, const struct vad_packed 
   in += BINS, out += WIDTH_0;
   product(count, all, 2 * BINS, (struct vectors){in, IN_0}, (struct vectors){out, OUT_0});
 
-  all = (struct matrix){packed->convolution_1, weights->bias_1, WIDTH_1, DEPTH_1, 1}, tail = all;
-  tail.panels += WIDTH_0 * PANEL;
+  all = (struct matrix){packed->convolution_1, weights->bias_1, WIDTH_1, DEPTH_1, 1, 0}, tail = all;
+  tail.from = WIDTH_0;
   in = work.hidden_0[0][0], out = work.hidden_1[0][0];
   product(count, tail, 2 * WIDTH_0, (struct vectors){in, OUT_0}, (struct vectors){out, OUT_1});
   in += WIDTH_0, out += WIDTH_1;
   product(count, all, DEPTH_1, (struct vectors){in, OUT_0}, (struct vectors){out, OUT_1});
 
-  product(count, (struct matrix){packed->convolution_2, weights->bias_2, WIDTH_2, DEPTH_2, 1}, DEPTH_2,
+  product(count, (struct matrix){packed->convolution_2, weights->bias_2, WIDTH_2, DEPTH_2, 1, 0}, DEPTH_2,
           (struct vectors){work.hidden_1[0][0], OUT_1}, (struct vectors){work.hidden_2[0], WIDTH_2});
-  product(count, (struct matrix){packed->convolution_3, weights->bias_3, WIDTH_3, DEPTH_3, 1}, DEPTH_3,
+  product(count, (struct matrix){packed->convolution_3, weights->bias_3, WIDTH_3, DEPTH_3, 1, 0}, DEPTH_3,
           (struct vectors){work.hidden_2[0], WIDTH_2}, (struct vectors){work.features[0], DEPTH_GATES});
 }
 
@@ -235,7 +157,7 @@ static void hear_tile(const struct vad_weights *weights, const struct vad_packed
   for (int i = 0; i < count; i++) {
     __builtin_memcpy(work.features[i] + UNITS, streams[slots[i]].output, sizeof streams->output);
   }
-  product(count, (struct matrix){packed->gates, weights->gate_bias, 4 * UNITS, DEPTH_GATES, 0}, DEPTH_GATES,
+  product(count, (struct matrix){packed->gates, weights->gate_bias, 4 * UNITS, DEPTH_GATES, 0, 0}, DEPTH_GATES,
           (struct vectors){work.features[0], DEPTH_GATES}, (struct vectors){work.gates[0], 4 * UNITS});
   for (int i = 0; i < count; i++) {
     batch->probabilities[first + i] = remember(weights, work.gates[i], &streams[slots[i]]);
@@ -244,19 +166,17 @@ static void hear_tile(const struct vad_weights *weights, const struct vad_packed
 
 static void hear(const struct vad_weights *weights, const struct vad_packed *packed,
                  struct vad_stream *streams, struct vad_batch *batch, int count) {
+  begin_products();
   for (int first = 0; first < count; first += TILE) {
     int rest = count - first;
     hear_tile(weights, packed, streams, batch, first, rest < TILE ? rest : TILE);
   }
-}
-
-INLINE float *cell(float *panels, int depth, int row, int k) {
-  return panels + (row / PANEL * depth + k) * PANEL + row % PANEL;
+  end_products();
 }
 
 static void pack_rows(float *panels, const float *matrix, int rows, int depth) {
   for (int row = 0; row < rows; row++) {
-    for (int k = 0; k < depth; k++) *cell(panels, depth, row, k) = matrix[row * depth + k];
+    for (int k = 0; k < depth; k++) put_weight(panels, depth, row, k, matrix[row * depth + k]);
   }
 }
 
@@ -272,11 +192,11 @@ static void pack_waves(const float *basis, struct vad_packed *packed) {
   for (int row = 0; row < HALF; row++) {
     for (int n = 0; n <= HALF; n++) {
       int even = 2 * row * n % STRETCH_SAMPLES, odd = (2 * row + 1) * n % STRETCH_SAMPLES;
-      *cell(packed->even_cosines, HALF + 1, row, n) = cosine[even];
-      *cell(packed->odd_sines, HALF + 1, row, n) = sine[odd];
+      put_weight(packed->even_cosines, HALF + 1, row, n, cosine[even]);
+      put_weight(packed->odd_sines, HALF + 1, row, n, sine[odd]);
       if (n == HALF) continue;
-      *cell(packed->odd_cosines, HALF, row, n) = cosine[odd];
-      *cell(packed->even_sines, HALF, row, n) = sine[even];
+      put_weight(packed->odd_cosines, HALF, row, n, cosine[odd]);
+      put_weight(packed->even_sines, HALF, row, n, sine[even]);
     }
   }
 }
@@ -286,7 +206,7 @@ static void pack(const struct vad_weights *weights, struct vad_packed *packed) {
   for (int row = 0; row < WIDTH_0; row++) {
     for (int k = 0; k < DEPTH_0; k++) {
       int at = k % BINS, bin = at == 2 * HALF ? at : at < HALF ? 2 * at : 2 * (at - HALF) + 1;
-      *cell(packed->convolution_0, DEPTH_0, row, k) = weights->convolution_0[row * ROW_0 + k - at + bin];
+      put_weight(packed->convolution_0, DEPTH_0, row, k, weights->convolution_0[row * ROW_0 + k - at + bin]);
     }
   }
   pack_rows(packed->convolution_1, weights->convolution_1, WIDTH_1, DEPTH_1);

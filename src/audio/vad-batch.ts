@@ -22,7 +22,8 @@ const ALONE_STREAMS_MAX = 8;
 /** Streams on `kernel`; slots of closed streams are used again, last closed first. */
 export function batchedVad(kernel: VadKernel, clock: Clock): VadModel {
   const queue = new WindowQueue(kernel, clock);
-  return { kernel: kernel.name, open: (listener) => queue.open(listener) };
+  const { name, instructions } = kernel;
+  return { kernel: name, instructions, open: (listener) => queue.open(listener) };
 }
 
 interface Waiting {

@@ -8,6 +8,8 @@ import {
   allSlots,
   BATCH_MAX,
   HEARD_SAMPLES,
+  INSTRUCTIONS,
+  type Instructions,
   STREAMS_MAX,
   type VadKernel,
   WEIGHTS,
@@ -16,10 +18,10 @@ import {
 const FLOAT_BYTES = 4;
 
 /** The addon's memory is one for the process, so that it has one kernel with one list of slots. */
-const kernelOf = new WeakMap<Kernels, VadKernel>();
+const kernelOf = new WeakMap<Kernels, VadKernel & { instructions: Instructions }>();
 
-/** `weights` as scripts/extract-vad.mjs writes them. `instructions`: which set of the processor to use, 0 (what
- *  every processor of its kind has) to vadInstructions; default the most there is. Throws NATIVE_BROKEN if
+/** `weights` as scripts/extract-vad.mjs writes them. `instructions`: which of INSTRUCTIONS to use, up to
+ *  what the processor has (vadInstructions); default the most there is. Throws NATIVE_BROKEN if
  *  the kernels were built for other measures. */
 export function compiledVadKernel(
   kernels: Kernels,
@@ -38,11 +40,13 @@ export function compiledVadKernel(
   const { memory } = kernels;
   const address = (name: string) => kernels.function(name)();
   new Float32Array(memory, address('vadWeights'), WEIGHTS.end).set(weights);
-  if (kernels.function('vadPrepare')(instructions) !== 1) {
+  const named = INSTRUCTIONS[instructions];
+  if (named === undefined || kernels.function('vadPrepare')(instructions) !== 1) {
     throw broken(kernels, `no instruction set ${instructions}`);
   }
   const kernel = kernelOf.get(kernels) ?? {
     name: kernels.build,
+    instructions: named,
     windows: new Int16Array(memory, address('vadWindows'), BATCH_MAX * HEARD_SAMPLES),
     slots: new Int32Array(memory, address('vadSlots'), BATCH_MAX),
     probabilities: new Float32Array(memory, address('vadProbabilities'), BATCH_MAX),
@@ -50,6 +54,7 @@ export function compiledVadKernel(
     clear: kernels.function('vadClear'),
     hear: kernels.function('vadHear'),
   };
+  kernel.instructions = named;
   kernelOf.set(kernels, kernel);
   return kernel;
 }

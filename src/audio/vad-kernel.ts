@@ -5,8 +5,15 @@
 // The network hears 32 ms: the spectrum of four overlapping stretches, four convolutions that end in 128
 // features, a recurrent layer (LSTM) that remembers the stream, and one output.
 
+/** Sets of instructions in the order in which the kernels count them: 'base' is what every processor has for which
+ *  a build was made. */
+export const INSTRUCTIONS = ['base', 'avx2', 'avx512', 'amx'] as const;
+export type Instructions = (typeof INSTRUCTIONS)[number];
+
 export interface VadKernel {
   readonly name: 'addon' | 'wasm' | 'portable';
+  /** The set of the processor's instructions in use. */
+  readonly instructions: Instructions;
   /** What `hear` takes: BATCH_MAX windows of HEARD_SAMPLES, one behind the other, and each one's slot. */
   readonly windows: Int16Array;
   readonly slots: Int32Array;
@@ -22,7 +29,8 @@ export interface VadKernel {
 
 /** More than one core carries calls, with room for those that are ending. */
 export const STREAMS_MAX = 2_048;
-/** Two tiles of native/src/vad-network.c, whose weights are then read once for 24 windows. */
+/** Two tiles of native/src/vad-network.c, whose weights are then read once for 24 windows or more. Twice as many
+ *  would take a tenth less time, and would come together in a few milliseconds only of six hundred streams. */
 export const BATCH_MAX = 48;
 
 /** 32 ms at 8 kHz. */

@@ -16,7 +16,9 @@ const KERNELS: readonly VadKernel['name'][] = ['addon', 'wasm', 'portable'];
  *  loadVadKernel does. */
 export function loadVad(clock: Clock, folders = nativeFolders): VadModel {
   const kernel = loadVadKernel(folders);
-  for (const name of KERNELS) kernelInUse.set({ kernel: name }, name === kernel.name ? 1 : 0);
+  kernelInUse.reset();
+  for (const name of KERNELS) if (name !== kernel.name) kernelInUse.set({ kernel: name }, 0);
+  kernelInUse.set({ kernel: kernel.name, instructions: kernel.instructions }, 1);
   return batchedVad(kernel, clock);
 }
 

@@ -51,6 +51,7 @@ export function portableVadKernel(weights: Float32Array): VadKernel {
   const probabilities = new Float32Array(BATCH_MAX);
   return {
     name: 'portable',
+    instructions: 'base',
     windows,
     slots,
     probabilities,

@@ -9,6 +9,7 @@ export const VAD_WINDOW_SAMPLES = WINDOW_SAMPLES;
 
 export interface VadModel {
   readonly kernel: VadKernel['name'];
+  readonly instructions: VadKernel['instructions'];
   /** A detector for one new stream. Throws QUEUE_FULL when STREAMS_MAX (2,048) are open. */
   open(listener: VadListener): VadStream;
 }

@@ -134,8 +134,8 @@ describe('the gauge', () => {
     expect(loadVad(new FakeClock(), [folder(files)]).kernel).toBe('wasm');
     expect((await kernelInUse.get()).values).toEqual([
       { labels: { kernel: 'addon' }, value: 0 },
-      { labels: { kernel: 'wasm' }, value: 1 },
       { labels: { kernel: 'portable' }, value: 0 },
+      { labels: { kernel: 'wasm', instructions: 'base' }, value: 1 },
     ]);
   });
 });

@@ -16,6 +16,7 @@ import { Ear } from './vad-fixture.ts';
 /** Gives a window's last sample back, and keeps what each call brought. */
 class Echo implements VadKernel {
   readonly name = 'portable';
+  readonly instructions = 'base';
   readonly windows = new Int16Array(BATCH_MAX * HEARD_SAMPLES);
   readonly slots = new Int32Array(BATCH_MAX);
   readonly probabilities = new Float32Array(BATCH_MAX);

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { CONCEALMENT_SAMPLES, Concealer } from '../../src/audio/concealment.ts';
 import { DtmfDetector } from '../../src/audio/dtmf.ts';
 import { mixLoop } from '../../src/audio/gain.ts';
-import { loadKernels, loadWasm } from '../../src/audio/native.ts';
+import { loadAddon, loadKernels, loadWasm } from '../../src/audio/native.ts';
 import { FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { createResampler, type Rates } from '../../src/audio/resample.ts';
 import { portableFilter } from '../../src/audio/resample-portable.ts';
@@ -28,6 +28,10 @@ const VAD_SHARE = 20;
 const RESAMPLE_SHARE = 5;
 const G722_SHARE = 10;
 const OPUS_SHARE = 100;
+const COLD_SHARE = 10;
+/** Twice a large second-level cache. */
+const OTHERS_BYTES = 4 << 20;
+const CACHE_LINE_BYTES = 64;
 const ROUNDS = 5;
 /** Ten seconds, more than the processor can learn by heart. */
 const LOOP_SAMPLES = 80_000;
@@ -148,7 +152,37 @@ function benchVad(iterations: number): Record<string, number> {
     figures[`VAD window ${kernel.name}`] = windowUs(kernel, times, 1);
     figures[`VAD window ${kernel.name} of ${BATCH_MAX}`] = windowUs(kernel, times, BATCH_MAX);
   }
+  return { ...figures, ...benchVadInstructions(weights, times) };
+}
+
+/** The addon with each set of instructions that this processor has. */
+function benchVadInstructions(weights: Float32Array, times: number): Record<string, number> {
+  const addon = loadAddon();
+  const most = addon?.function('vadInstructions')() ?? -1;
+  const figures: Record<string, number> = {};
+  for (let instructions = 0; addon !== undefined && instructions <= most; instructions++) {
+    const kernel = compiledVadKernel(addon, weights, instructions);
+    const label = `VAD window addon (${kernel.instructions}) of ${BATCH_MAX}`;
+    figures[label] = windowUs(kernel, times, BATCH_MAX);
+    figures[`${label}, cold`] = coldWindowUs(kernel, Math.ceil(times / COLD_SHARE));
+  }
   return figures;
+}
+
+/** As windowUs with BATCH_MAX windows, between whose calls other things went through the processor's caches, as
+ *  hundreds of calls do. The median: there is no fastest with cold caches. */
+function coldWindowUs(kernel: VadKernel, iterations: number): number {
+  const others = new Uint8Array(OTHERS_BYTES);
+  const times = Array.from({ length: Math.max(ROUNDS, iterations) }, (_, turn) => {
+    for (let at = 0; at < others.length; at += CACHE_LINE_BYTES) others[at] = turn;
+    for (let nth = 0; nth < BATCH_MAX; nth++) {
+      kernel.slots[nth] = (turn * BATCH_MAX + nth) % VAD_STREAMS;
+    }
+    const from = performance.now();
+    kernel.hear(BATCH_MAX);
+    return ((performance.now() - from) * 1_000) / BATCH_MAX;
+  });
+  return times.sort((a, b) => a - b)[times.length >> 1] ?? Number.NaN;
 }
 
 /** With `count` windows in each call of the kernel. */

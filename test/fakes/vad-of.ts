@@ -14,6 +14,7 @@ export interface WindowJudge {
 export function vadOf(open: () => WindowJudge): VadModel {
   return {
     kernel: 'portable',
+    instructions: 'base',
     open(listener) {
       const judge = open();
       return {

@@ -23,6 +23,7 @@ function counting(model: VadModel, hearsAll: boolean) {
   const count = { skipped: 0, all: 0 };
   const counted: VadModel = {
     kernel: model.kernel,
+    instructions: model.instructions,
     open(listener) {
       const stream = model.open(listener);
       let endMs = 0;
