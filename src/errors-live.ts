@@ -35,6 +35,10 @@ export const liveErrors = {
     text: 'This Idempotency-Key was used for another request within the last day. Use a new one.',
   },
   CALL_NOT_TALKING: { retry: true, text: 'The call has not been answered, or is over' },
+  DIGITS_WAITING: {
+    retry: true,
+    text: 'So much waits to be heard in the call that no more keys fit in. Try again in a few seconds',
+  },
   DIGITS_UNSUPPORTED: {
     retry: false,
     text: 'Over {provider} only the node that holds the call sends keys, and it is another one',

@@ -17,7 +17,8 @@ export interface DigitsWanted {
   digits: string;
 }
 
-/** Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, CALL_OUT_OF_REACH, PROVIDER_* codes. */
+/** Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, DIGITS_WAITING, CALL_OUT_OF_REACH, PROVIDER_*
+ *  codes. */
 export async function sendDigits(
   deps: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
   roster: Pick<Roster, 'session'>,
@@ -35,7 +36,7 @@ export async function sendDigits(
     if (session === undefined) {
       throw new GatewayError('DIGITS_UNSUPPORTED', { provider: provider.name });
     }
-    if (!session.press(digits)) throw new GatewayError('CALL_NOT_TALKING');
+    session.press(digits);
     return;
   }
   const deadline = deadlineSignal(deps.clock, SEND_MS_MAX, 'send digits');

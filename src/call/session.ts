@@ -159,13 +159,14 @@ export class CallSession {
     this.#guarded(() => this.#begin());
   }
 
-  /** Tones of keys for the far end, behind what is being said. False if there is nobody to hear them. */
-  press(digits: string): boolean {
+  /** Tones of keys for the far end, behind what is being said. Throws CALL_NOT_TALKING, DIGITS_WAITING. */
+  press(digits: string): void {
     const audio = this.#audio;
     const isOver = this.#leftMs !== undefined || this.#end !== undefined;
-    if (audio === undefined || !this.isAnswered || isOver) return false;
-    this.#guarded(() => audio.press(digits));
-    return true;
+    if (audio === undefined || !this.isAnswered || isOver) {
+      throw new GatewayError('CALL_NOT_TALKING');
+    }
+    if (!audio.press(digits)) throw new GatewayError('DIGITS_WAITING');
   }
 
   /** A fact from outside the media, such as the verdict on who answered. */

@@ -104,10 +104,11 @@ export class AgentVoice {
   }
 
   /** A recorded clip of which `text` is the transcript; `samples` (at most a minute, borrowed for good)
-   *  are played like an utterance of one sentence. */
-  play(id: number, interruptible: boolean, clip: { text: string; samples: Int16Array }): void {
+   *  are played like an utterance of one sentence. False if there is no place in the queue. */
+  play(id: number, interruptible: boolean, clip: { text: string; samples: Int16Array }): boolean {
     const utterance = this.#queue(id, interruptible);
-    if (!utterance.cancelled) {
+    const isQueued = !utterance.cancelled;
+    if (isQueued) {
       const segment = new Segment(utterance, clip.text);
       segment.failed = !segment.push(clip.samples);
       segment.complete = true;
@@ -118,6 +119,7 @@ export class AgentVoice {
     utterance.ended = true;
     this.playout.pump(this.#mediaMs());
     this.#listener.onSettled();
+    return isQueued;
   }
 
   /** An utterance that there is no place for is over before it began. */

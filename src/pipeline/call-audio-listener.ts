@@ -71,3 +71,13 @@ export interface Speech {
   end(): void;
   cancel(): void;
 }
+
+/** An utterance that is recorded. */
+export interface SpokenClip {
+  utteranceId: number;
+  interruptible: boolean;
+  /** What is said in it. */
+  text: string;
+  /** Borrowed for good. */
+  samples: Int16Array;
+}

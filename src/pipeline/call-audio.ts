@@ -14,6 +14,7 @@ import type {
   CallAudioListener,
   CallerTurn,
   Speech,
+  SpokenClip,
   UtteranceStart,
 } from './call-audio-listener.ts';
 import type { CallAudioOptions } from './call-audio-options.ts';
@@ -157,21 +158,18 @@ export class CallAudio {
     return speech;
   }
 
-  /** A recorded clip, queued as `speak` does; `text` is what is said in it. `samples` are borrowed. */
-  play(clip: {
-    utteranceId: number;
-    interruptible: boolean;
-    text: string;
-    samples: Int16Array;
-  }): void {
+  /** A recorded clip, queued as `speak` does. */
+  play(clip: SpokenClip): void {
     this.#agent.play(clip.utteranceId, clip.interruptible, clip);
     this.#outbox.tell();
   }
 
-  /** The tones of keys (as `dtmfTones` takes them), queued as `speak` does. Nothing is told of them. */
-  press(digits: string): void {
-    this.#agent.play(TONES, false, { text: '', samples: dtmfTones(digits) });
+  /** The tones of keys (as `dtmfTones` takes them), queued as `speak` does; false if there is no place.
+   *  Nothing is told of them. */
+  press(digits: string): boolean {
+    const isQueued = this.#agent.play(TONES, false, { text: '', samples: dtmfTones(digits) });
     this.#outbox.tell();
+    return isQueued;
   }
 
   /** Begins or ends a ring-back tone in the agent's pauses; its end is heard within 60 ms. Nothing is

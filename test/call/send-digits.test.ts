@@ -72,6 +72,19 @@ describe('keys for the far end', () => {
     expect((await room.bodies(run, 'agent.said')).every(({ text }) => text !== '')).toBe(true);
   });
 
+  it('are refused while too much waits to be heard', async () => {
+    const room = await held.room.prepare(chat);
+    const { run } = await room.inboundCall();
+    const { organizationId } = run;
+    await room.pass(200);
+    const wanted = { organizationId, runId: run.id, digits: '1' };
+    const refused = async (): Promise<void> => {
+      for (let keys = 0; keys < 100; keys++) await room.switchboard.sendDigits(wanted);
+    };
+    await expect(refused()).rejects.toMatchObject({ code: 'DIGITS_WAITING' });
+    expect(room.errors).toEqual([]);
+  });
+
   it('are refused once the far end has left, while it is still taken down what was said', async () => {
     const extraction = { type: 'string', name: 'topic', prompt: 'What about' };
     const talk = start('talk', {

@@ -113,6 +113,7 @@ describe('pressing keys', () => {
 
   it.each<[ErrorCode, number]>([
     ['CALL_NOT_TALKING', 409],
+    ['DIGITS_WAITING', 409],
     ['DIGITS_UNSUPPORTED', 400],
     ['PROVIDER_FAILED', 502],
   ])('refused as %s is answered %i', async (code, expected) => {
