@@ -31,7 +31,7 @@ const alerts = readFileSync('grafana/alerts.yml', 'utf8');
 
 /** Words of PromQL, of our labels and of Grafana's variables that are no metric. */
 const notMetrics =
-  /^(sum|max|by|rate|increase|histogram_quantile|le|instance|provider|tool|direction|reason|code|part|outcome|source|action|result|job|service|kind|status|route|kernel|state|up)$/;
+  /^(sum|max|by|rate|increase|histogram_quantile|le|instance|provider|tool|direction|reason|code|part|outcome|source|action|result|job|service|kind|status|route|kernel|instructions|state|up)$/;
 
 /** The metric names in an expression: identifiers outside strings, ranges and variables. */
 function metricsOf(expression: string): string[] {
