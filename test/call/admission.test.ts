@@ -55,6 +55,16 @@ describe('a process takes calls', () => {
     }
   });
 
+  it('and tells each second how busy its loop was, whatever it may take', () => {
+    const { clock, load, felt } = start();
+    load.cpu = 0.9;
+    for (const loop of [0.2, 0.7, 0.4]) {
+      load.loop = loop;
+      clock.advance(1_000);
+    }
+    expect(felt).toEqual([0.2, 0.7, 0.4]);
+  });
+
   it('up to what they will add: of a thousand that ring at once, not all', () => {
     const { admission, calls } = start();
     while (calls.all < 1_000 && admission.isOpen) calls.all += 1;
