@@ -49,7 +49,8 @@ export interface MediaProtocol {
   decodeBinary(message: Uint8Array, listener: MediaListener): void;
   /** One message that carries `payload` (any whole number of frames within the lead). */
   encodeAudio(payload: Uint8Array): string | Uint8Array;
-  /** The same, where it is a text message of plain ASCII, as its bytes; borrowed until the next call. */
+  /** The same, where it is a text message of plain ASCII, as its bytes; borrowed until the next call, of
+   *  whichever socket's protocol. */
   encodeAscii?(payload: Uint8Array): Uint8Array;
   encodeMark(name: string): string | undefined;
   encodeClear(): string | undefined;

@@ -10,11 +10,14 @@ const PAYLOAD_BYTES_USUAL = 8_000;
 const DIGITS_MAX = 15;
 
 const HEAD = Buffer.from('{"event":"media","sequenceNumber":"');
-const SID_LAST = Buffer.from('",');
+const SID_FIRST = Buffer.from('","streamSid":"');
+const SID_LAST = Buffer.from('"},"streamSid":"');
+const NEXT = Buffer.from('",');
 const BODY = Buffer.from('"media":{"track":"inbound","chunk":"');
 const TIMESTAMP = Buffer.from('","timestamp":"');
 const PAYLOAD = Buffer.from('","payload":"');
 const TAIL = Buffer.from('"}}');
+const TAIL_AFTER_SID = Buffer.from('"}');
 const PADDING = 61; // =
 /** Value of each character of base64; anything else has bits above the lowest six. */
 const BASE64 = new Uint8Array(256).fill(0xff);
@@ -26,16 +29,17 @@ export interface AudioTaker {
   onAudio(payload: Uint8Array, timestampMs: number): void;
 }
 
+/** Of whichever stream reads: its taker is done with a payload before the next message is read. */
+let payload = new Uint8Array(PAYLOAD_BYTES_USUAL);
+/** The part of `payload` that is filled; kept while the size stays. */
+let filled = payload.subarray(0, 0);
+
 export class AudioMessages {
-  readonly #sidBeforeMedia: Buffer;
-  readonly #sidAfterMedia: Buffer;
-  #payload = new Uint8Array(PAYLOAD_BYTES_USUAL);
-  /** The part of `#payload` that is filled; kept while the size stays. */
-  #filled = this.#payload.subarray(0, 0);
+  /** Short enough to lie within its object. */
+  readonly #sid: Uint8Array;
 
   constructor(streamSid: string) {
-    this.#sidBeforeMedia = Buffer.from(`","streamSid":"${streamSid}",`);
-    this.#sidAfterMedia = Buffer.from(`"},"streamSid":"${streamSid}"}`);
+    this.#sid = Uint8Array.from(Buffer.from(streamSid, 'latin1'));
   }
 
   /** Reads the message that lies in `bytes` from `from` to `end`, borrowed. False if it is not audio of the
@@ -43,67 +47,79 @@ export class AudioMessages {
   read(bytes: Uint8Array, from: number, end: number, taker: AudioTaker): boolean {
     if (!isAt(bytes, from, HEAD)) return false;
     let at = afterDigits(bytes, from + HEAD.length, end);
-    let tail = this.#sidAfterMedia;
-    if (isAt(bytes, at, this.#sidBeforeMedia)) {
-      at += this.#sidBeforeMedia.length;
-      tail = TAIL;
-    } else if (isAt(bytes, at, SID_LAST)) {
-      at += SID_LAST.length;
+    let payloadEnd = end - TAIL.length;
+    if (isAt(bytes, at, SID_FIRST)) {
+      at = this.#afterSid(bytes, at + SID_FIRST.length);
+      if (at < 0 || !isAt(bytes, payloadEnd, TAIL)) return false;
     } else {
-      return false;
+      payloadEnd = this.#beforeSid(bytes, end);
+      if (payloadEnd < 0) return false;
     }
-    if (!isAt(bytes, at, BODY)) return false;
-    at = afterDigits(bytes, at + BODY.length, end);
+    if (!isAt(bytes, at, NEXT) || !isAt(bytes, at + NEXT.length, BODY)) return false;
+    at = afterDigits(bytes, at + NEXT.length + BODY.length, end);
     if (!isAt(bytes, at, TIMESTAMP)) return false;
     const timestampAt = at + TIMESTAMP.length;
     at = afterDigits(bytes, timestampAt, end);
     if (at === timestampAt || !isAt(bytes, at, PAYLOAD)) return false;
-    const payloadAt = at + PAYLOAD.length;
-    const payloadEnd = end - tail.length;
-    if (payloadEnd <= payloadAt || !isAt(bytes, payloadEnd, tail)) return false;
-    const count = this.#decode(bytes, payloadAt, payloadEnd);
+    const count = decode(bytes, at + PAYLOAD.length, payloadEnd);
     if (count <= 0) return false;
-    if (this.#filled.length !== count) this.#filled = this.#payload.subarray(0, count);
-    taker.onAudio(this.#filled, digitsValue(bytes, timestampAt, at));
+    if (filled.length !== count) filled = payload.subarray(0, count);
+    taker.onAudio(filled, digitsValue(bytes, timestampAt, at));
     return true;
   }
 
-  /** Bytes written to `#payload`, or -1 if it is not base64 (RFC 4648 §4) in full. */
-  #decode(bytes: Uint8Array, from: number, end: number): number {
-    if ((end - from) % 4 !== 0) return -1;
-    const padding = bytes[end - 1] !== PADDING ? 0 : bytes[end - 2] !== PADDING ? 1 : 2;
-    const count = ((end - from) / 4) * 3 - padding;
-    if (count > PAYLOAD_BYTES_MAX) return -1;
-    if (count > this.#payload.length) {
-      this.#payload = new Uint8Array(count);
-      this.#filled = this.#payload;
-    }
-    const payload = this.#payload;
-    let all = 0;
-    let to = 0;
-    const whole = padding === 0 ? end : end - 4;
-    let i = from;
-    for (; i < whole; i += 4) {
-      const first = BASE64[bytes[i] as number] as number;
-      const second = BASE64[bytes[i + 1] as number] as number;
-      const third = BASE64[bytes[i + 2] as number] as number;
-      const fourth = BASE64[bytes[i + 3] as number] as number;
-      all |= first | second | third | fourth;
-      payload[to] = (first << 2) | (second >> 4);
-      payload[to + 1] = (second << 4) | (third >> 2);
-      payload[to + 2] = (third << 6) | fourth;
-      to += 3;
-    }
-    if (padding > 0) {
-      const first = BASE64[bytes[i] as number] as number;
-      const second = BASE64[bytes[i + 1] as number] as number;
-      const third = padding === 1 ? (BASE64[bytes[i + 2] as number] as number) : 0;
-      all |= first | second | third;
-      payload[to] = (first << 2) | (second >> 4);
-      if (padding === 1) payload[to + 1] = (second << 4) | (third >> 2);
-    }
-    return all > 63 ? -1 : count;
+  /** Index after the stream's id, or -1 if it is not at `at`. */
+  #afterSid(bytes: Uint8Array, at: number): number {
+    return isAt(bytes, at, this.#sid) ? at + this.#sid.length : -1;
   }
+
+  /** Where the payload ends of a message that ends with the stream's id, or -1 if it does not. */
+  #beforeSid(bytes: Uint8Array, end: number): number {
+    const sidAt = end - TAIL_AFTER_SID.length - this.#sid.length;
+    const tailAt = sidAt - SID_LAST.length;
+    const isTail =
+      isAt(bytes, sidAt, this.#sid) &&
+      isAt(bytes, end - TAIL_AFTER_SID.length, TAIL_AFTER_SID) &&
+      isAt(bytes, tailAt, SID_LAST);
+    return isTail ? tailAt : -1;
+  }
+}
+
+/** Bytes written to `payload`, or -1 if it is not base64 (RFC 4648 §4) in full. */
+function decode(bytes: Uint8Array, from: number, end: number): number {
+  if (end <= from || (end - from) % 4 !== 0) return -1;
+  const padding = bytes[end - 1] !== PADDING ? 0 : bytes[end - 2] !== PADDING ? 1 : 2;
+  const count = ((end - from) / 4) * 3 - padding;
+  if (count > PAYLOAD_BYTES_MAX) return -1;
+  if (count > payload.length) {
+    payload = new Uint8Array(count);
+    filled = payload;
+  }
+  const out = payload;
+  let all = 0;
+  let to = 0;
+  const whole = padding === 0 ? end : end - 4;
+  let i = from;
+  for (; i < whole; i += 4) {
+    const first = BASE64[bytes[i] as number] as number;
+    const second = BASE64[bytes[i + 1] as number] as number;
+    const third = BASE64[bytes[i + 2] as number] as number;
+    const fourth = BASE64[bytes[i + 3] as number] as number;
+    all |= first | second | third | fourth;
+    out[to] = (first << 2) | (second >> 4);
+    out[to + 1] = (second << 4) | (third >> 2);
+    out[to + 2] = (third << 6) | fourth;
+    to += 3;
+  }
+  if (padding > 0) {
+    const first = BASE64[bytes[i] as number] as number;
+    const second = BASE64[bytes[i + 1] as number] as number;
+    const third = padding === 1 ? (BASE64[bytes[i + 2] as number] as number) : 0;
+    all |= first | second | third;
+    out[to] = (first << 2) | (second >> 4);
+    if (padding === 1) out[to + 1] = (second << 4) | (third >> 2);
+  }
+  return all > 63 ? -1 : count;
 }
 
 function isAt(bytes: Uint8Array, at: number, word: Uint8Array): boolean {

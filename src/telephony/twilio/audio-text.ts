@@ -4,44 +4,53 @@
 
 /** Payload that the buffer begins with: 120 ms. */
 const PAYLOAD_BYTES_USUAL = 960;
+const HEAD_BYTES_USUAL = 128;
 const ALPHABET = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/');
 const PADDING = 61; // =
-const TAIL = Buffer.from('"}}');
+const HEAD = '{"event":"media","streamSid":"';
+const MIDDLE = '","media":{"payload":"';
+const TAIL = '"}}';
+
+/** Of whichever stream writes: a message is out before the next one is made. */
+let shared = Buffer.alloc(HEAD_BYTES_USUAL + textBytes(PAYLOAD_BYTES_USUAL));
+/** The part of `shared` that is the message, and what it is laid out for; kept while the sizes stay. */
+let message = shared;
+let sidBytes = -1;
+let payloadBytes = -1;
 
 export class AudioText {
-  readonly #headBytes: number;
-  #bytes: Buffer;
-  /** The part of `#bytes` that is the message; kept while the size stays. */
-  #message: Buffer;
-  #payloadBytes = -1;
+  /** Short enough to lie within its object. */
+  readonly #sid: Uint8Array;
 
-  /** `head`: the message up to its payload. */
-  constructor(head: string) {
-    this.#headBytes = head.length;
-    this.#bytes = Buffer.alloc(head.length + textBytes(PAYLOAD_BYTES_USUAL) + TAIL.length);
-    this.#bytes.write(head, 'latin1');
-    this.#message = this.#bytes;
+  /** `streamSid` is plain ASCII. */
+  constructor(streamSid: string) {
+    this.#sid = Uint8Array.from(Buffer.from(streamSid, 'latin1'));
   }
 
-  /** The whole message; borrowed until the next call. `payload` is borrowed until the call returns. */
+  /** The whole message; borrowed until the next call, of whichever stream. `payload` is borrowed until the call
+   *  returns. */
   of(payload: Uint8Array): Uint8Array {
-    if (payload.length !== this.#payloadBytes) this.#resize(payload.length);
-    writeBase64(payload, this.#bytes, this.#headBytes);
-    return this.#message;
+    const sid = this.#sid;
+    if (sid.length !== sidBytes || payload.length !== payloadBytes) layOut(sid, payload);
+    const out = shared;
+    for (let i = 0; i < sid.length; i++) out[HEAD.length + i] = sid[i] as number;
+    writeBase64(payload, out, HEAD.length + sid.length + MIDDLE.length);
+    return message;
   }
+}
 
-  #resize(payloadBytes: number): void {
-    const end = this.#headBytes + textBytes(payloadBytes);
-    const bytes = end + TAIL.length;
-    if (bytes > this.#bytes.length) {
-      const grown = Buffer.alloc(bytes);
-      grown.set(this.#bytes.subarray(0, this.#headBytes));
-      this.#bytes = grown;
-    }
-    this.#bytes.set(TAIL, end);
-    this.#message = this.#bytes.subarray(0, bytes);
-    this.#payloadBytes = payloadBytes;
-  }
+/** Writes everything but the stream's id and the payload. */
+function layOut(sid: Uint8Array, payload: Uint8Array): void {
+  const middle = HEAD.length + sid.length;
+  const end = middle + MIDDLE.length + textBytes(payload.length);
+  const bytes = end + TAIL.length;
+  if (bytes > shared.length) shared = Buffer.alloc(bytes);
+  shared.write(HEAD, 0, 'latin1');
+  shared.write(MIDDLE, middle, 'latin1');
+  shared.write(TAIL, end, 'latin1');
+  message = shared.subarray(0, bytes);
+  sidBytes = sid.length;
+  payloadBytes = payload.length;
 }
 
 function textBytes(payloadBytes: number): number {

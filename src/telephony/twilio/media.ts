@@ -10,8 +10,10 @@ import type { MediaListener, MediaProtocol, MediaTraits } from '../media.ts';
 import { AudioMessages, PAYLOAD_BYTES_MAX } from './audio-message.ts';
 import { AudioText } from './audio-text.ts';
 
-/** One second of audio: what the buffers begin with. */
+/** One second of audio: what the buffer begins with. */
 const PAYLOAD_BYTES_USUAL = 8_000;
+/** Where outgoing payloads are laid for encoding, of whichever stream. */
+let outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
 
 const sid = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 /** Counters are strings of digits; a bare number is taken too. */
@@ -77,8 +79,6 @@ class TwilioMedia implements MediaProtocol {
   #streamSid: string | undefined;
   #audioMessages: AudioMessages | undefined;
   #audioText: AudioText | undefined;
-  /** Where outgoing payloads are laid for encoding. */
-  #outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
   /** Prepared text around the changing parts of messages, with this stream's id in it. */
   #audioHead = '';
   #markHead = '';
@@ -107,9 +107,9 @@ class TwilioMedia implements MediaProtocol {
 
   encodeAudio(payload: Uint8Array): string {
     assert(this.#audioHead !== '', 'audio before the stream has started');
-    if (payload.length > this.#outgoing.length) this.#outgoing = Buffer.alloc(payload.length);
-    this.#outgoing.set(payload);
-    return `${this.#audioHead}${this.#outgoing.toString('base64', 0, payload.length)}"}}`;
+    if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
+    outgoing.set(payload);
+    return `${this.#audioHead}${outgoing.toString('base64', 0, payload.length)}"}}`;
   }
 
   encodeAscii(payload: Uint8Array): Uint8Array {
@@ -174,7 +174,7 @@ class TwilioMedia implements MediaProtocol {
     this.#streamSid = streamSid;
     this.#audioMessages = new AudioMessages(streamSid);
     this.#audioHead = `{"event":"media","streamSid":"${streamSid}","media":{"payload":"`;
-    this.#audioText = new AudioText(this.#audioHead);
+    this.#audioText = new AudioText(streamSid);
     this.#markHead = `{"event":"mark","streamSid":"${streamSid}","mark":{"name":`;
     this.#clear = `{"event":"clear","streamSid":"${streamSid}"}`;
     listener.onStart({

@@ -4,30 +4,33 @@ import { AudioText } from '../../../src/telephony/twilio/audio-text.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 import { startMessage } from '../../load/twilio-wire.ts';
 
-const HEAD = '{"event":"media","streamSid":"MZ1","media":{"payload":"';
+function messageOf(streamSid: string, payload: Uint8Array): string {
+  const media = { payload: Buffer.from(payload).toString('base64') };
+  return JSON.stringify({ event: 'media', streamSid, media });
+}
 
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1');
 }
 
 describe('audio to Twilio as bytes', () => {
-  it('is the message that JSON would be, whatever the payloads and their order', () => {
+  it('is the message that JSON would be, whatever the streams, the payloads and their order', () => {
     const payload = fc.uint8Array({ minLength: 1, maxLength: 3_000 });
+    const stream = fc.constantFrom('MZ1', 'MZ2', 'MZ30', 'M'.repeat(64));
     fc.assert(
-      fc.property(fc.array(payload, { minLength: 1, maxLength: 6 }), (payloads) => {
-        const text = new AudioText(HEAD);
-        for (const each of payloads) {
-          const message = textOf(text.of(each));
-          expect(message).toBe(`${HEAD}${Buffer.from(each).toString('base64')}"}}`);
+      fc.property(fc.array(fc.tuple(stream, payload), { minLength: 1, maxLength: 6 }), (each) => {
+        const texts = new Map(each.map(([sid]) => [sid, new AudioText(sid)]));
+        for (const [sid, bytes] of each) {
+          const message = texts.get(sid)?.of(bytes) ?? new Uint8Array(0);
+          expect(textOf(message)).toBe(messageOf(sid, bytes));
         }
       }),
     );
   });
 
-  it('takes no new memory while the size stays', () => {
-    const text = new AudioText(HEAD);
-    const first = text.of(new Uint8Array(480));
-    expect(text.of(new Uint8Array(480).fill(1))).toBe(first);
+  it('takes no new memory while the sizes stay, of several streams', () => {
+    const first = new AudioText('MZ1').of(new Uint8Array(480));
+    expect(new AudioText('MZ2').of(new Uint8Array(480).fill(1))).toBe(first);
   });
 
   it('is what the same stream gives as a string', () => {
