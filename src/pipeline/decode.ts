@@ -21,6 +21,8 @@ const CONCEAL_SAMPLES_MAX = CONCEALED_SAMPLES_MAX;
 const SILENCE_SAMPLES_MAX = RATE_HZ / 2;
 /** Packets held back while one before them is missing: 120 ms of packets of 10 ms. */
 const HELD_MAX = 12;
+/** Lengths of packets whose memory is shared: a far end has one, and all far ends a few. */
+const SHARED_MAX = 32;
 /** Longer packets are not held back. */
 const HELD_SAMPLES_MAX = 3 * FRAME_SAMPLES;
 /** Samples of one packet: half a second. Longer ones are cut. */
@@ -44,6 +46,11 @@ interface Held {
   readonly pcm: Int16Array;
 }
 
+// Of whichever call decodes: nobody else does before its packet has become frames.
+const filler = new Int16Array(FRAME_SAMPLES);
+/** By the samples of a packet. */
+const shared = new Map<number, Int16Array>();
+
 export class Decoder {
   /** Packets that came after their place was filled, and copies of packets. */
   late = 0;
@@ -55,17 +62,17 @@ export class Decoder {
   readonly #arrival = new ArrivalClock();
   readonly #jitter = new ArrivalJitter();
   readonly #concealer = new Concealer();
-  #pcm = new Int16Array(2 * FRAME_SAMPLES);
+  #pcm = pcmOf(FRAME_SAMPLES);
   /** The last frames round and round, and the one being filled. */
   readonly #ring = new Int16Array(RING_FRAMES * FRAME_SAMPLES);
   readonly #frames: readonly Int16Array[];
   #nth = 0;
-  readonly #filler = new Int16Array(FRAME_SAMPLES);
   #filled = 0;
   /** Stream position, in samples, of the next sample; undefined before the first packet. */
   #next: number | undefined;
   #lastStart = Number.NaN;
   #wallClock = false;
+  /** At most HELD_MAX, made when they are needed. */
   readonly #held: Held[] = [];
   #heldCount = 0;
 
@@ -77,15 +84,6 @@ export class Decoder {
     );
     const fromHz = options.codec.rateHz;
     if (fromHz !== RATE_HZ) this.#resampler = createResampler({ fromHz, toHz: RATE_HZ });
-    for (let i = 0; i < HELD_MAX; i++) {
-      this.#held.push({
-        used: false,
-        start: 0,
-        count: 0,
-        sinceMs: 0,
-        pcm: new Int16Array(HELD_SAMPLES_MAX),
-      });
-    }
   }
 
   /** One packet, borrowed. `timestampMs` is the stream time of its begin or NaN; `nowMs` media time. */
@@ -108,7 +106,7 @@ export class Decoder {
 
   #decode(payload: Uint8Array): Int16Array {
     const count = this.#codec.samplesIn(payload);
-    if (this.#pcm.length !== count) this.#pcm = new Int16Array(count);
+    if (this.#pcm.length !== count) this.#pcm = pcmOf(count);
     this.#codec.decode(payload, this.#pcm);
     return this.#resampler === undefined ? this.#pcm : this.#resampler.process(this.#pcm);
   }
@@ -165,8 +163,9 @@ export class Decoder {
   }
 
   #hold(pcm: Int16Array, count: number, start: number, nowMs: number): boolean {
-    const slot = this.#held.find((each) => !each.used);
-    if (slot === undefined || count > HELD_SAMPLES_MAX) return false;
+    if (count > HELD_SAMPLES_MAX) return false;
+    const slot = this.#freeSlot();
+    if (slot === undefined) return false;
     for (let i = 0; i < count; i++) slot.pcm[i] = pcm[i] as number;
     slot.used = true;
     slot.start = start;
@@ -176,6 +175,15 @@ export class Decoder {
     if (this.#heldCount === HELD_MAX) this.#giveUp();
     this.tick(nowMs);
     return true;
+  }
+
+  #freeSlot(): Held | undefined {
+    const free = this.#held.find((each) => !each.used);
+    if (free !== undefined || this.#held.length === HELD_MAX) return free;
+    const pcm = new Int16Array(HELD_SAMPLES_MAX);
+    const slot: Held = { used: false, start: 0, count: 0, sinceMs: 0, pcm };
+    this.#held.push(slot);
+    return slot;
   }
 
   /** Held packets whose turn has come. */
@@ -233,9 +241,9 @@ export class Decoder {
     this.#concealer.begin(this.#ring, this.#nth * FRAME_SAMPLES + this.#filled);
     for (let at = from; at < end; at += FRAME_SAMPLES) {
       const count = Math.min(FRAME_SAMPLES, end - at);
-      if (short) this.#concealer.conceal(this.#filler, count);
-      else this.#concealer.silence(this.#filler, count);
-      this.#stream(this.#filler, 0, count);
+      if (short) this.#concealer.conceal(filler, count);
+      else this.#concealer.silence(filler, count);
+      this.#stream(filler, 0, count);
     }
     if (end === until) return;
     this.#filled = 0;
@@ -261,4 +269,13 @@ export class Decoder {
     const endMs = (this.#next ?? 0) / PER_MS + this.#arrival.offsetMs;
     this.#sink(frame, endMs - FRAME_MS);
   }
+}
+
+/** Where packets of `samples` are decoded to. */
+function pcmOf(samples: number): Int16Array {
+  const known = shared.get(samples);
+  if (known !== undefined) return known;
+  const pcm = new Int16Array(samples);
+  if (shared.size < SHARED_MAX) shared.set(samples, pcm);
+  return pcm;
 }

@@ -40,15 +40,16 @@ const LEARNING_UP = 0.5;
 const LEARNING_DOWN = 0.02;
 const POWER_MIN = 10 ** (LEVEL_MIN_DB / 10);
 
+/** Of whichever call compares: the agent's latest frames as `#shape` left them, and the caller's as `#center` did, the
+ *  latest first. */
+const shaped = new Float64Array(SHAPED);
+const centered = new Float64Array(COMPARED);
+
 export class EchoGuard {
   readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
   readonly #outgoing = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
   /** The same as power, kept because it is asked for many times. */
   readonly #outgoingPower = new Float64Array(FRAMES).fill(POWER_MIN);
-  /** The agent's latest frames as `#shape` left them, the latest first. */
-  readonly #shaped = new Float64Array(SHAPED);
-  /** The caller's compared frames as `#center` left them, the latest first. */
-  readonly #centered = new Float64Array(COMPARED);
   /** Number of the latest frame of the caller; frame n covers media time n x 20 ms. */
   #latest = 0;
   #latestOut = 0;
@@ -119,7 +120,7 @@ export class EchoGuard {
     const floor = 10 ** ((this.#loudest(this.#outgoing, SHAPED) - rangeDb) / 10);
     for (let back = 0; back < SHAPED; back++) {
       const power = this.#outgoingPower[(this.#latest - back) & (FRAMES - 1)] as number;
-      this.#shaped[back] = 10 * Math.log10(power + floor);
+      shaped[back] = 10 * Math.log10(power + floor);
     }
   }
 
@@ -179,13 +180,13 @@ export class EchoGuard {
     let sum = 0;
     for (let back = 0; back < COMPARED; back++) {
       const frameDb = this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number;
-      this.#centered[back] = frameDb;
+      centered[back] = frameDb;
       sum += frameDb;
     }
     let squares = 0;
     for (let back = 0; back < COMPARED; back++) {
-      const off = (this.#centered[back] as number) - sum / COMPARED;
-      this.#centered[back] = off;
+      const off = (centered[back] as number) - sum / COMPARED;
+      centered[back] = off;
       squares += off * off;
     }
     return squares;
@@ -197,10 +198,10 @@ export class EchoGuard {
     let squaresOut = 0;
     let products = 0;
     for (let back = 0; back < COMPARED; back++) {
-      const out = this.#shaped[back + lag] as number;
+      const out = shaped[back + lag] as number;
       sumOut += out;
       squaresOut += out * out;
-      products += (this.#centered[back] as number) * out;
+      products += (centered[back] as number) * out;
     }
     const varianceOut = squaresOut - (sumOut * sumOut) / COMPARED;
     if (varianceOut < FLAT) return 0;

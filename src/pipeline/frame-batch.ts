@@ -15,26 +15,38 @@ export interface AudioWire {
   readonly bufferedBytes: number;
 }
 
+/** What is gathered lies in one place for all calls: it is gone before the next one gathers. */
+interface Place {
+  readonly bytes: Uint8Array;
+  /** Whose audio it is at the moment. */
+  owner: FrameBatch | undefined;
+}
+
+/** By their bytes. There are as many as codecs and steps. */
+const places = new Map<number, Place>();
+
 export class FrameBatch {
   readonly #wire: AudioWire;
-  readonly #batch: Uint8Array;
+  readonly #place: Place;
   #filled = 0;
 
   /** `stepMs`: the most audio in one message. */
   constructor({ wire, codec, stepMs }: { wire: AudioWire; codec: Codec; stepMs: number }) {
     this.#wire = wire;
     const frames = Math.floor(stepMs / FRAME_MS);
-    this.#batch = new Uint8Array(frames > 1 ? frames * codec.frameBytes : 0);
+    this.#place = placeOf(frames > 1 ? frames * codec.frameBytes : 0);
   }
 
   /** One encoded frame; borrowed until the call returns. */
   audio(payload: Uint8Array): void {
-    if (payload.length > this.#batch.length - this.#filled) this.flush();
-    if (payload.length > this.#batch.length) {
+    const { bytes } = this.#place;
+    if (payload.length > bytes.length - this.#filled) this.flush();
+    if (payload.length > bytes.length) {
       this.#wire.audio(payload);
       return;
     }
-    this.#batch.set(payload, this.#filled);
+    this.#own();
+    bytes.set(payload, this.#filled);
     this.#filled += payload.length;
   }
 
@@ -52,11 +64,27 @@ export class FrameBatch {
   flush(): void {
     if (this.#filled === 0) return;
     const filled = this.#filled;
+    const { bytes } = this.#place;
     this.#filled = 0;
-    this.#wire.audio(filled === this.#batch.length ? this.#batch : this.#batch.subarray(0, filled));
+    this.#place.owner = undefined;
+    this.#wire.audio(filled === bytes.length ? bytes : bytes.subarray(0, filled));
+  }
+
+  /** Another call that is still gathering sends what it has. */
+  #own(): void {
+    const { owner } = this.#place;
+    if (owner === this) return;
+    owner?.flush();
+    this.#place.owner = this;
   }
 
   get bufferedBytes(): number {
     return this.#wire.bufferedBytes;
   }
+}
+
+function placeOf(bytes: number): Place {
+  const place = places.get(bytes) ?? { bytes: new Uint8Array(bytes), owner: undefined };
+  places.set(bytes, place);
+  return place;
 }

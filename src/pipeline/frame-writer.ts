@@ -12,9 +12,12 @@ export interface FrameWire {
   audio(payload: Uint8Array): void;
 }
 
+const payloads = new Map<number, Uint8Array>();
+
 export class FrameWriter {
   readonly #codec: Codec;
   readonly #wire: FrameWire;
+  /** Of every writer whose frames have as many bytes: it is out before the next one is written. */
   readonly #payload: Uint8Array;
   readonly #resampler: Resampler | undefined;
   readonly #ambient: AmbientNoise | undefined;
@@ -24,16 +27,20 @@ export class FrameWriter {
     this.#codec = options.codec;
     this.#wire = options.wire;
     this.#ambient = options.ambient;
-    this.#payload = new Uint8Array(options.codec.frameBytes);
+    this.#payload = payloadOf(options.codec.frameBytes);
     const toHz = options.codec.rateHz;
     if (toHz !== RATE_HZ) this.#resampler = createResampler({ fromHz: RATE_HZ, toHz });
   }
 
-  /** Sends a frame whose gain moves evenly from that of the last one to `gain`; changes `frame`, to what is
-   *  sent. It is heard from media time `playMs` on. */
-  write(frame: Int16Array, gain: number, playMs: number): void {
+  /** Changes `frame` to what is to be sent: its gain moves evenly from that of the last one to `gain`. It is heard
+   *  from media time `playMs` on. */
+  shape(frame: Int16Array, gain: number, playMs: number): void {
     this.#apply(frame, gain);
     if (this.#ambient !== undefined) this.#ambient.addTo(frame, playMs);
+  }
+
+  /** Sends a frame as it is; borrowed. */
+  send(frame: Int16Array): void {
     const samples = this.#resampler === undefined ? frame : this.#resampler.process(frame);
     const bytes = this.#codec.encode(samples, this.#payload);
     const whole = bytes === this.#payload.length;
@@ -61,4 +68,11 @@ export class FrameWriter {
     this.#gain = gain;
     if (from !== 1 || gain !== 1) applyRamp(frame, from, gain);
   }
+}
+
+/** There are as many as codecs. */
+function payloadOf(bytes: number): Uint8Array {
+  const payload = payloads.get(bytes) ?? new Uint8Array(bytes);
+  payloads.set(bytes, payload);
+  return payload;
 }

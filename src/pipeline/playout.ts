@@ -35,6 +35,10 @@ const LATE_MS = 2 * FRAME_MS;
  *  it is no harm. */
 const PAUSE_LEAD_MS = FRAME_MS;
 
+// Of whichever call sends: no other one does before a frame is written and kept (`#write`).
+const frame = new Int16Array(FRAME_SAMPLES);
+const facts: FrameFacts = { segment: undefined, at: 0, playMs: 0, fromGain: 1, toGain: 1 };
+
 export class Playout {
   readonly #writer: FrameWriter;
   readonly #wire: FrameBatch;
@@ -43,8 +47,6 @@ export class Playout {
   readonly #pause: Pause;
   readonly #lead: Lead;
   readonly #sent: SentFrames;
-  readonly #frame = new Int16Array(FRAME_SAMPLES);
-  readonly #facts: FrameFacts = { segment: undefined, at: 0, playMs: 0, fromGain: 1, toGain: 1 };
   readonly #queue: Utterance[] = [];
   /** The next sample to send. */
   #atUtterance = 0;
@@ -148,12 +150,12 @@ export class Playout {
 
   #pumpPause(nowMs: number): void {
     const untilMs = nowMs + this.#lead.strideMs + PAUSE_LEAD_MS - SLACK_MS;
-    while (this.#endMs < untilMs && !this.#sent.full && this.#pause.fill(this.#frame)) {
-      this.#facts.segment = undefined;
-      this.#facts.playMs = this.#playMs(nowMs);
+    while (this.#endMs < untilMs && !this.#sent.full && this.#pause.fill(frame)) {
+      facts.segment = undefined;
+      facts.playMs = this.#playMs(nowMs);
+      this.#endMs = facts.playMs + FRAME_MS;
       this.#write(this.#writer.gain);
       framesOut.inc();
-      this.#endMs = this.#facts.playMs + FRAME_MS;
     }
   }
 
@@ -270,11 +272,11 @@ export class Playout {
 
   #send(segment: Segment, nowMs: number): void {
     const playMs = this.#playMs(nowMs);
-    segment.read(this.#atSample, this.#frame);
+    segment.read(this.#atSample, frame);
     framesOut.inc();
-    this.#facts.segment = segment;
-    this.#facts.at = this.#atSample;
-    this.#facts.playMs = playMs;
+    facts.segment = segment;
+    facts.at = this.#atSample;
+    facts.playMs = playMs;
     this.#write(this.#ducked ? DUCKED : 1);
     this.#endMs = playMs + FRAME_MS;
     this.#speechEndMs = this.#endMs;
@@ -326,11 +328,11 @@ export class Playout {
 
   #fadeOut({ segment, at, gain }: Position): void {
     this.#writer.restart(gain);
-    this.#facts.segment = undefined;
-    for (let frame = 1; frame <= FADE_FRAMES; frame++) {
-      segment.read(at + (frame - 1) * FRAME_SAMPLES, this.#frame);
-      this.#facts.playMs = this.#endMs;
-      this.#write(gain * (1 - frame / FADE_FRAMES));
+    for (let nth = 1; nth <= FADE_FRAMES; nth++) {
+      segment.read(at + (nth - 1) * FRAME_SAMPLES, frame);
+      facts.segment = undefined;
+      facts.playMs = this.#endMs;
+      this.#write(gain * (1 - nth / FADE_FRAMES));
       this.#endMs += FRAME_MS;
     }
     this.#speechEndMs = this.#endMs;
@@ -338,10 +340,12 @@ export class Playout {
   }
 
   #write(gain: number): void {
-    this.#facts.fromGain = this.#writer.gain;
-    this.#facts.toGain = gain;
-    this.#writer.write(this.#frame, gain, this.#facts.playMs);
-    this.#sent.push(this.#facts, this.#frame);
+    facts.fromGain = this.#writer.gain;
+    facts.toGain = gain;
+    this.#writer.shape(frame, gain, facts.playMs);
+    this.#sent.push(facts, frame);
+    // The last: a far end that does not keep up may be given up at once, and that call and others fall silent.
+    this.#writer.send(frame);
   }
 
   /** To the begin of the word, or of an utterance that had hardly begun. */

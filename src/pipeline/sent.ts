@@ -30,73 +30,81 @@ export interface FrameFacts {
   toGain: number;
 }
 
-interface Entry extends FrameFacts {
-  readonly frame: Int16Array;
-}
+/** Numbers of a frame, beside each other: `at`, `playMs`, `fromGain`, `toGain`. */
+const NUMBERS = 4;
+const AT = 0;
+const PLAY_MS = 1;
+const FROM_GAIN = 2;
+const TO_GAIN = 3;
 
+/** A frame on its way to a sink, of whichever call. */
+const played = new Int16Array(FRAME_SAMPLES);
+
+/** A ring, laid out flat: each of its frames is touched once on its way in and once on its way out, and an object
+ *  for each would be as much memory again that a processor has to fetch. */
 export class SentFrames {
   readonly #sink: PlayedSink;
-  readonly #ring: Entry[] = [];
+  readonly #frames: number;
+  readonly #samples: Int16Array;
+  readonly #numbers: Float64Array;
+  readonly #segments: (Segment | undefined)[];
   #first = 0;
   #count = 0;
 
   constructor(options: { leadMsMax: number; sink: PlayedSink }) {
     this.#sink = options.sink;
-    const frames = Math.ceil(options.leadMsMax / FRAME_MS) + SPARE_FRAMES;
-    for (let i = 0; i < frames; i++) {
-      this.#ring.push({
-        segment: undefined,
-        at: 0,
-        playMs: 0,
-        fromGain: 1,
-        toGain: 1,
-        frame: new Int16Array(FRAME_SAMPLES),
-      });
-    }
+    this.#frames = Math.ceil(options.leadMsMax / FRAME_MS) + SPARE_FRAMES;
+    this.#samples = new Int16Array(this.#frames * FRAME_SAMPLES);
+    this.#numbers = new Float64Array(this.#frames * NUMBERS);
+    this.#segments = Array.from({ length: this.#frames }, () => undefined);
   }
 
   get full(): boolean {
-    return this.#count === this.#ring.length;
+    return this.#count === this.#frames;
   }
 
   /** A frame that is on its way; both are borrowed. */
   push(facts: FrameFacts, frame: Int16Array): void {
-    if (this.full) this.#play(this.#entry(0), FRAME_SAMPLES);
-    const entry = this.#entry(this.#count);
+    if (this.full) this.#play(FRAME_SAMPLES);
+    const place = this.#place(this.#count);
     this.#count++;
-    entry.segment = facts.segment;
-    entry.at = facts.at;
-    entry.playMs = facts.playMs;
-    entry.fromGain = facts.fromGain;
-    entry.toGain = facts.toGain;
-    entry.frame.set(frame);
+    this.#segments[place] = facts.segment;
+    const numbers = this.#numbers;
+    numbers[place * NUMBERS + AT] = facts.at;
+    numbers[place * NUMBERS + PLAY_MS] = facts.playMs;
+    numbers[place * NUMBERS + FROM_GAIN] = facts.fromGain;
+    numbers[place * NUMBERS + TO_GAIN] = facts.toGain;
+    this.#samples.set(frame, place * FRAME_SAMPLES);
   }
 
   /** The far end plays later than was thought. */
   delay(ms: number): void {
-    for (let nth = 0; nth < this.#count; nth++) this.#entry(nth).playMs += ms;
+    for (let nth = 0; nth < this.#count; nth++) {
+      const at = this.#place(nth) * NUMBERS + PLAY_MS;
+      this.#numbers[at] = (this.#numbers[at] as number) + ms;
+    }
   }
 
   /** Frames whose time has passed have been played. */
   advance(nowMs: number): void {
-    while (this.#count > 0) {
-      const entry = this.#entry(0);
-      if (entry.playMs + FRAME_MS > nowMs) return;
-      this.#play(entry, FRAME_SAMPLES);
-    }
+    while (this.#count > 0 && this.#number(0, PLAY_MS) + FRAME_MS <= nowMs)
+      this.#play(FRAME_SAMPLES);
   }
 
   /** The far end's buffer is dropped at `nowMs`. Returns the first sample that was not heard. */
   cut(nowMs: number): Position | undefined {
     this.advance(nowMs);
     if (this.#count === 0) return undefined;
-    const entry = this.#entry(0);
-    const { segment, at, fromGain, toGain } = entry;
-    const heard = Math.max(0, Math.min(FRAME_SAMPLES, msToSamples(nowMs - entry.playMs)));
+    const segment = this.#segments[this.#first];
+    const at = this.#number(0, AT);
+    const fromGain = this.#number(0, FROM_GAIN);
+    const toGain = this.#number(0, TO_GAIN);
+    const sinceMs = nowMs - this.#number(0, PLAY_MS);
+    const heard = Math.max(0, Math.min(FRAME_SAMPLES, msToSamples(sinceMs)));
     const gain = fromGain + ((toGain - fromGain) * heard) / FRAME_SAMPLES;
     const position = this.#unheard(heard, gain);
     if (heard > 0) {
-      this.#play(entry, heard);
+      this.#play(heard);
       if (segment !== undefined) segment.playedSamples = at + heard;
     }
     this.#count = 0;
@@ -105,25 +113,32 @@ export class SentFrames {
 
   #unheard(heardOfFirst: number, gain: number): Position | undefined {
     for (let nth = 0; nth < this.#count; nth++) {
-      const { segment, at } = this.#entry(nth);
-      if (segment !== undefined) {
-        return { segment, at: nth === 0 ? at + heardOfFirst : at, gain };
-      }
+      const segment = this.#segments[this.#place(nth)];
+      if (segment === undefined) continue;
+      return { segment, at: this.#number(nth, AT) + (nth === 0 ? heardOfFirst : 0), gain };
     }
     return undefined;
   }
 
-  #play(entry: Entry, samples: number): void {
-    this.#first = (this.#first + 1) % this.#ring.length;
+  /** The first frame is played, so many samples of it. */
+  #play(samples: number): void {
+    const segment = this.#segments[this.#first];
+    const at = this.#number(0, AT);
+    const playMs = this.#number(0, PLAY_MS);
+    const from = this.#first * FRAME_SAMPLES;
+    for (let i = 0; i < FRAME_SAMPLES; i++) played[i] = this.#samples[from + i] as number;
+    this.#first = this.#place(1);
     this.#count--;
-    const { segment } = entry;
-    if (segment !== undefined) {
-      segment.playedSamples = Math.max(segment.playedSamples, entry.at + samples);
-    }
-    this.#sink(entry.frame, samples, entry.playMs);
+    if (segment !== undefined)
+      segment.playedSamples = Math.max(segment.playedSamples, at + samples);
+    this.#sink(played, samples, playMs);
   }
 
-  #entry(nth: number): Entry {
-    return this.#ring[(this.#first + nth) % this.#ring.length] as Entry;
+  #number(nth: number, which: number): number {
+    return this.#numbers[this.#place(nth) * NUMBERS + which] as number;
+  }
+
+  #place(nth: number): number {
+    return (this.#first + nth) % this.#frames;
   }
 }

@@ -44,3 +44,15 @@ it('sends frames one by one where a step is one, and what is longer than a step 
   batch.audio(new Uint8Array(800).fill(2));
   expect(sent).toEqual(['160:1', '800:2']);
 });
+
+it('keeps the audio of calls apart that gather at the same moment', () => {
+  const one = start(60);
+  const other = start(60);
+  one.frame(1);
+  other.frame(2);
+  one.frame(3);
+  one.batch.flush();
+  other.batch.flush();
+  expect(one.sent).toEqual(['160:1', '160:3']);
+  expect(other.sent).toEqual(['160:2']);
+});
