@@ -2,7 +2,7 @@
 // are put in order by timestamp; short gaps are concealed, longer ones become silence. It hears nothing.
 
 import { CONCEALED_SAMPLES_MAX, CONCEALMENT_SAMPLES, Concealer } from '../audio/concealment.ts';
-import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../audio/pcm.ts';
+import { copySamples, FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../audio/pcm.ts';
 import { createResampler, type Resampler } from '../audio/resample.ts';
 import type { Codec } from '../codec/codec.ts';
 import { framesConcealed } from '../metrics.ts';
@@ -255,7 +255,8 @@ export class Decoder {
     for (let at = from; at < to; ) {
       const frame = this.#frames[this.#nth] as Int16Array;
       const count = Math.min(FRAME_SAMPLES - this.#filled, to - at);
-      for (let i = 0; i < count; i++) frame[this.#filled + i] = pcm[at + i] as number;
+      if (count === pcm.length) frame.set(pcm);
+      else copySamples(pcm, at, frame, this.#filled, count);
       at += count;
       this.#filled += count;
       this.#next = (this.#next ?? 0) + count;

@@ -58,7 +58,9 @@ export class Listener {
   heardMs = 0;
   readonly #vad: VadStream;
   readonly #onWindow: () => void;
-  readonly #window = new Int16Array(WINDOW_SAMPLES);
+  /** A window, and room for a frame that ends beyond it. */
+  readonly #heard = new Int16Array(WINDOW_SAMPLES + FRAME_SAMPLES);
+  readonly #window = this.#heard.subarray(0, WINDOW_SAMPLES);
   #filled = 0;
   readonly #levels = new Float64Array(ONSET_FRAMES_MAX).fill(FLOOR_DB_MIN);
   #frames = 0;
@@ -89,17 +91,14 @@ export class Listener {
     this.heardMs = Math.max(this.heardMs, atMs + FRAME_MS);
     this.#measure(frameDb);
     this.#windowDb = Math.max(this.#windowDb, frameDb);
-    let from = 0;
-    while (from < FRAME_SAMPLES) {
-      const count = Math.min(WINDOW_SAMPLES - this.#filled, FRAME_SAMPLES - from);
-      for (let i = 0; i < count; i++) this.#window[this.#filled + i] = frame[from + i] as number;
-      this.#filled += count;
-      from += count;
-      if (this.#filled < WINDOW_SAMPLES) continue;
-      this.#filled = 0;
-      this.#take(atMs + samplesToMs(from));
-      this.#windowDb = from < FRAME_SAMPLES ? frameDb : LEVEL_MIN_DB;
-    }
+    this.#heard.set(frame, this.#filled);
+    this.#filled += FRAME_SAMPLES;
+    if (this.#filled < WINDOW_SAMPLES) return;
+    const rest = this.#filled - WINDOW_SAMPLES;
+    this.#filled = rest;
+    this.#take(atMs + samplesToMs(FRAME_SAMPLES - rest));
+    this.#heard.copyWithin(0, WINDOW_SAMPLES, WINDOW_SAMPLES + rest);
+    this.#windowDb = rest > 0 ? frameDb : LEVEL_MIN_DB;
   }
 
   /** Speech ends if the caller's audio stays away. */

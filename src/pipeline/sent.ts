@@ -37,15 +37,12 @@ const PLAY_MS = 1;
 const FROM_GAIN = 2;
 const TO_GAIN = 3;
 
-/** A frame on its way to a sink, of whichever call. */
-const played = new Int16Array(FRAME_SAMPLES);
-
 /** A ring, laid out flat: each of its frames is touched once on its way in and once on its way out, and an object
- *  for each would be as much memory again that a processor has to fetch. */
+ *  for each with memory of its own would be as much again that a processor has to fetch. */
 export class SentFrames {
   readonly #sink: PlayedSink;
-  readonly #frames: number;
-  readonly #samples: Int16Array;
+  /** Parts of one array. */
+  readonly #frames: readonly Int16Array[];
   readonly #numbers: Float64Array;
   readonly #segments: (Segment | undefined)[];
   #first = 0;
@@ -53,14 +50,17 @@ export class SentFrames {
 
   constructor(options: { leadMsMax: number; sink: PlayedSink }) {
     this.#sink = options.sink;
-    this.#frames = Math.ceil(options.leadMsMax / FRAME_MS) + SPARE_FRAMES;
-    this.#samples = new Int16Array(this.#frames * FRAME_SAMPLES);
-    this.#numbers = new Float64Array(this.#frames * NUMBERS);
-    this.#segments = Array.from({ length: this.#frames }, () => undefined);
+    const length = Math.ceil(options.leadMsMax / FRAME_MS) + SPARE_FRAMES;
+    const samples = new Int16Array(length * FRAME_SAMPLES);
+    this.#frames = Array.from({ length }, (_, i) =>
+      samples.subarray(i * FRAME_SAMPLES, (i + 1) * FRAME_SAMPLES),
+    );
+    this.#numbers = new Float64Array(length * NUMBERS);
+    this.#segments = Array.from({ length }, () => undefined);
   }
 
   get full(): boolean {
-    return this.#count === this.#frames;
+    return this.#count === this.#frames.length;
   }
 
   /** A frame that is on its way; both are borrowed. */
@@ -74,7 +74,7 @@ export class SentFrames {
     numbers[place * NUMBERS + PLAY_MS] = facts.playMs;
     numbers[place * NUMBERS + FROM_GAIN] = facts.fromGain;
     numbers[place * NUMBERS + TO_GAIN] = facts.toGain;
-    this.#samples.set(frame, place * FRAME_SAMPLES);
+    this.#frames[place]?.set(frame);
   }
 
   /** The far end plays later than was thought. */
@@ -125,13 +125,12 @@ export class SentFrames {
     const segment = this.#segments[this.#first];
     const at = this.#number(0, AT);
     const playMs = this.#number(0, PLAY_MS);
-    const from = this.#first * FRAME_SAMPLES;
-    for (let i = 0; i < FRAME_SAMPLES; i++) played[i] = this.#samples[from + i] as number;
+    const frame = this.#frames[this.#first] as Int16Array;
     this.#first = this.#place(1);
     this.#count--;
     if (segment !== undefined)
       segment.playedSamples = Math.max(segment.playedSamples, at + samples);
-    this.#sink(played, samples, playMs);
+    this.#sink(frame, samples, playMs);
   }
 
   #number(nth: number, which: number): number {
@@ -139,6 +138,6 @@ export class SentFrames {
   }
 
   #place(nth: number): number {
-    return (this.#first + nth) % this.#frames;
+    return (this.#first + nth) % this.#frames.length;
   }
 }

@@ -1,7 +1,7 @@
 // What the agent says: utterances of segments (sentences) of PCM, and how much of them was heard.
 // Holds audio and words; knows no clock, no wire and no synthesiser.
 
-import { RATE_HZ, samplesToMs } from '../audio/pcm.ts';
+import { copySamples, RATE_HZ, samplesToMs } from '../audio/pcm.ts';
 import type { WordTiming } from '../speech/tts/tts.ts';
 
 /** Audio of one segment: a minute. A sentence is a tenth of that. */
@@ -59,11 +59,11 @@ export class Segment {
       const samples = this.#chunks[chunk] as Int16Array;
       const from = at + done - (this.#starts[chunk] as number);
       const count = Math.min(samples.length - from, out.length - done);
-      for (let i = 0; i < count; i++) out[done + i] = samples[from + i] as number;
+      copySamples(samples, from, out, done, count);
       done += count;
       chunk++;
     }
-    out.fill(0, done);
+    if (done < out.length) out.fill(0, done);
     return done;
   }
 
