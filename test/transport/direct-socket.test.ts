@@ -26,7 +26,7 @@ describe.runIf(compiler !== undefined)('a connection that compiled code reads an
     const addon = loadAddon([built.folder]);
     if (addon === undefined) throw new Error('no addon');
     kernel = socketKernel(addon);
-  });
+  }, 120_000);
   afterAll(() => built.remove());
   afterEach(() => {
     for (const close of closing.splice(0)) close();
