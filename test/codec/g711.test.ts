@@ -123,3 +123,14 @@ describe.each(laws)('$law', ({ codec, law, library, intervals, intervalOf }) => 
     }
   });
 });
+
+it('takes any number of samples', () => {
+  for (const count of [1, 2, 3, 5, 161]) {
+    const payload = Uint8Array.from({ length: count }, (_, i) => (i * 7) & 0xff);
+    const pcm = new Int16Array(count);
+    const again = new Uint8Array(count);
+    expect(pcma.decode(payload, pcm)).toBe(count);
+    expect(pcma.encode(pcm, again)).toBe(count);
+    expect(again).toEqual(payload);
+  }
+});
