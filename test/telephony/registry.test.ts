@@ -24,7 +24,7 @@ describe('the registry of providers', () => {
     expect(twilio?.createMedia().traits).toEqual({
       marks: 'echo-on-clear',
       clear: true,
-      leadMs: { aim: 80, max: 160, step: 60 },
+      leadMs: { aim: 60, max: 160, step: 80 },
     });
   });
 });
