@@ -2,19 +2,22 @@
 // keeps to 20 ms comes first; what only has to be done comes after. Linux has one niceness for each thread
 // (sched(7), setpriority(2)); elsewhere nothing is changed.
 
-import { readdirSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 
 /** Ten steps of niceness are a tenth of the processor time against a thread that wants all of it: a
  *  collection of garbage takes 100 ms of four threads, which would leave the event loop a fifth. */
 const ASIDE_STEPS = 10;
-/** Of a process that answers us: a third, so that a process at its limit still gets its answers. */
+/** Of a process or thread that answers us: a third, so that a process at its limit still gets its answers. */
 const SERVING_STEPS = 5;
 const NICENESS_MAX = 19;
 const THREADS = '/proc/self/task';
+/** Points to `<process>/task/<thread>`. */
+const THIS_THREAD = '/proc/thread-self';
 
 /** The event loop goes before every thread that runs now beside it: those of the engine (collecting,
- *  compiling) and of file access. For the main thread; threads that start later are as urgent as it. */
+ *  compiling) and of file access. For the main thread; threads that start later are as urgent as it,
+ *  until they yield themselves. */
 export function favourEventLoop(): void {
   for (const thread of threads()) if (thread !== process.pid) yieldBy(thread, ASIDE_STEPS);
 }
@@ -22,6 +25,15 @@ export function favourEventLoop(): void {
 /** The whole process goes after those that it serves. */
 export function favourOtherProcesses(): void {
   for (const thread of threads()) yieldBy(thread, SERVING_STEPS);
+}
+
+/** For a thread that was started to serve the event loop: it goes after it. */
+export function favourOtherThreads(): void {
+  try {
+    yieldBy(Number(readlinkSync(THIS_THREAD).split('/').at(-1)), SERVING_STEPS);
+  } catch {
+    // Not Linux.
+  }
 }
 
 function threads(): number[] {

@@ -4,6 +4,7 @@
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../std/clock.ts';
+import { favourOtherThreads } from '../std/thread-priority.ts';
 import { type SharedWrites, STATE, type WriteAt, WriteRing } from './write-ring.ts';
 
 /** Twenty looks a second. A killed process loses what it queued in between. */
@@ -15,6 +16,7 @@ const ring = new WriteRing(workerData as SharedWrites);
 const write: WriteAt = (descriptor, bytes, position) =>
   writeSync(descriptor, bytes, 0, bytes.length, position);
 let toldAtMs = 0;
+favourOtherThreads();
 
 for (;;) {
   const seen = Atomics.load(ring.state, STATE.wakeUps);

@@ -28,6 +28,9 @@ const options = z.strictObject({
   calls: whole(1, 10_000).prefault('100').describe('calls at a time; of --ramp auto: at most'),
   seconds: number(1, 3_600).prefault('60').describe('how long is measured once all calls are up'),
   'calls-per-second': number(0.1, 1_000).prefault('20').describe('how fast calls are placed'),
+  'warm-up': number(0, 600)
+    .prefault('25')
+    .describe('seconds in which a few calls lead a gateway of its own through all a call has'),
   'interruptions-per-second': number(0.01, 1_000)
     .prefault('2')
     .describe('of barge-in, all calls together'),

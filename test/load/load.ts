@@ -5,7 +5,7 @@ import { machine } from '../bench/machine.ts';
 import { doubtsOf } from './goal.ts';
 import { helpText, type LoadCommand, readCommand } from './load-options.ts';
 import { type LoadTarget, ringGateway, startOwnGateway, useGateway } from './load-target.ts';
-import { type CallOptions, type LoadFigures, measureLoad } from './measure.ts';
+import { type CallOptions, type LoadFigures, measureLoad, warmUp } from './measure.ts';
 import { plotLateness } from './plot.ts';
 import { climb, highestHeld, type Step } from './ramp.ts';
 import { measureSeries } from './series.ts';
@@ -54,6 +54,7 @@ async function main(): Promise<void> {
 async function runSteps(command: LoadCommand): Promise<void> {
   const { scenario, seconds, runs, json, svg } = command;
   const goalMs = command['goal-ms'];
+  const warmUpSeconds = isOwnGateway(command) ? command['warm-up'] : 0;
   const isRamp = command.ramp.length > 0;
   const steps = await climb({
     counts: isRamp ? command.ramp : [command.calls],
@@ -61,9 +62,11 @@ async function runSteps(command: LoadCommand): Promise<void> {
     goalMs,
     search: isRamp,
     measure: (calls) =>
-      withTarget(command, (target) =>
-        measureLoad(target, { ...callOptions(command), calls, seconds }),
-      ),
+      withTarget(command, async (target) => {
+        const options = { ...callOptions(command), calls };
+        if (warmUpSeconds > 0) await warmUp(target, { ...options, seconds: warmUpSeconds });
+        return await measureLoad(target, { ...options, seconds });
+      }),
     onRun: printRun,
   });
   for (const step of steps) printStep(step);
@@ -142,8 +145,12 @@ function callOptions(command: LoadCommand): CallOptions {
 }
 
 /** Whether the gateway may use more than one core. */
-function isSpread({ workers, url, webhook }: LoadCommand): boolean {
-  return (workers ?? 1) > 1 || url !== undefined || webhook !== undefined;
+function isSpread(command: LoadCommand): boolean {
+  return (command.workers ?? 1) > 1 || !isOwnGateway(command);
+}
+
+function isOwnGateway({ url, webhook }: LoadCommand): boolean {
+  return url === undefined && webhook === undefined;
 }
 
 function facts({ provider, workers }: LoadCommand): Record<string, unknown> {

@@ -19,6 +19,9 @@ import {
 /** From the last call's begin to the measurement: first uses are over, buffers are full. */
 const SETTLE_MS = 3_000;
 
+/** Enough to go through everything once. */
+const WARM_UP_CALLS = 5;
+
 export interface CallOptions {
   scenario: Scenario;
   calls: number;
@@ -90,6 +93,25 @@ export async function measureLoad(
   } finally {
     client.stop();
     if (coresBefore !== undefined) pin(process.pid, coresBefore);
+  }
+}
+
+/** Leads a fresh gateway through what a call has, for so many seconds: at the first time of each thing its code
+ *  is compiled, which with hundreds of calls is a stall that a gateway at work has long had behind it. */
+export async function warmUp(
+  target: LoadTarget,
+  options: CallOptions & { seconds: number },
+): Promise<void> {
+  const client = new LoadClient();
+  const few = { ...options, calls: WARM_UP_CALLS, callsPerSecond: WARM_UP_CALLS };
+  try {
+    // Calls of their own.
+    const series = (target.series + 1) % 2 ** 24;
+    await client.ask({ order: 'place', options: { ...loadOptionsOf(target, few), series } });
+    await pause(options.seconds * 1_000);
+    await client.ask({ order: 'finish' });
+  } finally {
+    client.stop();
   }
 }
 

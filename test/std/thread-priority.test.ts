@@ -46,6 +46,22 @@ describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux
     expect(new Set([main, ...others])).toEqual(new Set([serving]));
   });
 
+  it('lets a thread that serves the event loop go after it, and only that one', async () => {
+    const code = `
+      import { readdirSync, readlinkSync } from 'node:fs';
+      import { getPriority } from 'node:os';
+      import { favourOtherThreads } from ${JSON.stringify(source.href)};
+      favourOtherThreads();
+      const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+      const all = readdirSync('/proc/self/task').map(Number);
+      const others = all.filter((each) => each !== thread).map((each) => getPriority(each));
+      console.log(JSON.stringify({ main: getPriority(thread), others }));`;
+    const flags = ['--import', 'tsx', '--input-type=module', '--eval', code];
+    const { stdout } = await run(process.execPath, flags, { timeout: 15_000 });
+    expect(JSON.parse(stdout)).toMatchObject({ main: serving });
+    expect(new Set((JSON.parse(stdout) as Niceness).others)).toEqual(new Set([usual]));
+  });
+
   it('goes no further down than the kernel has steps', async () => {
     const { main } = await nicenessAfter('for (let i = 0; i < 5; i++) favourOtherProcesses()');
     expect(main).toBe(19);

@@ -4,6 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createResampler } from '../../audio/resample.ts';
 import { readWav } from '../../audio/wav.ts';
+import { favourOtherThreads } from '../../std/thread-priority.ts';
 import { createFliteProgram, type FliteModule } from './flite-program.ts';
 import { OUTPUT_PATH } from './flite-wasi.ts';
 import { fitToLine } from './loudness.ts';
@@ -28,6 +29,7 @@ export interface FliteSpeech {
   failure: string;
 }
 
+favourOtherThreads();
 const port = parentPort;
 const { module }: FliteData = workerData;
 const program = createFliteProgram(module);
