@@ -30,10 +30,22 @@ export function send(
     socket?.destroy();
     return false;
   }
-  // Else Node asks the other process whether it is open, whenever the server closes.
-  if (socket !== undefined) Reflect.set(socket, 'server', null);
+  if (socket !== undefined) {
+    // Else Node asks the other process whether it is open, whenever the server closes.
+    Reflect.set(socket, 'server', null);
+    stopReading(socket);
+  }
   over.send(message, socket, {}, () => {
     socket?.destroy(); // Ours is empty by now, or could not be sent.
   });
   return true;
+}
+
+/** Node reads on until the other process says that it has the socket, and throws away what comes: with a busy
+ *  loop these are the far end's first words, which the other has asked for already. */
+function stopReading(socket: Socket): void {
+  const handle: unknown = Reflect.get(socket, '_handle'); // Node's types know none.
+  if (typeof handle !== 'object' || handle === null) return;
+  const stop: unknown = Reflect.get(handle, 'readStop');
+  if (typeof stop === 'function') Reflect.apply(stop, handle, []);
 }
