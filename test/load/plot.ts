@@ -7,6 +7,7 @@ const HEIGHT = 420;
 const FRAME = { left: 60, right: 120, top: 40, bottom: 50 };
 const TICKS = 5;
 const LEGEND_ROW = 18;
+const TITLE = 'Lateness of audio frames over concurrent calls';
 
 const series = [
   { name: 'p50', figure: 'latenessP50Ms', colour: '#2b8cbe' },
@@ -30,8 +31,9 @@ export function plotLateness(steps: readonly Step[], goalMs: number): string {
     HEIGHT - FRAME.bottom - (Math.min(ms, msMax) / msMax) * (HEIGHT - FRAME.top - FRAME.bottom);
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">`,
+    `<title>${TITLE}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>`,
-    text(WIDTH / 2, 22, 'middle', 'Lateness of audio frames over concurrent calls'),
+    text(WIDTH / 2, 22, 'middle', TITLE),
     ...axes({ callsMax, msMax, x, y }),
     line(x(0), y(goalMs), x(callsMax), y(goalMs), 'stroke="#de2d26" stroke-dasharray="6 4"'),
     text(x(callsMax) + 6, y(goalMs) + 4, 'start', `goal ${goalMs} ms`),
