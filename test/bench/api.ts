@@ -41,6 +41,9 @@ async function measure(engine: EngineName): Promise<Record<string, LoadFigures>>
     port: await freePort(),
     env: {
       PATCHBAY_CALL_LIMIT: '10000',
+      // What it can do is measured, not what it refuses.
+      PATCHBAY_LOAD_LIMIT: '0',
+      PATCHBAY_DELAY_LIMIT_MS: '0',
       LOG_LEVEL: 'warn',
       PATCHBAY_STT: 'none',
       ...(target.kind === 'server' ? { DATABASE_URL: target.url } : {}),

@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Expectation } from '../../model/expectation.ts';
-import { favourOtherThreads } from '../../std/thread-priority.ts';
 import { type Dictionary, parseDictionary } from './dictionary.ts';
 import { buildGrammar, type Grammar, type GrammarWarning } from './jsgf.ts';
 import { createPartialDecoders, type Following, type PartialDecoders } from './partial-decoders.ts';
@@ -60,7 +59,6 @@ interface Engine {
   partials: PartialDecoders;
 }
 
-favourOtherThreads();
 const port = parentPort;
 const { taken }: SphinxData = workerData;
 const counter = new Int32Array(taken);
