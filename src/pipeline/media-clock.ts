@@ -26,7 +26,6 @@ const STRIDES: readonly Stride[] = [
   { ms: 2 * FRAME_MS, busy: 0.65, calm: 0.25 },
   LONGEST,
 ];
-/** Calls whose turns come at the same moment are in one slot. */
 const SLOT_MS = 5;
 const SLOTS = LONGEST.ms / SLOT_MS;
 const FRAME_SLOTS = FRAME_MS / SLOT_MS;
@@ -37,13 +36,21 @@ interface Turn {
   tick: Tick;
   /** With whom to tell if one throws. */
   onThrow: (error: unknown) => void;
-  /** It may come in longer strides. */
-  isPatient: boolean;
+}
+
+/** Calls whose turns come at the same moment: apart, so that nobody is visited for nothing. */
+interface Slot {
+  /** They may come in longer strides. */
+  readonly patient: Set<Turn>;
+  readonly prompt: Set<Turn>;
 }
 
 export class MediaClock {
   readonly #clock: Clock;
-  readonly #slots: readonly Set<Turn>[] = Array.from({ length: SLOTS }, () => new Set<Turn>());
+  readonly #slots: readonly Slot[] = Array.from({ length: SLOTS }, () => ({
+    patient: new Set<Turn>(),
+    prompt: new Set<Turn>(),
+  }));
   #size = 0;
   #stride = SHORTEST;
   #timer: Timer | undefined;
@@ -61,13 +68,13 @@ export class MediaClock {
    *  function is called: every 20 ms, or in longer strides while the process is busy if it `isPatient`. If it
    *  throws, it is called no more and `onThrow`, which must not throw, is told; the others go on. */
   add(tick: Tick, onThrow: (error: unknown) => void, isPatient = false): () => void {
-    const turn = { tick, onThrow, isPatient };
+    const turn = { tick, onThrow };
     if (this.#size === 0) this.#startMs = this.#clock.monotonicMs() - this.#step * SLOT_MS;
-    const slot = this.#emptiest();
-    slot.add(turn);
+    const turns = this.#emptiest()[isPatient ? 'patient' : 'prompt'];
+    turns.add(turn);
     this.#size++;
     this.#arm();
-    return () => this.#remove(slot, turn);
+    return () => this.#remove(turns, turn);
   }
 
   /** How busy the process was lately: the share of time in which its event loop had work, 0 to 1. */
@@ -79,27 +86,30 @@ export class MediaClock {
   }
 
   close(): void {
-    for (const slot of this.#slots) slot.clear();
+    for (const { patient, prompt } of this.#slots) {
+      patient.clear();
+      prompt.clear();
+    }
     this.#size = 0;
     this.#stop();
   }
 
   /** Of those with the fewest calls the one whose turn comes last. */
-  #emptiest(): Set<Turn> {
+  #emptiest(): Slot {
     let emptiest = this.#slotOf(this.#step);
     for (let back = 1; back < SLOTS; back++) {
       const slot = this.#slotOf(this.#step + SLOTS - back);
-      if (slot.size < emptiest.size) emptiest = slot;
+      if (sizeOf(slot) < sizeOf(emptiest)) emptiest = slot;
     }
     return emptiest;
   }
 
-  #slotOf(step: number): Set<Turn> {
-    return this.#slots[step % SLOTS] as Set<Turn>;
+  #slotOf(step: number): Slot {
+    return this.#slots[step % SLOTS] as Slot;
   }
 
-  #remove(slot: Set<Turn>, turn: Turn): void {
-    if (!slot.delete(turn)) return;
+  #remove(turns: Set<Turn>, turn: Turn): void {
+    if (!turns.delete(turn)) return;
     this.#size--;
     if (this.#size === 0) this.#stop();
   }
@@ -137,11 +147,11 @@ export class MediaClock {
     this.#step = last;
     for (let step = first; step <= last; step++) {
       for (let slots = 0; slots < SLOTS; slots += strideSlots) {
-        this.#slotOf(step + slots).forEach(this.#runPatient);
+        this.#slotOf(step + slots).patient.forEach(this.#runPatient);
       }
       if (step <= last - FRAME_SLOTS) continue;
       for (let slots = 0; slots < SLOTS; slots += FRAME_SLOTS) {
-        this.#slotOf(step + slots).forEach(this.#runPrompt);
+        this.#slotOf(step + slots).prompt.forEach(this.#runPrompt);
       }
     }
   }
@@ -149,25 +159,29 @@ export class MediaClock {
   /** Whether somebody may have a turn in that step. */
   #isAnyoneIn(step: number): boolean {
     for (let slots = 0; slots < SLOTS; slots += FRAME_SLOTS) {
-      if (this.#slotOf(step + slots).size > 0) return true;
+      if (sizeOf(this.#slotOf(step + slots)) > 0) return true;
     }
     return false;
   }
 
-  readonly #runPatient = (turn: Turn, _same: Turn, slot: Set<Turn>): void => {
-    if (turn.isPatient) this.#run(turn, this.#stride.ms, slot);
+  readonly #runPatient = (turn: Turn, _same: Turn, turns: Set<Turn>): void => {
+    this.#run(turn, this.#stride.ms, turns);
   };
 
-  readonly #runPrompt = (turn: Turn, _same: Turn, slot: Set<Turn>): void => {
-    if (!turn.isPatient) this.#run(turn, FRAME_MS, slot);
+  readonly #runPrompt = (turn: Turn, _same: Turn, turns: Set<Turn>): void => {
+    this.#run(turn, FRAME_MS, turns);
   };
 
-  #run(turn: Turn, strideMs: number, slot: Set<Turn>): void {
+  #run(turn: Turn, strideMs: number, turns: Set<Turn>): void {
     try {
       turn.tick(this.#nowMs, strideMs);
     } catch (error) {
-      this.#remove(slot, turn);
+      this.#remove(turns, turn);
       turn.onThrow(error);
     }
   }
+}
+
+function sizeOf({ patient, prompt }: Slot): number {
+  return patient.size + prompt.size;
 }

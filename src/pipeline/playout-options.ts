@@ -8,7 +8,7 @@ import type { PlayedSink } from './sent.ts';
 import type { FinishedUtterance, Utterance } from './utterance.ts';
 
 export interface PlayoutListener {
-  /** Whether the first frame of `utterance` may go out; asked again every 20 ms. */
+  /** Whether the first frame of `utterance` may go out; asked again at each tick. */
   mayStart(utterance: Utterance, nowMs: number): boolean;
   onStarted(utterance: Utterance, nowMs: number): void;
   /** In the order of the queue, once for each utterance. `endMs` is where its audio ended. */

@@ -117,7 +117,7 @@ export class Playout {
     this.#queue.push(utterance);
   }
 
-  /** Tells of the frames that have been heard meanwhile. */
+  /** Tells of the frames that have been heard meanwhile. Before each `tick`. */
   advance(nowMs: number): void {
     this.#sent.advance(nowMs);
   }
@@ -125,7 +125,6 @@ export class Playout {
   /** Every `strideMs`. */
   tick(nowMs: number, strideMs: number): void {
     this.#lead.tick(nowMs, strideMs);
-    this.advance(nowMs);
     this.pump(nowMs);
     this.#finishPlayed(nowMs);
   }
