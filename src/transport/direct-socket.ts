@@ -13,13 +13,13 @@ export interface SocketKernel {
   readonly received: Buffer;
   /** Where `send` reads from its begin; there is room for a frame of 65,535 bytes. */
   readonly outgoing: Buffer;
-  /** Bytes read, 0 at the peer's end, NOTHING or BROKEN. */
+  /** Bytes read, 0 at the peer's end, NOTHING, or less if the connection is broken. */
   receive(descriptor: number): number;
-  /** Bytes of `outgoing` that the kernel took, NOTHING or BROKEN. */
+  /** Bytes of `outgoing` that the kernel took, NOTHING, or less if the connection is broken. */
   send(descriptor: number, bytes: number): number;
 }
 
-/** Results of sockets.c that are no counts. */
+/** Of sockets.c: nothing has come, or none was taken. */
 const NOTHING = -1;
 
 /** Compiled code that has sockets.c in it, as audio/native.ts loads it. */
@@ -28,6 +28,7 @@ interface Compiled {
   function(name: string): (...values: number[]) => number;
 }
 
+/** Throws NATIVE_BROKEN if the compiled code lacks it. */
 export function socketKernel(compiled: Compiled): SocketKernel {
   const bytesMax = compiled.function('socketBytesMax')();
   const bufferAt = (name: string): Buffer =>
