@@ -128,7 +128,7 @@ export class Decoder {
   }
 
   #restart(): void {
-    this.#giveUpAll();
+    this.#giveUpBefore(Number.POSITIVE_INFINITY);
     this.#next = undefined;
     this.#filled = 0;
     this.#arrival.reset();
@@ -141,7 +141,7 @@ export class Decoder {
     const waitMax = this.#heldCount === 0 ? WAIT_SAMPLES_MAX : 2 * WAIT_SAMPLES_MAX;
     if (gap > 0 && gap <= waitMax && this.#hold(pcm, count, start, nowMs)) return;
     if (gap > 0) {
-      this.#giveUpAll();
+      this.#giveUpBefore(start);
       this.#fill(start);
     }
     this.#append(pcm, count, start);
@@ -198,13 +198,13 @@ export class Decoder {
   #giveUp(): void {
     const slot = this.#earliestHeld();
     if (slot === undefined) return;
-    if (slot.start > (this.#next ?? slot.start)) this.#fill(slot.start);
+    this.#fill(slot.start);
     this.#release(slot);
     this.#appendHeld();
   }
 
-  #giveUpAll(): void {
-    while (this.#heldCount > 0) this.#giveUp();
+  #giveUpBefore(start: number): void {
+    while ((this.#earliestHeld()?.start ?? start) < start) this.#giveUp();
   }
 
   /** When the first packet behind the first gap came. */
@@ -229,10 +229,12 @@ export class Decoder {
     return earliest;
   }
 
-  /** Fills the stream up to `until`: what was said goes on and fades in a short gap, else silence and a jump. */
+  /** Fills the stream up to `until`: what was said goes on and fades in a short gap, else silence and a jump.
+   *  A stream that is there already stays as it is. */
   #fill(until: number): void {
     const from = this.#next ?? until;
     const gap = until - from;
+    if (gap <= 0) return;
     const frames = Math.ceil(gap / FRAME_SAMPLES);
     this.concealed += frames;
     framesConcealed.inc(frames);
@@ -255,7 +257,7 @@ export class Decoder {
     for (let at = from; at < to; ) {
       const frame = this.#frames[this.#nth] as Int16Array;
       const count = Math.min(FRAME_SAMPLES - this.#filled, to - at);
-      if (count === pcm.length) frame.set(pcm);
+      if (count === pcm.length) frame.set(pcm, this.#filled);
       else copySamples(pcm, at, frame, this.#filled, count);
       at += count;
       this.#filled += count;

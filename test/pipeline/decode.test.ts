@@ -34,6 +34,25 @@ describe('the caller’s packets', () => {
     expect(values()).toEqual([1, 1, 2]);
   });
 
+  it('of any sizes give their samples in order, none twice and none lost', () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(fc.oneof(fc.constant([80, 80, 80, 80]), sizes), (packets) => {
+        const { decoder, heard } = start();
+        const said: number[] = [];
+        for (const count of packets) {
+          const pcm = Int16Array.from({ length: count }, (_, i) => (said.length + i) % 30_000);
+          const payload = new Uint8Array(2 * count);
+          l16.encode(pcm, payload);
+          decoder.push(payload, said.length / 8, (said.length + count) / 8);
+          said.push(...pcm);
+        }
+        const whole = said.length - (said.length % 160);
+        expect(heard.flatMap(({ samples }) => [...samples])).toEqual(said.slice(0, whole));
+      }),
+    );
+  });
+
   it('at 16 kHz are heard at 8 kHz', () => {
     const { decoder, heard } = start(l16Wide);
     for (let nth = 0; nth < 10; nth++) decoder.push(packet(1_000, 320), nth * 20, nth * 20 + 20);
@@ -100,6 +119,17 @@ describe('the caller’s packets', () => {
     decoder.push(packet(2), 60_000, 60_020);
     expect(heard.length).toBe(27);
     expect(heard.at(-1)?.atMs).toBe(60_000);
+  });
+
+  it('too long to wait are heard in their place before one that waits behind them', () => {
+    const { decoder, heard } = start();
+    decoder.push(packet(1), 0, 20);
+    decoder.push(packet(3), 100, 40);
+    decoder.push(packet(2, 560), 30, 50);
+    const samples = heard.flatMap((frame) => [...frame.samples]);
+    expect(samples.slice(240 + 80, 800).every((sample) => sample === 2)).toBe(true);
+    expect(samples.slice(800)).toEqual(Array.from({ length: 160 }, () => 3));
+    expect(decoder.late).toBe(0);
   });
 
   it('that come twice or too late are counted and dropped', () => {
