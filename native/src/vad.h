@@ -8,7 +8,7 @@
 
 enum {
   STREAMS_MAX = 2048,
-  BATCH_MAX = 48, // windows of one call
+  BATCH_MAX = 256, // windows of one call
   CONTEXT_SAMPLES = 32, // the end of the window before
   WINDOW_SAMPLES = 256,
   HEARD_SAMPLES = CONTEXT_SAMPLES + WINDOW_SAMPLES,

@@ -42,7 +42,7 @@ class WindowQueue {
   readonly #waiting = Array.from({ length: BATCH_MAX }, newPlace);
   #count = 0;
   /** Which window each of the kernel's is. */
-  readonly #order = new Uint8Array(BATCH_MAX);
+  readonly #order = new Uint16Array(BATCH_MAX);
   #timer: Timer | undefined;
   #running = false;
   #open = 0;
