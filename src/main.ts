@@ -33,6 +33,7 @@ import { openGateway, openMediaDoors, STOP_MS_MAX } from './main-parts.ts';
 import { type FirstKey, supervise } from './main-supervisor.ts';
 import { registry } from './metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
+import { collectSeldom } from './std/collecting.ts';
 import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
 import { favourEventLoop } from './std/thread-priority.ts';
@@ -227,6 +228,7 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 async function main(): Promise<void> {
   const config = readConfig();
   favourEventLoop();
+  collectSeldom();
   const number = workerNumber(process.argv);
   const log = createLog(config.log).child(number === undefined ? {} : { worker: number });
   // A fault that no call could be blamed for: the process is not to be trusted any more.

@@ -1,0 +1,22 @@
+// The engine's option by which a process of ours collects its garbage seldom.
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const source = new URL('../../src/std/collecting.ts', import.meta.url);
+
+it('is one that the engine knows: it complains of others', async () => {
+  const code = `
+    import { setFlagsFromString } from 'node:v8';
+    import { collectSeldom } from ${JSON.stringify(source.href)};
+    collectSeldom();
+    process.stderr.write('|');
+    setFlagsFromString('--heap-growing-seldom=200');`;
+  const flags = ['--import', 'tsx', '--input-type=module', '--eval', code];
+  const { stderr } = await run(process.execPath, flags, { timeout: 15_000 });
+  const [known, other] = stderr.split('|');
+  expect(known).toBe('');
+  expect(other).toContain('heap-growing-seldom');
+});
