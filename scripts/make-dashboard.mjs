@@ -207,6 +207,12 @@ const rows = {
       '20 ms; 40 or 80 ms while the event loop is busy, so that more calls fit: callers are heard up to so much later.',
     ],
     [
+      'Callers heard later',
+      'ops',
+      [[each('gateway_media_put_off_total', 'instance'), '{{instance}}']],
+      'Turns at which a caller was not heard until the next one: the processor falls behind, and what callers hear comes first. More than now and then, and the machine carries too much.',
+    ],
+    [
       'Media faults',
       'ops',
       [[each('gateway_media_faults_total', 'code'), '{{code}}']],

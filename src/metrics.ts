@@ -180,6 +180,11 @@ export const mediaStrideSeconds = new Gauge({
   help: 'Between two turns of a call: 20 ms, or longer while the process is busy',
   registers,
 });
+export const mediaPutOff = new Counter({
+  name: 'gateway_media_put_off_total',
+  help: 'Turns at which a caller was not heard until the next one, as the process fell behind: what goes out comes first',
+  registers,
+});
 export const mediaFaults = new Counter({
   name: 'gateway_media_faults_total',
   help: 'Media messages and sockets that broke the protocol or a limit, by error code',

@@ -65,7 +65,7 @@ export class CallAudio {
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
   constructor(options: CallAudioOptions) {
-    const { clock, mediaClock, codecIn, recording, stt } = options;
+    const { clock, mediaClock, codecIn, recording, stt, machine } = options;
     this.#clock = clock;
     this.#inflow = new GatheredInflow(options.inflow);
     this.#listener = options.listener;
@@ -89,7 +89,6 @@ export class CallAudio {
       recognizer: stt?.capabilities,
       listener: this.#hearFloor(),
     });
-    const { machine } = options;
     if (machine !== undefined) {
       this.#machine = new AnsweringMachine({
         ...machine,
@@ -98,8 +97,8 @@ export class CallAudio {
     }
     this.#stt = stt;
     if (options.isDeaf !== true) this.listen();
-    const tick = (nowAt: number, strideMs: number): void => this.#tick(nowAt, strideMs);
-    this.#removeTick = mediaClock.add(tick, this.#outbox.broken, this.#agent.playout.isPatient);
+    const { isPatient } = this.#agent.playout;
+    this.#removeTick = mediaClock.add(this.#tick, this.#outbox.broken, isPatient);
   }
 
   /** Whoever is on the line is heard from here on, and may be spoken to. */
@@ -375,23 +374,27 @@ export class CallAudio {
     this.#outbox.tell();
   }
 
-  #tick(nowAt: number, strideMs: number): void {
+  /** With `hears` false only what is heard of the agent goes on. */
+  readonly #tick = (nowAt: number, strideMs: number, hears: boolean): void => {
     const nowMs = nowAt - this.#startAt;
     this.#agent.playout.advance(nowMs); // An echo is known by what was told of before.
+    if (hears) this.#listenTo(nowMs, strideMs);
+    if (this.#closing !== undefined) return;
+    if (this.#isListening) this.#agent.playout.tick(nowMs, strideMs);
+    if (hears) this.#recorder?.tick(nowMs);
+    this.#outbox.tell();
+  };
+
+  /** What has come of the caller, and what follows from it and from silence. */
+  #listenTo(nowMs: number, strideMs: number): void {
     this.#inflow.turn(strideMs);
     if (this.#closing !== undefined) return;
     this.#decoder.tick(nowMs);
-    if (this.#isListening) this.#converse(nowMs, strideMs);
-    this.#recorder?.tick(nowMs);
-    this.#outbox.tell();
-  }
-
-  #converse(nowMs: number, strideMs: number): void {
+    if (!this.#isListening) return;
     this.#working = true;
     this.#ears.tick(nowMs);
     this.#working = false;
     this.#floor.advance(nowMs, Math.max(this.#ears.heardMs, nowMs - NO_MEDIA_MS));
     this.#entry(this.#digits.tick(nowMs));
-    this.#agent.playout.tick(nowMs, strideMs);
   }
 }

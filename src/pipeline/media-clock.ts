@@ -1,14 +1,16 @@
 // The media clock: one drift-free beat for all calls of the process. They take turns, so that none waits for
 // all others and the event loop is held for a fraction of them at a time: in each 20 ms every call has one
 // turn, and the busier the process is in each 40 or 80 ms, for a turn costs by what it touches more than by how
-// much it does. It holds no call's state; whoever has a turn computes what is due from `nowMs`, so missed turns
-// are not made up.
+// much it does. Where the processor falls behind even so, what goes out comes first: callers are heard at their
+// next turn. It holds no call's state; whoever has a turn computes what is due from `nowMs`, so missed turns are
+// not made up.
 
 import { FRAME_MS } from '../audio/pcm.ts';
-import { frameLatenessSeconds, mediaStrideSeconds } from '../metrics.ts';
+import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 
-type Tick = (nowMs: number, strideMs: number) => void;
+/** `hears`: what the caller said is taken as well; else at a later turn, with what comes until then. */
+type Tick = (nowMs: number, strideMs: number, hears: boolean) => void;
 
 /** How far apart two turns of a call are. */
 interface Stride {
@@ -29,27 +31,38 @@ const STRIDES: readonly Stride[] = [
 const SLOT_MS = 5;
 const SLOTS = LONGEST.ms / SLOT_MS;
 const FRAME_SLOTS = FRAME_MS / SLOT_MS;
+/** While the process is behind, callers are heard for this part of the time, one after the other. */
+const HEARING_MS_MIN = SLOT_MS / 3;
 /** A timer that fires this early counts as on time: timers have whole milliseconds. */
 const EARLY_MS_MAX = 1;
 
+type Kind = 'patient' | 'prompt';
+
 interface Turn {
-  tick: Tick;
+  readonly tick: Tick;
   /** With whom to tell if one throws. */
-  onThrow: (error: unknown) => void;
+  readonly onThrow: (error: unknown) => void;
+  readonly slot: Slot;
+  readonly kind: Kind;
+  isOver: boolean;
 }
 
-/** Calls whose turns come at the same moment: apart, so that nobody is visited for nothing. */
+/** Calls whose turns come at the same moment: apart, so that nobody is visited for nothing. Lists are replaced when
+ *  a call comes or goes, as it may do so at a turn. */
 interface Slot {
   /** They may come in longer strides. */
-  readonly patient: Set<Turn>;
-  readonly prompt: Set<Turn>;
+  patient: readonly Turn[];
+  prompt: readonly Turn[];
+  /** Of the patient ones, who is heard first. */
+  first: number;
 }
 
 export class MediaClock {
   readonly #clock: Clock;
   readonly #slots: readonly Slot[] = Array.from({ length: SLOTS }, () => ({
-    patient: new Set<Turn>(),
-    prompt: new Set<Turn>(),
+    patient: [],
+    prompt: [],
+    first: 0,
   }));
   #size = 0;
   #stride = SHORTEST;
@@ -65,16 +78,18 @@ export class MediaClock {
   }
 
   /** Calls `tick` with the monotonic time, and the milliseconds from one turn to the next, until the returned
-   *  function is called: every 20 ms, or in longer strides while the process is busy if it `isPatient`. If it
-   *  throws, it is called no more and `onThrow`, which must not throw, is told; the others go on. */
+   *  function is called: every 20 ms, or in longer strides while the process is busy if it `isPatient`; only then
+   *  it may be told not to hear. If it throws, it is called no more and `onThrow`, which must not throw, is told;
+   *  the others go on. */
   add(tick: Tick, onThrow: (error: unknown) => void, isPatient = false): () => void {
-    const turn = { tick, onThrow };
     if (this.#size === 0) this.#startMs = this.#clock.monotonicMs() - this.#step * SLOT_MS;
-    const turns = this.#emptiest()[isPatient ? 'patient' : 'prompt'];
-    turns.add(turn);
+    const slot = this.#emptiest();
+    const kind = isPatient ? 'patient' : 'prompt';
+    const turn = { tick, onThrow, slot, kind, isOver: false } satisfies Turn;
+    slot[kind] = [...slot[kind], turn];
     this.#size++;
     this.#arm();
-    return () => this.#remove(turns, turn);
+    return () => this.#remove(turn);
   }
 
   /** How busy the process was lately: the share of time in which its event loop had work, 0 to 1. */
@@ -87,11 +102,8 @@ export class MediaClock {
 
   close(): void {
     for (const { patient, prompt } of this.#slots) {
-      patient.clear();
-      prompt.clear();
+      for (const turn of [...patient, ...prompt]) this.#remove(turn);
     }
-    this.#size = 0;
-    this.#stop();
   }
 
   /** Of those with the fewest calls the one whose turn comes last. */
@@ -108,8 +120,10 @@ export class MediaClock {
     return this.#slots[step % SLOTS] as Slot;
   }
 
-  #remove(turns: Set<Turn>, turn: Turn): void {
-    if (!turns.delete(turn)) return;
+  #remove(turn: Turn): void {
+    if (turn.isOver) return;
+    turn.isOver = true;
+    turn.slot[turn.kind] = turn.slot[turn.kind].filter((each) => each !== turn);
     this.#size--;
     if (this.#size === 0) this.#stop();
   }
@@ -146,14 +160,31 @@ export class MediaClock {
     const first = Math.max(this.#nextStep, last + 1 - strideSlots);
     this.#step = last;
     for (let step = first; step <= last; step++) {
+      const nextMs = this.#startMs + (step + 1) * SLOT_MS;
+      const untilMs = Math.max(nextMs, this.#clock.monotonicMs() + HEARING_MS_MIN);
       for (let slots = 0; slots < SLOTS; slots += strideSlots) {
-        this.#slotOf(step + slots).patient.forEach(this.#runPatient);
+        this.#turnPatient(this.#slotOf(step + slots), untilMs);
       }
       if (step <= last - FRAME_SLOTS) continue;
       for (let slots = 0; slots < SLOTS; slots += FRAME_SLOTS) {
-        this.#slotOf(step + slots).prompt.forEach(this.#runPrompt);
+        for (const turn of this.#slotOf(step + slots).prompt) this.#run(turn, FRAME_MS, true);
       }
     }
+  }
+
+  /** Those who are not heard before `untilMs` come first next time. */
+  #turnPatient(slot: Slot, untilMs: number): void {
+    const { patient, first } = slot;
+    const strideMs = this.#stride.ms;
+    let putOff = 0;
+    for (let nth = 0; nth < patient.length; nth++) {
+      const at = (first + nth) % patient.length;
+      const turn = patient[at] as Turn;
+      const hears = strideMs === FRAME_MS || this.#clock.monotonicMs() < untilMs;
+      if (!hears && putOff++ === 0) slot.first = at;
+      this.#run(turn, strideMs, hears);
+    }
+    if (putOff > 0) mediaPutOff.inc(putOff);
   }
 
   /** Whether somebody may have a turn in that step. */
@@ -164,24 +195,17 @@ export class MediaClock {
     return false;
   }
 
-  readonly #runPatient = (turn: Turn, _same: Turn, turns: Set<Turn>): void => {
-    this.#run(turn, this.#stride.ms, turns);
-  };
-
-  readonly #runPrompt = (turn: Turn, _same: Turn, turns: Set<Turn>): void => {
-    this.#run(turn, FRAME_MS, turns);
-  };
-
-  #run(turn: Turn, strideMs: number, turns: Set<Turn>): void {
+  #run(turn: Turn, strideMs: number, hears: boolean): void {
+    if (turn.isOver) return;
     try {
-      turn.tick(this.#nowMs, strideMs);
+      turn.tick(this.#nowMs, strideMs, hears);
     } catch (error) {
-      this.#remove(turns, turn);
+      this.#remove(turn);
       turn.onThrow(error);
     }
   }
 }
 
 function sizeOf({ patient, prompt }: Slot): number {
-  return patient.size + prompt.size;
+  return patient.length + prompt.length;
 }

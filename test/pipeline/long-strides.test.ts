@@ -6,6 +6,8 @@ import { CallRig } from './call-rig.ts';
 const LEAD = { aimMs: 60, maxMs: 160, stepMs: 80 };
 const SPEECH = 'one two three four five six seven eight nine ten eleven twelve thirteen fourteen';
 
+const unexpected = (error: unknown) => expect(error).toBeUndefined();
+
 /** As the process does when it is busy. */
 function lengthen({ mediaClock }: CallRig, strideMs: number): void {
   for (let ms = 20; ms < strideMs; ms *= 2) mediaClock.feel(0.9);
@@ -68,6 +70,27 @@ describe('a call in long strides', () => {
     await rig.audio.close();
     await rig.run(100);
     expect(steps).toEqual(['gather', 'take', 'flow']);
+  });
+
+  it('speaks on while the process is behind, and reads at later turns', async () => {
+    let reads = 0;
+    const inflow = { gather: () => undefined, take: () => reads++ };
+    rig = new CallRig({ lead: LEAD, inflow });
+    const { clock, mediaClock, farEnd } = rig;
+    lengthen(rig, 80);
+    rig.say(SPEECH);
+    await rig.run(1_000);
+    const hear = (_nowMs: number, _strideMs: number, hears: boolean) => {
+      if (hears) clock.stall(5);
+    };
+    const ends = Array.from({ length: 64 }, () => mediaClock.add(hear, unexpected, true));
+    await rig.run(400);
+    [reads, farEnd.aheadMsMin] = [0, Number.POSITIVE_INFINITY];
+    await rig.run(1_600);
+    expect(farEnd.aheadMsMin).toBeGreaterThanOrEqual(50);
+    expect(reads).toBeGreaterThan(2);
+    expect(reads).toBeLessThan(15);
+    for (const end of ends) end();
   });
 
   it('may end within what it reads', async () => {

@@ -120,6 +120,47 @@ describe('the media clock', () => {
     },
   );
 
+  it.each([40, 80])(
+    'lets callers wait in turn when hearing all takes twice the time there is, in strides of %d ms',
+    (strideMs) => {
+      const costs = { hearMs: (2 * strideMs) / 160, speakMs: 0.02 };
+      const { clock, media, turns, heard } = calls(160, () => true, costs);
+      for (let ms = 20; ms < strideMs; ms *= 2) media.feel(0.9);
+      clock.advance(8_000);
+      for (const times of [...turns, ...heard]) times.length = 0;
+      clock.advance(8_000);
+      const share = heard.flat().length / turns.flat().length;
+      expect(share).toBeGreaterThan(0.4);
+      expect(share).toBeLessThan(0.6);
+      for (const times of turns) expect(Math.max(...gapsOf(times))).toBeLessThan(strideMs + 10);
+      for (const times of heard) expect(Math.max(...gapsOf(times))).toBeLessThan(4.5 * strideMs);
+    },
+  );
+
+  it('hears each caller of the slowest process again', () => {
+    const { clock, media, heard } = calls(160, () => true, { hearMs: 20, speakMs: 0.02 });
+    media.feel(0.9);
+    media.feel(0.9);
+    clock.advance(20_000);
+    for (const times of heard) times.length = 0;
+    clock.advance(20_000);
+    for (const times of heard) expect(Math.max(...gapsOf(times))).toBeLessThan(5_000);
+  });
+
+  it('hears everybody at each turn in short strides', () => {
+    const { clock, turns, heard } = calls(160, () => true, { hearMs: 0.25, speakMs: 0.02 });
+    clock.advance(2_000);
+    expect(heard).toEqual(turns);
+  });
+
+  it('hears everybody while it keeps up', () => {
+    const { clock, media, turns, heard } = calls(160, () => true, { hearMs: 0.2, speakMs: 0.05 });
+    media.feel(0.9);
+    media.feel(0.9);
+    clock.advance(8_000);
+    expect(heard).toEqual(turns);
+  });
+
   it('keeps the places of calls that come and go', () => {
     const clock = new FakeClock();
     const media = new MediaClock(clock);
@@ -139,22 +180,31 @@ describe('the media clock', () => {
   });
 });
 
-/** So many calls on a clock, and when each had its turns. */
-function calls(count: number, isPatient: (nth: number) => boolean = () => false) {
+/** So many calls on a clock, when each had its turns, and those at which it was heard; what they take of the time. */
+function calls(
+  count: number,
+  isPatient: (nth: number) => boolean = () => false,
+  { hearMs, speakMs } = { hearMs: 0, speakMs: 0 },
+) {
   const clock = new FakeClock();
   const media = new MediaClock(clock);
   const turns: number[][] = [];
+  const heard: number[][] = [];
   const strides: number[] = [];
   for (let nth = 0; nth < count; nth++) {
     const times: number[] = [];
+    const heardAt: number[] = [];
     turns.push(times);
-    const tick = (nowMs: number, strideMs: number): void => {
+    heard.push(heardAt);
+    const tick = (nowMs: number, strideMs: number, hears: boolean): void => {
       times.push(nowMs);
       strides[nth] = strideMs;
+      if (hears) heardAt.push(nowMs);
+      clock.stall(speakMs + (hears ? hearMs : 0));
     };
     media.add(tick, unexpected, isPatient(nth));
   }
-  return { clock, media, turns, strides };
+  return { clock, media, turns, heard, strides };
 }
 
 function gapsOf(times: readonly number[]): Set<number> {
