@@ -374,7 +374,6 @@ export class CallAudio {
     this.#outbox.tell();
   }
 
-  /** With `hears` false only what is heard of the agent goes on. */
   readonly #tick = (nowAt: number, strideMs: number, hears: boolean): void => {
     const nowMs = nowAt - this.#startAt;
     this.#agent.playout.advance(nowMs); // An echo is known by what was told of before.
