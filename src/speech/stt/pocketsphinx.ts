@@ -113,6 +113,8 @@ function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
     onMessage(message) {
       if (message.kind === 'ready' || message.kind === 'missing') {
         tooLate.cancel();
+        // Closed at once: a thread that has no library has nothing to do, and its end is no death.
+        if (message.kind === 'missing') void worker.close();
         announce(message.kind === 'ready' ? 'ready' : message.reason);
       } else calls.get(message.id)?.report(message);
     },

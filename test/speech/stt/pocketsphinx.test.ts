@@ -178,7 +178,10 @@ describe('pocketsphinx, when its threads fail', () => {
   const sound = new Int16Array(1_600);
 
   it('is absent without its library, and says how to install it', async () => {
-    await open(absent);
+    const opening = open(absent);
+    // The thread's word and its end come at once.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    await opening;
     expect(stt).toBeUndefined();
     expect(quiet.lines()).toMatchObject([
       { level: 'warn', command: 'apt install libpocketsphinx3 pocketsphinx-en-us' },
