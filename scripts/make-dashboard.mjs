@@ -210,7 +210,7 @@ const rows = {
       'Callers heard later',
       'ops',
       [[each('gateway_media_put_off_total', 'instance'), '{{instance}}']],
-      'Turns at which a caller was not heard until the next one: the processor falls behind, and what callers hear comes first. More than now and then, and the machine carries too much.',
+      'Turns of a call that came before its caller had been heard since the last one: the processor falls behind, and what callers hear comes first. More than now and then, and the machine carries too much.',
     ],
     [
       'Media faults',

@@ -6,7 +6,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
-import { registry, requestSeconds } from '../metrics.ts';
+import { metricsText, registry, requestSeconds } from '../metrics.ts';
 import { keyGuard } from './auth.ts';
 import { BODY_BYTES_MAX, BODY_MS_MAX, readBodies, readQuery } from './bodies.ts';
 import type { Api, ApiDeps } from './deps.ts';
@@ -96,7 +96,7 @@ export async function buildServer(deps: ApiDeps): Promise<Api> {
   await api.register(guardedRoutes(deps), { prefix: PREFIX });
   api.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType);
-    return (await deps.figures?.()) ?? registry.metrics();
+    return (await deps.figures?.()) ?? metricsText(registry);
   });
   await api.ready();
   return api;

@@ -5,6 +5,7 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
+import { metricsOf, type ReadMetric } from '../metrics.ts';
 import type { Link } from './link.ts';
 
 /** A process that is too busy to tell is left out. */
@@ -14,8 +15,7 @@ const told = z.array(z.looseObject({ name: z.string() }));
 
 /** Answers with this process's metrics when it is asked. */
 export function tellFigures(link: Link, registry: Registry): void {
-  registry.setDefaultLabels({ worker: String(link.number) });
-  link.onRequest('figures', () => registry.getMetricsAsJSON());
+  link.onRequest('figures', () => labelled(link, registry));
 }
 
 /** The text for Prometheus: ours, and those of `others` that tell. */
@@ -31,9 +31,18 @@ export async function allFigures(
       return [];
     }
   });
-  const own = told.parse(await registry.getMetricsAsJSON());
+  const own = told.parse(await labelled(link, registry));
   const all = [own, ...(await Promise.all(asked))];
   // No two have a series in common, so that nothing is added up.
   const kept = all.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'sum' })));
   return AggregatorRegistry.aggregate(kept).metrics();
+}
+
+async function labelled({ number }: Link, registry: Registry): Promise<ReadMetric[]> {
+  const metrics = await metricsOf(registry);
+  const worker = String(number);
+  return metrics.map((metric) => ({
+    ...metric,
+    values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, worker } })),
+  }));
 }

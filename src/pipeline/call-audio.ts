@@ -12,7 +12,6 @@ import { AgentVoice } from './agent-voice.ts';
 import { AnsweringMachine } from './answering-machine.ts';
 import type {
   CallAudioListener,
-  CallerTurn,
   Speech,
   SpokenClip,
   UtteranceStart,
@@ -55,7 +54,7 @@ export class CallAudio {
   readonly #recorder: Recorder | undefined;
   readonly #machine: AnsweringMachine | undefined;
   readonly #stt: SpeechToText | undefined;
-  readonly #removeTick: () => void;
+  readonly #removeTurns: () => void;
   #isListening = false;
   #recognizer: Recognizer | undefined;
   /** The voice that is heard has been found not to be the agent's echo. */
@@ -97,8 +96,8 @@ export class CallAudio {
     }
     this.#stt = stt;
     if (options.isDeaf !== true) this.listen();
-    const { isPatient } = this.#agent.playout;
-    this.#removeTick = mediaClock.add(this.#tick, this.#outbox.broken, isPatient);
+    const taker = { send: this.#sendDue, hear: this.#hearDue };
+    this.#removeTurns = mediaClock.add(taker, this.#outbox.broken, this.#agent.playout.isPatient);
   }
 
   /** Whoever is on the line is heard from here on, and may be spoken to. */
@@ -198,7 +197,7 @@ export class CallAudio {
 
   #end(): Promise<RecordingSummary | undefined> {
     const nowMs = this.mediaMs;
-    this.#removeTick();
+    this.#removeTurns();
     this.#inflow.close();
     this.#agent.close();
     this.#recognizer?.close();
@@ -260,7 +259,7 @@ export class CallAudio {
     const now = this.#clock.monotonicMs();
     const lastSpeechAt = this.#startAt + endMs;
     const times = { startMs, endMs, lastSpeechAt, decidedAt: now, finalAt: now };
-    const turn: CallerTurn = { text, confidence: 1, source: 'dtmf', ...times };
+    const turn = { text, confidence: 1, source: 'dtmf', ...times } as const;
     this.#outbox.put(() => this.#listener.onTurn(turn));
   }
 
@@ -374,26 +373,27 @@ export class CallAudio {
     this.#outbox.tell();
   }
 
-  readonly #tick = (nowAt: number, strideMs: number, hears: boolean): void => {
+  readonly #sendDue = (nowAt: number, strideMs: number): void => {
     const nowMs = nowAt - this.#startAt;
-    this.#agent.playout.advance(nowMs); // An echo is known by what was told of before.
-    if (hears) this.#listenTo(nowMs, strideMs);
-    if (this.#closing !== undefined) return;
+    this.#agent.playout.advance(nowMs);
     if (this.#isListening) this.#agent.playout.tick(nowMs, strideMs);
-    if (hears) this.#recorder?.tick(nowMs);
     this.#outbox.tell();
   };
 
   /** What has come of the caller, and what follows from it and from silence. */
-  #listenTo(nowMs: number, strideMs: number): void {
+  readonly #hearDue = (nowAt: number, strideMs: number): void => {
+    const nowMs = nowAt - this.#startAt;
     this.#inflow.turn(strideMs);
     if (this.#closing !== undefined) return;
     this.#decoder.tick(nowMs);
-    if (!this.#isListening) return;
-    this.#working = true;
-    this.#ears.tick(nowMs);
-    this.#working = false;
-    this.#floor.advance(nowMs, Math.max(this.#ears.heardMs, nowMs - NO_MEDIA_MS));
-    this.#entry(this.#digits.tick(nowMs));
-  }
+    if (this.#isListening) {
+      this.#working = true;
+      this.#ears.tick(nowMs);
+      this.#working = false;
+      this.#floor.advance(nowMs, Math.max(this.#ears.heardMs, nowMs - NO_MEDIA_MS));
+      this.#entry(this.#digits.tick(nowMs));
+    }
+    this.#recorder?.tick(nowMs);
+    this.#outbox.tell();
+  };
 }

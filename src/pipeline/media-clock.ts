@@ -1,16 +1,21 @@
 // The media clock: one drift-free beat for all calls of the process. They take turns, so that none waits for
 // all others and the event loop is held for a fraction of them at a time: in each 20 ms every call has one
 // turn, and the busier the process is in each 40 or 80 ms, for a turn costs by what it touches more than by how
-// much it does. Where the processor falls behind even so, what goes out comes first: callers are heard at their
-// next turn. It holds no call's state; whoever has a turn computes what is due from `nowMs`, so missed turns are
-// not made up.
+// much it does. What goes out comes first: all whose turn it is send before the first of them hears, and where
+// the processor falls behind even so, callers wait in line to be heard. It holds no call's state; whoever has a
+// turn computes what is due from `nowMs`, so missed turns are not made up.
 
 import { FRAME_MS } from '../audio/pcm.ts';
 import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 
-/** `hears`: what the caller said is taken as well; else at a later turn, with what comes until then. */
-type Tick = (nowMs: number, strideMs: number, hears: boolean) => void;
+/** What a call does at its turns. `nowMs` is the monotonic time, `strideMs` that from one turn to the next. */
+export interface TurnTaker {
+  /** What goes out. */
+  send(nowMs: number, strideMs: number): void;
+  /** What has come in. */
+  hear(nowMs: number, strideMs: number): void;
+}
 
 /** How far apart two turns of a call are. */
 interface Stride {
@@ -31,20 +36,23 @@ const STRIDES: readonly Stride[] = [
 const SLOT_MS = 5;
 const SLOTS = LONGEST.ms / SLOT_MS;
 const FRAME_SLOTS = FRAME_MS / SLOT_MS;
-/** While the process is behind, callers are heard for this part of the time, one after the other. */
-const HEARING_MS_MIN = SLOT_MS / 3;
+/** Callers are heard for so long in one go, at least one of them, and those who are left after whatever else is
+ *  due. */
+const HEARING_MS_MAX = 2;
 /** A timer that fires this early counts as on time: timers have whole milliseconds. */
 const EARLY_MS_MAX = 1;
 
 type Kind = 'patient' | 'prompt';
 
 interface Turn {
-  readonly tick: Tick;
+  readonly taker: TurnTaker;
   /** With whom to tell if one throws. */
   readonly onThrow: (error: unknown) => void;
   readonly slot: Slot;
   readonly kind: Kind;
   isOver: boolean;
+  /** Waits to be heard. */
+  isInLine: boolean;
 }
 
 /** Calls whose turns come at the same moment: apart, so that nobody is visited for nothing. Lists are replaced when
@@ -53,8 +61,6 @@ interface Slot {
   /** They may come in longer strides. */
   patient: readonly Turn[];
   prompt: readonly Turn[];
-  /** Of the patient ones, who is heard first. */
-  first: number;
 }
 
 export class MediaClock {
@@ -62,8 +68,9 @@ export class MediaClock {
   readonly #slots: readonly Slot[] = Array.from({ length: SLOTS }, () => ({
     patient: [],
     prompt: [],
-    first: 0,
   }));
+  /** The patient ones who have sent and not been heard since. */
+  readonly #line: Turn[] = [];
   #size = 0;
   #stride = SHORTEST;
   #timer: Timer | undefined;
@@ -77,15 +84,14 @@ export class MediaClock {
     this.#clock = clock;
   }
 
-  /** Calls `tick` with the monotonic time, and the milliseconds from one turn to the next, until the returned
-   *  function is called: every 20 ms, or in longer strides while the process is busy if it `isPatient`; only then
-   *  it may be told not to hear. If it throws, it is called no more and `onThrow`, which must not throw, is told;
-   *  the others go on. */
-  add(tick: Tick, onThrow: (error: unknown) => void, isPatient = false): () => void {
+  /** Gives `taker` turns until the returned function is called: every 20 ms, or in longer strides while the
+   *  process is busy if it `isPatient`; only then `hear` may come later. If it throws, it is called no more and
+   *  `onThrow`, which must not throw, is told; the others go on. */
+  add(taker: TurnTaker, onThrow: (error: unknown) => void, isPatient = false): () => void {
     if (this.#size === 0) this.#startMs = this.#clock.monotonicMs() - this.#step * SLOT_MS;
     const slot = this.#emptiest();
     const kind = isPatient ? 'patient' : 'prompt';
-    const turn = { tick, onThrow, slot, kind, isOver: false } satisfies Turn;
+    const turn = { taker, onThrow, slot, kind, isOver: false, isInLine: false } satisfies Turn;
     slot[kind] = [...slot[kind], turn];
     this.#size++;
     this.#arm();
@@ -133,58 +139,67 @@ export class MediaClock {
     this.#timer = undefined;
   }
 
-  /** Waits for the next step at which somebody may have a turn. */
+  /** Waits for the next step at which somebody may have a turn, or not at all if somebody waits to be heard. */
   #arm(): void {
     this.#stop();
     this.#nextStep = this.#step + 1;
     while (!this.#isAnyoneIn(this.#nextStep)) this.#nextStep++;
-    const dueMs = this.#startMs + this.#nextStep * SLOT_MS;
+    const dueMs = this.#line.length > 0 ? 0 : this.#startMs + this.#nextStep * SLOT_MS;
     this.#timer = this.#clock.after(Math.max(0, dueMs - this.#clock.monotonicMs()), this.#fire);
   }
 
   readonly #fire = (): void => {
     this.#timer = undefined;
     const nowMs = this.#clock.monotonicMs();
+    this.#nowMs = nowMs;
     const lateMs = nowMs - this.#startMs - this.#nextStep * SLOT_MS;
     if (lateMs >= -EARLY_MS_MAX) {
       frameLatenessSeconds.observe(Math.max(0, lateMs) / 1_000);
-      this.#nowMs = nowMs;
       this.#make(this.#nextStep + Math.max(0, Math.floor(lateMs / SLOT_MS)));
     }
+    this.#hearPatient();
     if (this.#size > 0) this.#arm();
   };
 
   /** The turns of all steps since the last one up to `last`; nobody has two. */
   #make(last: number): void {
-    const strideSlots = this.#stride.ms / SLOT_MS;
-    const first = Math.max(this.#nextStep, last + 1 - strideSlots);
+    const first = Math.max(this.#nextStep, last + 1 - this.#stride.ms / SLOT_MS);
     this.#step = last;
-    for (let step = first; step <= last; step++) {
-      const nextMs = this.#startMs + (step + 1) * SLOT_MS;
-      const untilMs = Math.max(nextMs, this.#clock.monotonicMs() + HEARING_MS_MIN);
-      for (let slots = 0; slots < SLOTS; slots += strideSlots) {
-        this.#turnPatient(this.#slotOf(step + slots), untilMs);
-      }
-      if (step <= last - FRAME_SLOTS) continue;
-      for (let slots = 0; slots < SLOTS; slots += FRAME_SLOTS) {
-        for (const turn of this.#slotOf(step + slots).prompt) this.#run(turn, FRAME_MS, true);
+    for (let step = first; step <= last; step++) this.#sendPatient(step);
+    const firstPrompt = Math.max(first, last + 1 - FRAME_SLOTS);
+    for (let step = firstPrompt; step <= last; step++) this.#turnPrompt(step, 'send');
+    for (let step = firstPrompt; step <= last; step++) this.#turnPrompt(step, 'hear');
+  }
+
+  #turnPrompt(step: number, what: keyof TurnTaker): void {
+    for (let slots = 0; slots < SLOTS; slots += FRAME_SLOTS) {
+      for (const turn of this.#slotOf(step + slots).prompt) this.#run(turn, what, FRAME_MS);
+    }
+  }
+
+  #sendPatient(step: number): void {
+    const strideMs = this.#stride.ms;
+    for (let slots = 0; slots < SLOTS; slots += strideMs / SLOT_MS) {
+      for (const turn of this.#slotOf(step + slots).patient) {
+        this.#run(turn, 'send', strideMs);
+        if (turn.isInLine) mediaPutOff.inc();
+        else this.#line.push(turn);
+        turn.isInLine = true;
       }
     }
   }
 
-  /** Those who are not heard before `untilMs` come first next time. */
-  #turnPatient(slot: Slot, untilMs: number): void {
-    const { patient, first } = slot;
-    const strideMs = this.#stride.ms;
-    let putOff = 0;
-    for (let nth = 0; nth < patient.length; nth++) {
-      const at = (first + nth) % patient.length;
-      const turn = patient[at] as Turn;
-      const hears = strideMs === FRAME_MS || this.#clock.monotonicMs() < untilMs;
-      if (!hears && putOff++ === 0) slot.first = at;
-      this.#run(turn, strideMs, hears);
+  /** One after the other in the order of their turns. */
+  #hearPatient(): void {
+    const line = this.#line;
+    const untilMs = this.#clock.monotonicMs() + HEARING_MS_MAX;
+    let heard = 0;
+    while (heard < line.length && (heard === 0 || this.#clock.monotonicMs() < untilMs)) {
+      const turn = line[heard++] as Turn;
+      turn.isInLine = false;
+      this.#run(turn, 'hear', this.#stride.ms);
     }
-    if (putOff > 0) mediaPutOff.inc(putOff);
+    line.splice(0, heard);
   }
 
   /** Whether somebody may have a turn in that step. */
@@ -195,10 +210,11 @@ export class MediaClock {
     return false;
   }
 
-  #run(turn: Turn, strideMs: number, hears: boolean): void {
+  #run(turn: Turn, what: keyof TurnTaker, strideMs: number): void {
     if (turn.isOver) return;
     try {
-      turn.tick(this.#nowMs, strideMs, hears);
+      if (what === 'send') turn.taker.send(this.#nowMs, strideMs);
+      else turn.taker.hear(this.#nowMs, strideMs);
     } catch (error) {
       this.#remove(turn);
       turn.onThrow(error);

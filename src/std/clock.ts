@@ -9,7 +9,8 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds with fractions, from an arbitrary origin. Never goes back. */
   monotonicMs(): number;
-  /** Calls `run` once after `delayMs`. A timer alone does not keep the process alive. */
+  /** Calls `run` once after `delayMs`; with 0 as soon as whatever else is due has had its turn. A timer alone
+   *  does not keep the process alive. */
   after(delayMs: number, run: () => void): Timer;
 }
 
@@ -17,6 +18,11 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
   after(delayMs, run) {
+    if (delayMs <= 0) {
+      // Not `unref`: the event loop would not wake up for it.
+      const handle = setImmediate(run);
+      return { cancel: () => clearImmediate(handle) };
+    }
     const handle = setTimeout(run, delayMs);
     handle.unref();
     return { cancel: () => clearTimeout(handle) };

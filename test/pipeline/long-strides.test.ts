@@ -80,10 +80,8 @@ describe('a call in long strides', () => {
     lengthen(rig, 80);
     rig.say(SPEECH);
     await rig.run(1_000);
-    const hear = (_nowMs: number, _strideMs: number, hears: boolean) => {
-      if (hears) clock.stall(5);
-    };
-    const ends = Array.from({ length: 64 }, () => mediaClock.add(hear, unexpected, true));
+    const taker = { send: () => undefined, hear: () => clock.stall(5) };
+    const ends = Array.from({ length: 64 }, () => mediaClock.add(taker, unexpected, true));
     await rig.run(400);
     [reads, farEnd.aheadMsMin] = [0, Number.POSITIVE_INFINITY];
     await rig.run(1_600);

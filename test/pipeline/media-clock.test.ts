@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
+const idle = { send: () => undefined, hear: () => undefined };
 const unexpected = (error: unknown) => expect(error).toBeUndefined();
 
 describe('the media clock', () => {
@@ -11,10 +12,11 @@ describe('the media clock', () => {
     const clock = new FakeClock();
     const ticks: number[] = [];
     const media = new MediaClock(clock);
-    media.add((nowMs) => {
+    const send = (nowMs: number) => {
       ticks.push(nowMs);
       clock.stall(3);
-    }, unexpected);
+    };
+    media.add({ ...idle, send }, unexpected);
     clock.advance(60_000);
     expect(ticks.length).toBeGreaterThanOrEqual(2_999);
     expect(ticks.every((nowMs, nth) => Math.abs(nowMs - 20 * (nth + 1)) < 4)).toBe(true);
@@ -23,7 +25,7 @@ describe('the media clock', () => {
   it('does not make up for missed ticks', () => {
     const clock = new FakeClock();
     let ticks = 0;
-    new MediaClock(clock).add(() => ticks++, unexpected);
+    new MediaClock(clock).add({ ...idle, send: () => ticks++ }, unexpected);
     clock.stall(1_000);
     clock.advance(0);
     expect(ticks).toBe(1);
@@ -34,8 +36,8 @@ describe('the media clock', () => {
   it('runs one timer, from the first call to the last', () => {
     const clock = new FakeClock();
     const media = new MediaClock(clock);
-    const first = media.add(() => undefined, unexpected);
-    const second = media.add(() => undefined, unexpected);
+    const first = media.add(idle, unexpected);
+    const second = media.add(idle, unexpected);
     expect(clock.timers).toBe(1);
     first();
     clock.advance(100);
@@ -44,19 +46,17 @@ describe('the media clock', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('ticks no more for one that throws, tells it, and keeps the time of the others', () => {
+  it.each(['send', 'hear'])('gives no turn to one whose %s throws; others go on', (step) => {
     const clock = new FakeClock();
     const media = new MediaClock(clock);
     const thrown: unknown[] = [];
     let others = 0;
     const bug = new Error('a bug in one call');
-    media.add(
-      () => {
-        throw bug;
-      },
-      (error) => thrown.push(error),
-    );
-    media.add(() => others++, unexpected);
+    const fail = () => {
+      throw bug;
+    };
+    media.add({ ...idle, [step]: fail }, (error) => thrown.push(error));
+    media.add({ ...idle, send: () => others++ }, unexpected);
     clock.advance(100);
     expect(thrown).toEqual([bug]);
     expect(others).toBe(5);
@@ -120,8 +120,8 @@ describe('the media clock', () => {
     },
   );
 
-  it.each([40, 80])(
-    'lets callers wait in turn when hearing all takes twice the time there is, in strides of %d ms',
+  it.each([20, 40, 80])(
+    'lets callers wait in line when hearing all takes twice the time there is, in strides of %d ms',
     (strideMs) => {
       const costs = { hearMs: (2 * strideMs) / 160, speakMs: 0.02 };
       const { clock, media, turns, heard } = calls(160, () => true, costs);
@@ -137,6 +137,23 @@ describe('the media clock', () => {
     },
   );
 
+  it('holds nobody up for long, however many wait to be heard', () => {
+    const { clock, media } = calls(160, () => true, { hearMs: 1, speakMs: 0.02 });
+    media.feel(0.9);
+    media.feel(0.9);
+    let lastMs = clock.monotonicMs();
+    const gaps: number[] = [];
+    const look = (): void => {
+      gaps.push(clock.monotonicMs() - lastMs);
+      lastMs = clock.monotonicMs();
+      clock.after(0.1, look);
+    };
+    look();
+    clock.advance(4_000);
+    expect(gaps.length).toBeGreaterThan(1_000);
+    expect(Math.max(...gaps)).toBeLessThan(4);
+  });
+
   it('hears each caller of the slowest process again', () => {
     const { clock, media, heard } = calls(160, () => true, { hearMs: 20, speakMs: 0.02 });
     media.feel(0.9);
@@ -147,11 +164,30 @@ describe('the media clock', () => {
     for (const times of heard) expect(Math.max(...gapsOf(times))).toBeLessThan(5_000);
   });
 
-  it('hears everybody at each turn in short strides', () => {
-    const { clock, turns, heard } = calls(160, () => true, { hearMs: 0.25, speakMs: 0.02 });
-    clock.advance(2_000);
-    expect(heard).toEqual(turns);
-  });
+  it.each([20, 40, 80])(
+    'lets all send before it hears the first, in strides of %d ms',
+    (longMs) => {
+      const clock = new FakeClock();
+      const media = new MediaClock(clock);
+      let steps: string[] = [];
+      for (let nth = 0; nth < 64; nth++) {
+        const taker = { send: () => steps.push('send'), hear: () => steps.push('hear') };
+        media.add(taker, unexpected, nth % 4 > 0);
+      }
+      for (let ms = 20; ms < longMs; ms *= 2) media.feel(0.9);
+      clock.advance(400);
+      for (let ms = 0; ms < 80; ms++) {
+        steps = [];
+        clock.advance(1);
+        expect(steps).toEqual([...steps].sort().reverse());
+      }
+      steps = [];
+      clock.stall(200);
+      clock.advance(0);
+      expect(steps.length).toBe(128);
+      expect(steps).toEqual([...steps].sort().reverse());
+    },
+  );
 
   it('hears everybody while it keeps up', () => {
     const { clock, media, turns, heard } = calls(160, () => true, { hearMs: 0.2, speakMs: 0.05 });
@@ -167,7 +203,8 @@ describe('the media clock', () => {
     const live = new Map<number, { remove: () => void; times: number[] }>();
     for (let nth = 0; nth < 400; nth++) {
       const times: number[] = [];
-      live.set(nth, { times, remove: media.add((nowMs) => times.push(nowMs), unexpected) });
+      const send = (nowMs: number) => times.push(nowMs);
+      live.set(nth, { times, remove: media.add({ ...idle, send }, unexpected) });
       clock.advance(nth % 13);
       const leaving = live.get((nth * 7) % 400);
       if (nth % 3 > 0) leaving?.remove();
@@ -196,13 +233,16 @@ function calls(
     const heardAt: number[] = [];
     turns.push(times);
     heard.push(heardAt);
-    const tick = (nowMs: number, strideMs: number, hears: boolean): void => {
+    const send = (nowMs: number, strideMs: number): void => {
       times.push(nowMs);
       strides[nth] = strideMs;
-      if (hears) heardAt.push(nowMs);
-      clock.stall(speakMs + (hears ? hearMs : 0));
+      clock.stall(speakMs);
     };
-    media.add(tick, unexpected, isPatient(nth));
+    const hear = (nowMs: number): void => {
+      heardAt.push(nowMs);
+      clock.stall(hearMs);
+    };
+    media.add({ send, hear }, unexpected, isPatient(nth));
   }
   return { clock, media, turns, heard, strides };
 }
