@@ -38,18 +38,21 @@ const LEARNED_DB = 6;
 /** Its loudest counts: it is learned fast upwards and slowly down. */
 const LEARNING_UP = 0.5;
 const LEARNING_DOWN = 0.02;
-const POWER_MIN = 10 ** (LEVEL_MIN_DB / 10);
+/** What the weaker of two powers adds to the stronger one, in dB, by how far it is below: in steps so fine that
+ *  the nearest one is off by less than 0.02 dB, up to where it adds less than that. */
+const STEPS_PER_DB = 16;
+const ADDED_DB = Float64Array.from({ length: 25 * STEPS_PER_DB }, (_, step) => {
+  return 10 * Math.log10(1 + 10 ** (-step / STEPS_PER_DB / 10));
+});
 
-/** Of whichever call compares: the agent's latest frames as `#shape` left them, and the caller's as `#center` did, the
- *  latest first. */
-const shaped = new Float64Array(SHAPED);
+/** Of whichever call compares: the agent's latest frames as `#shape` left them (and one that nothing is compared
+ *  with), and the caller's as `#center` did, the latest first. */
+const shaped = new Float64Array(SHAPED + 1);
 const centered = new Float64Array(COMPARED);
 
 export class EchoGuard {
   readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
   readonly #outgoing = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
-  /** The same as power, kept because it is asked for many times. */
-  readonly #outgoingPower = new Float64Array(FRAMES).fill(POWER_MIN);
   /** Number of the latest frame of the caller; frame n covers media time n x 20 ms. */
   #latest = 0;
   #latestOut = 0;
@@ -71,7 +74,6 @@ export class EchoGuard {
     const frame = Math.round(atMs / FRAME_MS);
     this.#silence(frame);
     this.#outgoing[frame & (FRAMES - 1)] = frameDb;
-    this.#outgoingPower[frame & (FRAMES - 1)] = 10 ** (frameDb / 10);
     if (frame > this.#latestOut) this.#latestOut = frame;
   }
 
@@ -100,8 +102,20 @@ export class EchoGuard {
     if (varianceIn < FLAT) return undefined;
     let found: number | undefined;
     let most = ALIKE;
+    // Of the agent's envelope, of which with each lag one frame leaves and another comes.
+    let sum = 0;
+    let squares = 0;
+    for (let back = LAG_MIN; back < LAG_MIN + COMPARED; back++) {
+      sum += shaped[back] as number;
+      squares += (shaped[back] as number) ** 2;
+    }
     for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
-      const alike = this.#alike(lag, varianceIn);
+      const variance = squares - (sum * sum) / COMPARED;
+      const alike = variance < FLAT ? 0 : products(lag) / Math.sqrt(varianceIn * variance);
+      const leaving = shaped[lag] as number;
+      const coming = shaped[lag + COMPARED] as number;
+      sum += coming - leaving;
+      squares += coming * coming - leaving * leaving;
       if (alike < most) continue;
       most = alike;
       found = lag;
@@ -117,10 +131,12 @@ export class EchoGuard {
       quietest = Math.min(quietest, frameDb);
     }
     const rangeDb = this.#loudest(this.#incoming, COMPARED) - quietest;
-    const floor = 10 ** ((this.#loudest(this.#outgoing, SHAPED) - rangeDb) / 10);
+    const floorDb = this.#loudest(this.#outgoing, SHAPED) - rangeDb;
     for (let back = 0; back < SHAPED; back++) {
-      const power = this.#outgoingPower[(this.#latest - back) & (FRAMES - 1)] as number;
-      shaped[back] = 10 * Math.log10(power + floor);
+      const frameDb = this.#outgoing[(this.#latest - back) & (FRAMES - 1)] as number;
+      const belowDb = Math.abs(frameDb - floorDb);
+      const addedDb = ADDED_DB[Math.round(belowDb * STEPS_PER_DB)] ?? 0;
+      shaped[back] = Math.max(frameDb, floorDb) + addedDb;
     }
   }
 
@@ -154,7 +170,6 @@ export class EchoGuard {
   #silence(until: number): void {
     for (let each = Math.max(this.#latestOut + 1, until - FRAMES); each < until; each++) {
       this.#outgoing[each & (FRAMES - 1)] = LEVEL_MIN_DB;
-      this.#outgoingPower[each & (FRAMES - 1)] = POWER_MIN;
     }
     this.#latestOut = Math.max(this.#latestOut, until - 1);
   }
@@ -191,20 +206,15 @@ export class EchoGuard {
     }
     return squares;
   }
+}
 
-  /** Correlation of both envelopes, the agent's `lag` frames earlier; 0 if it is flat. */
-  #alike(lag: number, varianceIn: number): number {
-    let sumOut = 0;
-    let squaresOut = 0;
-    let products = 0;
-    for (let back = 0; back < COMPARED; back++) {
-      const out = shaped[back + lag] as number;
-      sumOut += out;
-      squaresOut += out * out;
-      products += (centered[back] as number) * out;
-    }
-    const varianceOut = squaresOut - (sumOut * sumOut) / COMPARED;
-    if (varianceOut < FLAT) return 0;
-    return products / Math.sqrt(varianceIn * varianceOut);
+/** Of both envelopes, the agent's `lag` frames earlier. */
+function products(lag: number): number {
+  let even = 0;
+  let odd = 0;
+  for (let back = 0; back < COMPARED; back += 2) {
+    even += (centered[back] as number) * (shaped[back + lag] as number);
+    odd += (centered[back + 1] as number) * (shaped[back + 1 + lag] as number);
   }
+  return even + odd;
 }

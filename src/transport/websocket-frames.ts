@@ -219,32 +219,60 @@ function lengthOf(bytes: Buffer, at: number, short: number): number {
   return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }
 
+/** A mask as bytes and as a word of this processor. */
+const maskBytes = new Uint8Array(4);
+const maskWord = new Int32Array(maskBytes.buffer);
+/** Of the buffer that was read last: most are one and the same. */
+let viewed: Buffer | undefined;
+let words: Int32Array = new Int32Array(0);
+
 /** Takes the mask, the four bytes before `from`, off what follows; all its bytes or-ed together. */
 function unmask(bytes: Buffer, from: number, end: number): number {
-  const mask0 = bytes[from - 4] as number;
-  const mask1 = bytes[from - 3] as number;
-  const mask2 = bytes[from - 2] as number;
-  const mask3 = bytes[from - 1] as number;
-  if ((mask0 | mask1 | mask2 | mask3) === 0) return anyOf(bytes, from, end);
-  let all = 0;
-  let i = from;
-  for (; i + 3 < end; i += 4) {
-    const byte0 = (bytes[i] as number) ^ mask0;
-    const byte1 = (bytes[i + 1] as number) ^ mask1;
-    const byte2 = (bytes[i + 2] as number) ^ mask2;
-    const byte3 = (bytes[i + 3] as number) ^ mask3;
-    bytes[i] = byte0;
-    bytes[i + 1] = byte1;
-    bytes[i + 2] = byte2;
-    bytes[i + 3] = byte3;
-    all |= byte0 | byte1 | byte2 | byte3;
+  const shift = bytes.byteOffset & 3;
+  // Whole words lie between these.
+  const wordsFrom = Math.min(end, from + ((4 - ((shift + from) & 3)) & 3));
+  const wordsEnd = wordsFrom + ((end - wordsFrom) & ~3);
+  for (let nth = 0; nth < 4; nth++) {
+    maskBytes[nth] = bytes[from - 4 + ((wordsFrom - from + nth) & 3)] as number;
   }
-  for (; i < end; i++) {
-    const byte = (bytes[i] as number) ^ (bytes[from - 4 + ((i - from) & 3)] as number);
+  const mask = maskWord[0] as number;
+  if (mask === 0) return anyOf(bytes, from, end);
+  const words = wordsOf(bytes);
+  const last = (shift + wordsEnd) >> 2;
+  let all = 0;
+  for (let nth = (shift + wordsFrom) >> 2; nth < last; nth++) {
+    const word = (words[nth] as number) ^ mask;
+    words[nth] = word;
+    all |= word;
+  }
+  all |= all >>> 16;
+  all |= all >>> 8;
+  return (
+    (all & 0xff) |
+    unmaskBytes(bytes, from, from, wordsFrom) |
+    unmaskBytes(bytes, from, wordsEnd, end)
+  );
+}
+
+function unmaskBytes(bytes: Buffer, maskEnd: number, from: number, end: number): number {
+  let all = 0;
+  for (let i = from; i < end; i++) {
+    const byte = (bytes[i] as number) ^ (bytes[maskEnd - 4 + ((i - maskEnd) & 3)] as number);
     bytes[i] = byte;
     all |= byte;
   }
   return all;
+}
+
+/** The words of the memory that `bytes` lie in, from the one that holds the first of them. */
+function wordsOf(bytes: Buffer): Int32Array {
+  if (bytes !== viewed) {
+    const shift = bytes.byteOffset & 3;
+    const count = (shift + bytes.length) >> 2;
+    words = new Int32Array(bytes.buffer, bytes.byteOffset - shift, count);
+    viewed = bytes;
+  }
+  return words;
 }
 
 function anyOf(bytes: Buffer, from: number, end: number): number {

@@ -45,6 +45,48 @@ function withFirst(first: number, payload: Uint8Array): Buffer {
 }
 
 describe('websocket frames', () => {
+  it('are unmasked wherever they lie in memory, up to their end', () => {
+    const mask = fc.uint8Array({ minLength: 4, maxLength: 4 });
+    fc.assert(
+      fc.property(fc.nat(9), fc.nat(9), fc.uint8Array({ maxLength: 120 }), mask, (...given) => {
+        const [offset, before, payload, key] = given;
+        const head = [0x82, 0x80 | payload.length, ...key];
+        const masked = payload.map((byte, i) => byte ^ (key[i % 4] as number));
+        const ping = [0x89, 0x80, ...MASK];
+        const pings = Array.from({ length: before }, () => ping).flat();
+        const stream = Buffer.from([...pings, ...head, ...masked, ...ping]);
+        const memory = Buffer.alloc(offset + stream.length + 3, 0xee);
+        memory.set(stream, offset);
+        const seen: string[] = [];
+        const taker = {
+          onBinary: (message: Uint8Array) => seen.push(Buffer.from(message).toString('hex')),
+          onPing: () => seen.push('ping'),
+        } as unknown as FrameTaker;
+        const bytes = memory.subarray(offset, offset + stream.length);
+        new WebsocketReader({ masked: true, messageBytesMax: 1_000, taker }).read(
+          bytes,
+          bytes.length,
+        );
+        const told = Array.from({ length: before }, () => 'ping');
+        expect(seen).toEqual([...told, Buffer.from(payload).toString('hex'), 'ping']);
+        expect(memory.subarray(0, offset).every((byte) => byte === 0xee)).toBe(true);
+        expect(memory.subarray(offset + stream.length).toString('hex')).toBe('eeeeee');
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('tell text of ASCII from other text at every length', () => {
+    for (let length = 1; length < 40; length++) {
+      for (let at = 0; at < length; at++) {
+        const message = `${'a'.repeat(at)}é${'a'.repeat(length - at)}`;
+        const all = reader();
+        all.read(text(message));
+        expect(all.seen).toEqual([`text ${message}`]);
+      }
+    }
+  });
+
   it('are read however the stream was cut, of every length form', () => {
     const message = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 200 }),
