@@ -16,7 +16,8 @@ export class LoadClient {
 
   constructor() {
     this.#child = fork(new URL('./load-process.ts', import.meta.url), {
-      execArgv: ['--import', 'tsx'],
+      // Its collections would pass for the gateway's lateness.
+      execArgv: ['--import', 'tsx', '--heap-growing-percent=200'],
     });
     this.#child.on('message', (message) => {
       const { error } = answer.parse(message);
