@@ -1,16 +1,7 @@
 // Every metric of the gateway, declared once: name, unit, help, bounded labels. Rooms import the
 // instances; the registry is read by the API's /metrics.
 
-import {
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-} from 'prom-client';
-import { nextTurn } from './std/clock.ts';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export const registry = new Registry();
 const registers = [registry];
@@ -18,35 +9,6 @@ const registers = [registry];
 /** Process and Node.js figures; called once by main. */
 export function collectProcessMetrics(): void {
   collectDefaultMetrics({ register: registry });
-}
-
-export type ReadMetric = MetricObjectWithValues<MetricValue<string>>;
-
-/** Reading is interrupted after so long, as what is asked of the kernel takes 10 to 25 ms with 1,000 sockets. */
-const READING_MS_MAX = 1;
-
-/** The text of a registry for Prometheus, read so that calls do not wait. */
-export async function metricsText(from: Registry): Promise<string> {
-  const texts = await inPieces(from, (name) => from.getSingleMetricAsString(name));
-  return `${texts.join('\n\n')}\n`;
-}
-
-/** The metrics of a registry, read so that calls do not wait. */
-export async function metricsOf(from: Registry): Promise<ReadMetric[]> {
-  const all = await inPieces(from, async (name) => from.getSingleMetric(name)?.get());
-  return all.filter((metric) => metric !== undefined);
-}
-
-async function inPieces<T>(from: Registry, read: (name: string) => Promise<T>): Promise<T[]> {
-  const all: T[] = [];
-  let sinceMs = performance.now();
-  for (const { name } of from.getMetricsAsArray()) {
-    all.push(await read(name));
-    if (performance.now() - sinceMs < READING_MS_MAX) continue;
-    await nextTurn();
-    sinceMs = performance.now();
-  }
-  return all;
 }
 
 /** For what is counted with every frame of every call: the counter itself is told when it is read, as it makes

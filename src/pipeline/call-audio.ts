@@ -375,7 +375,6 @@ export class CallAudio {
 
   readonly #sendDue = (nowAt: number, strideMs: number): void => {
     const nowMs = nowAt - this.#startAt;
-    this.#agent.playout.advance(nowMs);
     if (this.#isListening) this.#agent.playout.tick(nowMs, strideMs);
     this.#outbox.tell();
   };
@@ -383,6 +382,7 @@ export class CallAudio {
   /** What has come of the caller, and what follows from it and from silence. */
   readonly #hearDue = (nowAt: number, strideMs: number): void => {
     const nowMs = nowAt - this.#startAt;
+    this.#agent.playout.advance(nowMs); // An echo is known by what was told of before.
     this.#inflow.turn(strideMs);
     if (this.#closing !== undefined) return;
     this.#decoder.tick(nowMs);

@@ -41,14 +41,16 @@ const LEARNING_DOWN = 0.02;
 /** What the weaker of two powers adds to the stronger one, in dB, by how far it is below: in steps so fine that
  *  the nearest one is off by less than 0.02 dB, up to where it adds less than that. */
 const STEPS_PER_DB = 16;
-const ADDED_DB = Float64Array.from({ length: 25 * STEPS_PER_DB }, (_, step) => {
-  return 10 * Math.log10(1 + 10 ** (-step / STEPS_PER_DB / 10));
-});
+const STEPS = 25 * STEPS_PER_DB;
+const ADDED_DB = Float64Array.from({ length: STEPS + 1 }, (_, step) =>
+  step < STEPS ? 10 * Math.log10(1 + 10 ** (-step / STEPS_PER_DB / 10)) : 0,
+);
 
 /** Of whichever call compares: the agent's latest frames as `#shape` left them (and one that nothing is compared
  *  with), and the caller's as `#center` did, the latest first. */
 const shaped = new Float64Array(SHAPED + 1);
 const centered = new Float64Array(COMPARED);
+const products = new Float64Array(LAG_MAX + 1);
 
 export class EchoGuard {
   readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
@@ -100,6 +102,7 @@ export class EchoGuard {
     this.#shape();
     const varianceIn = this.#center();
     if (varianceIn < FLAT) return undefined;
+    multiply();
     let found: number | undefined;
     let most = ALIKE;
     // Of the agent's envelope, of which with each lag one frame leaves and another comes.
@@ -111,7 +114,8 @@ export class EchoGuard {
     }
     for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
       const variance = squares - (sum * sum) / COMPARED;
-      const alike = variance < FLAT ? 0 : products(lag) / Math.sqrt(varianceIn * variance);
+      const alike =
+        variance < FLAT ? 0 : (products[lag] as number) / Math.sqrt(varianceIn * variance);
       const leaving = shaped[lag] as number;
       const coming = shaped[lag + COMPARED] as number;
       sum += coming - leaving;
@@ -135,7 +139,8 @@ export class EchoGuard {
     for (let back = 0; back < SHAPED; back++) {
       const frameDb = this.#outgoing[(this.#latest - back) & (FRAMES - 1)] as number;
       const belowDb = Math.abs(frameDb - floorDb);
-      const addedDb = ADDED_DB[Math.round(belowDb * STEPS_PER_DB)] ?? 0;
+      const step = Math.min(STEPS, Math.round(belowDb * STEPS_PER_DB));
+      const addedDb = ADDED_DB[step] as number;
       shaped[back] = Math.max(frameDb, floorDb) + addedDb;
     }
   }
@@ -208,13 +213,16 @@ export class EchoGuard {
   }
 }
 
-/** Of both envelopes, the agent's `lag` frames earlier. */
-function products(lag: number): number {
-  let even = 0;
-  let odd = 0;
-  for (let back = 0; back < COMPARED; back += 2) {
-    even += (centered[back] as number) * (shaped[back + lag] as number);
-    odd += (centered[back + 1] as number) * (shaped[back + 1 + lag] as number);
+/** Of both envelopes, the agent's `lag` frames earlier, for each lag. Written, not given back: a number with a fraction
+ *  that a function gives back is an object. */
+function multiply(): void {
+  for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
+    let even = 0;
+    let odd = 0;
+    for (let back = 0; back < COMPARED; back += 2) {
+      even += (centered[back] as number) * (shaped[back + lag] as number);
+      odd += (centered[back + 1] as number) * (shaped[back + 1 + lag] as number);
+    }
+    products[lag] = even + odd;
   }
-  return even + odd;
 }

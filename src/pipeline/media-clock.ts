@@ -69,8 +69,9 @@ export class MediaClock {
     patient: [],
     prompt: [],
   }));
-  /** The patient ones who have sent and not been heard since. */
-  readonly #line: Turn[] = [];
+  /** The patient ones who have sent and not been heard since: the first `#waiting`. It keeps its memory. */
+  readonly #line: (Turn | undefined)[] = [];
+  #waiting = 0;
   #size = 0;
   #stride = SHORTEST;
   #timer: Timer | undefined;
@@ -131,7 +132,10 @@ export class MediaClock {
     turn.isOver = true;
     turn.slot[turn.kind] = turn.slot[turn.kind].filter((each) => each !== turn);
     this.#size--;
-    if (this.#size === 0) this.#stop();
+    if (this.#size > 0) return;
+    this.#stop();
+    this.#line.length = 0; // Those who left hold memory.
+    this.#waiting = 0;
   }
 
   #stop(): void {
@@ -144,7 +148,7 @@ export class MediaClock {
     this.#stop();
     this.#nextStep = this.#step + 1;
     while (!this.#isAnyoneIn(this.#nextStep)) this.#nextStep++;
-    const dueMs = this.#line.length > 0 ? 0 : this.#startMs + this.#nextStep * SLOT_MS;
+    const dueMs = this.#waiting > 0 ? 0 : this.#startMs + this.#nextStep * SLOT_MS;
     this.#timer = this.#clock.after(Math.max(0, dueMs - this.#clock.monotonicMs()), this.#fire);
   }
 
@@ -183,7 +187,7 @@ export class MediaClock {
       for (const turn of this.#slotOf(step + slots).patient) {
         this.#run(turn, 'send', strideMs);
         if (turn.isInLine) mediaPutOff.inc();
-        else this.#line.push(turn);
+        else this.#line[this.#waiting++] = turn;
         turn.isInLine = true;
       }
     }
@@ -194,12 +198,15 @@ export class MediaClock {
     const line = this.#line;
     const untilMs = this.#clock.monotonicMs() + HEARING_MS_MAX;
     let heard = 0;
-    while (heard < line.length && (heard === 0 || this.#clock.monotonicMs() < untilMs)) {
+    while (heard < this.#waiting && (heard === 0 || this.#clock.monotonicMs() < untilMs)) {
       const turn = line[heard++] as Turn;
       turn.isInLine = false;
       this.#run(turn, 'hear', this.#stride.ms);
     }
-    line.splice(0, heard);
+    const left = Math.max(0, this.#waiting - heard);
+    for (let nth = 0; nth < left; nth++) line[nth] = line[heard + nth];
+    for (let nth = left; nth < left + heard; nth++) line[nth] = undefined;
+    this.#waiting = left;
   }
 
   /** Whether somebody may have a turn in that step. */

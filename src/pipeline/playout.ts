@@ -117,13 +117,14 @@ export class Playout {
     this.#queue.push(utterance);
   }
 
-  /** Tells of the frames that have been heard meanwhile. Before each `tick`. */
+  /** Tells of the frames that have been heard meanwhile. */
   advance(nowMs: number): void {
     this.#sent.advance(nowMs);
   }
 
   /** Every `strideMs`. */
   tick(nowMs: number, strideMs: number): void {
+    this.advance(nowMs);
     this.#lead.tick(nowMs, strideMs);
     this.pump(nowMs);
     this.#finishPlayed(nowMs);

@@ -222,25 +222,27 @@ function lengthOf(bytes: Buffer, at: number, short: number): number {
 /** A mask as bytes and as a word of this processor. */
 const maskBytes = new Uint8Array(4);
 const maskWord = new Int32Array(maskBytes.buffer);
-/** Of the buffer that was read last: most are one and the same. */
-let viewed: Buffer | undefined;
+/** Of the memory that was read last: most is one and the same. */
+let viewed: ArrayBufferLike | undefined;
+let lastRead: ArrayBufferLike | undefined;
 let words: Int32Array = new Int32Array(0);
 
 /** Takes the mask, the four bytes before `from`, off what follows; all its bytes or-ed together. */
 function unmask(bytes: Buffer, from: number, end: number): number {
-  const shift = bytes.byteOffset & 3;
+  const origin = bytes.byteOffset;
   // Whole words lie between these.
-  const wordsFrom = Math.min(end, from + ((4 - ((shift + from) & 3)) & 3));
+  const wordsFrom = Math.min(end, from + ((4 - ((origin + from) & 3)) & 3));
   const wordsEnd = wordsFrom + ((end - wordsFrom) & ~3);
   for (let nth = 0; nth < 4; nth++) {
     maskBytes[nth] = bytes[from - 4 + ((wordsFrom - from + nth) & 3)] as number;
   }
   const mask = maskWord[0] as number;
   if (mask === 0) return anyOf(bytes, from, end);
-  const words = wordsOf(bytes);
-  const last = (shift + wordsEnd) >> 2;
+  const words = wordsOf(bytes.buffer);
+  if (words === undefined) return unmaskBytes(bytes, from, from, end);
+  const last = (origin + wordsEnd) >> 2;
   let all = 0;
-  for (let nth = (shift + wordsFrom) >> 2; nth < last; nth++) {
+  for (let nth = (origin + wordsFrom) >> 2; nth < last; nth++) {
     const word = (words[nth] as number) ^ mask;
     words[nth] = word;
     all |= word;
@@ -264,14 +266,14 @@ function unmaskBytes(bytes: Buffer, maskEnd: number, from: number, end: number):
   return all;
 }
 
-/** The words of the memory that `bytes` lie in, from the one that holds the first of them. */
-function wordsOf(bytes: Buffer): Int32Array {
-  if (bytes !== viewed) {
-    const shift = bytes.byteOffset & 3;
-    const count = (shift + bytes.length) >> 2;
-    words = new Int32Array(bytes.buffer, bytes.byteOffset - shift, count);
-    viewed = bytes;
-  }
+/** Undefined for memory that was not read before it as well: a view of each would be garbage. */
+function wordsOf(memory: ArrayBufferLike): Int32Array | undefined {
+  const isNew = memory !== lastRead;
+  lastRead = memory;
+  if (memory === viewed) return words;
+  if (isNew) return undefined;
+  words = new Int32Array(memory, 0, memory.byteLength >> 2);
+  viewed = memory;
   return words;
 }
 

@@ -1,6 +1,7 @@
 // A call while the process is busy: its turns come every 40 or 80 ms.
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Playout } from '../../src/pipeline/playout.ts';
 import { CallRig } from './call-rig.ts';
 
 const LEAD = { aimMs: 60, maxMs: 160, stepMs: 80 };
@@ -89,6 +90,25 @@ describe('a call in long strides', () => {
     expect(reads).toBeGreaterThan(2);
     expect(reads).toBeLessThan(15);
     for (const end of ends) end();
+  });
+
+  it('knows what has been played meanwhile when it hears, however late that is', async () => {
+    const stale: number[] = [];
+    const inflow = {
+      gather: () => undefined,
+      take: () => stale.push(rig.audio.mediaMs - (advance.mock.lastCall?.[0] ?? 0)),
+    };
+    const advance = vi.spyOn(Playout.prototype, 'advance');
+    rig = new CallRig({ lead: LEAD, inflow });
+    const { clock, mediaClock } = rig;
+    lengthen(rig, 80);
+    const taker = { send: () => undefined, hear: () => clock.stall(3) };
+    const ends = Array.from({ length: 64 }, () => mediaClock.add(taker, unexpected, true));
+    await rig.run(2_000);
+    expect(stale.length).toBeGreaterThan(3);
+    expect(Math.max(...stale)).toBeLessThanOrEqual(6);
+    for (const end of ends) end();
+    advance.mockRestore();
   });
 
   it('may end within what it reads', async () => {

@@ -2,7 +2,7 @@
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { metricsText } from '../src/metrics.ts';
+import { metricsText } from '../src/metrics-reading.ts';
 
 it("gives the registry's own text, and lets others have their turn between two metrics", async () => {
   const registry = new Registry();
@@ -31,4 +31,23 @@ it("gives the registry's own text, and lets others have their turn between two m
   setImmediate(look);
   expect(await metricsText(registry)).toBe(await registry.metrics());
   expect(seen.slice(0, 5)).toEqual([...new Set(seen.slice(0, 5))]);
+});
+
+it('finishes one reading before it begins another', async () => {
+  const registry = new Registry();
+  const registers = [registry];
+  const steps: string[] = [];
+  for (const name of ['first', 'second']) {
+    new Gauge({
+      name,
+      help: name,
+      registers,
+      async collect() {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        steps.push(name);
+      },
+    });
+  }
+  await Promise.all([metricsText(registry), metricsText(registry)]);
+  expect(steps).toEqual(['first', 'second', 'first', 'second']);
 });
