@@ -1,5 +1,5 @@
 // The map of the house, enforced. A room may import only the rooms in its row, itself, and the
-// the lobby's files (errors, log, metrics, metrics-reading). Type-only imports count. Cycles are forbidden everywhere.
+// lobby's files (errors, log, metrics, metrics-reading). Type-only imports count. Cycles are forbidden everywhere.
 const rooms = {
   std: [],
   model: [],

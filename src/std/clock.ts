@@ -9,8 +9,8 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds with fractions, from an arbitrary origin. Never goes back. */
   monotonicMs(): number;
-  /** Calls `run` once after `delayMs`; with 0 as soon as whatever else is due has had its turn. A timer alone
-   *  does not keep the process alive. */
+  /** Calls `run` once after `delayMs`, which does not keep the process alive; with 0 or less as soon as whatever
+   *  else is due has had its turn. */
   after(delayMs: number, run: () => void): Timer;
 }
 
