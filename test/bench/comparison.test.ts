@@ -48,15 +48,24 @@ describe('the comparison of two results', () => {
       at: 'now',
       machine: {},
       scenario: 'talk',
+      workers: null,
       steps: [step(50, 3), step(100, null)],
     };
     const read = readReport(json);
-    expect(read?.kind).toBe('load');
     expect([...(read?.figures ?? [])]).toEqual([
       ['talk, 50 calls: calls', 50],
       ['talk, 50 calls: latenessP99Ms', 3],
       ['talk, 100 calls: calls', 100],
     ]);
+  });
+
+  it('has a load beside one with the same scenario and as many workers', () => {
+    const kindOf = (scenario: string, workers?: number | null) =>
+      readReport({ at: 'now', machine: {}, scenario, workers, steps: [] })?.kind;
+    expect(kindOf('talk')).toBe(kindOf('talk', 1));
+    expect(kindOf('talk', null)).toBe(kindOf('talk', 1));
+    expect(kindOf('talk', 2)).not.toBe(kindOf('talk', 1));
+    expect(kindOf('listen', 1)).not.toBe(kindOf('talk', 1));
   });
 
   it('tells of another machine', () => {

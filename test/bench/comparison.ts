@@ -12,11 +12,13 @@ const loadReport = z.looseObject({
   at: z.string(),
   machine: figures,
   scenario: z.string(),
+  workers: z.number().nullish(),
   steps: z.array(z.looseObject({ calls: z.number(), median: figures })),
 });
 
 export interface Report {
-  kind: 'bench' | 'load';
+  /** What it is compared with: `bench`, or a load with the same scenario and as many workers. */
+  kind: string;
   at: string;
   machine: Record<string, unknown>;
   /** By section and name. */
@@ -48,10 +50,11 @@ export function readReport(json: unknown): Report | undefined {
   }
   const load = loadReport.safeParse(json);
   if (!load.success) return undefined;
-  const { at, machine, scenario } = load.data;
+  const { at, machine, scenario, workers } = load.data;
+  const kind = `load, ${scenario}, workers: ${workers ?? 1}`;
   const steps = load.data.steps.map(({ calls, median }) => ({ calls, figures: median }));
   const titled = named(steps, ({ calls }) => `${scenario}, ${calls} calls`);
-  return { kind: 'load', at, machine, figures: titled };
+  return { kind, at, machine, figures: titled };
 }
 
 /** Figures that both have. Less than `noisePercent` of change is none. */
