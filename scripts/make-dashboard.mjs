@@ -185,8 +185,11 @@ const rows = {
     [
       'Underruns',
       'ops',
-      [[all('gateway_underruns_total'), 'underruns']],
-      'Speech that stuttered because the synthesiser was late.',
+      [
+        [all('gateway_underruns_total'), 'synthesiser'],
+        [all('gateway_playout_gap_seconds_count'), 'gateway'],
+      ],
+      'Speech that stuttered because the synthesiser was late, or because the process or the way to the caller was.',
     ],
     [
       'Time lost by far ends',

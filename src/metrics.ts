@@ -164,6 +164,12 @@ export const underruns = new Counter({
   help: 'Times an utterance had begun and no audio was there for the next frame',
   registers,
 });
+export const playoutGapSeconds = new Histogram({
+  name: 'gateway_playout_gap_seconds',
+  help: 'Silence that callers heard in the midst of what was said although the rest was there: the process or their connection was late',
+  buckets: [0.02, 0.05, 0.1, 0.2, 0.5, 1, 5],
+  registers,
+});
 export const lateSeconds = new Counter({
   name: 'gateway_playout_late_seconds_total',
   help: 'Time that far ends lost while they played what they were sent: a PBX that is short of processor time',

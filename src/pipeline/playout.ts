@@ -2,7 +2,7 @@
 // time, marked per segment, taken back on interruption. Times are media time. It makes no audio.
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
-import { framesOut, lateSeconds, underruns } from '../metrics.ts';
+import { framesOut, lateSeconds, playoutGapSeconds, underruns } from '../metrics.ts';
 import type { FrameBatch } from './frame-batch.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import { Lead } from './lead.ts';
@@ -59,6 +59,8 @@ export class Playout {
   #held = false;
   #ducked = false;
   #starved = false;
+  /** More was there to be sent, and was left for later. */
+  #hasMore = false;
 
   constructor(options: PlayoutOptions) {
     this.#writer = options.writer;
@@ -143,8 +145,9 @@ export class Playout {
     const untilMs = nowMs + this.#lead.mostMs;
     while (this.#endMs < untilMs && !this.#sent.full) {
       const segment = this.#ready(nowMs);
-      if (segment === undefined) return;
-      this.#send(segment, nowMs);
+      if (segment !== undefined) this.#send(segment, nowMs);
+      this.#hasMore = segment !== undefined;
+      if (!this.#hasMore) return;
     }
   }
 
@@ -272,6 +275,9 @@ export class Playout {
 
   #send(segment: Segment, nowMs: number): void {
     const playMs = this.#playMs(nowMs);
+    const { utterance } = segment;
+    const gapMs = utterance.startMs === undefined || !this.#hasMore ? 0 : playMs - this.#endMs;
+    if (gapMs > 0) playoutGapSeconds.observe(gapMs / 1_000);
     segment.read(this.#atSample, frame);
     framesOut.inc();
     facts.segment = segment;
@@ -281,7 +287,6 @@ export class Playout {
     this.#endMs = playMs + FRAME_MS;
     this.#speechEndMs = this.#endMs;
     this.#atSample += FRAME_SAMPLES;
-    const { utterance } = segment;
     if (utterance.startMs === undefined) {
       utterance.startMs = playMs;
       this.#listener.onStarted(utterance, nowMs);
@@ -308,6 +313,7 @@ export class Playout {
    *  utterance alone: what was taken back of others is sent again. */
   #silence(nowMs: number, only: Utterance | undefined): void {
     const from = this.#sent.cut(nowMs);
+    this.#hasMore = false;
     this.#generation++;
     if (this.#endMs > nowMs) {
       this.#wire.clear();

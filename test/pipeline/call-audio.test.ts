@@ -1,6 +1,7 @@
 // Whole calls on the bench: what the caller hears, what the session is told.
 
 import { describe, expect, it } from 'vitest';
+import { playoutGapSeconds } from '../../src/metrics.ts';
 import { levelDb } from '../../src/pipeline/level.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { CallRig } from './call-rig.ts';
@@ -375,11 +376,42 @@ describe('faults', () => {
     const rig = new CallRig();
     rig.say(LONG);
     await rig.run(1_000);
+    const gapsBefore = await gaps();
     rig.clock.stall(500);
     const before = rig.farEnd.frames.length;
     await rig.run(20);
     expect((rig.farEnd.frames.length - before) * 20).toBeLessThanOrEqual(180);
     await rig.run(8_000);
     expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
+    const { count, seconds } = await gaps();
+    expect(count - gapsBefore.count).toBe(1);
+    const heard = rig.farEnd.frames.slice(before - 1, before + 1);
+    const gapMs = (heard[1]?.atMs ?? 0) - (heard[0]?.untilMs ?? 0);
+    expect(gapMs).toBeGreaterThan(300);
+    expect((seconds - gapsBefore.seconds) * 1_000).toBeCloseTo(gapMs, 3);
+  });
+
+  it('counts no gap where nothing was to be said, or a caller cut in', async () => {
+    const before = await gaps();
+    const rig = new CallRig();
+    rig.say('Good morning.');
+    await rig.run(3_000);
+    rig.clock.stall(500);
+    rig.say(LONG);
+    await rig.run(2_000);
+    await rig.says('wait a minute please');
+    await rig.run(2_000);
+    rig.say('Yes?');
+    await rig.run(3_000);
+    expect(rig.of('interruption')).toHaveLength(1);
+    expect(await gaps()).toEqual(before);
   });
 });
+
+/** Of all calls so far. */
+async function gaps(): Promise<{ count: number; seconds: number }> {
+  const { values } = await playoutGapSeconds.get();
+  const partOf = (part: string) =>
+    values.find(({ metricName }) => metricName?.endsWith(part))?.value ?? 0;
+  return { count: partOf('_count'), seconds: partOf('_sum') };
+}
