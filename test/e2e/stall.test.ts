@@ -49,6 +49,7 @@ it('loses no audio while the far ends take nothing for two seconds', async () =>
 
 /** What was heard of all calls, the durations only once they had two seconds to recover. */
 async function after(pid: number, stillMs: number): Promise<LoadSummary> {
+  if (pid <= 0) throw new Error('not a process of its own'); // 0 would be all of ours.
   const { pid: gateway = 0 } = target;
   const { rssKb } = processFigures(gateway);
   process.kill(pid, 'SIGSTOP');
