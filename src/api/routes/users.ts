@@ -5,12 +5,14 @@ import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';
 import { faults } from '../wire/faults.ts';
-import { idOut, isoTime, timeOut } from '../wire/values.ts';
+import { idOut, isoTimeOrNull, momentIn, timeOut } from '../wire/values.ts';
 
 const common = { tags: ['accounts'], security: keyRequired };
 
 /** Names of hints and steps; an interface has tens of them. */
 const names = z.array(z.string().min(1).max(100)).max(500);
+/** As stored: what the database does not take is left out of it. */
+const namesOut = z.array(z.string());
 
 const authUser = z
   .object({ id: idOut, is_superuser: z.boolean() })
@@ -20,13 +22,13 @@ const onboarding = z
   .object({
     completed_at: timeOut.nullable().default(null),
     skipped: z.boolean().default(false),
-    seen_tooltips: names.default([]),
-    completed_actions: names.default([]),
+    seen_tooltips: namesOut.default([]),
+    completed_actions: namesOut.default([]),
   })
   .meta({ id: 'OnboardingState' });
 
 const onboardingUpdate = z.object({
-  completed_at: z.iso.datetime({ offset: true }).nullish(),
+  completed_at: momentIn.nullish(),
   skipped: z.boolean().nullish(),
   seen_tooltips: names.nullish(),
   completed_actions: names.nullish(),
@@ -84,6 +86,5 @@ function noted(body: z.infer<typeof onboardingUpdate>): Record<string, unknown> 
   const { completed_at: at, ...rest } = body;
   const given = Object.entries(rest).filter(([, value]) => value !== null && value !== undefined);
   if (at === undefined) return Object.fromEntries(given);
-  const completedAt = at === null ? null : isoTime(new Date(at));
-  return { ...Object.fromEntries(given), completed_at: completedAt };
+  return { ...Object.fromEntries(given), completed_at: isoTimeOrNull(at) };
 }

@@ -92,7 +92,8 @@ export const queryFlag = z.preprocess((value, ctx) => {
 const isoMoment = z.iso.datetime({ offset: true, local: true }).or(z.iso.date());
 const OFFSET = /(Z|[+-]\d\d:?\d\d)$/i;
 
-/** A moment from a client, ISO 8601: with an offset, or else UTC; a day is its first moment in UTC. */
+/** A moment from a client, ISO 8601: with an offset, or else UTC; a day is its first moment in UTC. Years 0 to
+ *  9999 in UTC, as a time to a client has no others. */
 export const momentIn = z
   .string()
   .max(50)
@@ -100,10 +101,15 @@ export const momentIn = z
   .transform((text, ctx) => {
     const isLocal = text.includes('T') && !OFFSET.test(text);
     const moment = new Date(isLocal ? `${text}Z` : text);
-    if (isoMoment.safeParse(text).success && !Number.isNaN(moment.getTime())) return moment;
+    if (isoMoment.safeParse(text).success && hasPlainYear(moment)) return moment;
     const message = 'Input should be a valid datetime';
     return refuse(ctx, text, { type: 'datetime_parsing', message });
   });
+
+function hasPlainYear(moment: Date): boolean {
+  const year = moment.getUTCFullYear();
+  return year >= 0 && year <= 9_999; // Of no moment at all it is NaN.
+}
 
 /** A moment to a client: ISO 8601 in UTC with milliseconds. */
 export const timeOut = z.iso.datetime();

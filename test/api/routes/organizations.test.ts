@@ -125,6 +125,8 @@ describe('the user', () => {
       ...expected,
       completed_at: null,
     });
+    const unstorable = { seen_tooltips: ['\0', 'a\0'] };
+    expect(await ok('PUT', path, unstorable)).toMatchObject({ seen_tooltips: ['', 'a'] });
     const { apiKey: key } = await served.stranger();
     expect((await call('GET', `/api/v1${path}`, { key })).body).toEqual(none);
   });
@@ -134,6 +136,8 @@ describe('the user', () => {
       { seen_tooltips: Array.from({ length: 501 }, () => 'a') },
       { completed_actions: ['x'.repeat(101)] },
       { completed_at: 'yesterday' },
+      { completed_at: '9999-12-31T23:59:59-01:00' },
+      { completed_at: '0000-01-01T00:00:00+01:00' },
     ]) {
       const answer = await call('PUT', '/api/v1/user/onboarding-state', { body });
       expect(answer.status).toBe(422);
