@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import type { Client } from 'pg';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import { ApiClient } from '../demo/api-client.ts';
-import { freePort, Gateway } from '../demo/gateway.ts';
+import { Gateway } from '../demo/gateway.ts';
+import { freePort } from '../fakes/free-port.ts';
 import { type EngineName, engines, startDatabase } from '../store/databases.ts';
 import { type LoadFigures, loadApi } from './http-load.ts';
 

@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ApiClient, type RunItem } from '../demo/api-client.ts';
-import { freePort, Gateway } from '../demo/gateway.ts';
+import { Gateway } from '../demo/gateway.ts';
 import { ProviderLink } from '../demo/provider-link.ts';
 import { holdInbound, holdOutbound, setUp } from '../demo/two-calls.ts';
 import { faultsOf } from '../demo/verdict.ts';
+import { freePort } from '../fakes/free-port.ts';
 
 const latencyItem = z.object({
   latency_seconds: z.number(),

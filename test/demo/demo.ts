@@ -6,9 +6,10 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { freePort } from '../fakes/free-port.ts';
 import { ApiClient } from './api-client.ts';
 import { formatLine } from './conversation.ts';
-import { freePort, Gateway } from './gateway.ts';
+import { Gateway } from './gateway.ts';
 import { ProviderLink, type ProviderPlayed } from './provider-link.ts';
 import { inbound, outbound } from './scenario.ts';
 import { type CallMeans, holdInbound, holdOutbound, setUp } from './two-calls.ts';

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ApiClient } from '../demo/api-client.ts';
-import { freePort, Gateway } from '../demo/gateway.ts';
+import { Gateway } from '../demo/gateway.ts';
 import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { type Agents, setUp } from '../demo/two-calls.ts';
 import { type FakeAsterisk, startAsterisk } from '../fakes/asterisk/fake-asterisk.ts';
 import type { Phone } from '../fakes/asterisk/phone.ts';
+import { freePort } from '../fakes/free-port.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-asterisk-kill-'));
 const WAIT_MS_MAX = 20_000;

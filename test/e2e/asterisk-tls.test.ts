@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ApiClient } from '../demo/api-client.ts';
-import { freePort, Gateway } from '../demo/gateway.ts';
+import { Gateway } from '../demo/gateway.ts';
 import { inbound } from '../demo/scenario.ts';
 import { type FakeAsterisk, startAsterisk } from '../fakes/asterisk/fake-asterisk.ts';
 import { type CertificateFacts, makeAuthority, makeCertificate } from '../fakes/certificates.ts';
+import { freePort } from '../fakes/free-port.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-asterisk-tls-'));
 const authority = makeAuthority('An authority of its own');

@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ApiClient } from '../demo/api-client.ts';
-import { freePort, Gateway } from '../demo/gateway.ts';
+import { Gateway } from '../demo/gateway.ts';
 import { ProviderLink } from '../demo/provider-link.ts';
 import { type Agents, holdOutbound, setUp } from '../demo/two-calls.ts';
 import { faultsOf } from '../demo/verdict.ts';
+import { freePort } from '../fakes/free-port.ts';
 import {
   calls,
   type FakeOpenAiServer,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../demo/api-client.ts';
-import { freePort, Gateway } from '../demo/gateway.ts';
+import { Gateway } from '../demo/gateway.ts';
 import { ProviderLink } from '../demo/provider-link.ts';
 import {
   type Agents,
@@ -16,6 +16,7 @@ import {
   setUp,
 } from '../demo/two-calls.ts';
 import { type CallResult, faultsOf } from '../demo/verdict.ts';
+import { freePort } from '../fakes/free-port.ts';
 
 const CALL_MS = 120_000;
 const hasRecogniser = ['x86_64', 'aarch64'].some((machine) =>

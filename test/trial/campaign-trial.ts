@@ -4,7 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { freePort, Gateway } from '../demo/gateway.ts';
+import { Gateway } from '../demo/gateway.ts';
+import { freePort } from '../fakes/free-port.ts';
 import { type EngineName, startDatabase } from '../store/databases.ts';
 import { CampaignClient, type Counters } from './campaign-client.ts';
 import { Crowd } from './crowd.ts';

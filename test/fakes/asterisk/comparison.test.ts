@@ -4,10 +4,10 @@
 // ASTERISK_RECORD=1 recorded anew. ASTERISK_MEDIA_PORT: where its connection `media_gw` leads.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { FakeClock } from '../fake-clock.ts';
+import { freePort } from '../free-port.ts';
 import { type Account, ask, type Event, idOf } from './ari-session.ts';
 import { startAsterisk } from './fake-asterisk.ts';
 import { pump } from './pump.ts';
@@ -106,15 +106,6 @@ function shapeOf(body: object): string {
   const plain = fields.filter(([, value]) => typeof value !== 'object');
   const known = plain.filter(([key]) => !/^(creationtime|protocol_id|use_count)$/.test(key));
   return `${Object.keys(body).join(',')}: ${known.map((pair) => pair.join('=')).join(' ')}`;
-}
-
-/** Lets the scenario listen where nobody else does. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // Of a TCP server.
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function simulated(name: string): Promise<Lines> {

@@ -4,6 +4,7 @@
 
 import type WebSocket from 'ws';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import { freePort } from '../free-port.ts';
 import { apiDocs } from './api-docs.ts';
 import type { Channel } from './channel.ts';
 import { type Dialplan, standardDialplan } from './dialplan.ts';
@@ -88,12 +89,12 @@ export class FakeAsterisk {
   readonly #http: AriHttp;
   readonly #router: Router;
   readonly #eventSockets = new Set<EventSocket>();
-  readonly #port: number;
+  #port: number | null;
 
   constructor(options: FakeAsteriskOptions) {
     const pbx = new Pbx(options.clock ?? systemClock, versionOf(options.version ?? '22.10.1'));
     this.#pbx = pbx;
-    this.#port = options.port ?? 0;
+    this.#port = options.port ?? null;
     this.users = options.users ?? {
       gw: { password: 'gwsecret' },
       gwro: { password: 'rosecret', isReadOnly: true },
@@ -247,8 +248,8 @@ export class FakeAsterisk {
 
   /** Also after a crash, at the same port. */
   async start(): Promise<void> {
-    const port = this.#http.url.endsWith(':0') ? this.#port : undefined;
-    await this.#http.listen(port);
+    this.#port ??= await freePort();
+    await this.#http.listen(this.#port);
     this.machine.startedAt = this.#pbx.timestamp();
   }
 

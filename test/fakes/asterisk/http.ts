@@ -50,8 +50,7 @@ export class AriHttp {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** At the same port as before, if it listened before. */
-  async listen(port = this.#port): Promise<void> {
+  async listen(port: number): Promise<void> {
     const server = createServer((request, response) => void this.#serve(request, response));
     server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
     await new Promise<void>((resolve, reject) => {

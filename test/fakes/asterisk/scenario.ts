@@ -1,6 +1,7 @@
 // What a scenario of the comparison can do with an Asterisk, simulated or real, and what is kept of it. Only
 // ARI and media sockets: nothing that a simulator could do alone.
 
+import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import {
@@ -141,7 +142,7 @@ export class Stage {
   /** Takes the connections that `media_gw` makes. */
   async mediaServer(port: number): Promise<void> {
     const server = new WebSocketServer({ port, host: '127.0.0.1' });
-    await new Promise((resolve) => server.once('listening', resolve));
+    await once(server, 'listening');
     server.on('connection', (socket) => this.#watch(socket));
     this.#closers.push(() => server.close());
   }

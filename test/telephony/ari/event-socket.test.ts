@@ -1,7 +1,7 @@
 // The event socket against a server on loopback that behaves as badly as it likes.
 
+import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { systemRandom } from '../../../src/std/random.ts';
@@ -9,6 +9,7 @@ import { accountOf } from '../../../src/telephony/ari/account.ts';
 import { EventSocket } from '../../../src/telephony/ari/event-socket.ts';
 import type { LinkFault } from '../../../src/telephony/ari/link-fault.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { freePort } from '../../fakes/free-port.ts';
 
 let server: WebSocketServer;
 let clock: FakeClock;
@@ -25,7 +26,7 @@ beforeEach(async () => {
   faults = [];
   messages = [];
   opened = 0;
-  await listen(0);
+  await listen(await freePort());
 });
 
 afterEach(() => {
@@ -40,8 +41,8 @@ async function listen(at: number): Promise<void> {
     peers.push({ ws, request });
     ws.on('error', () => undefined);
   });
-  await new Promise((resolve) => server.once('listening', resolve));
-  port = (server.address() as AddressInfo).port;
+  await once(server, 'listening');
+  port = at;
 }
 
 function connect(): EventSocket {

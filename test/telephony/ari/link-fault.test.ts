@@ -11,6 +11,7 @@ import { EventSocket } from '../../../src/telephony/ari/event-socket.ts';
 import { type LinkFault, linkFault } from '../../../src/telephony/ari/link-fault.ts';
 import { makeAuthority, makeCertificate } from '../../fakes/certificates.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { freePort } from '../../fakes/free-port.ts';
 
 const open: { close(): void }[] = [];
 afterEach(() => {
@@ -62,9 +63,7 @@ describe('a PBX that is not reached', () => {
   });
 
   it('does not listen', async () => {
-    const port = await listen(createServer());
-    for (const each of open.splice(0)) each.close();
-    const fault = await faultAt(`http://127.0.0.1:${port}`);
+    const fault = await faultAt(`http://127.0.0.1:${await freePort()}`);
     expect(fault).toMatchObject({ code: 'PBX_UNREACHABLE', isPermanent: false });
     expect(fault.message).toContain('nothing listens there');
   });

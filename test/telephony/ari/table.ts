@@ -3,7 +3,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { CallStatus } from '../../../src/model/provider.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { createIds } from '../../../src/telephony/ari/ids.ts';
@@ -40,15 +40,9 @@ const WAIT_MS_MAX = 10_000;
 /** 20 ms of ulaw. */
 const FRAME = new Uint8Array(160).fill(0x55);
 
-const closers: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-/** Runs after the test, last first. */
+/** Runs after the test, last first. No `afterEach` here: it would be that of the first file to import this alone. */
 export function atEnd(close: () => unknown): void {
-  closers.push(close);
+  onTestFinished(async () => void (await close()));
 }
 
 export async function until(isSo: () => boolean, what = 'it'): Promise<void> {
