@@ -69,7 +69,7 @@ export class CallAudio {
     this.#inflow = new GatheredInflow(options.inflow);
     this.#listener = options.listener;
     this.#log = options.log;
-    this.#startAt = clock.monotonicMs();
+    this.#startAt = Math.floor(clock.monotonicMs());
     if (recording !== undefined) {
       const onFault = (error: GatewayError) => this.#fault(error);
       this.#recorder = new Recorder({ file: recording, onFault });
@@ -107,9 +107,9 @@ export class CallAudio {
     this.#recognizer = this.#stt?.open(OPEN_SPEECH, this.#hearRecognizer());
   }
 
-  /** Media time: milliseconds since the call's audio began. */
+  /** Media time: whole milliseconds since the call's audio began. */
   get mediaMs(): number {
-    return this.#clock.monotonicMs() - this.#startAt;
+    return Math.floor(this.#clock.monotonicMs()) - this.#startAt;
   }
 
   /** Whether the agent speaks, or has something to say. */

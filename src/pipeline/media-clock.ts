@@ -9,7 +9,8 @@ import { FRAME_MS } from '../audio/pcm.ts';
 import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 
-/** What a call does at its turns. `nowMs` is the monotonic time, `strideMs` that from one turn to the next. */
+/** What a call does at its turns. `nowMs` is the monotonic time in whole milliseconds, as a number with a fraction
+ *  leaves memory to collect wherever it is handed on; `strideMs` is that from one turn to the next. */
 export interface TurnTaker {
   /** What goes out. */
   send(nowMs: number, strideMs: number): void;
@@ -155,7 +156,7 @@ export class MediaClock {
   readonly #fire = (): void => {
     this.#timer = undefined;
     const nowMs = this.#clock.monotonicMs();
-    this.#nowMs = nowMs;
+    this.#nowMs = Math.floor(nowMs);
     const lateMs = nowMs - this.#startMs - this.#nextStep * SLOT_MS;
     if (lateMs >= -EARLY_MS_MAX) {
       frameLatenessSeconds.observe(Math.max(0, lateMs) / 1_000);
