@@ -130,6 +130,24 @@ describe('a call in long strides', () => {
     expect(rig.of('broken')).toEqual([]);
   });
 
+  it('speaks as soon as it is found that the caller said nothing', async () => {
+    rig = new CallRig({ lead: LEAD });
+    lengthen(rig, 80);
+    rig.line = 'voice';
+    await rig.run(300);
+    rig.line = 'silence';
+    await rig.run(500);
+    const samples = new Int16Array(8_000).fill(1_000);
+    rig.audio.play({ utteranceId: 7, interruptible: true, text: SPEECH, samples });
+    let waits = 0;
+    for (; rig.audio.callerSpeaking; waits++) {
+      expect(rig.farEnd.frames).toEqual([]);
+      await rig.run(20);
+    }
+    expect(waits).toBeGreaterThan(1);
+    expect(rig.farEnd.frames.length).toBeGreaterThan(0);
+  });
+
   it('is interrupted as soon as in short ones, a stride later at most', async () => {
     const silenceMs: number[] = [];
     for (const strideMs of [20, 40, 80]) {
