@@ -1,30 +1,13 @@
 // Loudness arithmetic on 16-bit PCM in place: fades, mixing, level. Nothing here knows why; pipeline/ decides.
 // It has no compiled build: for a frame of 160 samples, bringing it there and back costs as much as is saved
 // (mixing 0.6 µs here, 1.0 µs in WebAssembly; a ramp 0.5 µs in both).
-// A level in dBFS is that of the mean square against full scale: a square wave of 32,768 is 0, a full sine -3.
 
-/** What is told for silence: below one step of a 16-bit sample. */
-export const LEVEL_DBFS_MIN = -100;
-
-const FULL_SCALE_ENERGY = 32_768 ** 2;
 const SAMPLE_MAX = 32_767;
 const SAMPLE_MIN = -32_768;
 
 /** Amplitude factor of `db` decibels: -6 is about a half. */
 export function gainOfDb(db: number): number {
   return 10 ** (db / 20);
-}
-
-/** Mean square of the samples, 0..32768². Nothing has none. */
-export function energy(pcm: Int16Array): number {
-  let sum = 0;
-  for (let i = 0; i < pcm.length; i++) sum += (pcm[i] as number) ** 2;
-  return pcm.length === 0 ? 0 : sum / pcm.length;
-}
-
-/** Level of the samples, LEVEL_DBFS_MIN..0. */
-export function levelDbfs(pcm: Int16Array): number {
-  return Math.max(LEVEL_DBFS_MIN, 10 * Math.log10(energy(pcm) / FULL_SCALE_ENERGY));
 }
 
 /** Multiplies `pcm` by a gain that goes evenly from `fromGain` (which the sample before the first had) to

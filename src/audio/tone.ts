@@ -1,55 +1,15 @@
-// Sounds that are computed: a sine, comfort noise, DTMF digits, ring-back. Nothing is detected here (dtmf
-// does).
-// Source: ITU-T Q.23 (DTMF frequencies), Q.24 (levels and times), G.711 appendix II (why lines hiss);
-// ITU-T E.180 supplement 2 and Telcordia GR-506 (North America's ring-back).
+// Sounds that are computed: DTMF digits, ring-back. Nothing is detected here (dtmf does).
+// Source: ITU-T Q.23 (DTMF frequencies), Q.24 (levels and times), E.180 supplement 2 and Telcordia GR-506
+// (North America's ring-back).
 
 import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from './dtmf-keys.ts';
 import { fadeIn, fadeOut, gainOfDb } from './gain.ts';
-import { msToSamples, RATE_HZ, type SampleRateHz } from './pcm.ts';
+import { msToSamples, RATE_HZ } from './pcm.ts';
 
 /** An endless sound, taken frame by frame. */
 export interface Sound {
   /** Overwrites `pcm` with the next samples. */
   fill(pcm: Int16Array): void;
-}
-
-/** A sine whose peak is `levelDbfs` against full scale (0 is the loudest). */
-export function sine(of: { hz: number; levelDbfs: number; rateHz?: SampleRateHz }): Sound {
-  const step = (2 * Math.PI * of.hz) / (of.rateHz ?? RATE_HZ);
-  const peak = 32_767 * gainOfDb(of.levelDbfs);
-  let angle = 0;
-  return {
-    fill(pcm) {
-      for (let i = 0; i < pcm.length; i++) {
-        pcm[i] = Math.round(peak * Math.sin(angle));
-        angle += step;
-        if (angle > Math.PI) angle -= 2 * Math.PI;
-      }
-    },
-  };
-}
-
-/** Quieter than a quiet line (-65 dBm0), louder than a dead one. */
-const COMFORT_LEVEL_DBFS = -66;
-
-/** A faint hiss of `levelDbfs` (mean square), falling off to the highs as lines do. `seed`: any whole
- *  number; equal seeds give equal noise. */
-export function comfortNoise(of: { seed: number; levelDbfs?: number }): Sound {
-  // A one-pole low-pass of weight w lets w / (2 - w) of white noise's energy through; uniform white noise
-  // has a third of its peak's.
-  const weight = 0.5;
-  const peak =
-    32_768 * gainOfDb(of.levelDbfs ?? COMFORT_LEVEL_DBFS) * Math.sqrt((3 * (2 - weight)) / weight);
-  const random = xorshift(of.seed);
-  let smoothed = 0;
-  return {
-    fill(pcm) {
-      for (let i = 0; i < pcm.length; i++) {
-        smoothed += weight * (peak * random() - smoothed);
-        pcm[i] = Math.round(smoothed);
-      }
-    },
-  };
 }
 
 /** Peaks of the two tones: -7 and -5 dBm0, a twist of 2 dB (0 dBm0 is a sine of -3.17 dBFS). */
@@ -137,15 +97,4 @@ function ringSound(): Int16Array {
   fadeIn(ring.subarray(0, edge));
   fadeOut(ring.subarray(RING_ON_SAMPLES - edge));
   return ring;
-}
-
-/** Marsaglia's xorshift, 32 bits: evenly distributed in -1..1. Never for secrets. */
-function xorshift(seed: number): () => number {
-  let state = seed | 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return state / 2_147_483_648;
-  };
 }

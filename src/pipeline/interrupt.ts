@@ -132,11 +132,6 @@ export class InterruptDetector {
     this.dismiss();
   }
 
-  /** The agent has stopped by itself. */
-  agentEnded(): void {
-    if (this.#state !== 'spent') this.#reset('quiet');
-  }
-
   /** Whether it is too early to tell: "I" may go on as "I see". */
   #mayAcknowledge(text: string): boolean {
     if (isStopWord(text) || isExpectedAnswer(text, this.#expectation)) return false;

@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  applyRamp,
-  crossFade,
-  energy,
-  fadeIn,
-  fadeOut,
-  LEVEL_DBFS_MIN,
-  levelDbfs,
-  mixLoop,
-} from '../../src/audio/gain.ts';
-import { noise, sine } from './sine.ts';
+import { applyRamp, crossFade, fadeIn, fadeOut, mixLoop } from '../../src/audio/gain.ts';
+import { noise } from './sine.ts';
+import { levelDbfs } from './sounds.ts';
 
 function steady(length: number, level: number): Int16Array {
   return new Int16Array(length).fill(level);
@@ -19,27 +11,6 @@ function steady(length: number, level: number): Int16Array {
 function jump(pcm: Int16Array): number {
   return Math.max(...pcm.slice(1).map((sample, i) => Math.abs(sample - (pcm[i] ?? 0))));
 }
-
-describe('level', () => {
-  it('of a full sine is -3 dBFS', () => {
-    const pcm = sine({ hz: 1_000, rateHz: 8_000, count: 8_000, amplitude: 32_767 });
-    expect(levelDbfs(pcm)).toBeCloseTo(-3.01, 2);
-  });
-
-  it('falls by 20 dB with a tenth of the amplitude', () => {
-    expect(levelDbfs(steady(160, 20_000)) - levelDbfs(steady(160, 2_000))).toBeCloseTo(20, 6);
-  });
-
-  it('of silence, and of nothing, is the least', () => {
-    expect(levelDbfs(steady(160, 0))).toBe(LEVEL_DBFS_MIN);
-    expect(levelDbfs(new Int16Array(0))).toBe(LEVEL_DBFS_MIN);
-    expect(energy(new Int16Array(0))).toBe(0);
-  });
-
-  it('is the mean square', () => {
-    expect(energy(Int16Array.of(3, -4, 0, 5))).toBe(12.5);
-  });
-});
 
 describe('fades', () => {
   it('rise from silence and fall to it without a step', () => {

@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { levelDbfs } from '../../src/audio/gain.ts';
 import {
-  comfortNoise,
   DTMF_DIGITS_MAX,
   dtmfTones,
   isDtmfDigit,
   ringBack,
   type Sound,
-  sine,
 } from '../../src/audio/tone.ts';
 import { amplitudeAt } from './sine.ts';
+import { levelDbfs } from './sounds.ts';
 
 function taken(sound: Sound, frames: number, frameSamples = 160): Int16Array {
   const pcm = new Int16Array(frames * frameSamples);
@@ -22,40 +20,6 @@ const rowsHz = [697, 770, 852, 941];
 const columnsHz = [1_209, 1_336, 1_477, 1_633];
 /** ITU-T Q.23, figure 1. */
 const keypad = ['123A', '456B', '789C', '*0#D'];
-
-describe('sine', () => {
-  it('goes on over frames', () => {
-    const pcm = taken(sine({ hz: 440, levelDbfs: -20 }), 50);
-    expect(amplitudeAt(pcm, 440, 8_000)).toBeCloseTo(3_276.7, 0);
-    expect(taken(sine({ hz: 440, levelDbfs: -20 }), 10, 800)).toEqual(pcm);
-  });
-
-  it('keeps its pitch at another rate', () => {
-    const pcm = taken(sine({ hz: 1_000, levelDbfs: 0, rateHz: 16_000 }), 50, 320);
-    expect(amplitudeAt(pcm, 1_000, 16_000)).toBeGreaterThan(32_700);
-  });
-});
-
-describe('comfort noise', () => {
-  it.each([-66, -50])('has the level %d dBFS', (wanted) => {
-    expect(levelDbfs(taken(comfortNoise({ seed: 5, levelDbfs: wanted }), 500))).toBeCloseTo(
-      wanted,
-      0,
-    );
-  });
-
-  it('is -66 dBFS unless told', () => {
-    expect(levelDbfs(taken(comfortNoise({ seed: 9 }), 500))).toBeCloseTo(-66, 0);
-  });
-
-  it('does not repeat, and is equal for equal seeds', () => {
-    const one = taken(comfortNoise({ seed: 1 }), 100);
-    expect(taken(comfortNoise({ seed: 1 }), 100)).toEqual(one);
-    expect(taken(comfortNoise({ seed: 0 }), 100)).toEqual(one); // 0 has no sequence of its own
-    expect(taken(comfortNoise({ seed: 2 }), 100)).not.toEqual(one);
-    expect(one.slice(0, 8_000)).not.toEqual(one.slice(8_000));
-  });
-});
 
 describe('DTMF tones', () => {
   const digits = keypad.flatMap((keys, row) =>

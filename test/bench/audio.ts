@@ -9,7 +9,7 @@ import { loadAddon, loadKernels, loadWasm } from '../../src/audio/native.ts';
 import { FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { createResampler, type Rates } from '../../src/audio/resample.ts';
 import { portableFilter } from '../../src/audio/resample-portable.ts';
-import { comfortNoise, dtmfTones } from '../../src/audio/tone.ts';
+import { dtmfTones } from '../../src/audio/tone.ts';
 import { compiledVadKernel } from '../../src/audio/vad-compiled.ts';
 import { BATCH_MAX, type VadKernel, WEIGHTS } from '../../src/audio/vad-kernel.ts';
 import { loadVadKernel } from '../../src/audio/vad-loader.ts';
@@ -20,6 +20,7 @@ import { compiledG722 } from '../../src/codec/g722-compiled.ts';
 import { PortableG722 } from '../../src/codec/g722-portable.ts';
 import { createOpus, hasOpus } from '../../src/codec/opus.ts';
 import { codecByName } from '../../src/codec/registry.ts';
+import { comfortNoise } from '../audio/sounds.ts';
 
 /** Streams in turn, as in a gateway: no stream's state stays in the processor's nearest cache. */
 const VAD_STREAMS = 100;

@@ -1,7 +1,7 @@
 // What a caller hears while variables are fetched. Source: contract §8.1.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { levelDbfs } from '../../src/audio/gain.ts';
+import { levelDbfs } from '../audio/sounds.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { settle } from '../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';

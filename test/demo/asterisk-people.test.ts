@@ -2,7 +2,7 @@
 // The demo itself needs the whole gateway: see test/e2e. ASTERISK_URL: a real Asterisk instead.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { sine } from '../../src/audio/tone.ts';
+import { sine } from '../audio/sounds.ts';
 import { AriSession, idOf } from '../fakes/asterisk/ari-session.ts';
 import { AsteriskLine } from './asterisk-line.ts';
 import { AsteriskPeople } from './asterisk-people.ts';

@@ -1,9 +1,9 @@
 // Background noise: the loop, and what it does to a call. Source: contract §5.5.
 
 import { describe, expect, it } from 'vitest';
-import { levelDbfs } from '../../src/audio/gain.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { AmbientNoise, loopOf, officeNoise } from '../../src/pipeline/ambient.ts';
+import { levelDbfs } from '../audio/sounds.ts';
 import { MemoryRecording } from '../fakes/memory-recording.ts';
 import { CallRig } from './call-rig.ts';
 

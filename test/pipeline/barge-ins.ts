@@ -1,7 +1,7 @@
 // Callers who interrupt: real voices at several levels and noises speak into a long announcement, and the
 // far end tells when it fell silent. Used by the test and by the benchmark.
 
-import { comfortNoise } from '../../src/audio/tone.ts';
+import { comfortNoise } from '../audio/sounds.ts';
 import { at, type Clip, callerClips, RealCall, type Voice } from './real-call.ts';
 
 export const LONG =

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { levelDbfs } from '../../src/audio/gain.ts';
 import { readWav, wavHeader } from '../../src/audio/wav.ts';
 import { codeOf } from '../../src/errors.ts';
 import { decodeClip, inspectClip } from '../../src/pipeline/clip.ts';
+import { levelDbfs } from '../audio/sounds.ts';
 
 const FOLDER = new URL('../../fixtures/audio/clips/', import.meta.url);
 const sox: Record<string, { bytes: number; sha256: string }> = JSON.parse(

@@ -1,10 +1,10 @@
 // The ring-back tone in a call's audio. Source: contract §8.1.
 
 import { describe, expect, it } from 'vitest';
-import { levelDbfs } from '../../src/audio/gain.ts';
 import { ringBack } from '../../src/audio/tone.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { AmbientNoise } from '../../src/pipeline/ambient.ts';
+import { levelDbfs } from '../audio/sounds.ts';
 import { MemoryRecording } from '../fakes/memory-recording.ts';
 import { CallRig } from './call-rig.ts';
 

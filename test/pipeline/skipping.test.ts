@@ -4,11 +4,11 @@
 import { describe, expect, it } from 'vitest';
 import { mixLoop } from '../../src/audio/gain.ts';
 import { FRAME_MS, FRAME_SAMPLES } from '../../src/audio/pcm.ts';
-import { comfortNoise } from '../../src/audio/tone.ts';
 import type { VadModel } from '../../src/audio/vad.ts';
 import { loadVadKernel } from '../../src/audio/vad-loader.ts';
 import { levelDb } from '../../src/pipeline/level.ts';
 import { Listener } from '../../src/pipeline/listen.ts';
+import { comfortNoise } from '../audio/sounds.ts';
 import { modelOn, spoken } from '../audio/vad-fixture.ts';
 
 const WINDOW_MS = 32;

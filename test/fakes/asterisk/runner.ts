@@ -1,7 +1,7 @@
 // Runs dialplan on a channel, step by step: what a person with a telephone does, or what hands an inbound
 // call to an application.
 
-import { sine } from '../../../src/audio/tone.ts';
+import { sine } from '../../audio/sounds.ts';
 import type { Channel } from './channel.ts';
 import { type Dialplan, type Step, stepsOf } from './dialplan.ts';
 import type { Pbx } from './pbx.ts';

@@ -2,7 +2,7 @@
 // the lengths and the rhythm of Asterisk's prompts, so that silence and speech lie where they would.
 
 import { RATE_HZ } from '../../../src/audio/pcm.ts';
-import { sine } from '../../../src/audio/tone.ts';
+import { sine } from '../../audio/sounds.ts';
 
 /** A syllable and the gap after it. */
 const SYLLABLE_MS = 180;
