@@ -1,4 +1,4 @@
-// Loudness arithmetic on 16-bit PCM in place: fades, mixing, level. Nothing here knows why; pipeline/ decides.
+// Loudness arithmetic on 16-bit PCM in place: fades, mixing, decibels. Nothing here knows why; pipeline/ decides.
 // It has no compiled build: for a frame of 160 samples, bringing it there and back costs as much as is saved
 // (mixing 0.6 µs here, 1.0 µs in WebAssembly; a ramp 0.5 µs in both).
 

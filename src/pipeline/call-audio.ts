@@ -256,7 +256,7 @@ export class CallAudio {
   #entry(entry: Entry | undefined): void {
     if (entry === undefined) return;
     const { text, startMs, endMs } = entry;
-    const now = this.#clock.monotonicMs();
+    const now = this.#startAt + this.mediaMs;
     const lastSpeechAt = this.#startAt + endMs;
     const times = { startMs, endMs, lastSpeechAt, decidedAt: now, finalAt: now };
     const turn = { text, confidence: 1, source: 'dtmf', ...times } as const;
@@ -344,7 +344,7 @@ export class CallAudio {
       this.#keyEar?.deafUntil(Number.POSITIVE_INFINITY);
       return;
     }
-    const firstFrameAt = this.#startAt + nowMs;
+    const firstFrameAt = this.#clock.monotonicMs();
     const facts: UtteranceStart = {
       utteranceId: id,
       interruptible,

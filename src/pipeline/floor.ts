@@ -74,7 +74,10 @@ export class Floor {
         onBegin: () => this.#listener.onBegin(),
         onFinalize: () => this.#listener.onFinalize(),
         onTurn: (turn) => this.#judge(turn),
-        onNothing: () => this.#interrupt.dismiss(),
+        onNothing: () => {
+          this.#interrupt.dismiss();
+          this.#letBegin();
+        },
       },
     });
     this.#interrupt = new InterruptDetector({
@@ -204,9 +207,18 @@ export class Floor {
     } else {
       const nearEnd = this.#playout.remainingMs(this.#nowMs) <= NEAR_END_MS;
       this.#interrupt.dismiss();
-      if (nearEnd) this.#listener.onTurn(turn);
-      else this.#listener.onBackchannel(turn.text);
+      if (nearEnd) {
+        this.#listener.onTurn(turn);
+      } else {
+        this.#listener.onBackchannel(turn.text);
+        this.#letBegin();
+      }
     }
+  }
+
+  /** What the caller said is no turn: an utterance that waited for it goes out at once. */
+  #letBegin(): void {
+    if (!Number.isNaN(this.#yieldSinceMs)) this.#playout.pump(this.#nowMs);
   }
 
   /** Whether a recogniser that takes its time understood what came back of the agent's last words. */

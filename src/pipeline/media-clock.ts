@@ -10,7 +10,8 @@ import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metric
 import type { Clock, Timer } from '../std/clock.ts';
 
 /** What a call does at its turns. `nowMs` is the monotonic time in whole milliseconds, as a number with a fraction
- *  leaves memory to collect wherever it is handed on; `strideMs` is that from one turn to the next. */
+ *  (or beyond 2^31, 25 days) leaves memory to collect wherever it is handed on; `strideMs` is that from one turn to
+ *  the next. */
 export interface TurnTaker {
   /** What goes out. */
   send(nowMs: number, strideMs: number): void;

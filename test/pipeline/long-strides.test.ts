@@ -130,23 +130,33 @@ describe('a call in long strides', () => {
     expect(rig.of('broken')).toEqual([]);
   });
 
-  it('speaks as soon as it is found that the caller said nothing', async () => {
-    rig = new CallRig({ lead: LEAD });
-    lengthen(rig, 80);
-    rig.line = 'voice';
-    await rig.run(300);
-    rig.line = 'silence';
-    await rig.run(500);
-    const samples = new Int16Array(8_000).fill(1_000);
-    rig.audio.play({ utteranceId: 7, interruptible: true, text: SPEECH, samples });
-    let waits = 0;
-    for (; rig.audio.callerSpeaking; waits++) {
-      expect(rig.farEnd.frames).toEqual([]);
-      await rig.run(20);
-    }
-    expect(waits).toBeGreaterThan(1);
-    expect(rig.farEnd.frames.length).toBeGreaterThan(0);
-  });
+  it.each([
+    ['nothing', 30],
+    ['nothing', 41],
+    ['nothing', 60],
+    ['mhm', 30],
+    ['mhm', 41],
+  ])(
+    'speaks as soon as it is found that the caller said %s, after %d ms',
+    async (what, finalMs) => {
+      rig = new CallRig({ lead: LEAD });
+      rig.stt.finalMs = finalMs;
+      lengthen(rig, 80);
+      rig.line = 'voice';
+      await rig.run(300);
+      if (what !== 'nothing') rig.stt.understand(what, { silently: true });
+      rig.line = 'silence';
+      await rig.run(500);
+      rig.play(SPEECH, new Int16Array(40_000).fill(1_000));
+      const freed: number[] = [];
+      for (let ms = 0; ms < 1_000 && rig.of('started').length === 0; ms++) {
+        rig.clock.advance(1);
+        if (!rig.audio.callerSpeaking) freed.push(rig.nowMs);
+      }
+      expect(freed).toEqual([rig.of('started')[0]?.atMs]);
+      expect(rig.farEnd.frames.length).toBeGreaterThan(0);
+    },
+  );
 
   it('is interrupted as soon as in short ones, a stride later at most', async () => {
     const silenceMs: number[] = [];
