@@ -40,7 +40,7 @@ export interface FakeAsteriskOptions {
   numbers?: Record<string, string>;
   /** Beside the standard one: contexts are merged. */
   dialplan?: Dialplan;
-  /** 0 for any. */
+  /** Default: a free one. */
   port?: number;
 }
 

@@ -73,9 +73,7 @@ const until = (condition: () => boolean) =>
  *  `condition` held. */
 async function runUntil(
   condition: () => boolean,
-  stepMs: number,
-  mostMs: number,
-  restMs = 4,
+  { stepMs, mostMs, restMs = 4 }: { stepMs: number; mostMs: number; restMs?: number },
 ): Promise<number> {
   for (let passedMs = 0; passedMs <= mostMs; passedMs += stepMs) {
     if (condition()) return passedMs;
@@ -104,7 +102,9 @@ describe("Asterisk's event socket", () => {
       clock.stall(31_000);
       peers.at(-1)?.ws.terminate();
       await until(() => faults.length === times);
-      expect(await runUntil(() => opened === times + 1, 50, 1_000, 20)).toBeLessThan(800);
+      expect(
+        await runUntil(() => opened === times + 1, { stepMs: 50, mostMs: 1_000, restMs: 20 }),
+      ).toBeLessThan(800);
     }
     expect(faults.every(({ code }) => code === 'PBX_UNREACHABLE')).toBe(true);
   }, 20_000);
@@ -115,12 +115,12 @@ describe("Asterisk's event socket", () => {
     await until(() => faults.length === 1);
     const pauses: number[] = [];
     for (let times = 1; times <= 12; times++) {
-      pauses.push(await runUntil(() => faults.length > times, 250, 20_000));
+      pauses.push(await runUntil(() => faults.length > times, { stepMs: 250, mostMs: 20_000 }));
     }
     expect(Math.max(...pauses)).toBeLessThanOrEqual(16_000);
     expect(Math.min(...pauses.slice(6))).toBeGreaterThanOrEqual(7_000);
     await listen(port);
-    await runUntil(() => opened === 1, 250, 20_000);
+    await runUntil(() => opened === 1, { stepMs: 250, mostMs: 20_000 });
   }, 20_000);
 
   it('finds out that the other side is not there any more', async () => {
@@ -139,7 +139,7 @@ describe("Asterisk's event socket", () => {
     const taken = { code: 'PBX_APP_TAKEN', message: '', isPermanent: true } as const;
     socket?.reopen(taken);
     expect(faults).toEqual([taken]);
-    const waitedMs = await runUntil(() => opened === 2, 2_000, 310_000);
+    const waitedMs = await runUntil(() => opened === 2, { stepMs: 2_000, mostMs: 310_000 });
     expect(waitedMs).toBeGreaterThanOrEqual(150_000);
   });
 
