@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Sound } from '../../src/audio/tone.ts';
 import { amplitudeAt } from './sine.ts';
-import { comfortNoise, LEVEL_DBFS_MIN, levelDbfs, sine } from './sounds.ts';
-
-function taken(sound: Sound, frames: number, frameSamples = 160): Int16Array {
-  const pcm = new Int16Array(frames * frameSamples);
-  for (let i = 0; i < frames; i++)
-    sound.fill(pcm.subarray(i * frameSamples, (i + 1) * frameSamples));
-  return pcm;
-}
+import { comfortNoise, LEVEL_DBFS_MIN, levelDbfs, sine, taken } from './sounds.ts';
 
 const steady = (length: number, level: number) => new Int16Array(length).fill(level);
 

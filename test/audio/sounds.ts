@@ -56,6 +56,14 @@ export function comfortNoise(of: { seed: number; levelDbfs?: number }): Sound {
   };
 }
 
+/** So many frames of a sound, taken one by one. */
+export function taken(sound: Sound, frames: number, frameSamples = 160): Int16Array {
+  const pcm = new Int16Array(frames * frameSamples);
+  for (let i = 0; i < frames; i++)
+    sound.fill(pcm.subarray(i * frameSamples, (i + 1) * frameSamples));
+  return pcm;
+}
+
 /** Marsaglia's xorshift, 32 bits: evenly distributed in -1..1. Never for secrets. */
 function xorshift(seed: number): () => number {
   let state = seed | 0 || 1;

@@ -1,20 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  DTMF_DIGITS_MAX,
-  dtmfTones,
-  isDtmfDigit,
-  ringBack,
-  type Sound,
-} from '../../src/audio/tone.ts';
+import { DTMF_DIGITS_MAX, dtmfTones, isDtmfDigit, ringBack } from '../../src/audio/tone.ts';
 import { amplitudeAt } from './sine.ts';
-import { levelDbfs } from './sounds.ts';
-
-function taken(sound: Sound, frames: number, frameSamples = 160): Int16Array {
-  const pcm = new Int16Array(frames * frameSamples);
-  for (let i = 0; i < frames; i++)
-    sound.fill(pcm.subarray(i * frameSamples, (i + 1) * frameSamples));
-  return pcm;
-}
+import { levelDbfs, taken } from './sounds.ts';
 
 const rowsHz = [697, 770, 852, 941];
 const columnsHz = [1_209, 1_336, 1_477, 1_633];

@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import type { FrameMemory } from './frame-memory.ts';
 
-/** Numbers that are no whole ones are boxed on their way between functions, 16 bytes each: its level, and
- *  what the beat leaves for all. A string or an object a frame is more: one message of three frames as a string took
- *  790 bytes a frame, and media times with fractions 60 more than those without. */
+/** Numbers that are no whole ones are boxed on their way between functions, 16 bytes each: a frame's
+ *  level, and what the beat leaves for all. A string or an object a frame is more: one message of three frames as a
+ *  string took 790 bytes a frame, and media times with fractions 60 more than those without. */
 const FRAME_BYTES_MAX = 100;
 /** No collection in the midst of what is counted. */
 const FLAGS = ['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'];

@@ -18,6 +18,7 @@ import { vadOf } from '../fakes/vad-of.ts';
 import { HEADER_BYTES } from '../load/media-client.ts';
 import { AudioMessages, startMessage } from '../load/twilio-wire.ts';
 import type { ManyCallsCost } from './many-calls.ts';
+import { median } from './median.ts';
 import { deafStt, nowhere, silentListener } from './silent-services.ts';
 import { StepClock } from './step-clock.ts';
 
@@ -210,11 +211,6 @@ const speech = encoded(voice(pcmu.frameBytes));
 
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-function median(figures: number[]): number {
-  const sorted = figures.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 process.stdout.write(`${JSON.stringify(await measured())}\n`);

@@ -8,6 +8,7 @@ import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
+import { median } from './median.ts';
 import { deafStt, minuteTts, nowhere, silentListener } from './silent-services.ts';
 import { StepClock } from './step-clock.ts';
 
@@ -49,10 +50,6 @@ export async function benchPipeline(frames = 2_900): Promise<PipelineBench> {
     idle: middle('idle'),
     noise: middle('noise'),
   };
-}
-
-function median(figures: number[]): number {
-  return figures.sort((one, other) => one - other)[figures.length >> 1] ?? Number.NaN;
 }
 
 async function measureAll(frames: number): Promise<PipelineBench> {

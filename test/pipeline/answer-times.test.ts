@@ -1,4 +1,5 @@
-// When an answer came about, at any moment of a millisecond: media times are whole, those of an answer are not.
+// When an answer came about, at any moment of a millisecond: media times are whole, those at which the answer's text,
+// audio and first frame came are not.
 
 import { describe, expect, it } from 'vitest';
 import { turnLatencyOf } from '../../src/call/turn-latency.ts';
@@ -9,7 +10,12 @@ const ROUNDED_MS = 0.3;
 
 describe.each([0, 0.3, 0.7, 0.95])('%f ms into a millisecond', (fraction) => {
   it.each([
-    ['keys', async (rig: CallRig) => ['5', '#'].forEach((key) => void rig.audio.digit(key))],
+    [
+      'keys',
+      async (rig: CallRig) => {
+        for (const key of ['5', '#']) rig.audio.digit(key);
+      },
+    ],
     ['words', (rig: CallRig) => rig.says('my name is Ada')],
   ])('the parts of an answer to %s are what it took', async (what, speak) => {
     const rig = new CallRig();
