@@ -135,6 +135,9 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   CREDENTIAL_NOT_FOUND: 404,
   CREDENTIAL_NAME_TAKEN: 409,
   CREDENTIAL_INVALID: 400,
+  BODY_VALUES: 413,
+  AGENT_OVERSIZED: 422,
+  CONTEXT_OVERSIZED: 422,
   WEBHOOK_SIGNATURE: 401,
   WEBHOOK_MALFORMED: 400,
   QUEUE_FULL: 503,
@@ -152,7 +155,7 @@ const phrases: Readonly<Record<number, string>> = {
 
 interface Fault {
   status: number;
-  body: { detail: unknown; message?: string };
+  body: { detail: unknown; message?: string; workflow_run_id?: string; workflow_run_name?: string };
   /** Nobody meant this to happen: log it. */
   unexpected: boolean;
 }
@@ -181,6 +184,9 @@ function gatewayFault(error: GatewayError): Fault {
     };
     return { status, body: { detail, message }, unexpected: false };
   }
+  if (error.code === 'CALL_NOT_PLACED') {
+    return { status, body: { detail: message, ...runOf(error) }, unexpected: false };
+  }
   if (error.code !== 'WORKFLOW_INVALID' && error.code !== 'WORKFLOW_CONFLICT') {
     return { status, body: { detail: message }, unexpected: false };
   }
@@ -189,6 +195,12 @@ function gatewayFault(error: GatewayError): Fault {
       ? error.problems
       : [{ kind: 'workflow', id: null, field: null, message }];
   return { status, body: { detail: { is_valid: false, errors }, message }, unexpected: false };
+}
+
+/** The run of a call that could not be begun: it is stored, completed. */
+function runOf({ facts: { runId, runName } }: GatewayError) {
+  if (runId === undefined) return {};
+  return { workflow_run_id: String(runId), workflow_run_name: String(runName) };
 }
 
 function internalFault(): Fault {

@@ -2,8 +2,10 @@
 
 import { codeOf, GatewayError } from '../errors.ts';
 import { callsRefused, callsStarted } from '../metrics.ts';
+import { RUN_CONTEXT_LIMITS } from '../model/json-limits.ts';
 import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';
+import { jsonExcess } from '../std/json-size.ts';
 import type { DialResult } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';
 import { hangUpLine } from './line.ts';
@@ -43,7 +45,8 @@ export async function placeCall(
     deps.log.warn({ err: error, runId: run.id }, 'call not placed');
     roster.drop(run.id);
     await closeFailed(deps, call, error);
-    throw placementError(error);
+    const reason = error instanceof GatewayError ? error.message : 'unexpected error';
+    throw notPlaced(run, reason, error);
   }
 }
 
@@ -81,8 +84,11 @@ export async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult)
   }
 }
 
+/** Throws CONTEXT_OVERSIZED before anything is sent, PROVIDER_*. */
 export async function dial(deps: CallDeps, { run, route, to }: Placement): Promise<DialResult> {
   const { provider, configuration, from } = route;
+  const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
+  if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });
   const deadline = deadlineSignal(deps.clock, DIAL_MS, 'dial');
   try {
     return await provider.control.dial(
@@ -102,7 +108,7 @@ export async function dial(deps: CallDeps, { run, route, to }: Placement): Promi
   }
 }
 
-function placementError(error: unknown): GatewayError {
-  const reason = error instanceof GatewayError ? error.message : 'unexpected error';
-  return new GatewayError('CALL_NOT_PLACED', { reason }, error);
+/** Names the stored run, so that the client finds what the call came to. */
+export function notPlaced({ id, name }: Run, reason: string, cause?: unknown): GatewayError {
+  return new GatewayError('CALL_NOT_PLACED', { reason, runId: id, runName: name }, cause);
 }

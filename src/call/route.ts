@@ -11,7 +11,7 @@ import { blockedReason } from './readiness.ts';
 /** What the one who starts a call asks for. */
 export interface RouteWish {
   organizationId: string;
-  /** Null: the default configuration, else the oldest that is ready. */
+  /** Null: the default configuration; of an organization without one, the oldest that is ready. */
   configurationId: string | null;
   /** Null: the default caller, else any number. */
   fromPhoneNumberId: string | null;
@@ -59,7 +59,8 @@ export async function findOutboundLine(
   return { configuration, provider, callers };
 }
 
-/** An explicit id never falls through to another configuration. Throws TELEPHONY_NOT_CONFIGURED,
+/** Neither the configuration asked for nor the default falls through to another one: people would be called
+ *  over an account that nobody chose (specification §1, rule 3). Throws TELEPHONY_NOT_CONFIGURED,
  *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function findConfiguration(
   deps: Pick<CallDeps, 'store'>,
@@ -70,27 +71,25 @@ export async function findConfiguration(
   if (configurationId !== null) {
     const named = await telephony.getConfiguration(organizationId, configurationId);
     if (named === undefined) throw new GatewayError('CONFIGURATION_NOT_FOUND');
-    const blocked = blockedReason(named);
-    if (blocked !== undefined) throw notReady(named, blocked);
-    return named;
+    return readyOnly(named);
   }
   const all = await telephony.listConfigurations(organizationId);
-  all.sort((a, b) => rank(a) - rank(b));
-  const [first] = all;
-  if (first === undefined) throw new GatewayError('TELEPHONY_NOT_CONFIGURED');
+  const chosen = all.find(({ isDefaultOutbound }) => isDefaultOutbound);
+  if (chosen !== undefined) return readyOnly(chosen);
   const ready = all.find((each) => blockedReason(each) === undefined);
-  if (ready === undefined) throw notReady(first, blockedReason(first) ?? '');
-  return ready;
+  if (ready !== undefined) return ready;
+  const first = all.find(({ inactiveSince }) => inactiveSince === null) ?? all[0];
+  if (first === undefined) throw new GatewayError('TELEPHONY_NOT_CONFIGURED');
+  return readyOnly(first);
 }
 
-/** Those in use first, the default first among them. */
-function rank({ inactiveSince, isDefaultOutbound }: ConfigurationSummary): number {
-  return (inactiveSince === null ? 0 : 2) + (isDefaultOutbound ? 0 : 1);
-}
-
-function notReady({ name, inactiveSince }: ConfigurationSummary, reason: string): GatewayError {
+/** Throws CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
+function readyOnly(configuration: ConfigurationSummary): ConfigurationSummary {
+  const reason = blockedReason(configuration);
+  if (reason === undefined) return configuration;
+  const { name, inactiveSince } = configuration;
   const code = inactiveSince === null ? 'CONFIGURATION_NOT_READY' : 'CONFIGURATION_INACTIVE';
-  return new GatewayError(code, { name, reason });
+  throw new GatewayError(code, { name, reason });
 }
 
 /** The one asked for, else the default caller, else any. Throws CALLER_ID_NOT_FOUND if the one asked

@@ -1,13 +1,13 @@
 // Calls that clients start, each once: a request that comes again with its key gets the answer of the
 // first, also while that one's call is still being placed, and after a kill in between.
 
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf } from '../errors.ts';
 import { callsRefused } from '../metrics.ts';
 import type { Run } from '../model/run.ts';
 import type { StartedRun } from '../store/run-start-store.ts';
 import type { CallDeps } from './deps.ts';
 import type { StartCall, TestCall } from './desk.ts';
-import { placeCall } from './place.ts';
+import { notPlaced, placeCall } from './place.ts';
 import type { Roster } from './roster.ts';
 import type { Route } from './route.ts';
 import { type Prepared, prepareStart } from './start.ts';
@@ -63,7 +63,7 @@ export class Starts {
   async #answerAgain(run: Run): Promise<Run> {
     await this.#placing.get(run.id);
     const reason = startFailure(run);
-    if (reason !== undefined) throw new GatewayError('CALL_NOT_PLACED', { reason });
+    if (reason !== undefined) throw notPlaced(run, reason);
     return run;
   }
 }

@@ -270,9 +270,13 @@ describe('a dial that fails', () => {
   it('leaves a completed run that says why, and is not tried again', async () => {
     const room = await held.room.prepare();
     room.rest.answer = { status: 400, body: { code: 21_211, message: 'Invalid To' } };
-    await expect(room.start()).rejects.toMatchObject({ code: 'CALL_NOT_PLACED' });
+    const refusal = await room.start().catch((error: unknown) => error);
     expect(room.dials).toHaveLength(1);
     const [run] = await room.runs();
+    expect(refusal).toMatchObject({
+      code: 'CALL_NOT_PLACED',
+      facts: { runId: run?.id, runName: run?.name },
+    });
     expect(run).toMatchObject({ state: 'completed', disposition: 'error', durationS: 0 });
     expect(run?.gatheredContext).toMatchObject({
       error: expect.stringContaining('21211'),

@@ -114,6 +114,39 @@ describe('telephony that is switched off', () => {
     await nothingHappened(room);
   });
 
+  it('is not replaced by another account if it is the default', async () => {
+    const room = await held.room.prepare();
+    const { telephony } = room.at.store;
+    const { organizationId } = room.at.owner;
+    const other = await room.configure('Other');
+    await room.addNumber('+14155550106', { configurationId: other.id });
+    await telephony.setDefaultOutbound(organizationId, room.configuration.id);
+    await telephony.deactivate(organizationId, room.configuration.id, 'Nobody answers.');
+    const detail = "'Main' is not ready for outbound calls. Nobody answers.";
+    expect(await started(room)).toBe(detail);
+    expect(await tried(room)).toBe(detail);
+    await nothingHappened(room);
+    await telephony.reactivate(organizationId, room.configuration.id);
+    await room.at.sql('update phone_numbers set is_active = configuration_id = $1', [other.id]);
+    const numberless =
+      "'Main' is not ready for outbound calls. Add at least one active phone number.";
+    expect(await started(room)).toBe(numberless);
+    expect(await tried(room)).toBe(numberless);
+    await nothingHappened(room);
+  });
+
+  it('gives way to the oldest that is ready where no default is chosen', async () => {
+    const room = await held.room.prepare();
+    const { telephony } = room.at.store;
+    const { organizationId } = room.at.owner;
+    const other = await room.configure('Other');
+    await room.addNumber('+14155550106', { configurationId: other.id });
+    await telephony.deactivate(organizationId, room.configuration.id, 'Nobody answers.');
+    await room.start();
+    const [run] = await room.runs();
+    expect(run?.initialContext).toMatchObject({ telephony_configuration_id: other.id });
+  });
+
   it('that has no number says so, in production and in a test', async () => {
     const room = await held.room.prepare();
     await room.at.sql('update phone_numbers set is_active = false');

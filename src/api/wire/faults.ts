@@ -21,6 +21,10 @@ export const workflowProblem = z.object({
 
 const plainFault = z.object({ detail: z.string() }).meta({ description: 'What went wrong.' });
 
+const notPlacedFault = z
+  .object({ detail: z.string(), workflow_run_id: z.string(), workflow_run_name: z.string() })
+  .meta({ description: 'The call could not be placed; its run is stored, completed.' });
+
 const workflowFault = z
   .object({
     detail: z.object({ is_valid: z.literal(false), errors: z.array(workflowProblem) }),
@@ -43,7 +47,7 @@ const revisionFault = z
   })
   .meta({ description: 'A text chat has changed meanwhile.' });
 
-const either = z.union([plainFault, workflowFault, revisionFault]);
+const either = z.union([notPlacedFault, plainFault, workflowFault, revisionFault]);
 const anyInvalid = z.union([validationFault, workflowFault, plainFault]);
 
 /** Response schemas for the statuses with which a route may fail; 422 and the server's own are added,

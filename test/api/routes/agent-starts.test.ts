@@ -115,7 +115,6 @@ describe('starting a call', () => {
     ],
     ['CALLER_ID_NOT_FOUND', 400, 'from_phone_number_not_found'],
     ['CALL_LIMIT_REACHED', 429, 'Concurrent call limit reached'],
-    ['CALL_NOT_PLACED', 400, 'Failed to initiate call: no', { reason: 'no' }],
     ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and takes no new call'],
     [
       'GATEWAY_OVERLOADED',
@@ -127,5 +126,30 @@ describe('starting a call', () => {
     const answer = await call('POST', '/api/v1/public/agent/x', { body });
     expect([answer.status, answer.body]).toEqual([status, { detail }]);
     expect(answer.headers['retry-after']).toBe([429, 503].includes(status) ? '5' : undefined);
+  });
+
+  it('with a context that is larger than calls can use is refused', async () => {
+    const large = { ...body, initial_context: { list: Array.from({ length: 2_001 }, () => 1) } };
+    const answer = await call('POST', '/api/v1/public/agent/x', { body: large });
+    expect([answer.status, answer.body.detail[0].loc, answer.body.detail[0].msg]).toEqual([
+      422,
+      ['body', 'initial_context'],
+      'Value error, is too large: more than 2000 values',
+    ]);
+    expect(served.desk.started).toEqual([]);
+  });
+
+  it('names the stored run of a call that could not be placed', async () => {
+    const facts = { reason: 'no', runId: '7', runName: 'WR-API-0007' };
+    served.desk.refusal = new GatewayError('CALL_NOT_PLACED', facts);
+    const answer = await call('POST', '/api/v1/public/agent/x', { body });
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      {
+        detail: 'Failed to initiate call: no',
+        workflow_run_id: '7',
+        workflow_run_name: 'WR-API-0007',
+      },
+    ]);
   });
 });
