@@ -2,7 +2,7 @@
 // lobby's files (errors, log, metrics, metrics-reading). Type-only imports count. Cycles are forbidden everywhere.
 const rooms = {
   std: [],
-  model: [],
+  model: ['std'],
   audio: ['std'],
   codec: ['audio'],
   transport: ['model', 'std'],

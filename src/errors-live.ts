@@ -132,6 +132,14 @@ export const liveErrors = {
   },
   EXAMINATION_RUNNING: { retry: true, text: 'This configuration is being examined already' },
 
+  // What is too large
+  BODY_VALUES: { retry: false, text: 'The body holds more than {max} values' },
+  AGENT_OVERSIZED: {
+    retry: false,
+    text: 'The agent is too large for calls: {excess}. Make it smaller and publish it again',
+  },
+  CONTEXT_OVERSIZED: { retry: false, text: 'The initial context is too large: {excess}' },
+
   // A provider's webhooks and media
   WEBHOOK_SIGNATURE: { retry: false, text: 'Invalid webhook signature' },
   WEBHOOK_MALFORMED: { retry: false, text: 'The webhook cannot be understood' },

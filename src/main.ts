@@ -10,6 +10,7 @@ import { AgentWriter } from './call/agent-writer.ts';
 import type { CallDesk } from './call/desk.ts';
 import { FrontDesk } from './call/front-desk.ts';
 import type { LiveCalls } from './call/live.ts';
+import { logOversizedAgents } from './call/oversized-agents.ts';
 import { Recovery } from './call/recovery.ts';
 import type { SoundLibrary } from './call/sound-library.ts';
 import { Switchboard } from './call/switchboard.ts';
@@ -89,6 +90,7 @@ async function start(config: Config, log: Log, link: Link | undefined): Promise<
   await api.listen({ host: config.host, port: config.port });
   await switchboard.pbxLines.start();
   await dispatcher.start();
+  void logOversizedAgents(store, log);
 
   return {
     accounts: store.accounts,

@@ -1,16 +1,25 @@
 // Request bodies: the bytes are kept, then read by their content type. JSON and forms only; anything
-// else is an object that fits no schema. Not the checking of what is in them (validation.ts).
+// else is an object that fits no schema. Not the checking of what is in them (validation.ts). The pieces of a body
+// are counted before it is parsed: 2 MB of tiny members would hold up everything else for most of a second.
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import { GatewayError } from '../errors.ts';
 import type { Clock } from '../std/clock.ts';
 import { isObject } from '../std/json.ts';
+import { jsonSize } from '../std/json-size.ts';
 import type { ProviderRequest } from '../telephony/provider.ts';
 import type { Api } from './deps.ts';
 import { jsonError } from './validation.ts';
 
 /** A workflow of 500 nodes with long prompts is well below 1 MiB. */
 export const BODY_BYTES_MAX = 2_097_152;
+/** Bodies with log-ins or credentials: a private key has 4 kB. Strangers may send these. */
+export const CREDENTIALS_BYTES_MAX = 16_384;
+/** A workflow may hold 20,000 values, the variables and settings beside it some thousands. */
+const BODY_VALUES_MAX = 25_000;
+/** Providers send below 100. */
+const PROVIDER_VALUES_MAX = 2_000;
 /** A client that sends its body slower than this is cut off. */
 export const BODY_MS_MAX = 30_000;
 /** Levels of nesting; workflows need less than 10. Deeper ones overflow the stack further on. */
@@ -51,9 +60,11 @@ function limitTime(request: IncomingMessage, clock: Clock): void {
 function apiBody(request: FastifyRequest): unknown {
   const { rawBody } = request;
   if (rawBody.length === 0) return undefined;
-  const text = rawBody.toString('utf8');
   const type = contentType(request);
-  if (type === '' || type === 'application/json' || type.endsWith('+json')) return json(text);
+  if (type === '' || type === 'application/json' || type.endsWith('+json')) {
+    return json(rawBody, BODY_VALUES_MAX);
+  }
+  const text = rawBody.toString('utf8');
   if (type === 'application/x-www-form-urlencoded') return lastValues(formFields(text));
   return text;
 }
@@ -62,13 +73,22 @@ function contentType(request: FastifyRequest): string {
   return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-function json(text: string): unknown {
+/** Throws BODY_VALUES, RequestInvalid. */
+function json(bytes: Buffer, valuesMax: number): unknown {
+  const { values, depth } = jsonSize(bytes, valuesMax);
+  if (depth > NESTING_MAX) throw jsonError(`nested deeper than ${NESTING_MAX} levels`, 0);
+  if (values > valuesMax) throw new GatewayError('BODY_VALUES', { max: valuesMax });
   try {
-    return cleaned(JSON.parse(text), 0);
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return mayNamePrototype(bytes) ? withoutPrototypes(value) : value;
   } catch (error) {
-    if (error instanceof RangeError) throw jsonError(error.message, 0);
     throw jsonError('Expecting value', offsetOf(error));
   }
+}
+
+/** Plainly or by escapes. */
+function mayNamePrototype(bytes: Buffer): boolean {
+  return bytes.includes('__proto__') || bytes.includes('\\u00');
 }
 
 function offsetOf(error: unknown): number {
@@ -76,22 +96,21 @@ function offsetOf(error: unknown): number {
   return at === undefined ? 0 : Number(at);
 }
 
-/** A copy without keys that would set a prototype when copied on. Throws RangeError if nested too deep. */
-function cleaned(value: unknown, depth: number): unknown {
-  if (depth > NESTING_MAX) throw new RangeError(`nested deeper than ${NESTING_MAX} levels`);
-  if (Array.isArray(value)) return value.map((each) => cleaned(each, depth + 1));
+/** A copy without keys that would set a prototype when copied on. */
+function withoutPrototypes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPrototypes);
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([key]) => key !== '__proto__')
-      .map(([key, each]) => [key, cleaned(each, depth + 1)]),
+      .map(([key, each]) => [key, withoutPrototypes(each)]),
   );
 }
 
 /** Undefined for what is no JSON, or JSON that no provider sends. */
-function jsonOrNothing(text: string): unknown {
+function jsonOrNothing(bytes: Buffer): unknown {
   try {
-    return json(text);
+    return json(bytes, PROVIDER_VALUES_MAX);
   } catch {
     return undefined; // The provider's own parser says what it misses.
   }
@@ -99,15 +118,22 @@ function jsonOrNothing(text: string): unknown {
 
 function formFields(text: string): Record<string, string[]> {
   const fields: Record<string, string[]> = Object.create(null);
-  let count = 0;
-  for (const [name, value] of new URLSearchParams(text)) {
-    count += 1;
-    if (count > FORM_FIELDS_MAX) break;
+  for (const [name, value] of new URLSearchParams(firstFields(text))) {
     const values = fields[name];
     if (values === undefined) fields[name] = [value];
     else values.push(value);
   }
   return fields;
+}
+
+/** The text of the first FORM_FIELDS_MAX fields. */
+function firstFields(text: string): string {
+  let end = -1;
+  for (let count = 0; count < FORM_FIELDS_MAX; count += 1) {
+    end = text.indexOf('&', end + 1);
+    if (end < 0) return text;
+  }
+  return text.slice(0, end);
 }
 
 function lastValues(fields: Record<string, string[]>): Record<string, string> {
@@ -119,8 +145,7 @@ function lastValues(fields: Record<string, string[]>): Record<string, string> {
 export function providerRequest(request: FastifyRequest, publicUrl: string): ProviderRequest {
   const { rawBody } = request;
   const isForm = contentType(request) === 'application/x-www-form-urlencoded';
-  const text = rawBody.toString('utf8');
-  const formAll = isForm ? formFields(text) : {};
+  const formAll = isForm ? formFields(rawBody.toString('utf8')) : {};
   return {
     method: request.method,
     url: publicUrl + request.raw.url,
@@ -133,7 +158,7 @@ export function providerRequest(request: FastifyRequest, publicUrl: string): Pro
     rawBody,
     form: lastValues(formAll),
     formAll,
-    json: isForm ? undefined : jsonOrNothing(text),
+    json: isForm ? undefined : jsonOrNothing(rawBody),
   };
 }
 

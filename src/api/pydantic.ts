@@ -13,6 +13,9 @@ export interface PydanticFault {
   ctx?: Record<string, unknown>;
 }
 
+/** Faults of one issue; a reply has no room for more. */
+const FAULTS_MAX = 100;
+
 type Issue = z.core.$ZodIssue;
 type IssueOf<Code extends Issue['code']> = Extract<Issue, { code: Code }>;
 
@@ -26,7 +29,7 @@ export function pydanticFault(
   const { path } = issue;
   if (issue.code === 'invalid_union') return unionFaults(issue, data, isInteger);
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, FAULTS_MAX).map((key) => ({
       type: 'extra_forbidden',
       path: [...path, key],
       msg: 'Extra inputs are not permitted',

@@ -4,7 +4,12 @@
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { registry, requestSeconds } from '../metrics.ts';
 import { metricsText } from '../metrics-reading.ts';
@@ -88,8 +93,8 @@ export async function buildServer(deps: ApiDeps): Promise<Api> {
   api.decorateRequest('principal', null);
   readBodies(api, deps.clock);
   observeRequests(api);
-  answerUnknownPaths(api);
   await api.register(cors, corsOptions(deps.corsOrigins));
+  answerUnknownPaths(api);
   await api.register(swagger, openApiOptions(deps));
   await api.register(swaggerUi, { routePrefix: '/docs' });
   await api.register(openRoutes(deps), { prefix: PREFIX });
@@ -182,15 +187,21 @@ function observeRequests(api: Api): void {
   });
 }
 
-/** 404 in the contract's shape; 405 where another method would have done. */
+/** 404 in the contract's shape; 405 where another method would have done. Answered before a body is read: parsing
+ *  costs far more than sending. */
 function answerUnknownPaths(api: Api): void {
   const known = knownPaths();
   api.addHook('onRoute', ({ url, method }) => known.add(url, [method].flat()));
-  api.setNotFoundHandler(async (request, reply) => {
+  api.addHook('onRequest', async (request, reply) => {
+    if (request.is404) await answer(request, reply);
+  });
+  api.setNotFoundHandler(answer);
+
+  async function answer(request: FastifyRequest, reply: FastifyReply) {
     const allowed = known.methodsAt(request.url.split('?')[0] ?? '');
     const isWrongMethod = allowed.length > 0 && !allowed.includes(request.method);
     if (!isWrongMethod) return reply.status(404).send({ detail: 'Not Found' });
     reply.header('Allow', allowed.join(', '));
     return reply.status(405).send({ detail: 'Method Not Allowed' });
-  });
+  }
 }

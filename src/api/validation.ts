@@ -6,7 +6,7 @@ import { providerName } from '../model/provider.ts';
 import { isObject } from '../std/json.ts';
 import { secretFieldsOf } from '../telephony/configuration.ts';
 import { isInteger, locOf, type RequestPart } from './location.ts';
-import { pydanticFault } from './pydantic.ts';
+import { type PydanticFault, pydanticFault } from './pydantic.ts';
 import type { ValidationItem } from './wire/faults.ts';
 
 /** Items in one reply; more help nobody and multiply a hostile body. */
@@ -93,10 +93,8 @@ export function validationItems(
   { schema, data, part }: Checked,
   prefix: (string | number)[] = [],
 ): ValidationItem[] {
-  return issues
-    .flatMap((issue) => pydanticFault(issue, data, (path) => isInteger(schema, data, path)))
-    .slice(0, ITEMS_MAX)
-    .map(({ type, path, msg, input, ctx }) => ({
+  return firstFaults(issues, data, (path) => isInteger(schema, data, path)).map(
+    ({ type, path, msg, input, ctx }) => ({
       type,
       loc: [part, ...prefix, ...locOf(schema, data, path)],
       msg,
@@ -105,7 +103,22 @@ export function validationItems(
         ? hidden(input)
         : echo(input),
       ...(ctx === undefined ? {} : { ctx }),
-    }));
+    }),
+  );
+}
+
+/** No more of them than are sent: wording one costs microseconds, and a body can have thousands. */
+function firstFaults(
+  issues: readonly z.core.$ZodIssue[],
+  data: unknown,
+  isInteger: (path: readonly PropertyKey[]) => boolean,
+): PydanticFault[] {
+  const faults: PydanticFault[] = [];
+  for (const issue of issues) {
+    if (faults.length >= ITEMS_MAX) break;
+    faults.push(...pydanticFault(issue, data, isInteger));
+  }
+  return faults.slice(0, ITEMS_MAX);
 }
 
 const SECRETS = new Set([

@@ -2,6 +2,7 @@
 // The order of the checks is the contract's (§6.1).
 
 import { GatewayError } from '../errors.ts';
+import { requireUsable } from '../model/json-limits.ts';
 import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
 import { isTriggerEnabled } from '../workflow/trigger-path.ts';
 import type { CallDeps } from './deps.ts';
@@ -12,7 +13,7 @@ export interface Agent {
   version: WorkflowVersion;
 }
 
-/** Throws what contract §6.1 names for agents. */
+/** Throws what contract §6.1 names for agents, and AGENT_OVERSIZED. */
 export async function findAgent(deps: CallDeps, request: StartCall): Promise<Agent> {
   const { agent, organizationId, mode } = request;
   const workflow =
@@ -29,11 +30,11 @@ export async function findAgent(deps: CallDeps, request: StartCall): Promise<Age
     if (isEnabled === undefined) throw new GatewayError('TRIGGER_NOT_IN_AGENT');
     if (!isEnabled) throw new GatewayError('TRIGGER_NOT_ACTIVE');
   }
-  return { workflow, version };
+  return { workflow, version: requireUsable(version) };
 }
 
 /** The draft of a workflow, or what is published. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
- *  AGENT_NOT_PUBLISHED. */
+ *  AGENT_NOT_PUBLISHED, AGENT_OVERSIZED. */
 export async function findTestAgent(
   { store }: Pick<CallDeps, 'store'>,
   organizationId: string,
@@ -45,7 +46,7 @@ export async function findTestAgent(
   const { workflows } = store;
   const version = (await workflows.draft(workflow.id)) ?? (await workflows.published(workflow.id));
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
-  return { workflow, version };
+  return { workflow, version: requireUsable(version) };
 }
 
 async function byUuid(deps: CallDeps, organizationId: string, uuid: string): Promise<Workflow> {

@@ -5,6 +5,7 @@
 import { codeOf, GatewayError } from '../errors.ts';
 import { callsRefused, callsStarted } from '../metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
+import { requireUsable } from '../model/json-limits.ts';
 import { type CallStatus, isTerminal } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
@@ -69,7 +70,7 @@ export class CampaignCalls {
     const version = await workflows.published(workflowId);
     if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
     const line = await findOutboundLine(this.#deps, { organizationId, configurationId });
-    return { campaign, workflow, version, ...line };
+    return { campaign, workflow, version: requireUsable(version), ...line };
   }
 
   /** Caller ids take turns. */
@@ -225,8 +226,13 @@ export class CampaignCalls {
   }
 }
 
-/** The provider has read the request and will not place the call. */
-const REFUSALS = new Set(['PROVIDER_DESTINATION', 'PROVIDER_AUTH', 'PROVIDER_REFUSED']);
+/** Nothing was placed, and nothing will be if it is tried again. */
+const REFUSALS = new Set([
+  'PROVIDER_DESTINATION',
+  'PROVIDER_AUTH',
+  'PROVIDER_REFUSED',
+  'CONTEXT_OVERSIZED',
+]);
 
 function callerOf({ callers }: CampaignLine, { attemptId }: Claim): string | null {
   if (callers.length === 0) return null;

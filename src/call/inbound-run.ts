@@ -3,6 +3,7 @@
 
 import { codeOf } from '../errors.ts';
 import { callsStarted } from '../metrics.ts';
+import { requireUsable } from '../model/json-limits.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
 import type { StartedRun } from '../store/run-start-store.ts';
@@ -26,7 +27,7 @@ export function reasonOf(error: unknown): RejectReason {
   return code === 'GATEWAY_DRAINING' ? 'draining' : 'error';
 }
 
-/** Throws Refusal if nobody answers. */
+/** Throws Refusal if nobody answers, AGENT_OVERSIZED. */
 export async function inboundAgent(
   deps: CallDeps,
   { organizationId }: TelephonyConfiguration,
@@ -37,7 +38,7 @@ export async function inboundAgent(
       ? undefined
       : await deps.store.workflows.inService(organizationId, workflowId);
   if (version === undefined) throw new Refusal('no-workflow');
-  return version;
+  return requireUsable(version);
 }
 
 interface InboundCall {

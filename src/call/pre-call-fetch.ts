@@ -3,10 +3,12 @@
 
 import { codeOf, GatewayError } from '../errors.ts';
 import { preCallFetches } from '../metrics.ts';
+import { CONTEXT_LIMITS } from '../model/json-limits.ts';
 import type { Run } from '../model/run.ts';
 import type { WorkflowDefinition } from '../model/workflow.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { isObject, parseJson } from '../std/json.ts';
+import { jsonExcess } from '../std/json-size.ts';
 import { type PreCallRequest, preCallRequestOf } from '../workflow/pre-call.ts';
 import { withoutReserved } from './context.ts';
 import type { CallDeps } from './deps.ts';
@@ -87,7 +89,10 @@ async function fetchVariables(
     if (reply.status < 200 || reply.status >= 300) throw failed(`status ${reply.status}`);
     const answer = parseJson(reply.text);
     if (!isObject(answer)) throw failed('no JSON object');
-    return variablesIn(answer);
+    const variables = variablesIn(answer);
+    const excess = jsonExcess(variables, CONTEXT_LIMITS);
+    if (excess !== undefined) throw failed(excess);
+    return variables;
   } finally {
     deadline.done();
   }

@@ -15,6 +15,8 @@ const RECORDS_MAX = 200_000;
 const COLUMNS_MAX = 200;
 /** A long greeting has 2,000. */
 const CELL_CHARACTERS_MAX = 10_000;
+/** Of the cells together: they are the context of a call (model/json-limits), with the columns' names. */
+const RECORD_BYTES_MAX = 60_000;
 /** A quote that nobody closes ends here, not at the end of the file. */
 const RECORD_CHARACTERS_MAX = 100_000;
 /** Bytes between two turns for everything else in this process: a few milliseconds of work at most, so
@@ -83,6 +85,10 @@ function checkRecord(number: number, cells: readonly string[]): void {
   if (number > RECORDS_MAX + 1) throw invalid(`CSV file has more than ${RECORDS_MAX} rows`);
   if (cells.length > COLUMNS_MAX) {
     throw invalid(`CSV file has more than ${COLUMNS_MAX} columns in row ${number}`);
+  }
+  const bytes = cells.reduce((sum, cell) => sum + Buffer.byteLength(cell), 0);
+  if (bytes > RECORD_BYTES_MAX) {
+    throw invalid(`Row ${number} has more than ${RECORD_BYTES_MAX} bytes`);
   }
   if (cells.some((cell) => cell.length > CELL_CHARACTERS_MAX)) {
     throw invalid(`A cell in row ${number} has more than ${CELL_CHARACTERS_MAX} characters`);

@@ -27,6 +27,7 @@ import { LeaseRepository } from './leases.ts';
 import { migrate, ownMigrations } from './migrate.ts';
 import { NodePresence } from './nodes.ts';
 import { OrganizationRepository } from './organizations.ts';
+import { type OversizedVersion, oversizedVersions } from './oversized-versions.ts';
 import { ReportRepository } from './reports.ts';
 import { resealWorkflows } from './reseal-workflows.ts';
 import { RunStartRepository } from './run-starts.ts';
@@ -80,6 +81,8 @@ export interface OpenStore extends Store {
   readonly node: string;
   /** Seals every stored secret by the newest key; gives how many rows changed. */
   resealSecrets(): Promise<number>;
+  /** Agents in use that are too large for calls. Throws STORE_UNAVAILABLE. */
+  oversizedVersions(): AsyncGenerator<OversizedVersion>;
 }
 
 /** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE, MIGRATION_CHANGED,
@@ -120,6 +123,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
       (await resealCredentials(context)) +
       (await resealTools(context)) +
       (await resealWorkflows(context)),
+    oversizedVersions: () => oversizedVersions(context),
     alive: () => isAlive(db, clock),
     close: async () => {
       await upkeep.stop();

@@ -123,13 +123,49 @@ describe('every request', () => {
     expect((await call('POST', '/api/v1/user/api-keys', { body: deep, headers })).status).toBe(422);
   });
 
-  it('cannot set a prototype', async () => {
-    const body =
-      '{"name":"x","__proto__":{"polluted":true},"workflow_definition":{"__proto__":{"a":1}}}';
+  it('with a body of very many values is refused before it is parsed', async () => {
+    const members = Array.from({ length: 170_000 }, (_, i) => `"k${i}":1`);
+    const body = `{${members.join()}`; // No JSON: a parser would say so.
+    const headers = { 'content-type': 'application/json' };
+    const keyed = await call('POST', '/api/v1/user/api-keys', { body, headers });
+    expect([keyed.status, keyed.body]).toEqual([
+      413,
+      { detail: 'The body holds more than 25000 values' },
+    ]);
+    for (const path of ['/api/v1/auth/login', '/api/v1/auth/signup']) {
+      const answer = await call('POST', path, { body, headers, key: null });
+      expect([answer.status, answer.body]).toEqual([413, { detail: 'Request body is too large' }]);
+    }
+  });
+
+  it('to an unknown path, or without a key, is refused without its body being read', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const asked = { body: '{"no JSON', headers, key: null };
+    expect((await call('POST', '/api/v1/nothing', asked)).status).toBe(404);
+    expect((await call('POST', '/nothing', asked)).status).toBe(404);
+    expect((await call('PATCH', '/api/v1/health', asked)).status).toBe(405);
+    expect((await call('POST', '/api/v1/user/api-keys', asked)).status).toBe(401);
+    const origin = { ...headers, origin: 'https://app.example.com' };
+    const answer = await call('POST', '/api/v1/nothing', { ...asked, headers: origin });
+    expect(answer.headers['access-control-allow-origin']).toBe('*');
+  });
+
+  it('with a form of very many fields is read no further than the first of them', async () => {
+    const body = `name=first&${'a=1&'.repeat(600)}name=last`;
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await call('POST', '/api/v1/user/api-keys', { body, headers });
+    expect([answer.status, answer.body.name]).toEqual([200, 'first']);
+  });
+
+  it.each([
+    ['{"name":"x","__proto__":{"polluted":true},"workflow_definition":{"__proto__":{"a":1}}}'],
+    [String.raw`{"name":"x","workflow_definition":{"\u005f_prot\u006f__":{"a":1},"b":1}}`],
+  ])('cannot set a prototype: %s', async (body) => {
     const headers = { 'content-type': 'application/json' };
     const answer = await call('POST', '/api/v1/workflow/create/definition', { body, headers });
     expect(answer.status).toBe(200);
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+    expect(answer.text).not.toContain('"a":1');
   });
 
   it('that fails for a reason of ours is answered as JSON and logged with its id', async () => {

@@ -215,6 +215,21 @@ describe("a value that does not fit, in pydantic's words", () => {
     expect(many).toHaveLength(100);
   });
 
+  it('is worded for no more faults than are sent', () => {
+    let reads = 0;
+    const counting = new Proxy(
+      Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, 1])),
+      {
+        get: (target, key) => {
+          reads += 1;
+          return Reflect.get(target, key);
+        },
+      },
+    );
+    expect(faults(z.strictObject({}), counting)).toHaveLength(100);
+    expect(reads).toBeLessThan(1_000);
+  });
+
   it('is always told, whatever was sent', () => {
     const schema = z.object({
       a: idIn,

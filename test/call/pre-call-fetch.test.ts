@@ -102,6 +102,10 @@ describe('variables before a call', () => {
   it.each([
     ['a refusal', { status: 500, body: {} } as const],
     ['a list', { status: 200, body: [1] } as const],
+    [
+      'more than a call can use',
+      { status: 200, body: { initial_context: { a: 'x'.repeat(65_536) } } } as const,
+    ],
     ['a broken connection', 'reset' as const],
   ])('are done without after %s, which the run tells', async (_what, answer) => {
     await prepare();

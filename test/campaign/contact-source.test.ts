@@ -192,6 +192,10 @@ describe('the faults of a contact file', () => {
     expect(await problems(`phone_number,a\n+1,${'x'.repeat(10_001)}\n`)).toContain(
       'more than 10000 characters',
     );
+    const wide = Array.from({ length: 8 }, (_, i) => `c${i}`).join();
+    expect(
+      await problems(`phone_number,${wide}\n+14155550101${`,${'x'.repeat(9_000)}`.repeat(8)}\n`),
+    ).toContain('Row 2 has more than 60000 bytes');
   });
 
   it('include more bytes or rows than a list may have', async () => {

@@ -5,6 +5,7 @@ import { codeOf, GatewayError } from '../../errors.ts';
 import type { User } from '../../store/users.ts';
 import { clientName } from '../attempt-limit.ts';
 import { ownerOfKey, principalOf } from '../auth.ts';
+import { CREDENTIALS_BYTES_MAX } from '../bodies.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';
 import { faults } from '../wire/faults.ts';
@@ -29,6 +30,7 @@ export function logInRoutes(api: Api, deps: ApiDeps): void {
   api.post(
     '/auth/signup',
     {
+      bodyLimit: CREDENTIALS_BYTES_MAX,
       schema: {
         ...common,
         operationId: 'signUp',
@@ -51,6 +53,7 @@ export function logInRoutes(api: Api, deps: ApiDeps): void {
   api.post(
     '/auth/login',
     {
+      bodyLimit: CREDENTIALS_BYTES_MAX,
       schema: {
         ...common,
         operationId: 'logIn',

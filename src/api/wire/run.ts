@@ -3,14 +3,14 @@
 
 import { z } from 'zod';
 import { callStatus, providerName } from '../../model/provider.ts';
-import { freeObject, idIn, idOut, timeOut } from './values.ts';
+import { freeObject, idIn, idOut, storedObject, timeOut } from './values.ts';
 
 /** Longest number or SIP address to dial. */
 const ADDRESS_LENGTH_MAX = 255;
 
 export const startCall = z.object({
   phone_number: z.string().min(1).max(ADDRESS_LENGTH_MAX),
-  initial_context: freeObject.nullish(),
+  initial_context: storedObject.nullish(),
   telephony_configuration_id: idIn.nullish(),
   from_phone_number_id: idIn.nullish(),
 });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { providerName } from '../../model/provider.ts';
 import { configurationPatchSchema, configurationSchema } from '../../telephony/configuration.ts';
 import { trunkOut } from './trunk.ts';
-import { freeObject, idIn, idOut, timeOut } from './values.ts';
+import { freeObject, idIn, idOut, storedObject, timeOut } from './values.ts';
 
 const configurationName = z.string().min(1).max(64);
 
@@ -125,7 +125,7 @@ export const phoneNumberCreate = z.object({
   telephony_trunk_id: idIn.nullish(),
   is_active: z.boolean().default(true),
   is_default_caller_id: z.boolean().default(false),
-  extra_metadata: freeObject.default({}),
+  extra_metadata: storedObject.default({}),
 });
 
 export const phoneNumberUpdate = z.object({
@@ -136,7 +136,7 @@ export const phoneNumberUpdate = z.object({
   clear_trunk: z.boolean().default(false),
   is_active: z.boolean().nullish(),
   country_code: countryCode.nullish(),
-  extra_metadata: freeObject.nullish(),
+  extra_metadata: storedObject.nullish(),
 });
 export type PhoneNumberUpdate = z.infer<typeof phoneNumberUpdate>;
 

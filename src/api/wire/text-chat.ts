@@ -2,18 +2,14 @@
 // hold is the reference's.
 
 import { z } from 'zod';
-import { freeObject, idOut, timeOut } from './values.ts';
+import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
+import { freeObject, idOut, timeOut, within } from './values.ts';
+
+/** Half of what a call takes: the context is in every prompt that names it. */
+const contextIn = within(freeObject, { ...CONTEXT_LIMITS, bytesMax: 32_768 });
 
 /** As much as a spoken turn of several minutes. */
 export const TEXT_CHARACTERS_MAX = 4_000;
-/** It is in every prompt that names it. */
-const CONTEXT_CHARACTERS_MAX = 32_768;
-
-const boundedObject = freeObject.refine(
-  (value) => JSON.stringify(value).length <= CONTEXT_CHARACTERS_MAX,
-  `Object should have at most ${CONTEXT_CHARACTERS_MAX} characters as JSON`,
-);
-
 const revision = z
   .int()
   .nullish()
@@ -21,8 +17,8 @@ const revision = z
 
 export const textChatCreate = z.object({
   name: z.string().min(1).max(255).nullish(),
-  initial_context: boundedObject.nullish(),
-  annotations: boundedObject.nullish(),
+  initial_context: contextIn.nullish(),
+  annotations: contextIn.nullish(),
 });
 
 export const textChatMessage = z.object({

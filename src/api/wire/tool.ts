@@ -1,11 +1,12 @@
 // Tools as they travel. Source: contract §10.1.
 
 import { z } from 'zod';
+import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import { type Tool, toolCategory, toolStatus } from '../../model/tool.ts';
 import { toolDefinition } from '../../workflow/tools/definition.ts';
 import { maskHeaders } from '../tool-headers.ts';
 import { providerIdOf } from './user.ts';
-import { freeObject, idOut, isoTime, isoTimeOrNull, timeOut } from './values.ts';
+import { freeObject, idOut, isoTime, isoTimeOrNull, timeOut, within } from './values.ts';
 
 const DEFAULT_ICON = 'globe';
 const DEFAULT_COLOR = '#3B82F6';
@@ -13,6 +14,7 @@ const DEFAULT_COLOR = '#3B82F6';
 const name = z.string().min(1).max(255);
 const description = z.string().max(4_000);
 const icon = z.string().max(100);
+const definitionIn = within(toolDefinition, CONTEXT_LIMITS);
 
 export const toolCreate = z
   .object({
@@ -24,7 +26,7 @@ export const toolCreate = z
     category: toolCategory.nullish().meta({ description: 'As the type of the definition.' }),
     icon: icon.nullable().default(DEFAULT_ICON),
     icon_color: icon.nullable().default(DEFAULT_COLOR),
-    definition: toolDefinition,
+    definition: definitionIn,
   })
   .refine(({ category, definition }) => !category || category === definition.type, {
     path: ['category'],
@@ -37,7 +39,7 @@ export const toolUpdate = z.object({
   description: description.nullish(),
   icon: icon.nullish(),
   icon_color: icon.nullish(),
-  definition: toolDefinition.nullish(),
+  definition: definitionIn.nullish(),
   status: toolStatus.nullish(),
 });
 

@@ -2,14 +2,14 @@
 
 import { z } from 'zod';
 import type { Trunk } from '../../model/telephony.ts';
-import { freeObject, idOut, isoTime, timeOut } from './values.ts';
+import { freeObject, idOut, isoTime, storedObject, timeOut } from './values.ts';
 
 const name = z.string().min(1).max(64);
 
 export const trunkCreate = z.object({
   name,
   enabled: z.boolean().default(true),
-  settings: freeObject
+  settings: storedObject
     .default({})
     .meta({ description: "What the provider's trunks can be set to." }),
 });
@@ -17,7 +17,7 @@ export const trunkCreate = z.object({
 export const trunkUpdate = z.object({
   name: name.nullish(),
   enabled: z.boolean().nullish(),
-  settings: freeObject.nullish().meta({ description: 'Takes the place of all settings.' }),
+  settings: storedObject.nullish().meta({ description: 'Takes the place of all settings.' }),
 });
 
 export const trunkOut = z

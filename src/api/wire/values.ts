@@ -2,6 +2,8 @@
 // digits and come in as strings or numbers. Source: contract decision 1 and §2; messages: pydantic 2.
 
 import { z } from 'zod';
+import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
+import { type JsonLimits, jsonExcess } from '../../std/json-size.ts';
 
 /** What validation.ts words as an error of that pydantic type. */
 interface ValueFault {
@@ -124,3 +126,15 @@ export function isoTimeOrNull(date: Date | null): string | null {
 
 /** An object whose keys are nobody's business here. */
 export const freeObject = z.record(z.string(), z.unknown());
+
+/** The same schema for JSON that is stored: no larger than calls can use. */
+export function within<Schema extends z.ZodType>(schema: Schema, limits: JsonLimits): Schema {
+  return schema.check((context) => {
+    const excess = jsonExcess(context.value, limits);
+    if (excess === undefined) return;
+    context.issues.push({ code: 'custom', message: `is too large: ${excess}`, input: undefined });
+  });
+}
+
+/** Variables, settings or metadata from a client. */
+export const storedObject = within(freeObject, CONTEXT_LIMITS);

@@ -2,20 +2,23 @@
 // Appendix D.
 
 import { z } from 'zod';
+import { DEFINITION_LIMITS } from '../../model/json-limits.ts';
 import { workflowConfigurations, workflowDefinition } from '../../model/workflow.ts';
 import { checkedBy } from '../location.ts';
-import { freeObject, idOut, timeOut } from './values.ts';
+import { freeObject, idOut, storedObject, timeOut, within } from './values.ts';
 
 export const WORKFLOW_NAME_MAX = 255;
 export const workflowName = z.string().min(1).max(WORKFLOW_NAME_MAX);
 
+const definitionIn = within(workflowDefinition, DEFINITION_LIMITS);
+
 export const workflowCreate = z.object({
   name: workflowName,
-  workflow_definition: workflowDefinition,
+  workflow_definition: definitionIn,
 });
 
 /** What was sent is what is kept; the schema only checks it. Null means "not set". */
-const sparseConfigurations = freeObject
+const sparseConfigurations = storedObject
   .transform((settings) =>
     Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)),
   )
@@ -29,8 +32,8 @@ checkedBy.set(sparseConfigurations, workflowConfigurations);
 
 export const workflowUpdate = z.object({
   name: workflowName.nullish(),
-  workflow_definition: workflowDefinition.nullish(),
-  template_context_variables: freeObject.nullish(),
+  workflow_definition: definitionIn.nullish(),
+  template_context_variables: storedObject.nullish(),
   workflow_configurations: sparseConfigurations.nullish(),
 });
 

@@ -51,6 +51,40 @@ describe('creating a workflow', () => {
     expect((await create(definition)).workflow_definition).toEqual(definition);
   });
 
+  it('refuses JSON that is larger than calls can use, and says what is too much', async () => {
+    const many = { ...smallWorkflow, more: Array.from({ length: 20_000 }, () => 1) };
+    const deep = JSON.parse(`${'['.repeat(41)}${']'.repeat(41)}`);
+    const long = 'x'.repeat(1_048_576);
+    const refused = async (path: string, body: Record<string, unknown>) => {
+      const [status, detail] = await refusal(
+        path === '' ? 'POST' : 'PUT',
+        path || '/workflow/create/definition',
+        { body },
+      );
+      return [status, ...detail.map(({ loc, msg }: { loc: string[]; msg: string }) => [loc, msg])];
+    };
+    const at = (field: string) => ['body', field];
+    for (const [definition, excess] of [
+      [many, 'more than 20000 values'],
+      [{ ...smallWorkflow, deep }, 'more than 40 levels of nesting'],
+      [{ ...smallWorkflow, long }, 'more than 1048576 bytes'],
+    ] as const) {
+      const answer = await refused('', { name: 'a', workflow_definition: definition });
+      const message = `Value error, is too large: ${excess}`;
+      expect(answer).toEqual([422, [at('workflow_definition'), message]]);
+    }
+    const { id } = await create();
+    const context = { text: 'x'.repeat(65_536) };
+    for (const field of ['template_context_variables', 'workflow_configurations']) {
+      expect(await refused(`/workflow/${id}`, { [field]: context })).toEqual([
+        422,
+        [at(field), 'Value error, is too large: more than 65536 bytes'],
+      ]);
+    }
+    const fits = { ...smallWorkflow, more: Array.from({ length: 19_000 }, () => 1) };
+    expect((await create(fits)).workflow_definition.more).toHaveLength(19_000);
+  });
+
   it('asks for what is missing', async () => {
     const [status, detail] = await refusal('POST', '/workflow/create/definition', { body: {} });
     expect(status).toBe(422);

@@ -1,0 +1,78 @@
+// How much JSON holds: bytes, values and levels. Parsing, checking and storing cost by the value, so that text
+// of few bytes can still be too much. Counts by a scan of the bytes, before anything is parsed.
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OTHER = 0;
+const SPACE = 1;
+const COMMA = 2;
+const OPENING = 3;
+const CLOSING = 4;
+const KIND_OF_BYTE = kindsOfBytes();
+const LEVELS_OF_KIND = Int8Array.of(0, 0, 0, 1, -1);
+
+export interface JsonSize {
+  /** Objects, arrays, strings, numbers, booleans and nulls; keys are not counted. */
+  values: number;
+  /** Levels of objects and arrays: 1 for `[]`, 0 for a number. */
+  depth: number;
+}
+
+export interface JsonLimits {
+  /** Bytes of the JSON in UTF-8, without spaces. */
+  bytesMax: number;
+  valuesMax: number;
+  depthMax: number;
+}
+
+/** The size of JSON text in UTF-8. Ends as soon as there are more than `valuesMax` values. Text that is not JSON
+ *  gives some size: a parser says what is wrong with it. */
+export function jsonSize(text: Uint8Array, valuesMax: number): JsonSize {
+  let values = 1;
+  let level = 0;
+  let depth = 0;
+  let isAfterOpening = false;
+  for (let at = 0; at < text.length && values <= valuesMax; at += 1) {
+    const byte = text[at] as number;
+    const kind = KIND_OF_BYTE[byte] as number;
+    if (kind === SPACE) continue;
+    // The first member of an object or array; each further one follows a comma.
+    if (kind === COMMA || (isAfterOpening && kind !== CLOSING)) values += 1;
+    isAfterOpening = kind === OPENING;
+    level += LEVELS_OF_KIND[kind] as number;
+    if (level > depth) depth = level;
+    if (byte === QUOTE) at = endOfString(text, at + 1);
+  }
+  return { values, depth };
+}
+
+/** What there is too much of in a value that came as JSON, in words for people; undefined if nothing. */
+export function jsonExcess(value: unknown, limits: JsonLimits): string | undefined {
+  return jsonTextExcess(JSON.stringify(value) ?? '', limits);
+}
+
+/** The same of JSON as text. */
+export function jsonTextExcess(json: string, limits: JsonLimits): string | undefined {
+  const { bytesMax, valuesMax, depthMax } = limits;
+  const text = Buffer.from(json);
+  if (text.length > bytesMax) return `more than ${bytesMax} bytes`;
+  const { values, depth } = jsonSize(text, valuesMax);
+  if (values > valuesMax) return `more than ${valuesMax} values`;
+  return depth > depthMax ? `more than ${depthMax} levels of nesting` : undefined;
+}
+
+/** The place of the closing quote. */
+function endOfString(text: Uint8Array, from: number): number {
+  let at = from;
+  while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+function kindsOfBytes(): Uint8Array {
+  const kinds = new Uint8Array(256).fill(OTHER);
+  for (const byte of ' \t\n\r') kinds[byte.charCodeAt(0)] = SPACE;
+  for (const byte of '{[') kinds[byte.charCodeAt(0)] = OPENING;
+  for (const byte of '}]') kinds[byte.charCodeAt(0)] = CLOSING;
+  kinds[','.charCodeAt(0)] = COMMA;
+  return kinds;
+}
