@@ -29,6 +29,15 @@ const propertyOption = z
   })
   .meta({ id: 'PropertyOption' });
 
+/** For forms. A key beyond these would have the reference's Python client refuse the whole catalogue. */
+const rendererOptions = z
+  .object({
+    layout: z.null(),
+    /** Without it a number is whole. */
+    number_input: z.object({ fractional: z.boolean() }).meta({ id: 'NumberInputOptions' }),
+  })
+  .meta({ id: 'PropertyRendererOptions' });
+
 /** By property, the values with which this one is shown or hidden. */
 const conditions = z.record(z.string(), z.array(z.unknown())).nullable();
 
@@ -56,7 +65,7 @@ export const propertySpec = z
     max_length: z.int().nullable(),
     pattern: z.string().nullable(),
     editor: z.string().nullable(),
-    renderer_options: z.record(z.string(), z.unknown()).nullable(),
+    renderer_options: rendererOptions.nullable(),
   })
   .meta({ id: 'PropertySpec' });
 export type PropertySpec = z.infer<typeof propertySpec>;

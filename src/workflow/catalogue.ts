@@ -100,7 +100,8 @@ function propertyOf(
     max_length: facts.lengthMax ?? texts?.maxLength ?? null,
     pattern: facts.pattern ?? null,
     editor: facts.editor ?? null,
-    renderer_options: own.type === 'integer' ? { step: 1 } : null,
+    renderer_options:
+      own.type === 'number' ? { layout: null, number_input: { fractional: true } } : null,
   };
 }
 

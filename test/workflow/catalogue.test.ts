@@ -124,7 +124,7 @@ describe('the catalogue', () => {
       max_length: null,
       pattern: null,
       editor: null,
-      renderer_options: null,
+      renderer_options: { layout: null, number_input: { fractional: true } },
     });
     expect(property('startCall', 'greeting_type')?.options).toEqual([
       { value: 'text', label: 'Spoken text', description: null },
@@ -134,6 +134,23 @@ describe('the catalogue', () => {
       max_length: 36,
       pattern: '^[A-Za-z0-9_-]+$',
     });
+  });
+
+  it('tells forms which numbers may have fractions; the others are whole', () => {
+    const slot = property('startCall', 'slots')?.properties ?? [];
+    const numbers = [...catalogue.flatMap(({ properties }) => properties), ...slot].filter(
+      ({ type }) => type === 'number',
+    );
+    const isFractional = ({ renderer_options: hints }: PropertySpec) =>
+      hints?.number_input.fractional === true;
+    expect(numbers.filter(isFractional).map(({ name }) => name)).toEqual([
+      ...['qa_min_call_duration', 'qa_sample_rate', 'delayed_start_duration'],
+    ]);
+    const whole = numbers.filter((each) => !isFractional(each));
+    expect(whole.map(({ name, renderer_options }) => [name, renderer_options])).toEqual([
+      ['digits_min', null],
+      ['digits_max', null],
+    ]);
   });
 
   it('describes every type, property and column', () => {

@@ -23,9 +23,9 @@ function propertyValue(property: PropertySpec): fc.Arbitrary<unknown> {
     case 'boolean':
       return fc.boolean();
     case 'number':
-      return property.renderer_options?.['step'] === 1
-        ? fc.integer({ min: min ?? 0, max: max ?? 1_000 })
-        : fc.double({ min: min ?? 0, max: max ?? 1_000, noNaN: true });
+      return property.renderer_options?.number_input.fractional === true
+        ? fc.double({ min: min ?? 0, max: max ?? 1_000, noNaN: true })
+        : fc.integer({ min: min ?? 0, max: max ?? 1_000 });
     case 'options':
       return fc.constantFrom(...(options ?? []).map(({ value }) => value));
     case 'json':
