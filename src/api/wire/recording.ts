@@ -11,6 +11,9 @@ const BATCH_MAX = 20;
 const TRANSCRIPT_CHARACTERS_MAX = 10_000;
 const METADATA_CHARACTERS_MAX = 10_000;
 
+/** In place of a user who is gone: clients want an id. */
+const NOBODY = '0';
+
 export const recordingId = z
   .string()
   .min(1)
@@ -89,7 +92,7 @@ export const recordingOut = z
     storage_key: z.string(),
     storage_backend: z.enum(['s3', 'minio']),
     metadata: freeObject,
-    created_by: idOut.nullable(),
+    created_by: idOut,
     created_at: timeOut,
     is_active: z.boolean(),
   })
@@ -112,7 +115,7 @@ export function recordingOnWire(clip: Clip): z.infer<typeof recordingOut> {
     storage_key: clip.storageKey,
     storage_backend: STORAGE_BACKEND,
     metadata: clip.metadata,
-    created_by: clip.userId,
+    created_by: clip.userId ?? NOBODY,
     created_at: isoTime(clip.createdAt),
     is_active: clip.isActive,
   };

@@ -3,6 +3,7 @@
 // Source: contract §10.1; the camelCase keys are the contract's.
 
 import { z } from 'zod';
+import { isObject } from '../../std/json.ts';
 import {
   messageOrNull,
   messageType,
@@ -81,13 +82,24 @@ const routes = z
       all.length,
     { error: 'each context_value may be used once, in whatever case' },
   );
-const contextMapping = z.object({
-  rules: z
-    .array(z.object({ context_path: z.string().trim().min(1).max(VALUE_MAX), routes }))
-    .min(1)
-    .max(RULES_MAX),
-  fallback_destination: destination.nullable().default(null),
-});
+const contextMapping = z.preprocess(
+  withRules,
+  z.object({
+    rules: z
+      .array(z.object({ context_path: z.string().trim().min(1).max(VALUE_MAX), routes }))
+      .min(1)
+      .max(RULES_MAX),
+    fallback_destination: destination.nullable().default(null),
+  }),
+);
+
+/** Older clients send a single rule's path and routes where its rules would be. */
+function withRules(sent: unknown): unknown {
+  if (!isObject(sent) || (sent['rules'] ?? null) !== null) return sent;
+  const { rules: _none, context_path: path, routes: only, ...others } = sent;
+  if (path === undefined && only === undefined) return sent;
+  return { ...others, rules: [{ context_path: path, routes: only }] };
+}
 
 /** Before caller and colleague are joined, the agent speaks to the colleague. Beyond the reference's. */
 const warm = z.object({
@@ -129,8 +141,8 @@ const mcpConfig = z.object({
   url: requestUrl,
   credential_uuid: referenceOrNull,
   tools_filter: orElse(z.array(z.string().max(VALUE_MAX)).max(FUNCTIONS_MAX), []),
-  timeout_secs: orElse(z.int().min(1).max(SECONDS_MAX), 30),
-  sse_read_timeout_secs: orElse(z.int().min(1).max(SECONDS_MAX), 300),
+  timeout_secs: orElse(z.int().min(0).max(SECONDS_MAX), 30),
+  sse_read_timeout_secs: orElse(z.int().min(0).max(SECONDS_MAX), 300),
   /** Filled by the gateway: what a client sends here is dropped. */
   discovered_tools: z
     .unknown()
