@@ -11,7 +11,7 @@ COPY tsconfig.json ./
 COPY scripts scripts
 COPY native native
 COPY src src
-RUN node scripts/extract-vad.mjs && node scripts/build-native.mjs && node scripts/build.mjs && npm prune --omit=dev
+RUN npm run build:native && npm run build && npm prune --omit=dev
 
 FROM node:24-bookworm-slim
 RUN apt-get update \

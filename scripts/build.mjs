@@ -1,5 +1,6 @@
 // Builds dist/: the compiled sources, the files beside them that are no code (migrations), and the
-// native parts. Knows by a hash over all of these whether a build is up to date.
+// native parts, which it makes first. Knows by a hash over all of these whether a build is up to date.
+// Standard output stays free: it may be that of a command that is built first.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,19 +27,36 @@ export function isBuilt() {
   return existsSync(path) && readFileSync(path, 'utf8') === fingerprint();
 }
 
-/** Builds dist/ anew. False if the compiler found a fault (and has printed it). */
+/** Builds dist/ anew. False if a step failed (and has said why). */
 export function build() {
+  if (!run('scripts/extract-vad.mjs')) return false;
+  renewAddon();
   rmSync(join(root, 'dist'), { recursive: true, force: true });
-  const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const arguments_ = [compiler, '-p', 'tsconfig.json'];
-  const compiled = spawnSync(process.execPath, arguments_, { cwd: root, stdio: 'inherit' });
-  if (compiled.status !== 0) return false;
+  if (!run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json')) return false;
   for (const { from, to } of copies()) {
     mkdirSync(dirname(join(root, to)), { recursive: true });
     copyFileSync(join(root, from), join(root, to));
   }
   writeFileSync(join(root, marker), fingerprint());
   return true;
+}
+
+/** An addon is made by npm run build:native alone: the build must not depend on what compiler a machine happens
+ *  to have. One that was made is made again for other sources; without it WebAssembly serves. */
+function renewAddon() {
+  if (!existsSync(join(root, 'native/build/kernels.node'))) return;
+  if (run('scripts/build-native.mjs', '--renew')) return;
+  console.error(
+    'The native addon is of other sources and could not be made again: going on without it.',
+  );
+}
+
+/** Runs a script of Node's in the project's folder; whether it succeeded. */
+function run(script, ...args) {
+  const stdio = ['ignore', process.stderr.fd, process.stderr.fd];
+  return (
+    spawnSync(process.execPath, [join(root, script), ...args], { cwd: root, stdio }).status === 0
+  );
 }
 
 /** Files that go into dist/ as they are: `src/store/migrations/0001.sql`, `native/kernels.wasm`, ... */

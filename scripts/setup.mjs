@@ -1,11 +1,12 @@
-// Makes a fresh clone ready: packages, the weights of the speech detector, the build, and with --speech
-// the embedded recogniser. Plain Node, so that it runs before anything is installed. Does only what is missing.
+// Makes a fresh clone ready: packages, with --build the build, and with --speech the embedded recogniser.
+// Plain Node, so that it runs before anything is installed. Does only what is missing.
 
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build as buildAll, isBuilt } from './build.mjs';
+import { isInstalled } from './installed.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const NODE_MIN = [20, 19];
@@ -22,9 +23,11 @@ const LIBRARY_FOLDERS = [
 ];
 
 const flags = new Set(process.argv.slice(2));
+/** An image carries its packages and the build alone. */
+const hasSources = existsSync(join(root, 'src'));
 checkNode();
-installPackages();
-if (flags.has('--build')) await build();
+if (hasSources) installPackages();
+if (hasSources && flags.has('--build')) build();
 if (flags.has('--speech')) installSpeech();
 
 function checkNode() {
@@ -34,38 +37,19 @@ function checkNode() {
   stop(`Node ${NODE_MIN.join('.')} or newer is needed; this is ${process.versions.node}.`);
 }
 
-/** Runs `npm ci` if the packages are not those of the lock file. */
 function installPackages() {
-  const marker = join(root, 'node_modules/.patchbay-lock');
-  const wanted = sha256(join(root, 'package-lock.json'));
-  if (existsSync(marker) && readFileSync(marker, 'utf8') === wanted) return;
+  if (isInstalled(root)) return;
   say('Installing packages (npm ci) ...');
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const npm = process.env.npm_execpath;
   const done = npm ? run(process.execPath, [npm, ...args]) : run('npm', args);
   if (!done) stop('npm ci failed; see above.');
-  writeFileSync(marker, wanted);
 }
 
-async function build() {
-  if (!existsSync(join(root, 'src'))) return; // An image carries the build alone.
-  const extract = join(root, 'scripts/extract-vad.mjs');
-  if (existsSync(extract) && !run(process.execPath, [extract])) {
-    stop('The weights of the speech detector could not be extracted; see above.');
-  }
-  renewAddon();
-  const { isBuilt, build: buildAll } = await import('./build.mjs');
+function build() {
   if (isBuilt()) return;
   say('Building ...');
   if (!buildAll()) stop('The build failed; see above.');
-}
-
-/** An addon is made by npm run build:native alone: the build must not depend on what compiler a machine happens
- *  to have. One that was made is made again for other sources; without it WebAssembly serves. */
-function renewAddon() {
-  const script = join(root, 'scripts/build-native.mjs');
-  if (!existsSync(script) || run(process.execPath, [script, '--renew'])) return;
-  say('The native addon is of other sources and could not be made again: going on without it.');
 }
 
 function installSpeech() {
@@ -107,10 +91,6 @@ function privilegedApt() {
 function run(command, args, options = {}) {
   const stdio = ['ignore', 'inherit', 'inherit'];
   return spawnSync(command, args, { cwd: root, stdio, ...options }).status === 0;
-}
-
-function sha256(file) {
-  return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
 function say(line) {

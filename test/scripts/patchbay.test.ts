@@ -24,6 +24,7 @@ beforeEach(() => {
     cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   }
   for (const path of ['tsconfig.json', 'package-lock.json', 'src/cli.ts']) file(path, '{}');
+  file('scripts/extract-vad.mjs', "console.log('weights');");
 });
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -57,7 +58,7 @@ describe('the command', () => {
     file('node_modules/typescript/bin/tsc', compiler);
     const first = patchbay('doctor', '--config');
     expect(first).toMatchObject({ status: 3, stdout: 'doctor+--config http://gw' });
-    expect(first.stderr).toBe('Building ...\na word');
+    expect(first.stderr).toBe('Building ...\nweights\na word');
     expect(patchbay('help')).toMatchObject({ status: 3, stderr: 'a word' });
     expect(readFileSync(join(folder, 'built'), 'utf8')).toBe('x');
   });
@@ -71,7 +72,7 @@ describe('the command', () => {
 
   it('leaves with 1 if the build failed', () => {
     file('node_modules/typescript/bin/tsc', 'process.exit(2);');
-    expect(patchbay('help')).toMatchObject({ status: 1, stderr: 'Building ...\n' });
+    expect(patchbay('help')).toMatchObject({ status: 1, stderr: 'Building ...\nweights\n' });
     expect(existsSync(join(folder, 'dist/cli.js'))).toBe(false);
   });
 

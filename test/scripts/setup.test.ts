@@ -1,4 +1,6 @@
-// The set-up in a folder of its own: a lock file, the scripts, and an npm that only writes down.
+// The set-up in a folder of its own: a lock file, the scripts, and an npm that only writes down, also, as npm
+// does, what it has installed. The set-up once knew of its own installs alone, and installed everything again
+// behind `npm ci`.
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -11,33 +13,61 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 let folder: string;
 
+type Packages = Record<string, object>;
+const zod = { version: '4.6.7', integrity: 'sha512-zod' };
+const tsx = { version: '4.23.15', integrity: 'sha512-tsx', dev: true };
+const binding = { version: '1.0.0', integrity: 'sha512-b', optional: true };
+const here = { ...binding, os: [process.platform], cpu: [process.arch] };
+const elsewhere = { ...binding, os: ['plan9'], cpu: [process.arch] };
+
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'patchbay-setup-'));
-  mkdirSync(join(folder, 'scripts'));
-  for (const script of ['setup.mjs', 'build.mjs']) {
+  for (const script of ['setup.mjs', 'build.mjs', 'installed.mjs']) {
     cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   }
-  file('package-lock.json', '{}');
+  file('scripts/extract-vad.mjs', '');
+  file('src/main.ts', 'one');
+  lock({ 'node_modules/zod': zod, 'node_modules/tsx': tsx });
   file('npm.mjs', npm(0));
 });
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function file(path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), text);
 }
 
-/** An npm that notes its arguments in `asked` and leaves with a code. */
+function lock(packages: Packages): void {
+  file(
+    'package-lock.json',
+    JSON.stringify({ packages: { '': { name: 'patchbay' }, ...packages } }),
+  );
+}
+
+/** As npm leaves it: its record, and a folder for each package. */
+function installed(packages: Packages): void {
+  rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
+  for (const path of Object.keys(packages)) file(`${path}/package.json`, '{}');
+  file('node_modules/.package-lock.json', JSON.stringify({ packages }));
+}
+
+/** An npm that notes its arguments in `asked`, installs everything and leaves with a code. */
 function npm(code: number): string {
-  return `import { appendFileSync, mkdirSync } from 'node:fs';
-    mkdirSync('node_modules/typescript/bin', { recursive: true });
+  return `import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
     appendFileSync('asked', process.argv.slice(2).join(' ') + '\\n');
-    process.exit(${code});`;
+    if (${code} !== 0) process.exit(${code});
+    const { '': project, ...packages } = JSON.parse(readFileSync('package-lock.json')).packages;
+    for (const path of Object.keys(packages)) {
+      mkdirSync(path, { recursive: true });
+      writeFileSync(path + '/package.json', '{}');
+    }
+    writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }));`;
 }
 
 function setUp(...flags: string[]): { status: number | null; output: string } {
@@ -64,14 +94,69 @@ const compiler = `const fs = require('node:fs');
   fs.appendFileSync('built', 'x');`;
 
 describe('the set-up', () => {
-  it('installs packages once, and again when the lock file has changed', () => {
+  it('installs packages once, and again when the lock file names others', () => {
     expect(setUp().output).toContain('Installing packages');
     expect(setUp().output).toBe('');
     expect(installs()).toBe(1);
-    file('package-lock.json', '{"changed": true}');
+    lock({ 'node_modules/zod': { ...zod, version: '4.6.8' } });
     setUp();
     expect(installs()).toBe(2);
     expect(readFileSync(join(folder, 'asked'), 'utf8')).toMatch(/^ci --include=dev /);
+  });
+
+  const all = { 'node_modules/zod': zod, 'node_modules/tsx': tsx };
+  const bound = (entry: object) => ({ ...all, 'node_modules/b': entry });
+
+  it.each<[string, Packages, Packages]>([
+    ['with npm ci or npm install', all, all],
+    ['without what is for other machines', bound(elsewhere), all],
+    ['without what is for other processors', bound({ ...here, cpu: [`!${process.arch}`] }), all],
+    ['without what is for other C libraries', bound({ ...here, libc: ['none'] }), all],
+    ['without what is optional and needed by such alone', bound(binding), all],
+    ['with what is for this machine', bound(here), bound(here)],
+  ])('leaves packages alone that were installed %s', (_how, wanted, present) => {
+    lock(wanted);
+    installed(present);
+    expect(setUp().output).toBe('');
+    expect(installs()).toBe(0);
+  });
+
+  it.each<[string, Packages, Packages]>([
+    ['lack one, as those for production do', all, { 'node_modules/zod': zod }],
+    ['have one of another version', all, { ...all, 'node_modules/zod': { ...zod, version: '3' } }],
+    ['have one of other bytes', all, { ...all, 'node_modules/zod': { ...zod, integrity: 'x' } }],
+    ['have one more, which may stand before another', all, bound(elsewhere)],
+    ['lack what is for this machine', bound(here), all],
+  ])('installs anew where they %s', (_what, wanted, present) => {
+    lock(wanted);
+    installed(present);
+    expect(setUp().output).toContain('Installing packages');
+    expect(setUp().output).toBe('');
+    expect(installs()).toBe(1);
+  });
+
+  it.each([
+    ['a folder is gone', 'node_modules/zod'],
+    ['npm was stopped before it was done', 'node_modules/.package-lock.json'],
+  ])('installs anew where %s', (_what, path) => {
+    installed(all);
+    rmSync(join(folder, path), { recursive: true });
+    setUp();
+    expect(installs()).toBe(1);
+  });
+
+  it('installs anew where the record is cut off', () => {
+    installed(all);
+    file('node_modules/.package-lock.json', '{"packages": {"node_');
+    setUp();
+    expect(installs()).toBe(1);
+  });
+
+  it('installs and builds nothing in an image, which has no sources', () => {
+    for (const path of ['src', 'package-lock.json'])
+      rmSync(join(folder, path), { recursive: true });
+    expect(setUp('--build')).toEqual({ status: 0, output: '' });
+    expect(installs()).toBe(0);
   });
 
   it('stops with a clear line when packages cannot be installed, and tries again the next time', () => {
@@ -87,9 +172,6 @@ describe('the set-up', () => {
     setUp();
     file('node_modules/typescript/bin/tsc', compiler);
     file('tsconfig.json', '{}');
-    mkdirSync(join(folder, 'src/store/migrations'), { recursive: true });
-    mkdirSync(join(folder, 'native'));
-    file('src/main.ts', 'one');
     file('src/store/migrations/001.sql', 'select 1');
     file('native/kernels.wasm', 'wasm');
     expect(setUp('--build').output).toContain('Building');
