@@ -16,6 +16,8 @@ export function channelToSupervisor(onLost: () => void): Channel {
     channel.onMessage(message, handle instanceof Socket ? handle : undefined);
   });
   process.once('disconnect', onLost);
+  // It may have gone while this process was loaded, when nobody listened.
+  if (!process.connected) onLost();
   return channel;
 }
 

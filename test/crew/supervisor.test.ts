@@ -1,5 +1,6 @@
 // The supervisor over real processes.
 
+import { fork } from 'node:child_process';
 import { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -77,6 +78,16 @@ describe('several workers', () => {
     // What was handed over is not ours any more: the server closes at once.
     await new Promise((resolve) => server.close(resolve));
   }, 60_000);
+
+  it('end with their supervisor, also if it is killed while they are loaded', async () => {
+    supervised(1);
+    const worker = fork(entry.path, ['worker', '1', '7'], { execArgv: entry.execArgv });
+    const exited = new Promise((resolve) => worker.once('exit', resolve));
+    worker.disconnect();
+    const late = new Promise((resolve) => clock.after(POLL.timeout, () => resolve('lives on')));
+    expect(await Promise.race([exited, late])).toBe(1);
+    worker.kill('SIGKILL');
+  }, 30_000);
 
   it('of which one does not come up are none', async () => {
     process.env['FAIL_WORKER'] = '2';
