@@ -210,7 +210,7 @@ export class TextChats implements TextChatDesk {
   #isLost({ hold }: TextChat): boolean {
     if (hold === null) return true;
     if (hold.isThisNode) return !this.#works.has(hold.token);
-    return hold.until.getTime() <= this.#deps.clock.now();
+    return hold.isOver;
   }
 
   /** Throws TEXT_CHAT_CONFLICT. One that has ended may be of any revision. */
@@ -246,20 +246,23 @@ export class TextChats implements TextChatDesk {
     });
   }
 
-  #held(chat: TextChat, revision: number, { idleMs }: Hold): HeldChat {
-    const until = this.#deps.clock.now() + HOLD_MS;
+  #held(chat: TextChat, revision: number, { idleMs, until }: OwnHold): HeldChat {
     return { chat, revision, idleMs, until, signal: this.#abort.signal };
   }
 
   /** Throws GATEWAY_DRAINING, QUEUE_FULL. */
-  async #work(idleS = HOLD_MS / 1_000, work: (hold: Hold) => Promise<TextChat>): Promise<TextChat> {
+  async #work(
+    idleS = HOLD_MS / 1_000,
+    work: (hold: OwnHold) => Promise<TextChat>,
+  ): Promise<TextChat> {
     if (this.#hasStopped) throw new GatewayError('GATEWAY_DRAINING');
     if (this.#works.size >= WORKS_MAX)
       throw new GatewayError('QUEUE_FULL', { queue: 'text chats' });
     const token = this.#deps.random.uuid();
+    const until = this.#deps.clock.now() + HOLD_MS;
     // Known here before it is stored: what is held by this process and not known is lost.
     const running = Promise.resolve().then(() =>
-      work({ token, ms: HOLD_MS, idleMs: idleS * 1_000 }),
+      work({ token, ms: HOLD_MS, idleMs: idleS * 1_000, until }),
     );
     this.#works.set(token, running);
     try {
@@ -284,6 +287,11 @@ export class TextChats implements TextChatDesk {
   #newTurn(userText: string | null): NewTurn {
     return { id: `turn_${this.#deps.random.bytes(6).toString('hex')}`, userText };
   }
+}
+
+/** As this process counts it: from before it was stored, so that it ends here first. */
+interface OwnHold extends Hold {
+  until: number;
 }
 
 function isPending({ status }: TextChat): boolean {

@@ -119,7 +119,7 @@ export class Dispatcher {
 
   /** Gives the milliseconds until the next look. */
   async #look(): Promise<number> {
-    const { store, clock, log } = this.#deps;
+    const { store, log } = this.#deps;
     const { contacts } = store;
     this.#syncing ??= this.#syncAll();
     await this.#settler.settleAll();
@@ -130,7 +130,7 @@ export class Dispatcher {
     for (const campaignId of await contacts.completeDone()) {
       log.info({ campaignId }, 'campaign completed');
     }
-    const running = await contacts.running(new Date(clock.now() + HORIZON_MS));
+    const running = await contacts.running(HORIZON_MS);
     this.#settler.watchOnly(new Set(running.map(({ campaign }) => campaign.id)));
     const freeCalls = new FreeCallsOfLook(store);
     for (const each of running) {
@@ -205,10 +205,10 @@ export class Dispatcher {
 
   /** Begun by this process, which does not know of it: the store's answer was lost, nothing was sent. */
   async #giveBackStranded(): Promise<void> {
-    const { store, node, clock } = this.#deps;
-    for (const attemptId of await store.contacts.begunBefore(node, new Date(clock.now()))) {
+    const { store, node } = this.#deps;
+    for (const attemptId of await store.contacts.stranded(node)) {
       if (this.#mine.has(attemptId)) continue;
-      await store.contacts.giveBack(attemptId, new Date(clock.now()));
+      await store.contacts.giveBack(attemptId, 0);
     }
   }
 
@@ -241,22 +241,19 @@ export class Dispatcher {
   }
 
   #claim({ campaign, configuration }: CampaignLine, { free, limit }: FreeCalls): Promise<Claim[]> {
-    const { store, clock } = this.#deps;
-    const nowMs = clock.now();
-    return store.contacts.claim(campaign.id, {
+    return this.#deps.store.contacts.claim(campaign.id, {
       count: Math.min(CLAIMS_MAX, free),
       openMax: campaign.maxConcurrency ?? limit,
       ratePerSecond: campaign.ratePerSecond,
       configuration,
-      horizon: new Date(nowMs + HORIZON_MS),
-      leaseUntil: new Date(nowMs + LEASE_MS),
+      horizonMs: HORIZON_MS,
+      leaseMs: LEASE_MS,
     });
   }
 
   #dialInTurn(line: CampaignLine, claim: Claim): void {
     const { clock, log } = this.#deps;
-    const waitMs = Math.max(0, claim.dialAt.getTime() - clock.now());
-    const work = new Promise<void>((resolve) => clock.after(waitMs, resolve))
+    const work = new Promise<void>((resolve) => clock.after(claim.waitMs, resolve))
       .then(() => this.#dial(line, claim))
       .catch((error: unknown) => {
         // The claim lapses, or recovery closes its run.
@@ -271,20 +268,18 @@ export class Dispatcher {
   }
 
   async #dial(line: CampaignLine, claim: Claim): Promise<void> {
-    const { store, calls, clock } = this.#deps;
+    const { store, calls, random } = this.#deps;
     const { contacts } = store;
     const { configuration } = line;
-    const now = (): Date => new Date(clock.now());
     const run = (await this.#mayDial(line)) ? await this.#begin(line, claim) : undefined;
-    if (run === undefined) return contacts.giveBack(claim.attemptId, now());
+    if (run === undefined) return contacts.giveBack(claim.attemptId, 0);
     this.#sent.add(claim.attemptId);
     const placed = await calls.place(line, claim, run);
     campaignDials.inc({ result: placed });
     if (placed !== 'placed') this.#sent.delete(claim.attemptId);
     if (placed === 'put-off') {
       this.#pause(configuration.id);
-      const due = new Date(clock.now() + PUT_OFF_MS + this.#deps.random.integer(PUT_OFF_MS));
-      return contacts.giveBack(claim.attemptId, due);
+      return contacts.giveBack(claim.attemptId, PUT_OFF_MS + random.integer(PUT_OFF_MS));
     }
     if (placed === 'placed') {
       this.#pauses.delete(configuration.id);

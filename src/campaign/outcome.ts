@@ -74,10 +74,9 @@ export function settlementOf(
   outcome: AttemptOutcome,
   { number, interruptions }: ContactHistory,
   retry: RetrySettings,
-  nowMs: number,
 ): Settlement {
   if (outcome === 'interrupted') {
-    const again = { at: new Date(nowMs + INTERRUPTED_AGAIN_MS), reason: 'interrupted' } as const;
+    const again = { delayMs: INTERRUPTED_AGAIN_MS, reason: 'interrupted' } as const;
     return { outcome, again: interruptions < INTERRUPTIONS_MAX ? again : null };
   }
   const wanted = {
@@ -88,5 +87,5 @@ export function settlementOf(
   const reason = (['busy', 'no_answer', 'voicemail'] as const).find((each) => each === outcome);
   const isDue = retry.enabled && number - interruptions <= retry.maxRetries;
   if (reason === undefined || !wanted[reason] || !isDue) return { outcome, again: null };
-  return { outcome, again: { at: new Date(nowMs + retry.delayS * 1_000), reason } };
+  return { outcome, again: { delayMs: retry.delayS * 1_000, reason } };
 }

@@ -108,9 +108,9 @@ export class Settler {
   }
 
   async #settle(attempt: OpenAttempt, outcome: AttemptOutcome): Promise<void> {
-    const { store, clock } = this.#deps;
+    const { store } = this.#deps;
     const retry = await this.#retryOf(attempt);
-    const settlement = settlementOf(outcome, attempt, retry, clock.now());
+    const settlement = settlementOf(outcome, attempt, retry);
     this.#watched.delete(attempt.campaignId);
     if (await store.contacts.settle(attempt.id, settlement)) campaignAttempts.inc({ outcome });
     this.#looks.delete(attempt.id);
@@ -132,10 +132,9 @@ export class Settler {
    *  this process has not looked yet. */
   async tripBreaker({ id, breaker }: Campaign): Promise<boolean> {
     if (this.#watched.has(id)) return false;
-    const { store, clock, log } = this.#deps;
+    const { store, log } = this.#deps;
     const windowMs = (breaker ?? BREAKER_DEFAULT).windowS * 1_000;
-    const since = new Date(clock.now() - windowMs);
-    const entry = tripped(await store.contacts.recentOutcomes(id, since), breaker);
+    const entry = tripped(await store.contacts.recentOutcomes(id, windowMs), breaker);
     const isTripped = entry !== undefined && (await store.contacts.stop(id, entry));
     this.#watched.add(id);
     if (!isTripped) return false;

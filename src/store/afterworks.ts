@@ -3,6 +3,7 @@
 
 import { type Selectable, sql } from 'kysely';
 import type { StoreContext, Transacting } from './context.ts';
+import { shifted } from './database-time.ts';
 import type {
   Afterwork,
   AfterworkStore,
@@ -27,10 +28,10 @@ export function afterworkStore(context: StoreContext): AfterworkStore {
 }
 
 async function claimAfterworks(context: StoreContext, claim: Claim): Promise<Afterwork[]> {
-  const now = context.clock.now();
-  const due = dueIds({ table: 'afterworks', id: 'run_id' }, claim, new Date(now));
+  const now = context.time();
+  const due = dueIds({ table: 'afterworks', id: 'run_id' }, claim, now);
   const { rows } = await sql<Selectable<AfterworkTable>>`
-    update afterworks set due_at = ${new Date(now + claim.leaseMs)}, claims = claims + 1
+    update afterworks set due_at = ${shifted(now, claim.leaseMs)}, claims = claims + 1
     where run_id in (${due})
     returning *`.execute(context.db);
   return rows.map((row) => ({
@@ -45,7 +46,7 @@ async function postpone(context: StoreContext, runId: string, delayMs: number): 
   if (!isRowId(runId)) return;
   await context.db
     .updateTable('afterworks')
-    .set({ due_at: new Date(context.clock.now() + delayMs) })
+    .set({ due_at: shifted(context.time(), delayMs) })
     .where('run_id', '=', runId)
     .execute();
 }
@@ -93,7 +94,7 @@ async function finish(
       .executeTakeFirst();
     if (run === undefined) return;
     for (const delivery of deliveries) {
-      await insertDelivery(tx, { ...run, run_id: runId }, delivery, new Date(context.clock.now()));
+      await insertDelivery(tx, context, { ...run, run_id: runId }, delivery);
     }
     await tx.deleteFrom('afterworks').where('run_id', '=', runId).execute();
   });
@@ -101,9 +102,9 @@ async function finish(
 
 async function insertDelivery(
   tx: Transacting,
+  { clock, time }: StoreContext,
   owner: { organization_id: string; workflow_id: string; run_id: string },
   delivery: NewDelivery,
-  now: Date,
 ): Promise<void> {
   await tx
     .insertInto('deliveries')
@@ -117,8 +118,8 @@ async function insertDelivery(
       credential_uuid: delivery.credentialUuid,
       body: delivery.body === null ? null : plainText(delivery.body),
       state: 'pending',
-      due_at: now,
-      created_at: now,
+      due_at: time(),
+      created_at: new Date(clock.now()),
     })
     .onConflict((conflict) => conflict.constraint('deliveries_node').doNothing())
     .execute();

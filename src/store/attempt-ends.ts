@@ -4,16 +4,16 @@
 import { type Selectable, sql } from 'kysely';
 import type { OpenAttempt, Settlement } from './contact-store.ts';
 import type { StoreContext } from './context.ts';
+import { shifted } from './database-time.ts';
 import { toRun } from './runs.ts';
 import type { RunTable } from './schema.ts';
 
 /** Attempts of one page, with their runs. */
 const SETTLE_MAX = 500;
 
-export async function begunBefore(
-  { db }: StoreContext,
+export async function strandedAttempts(
+  { db, time }: StoreContext,
   node: string,
-  leaseUntil: Date,
 ): Promise<string[]> {
   const rows = await db
     .selectFrom('campaign_attempts as attempt')
@@ -21,7 +21,7 @@ export async function begunBefore(
     .select('attempt.id')
     .where('attempt.state', '=', 'dialling')
     .where('attempt.node', '=', node)
-    .where('attempt.lease_until', '<', leaseUntil)
+    .where('attempt.lease_until', '<', time())
     .where('runs.state', '=', 'initialized')
     .where('runs.provider_call_id', 'is', null)
     .limit(SETTLE_MAX)
@@ -63,14 +63,14 @@ export async function settleable({ db }: StoreContext, after = '0'): Promise<Ope
 }
 
 export async function settleAttempt(
-  { db, clock }: StoreContext,
+  { db, time }: StoreContext,
   attemptId: string,
   { outcome, again }: Settlement,
 ): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
     const ended = await tx
       .updateTable('campaign_attempts')
-      .set({ state: 'ended', outcome, ended_at: new Date(clock.now()) })
+      .set({ state: 'ended', outcome, ended_at: time() })
       .where('id', '=', attemptId)
       .where('state', 'in', ['dialling', 'placed'])
       .returning('contact_id')
@@ -83,7 +83,11 @@ export async function settleAttempt(
         last_outcome: outcome,
         ...(again === null
           ? { state: finalState }
-          : { state: 'waiting' as const, due_at: again.at, retry_reason: again.reason }),
+          : {
+              state: 'waiting' as const,
+              due_at: shifted(time(), again.delayMs),
+              retry_reason: again.reason,
+            }),
         ...(outcome === 'interrupted' ? { interruptions: sql`interruptions + 1` } : {}),
       })
       .where('id', '=', ended.contact_id)

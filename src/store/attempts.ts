@@ -1,10 +1,11 @@
 // The queue that campaigns dial from, on PostgreSQL: claims under limits, the step that makes a run, and what
 // is given back. How attempts end is attempt-ends.ts; their life is told in contact-store.ts.
 
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Run } from '../model/run.ts';
 import type { Claim, ClaimLimits } from './contact-store.ts';
 import type { StoreContext, Transacting } from './context.ts';
+import { shifted } from './database-time.ts';
 import type { NewRun } from './new-run.ts';
 import { insertRun, isOpen } from './runs.ts';
 import { isRowId } from './stored-values.ts';
@@ -29,49 +30,56 @@ export async function claimContacts(
       .skipLocked()
       .executeTakeFirst();
     if (campaign === undefined) return [];
-    const room = Math.min(limits.count, limits.openMax - (await openAttempts(tx, campaignId)));
-    const turns = await turnsOf(tx, context, campaign.dial_next_at, { ...limits, count: room });
-    const contacts = await dueContacts(tx, context, campaignId, turns.length);
-    const claims = await writeClaims(tx, context, contacts, { turns, limits });
-    await keepPace(tx, campaignId, limits, claims);
-    return claims;
+    const starts = [campaign.dial_next_at, await lockConfiguration(tx, limits)];
+    // After the locks, for which it may have waited: it tells the time.
+    const { open, now } = await openAttempts(tx, context, campaignId);
+    const room = Math.min(limits.count, limits.openMax - open);
+    const turns = turnsOf(starts, now, { ...limits, count: room });
+    const contacts = await dueContacts(tx, campaignId, { now, count: turns.length });
+    const last = turns[contacts.length - 1];
+    if (last === undefined) return [];
+    await keepPace(tx, campaignId, limits, last);
+    return writeClaims(tx, context, contacts, { turns, now, leaseMs: limits.leaseMs });
   });
 }
 
-async function openAttempts(tx: Transacting, campaignId: string): Promise<number> {
-  const { open } = await tx
+async function openAttempts(
+  tx: Transacting,
+  { time }: StoreContext,
+  campaignId: string,
+): Promise<{ open: number; now: Date }> {
+  const { open, now } = await tx
     .selectFrom('campaign_attempts')
-    .select((attempt) => attempt.fn.countAll<string>().as('open'))
+    .select((attempt) => [attempt.fn.countAll<string>().as('open'), time().as('now')])
     .where('campaign_id', '=', campaignId)
     .where('state', '<>', 'ended')
     .executeTakeFirstOrThrow();
-  return Number(open);
+  return { open: Number(open), now };
 }
 
-/** When each of the next calls may go out. */
-async function turnsOf(
+/** When the configuration's next call may go out; null for at any time. */
+async function lockConfiguration(
   tx: Transacting,
-  { clock }: StoreContext,
-  campaignNext: Date | null,
-  limits: ClaimLimits,
-): Promise<Date[]> {
-  const { id, callsPerSecond } = limits.configuration;
-  const configuration =
-    callsPerSecond === null
-      ? undefined
-      : await tx
-          .selectFrom('telephony_configurations')
-          .select('dial_next_at')
-          .where('id', '=', id)
-          .forNoKeyUpdate()
-          .executeTakeFirst();
+  { configuration: { id, callsPerSecond } }: ClaimLimits,
+): Promise<Date | null> {
+  if (callsPerSecond === null) return null;
+  const row = await tx
+    .selectFrom('telephony_configurations')
+    .select('dial_next_at')
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row?.dial_next_at ?? null;
+}
+
+/** When each of the next calls may go out, none before now or any of `starts`. */
+function turnsOf(starts: readonly (Date | null)[], now: Date, limits: ClaimLimits): Date[] {
   const gapMs = gapOf(limits);
-  const starts = [clock.now(), campaignNext?.getTime(), configuration?.dial_next_at?.getTime()];
-  const firstMs = Math.max(...starts.filter((each) => each !== undefined));
+  const firstMs = Math.max(now.getTime(), ...starts.map((start) => start?.getTime() ?? 0));
   const turns = Array.from({ length: Math.max(0, limits.count) }, (_each, index) => {
     return new Date(firstMs + index * gapMs);
   });
-  return turns.filter((turn) => turn <= limits.horizon);
+  return turns.filter((turn) => turn.getTime() <= now.getTime() + limits.horizonMs);
 }
 
 /** Milliseconds between two calls of the campaign. */
@@ -92,9 +100,8 @@ interface DueContact {
 /** Those to be called again before those who never were. */
 async function dueContacts(
   tx: Transacting,
-  { clock }: StoreContext,
   campaignId: string,
-  count: number,
+  { now, count }: { now: Date; count: number },
 ): Promise<DueContact[]> {
   const found: DueContact[] = [];
   for (const state of ['waiting', 'fresh'] as const) {
@@ -105,7 +112,7 @@ async function dueContacts(
       .select(['attempts', 'retry_reason'])
       .where('campaign_id', '=', campaignId)
       .where('state', '=', state)
-      .where('due_at', '<=', new Date(clock.now()))
+      .where('due_at', '<=', now)
       .orderBy('due_at')
       .orderBy('id')
       .limit(count - found.length)
@@ -121,9 +128,8 @@ async function writeClaims(
   tx: Transacting,
   { node }: StoreContext,
   contacts: readonly DueContact[],
-  { turns, limits }: { turns: readonly Date[]; limits: ClaimLimits },
+  { turns, now, leaseMs }: { turns: readonly Date[]; now: Date; leaseMs: number },
 ): Promise<Claim[]> {
-  if (contacts.length === 0) return [];
   await tx
     .updateTable('campaign_contacts')
     .set({ state: 'calling', attempts: sql`attempts + 1` })
@@ -143,8 +149,8 @@ async function writeClaims(
         retry_reason: contact.retry_reason,
         state: 'claimed' as const,
         node,
-        lease_until: limits.leaseUntil,
-        dial_at: turns[index] ?? limits.horizon,
+        lease_until: new Date(now.getTime() + leaseMs),
+        dial_at: turns[index] ?? now,
       })),
     )
     .returning(['id', 'contact_id', 'dial_at'])
@@ -152,11 +158,11 @@ async function writeClaims(
   const byContact = new Map(rows.map((row) => [row.contact_id, row]));
   return contacts.flatMap((contact) => {
     const row = byContact.get(contact.id);
-    return row === undefined ? [] : [claimOf(contact, row)];
+    return row === undefined ? [] : [claimOf(contact, row, now)];
   });
 }
 
-function claimOf(contact: DueContact, row: { id: string; dial_at: Date }): Claim {
+function claimOf(contact: DueContact, row: { id: string; dial_at: Date }, now: Date): Claim {
   return {
     attemptId: row.id,
     contactId: contact.id,
@@ -166,7 +172,7 @@ function claimOf(contact: DueContact, row: { id: string; dial_at: Date }): Claim
     variables: contact.variables,
     number: contact.attempts + 1,
     retryReason: contact.retry_reason,
-    dialAt: row.dial_at,
+    waitMs: row.dial_at.getTime() - now.getTime(),
   };
 }
 
@@ -175,10 +181,8 @@ async function keepPace(
   tx: Transacting,
   campaignId: string,
   limits: ClaimLimits,
-  claims: readonly Claim[],
+  last: Date,
 ): Promise<void> {
-  const last = claims.at(-1)?.dialAt;
-  if (last === undefined) return;
   const { id, callsPerSecond } = limits.configuration;
   const dialNextAt = new Date(last.getTime() + 1_000 / limits.ratePerSecond);
   await tx
@@ -209,7 +213,7 @@ export async function beginAttempt(
       .where('campaign_attempts.id', '=', attemptId)
       .where('campaign_attempts.state', '=', 'claimed')
       .where('campaign_attempts.node', '=', context.node)
-      .where('campaign_attempts.lease_until', '>=', new Date(context.clock.now()))
+      .where('campaign_attempts.lease_until', '>=', context.time())
       .where('campaigns.state', '=', 'running')
       .forUpdate('campaign_attempts')
       .executeTakeFirst();
@@ -233,7 +237,11 @@ export async function notePlaced({ db }: StoreContext, attemptId: string): Promi
     .execute();
 }
 
-export async function giveBack({ db }: StoreContext, attemptId: string, due: Date): Promise<void> {
+export async function giveBack(
+  { db, time }: StoreContext,
+  attemptId: string,
+  delayMs: number,
+): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const attempt = await tx
       .selectFrom('campaign_attempts')
@@ -245,7 +253,7 @@ export async function giveBack({ db }: StoreContext, attemptId: string, due: Dat
     if (attempt === undefined) return;
     // A run that knows its call, or has moved, is the trace of a call that was placed after all.
     if (attempt.run_id !== null && !(await deleteUntouchedRun(tx, attempt.run_id))) return;
-    await returnContact(tx, attempt, due);
+    await returnContact(tx, attempt, shifted(time(), delayMs));
   });
 }
 
@@ -263,7 +271,7 @@ async function deleteUntouchedRun(tx: Transacting, runId: string): Promise<boole
 async function returnContact(
   tx: Transacting,
   attempt: { id: string; contact_id: string },
-  due: Date,
+  due: RawBuilder<Date>,
 ): Promise<void> {
   await tx.deleteFrom('campaign_attempts').where('id', '=', attempt.id).execute();
   await tx
@@ -282,7 +290,7 @@ export async function giveBackClaims(
   context: StoreContext,
   node: string | undefined,
 ): Promise<number> {
-  const now = new Date(context.clock.now());
+  const now = context.time();
   return context.db.transaction().execute(async (tx) => {
     const rows = await tx
       .selectFrom('campaign_attempts')

@@ -6,27 +6,27 @@ import type { AttemptOutcome, CampaignLogEntry } from '../model/campaign.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
 import type { RunningCampaign } from './contact-store.ts';
 import type { StoreContext } from './context.ts';
+import { shifted } from './database-time.ts';
 
 /** Campaigns that one look serves: more run on no server, and those of which nobody is due cost a step or
  *  two in an index. */
 const RUNNING_MAX = 5_000;
 
 export async function runningCampaigns(
-  { db, clock }: StoreContext,
-  horizon: Date,
+  { db, time }: StoreContext,
+  horizonMs: number,
 ): Promise<RunningCampaign[]> {
   const firstDue = (state: 'waiting' | 'fresh') => sql`(
     select due_at from campaign_contacts
     where campaign_id = campaigns.id and campaign_contacts.state = ${sql.lit(state)}
     order by due_at limit 1)`;
-  const now = new Date(clock.now());
   const rows = await db
     .selectFrom('campaigns')
     .selectAll()
     .select(names)
     .select((campaign) => [
-      sql<boolean>`coalesce(dial_next_at <= ${horizon}, true)
-        and coalesce(least(${firstDue('waiting')}, ${firstDue('fresh')}) <= ${now}, false)`.as(
+      sql<boolean>`coalesce(dial_next_at <= ${shifted(time(), horizonMs)}, true)
+        and coalesce(least(${firstDue('waiting')}, ${firstDue('fresh')}) <= ${time()}, false)`.as(
         'is_due',
       ),
       campaign
@@ -60,15 +60,15 @@ export async function firstRetry({ db }: StoreContext): Promise<Date | undefined
 }
 
 export async function recentOutcomes(
-  { db }: StoreContext,
+  { db, time }: StoreContext,
   campaignId: string,
-  since: Date,
+  windowMs: number,
 ): Promise<Map<AttemptOutcome, number>> {
   const { rows } = await sql<{ outcome: AttemptOutcome; attempts: number }>`
     select outcome, count(*)::int as attempts
     from campaign_attempts attempt join campaigns on campaigns.id = attempt.campaign_id
     where attempt.campaign_id = ${campaignId} and attempt.state = 'ended'
-      and attempt.ended_at >= greatest(${since}::timestamptz, campaigns.breaker_since)
+      and attempt.ended_at >= greatest(${shifted(time(), -windowMs)}, campaigns.breaker_since)
     group by outcome`.execute(db);
   return new Map(rows.map(({ outcome, attempts }) => [outcome, attempts]));
 }

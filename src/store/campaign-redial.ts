@@ -84,12 +84,12 @@ const SUFFIX = ' (Redial)';
 /** How many there were. */
 async function copyContacts(
   tx: Transacting,
-  { clock }: StoreContext,
+  { time }: StoreContext,
   { id, parentId, redial }: { id: string; parentId: string; redial: Redial },
 ): Promise<number> {
   const { numAffectedRows } = await sql`
     insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at)
-    select ${id}, row_number, phone_number, variables, ${new Date(clock.now())}
+    select ${id}, row_number, phone_number, variables, ${time()}
     from campaign_contacts
     where campaign_id = ${parentId} and last_outcome = any(${[...redial.outcomes]})`.execute(tx);
   return Number(numAffectedRows ?? 0n);

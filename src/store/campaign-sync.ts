@@ -2,10 +2,11 @@
 // killed at any of them; whoever takes over begins anew and finds the rows that are there. What a file
 // says is campaign/contact-source's business. Source: contract §9.2.
 
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Campaign } from '../model/campaign.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
 import type { StoreContext } from './context.ts';
+import { shifted } from './database-time.ts';
 import { isRowId } from './stored-values.ts';
 
 /** A process that stores nothing for so long is gone, or may be replaced without harm. */
@@ -26,7 +27,7 @@ export async function claimSync(context: StoreContext): Promise<Campaign | undef
         .where((next) =>
           next.or([
             next('next.sync_lease_until', 'is', null),
-            next('next.sync_lease_until', '<=', new Date(context.clock.now())),
+            next('next.sync_lease_until', '<=', context.time()),
           ]),
         )
         .orderBy('next.id')
@@ -116,6 +117,6 @@ export async function failSync(
   });
 }
 
-function leaseEnd({ clock }: StoreContext): Date {
-  return new Date(clock.now() + LEASE_MS);
+function leaseEnd({ time }: StoreContext): RawBuilder<Date> {
+  return shifted(time(), LEASE_MS);
 }

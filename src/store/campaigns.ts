@@ -116,7 +116,7 @@ export async function startCampaign(
       state: sql`case when ${isStored} then 'running' else 'syncing' end`,
       source_sync: sql`case when ${isStored} then 'completed' else 'in_progress' end`,
       started_at: new Date(context.clock.now()),
-      breaker_since: new Date(context.clock.now()),
+      breaker_since: context.time(),
       logs: logged(context, { event: 'started', message: 'The campaign was started' }),
     },
   );
@@ -148,7 +148,7 @@ export async function resumeCampaign(
     { organizationId, id, from: ['paused'] },
     {
       state: sql`case source_sync when 'in_progress' then 'syncing' else 'running' end`,
-      breaker_since: new Date(context.clock.now()),
+      breaker_since: context.time(),
       logs: logged(context, { event: 'resumed', message: 'The campaign was resumed' }),
     },
   );

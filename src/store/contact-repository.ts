@@ -1,6 +1,6 @@
 // Contacts and the dial queue as the one repository that the other rooms see.
 
-import { begunBefore, settleAttempt, settleable } from './attempt-ends.ts';
+import { settleAttempt, settleable, strandedAttempts } from './attempt-ends.ts';
 import {
   beginAttempt,
   claimContacts,
@@ -26,7 +26,7 @@ export function contactStore(context: StoreContext): ContactStore {
   return {
     add: (...from) => addContacts(context, ...from),
     counts: (ids) => counts.of(ids),
-    running: (horizon) => runningCampaigns(context, horizon),
+    running: (horizonMs) => runningCampaigns(context, horizonMs),
     claim: (...from) => claimContacts(context, ...from),
     firstRetry: () => firstRetry(context),
     freeSlots: (...from) => freeSlots(context, ...from),
@@ -34,7 +34,7 @@ export function contactStore(context: StoreContext): ContactStore {
     placed: (id) => notePlaced(context, id),
     giveBack: (...from) => giveBack(context, ...from),
     giveBackClaims: (node) => giveBackClaims(context, node),
-    begunBefore: (...from) => begunBefore(context, ...from),
+    stranded: (node) => strandedAttempts(context, node),
     settleable: (after) => settleable(context, after),
     settle: (...from) => settleAttempt(context, ...from),
     recentOutcomes: (...from) => recentOutcomes(context, ...from),

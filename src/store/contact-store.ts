@@ -33,14 +33,14 @@ export interface Claim {
   /** From 1. */
   number: number;
   retryReason: ContactRetryReason | null;
-  /** Its turn in the pace of calls. */
-  dialAt: Date;
+  /** From the claim to its turn in the pace of calls. */
+  waitMs: number;
 }
 
 /** A running campaign as the dispatcher meets it. */
 export interface RunningCampaign {
   campaign: Campaign;
-  /** Somebody is to be called now, and the campaign's turn comes before the horizon. */
+  /** Somebody is to be called now, and the campaign's turn comes within the horizon. */
   isDue: boolean;
   /** Attempts that have not ended. */
   openAttempts: number;
@@ -55,8 +55,9 @@ export interface ClaimLimits {
   ratePerSecond: number;
   configuration: { id: string; callsPerSecond: number | null };
   /** Turns later than this are left for the next claim. */
-  horizon: Date;
-  leaseUntil: Date;
+  horizonMs: number;
+  /** The claim lapses unless it is begun within this time. */
+  leaseMs: number;
 }
 
 /** An attempt that has not ended, with its run if there is one. */
@@ -75,8 +76,8 @@ export interface OpenAttempt {
 
 export interface Settlement {
   outcome: AttemptOutcome;
-  /** When the contact is called again; null: never. */
-  again: { at: Date; reason: ContactRetryReason } | null;
+  /** After how long the contact is called again; null: never. */
+  again: { delayMs: number; reason: ContactRetryReason } | null;
 }
 
 export interface ContactStore {
@@ -86,7 +87,7 @@ export interface ContactStore {
   counts(campaignIds: readonly string[]): Promise<Map<string, CampaignCounts>>;
 
   /** Running campaigns of all organizations, longest without a call first. One statement. */
-  running(horizon: Date): Promise<RunningCampaign[]>;
+  running(horizonMs: number): Promise<RunningCampaign[]>;
   /** Attempts for contacts that are due, under all limits; none if another process claims just now.
    *  Retries first. */
   claim(campaignId: string, limits: ClaimLimits): Promise<Claim[]>;
@@ -100,21 +101,21 @@ export interface ContactStore {
   begin(attemptId: string, run: NewRun, limit: number): Promise<Run | undefined>;
   /** The provider has the call. */
   placed(attemptId: string): Promise<void>;
-  /** Nothing was placed: the attempt never was, its run neither, and the contact is due at `due`. */
-  giveBack(attemptId: string, due: Date): Promise<void>;
+  /** Nothing was placed: the attempt never was, its run neither, and the contact is due after `delayMs`. */
+  giveBack(attemptId: string, delayMs: number): Promise<void>;
   /** Gives back claims that were not begun: those of `node` (at its start), and lapsed ones. Returns how
    *  many. */
   giveBackClaims(node: string | undefined): Promise<number>;
   /** Attempts that `node` began, whose lease has lapsed and of whose call nothing is known. */
-  begunBefore(node: string, leaseUntil: Date): Promise<string[]>;
+  stranded(node: string): Promise<string[]>;
   /** Attempts whose run is completed (or gone), oldest first, by pages: `after` is the last one of the
    *  page before. */
   settleable(after?: string): Promise<OpenAttempt[]>;
   /** Ends an attempt, once. False if it had ended. */
   settle(attemptId: string, settlement: Settlement): Promise<boolean>;
 
-  /** Outcomes since `since` and since the breaker was reset last. */
-  recentOutcomes(campaignId: string, since: Date): Promise<Map<AttemptOutcome, number>>;
+  /** Outcomes of the last `windowMs`, but none from before the breaker was reset last. */
+  recentOutcomes(campaignId: string, windowMs: number): Promise<Map<AttemptOutcome, number>>;
   /** `running` to `paused` by the gateway itself, with the reason in the log. */
   stop(campaignId: string, entry: Omit<CampaignLogEntry, 'at'>): Promise<boolean>;
   /** `running` to `completed`, all campaigns of which every contact is done. Their ids. One statement. */

@@ -4,20 +4,21 @@ import { sql } from 'kysely';
 import type { CampaignCounts } from '../model/campaign.ts';
 import type { NewContact } from './contact-store.ts';
 import type { StoreContext } from './context.ts';
+import { readTime } from './database-time.ts';
 import { isRowId, jsonText } from './stored-values.ts';
 
 /** A statement has room for 65,535 values. */
 const ADD_MAX = 1_000;
 
 export async function addContacts(
-  { db, clock }: StoreContext,
+  context: StoreContext,
   campaignId: string,
   contacts: readonly NewContact[],
 ): Promise<void> {
   if (contacts.length === 0) return;
   if (contacts.length > ADD_MAX) throw new RangeError(`at most ${ADD_MAX} contacts at a time`);
-  const dueAt = new Date(clock.now());
-  await db
+  const dueAt = await readTime(context);
+  await context.db
     .insertInto('campaign_contacts')
     .values(
       contacts.map(({ rowNumber, phoneNumber, variables }) => ({

@@ -4,12 +4,16 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Log } from '../log.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
+import type { DatabaseTime } from './database-time.ts';
 import type { Tables } from './schema.ts';
 import type { SecretBox } from './secrets.ts';
 
 export interface StoreContext {
   db: Kysely<Tables>;
+  /** For what this process alone measures, and for what people are shown. */
   clock: Clock;
+  /** For what several processes compare. */
+  time: DatabaseTime;
   random: Random;
   secrets: SecretBox;
   /** Calls at a time for an organization without a limit of its own. */

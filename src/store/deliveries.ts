@@ -3,6 +3,7 @@
 
 import { type Selectable, sql } from 'kysely';
 import type { StoreContext } from './context.ts';
+import { shifted } from './database-time.ts';
 import type {
   Claim,
   Delivery,
@@ -32,16 +33,16 @@ async function claimDeliveries(
   context: StoreContext,
   claim: Claim & { attemptsMax: number },
 ): Promise<Delivery[]> {
-  const at = context.clock.now();
-  const now = new Date(at);
+  const now = context.time();
+  const shown = new Date(context.clock.now());
   const isLost = sql`attempts >= ${claim.attemptsMax}`;
   const { rows } = await sql<Selectable<DeliveryTable>>`
     update deliveries set
       state = case when ${isLost} then 'dead_letter' else 'sending' end,
       attempts = case when ${isLost} then attempts else attempts + 1 end,
-      due_at = case when ${isLost} then null else ${new Date(at + claim.leaseMs)}::timestamptz end,
-      attempted_at = case when ${isLost} then attempted_at else ${now}::timestamptz end,
-      finished_at = case when ${isLost} then ${now}::timestamptz else null end,
+      due_at = case when ${isLost} then null else ${shifted(now, claim.leaseMs)} end,
+      attempted_at = case when ${isLost} then attempted_at else ${shown}::timestamptz end,
+      finished_at = case when ${isLost} then ${shown}::timestamptz else null end,
       error = case when ${isLost} then ${INTERRUPTED} else error end,
       claims = claims + 1
     where id in (${dueIds({ table: 'deliveries', id: 'id' }, claim, now)})
@@ -56,15 +57,14 @@ async function report(
   outcome: DeliveryOutcome,
 ): Promise<void> {
   if (!isRowId(id)) return;
-  const at = context.clock.now();
   const isPending = outcome.state === 'pending';
   const excerpt = outcome.responseExcerpt;
   await context.db
     .updateTable('deliveries')
     .set({
       state: outcome.state,
-      due_at: isPending ? new Date(at + outcome.retryMs) : null,
-      finished_at: isPending ? null : new Date(at),
+      due_at: isPending ? shifted(context.time(), outcome.retryMs) : null,
+      finished_at: isPending ? null : new Date(context.clock.now()),
       response_status: outcome.responseStatus,
       response_excerpt: excerpt === null ? null : plainText(excerpt),
       error: outcome.state === 'delivered' ? null : plainText(outcome.error),
@@ -85,7 +85,7 @@ async function release(context: StoreContext, id: string, claims: number): Promi
     .set((of) => ({
       state: 'pending',
       attempts: of('attempts', '-', 1),
-      due_at: new Date(context.clock.now()),
+      due_at: context.time(),
     }))
     .where('id', '=', id)
     .where('state', '=', 'sending')
@@ -138,7 +138,7 @@ async function redeliver(
     .set({
       state: 'pending',
       attempts: 0,
-      due_at: new Date(context.clock.now()),
+      due_at: context.time(),
       finished_at: null,
     })
     .where('id', '=', id)

@@ -6,11 +6,11 @@ import type { Claim } from './delivery-store.ts';
 import { isRowId } from './stored-values.ts';
 
 /** A query for the ids of the rows to take up, locked until the transaction ends. `table` has an index
- *  on (organization_id, due_at); its rows with a null `due_at` are over. */
+ *  on (organization_id, due_at); its rows with a null `due_at` are over. `now` by the database's clock. */
 export function dueIds(
   of: { table: string; id: string },
   { limit, except }: Claim,
-  now: Date,
+  now: RawBuilder<Date>,
 ): RawBuilder<unknown> {
   const table = sql.table(of.table);
   const id = sql.ref(of.id);

@@ -5,6 +5,7 @@
 import { GatewayError } from '../errors.ts';
 import { toConfiguration } from './configurations.ts';
 import type { StoreContext } from './context.ts';
+import { shifted } from './database-time.ts';
 import type { HeldConfiguration, LeaseStore } from './lease-store.ts';
 
 export class LeaseRepository implements LeaseStore {
@@ -33,9 +34,9 @@ export class LeaseRepository implements LeaseStore {
   }
 
   async #take({ providers, leaseMs, max }: Parameters<LeaseStore['claim']>[0]): Promise<string[]> {
-    const { db, clock, node } = this.#context;
-    const now = new Date(clock.now());
-    const until = new Date(clock.now() + leaseMs);
+    const { db, time, node } = this.#context;
+    const now = time();
+    const until = shifted(now, leaseMs);
     const rows = await db
       .insertInto('configuration_leases')
       .columns(['configuration_id', 'node', 'lease_until'])
@@ -43,7 +44,7 @@ export class LeaseRepository implements LeaseStore {
         of
           .selectFrom('telephony_configurations as each')
           .leftJoin('configuration_leases as held', 'held.configuration_id', 'each.id')
-          .select((row) => ['each.id', row.val(node).as('node'), row.val(until).as('until')])
+          .select((row) => ['each.id', row.val(node).as('node'), until.as('until')])
           .where('each.provider', 'in', providers)
           .where((row) =>
             row.or([

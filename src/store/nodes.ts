@@ -9,7 +9,7 @@ const BEAT_MS = 15_000;
 /** Four beats: a slow database or a stopped virtual machine is not yet a death. */
 export const DEAD_AFTER_MS = 60_000;
 
-type PresenceContext = Pick<StoreContext, 'db' | 'clock' | 'node'>;
+type PresenceContext = Pick<StoreContext, 'db' | 'clock' | 'time' | 'node'>;
 
 export class NodePresence {
   readonly #context: PresenceContext;
@@ -24,8 +24,8 @@ export class NodePresence {
 
   /** `isAlone`: no other process can be at this database, so every other node is dead. */
   async enter(isAlone: boolean): Promise<void> {
-    const { db, node } = this.#context;
-    const now = this.#now();
+    const { db, time, node } = this.#context;
+    const now = time();
     if (isAlone) await db.deleteFrom('nodes').where('name', '<>', node).execute();
     await db
       .insertInto('nodes')
@@ -55,11 +55,7 @@ export class NodePresence {
   }
 
   async #beat(): Promise<void> {
-    const { db, node } = this.#context;
-    await db.updateTable('nodes').set({ seen_at: this.#now() }).where('name', '=', node).execute();
-  }
-
-  #now(): Date {
-    return new Date(this.#context.clock.now());
+    const { db, time, node } = this.#context;
+    await db.updateTable('nodes').set({ seen_at: time() }).where('name', '=', node).execute();
   }
 }

@@ -18,6 +18,7 @@ import { openDatabase, type Target } from './connections.ts';
 import { contactStore } from './contact-repository.ts';
 import type { StoreContext } from './context.ts';
 import { CredentialRepository, resealCredentials } from './credentials.ts';
+import { type DatabaseTime, databaseTime } from './database-time.ts';
 import { deliveryStore } from './deliveries.ts';
 import { EmbeddedDatabase, embeddedSocketFolder } from './embedded/supervisor.ts';
 import { FileLinks } from './file-links.ts';
@@ -66,6 +67,8 @@ export interface OpenStoreOptions {
   /** This process among the nodes of one server: the same after a restart, never used by two at
    *  once. Default: host name and data folder. */
   node?: string | undefined;
+  /** Tests hand in a clock in the database's place. */
+  time?: DatabaseTime | undefined;
   /** Where the API serves files. Default `/api/v1/files`. */
   filesPath?: string | undefined;
   /** For the template of new databases. Default: `.cache/patchbay` in the home folder. */
@@ -88,14 +91,15 @@ export interface OpenStore extends Store {
 /** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE, MIGRATION_CHANGED,
  *  MIGRATION_UNKNOWN. */
 export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
-  const { clock, random, log, callLimit } = options;
+  const { clock, random, log, callLimit, time = databaseTime } = options;
   const dataFolder = resolve(options.dataFolder);
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const keys = secretKeys(options, dataFolder);
   const engine = await openEngine(options, dataFolder);
   const node = options.node ?? nodeName(dataFolder);
   const db = openDatabase(engine.target, { ready: engine.ready, clock, log });
-  const context = { db, clock, random, secrets: new SecretBox(keys, random), callLimit, log, node };
+  const secrets = new SecretBox(keys, random);
+  const context = { db, clock, time, random, secrets, callLimit, log, node };
   const presence = new NodePresence(context, log);
   const upkeep = new Upkeep(engine.target, { clock, log });
   try {

@@ -6,6 +6,7 @@ import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '../errors.ts';
 import type { Run, RunState } from '../model/run.ts';
 import type { StoreContext, Transacting } from './context.ts';
+import { shifted } from './database-time.ts';
 import type { NewRun } from './new-run.ts';
 import { DEAD_AFTER_MS } from './nodes.ts';
 import { lockOrganization } from './organization-lock.ts';
@@ -242,12 +243,12 @@ export async function countOpenRuns({ db }: StoreContext): Promise<number> {
 
 /** Takes them over for `node`, so that of several nodes one closes each. Oldest first. */
 export async function takeOpenRuns(
-  { db, clock }: StoreContext,
+  { db, time }: StoreContext,
   node: string,
   whose: 'own-and-dead' | 'dead',
 ): Promise<Run[]> {
   const own = whose === 'own-and-dead' ? sql`owner_node = ${node}` : sql`false`;
-  const deadSince = new Date(clock.now() - DEAD_AFTER_MS);
+  const deadSince = shifted(time(), -DEAD_AFTER_MS);
   const { rows } = await sql<Selectable<RunTable>>`
     update runs set owner_node = ${node} where id in (
       select id from runs

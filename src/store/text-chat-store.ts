@@ -36,8 +36,8 @@ export interface TextChat {
   cursorTurnId: string | null;
   /** The last event that belongs to what is settled. */
   eventSeq: number;
-  /** Who is at work on it. */
-  hold: { token: string; isThisNode: boolean; until: Date } | null;
+  /** Who is at work on it; `isOver` by the database's clock, when it was read. */
+  hold: { token: string; isThisNode: boolean; isOver: boolean } | null;
   /** Oldest first. */
   turns: TextChatTurn[];
   /** In the order in which they were taken back. */

@@ -1,9 +1,10 @@
 // Text chats on PostgreSQL. Whoever changes one names the revision that he has seen: the row is compared
 // and set in one statement, so that of two writers on any nodes one wins and the other is told.
 
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { GatewayError } from '../errors.ts';
 import type { StoreContext, Transacting } from './context.ts';
+import { shifted } from './database-time.ts';
 import type { Claim } from './delivery-store.ts';
 import { dueIds } from './due.ts';
 import { insertRow, toRun } from './runs.ts';
@@ -104,7 +105,7 @@ export class TextChatRepository implements TextChatStore {
 
   settle(runId: string, revision: number, settled: Settled): Promise<boolean> {
     const { status, eventSeq, dueMs, turn, rewindTo } = settled;
-    const dueAt = new Date(this.#context.clock.now() + dueMs);
+    const dueAt = shifted(this.#context.time(), dueMs);
     return this.#context.db.transaction().execute(async (tx) => {
       const wasHeld = await this.#setFree(
         tx,
@@ -136,10 +137,10 @@ export class TextChatRepository implements TextChatStore {
   }
 
   async claimDue(claim: Claim): Promise<DueTextChat[]> {
-    const now = this.#context.clock.now();
-    const due = dueIds({ table: 'text_chats', id: 'run_id' }, claim, new Date(now));
+    const now = this.#context.time();
+    const due = dueIds({ table: 'text_chats', id: 'run_id' }, claim, now);
     const { rows } = await sql<Selectable<TextChatTable>>`
-      update text_chats set due_at = ${new Date(now + claim.leaseMs)} where run_id in (${due})
+      update text_chats set due_at = ${shifted(now, claim.leaseMs)} where run_id in (${due})
       returning *`.execute(this.#context.db);
     return rows.map(({ run_id: runId, organization_id: organizationId, revision }) => ({
       runId,
@@ -165,7 +166,7 @@ export class TextChatRepository implements TextChatStore {
     to: {
       status: TextChat['status'];
       eventSeq: number;
-      dueAt?: Date;
+      dueAt?: RawBuilder<Date>;
       cursorTurnId?: string | null;
     },
   ): Promise<boolean> {
@@ -202,13 +203,12 @@ export class TextChatRepository implements TextChatStore {
   }
 
   #held({ token, ms, idleMs }: Hold) {
-    const { clock, node } = this.#context;
-    const now = clock.now();
+    const { time, node } = this.#context;
     return {
       hold: token,
       hold_node: node,
-      hold_until: new Date(now + ms),
-      due_at: new Date(now + idleMs),
+      hold_until: shifted(time(), ms),
+      due_at: shifted(time(), idleMs),
     };
   }
 
@@ -274,6 +274,7 @@ export class TextChatRepository implements TextChatStore {
     const row = await tx
       .selectFrom('text_chats')
       .selectAll()
+      .select(sql<boolean | null>`hold_until <= ${this.#context.time()}`.as('is_hold_over'))
       .where('run_id', '=', runId)
       .executeTakeFirst();
     const run = await tx.selectFrom('runs').selectAll().where('id', '=', runId).executeTakeFirst();
@@ -302,17 +303,17 @@ export class TextChatRepository implements TextChatStore {
     };
   }
 
-  #headOf(row: Selectable<TextChatTable>) {
-    const { hold, hold_until: until, hold_node: node } = row;
+  #headOf(row: Selectable<TextChatTable> & { is_hold_over: boolean | null }) {
+    const { hold, is_hold_over: isOver, hold_node: node } = row;
     return {
       revision: row.revision,
       status: row.status,
       cursorTurnId: row.cursor_turn_id,
       eventSeq: row.event_seq,
       hold:
-        hold === null || until === null
+        hold === null || isOver === null
           ? null
-          : { token: hold, until, isThisNode: node === this.#context.node },
+          : { token: hold, isOver, isThisNode: node === this.#context.node },
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     };

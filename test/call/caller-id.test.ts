@@ -93,7 +93,7 @@ describe('a call that needs no number of ours', () => {
 describe('a campaign over such a configuration', () => {
   async function claimed() {
     const { at, workflow, configuration, switchboard } = held.room;
-    const { store, owner, clock } = at;
+    const { store, owner } = at;
     const campaign = await store.campaigns.create(owner.organizationId, {
       ...{ name: 'c', workflowId: workflow.id, configurationId: configuration.id },
       ...{ sourceId: `campaigns/${owner.organizationId}/a.csv`, retry: RETRY_DEFAULT },
@@ -105,8 +105,8 @@ describe('a campaign over such a configuration', () => {
     const line = await calls.line(campaign);
     const [claim] = await store.contacts.claim(campaign.id, {
       ...{ count: 1, openMax: 1, ratePerSecond: 1_000, configuration },
-      horizon: new Date(clock.now() + 1_000),
-      leaseUntil: new Date(clock.now() + 30_000),
+      horizonMs: 1_000,
+      leaseMs: 30_000,
     });
     if (claim === undefined) throw new Error('nobody is due');
     const made = calls.runOf(line, claim, 'csv_0');

@@ -37,14 +37,13 @@ beforeEach(async () => {
   await store().contacts.add(campaign.id, rows(4));
   await at.sql("update campaigns set state = 'running'");
   line = await calls().line(campaign);
-  const now = at.clock.now();
   claims = await store().contacts.claim(campaign.id, {
     count: 4,
     openMax: 4,
     ratePerSecond: 1_000,
     configuration: line.configuration,
-    horizon: new Date(now + 1_000),
-    leaseUntil: new Date(now + 30_000),
+    horizonMs: 1_000,
+    leaseMs: 30_000,
   });
 });
 

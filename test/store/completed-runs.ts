@@ -1,6 +1,7 @@
 // Runs that are completed, for the tests of what comes after.
 
 import type { Run } from '../../src/model/run.ts';
+import type { Clock } from '../../src/std/clock.ts';
 import type { NewDelivery } from '../../src/store/delivery-store.ts';
 import type { TestStore } from './engines.ts';
 
@@ -12,7 +13,10 @@ export interface Ground {
 }
 
 /** A workflow and a configuration of the test's own organization, or of another. */
-export async function ground(at: TestStore, organizationId?: string): Promise<Ground> {
+export async function ground(
+  at: Pick<TestStore, 'store' | 'owner'>,
+  organizationId?: string,
+): Promise<Ground> {
   const owner = { ...at.owner, organizationId: organizationId ?? at.owner.organizationId };
   const { workflow, version } = await at.store.workflows.create(owner, {
     name: 'Desk',
@@ -45,7 +49,7 @@ export async function otherOrganization(at: TestStore): Promise<string> {
   return String(rows[0]?.['id']);
 }
 
-export async function openRun(at: TestStore, on: Ground): Promise<Run> {
+export async function openRun(at: Pick<TestStore, 'store'>, on: Ground): Promise<Run> {
   return (
     await at.store.runs.create(
       {
@@ -63,7 +67,10 @@ export async function openRun(at: TestStore, on: Ground): Promise<Run> {
   ).run;
 }
 
-export async function completedRun(at: TestStore, on: Ground): Promise<Run> {
+export async function completedRun(
+  at: Pick<TestStore, 'store'> & { clock: Pick<Clock, 'now'> },
+  on: Ground,
+): Promise<Run> {
   const { id } = await openRun(at, on);
   const endedAt = new Date(at.clock.now());
   const run = await at.store.runs.patch(id, { state: 'completed', endedAt });

@@ -139,8 +139,7 @@ export class Exchange {
   }
 
   #giveBack({ claim }: Dial): Promise<void> {
-    const due = new Date(this.#at.clock.now());
-    return this.#at.store.contacts.giveBack(claim.attemptId, due);
+    return this.#at.store.contacts.giveBack(claim.attemptId, 0);
   }
 
   async #bind(dial: Dial | undefined): Promise<void> {
@@ -157,18 +156,17 @@ export class Exchange {
   async #settleTwice(which: number): Promise<void> {
     const id = this.#settled[which % Math.max(1, this.#settled.length)];
     if (id === undefined) return;
-    const again = { at: new Date(this.#at.clock.now()), reason: 'busy' } as const;
+    const again = { delayMs: 0, reason: 'busy' } as const;
     const hasEnded = await this.#at.store.contacts.settle(id, { outcome: 'busy', again });
     if (hasEnded) this.faults.push(`${id} settled twice`);
   }
 
   async #settle(again: boolean): Promise<void> {
-    const now = this.#at.clock.now();
     for (const { id, number } of await this.#at.store.contacts.settleable()) {
       const retry = again && number < ATTEMPTS_MAX;
       await this.#at.store.contacts.settle(id, {
         outcome: 'busy',
-        again: retry ? { at: new Date(now + 30_000), reason: 'busy' } : null,
+        again: retry ? { delayMs: 30_000, reason: 'busy' } : null,
       });
       this.#settled.push(id);
     }

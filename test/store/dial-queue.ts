@@ -38,8 +38,8 @@ export async function queueOf(at: TestStore, contacts: number): Promise<Queue> {
         openMax: 100,
         ratePerSecond: 1_000,
         configuration: { id: on.configurationId, callsPerSecond: null },
-        horizon: new Date(at.clock.now() + 1_000),
-        leaseUntil: new Date(at.clock.now() + 30_000),
+        horizonMs: 1_000,
+        leaseMs: 30_000,
         ...limits,
       }),
     begin: (claim, limit = 1_000) =>

@@ -1,10 +1,12 @@
 // Stores to test with. Each test finds its store empty but for one organization.
 
+import { sql } from 'kysely';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Log } from '../../src/log.ts';
-import { systemClock } from '../../src/std/clock.ts';
+import { type Clock, systemClock } from '../../src/std/clock.ts';
 import type { Target } from '../../src/store/connections.ts';
+import type { DatabaseTime } from '../../src/store/database-time.ts';
 import { type OpenStore, type OpenStoreOptions, openStore } from '../../src/store/open.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -42,6 +44,7 @@ export function withStore(engine: EngineName = 'embedded'): TestStore {
     test.store = await openStore({
       ...started.options(log),
       clock: steeredClock(() => test.clock),
+      time: steeredTime(() => test.clock),
     });
     client = await database.connect();
     const open = client;
@@ -64,6 +67,11 @@ export function withStore(engine: EngineName = 'embedded'): TestStore {
     await database?.stop();
   }, 30_000);
   return test;
+}
+
+/** The test's clock in the place of the database's. */
+export function steeredTime(clock: () => Pick<Clock, 'now'>): DatabaseTime {
+  return () => sql<Date>`${new Date(clock().now())}::timestamptz`;
 }
 
 /** Wall clock from the test, timers from the machine: a child process does not wait for a fake. */

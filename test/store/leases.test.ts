@@ -9,7 +9,7 @@ import { LeaseRepository } from '../../src/store/leases.ts';
 import { parseSecretKeys } from '../../src/store/secret-keys.ts';
 import { SecretBox } from '../../src/store/secrets.ts';
 import { engines } from './databases.ts';
-import { type TestStore, withStore } from './engines.ts';
+import { steeredTime, type TestStore, withStore } from './engines.ts';
 
 const LEASE_MS = 8_000;
 const wanted = { providers: ['ari'] as const, leaseMs: LEASE_MS, max: 10 };
@@ -45,8 +45,9 @@ async function asNode<T>(
   if (first === undefined) throw new Error('no key');
   const secrets = new SecretBox([first, ...rest], systemRandom);
   try {
-    const context = { db, clock, random: systemRandom, secrets, callLimit: 10, log, node };
-    return await work(new LeaseRepository(context));
+    const time = steeredTime(() => at.clock);
+    const means = { db, clock, time, random: systemRandom, secrets };
+    return await work(new LeaseRepository({ ...means, callLimit: 10, log, node }));
   } finally {
     await db.destroy();
   }

@@ -13,7 +13,7 @@ import { Upkeep } from '../../src/store/upkeep.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { engines, startDatabase, TEST_CACHE } from './databases.ts';
-import { type TestStore, withStore } from './engines.ts';
+import { steeredTime, type TestStore, withStore } from './engines.ts';
 
 const OLD_KEY = '11'.repeat(32);
 const NEW_KEY = '22'.repeat(32);
@@ -160,7 +160,10 @@ describe.each(engines())('nodes on %s', (engine) => {
     const clock = new FakeClock();
     const { log } = quietLog();
     const db = connections(at);
-    const presence = new NodePresence({ db, clock, node: 'n1' }, log);
+    const presence = new NodePresence(
+      { db, clock, time: steeredTime(() => clock), node: 'n1' },
+      log,
+    );
     const seen = async (): Promise<unknown> =>
       (await at.sql("select seen_at from nodes where name = 'n1'"))[0]?.['seen_at'];
     await presence.enter(false);
@@ -179,7 +182,8 @@ describe.each(engines())('nodes on %s', (engine) => {
     const names = async (): Promise<unknown[]> =>
       (await at.sql('select name from nodes')).map(({ name }) => name);
     const db = connections(at);
-    const context = { db, clock: new FakeClock(), node: at.store.node };
+    const clock = new FakeClock();
+    const context = { db, clock, time: steeredTime(() => clock), node: at.store.node };
     await new NodePresence(context, quietLog().log).enter(true);
     expect(await names()).toEqual([at.store.node]);
     await db.destroy();
