@@ -126,6 +126,13 @@ export const settings = z.object({
     .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' })
     .optional()
     .describe('A PostgreSQL server (15 or newer) in place of the embedded one.'),
+  PATCHBAY_NODE: z
+    .string()
+    .regex(/^[\w.:@/-]{1,200}$/, 'must be letters, digits and . _ : @ / - (200 at most)')
+    .optional()
+    .describe(
+      'Name of this gateway among those on one PostgreSQL server: the same after a restart, and no other may run under it. Default: host name and data folder.',
+    ),
   PATCHBAY_SECRET_KEYS: secretKeys
     .optional()
     .describe(
@@ -240,6 +247,8 @@ export interface Config {
   dataFolder: string;
   /** Undefined: the embedded database. */
   databaseUrl: string | undefined;
+  /** Undefined: host name and data folder. */
+  node: string | undefined;
   /** Undefined: a key file in the data folder. The first seals, all open. */
   secretKeys: string | undefined;
   callLimit: number;
@@ -299,6 +308,7 @@ function fromSettings(set: Settings): Config {
     },
     dataFolder: set.PATCHBAY_DATA,
     databaseUrl: set.DATABASE_URL,
+    node: set.PATCHBAY_NODE,
     secretKeys: set.PATCHBAY_SECRET_KEYS,
     callLimit: set.PATCHBAY_CALL_LIMIT,
     workers: set.PATCHBAY_WORKERS,

@@ -24,6 +24,14 @@ export const storedErrors = {
     retry: false,
     text: 'The embedded database does not reach the disk (no fsync seen). Use DATABASE_URL.',
   },
+  NODE_NAME_TAKEN: {
+    retry: false,
+    text: 'Another gateway runs as node {node}: {sign}. Stop it, or give this one a name of its own in PATCHBAY_NODE.',
+  },
+  NODE_REPLACED: {
+    retry: false,
+    text: 'Another gateway runs as node {node} from now on, and has closed the calls of this one, which stops. Give each a name of its own in PATCHBAY_NODE.',
+  },
   STORE_UNAVAILABLE: { retry: true, text: 'The database does not answer' },
   STORE_FULL: { retry: true, text: 'The disk is full' },
   MIGRATION_CHANGED: {

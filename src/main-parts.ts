@@ -37,14 +37,39 @@ import { createMediaServer, type MediaServer } from './transport/websocket.ts';
 /** A stop that takes longer than this after the calls are drained is cut short. */
 export const STOP_MS_MAX = 15_000;
 
+/** The name under which the store knows the gateway, without a worker's number. */
+export function gatewayNode({ node, dataFolder }: Pick<Config, 'node' | 'dataFolder'>): string {
+  return node ?? nodeName(dataFolder);
+}
+
+/** One of the workers of a gateway. */
+export interface Worker {
+  link: Link;
+  /** Of the process that started it. */
+  epoch: string;
+}
+
+/** Another process has this one's name, and has closed its runs: there is nothing left to be saved. */
+export function leaveReplaced(log: Log): (error: GatewayError) => void {
+  return (error) => {
+    log.fatal({ err: error }, 'another process has the name of this node, this one stops');
+    process.stderr.write(`${error.code}: ${error.message}\n`);
+    process.exit(1);
+  };
+}
+
 /** What every process that runs calls has. */
-export async function openGateway(config: Config, log: Log, link: Link | undefined) {
+export async function openGateway(config: Config, log: Log, worker: Worker | undefined) {
   collectProcessMetrics();
+  const link = worker?.link;
+  const gateway = gatewayNode(config);
   const store = await openStore({
     dataFolder: config.dataFolder,
     databaseUrl: config.databaseUrl,
     isShared: link !== undefined,
-    node: link && nodeOfWorker(nodeName(config.dataFolder), link.number),
+    node: link === undefined ? gateway : nodeOfWorker(gateway, link.number),
+    gateway: worker && { node: gateway, epoch: worker.epoch },
+    onReplaced: leaveReplaced(log),
     secrets: { keys: config.secretKeys },
     callLimit: config.callLimit,
     clock,

@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { tellFigures } from './crew/figures.ts';
 import { Supervisor } from './crew/supervisor.ts';
 import type { Log } from './log.ts';
+import { leaveReplaced } from './main-parts.ts';
 import { collectProcessMetrics, registry } from './metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { entryPoint } from './std/entry.ts';
@@ -24,11 +25,13 @@ export interface Supervised {
 /** Settles when all workers serve. Throws what the store throws, and WORKER_FAILED. */
 export async function supervise(config: Config, log: Log): Promise<Supervised> {
   collectProcessMetrics();
-  const { dataFolder, databaseUrl, callLimit, workers, drainMs } = config;
+  const { dataFolder, databaseUrl, node, callLimit, workers, drainMs } = config;
   const secrets = { keys: config.secretKeys };
   const store = await openStore({
     dataFolder,
     databaseUrl,
+    node,
+    onReplaced: leaveReplaced(log),
     secrets,
     callLimit,
     clock,
@@ -36,7 +39,7 @@ export async function supervise(config: Config, log: Log): Promise<Supervised> {
     log,
   });
   const entry = entryPoint('./main.ts', import.meta.url);
-  const supervisor = new Supervisor({ workers, entry, clock, log });
+  const supervisor = new Supervisor({ workers, entry, epoch: store.epoch, clock, log });
   tellFigures(supervisor.link, registry);
   try {
     await supervisor.start();

@@ -25,12 +25,18 @@ import { hearOthers } from './crew/live.ts';
 import { FRONT, SUPERVISOR } from './crew/message.ts';
 import { OtherWorkers } from './crew/other-workers.ts';
 import { channelToSupervisor } from './crew/process-channel.ts';
-import { workerNumber } from './crew/supervisor.ts';
+import { workerIn } from './crew/supervisor.ts';
 import { handOver } from './crew/upgrade.ts';
 import { codeOf, GatewayError } from './errors.ts';
 import { createLog, type Log } from './log.ts';
 import { startCallWorker } from './main-call-worker.ts';
-import { openGateway, openMediaDoors, STOP_MS_MAX } from './main-parts.ts';
+import {
+  gatewayNode,
+  openGateway,
+  openMediaDoors,
+  STOP_MS_MAX,
+  type Worker,
+} from './main-parts.ts';
 import { type FirstKey, supervise } from './main-supervisor.ts';
 import { registry } from './metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
@@ -38,7 +44,7 @@ import { collectSeldom } from './std/collecting.ts';
 import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
 import { favourEventLoop } from './std/thread-priority.ts';
-import { nodeName, type OpenStore } from './store/open.ts';
+import type { OpenStore } from './store/open.ts';
 import type { Providers } from './telephony/registry.ts';
 
 interface Started extends Obedient {
@@ -46,8 +52,9 @@ interface Started extends Obedient {
 }
 
 /** A whole gateway, or the worker that is its front: with the API and everything that is done once. */
-async function start(config: Config, log: Log, link: Link | undefined): Promise<Started> {
-  const open = await openGateway(config, log, link);
+async function start(config: Config, log: Log, worker: Worker | undefined): Promise<Started> {
+  const link = worker?.link;
+  const open = await openGateway(config, log, worker);
   const { store, providers, speech } = open;
   const resealed = await store.resealSecrets();
   if (resealed > 0) log.info({ configurations: resealed }, 'secrets are sealed by the newest key');
@@ -58,7 +65,7 @@ async function start(config: Config, log: Log, link: Link | undefined): Promise<
   link?.onNote('completed', onCompleted);
   const callDeps = { ...open.calls, onCompleted };
   const switchboard = new Switchboard(callDeps);
-  const recovery = new Recovery(callDeps, store.node);
+  const recovery = new Recovery(callDeps);
   const dispatcher: Dispatcher = new Dispatcher({
     store,
     calls: switchboard.campaignCalls,
@@ -117,12 +124,12 @@ interface Front {
 
 /** The front's way to the other workers. */
 function openFront(
-  { dataFolder }: Config,
+  config: Config,
   link: Link,
   open: { store: OpenStore; switchboard: Switchboard; live: LiveCalls; log: Log },
 ): Front {
   const { store, switchboard, live, log } = open;
-  const others = new OtherWorkers(link, { clock, gateway: nodeName(dataFolder) });
+  const others = new OtherWorkers(link, { clock, gateway: gatewayNode(config) });
   others.onJoined = hearOthers(link, live, () => others.numbers);
   return {
     desk: new FrontDesk(store, switchboard, others),
@@ -231,15 +238,15 @@ async function main(): Promise<void> {
   const config = readConfig();
   favourEventLoop();
   collectSeldom();
-  const number = workerNumber(process.argv);
-  const log = createLog(config.log).child(number === undefined ? {} : { worker: number });
+  const place = workerIn(process.argv);
+  const log = createLog(config.log).child(place === undefined ? {} : { worker: place.number });
   // A fault that no call could be blamed for: the process is not to be trusted any more.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error, the gateway stops');
     process.stderr.write(`${error.stack ?? error.message}\n`);
     process.exit(1);
   });
-  if (number !== undefined) return work(config, log, number);
+  if (place !== undefined) return work(config, log, place);
   if (config.workers > 1) {
     const { accounts, stop } = await supervise(config, log);
     await announce(config, accounts);
@@ -252,14 +259,21 @@ async function main(): Promise<void> {
 }
 
 /** One of several workers. */
-async function work(config: Config, log: Log, number: number): Promise<void> {
+async function work(
+  config: Config,
+  log: Log,
+  { number, epoch }: { number: number; epoch: string },
+): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
   const channel = channelToSupervisor(() => process.exit(1));
   const link = new Link(number, channel, { clock, log });
   tellFigures(link, registry);
+  const worker = { link, epoch };
   const serving =
-    number === FRONT ? await start(config, log, link) : await startCallWorker(config, log, link);
+    number === FRONT
+      ? await start(config, log, worker)
+      : await startCallWorker(config, log, worker);
   obey(link, serving, (error) => {
     if (error !== undefined) log.error({ err: error }, 'stop failed');
     process.exit(error === undefined ? 0 : 1);

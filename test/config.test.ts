@@ -29,6 +29,7 @@ describe('settings', () => {
       },
       dataFolder: './data',
       databaseUrl: undefined,
+      node: undefined,
       secretKeys: undefined,
       callLimit: 10,
       workers: 1,
@@ -79,6 +80,15 @@ describe('settings', () => {
     expect(problemsOf({ PATCHBAY_AUDIOSOCKET_PORT: '65536' })).toContain('AUDIOSOCKET_PORT');
     for (const bad of ['20000', '20009-20000', '20000-20008', '80-2000', '65000-65536', 'a-b']) {
       expect(problemsOf({ PATCHBAY_RTP_PORTS: bad }), bad).toContain('RTP_PORTS');
+    }
+  });
+
+  it('the name of a node is a word that no worker of another can have', () => {
+    expect(readConfig({ PATCHBAY_NODE: 'gw-1.example.com:/data' }).node).toBe(
+      'gw-1.example.com:/data',
+    );
+    for (const bad of ['gw#2', 'two words', 'x'.repeat(201)]) {
+      expect(problemsOf({ PATCHBAY_NODE: bad }), bad).toContain('PATCHBAY_NODE');
     }
   });
 

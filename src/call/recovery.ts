@@ -11,7 +11,6 @@ const LOOK_MS = 30_000;
 
 export class Recovery {
   readonly #deps: CallDeps;
-  readonly #node: string;
   #timer: Timer | undefined;
   #hasStopped = false;
   /** The store was away: the living have not been able to report either. */
@@ -19,17 +18,14 @@ export class Recovery {
   /** Taken over, but not closed yet. */
   #left: Run[] = [];
 
-  /** `node` is this process, as the store names it. */
-  constructor(deps: CallDeps, node: string) {
+  constructor(deps: CallDeps) {
     this.#deps = deps;
-    this.#node = node;
   }
 
-  /** Closes every open run of this node's last process and of dead ones; returns how many. Providers
-   *  are told meanwhile. Called once, before this process takes a call. Throws STORE_UNAVAILABLE. */
+  /** Closes every open run of this node's former processes and of dead nodes; returns how many. Providers
+   *  are told meanwhile. Called once. Throws STORE_UNAVAILABLE. */
   async start(): Promise<number> {
-    const runs = await this.#deps.store.runs.openRuns(this.#node, 'own-and-dead');
-    const closed = await this.#close(runs);
+    const closed = await this.#close(await this.#deps.store.runs.openRuns());
     this.#wait();
     return closed;
   }
@@ -58,7 +54,7 @@ export class Recovery {
       this.#wasAway = false; // By the next look, whoever lives has reported.
       return;
     }
-    await this.#close([...this.#left, ...(await runs.openRuns(this.#node, 'dead'))]);
+    await this.#close([...this.#left, ...(await runs.openRuns())]);
   }
 
   async #close(runs: readonly Run[]): Promise<number> {

@@ -31,8 +31,9 @@ interface Place {
 export interface SupervisorOptions {
   /** At least one. */
   workers: number;
-  /** What a worker runs, with its number as the last argument. */
+  /** What a worker runs, with its number and the gateway's epoch as the last arguments. */
   entry: Entry;
+  epoch: string;
   clock: Clock;
   log: Log;
 }
@@ -113,8 +114,8 @@ export class Supervisor {
   }
 
   #run(place: Place): void {
-    const { entry, clock } = this.#options;
-    const child = fork(entry.path, ['worker', String(place.number)], {
+    const { entry, epoch, clock } = this.#options;
+    const child = fork(entry.path, ['worker', String(place.number), epoch], {
       execArgv: entry.execArgv,
       serialization: 'advanced',
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -204,9 +205,11 @@ export class Supervisor {
   }
 }
 
-/** The worker whose number is in the arguments of its process. */
-export function workerNumber(args: readonly string[]): number | undefined {
+/** The worker that the arguments of its process tell of, and the epoch of the gateway that started it. */
+export function workerIn(args: readonly string[]): { number: number; epoch: string } | undefined {
   const at = args.indexOf('worker');
   const number = Number(args[at + 1]);
-  return at >= 0 && Number.isInteger(number) && number >= FRONT ? number : undefined;
+  const epoch = args[at + 2] ?? '';
+  const isWorker = at >= 0 && Number.isInteger(number) && number >= FRONT && /^\d+$/.test(epoch);
+  return isWorker ? { number, epoch } : undefined;
 }

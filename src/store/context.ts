@@ -8,7 +8,15 @@ import type { DatabaseTime } from './database-time.ts';
 import type { Tables } from './schema.ts';
 import type { SecretBox } from './secrets.ts';
 
-export interface StoreContext {
+/** A process among those at one database. */
+export interface NodeIdentity {
+  /** As `nodes` and `runs.owner_node` name it; its next process has it too. */
+  node: string;
+  /** Its own number, as digits. */
+  epoch: string;
+}
+
+export interface StoreContext extends NodeIdentity {
   db: Kysely<Tables>;
   /** For what this process alone measures, and for what people are shown. */
   clock: Clock;
@@ -19,8 +27,6 @@ export interface StoreContext {
   /** Calls at a time for an organization without a limit of its own. */
   callLimit: number;
   log: Log;
-  /** This process, as `nodes` and `runs.owner_node` name it. */
-  node: string;
 }
 
 export type Transacting = Transaction<Tables>;

@@ -1,53 +1,93 @@
-// Which gateway processes are alive: each writes the time to its row now and then. A node that falls
-// silent is dead, and its runs are another's to close.
+// Which gateway processes are alive: each writes the time to its row now and then. A node that falls silent is
+// dead, and its runs are another's to close. A process whose row is another's has been replaced, and must end.
 
+import { sql } from 'kysely';
+import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Timer } from '../std/clock.ts';
-import type { StoreContext } from './context.ts';
+import type { NodeIdentity } from './context.ts';
+import {
+  BEAT_MS,
+  type EntryContext,
+  type EpochWitness,
+  enterAlone,
+  enterNamed,
+  enterWorker,
+  insertNode,
+} from './node-entry.ts';
 
-const BEAT_MS = 15_000;
-/** Four beats: a slow database or a stopped virtual machine is not yet a death. */
-export const DEAD_AFTER_MS = 60_000;
+/** Where the data folder is locked nobody waits for a beat; each is a write to the disk. */
+const LOCKED_BEAT_MS = 15_000;
 
-type PresenceContext = Pick<StoreContext, 'db' | 'clock' | 'time' | 'node'>;
+/** Among which others a process gets its name. */
+export type Surroundings =
+  /** The database is this process's. */
+  | { kind: 'alone' }
+  /** Several on one server. */
+  | { kind: 'server'; witness: EpochWitness }
+  /** One of the workers of `gateway`. */
+  | { kind: 'worker'; gateway: NodeIdentity; isEmbedded: boolean };
 
 export class NodePresence {
-  readonly #context: PresenceContext;
+  readonly #context: EntryContext;
+  readonly #surroundings: Surroundings;
   readonly #log: Log;
+  readonly #onReplaced: ((error: GatewayError) => void) | undefined;
   #timer: Timer | undefined;
   #hasLeft = false;
 
-  constructor(context: PresenceContext, log: Log) {
+  /** `onReplaced` is called once, with NODE_REPLACED. */
+  constructor(
+    context: EntryContext,
+    surroundings: Surroundings,
+    to: { log: Log; onReplaced?: ((error: GatewayError) => void) | undefined },
+  ) {
     this.#context = context;
-    this.#log = log;
+    this.#surroundings = surroundings;
+    this.#log = to.log;
+    this.#onReplaced = to.onReplaced;
   }
 
-  /** `isAlone`: no other process can be at this database, so every other node is dead. */
-  async enter(isAlone: boolean): Promise<void> {
-    const { db, time, node } = this.#context;
-    const now = time();
-    if (isAlone) await db.deleteFrom('nodes').where('name', '<>', node).execute();
-    await db
-      .insertInto('nodes')
-      .values({ name: node, started_at: now, seen_at: now })
-      .onConflict((conflict) =>
-        conflict.column('name').doUpdateSet({ started_at: now, seen_at: now }),
-      )
-      .execute();
+  /** Throws NODE_NAME_TAKEN, NODE_REPLACED. */
+  async enter(): Promise<void> {
+    const around = this.#surroundings;
+    if (around.kind === 'alone') await enterAlone(this.#context);
+    else if (around.kind === 'worker') await this.#enterAsWorker(around.gateway);
+    else await this.#enterNamed(around.witness);
     this.#wait();
   }
 
-  /** Says that this node's runs are anybody's. */
+  async #enterNamed(witness: EpochWitness): Promise<void> {
+    const waitedMs = await enterNamed(this.#context, witness);
+    if (waitedMs === undefined) return;
+    const { node } = this.#context;
+    this.#log.info({ node, waitedMs }, 'the name of a dead process is taken over');
+  }
+
+  async #enterAsWorker(gateway: NodeIdentity): Promise<void> {
+    if (await enterWorker(this.#context, gateway)) return;
+    throw new GatewayError('NODE_REPLACED', { node: gateway.node });
+  }
+
+  /** Says that the runs of this process are anybody's, and those of its workers. */
   async leave(): Promise<void> {
     this.#hasLeft = true;
     this.#timer?.cancel();
-    const { db, node } = this.#context;
-    await db.deleteFrom('nodes').where('name', '=', node).execute();
+    const { db, node, epoch } = this.#context;
+    await sql`
+      with own as (delete from nodes where name = ${node} and epoch = ${epoch} returning name)
+      delete from nodes using own where starts_with(nodes.name, own.name || '#')`.execute(db);
+  }
+
+  get #beatMs(): number {
+    const around = this.#surroundings;
+    const isLocked = around.kind === 'alone' || (around.kind === 'worker' && around.isEmbedded);
+    return isLocked ? LOCKED_BEAT_MS : BEAT_MS;
   }
 
   #wait(): void {
     if (this.#hasLeft) return;
-    this.#timer = this.#context.clock.after(BEAT_MS, () => {
+    this.#timer = this.#context.clock.after(this.#beatMs, () => {
       this.#beat()
         .catch((error: unknown) => this.#log.warn({ err: error }, 'the node did not report'))
         .finally(() => this.#wait());
@@ -55,7 +95,30 @@ export class NodePresence {
   }
 
   async #beat(): Promise<void> {
-    const { db, time, node } = this.#context;
-    await db.updateTable('nodes').set({ seen_at: time() }).where('name', '=', node).execute();
+    const { db, time, node, epoch } = this.#context;
+    const { numUpdatedRows } = await db
+      .updateTable('nodes')
+      .set({ seen_at: time() })
+      .where('name', '=', node)
+      .where('epoch', '=', epoch)
+      .executeTakeFirst();
+    if (numUpdatedRows > 0n || this.#hasLeft) return;
+    if (await this.#isTakenBack()) {
+      this.#log.warn({ node }, 'the row of this node was gone, and is there again');
+      return;
+    }
+    this.#hasLeft = true;
+    this.#onReplaced?.(new GatewayError('NODE_REPLACED', { node }));
+  }
+
+  /** Where nobody has the name, it is still this process's. */
+  async #isTakenBack(): Promise<boolean> {
+    const { db, node } = this.#context;
+    const named = await db.selectFrom('nodes').select('name').where('name', '=', node).execute();
+    if (named.length > 0) return false;
+    const around = this.#surroundings;
+    return around.kind === 'worker'
+      ? enterWorker(this.#context, around.gateway)
+      : insertNode(this.#context);
   }
 }

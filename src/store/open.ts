@@ -16,17 +16,18 @@ import { ClipRepository } from './clips.ts';
 import { resealConfigurations } from './configurations.ts';
 import { openDatabase, type Target } from './connections.ts';
 import { contactStore } from './contact-repository.ts';
-import type { StoreContext } from './context.ts';
+import type { NodeIdentity, StoreContext } from './context.ts';
 import { CredentialRepository, resealCredentials } from './credentials.ts';
 import { type DatabaseTime, databaseTime } from './database-time.ts';
 import { deliveryStore } from './deliveries.ts';
 import { EmbeddedDatabase, embeddedSocketFolder } from './embedded/supervisor.ts';
+import { EpochSocket } from './epoch-socket.ts';
 import { FileLinks } from './file-links.ts';
 import { LocalFileStore } from './files.ts';
 import { FolderRepository } from './folders.ts';
 import { LeaseRepository } from './leases.ts';
 import { migrate, ownMigrations } from './migrate.ts';
-import { NodePresence } from './nodes.ts';
+import { NodePresence, type Surroundings } from './nodes.ts';
 import { OrganizationRepository } from './organizations.ts';
 import { type OversizedVersion, oversizedVersions } from './oversized-versions.ts';
 import { ReportRepository } from './reports.ts';
@@ -67,6 +68,10 @@ export interface OpenStoreOptions {
   /** This process among the nodes of one server: the same after a restart, never used by two at
    *  once. Default: host name and data folder. */
   node?: string | undefined;
+  /** Of a worker: the process that started it, and with whose name its own begins. */
+  gateway?: NodeIdentity | undefined;
+  /** Another process has taken this one's name: it must end, and may store nothing any more. */
+  onReplaced?: ((error: GatewayError) => void) | undefined;
   /** Tests hand in a clock in the database's place. */
   time?: DatabaseTime | undefined;
   /** Where the API serves files. Default `/api/v1/files`. */
@@ -80,34 +85,39 @@ export interface OpenStore extends Store {
   readonly links: FileLinks;
   /** Keys to sign users' tokens by, the newest first; the same at every start. */
   readonly tokenKeys: readonly Buffer[];
-  /** This process, as `runs.openRuns` wants it. */
+  /** This process. */
   readonly node: string;
+  readonly epoch: string;
   /** Seals every stored secret by the newest key; gives how many rows changed. */
   resealSecrets(): Promise<number>;
   /** Agents in use that are too large for calls. Throws STORE_UNAVAILABLE. */
   oversizedVersions(): AsyncGenerator<OversizedVersion>;
 }
 
-/** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE, MIGRATION_CHANGED,
- *  MIGRATION_UNKNOWN. */
+/** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE, NODE_NAME_TAKEN, NODE_REPLACED,
+ *  MIGRATION_CHANGED, MIGRATION_UNKNOWN. */
 export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
   const { clock, random, log, callLimit, time = databaseTime } = options;
   const dataFolder = resolve(options.dataFolder);
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const keys = secretKeys(options, dataFolder);
+  const identity = { node: options.node ?? nodeName(dataFolder), epoch: newEpoch(random) };
   const engine = await openEngine(options, dataFolder);
-  const node = options.node ?? nodeName(dataFolder);
   const db = openDatabase(engine.target, { ready: engine.ready, clock, log });
   const secrets = new SecretBox(keys, random);
-  const context = { db, clock, time, random, secrets, callLimit, log, node };
-  const presence = new NodePresence(context, log);
+  const context = { ...identity, db, clock, time, random, secrets, callLimit, log };
+  const place = await openPlace(context, { options, dataFolder, isAlone: engine.isAlone });
   const upkeep = new Upkeep(engine.target, { clock, log });
-  try {
-    await migrate(engine.target, ownMigrations(), { clock, log });
-    await presence.enter(engine.isAlone);
-  } catch (error) {
+  const closeAll = async (): Promise<void> => {
     await db.destroy();
     await engine.close();
+    await place.close();
+  };
+  try {
+    await migrate(engine.target, ownMigrations(), { clock, log });
+    await place.presence.enter();
+  } catch (error) {
+    await closeAll();
     throw error;
   }
   if (engine.isAlone) upkeep.start();
@@ -120,7 +130,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
     files,
     links: new FileLinks({ keys, clock, basePath: options.filesPath ?? '/api/v1/files' }),
     tokenKeys: keys.map((key) => deriveKey(key, 'user tokens')),
-    node,
+    ...identity,
     resealSecrets: async () =>
       (await resealConfigurations(context)) +
       (await resealSigningSecrets(context)) +
@@ -131,11 +141,10 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
     alive: () => isAlive(db, clock),
     close: async () => {
       await upkeep.stop();
-      await presence.leave().catch((error: unknown) => {
+      await place.presence.leave().catch((error: unknown) => {
         log.warn({ err: error }, 'the node did not say goodbye');
       });
-      await db.destroy();
-      await engine.close();
+      await closeAll();
     },
   };
 }
@@ -143,6 +152,30 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
 /** The gateway on this data folder, among the nodes of one server. */
 export function nodeName(dataFolder: string): string {
   return `${hostname()}:${resolve(dataFolder)}`;
+}
+
+/** Positive in 64 bits. */
+function newEpoch(random: Random): string {
+  return String(random.bytes(8).readBigUInt64BE() >> 1n);
+}
+
+/** How this process is told from others of its name. */
+async function openPlace(
+  context: StoreContext,
+  of: { options: OpenStoreOptions; dataFolder: string; isAlone: boolean },
+): Promise<{ presence: NodePresence; close: () => Promise<void> }> {
+  const { options, dataFolder, isAlone } = of;
+  const { gateway, databaseUrl, log, onReplaced } = options;
+  const open = (around: Surroundings): NodePresence =>
+    new NodePresence(context, around, { log, onReplaced });
+  const nothing = (): Promise<void> => Promise.resolve();
+  if (isAlone) return { presence: open({ kind: 'alone' }), close: nothing };
+  if (gateway !== undefined) {
+    const isEmbedded = databaseUrl === undefined;
+    return { presence: open({ kind: 'worker', gateway, isEmbedded }), close: nothing };
+  }
+  const witness = await EpochSocket.open(dataFolder, context, log);
+  return { presence: open({ kind: 'server', witness }), close: () => witness.close() };
 }
 
 interface OpenEngine {

@@ -25,9 +25,10 @@ export async function runOwner(
 }
 
 /** Nothing is written for a run that is ours. */
-export async function adoptRun({ db, node }: StoreContext, id: string): Promise<void> {
+export async function adoptRun({ db, node, epoch }: StoreContext, id: string): Promise<void> {
   if (!isRowId(id)) return;
   await sql`
-    update runs set owner_node = ${node}
-    where id = ${id} and state = 'initialized' and owner_node <> ${node}`.execute(db);
+    update runs set owner_node = ${node}, owner_epoch = ${epoch}
+    where id = ${id} and state = 'initialized'
+      and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)`.execute(db);
 }

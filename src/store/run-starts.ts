@@ -56,6 +56,7 @@ export class RunStartRepository implements RunStartStore {
         update runs set
           is_idle = false,
           owner_node = ${this.#context.node},
+          owner_epoch = ${this.#context.epoch},
           mode = ${call.mode},
           call_type = 'outbound',
           configuration_id = ${call.configurationId},

@@ -2,6 +2,7 @@
 
 import { listActiveCalls, newestRunId, runsToFollow } from './active-calls.ts';
 import type { StoreContext } from './context.ts';
+import { LeftOverRuns } from './left-over-runs.ts';
 import { appendEvents, readEvents, readEventsAfter } from './run-events.ts';
 import { listRuns } from './run-list.ts';
 import { adoptRun, runOwner } from './run-owners.ts';
@@ -15,11 +16,11 @@ import {
   getRun,
   patchInitialized,
   patchRun,
-  takeOpenRuns,
 } from './runs.ts';
 import type { RunStore } from './store.ts';
 
 export function runStore(context: StoreContext): RunStore {
+  const leftOver = new LeftOverRuns(context);
   return {
     create: (...from) => createRun(context, ...from),
     get: (organizationId, id) => getRun(context, organizationId, id),
@@ -33,7 +34,7 @@ export function runStore(context: StoreContext): RunStore {
     publicTokens: (ids) => publicTokens(context, ids),
     findByToken: (token) => findByToken(context, token),
     activeCalls: (...from) => listActiveCalls(context, ...from),
-    openRuns: (node, whose) => takeOpenRuns(context, node, whose),
+    openRuns: () => leftOver.take(),
     owner: (id) => runOwner(context, id),
     adopt: (id) => adoptRun(context, id),
     countOpen: () => countOpenRuns(context),

@@ -6,9 +6,7 @@ import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '../errors.ts';
 import type { Run, RunState } from '../model/run.ts';
 import type { StoreContext, Transacting } from './context.ts';
-import { shifted } from './database-time.ts';
 import type { NewRun } from './new-run.ts';
-import { DEAD_AFTER_MS } from './nodes.ts';
 import { lockOrganization } from './organization-lock.ts';
 import type { StartedRun } from './run-start-store.ts';
 import type { RunTable } from './schema.ts';
@@ -17,8 +15,6 @@ import { isRowId, jsonText } from './stored-values.ts';
 
 /** A provider that calls back without end fills no row without end. */
 const CALLBACKS_MAX = 500;
-/** What a process of hundreds of calls leaves behind when it is killed, and then some. */
-const OPEN_RUNS_MAX = 5_000;
 
 /** Throws CALL_LIMIT_REACHED. */
 export async function createRun(
@@ -112,6 +108,7 @@ function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: bo
     configuration_id: input.configurationId,
     provider_call_id: input.providerCallId,
     owner_node: context.node,
+    owner_epoch: context.epoch,
     initial_context: jsonText(input.initialContext),
     gathered_context: jsonText(input.gatheredContext),
     usage_info: null,
@@ -183,7 +180,7 @@ export async function patchRun(
   patch: RunPatch,
 ): Promise<Run | undefined> {
   if (!isRowId(id)) return undefined;
-  const changes = changesOf(patch, context.node);
+  const changes = changesOf(patch, context);
   if (changes.length === 0) return findRun(context, id);
   const { rows } = await sql<Selectable<RunTable>>`
     update runs set ${sql.join(changes)} where id = ${id} returning *`.execute(context.db);
@@ -199,7 +196,7 @@ export async function patchInitialized(
 ): Promise<boolean> {
   if (!isRowId(id)) return false;
   const { rows } = await sql`
-    update runs set ${sql.join(changesOf(patch, context.node))}
+    update runs set ${sql.join(changesOf(patch, context))}
     where id = ${id} and state = 'initialized' returning id`.execute(context.db);
   return rows.length > 0;
 }
@@ -241,28 +238,6 @@ export async function countOpenRuns({ db }: StoreContext): Promise<number> {
   return Number(row?.count ?? 0);
 }
 
-/** Takes them over for `node`, so that of several nodes one closes each. Oldest first. */
-export async function takeOpenRuns(
-  { db, time }: StoreContext,
-  node: string,
-  whose: 'own-and-dead' | 'dead',
-): Promise<Run[]> {
-  const own = whose === 'own-and-dead' ? sql`owner_node = ${node}` : sql`false`;
-  const deadSince = shifted(time(), -DEAD_AFTER_MS);
-  const { rows } = await sql<Selectable<RunTable>>`
-    update runs set owner_node = ${node} where id in (
-      select id from runs
-      where ${isOpen()}
-        and (${own} or (owner_node <> ${node} and not exists (
-          select from nodes where nodes.name = runs.owner_node and nodes.seen_at >= ${deadSince}
-        )))
-      order by id limit ${OPEN_RUNS_MAX}
-      for update skip locked
-    )
-    returning *`.execute(db);
-  return rows.map(toRun).sort((one, other) => Number(one.id) - Number(other.id));
-}
-
 /** Has a call, or gets one. In the words of the index `runs_open`. */
 export function isOpen(): RawBuilder<SqlBool> {
   return sql<SqlBool>`state <> 'completed' and not is_idle`;
@@ -271,6 +246,7 @@ export function isOpen(): RawBuilder<SqlBool> {
 type RunRow = Omit<
   Selectable<RunTable>,
   | 'owner_node'
+  | 'owner_epoch'
   | 'caller_number'
   | 'called_number'
   | 'call_tags'
@@ -334,13 +310,14 @@ const PLAIN = {
 } as const;
 
 /** Assignments; on their right sides stands the row as it was. */
-function changesOf(patch: RunPatch, node: string): RawBuilder<unknown>[] {
+function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<unknown>[] {
   const changes: RawBuilder<unknown>[] = [];
   if (patch.state !== undefined) changes.push(stateChange(patch.state));
   if (patch.state === 'running') {
     // Who has its media runs it, whoever placed it.
     changes.push(
       sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
+      sql`owner_epoch = case when state = 'initialized' then ${epoch} else owner_epoch end`,
     );
   }
   for (const [field, column] of entries(FINAL)) {

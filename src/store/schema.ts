@@ -155,6 +155,7 @@ export interface WorkflowTriggerTable {
 
 export interface NodeTable {
   name: string;
+  epoch: string | null;
   started_at: Date;
   seen_at: Date;
 }
@@ -171,6 +172,7 @@ export interface RunTable {
   configuration_id: string | null;
   provider_call_id: string | null;
   owner_node: string;
+  owner_epoch: string | null;
   initial_context: JsonColumn<Fields>;
   gathered_context: JsonColumn<Fields>;
   usage_info: ColumnType<Fields | null, string | null, string | null>;

@@ -250,9 +250,9 @@ export interface RunStore {
   /** Those of many runs, by run. An id that is no run's is left out. */
   publicTokens(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   findByToken(token: string): Promise<Run | undefined>;
-  /** Runs that a process left open: not completed and owned by no living node or, before `node` has any
-   *  call, by `node`. They are `node`'s from then on. */
-  openRuns(node: string, whose: 'own-and-dead' | 'dead'): Promise<Run[]>;
+  /** Runs that a process left open: not completed, and of a node that is dead or, in the next process of that
+   *  name, lives on. They are this process's from then on. */
+  openRuns(): Promise<Run[]>;
   /** Undefined if there is no such run. */
   owner(id: string): Promise<RunOwner | undefined>;
   /** A call that has no media yet is this node's from now on, whichever placed it. */

@@ -172,7 +172,7 @@ describe('when a call is over', () => {
     const { stream, run } = await at.room.inboundCall();
     await at.room.heardOut(stream);
     await at.room.at.sql(`update runs set owner_node = 'dead'`);
-    const recovery = new Recovery(at.room.deps, at.room.at.store.node);
+    const recovery = new Recovery(at.room.deps);
     await recovery.start();
     recovery.stop();
     afterCall().start();

@@ -256,7 +256,8 @@ describe('an outbound call over a PBX', () => {
     const stream = await mediaOf(room, `o${runId}`);
     await room.heardOut(stream);
     await room.deps.events.flush();
-    const recovery = new Recovery(room.deps, room.at.store.node);
+    await room.at.sql('update runs set owner_epoch = 1');
+    const recovery = new Recovery(room.deps);
     expect(await recovery.start()).toBe(1);
     recovery.stop();
     await room.until(() => room.pbx.hangUps.length > 0);

@@ -5,7 +5,7 @@ import { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { Supervisor, workerNumber } from '../../src/crew/supervisor.ts';
+import { Supervisor, workerIn } from '../../src/crew/supervisor.ts';
 import { handOver } from '../../src/crew/upgrade.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { entryPoint } from '../../src/std/entry.ts';
@@ -23,7 +23,7 @@ afterEach(() => {
 
 function supervised(workers: number) {
   const { log, lines } = quietLog();
-  supervisor = new Supervisor({ workers, entry, clock, log });
+  supervisor = new Supervisor({ workers, entry, epoch: '7', clock, log });
   return {
     lines,
     ask: (to: number, topic: string, body: unknown = {}) =>
@@ -109,10 +109,10 @@ describe('several workers', () => {
   }, 60_000);
 });
 
-it('a worker knows its number by its arguments', () => {
+it('a worker knows its number, and its gateway, by its arguments', () => {
   supervised(1);
-  expect(workerNumber(['node', 'main.js', 'worker', '2'])).toBe(2);
-  for (const args of [[], ['worker'], ['worker', '0'], ['worker', 'x'], ['worker', '1.5']]) {
-    expect(workerNumber(args)).toBeUndefined();
+  expect(workerIn(['node', 'main.js', 'worker', '2', '7'])).toEqual({ number: 2, epoch: '7' });
+  for (const words of ['', 'worker', 'worker 0 7', 'worker x 7', 'worker 1.5 7', 'worker 2 x']) {
+    expect(workerIn(words.split(' '))).toBeUndefined();
   }
 });

@@ -4,12 +4,12 @@
 import { obey } from '../../src/crew/command.ts';
 import { Link } from '../../src/crew/link.ts';
 import { channelToSupervisor } from '../../src/crew/process-channel.ts';
-import { workerNumber } from '../../src/crew/supervisor.ts';
+import { workerIn } from '../../src/crew/supervisor.ts';
 import { takeHandedOver } from '../../src/crew/upgrade.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
-const number = workerNumber(process.argv) ?? 0;
+const number = workerIn(process.argv)?.number ?? 0;
 const { log } = quietLog();
 const channel = channelToSupervisor(() => process.exit(1));
 const link = new Link(number, channel, { clock, log });

@@ -46,8 +46,9 @@ async function asNode<T>(
   const secrets = new SecretBox([first, ...rest], systemRandom);
   try {
     const time = steeredTime(() => at.clock);
+    const identity = { node, epoch: '1' };
     const means = { db, clock, time, random: systemRandom, secrets };
-    return await work(new LeaseRepository({ ...means, callLimit: 10, log, node }));
+    return await work(new LeaseRepository({ ...identity, ...means, callLimit: 10, log }));
   } finally {
     await db.destroy();
   }

@@ -1,19 +1,18 @@
-// The store as a whole: opening, closing, presence of nodes, upkeep, rotation of keys.
+// The store as a whole: opening, closing, upkeep, rotation of keys.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../src/std/clock.ts';
+import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import { openDatabase } from '../../src/store/connections.ts';
-import { NodePresence } from '../../src/store/nodes.ts';
 import { nodeName, openStore } from '../../src/store/open.ts';
 import { Upkeep } from '../../src/store/upkeep.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
+import { ground, openRun } from './completed-runs.ts';
 import { engines, startDatabase, TEST_CACHE } from './databases.ts';
-import { steeredTime, type TestStore, withStore } from './engines.ts';
+import { withStore } from './engines.ts';
 
 const OLD_KEY = '11'.repeat(32);
 const NEW_KEY = '22'.repeat(32);
@@ -118,7 +117,8 @@ describe('the embedded store', () => {
   it('is shared with other processes of its gateway, which wait while it starts again', async () => {
     const first = await open(OLD_KEY);
     const made = await first.accounts.ensureFirst();
-    const shared = await open(OLD_KEY, { isShared: true, node: `${first.node}#2` });
+    const gateway = { node: first.node, epoch: first.epoch };
+    const shared = await open(OLD_KEY, { isShared: true, node: `${first.node}#2`, gateway });
     expect(shared.node).toBe(`${nodeName(join(folder, 'data'))}#2`);
     const known = await shared.accounts.authenticate(made?.apiKey ?? '');
     expect(known).toEqual(await first.accounts.authenticate(made?.apiKey ?? ''));
@@ -148,46 +148,48 @@ function enginePid(folder: string): number {
   return Number(found);
 }
 
-function connections(at: TestStore): ReturnType<typeof openDatabase> {
-  const ready = (): Promise<void> => Promise.resolve();
-  return openDatabase(at.target(), { ready, clock: systemClock, log: at.log });
-}
+/** Fifty times as fast: two beats take a tenth of a second. */
+const hurried: Clock = {
+  ...systemClock,
+  monotonicMs: () => systemClock.monotonicMs() * 50,
+  after: (delayMs, run) => systemClock.after(delayMs / 50, run),
+};
 
-describe.each(engines())('nodes on %s', (engine) => {
-  const at = withStore(engine);
-
-  it('say every fifteen seconds that they live, and goodbye', async () => {
-    const clock = new FakeClock();
-    const { log } = quietLog();
-    const db = connections(at);
-    const presence = new NodePresence(
-      { db, clock, time: steeredTime(() => clock), node: 'n1' },
-      log,
-    );
-    const seen = async (): Promise<unknown> =>
-      (await at.sql("select seen_at from nodes where name = 'n1'"))[0]?.['seen_at'];
-    await presence.enter(false);
-    expect(await seen()).toEqual(new Date(clock.now()));
-    clock.advance(15_000);
-    await expect.poll(seen, POLL).toEqual(new Date(clock.now()));
-    await expect.poll(() => clock.timers, POLL).toBe(1);
-    await presence.leave();
-    expect(await seen()).toBeUndefined();
-    expect(clock.timers).toBe(0);
-    await db.destroy();
-  });
-
-  it('are all dead but one where no other process can be', async () => {
-    await at.sql("insert into nodes values ('ghost', now(), now())");
-    const names = async (): Promise<unknown[]> =>
-      (await at.sql('select name from nodes')).map(({ name }) => name);
-    const db = connections(at);
-    const clock = new FakeClock();
-    const context = { db, clock, time: steeredTime(() => clock), node: at.store.node };
-    await new NodePresence(context, quietLog().log).enter(true);
-    expect(await names()).toEqual([at.store.node]);
-    await db.destroy();
-  });
+describe.each(engines())('the first start on %s after a version that knew no epochs', (engine) => {
+  it('finds the runs that it left open, those of its workers too', async () => {
+    const database = await startDatabase(engine);
+    const clock = engine === 'server' ? hurried : systemClock;
+    const options = { ...database.options(quietLog().log), clock };
+    const former = await openStore(options);
+    const made = await former.accounts.ensureFirst();
+    const owner = await former.accounts.authenticate(made?.apiKey ?? '');
+    if (owner === undefined) throw new Error('the store is not empty');
+    const on = await ground({ store: former, owner });
+    const left = [
+      await openRun({ store: former }, on),
+      await openRun({ store: former }, on),
+      await openRun({ store: former }, on),
+    ];
+    const client = await database.connect();
+    const workers = ['', '#1', '#2'].map((worker) => `${former.node}${worker}`);
+    for (const [index, name] of workers.entries()) {
+      await client.query('update runs set owner_node = $1, owner_epoch = null where id = $2', [
+        ...[name, left[index]?.id],
+      ]);
+    }
+    await client.end();
+    await former.close();
+    if (engine === 'server') {
+      // As it would be had it been killed; the embedded engine has ended with it.
+      const again = await database.connect();
+      await again.query('insert into nodes select unnest($1::text[]), now(), now()', [workers]);
+      await again.end();
+    }
+    const first = await openStore(options);
+    expect((await first.runs.openRuns()).map(({ id }) => id)).toEqual(left.map(({ id }) => id));
+    await first.close();
+    await database.stop();
+  }, 40_000);
 });
 
 describe('upkeep of the embedded engine', () => {

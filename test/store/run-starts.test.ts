@@ -118,7 +118,7 @@ describe.each(engines())('a run without a call on %s', (engine) => {
     });
     expect(idle).toMatchObject({ state: 'initialized', configurationId: null });
     expect(await at.store.runs.countOpen()).toBe(0);
-    expect(await at.store.runs.openRuns(at.store.node, 'own-and-dead')).toEqual([]);
+    expect(await at.store.runs.openRuns()).toEqual([]);
     await made.make();
     const { run, isNew } = await starts().startIdle(callOf(made, idle.id), 2, undefined);
     expect([run.id, isNew]).toEqual([idle.id, true]);

@@ -446,35 +446,69 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await at.store.runs.events(two.id)).toEqual([said]);
   });
 
-  it('finds the runs of this node and of dead nodes, not of living ones', async () => {
+  it('finds the runs of dead nodes and of former processes, not of living ones', async () => {
     const on = await bench(at);
-    const [mine, living, dead, gone, done] = [
-      await start(at, on),
-      await start(at, on),
-      await start(at, on),
-      await start(at, on),
-      await start(at, on),
-    ];
-    await at.store.runs.patch(done.id, { state: 'completed' });
-    const now = at.clock.now();
-    await at.sql("delete from nodes where name in ('living', 'dead')");
-    for (const [node, seenMsAgo, run] of [
-      ['living', 50_000, living],
-      ['dead', 61_000, dead],
-      ['gone', undefined, gone],
-    ] as const) {
-      await at.sql('update runs set owner_node = $1 where id = $2', [node, run.id]);
-      if (seenMsAgo === undefined) continue;
-      const seen = new Date(now - seenMsAgo);
-      await at.sql('insert into nodes values ($1, $2, $2)', [node, seen]);
+    const { node, epoch } = at.store;
+    const nodes = [
+      ['living', 5, 50_000],
+      ['living-former', null, 50_000],
+      ['dead', 5, 61_000],
+    ] as const;
+    for (const [name, itsEpoch, seenMsAgo] of nodes) {
+      const seen = new Date(at.clock.now() - seenMsAgo);
+      await at.sql('insert into nodes values ($1, $2, $2, $3)', [name, seen, itsEpoch]);
     }
-    const left = await at.store.runs.openRuns(at.store.node, 'dead');
-    expect(left.map(({ id }) => id)).toEqual([dead.id, gone.id]);
-    const open = await at.store.runs.openRuns(at.store.node, 'own-and-dead');
-    expect(open.map(({ id }) => id)).toEqual([mine.id, dead.id, gone.id]);
-    // They are ours now: another node does not find them while we live.
-    await at.sql('update nodes set seen_at = $1 where name = $2', [new Date(now), at.store.node]);
-    expect(await at.store.runs.openRuns('another', 'own-and-dead')).toEqual([]);
+    const runOf = async (owner: string, itsEpoch: string | null): Promise<string> => {
+      const { id } = await start(at, on);
+      await at.sql('update runs set owner_node = $1, owner_epoch = $2 where id = $3', [
+        ...[owner, itsEpoch, id],
+      ]);
+      return id;
+    };
+    const own = await start(at, on);
+    const done = await start(at, on);
+    await at.store.runs.patch(done.id, { state: 'completed' });
+    await runOf('living', '5');
+    // Of the version that knows no epochs: it takes over runs and leaves the epochs of others in them.
+    await runOf('living-former', null);
+    await runOf('living-former', '3');
+    const left = [
+      await runOf('dead', '5'),
+      await runOf('gone', '5'),
+      await runOf('living', '4'),
+      await runOf('living', null),
+      await runOf(node, '4'),
+      await runOf(node, null),
+    ];
+    expect((await at.store.runs.openRuns()).map(({ id }) => id)).toEqual(left);
+    // They are ours now: nobody finds them while we live.
+    expect(await at.store.runs.openRuns()).toEqual([]);
+    const owners = await at.sql(
+      'select distinct owner_node, owner_epoch from runs where id = any($1)',
+      [[own.id, ...left]],
+    );
+    expect(owners).toEqual([{ owner_node: node, owner_epoch: epoch }]);
+    await at.sql('delete from nodes where name <> $1', [node]);
+  });
+
+  it('finds no runs of nodes that have reported since the last look, whatever time it is', async () => {
+    const report = (name: string) =>
+      at.sql(
+        `insert into nodes values ($1, $2, $2, 5) on conflict (name) do update set seen_at = $2`,
+        [name, new Date(at.clock.now())],
+      );
+    for (const name of ['beats', 'silent']) await report(name);
+    expect(await at.store.runs.openRuns()).toEqual([]);
+    const on = await bench(at);
+    const [spared, left] = [await start(at, on), await start(at, on)];
+    await at.sql("update runs set owner_node = 'silent', owner_epoch = 5");
+    await at.sql("update runs set owner_node = 'beats' where id = $1", [spared.id]);
+    at.clock.advance(2_000);
+    await report('beats');
+    at.clock.advance(90_000); // The clock of the database is set.
+    expect((await at.store.runs.openRuns()).map(({ id }) => id)).toEqual([left.id]);
+    expect((await at.store.runs.openRuns()).map(({ id }) => id)).toEqual([spared.id]);
+    await at.sql("delete from nodes where name in ('beats', 'silent')");
   });
 
   it('belong to the node that has their media, whichever placed them', async () => {

@@ -1,0 +1,249 @@
+// Two gateways on one PostgreSQL server, each a process of its own: whatever the second is called and whatever
+// its clock says, the calls of the first go on.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { ApiClient } from '../demo/api-client.ts';
+import { Gateway } from '../demo/gateway.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
+import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
+import { setUp } from '../demo/two-calls.ts';
+import { freePort } from '../fakes/free-port.ts';
+import type { FakeCall } from '../fakes/twilio/fake-call.ts';
+import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { engines, startServer, type TestServer } from '../store/databases.ts';
+
+const CALLS = 20;
+const POLL = { timeout: 30_000, interval: 100 };
+/** A process looks for the runs of dead ones every half minute. */
+const LOOK_MS = 30_000;
+/** Its socket answers or refuses: no beat is waited for. */
+const AT_ONCE_MS_MAX = 1_000;
+/** Two beats, and the last look on a busy machine. */
+const HEIR_MS_MAX = 7_000;
+const SKEW_MS = 90_000;
+
+const takeover = z.object({
+  msg: z.literal('the name of a dead process is taken over'),
+  waitedMs: z.number(),
+});
+
+/** How long a process waited before it took its name, by its log. */
+function waited(logFile: string): number | undefined {
+  const lines = readFileSync(logFile, 'utf8').split('\n');
+  const found = lines.flatMap((line) => {
+    const parsed = takeover.safeParse(line.startsWith('{') ? JSON.parse(line) : undefined);
+    return parsed.success ? [parsed.data.waitedMs] : [];
+  });
+  return found.at(-1);
+}
+
+describe.runIf(engines().includes('server')).each([1, 2])('beside a gateway of %i workers', (n) => {
+  const folder = mkdtempSync(join(tmpdir(), 'patchbay-names-'));
+  const started: Gateway[] = [];
+  let server: TestServer;
+  let database: Client;
+  let first: Gateway;
+  let twilio: FakeTwilio;
+  let calls: FakeCall[] = [];
+  /** The run before those of the calls. */
+  let before = '0';
+
+  const options = async (name: string, env: Record<string, string> = {}) => ({
+    dataFolder: join(folder, name),
+    logFile: join(folder, `${name}.log`),
+    port: await freePort(),
+    env: {
+      DATABASE_URL: server.url,
+      PATCHBAY_WORKERS: String(n),
+      PATCHBAY_SECRET_KEYS: '11'.repeat(32),
+      PATCHBAY_CALL_LIMIT: '100',
+      PATCHBAY_LOAD_LIMIT: '0',
+      PATCHBAY_DELAY_LIMIT_MS: '0',
+      PATCHBAY_STALL_SECONDS: '0',
+      PATCHBAY_STT: 'none',
+      OPENAI_BASE_URL: '',
+      OPENAI_API_KEY: '',
+      ...env,
+    },
+  });
+  let firstOptions: Awaited<ReturnType<typeof options>>;
+
+  beforeAll(async () => {
+    server = await startServer();
+    firstOptions = await options('first');
+    first = await Gateway.start(firstOptions);
+    twilio = await startFakeTwilio({
+      publicWebhookBase: first.url,
+      accountSid: ACCOUNT_SID,
+      authToken: AUTH_TOKEN,
+      numbers: [OWN_NUMBER],
+    });
+    const api = new ApiClient(first.url, await first.firstKey());
+    const { receiving } = await setUp(api, twilio.baseUrl);
+    await api.configureWorkflow(receiving.id, {
+      max_call_duration: 1_200,
+      max_user_idle_timeout: 600,
+    });
+    database = new Client({ connectionString: server.url });
+    await database.connect();
+  }, 120_000);
+
+  beforeEach(async () => {
+    const { rows } = await database.query<{ id: string }>(
+      'select coalesce(max(id), 0) id from runs',
+    );
+    before = rows[0]?.id ?? '0';
+    calls = await talkingCalls();
+  }, 60_000);
+
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((each) => each.kill()));
+    for (const call of calls) call.hangUp();
+  });
+
+  afterAll(async () => {
+    await first?.kill();
+    await twilio?.close();
+    await database?.end();
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function talkingCalls(): Promise<FakeCall[]> {
+    const placed = await Promise.all(
+      Array.from({ length: CALLS }, () =>
+        twilio.placeInboundCall({ from: inbound.callerNumber, to: OWN_NUMBER }),
+      ),
+    );
+    await vi.waitFor(async () => {
+      expect(placed.filter(({ heard }) => heard.length === 0)).toEqual([]);
+      expect(await runs()).toEqual({ running: CALLS });
+    }, POLL);
+    return placed;
+  }
+
+  /** How many runs of the calls are in which state, those that are over by their disposition. */
+  async function runs(): Promise<Record<string, number>> {
+    const { rows } = await database.query<{ state: string; runs: number }>(
+      `select coalesce(disposition, state) as state, count(*)::int as runs
+       from runs where id > $1 group by 1`,
+      [before],
+    );
+    return Object.fromEntries(rows.map((row) => [row.state, row.runs]));
+  }
+
+  async function nameOfFirst(): Promise<string> {
+    const { rows } = await database.query<{ name: string }>(
+      `select name from nodes where name like '%/first'`,
+    );
+    return String(rows[0]?.name);
+  }
+
+  async function rowsOf(name: string): Promise<{ epoch: string; seen_at: Date }[]> {
+    return (await database.query('select epoch, seen_at from nodes where name = $1', [name])).rows;
+  }
+
+  async function expectAllLive(): Promise<void> {
+    expect(await runs()).toEqual({ running: CALLS });
+    expect(calls.filter(({ isOver }) => isOver)).toEqual([]);
+    const heardMs = calls.map(({ mediaMs }) => mediaMs);
+    await expect
+      .poll(() => calls.every(({ mediaMs }, index) => mediaMs > (heardMs[index] ?? 0)), POLL)
+      .toBe(true);
+  }
+
+  /** Of one that does not start, what it says. */
+  async function refusal(of: Awaited<ReturnType<typeof options>>): Promise<string> {
+    const gateway = await Gateway.start(of).catch(() => undefined);
+    if (gateway !== undefined) started.push(gateway);
+    expect(gateway).toBeUndefined();
+    return readFileSync(of.logFile, 'utf8');
+  }
+
+  it('one with its name and its data folder is refused', async () => {
+    const logFile = join(folder, 'second.log');
+    const said = await refusal({ ...firstOptions, logFile, port: await freePort() });
+    expect(said).toContain('NODE_NAME_TAKEN: ');
+    expect(said).toContain('its process holds the data folder');
+    await expectAllLive();
+  }, 60_000);
+
+  it('one with its name on another machine is refused when the first has beaten again', async () => {
+    const name = await nameOfFirst();
+    const said = await refusal(await options('elsewhere', { PATCHBAY_NODE: name }));
+    expect(said).toContain('NODE_NAME_TAKEN: ');
+    expect(said).toContain('it reports to the database');
+    await expectAllLive();
+  }, 60_000);
+
+  it('one whose clock is 90 s ahead closes nothing, at its start and when it looks for the dead', async () => {
+    const preload = pathToFileURL('test/e2e/skewed-clock.mjs').href;
+    const skewed = { NODE_OPTIONS: `--import ${preload}`, SKEW_MS: String(SKEW_MS) };
+    started.push(await Gateway.start(await options('ahead', skewed)));
+    await expectAllLive();
+    if (n > 1) return; // The looks are the same.
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS + 3_000));
+    await expectAllLive();
+  }, 120_000);
+
+  it.runIf(n > 1)(
+    'one with its name is refused while its first process stands still',
+    async () => {
+      const name = await nameOfFirst();
+      const pid = first.pid ?? 0;
+      process.kill(pid, 'SIGSTOP');
+      const said = await refusal(await options('third', { PATCHBAY_NODE: name }));
+      process.kill(pid, 'SIGCONT');
+      expect(said).toContain('NODE_NAME_TAKEN: ');
+      await expectAllLive();
+    },
+    60_000,
+  );
+
+  it('it is not refused after a kill, waits for nobody, and closes the runs that it left', async () => {
+    await first.kill();
+    first = await Gateway.start(firstOptions);
+    expect(waited(firstOptions.logFile)).toBeLessThan(AT_ONCE_MS_MAX);
+    expect(await runs()).toEqual({ unexpected_error: CALLS });
+    await expect.poll(() => calls.filter(({ isOver }) => !isOver), POLL).toEqual([]);
+  }, 60_000);
+
+  it.runIf(n === 1)(
+    'it ends when it was replaced while it stood still, and says so',
+    async () => {
+      const name = await nameOfFirst();
+      const pid = first.pid ?? 0;
+      process.kill(pid, 'SIGSTOP');
+      const heir = await options('substitute', { PATCHBAY_NODE: name });
+      started.push(await Gateway.start(heir));
+      const [before] = await rowsOf(name);
+      process.kill(pid, 'SIGCONT');
+      expect(await first.exited).toBe(1);
+      expect(readFileSync(firstOptions.logFile, 'utf8')).toContain('NODE_REPLACED: ');
+      await vi.waitFor(async () => {
+        const [after] = await rowsOf(name);
+        expect(after?.epoch).toBe(before?.epoch);
+        expect(after?.seen_at).not.toEqual(before?.seen_at);
+      }, POLL);
+      expect(await runs()).toEqual({ unexpected_error: CALLS });
+      await Promise.all(started.splice(0).map((each) => each.stop()));
+      first = await Gateway.start(firstOptions);
+    },
+    60_000,
+  );
+
+  it('one with its name on another machine takes over when it is dead, after two beats', async () => {
+    await first.kill();
+    const elsewhere = await options('heir', { PATCHBAY_NODE: await nameOfFirst() });
+    first = await Gateway.start(elsewhere);
+    expect(waited(elsewhere.logFile)).toBeLessThanOrEqual(HEIR_MS_MAX);
+    expect(await runs()).toEqual({ unexpected_error: CALLS });
+    await expect.poll(() => calls.filter(({ isOver }) => !isOver), POLL).toEqual([]);
+  }, 60_000);
+});
