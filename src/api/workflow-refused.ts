@@ -1,4 +1,4 @@
-// An error that lists what is wrong with a workflow, item by item. Source: contract A.3.
+// An error that lists what is wrong with a workflow, item by item. Source: contract appendix A.3.
 
 import { GatewayError } from '../errors.ts';
 import type { WorkflowProblem } from '../model/workflow.ts';

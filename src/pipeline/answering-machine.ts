@@ -1,6 +1,6 @@
 // Who answered a call that we placed, by ear: a greeting that goes on and on is a machine's, a short word and
 // then silence is a person's, and a beep leaves no doubt. It hears the callee alone and makes no sound.
-// Source: runtime.md (what others take: app_amd, jambonz, LiveKit); contract §8.8.
+// Source: speech §2 (what others take: app_amd, jambonz, LiveKit); contract §8.8.
 
 import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../audio/pcm.ts';
 

@@ -26,7 +26,7 @@ export interface CallAudioOptions {
   inflow?: Inflow | undefined;
   /** Audio sent ahead of real time. */
   lead: LeadOptions;
-  /** What the provider does with marks (providers.md §7.2). */
+  /** What the provider does with marks (providers §7.2). */
   marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
   vad: VadModel;
   /** Undefined: the caller has the keypad only. */

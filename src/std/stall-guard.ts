@@ -1,6 +1,6 @@
 // Ends this process if its event loop stands still: what cannot be read or answered any more must not hold
 // up those at the other end. A PBX whose media socket nobody reads cannot make a new call; the kernel closes
-// the sockets of a process that is gone. Source: asterisk.md §0.1.
+// the sockets of a process that is gone. Source: asterisk §0.1.
 
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from './clock.ts';

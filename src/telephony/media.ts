@@ -31,7 +31,7 @@ export interface MediaStart {
 
 /** How audio is held and taken back beyond one kind of media socket. */
 export interface MediaTraits {
-  /** What becomes of pending marks after a clear (providers.md §7.2). */
+  /** What becomes of pending marks after a clear (providers §7.2). */
   marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
   clear: boolean;
   /** Audio sent ahead of real time, in milliseconds: aim, the most ever, and how much of it goes into one

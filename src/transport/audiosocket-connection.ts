@@ -1,6 +1,6 @@
 // One AudioSocket connection, from the stranger who opens it to the end of the call's audio. To the call it
 // is a media socket that has audio only: text is not sent, and keys that come are passed over, as ARI tells
-// of them too. Source: asterisk.md §3, §0.20.
+// of them too. Source: asterisk §3, §0.20.
 
 import type { Socket } from 'node:net';
 import { type ErrorCode, GatewayError } from '../errors.ts';

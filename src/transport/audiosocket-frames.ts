@@ -1,5 +1,5 @@
 // AudioSocket's frames as bytes: a kind, a length in network order, a payload. Pure: what a kind means is
-// audiosocket.ts' business. Source: asterisk.md §3.
+// audiosocket.ts' business. Source: asterisk §3.
 
 import { GatewayError } from '../errors.ts';
 

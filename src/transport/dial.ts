@@ -1,5 +1,5 @@
 // A media socket that we open: to Asterisk, which waits for it. From then on it is as one that was opened
-// to us. Source: asterisk.md §2.7.
+// to us. Source: asterisk §2.7.
 
 import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';

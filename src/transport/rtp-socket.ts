@@ -26,7 +26,7 @@ const PAUSE_TICKS = 8 * 100;
 const TICKS_PER_MS = 8;
 const BROKEN = 1006;
 
-/** Static payload types, by Asterisk's names; with others audio goes one way only. Source: asterisk.md §3. */
+/** Static payload types, by Asterisk's names; with others audio goes one way only. Source: asterisk §3. */
 export const RTP_PAYLOAD_TYPES: Readonly<Record<string, number>> = { ulaw: 0, alaw: 8, g722: 9 };
 
 export interface RtpCall {

@@ -1,7 +1,7 @@
 // RTP: one UDP port of a range for each call. Packets in are handed on whole, in the order in which they came
 // (rtp-stream.ts reads their time; the pipeline puts them in order, so there is no jitter buffer here);
 // audio out gets its header and goes at once, as the playout keeps the pace. Packets that are not the
-// call's are counted and dropped. Source: RFC 3550; asterisk.md §3.
+// call's are counted and dropped. Source: RFC 3550; asterisk §3.
 
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';

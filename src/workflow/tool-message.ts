@@ -1,5 +1,5 @@
 // What a tool says before it acts: never cut off by the caller, and not part of what the model is shown.
-// Source: contract §8.4, §8.7; rendered as all speech is (§13.1, item 12).
+// Source: contract §8.4, §8.7; rendered as all speech is (§13.1 item 12).
 
 import type { UtteranceKind } from '../model/call-event.ts';
 import type { ClipRef } from '../model/clip.ts';

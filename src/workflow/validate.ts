@@ -1,6 +1,6 @@
 // Everything that can be wrong with a workflow definition, as the contract words it. Trigger paths that
 // other agents use and names of stored tools are the store's knowledge and not checked here.
-// Source: contract §5.3, A.3.
+// Source: contract §5.3, appendix A.3.
 
 import type { z } from 'zod';
 import type {

@@ -1,5 +1,5 @@
 // From the end of a call to its webhook at the receiver, through whatever ends calls and whatever kills
-// processes. Source: contract §7.6, §8.10, A.7.
+// processes. Source: contract §7.6, §8.10, appendix A.7.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AfterCall } from '../../src/call/after-call.ts';

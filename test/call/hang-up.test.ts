@@ -1,4 +1,4 @@
-// Hanging calls up on a client's word. Source: contract §13.1 (8).
+// Hanging calls up on a client's word. Source: contract §13.1 item 8.
 
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';

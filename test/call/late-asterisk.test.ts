@@ -1,6 +1,6 @@
 // A long utterance over an Asterisk that misses beats of its timer, by the real connector and pipeline: real
 // ones were found with 200 to 400 frames in their queue after half a minute, and a caller who cut in then
-// was taken to have heard them. Source: asterisk.md §0.11.
+// was taken to have heard them. Source: asterisk §0.11.
 
 import { describe, expect, it } from 'vitest';
 import { MediaLink } from '../../src/call/media-link.ts';

@@ -1,5 +1,5 @@
 // Status callbacks: whatever is delivered, in whatever order and however often, a run moves forward
-// once. Source: contract §7.6; providers' trap 36.
+// once. Source: contract §7.6; providers §10 item 36.
 
 import { describe, expect, it } from 'vitest';
 import {

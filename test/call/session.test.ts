@@ -1,5 +1,5 @@
 // A call under way without a model: what callers, sockets and services do wrong, and what becomes of it.
-// Source: contract §6.3, §7.4, §8.4, §8.6; runtime F.
+// Source: contract §6.3, §7.4, §8.4, §8.6; speech §3.
 
 import { describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';

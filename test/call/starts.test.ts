@@ -1,4 +1,4 @@
-// Requests for a call that come again, and calls to try an agent out. Source: contract §6.1, §13.1 (8).
+// Requests for a call that come again, and calls to try an agent out. Source: contract §6.1, §13.1 item 8.
 
 import { describe, expect, it } from 'vitest';
 import type { StartCall, TestCall } from '../../src/call/desk.ts';

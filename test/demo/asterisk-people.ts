@@ -1,6 +1,6 @@
 // The people on an Asterisk's telephones in the demo: they ring the gateway's number, or are rung by it. The
 // Asterisk is a simulated one, or the one at an address. Both have a context `pbx-in` that hands every number
-// to an application: that of the call's variable TARGET, else `gw`, which is ours (asterisk.md §1).
+// to an application: that of the call's variable TARGET, else `gw`, which is ours (asterisk §1).
 
 import { type Account, AriSession, ask, idOf } from '../fakes/asterisk/ari-session.ts';
 import { type FakeAsterisk, startAsterisk } from '../fakes/asterisk/fake-asterisk.ts';

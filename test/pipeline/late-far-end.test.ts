@@ -1,6 +1,6 @@
 // A far end that loses time while it plays: an Asterisk on a busy machine plays one frame at each beat of its
 // timer, and none for a beat that it missed. In measurements its queue grew to 4 s within half a minute of
-// speech, and a caller who cut in was taken to have heard all of that. Source: asterisk.md §0.11.
+// speech, and a caller who cut in was taken to have heard all of that. Source: asterisk §0.11.
 
 import { describe, expect, it } from 'vitest';
 import { CallRig } from './call-rig.ts';

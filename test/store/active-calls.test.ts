@@ -1,4 +1,4 @@
-// Calls that go on at this moment, on both engines. Source: contract §13.1 (8).
+// Calls that go on at this moment, on both engines. Source: contract §13.1 item 8.
 
 import { describe, expect, it } from 'vitest';
 import { engines } from './databases.ts';

@@ -1,5 +1,5 @@
 // Runs that clients begin, on both engines: keys of requests, and runs without a call. Source: contract
-// §6.1 and §13.1 (8).
+// §6.1 and §13.1 item 8.
 
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';

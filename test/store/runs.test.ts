@@ -1,4 +1,4 @@
-// Runs, lists and logs on both engines. Source: contract §6 and §7.6, design §2.6 and §2.7.
+// Runs, lists and logs on both engines. Source: contract §6, §6.4 and §7.6, §13.1 item 9.
 
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors.ts';

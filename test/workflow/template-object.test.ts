@@ -1,4 +1,4 @@
-// Templates that are JSON. Source: contract §5.6, A.7.
+// Templates that are JSON. Source: contract §5.6, appendix A.7.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 // Calls that go on at this moment: which there are, hanging one up, pressing keys in it. Ours; the reference has neither
-// (contract §13.1, 8).
+// (contract §13.1 item 8).
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';

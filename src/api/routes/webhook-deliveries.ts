@@ -1,5 +1,5 @@
 // Webhooks after calls: what became of them, sending one again, and the secret that signs them.
-// Ours: the reference delivers without showing it, and does not sign (contract §13.1, item 11).
+// Ours: the reference delivers without showing it, and does not sign (contract §13.1 item 11).
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';

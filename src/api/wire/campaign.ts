@@ -1,5 +1,5 @@
 // Campaigns as they travel. Source: specification §2.6, §2.7 and §4.10 to §4.13, contract §9, Appendix
-// A.5 and D.
+// A.5 and appendix D.
 
 import { z } from 'zod';
 import { campaignState } from '../../model/campaign.ts';

@@ -1,5 +1,5 @@
 // What the administrator of an Asterisk writes into its files, so that this gateway can hold its calls:
-// texts alone, nothing is read or sent. Source: asterisk.md §1, §2.1, §2.6, §4.
+// texts alone, nothing is read or sent. Source: asterisk §1, §2.1, §2.6, §4.
 
 /** How audio and events travel. `server`: we dial Asterisk for both. `client`: Asterisk dials us for audio.
  *  `incoming`: for both. `audiosocket`, `rtp`: audio without chan_websocket. */

@@ -1,5 +1,5 @@
 // The ways in which Asterisk carries a call's audio: how each is asked for, and how its socket comes about.
-// Source: asterisk.md §2.1, §2.2, §2.7, §3.
+// Source: asterisk §2.1, §2.2, §2.7, §3.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
@@ -86,7 +86,7 @@ function clientMode(door: SocketDoor): Carrier {
   };
 }
 
-/** Why there is no media channel, and what to do. Source: asterisk.md §2.1, §6. */
+/** Why there is no media channel, and what to do. Source: asterisk §2.1, §6. */
 const refusals: Readonly<Record<number, string>> = {
   400: 'websocket_client.conf has no connection of the name that ws_client_name says: add it, then module reload res_websocket_client.so',
   500: 'Asterisk cannot make the media channel: are chan_websocket.so and the codec of the format loaded (module show like websocket)?',

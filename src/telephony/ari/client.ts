@@ -1,5 +1,5 @@
 // Requests to one Asterisk, over HTTP or over a socket that Asterisk has opened to us: one attempt, a
-// deadline, typed failures. Source: asterisk.md §4, wiki "Asterisk REST Interface".
+// deadline, typed failures. Source: asterisk §4, wiki "Asterisk REST Interface".
 
 import type { z } from 'zod';
 import { GatewayError } from '../../errors.ts';

@@ -1,5 +1,5 @@
 // One configuration's Asterisk: its events become calls that ring, are answered and end; the call room
-// has them connected, refused and handed over. Source: asterisk.md §0, §4.
+// has them connected, refused and handed over. Source: asterisk §0, §4.
 
 import { GatewayError } from '../../errors.ts';
 import type { Log } from '../../log.ts';

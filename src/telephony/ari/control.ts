@@ -1,4 +1,4 @@
-// Asterisk's REST interface as calls are placed, ended and handed over by it. Source: asterisk.md §4.
+// Asterisk's REST interface as calls are placed, ended and handed over by it. Source: asterisk §4.
 
 import { GatewayError } from '../../errors.ts';
 import type { CallStatus } from '../../model/provider.ts';

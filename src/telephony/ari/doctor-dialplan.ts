@@ -1,6 +1,6 @@
 // Whether calls find their way: numbers in the dialplan, the endpoint that numbers are dialled at, the
 // context of transfers. Asked over a channel of ours that goes nowhere: Asterisk answers functions of the
-// dialplan only for a channel. Source: asterisk.md §1 (minimum), §4.2; func_dialplan and func_pjsip_endpoint.
+// dialplan only for a channel. Source: asterisk §1 (minimum), §4.2; func_dialplan and func_pjsip_endpoint.
 
 import { z } from 'zod';
 import type { Finding } from '../pbx.ts';

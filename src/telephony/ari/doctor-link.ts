@@ -1,5 +1,5 @@
 // Whether Asterisk's REST interface can be reached and used: address, HTTP, TLS, user, rights.
-// Source: asterisk.md §2.6, §4, §7.
+// Source: asterisk §2.6, §4, §7.
 
 import { codeOf } from '../../errors.ts';
 import type { Finding } from '../pbx.ts';

@@ -1,5 +1,5 @@
 // The test of the audio: a channel that plays the telephone and the leg of a call, as calls have it, in one
-// bridge; each sounds a tone of its own and must hear the other's. Source: asterisk.md §0.15, §2.6, §2.7, §3.
+// bridge; each sounds a tone of its own and must hear the other's. Source: asterisk §0.15, §2.6, §2.7, §3.
 
 import { codecByName } from '../../codec/registry.ts';
 import { GatewayError } from '../../errors.ts';
@@ -107,7 +107,7 @@ async function tryAudio(
   }
 }
 
-/** Source: asterisk.md §2.6. */
+/** Source: asterisk §2.6. */
 function endedEarly(cause: number): GatewayError {
   const reasons: Readonly<Record<number, string>> = {
     3: 'Asterisk could not open its socket to the gateway',

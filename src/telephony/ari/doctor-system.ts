@@ -1,5 +1,5 @@
 // What Asterisk is and has: release, modules, the application, its connection of websocket_client.conf.
-// Source: asterisk.md §2.6, §4, §6, §7.
+// Source: asterisk §2.6, §4, §6, §7.
 
 import { z } from 'zod';
 import type { Finding } from '../pbx.ts';

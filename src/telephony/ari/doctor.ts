@@ -33,7 +33,7 @@ export async function examineAri(visit: Visit, parts: MediaParts): Promise<Findi
   const bed = await bedFor(visit, version, findings);
   if (bed === undefined) return findings;
   try {
-    // A server that takes the connection and never answers it holds up the whole PBX: asterisk.md §0.2.
+    // A server that takes the connection and never answers it holds up the whole PBX: asterisk §0.2.
     const isRisky = client?.verdict === 'fail';
     findings.push(
       isRisky

@@ -1,5 +1,5 @@
 // Dialling in two steps, so that what sounds before an answer can be heard: a channel is made, which our
-// application has from the start, and then dialled. Source: asterisk.md §4.2; the caller id was tried out.
+// application has from the start, and then dialled. Source: asterisk §4.2; the caller id was tried out.
 
 import { GatewayError } from '../../errors.ts';
 import type { Clock } from '../../std/clock.ts';

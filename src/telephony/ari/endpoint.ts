@@ -1,4 +1,4 @@
-// How Asterisk is asked to dial a number. Source: asterisk.md §4.2; contract §7.5; what users ask for: §13.2.
+// How Asterisk is asked to dial a number. Source: asterisk §4.2; contract §7.5; what users ask for: §13.2.
 
 import type { AriAccount } from './account.ts';
 

@@ -1,5 +1,5 @@
 // The socket over which Asterisk tells what happens: opened anew for ever, with growing pauses, and found
-// out when it is only half open. It reads no event. Source: asterisk.md §0.19, §4, §5.
+// out when it is only half open. It reads no event. Source: asterisk §0.19, §4, §5.
 
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../std/clock.ts';

@@ -1,8 +1,8 @@
-// Why a channel is hung up, in Asterisk's words. Source: asterisk.md §4.1.
+// Why a channel is hung up, in Asterisk's words. Source: asterisk §4.1.
 
 import type { RejectReason } from '../terms.ts';
 
-/** How a call is turned away: `reason` of a DELETE. Source: asterisk.md §4.1. */
+/** How a call is turned away: `reason` of a DELETE. Source: asterisk §4.1. */
 export const refusals: Readonly<Record<RejectReason, string>> = {
   'not-configured': 'unallocated',
   'no-workflow': 'congestion',

@@ -1,6 +1,6 @@
 // The ids that we give to channels and bridges: all of one length, as Asterisk takes an id that begins like
 // another for the same; not to be guessed, as a media channel's id opens its socket; and ours by their first
-// letters, so that what a killed process left behind is found. Source: asterisk.md §0.3, §0.4.
+// letters, so that what a killed process left behind is found. Source: asterisk §0.3, §0.4.
 
 import { createHash } from 'node:crypto';
 import type { Random } from '../../std/random.ts';

@@ -1,5 +1,5 @@
 // Asterisk that opens the connection to us, from behind a NAT: its outbound websocket brings the events and
-// takes the requests. Source: asterisk.md §4 (ARI outbound websocket; 20.15, 22.5 and newer).
+// takes the requests. Source: asterisk §4 (ARI outbound websocket; 20.15, 22.5 and newer).
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

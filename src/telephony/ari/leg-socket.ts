@@ -1,5 +1,5 @@
 // The socket that the call room has of a call's audio. It stays the same while what carries the audio may be
-// replaced; what carries it is never made to wait, and is asked how far it has come. Source: asterisk.md §0.1,
+// replaced; what carries it is never made to wait, and is asked how far it has come. Source: asterisk §0.1,
 // §0.10, §0.11.
 
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';

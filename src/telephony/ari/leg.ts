@@ -1,5 +1,5 @@
 // A call's audio: a media channel of ours, its socket, and the bridge that joins it with the caller's. The
-// media channel is replaced when it is lost while the caller is there. Source: asterisk.md §0.15 to §0.17.
+// media channel is replaced when it is lost while the caller is there. Source: asterisk §0.15 to §0.17.
 
 import { GatewayError } from '../../errors.ts';
 import { pbxLegs } from '../../metrics.ts';
@@ -301,7 +301,7 @@ class AriLeg implements Leg {
   }
 }
 
-/** The media channel ended before it came up. Source: asterisk.md §2.6. */
+/** The media channel ended before it came up. Source: asterisk §2.6. */
 function neverUp(event: Extract<AriEvent, { type: 'ChannelDestroyed' }>): GatewayError {
   const reasons: Readonly<Record<number, string>> = {
     3: 'Asterisk could not open its socket to the gateway: look at uri, tls_enabled, ca_list_file, username and password of the connection in websocket_client.conf',

@@ -1,4 +1,4 @@
-// Why the connection to a PBX is down, in words that say what to do. Source: asterisk.md §2.6, §4, §7.
+// Why the connection to a PBX is down, in words that say what to do. Source: asterisk §2.6, §4, §7.
 
 import { codeOf, type ErrorCode, GatewayError } from '../../errors.ts';
 import type { AriAccount } from './account.ts';

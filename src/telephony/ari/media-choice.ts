@@ -1,5 +1,5 @@
 // Which way a call's audio takes, by what this Asterisk can and what the configuration wants.
-// Source: asterisk.md §3, §6 (versions), §2.7 (why server mode is the default).
+// Source: asterisk §3, §6 (versions), §2.7 (why server mode is the default).
 
 import { GatewayError } from '../../errors.ts';
 import type { AriAccount } from './account.ts';

@@ -1,6 +1,6 @@
 // Sockets that Asterisk opens to us: whose audio one carries, its first message says, by the channel's id,
 // which we chose and nobody can guess. Nothing is awaited: an upgrade that waits holds up the whole PBX.
-// Source: asterisk.md §0.2, §0.3.
+// Source: asterisk §0.2, §0.3.
 
 import { GatewayError } from '../../errors.ts';
 import { mediaFaults } from '../../metrics.ts';

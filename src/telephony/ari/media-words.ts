@@ -1,5 +1,5 @@
 // The control messages of Asterisk's media websocket in both of their forms, JSON and plain text, both ways.
-// Source: asterisk.md §2.3, §2.4.
+// Source: asterisk §2.3, §2.4.
 
 import { z } from 'zod';
 import { isObject, parseJson } from '../../std/json.ts';

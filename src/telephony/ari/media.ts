@@ -1,5 +1,5 @@
 // The protocol of a call's audio from Asterisk, whatever carries it: control messages as text, audio as
-// binary. It translates and never acts. Source: asterisk.md §2, §3.
+// binary. It translates and never acts. Source: asterisk §2, §3.
 
 import { GatewayError } from '../../errors.ts';
 import type { MediaListener, MediaProtocol, MediaTraits } from '../media.ts';

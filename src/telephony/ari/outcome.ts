@@ -1,5 +1,5 @@
 // How a call ended at the PBX, from the cause of its hang-up and what was told of its dialling. Pure.
-// Source: asterisk.md §4.2 (measured); causes as in ITU-T Q.850.
+// Source: asterisk §4.2 (measured); causes as in ITU-T Q.850.
 
 import type { TerminalStatus } from '../../model/provider.ts';
 

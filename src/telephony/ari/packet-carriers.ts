@@ -1,6 +1,6 @@
 // Audio for Asterisks that have no media websocket: AudioSocket, which Asterisk brings to a port of ours,
 // and RTP, to a port for each call. Both pass audio on as it comes: the playout keeps the pace, and nothing
-// can be taken back. Source: asterisk.md §3.
+// can be taken back. Source: asterisk §3.
 
 import { isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';

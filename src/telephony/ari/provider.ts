@@ -1,4 +1,4 @@
-// Asterisk as a telephony provider: connections that we hold, over ARI. Source: asterisk.md; contract §7.5.
+// Asterisk as a telephony provider: connections that we hold, over ARI. Source: asterisk §4; contract §7.5.
 
 import { GatewayError } from '../../errors.ts';
 import type { Clock } from '../../std/clock.ts';

@@ -1,6 +1,6 @@
 // How much of what Asterisk was sent it has still to play. It plays one frame at each beat of its timer, and
 // a beat that it misses it never makes up for: on a busy machine its queue would grow as long as the agent
-// speaks. So it is asked. Source: asterisk.md §0.11, §2.9.
+// speaks. So it is asked. Source: asterisk §0.11, §2.9.
 
 /** One frame is played at each beat. */
 const FRAME_MS = 20;

@@ -1,4 +1,4 @@
-// Asterisk's releases: what this gateway can do with each. Pure. Source: asterisk.md §6.
+// Asterisk's releases: what this gateway can do with each. Pure. Source: asterisk §6.
 
 import { canCarry } from './media-choice.ts';
 

@@ -1,5 +1,5 @@
 // After every connection: what Asterisk has of ours, against what we know. Nothing is told again that
-// happened meanwhile, and a killed process leaves channels and bridges behind. Source: asterisk.md §0.19.
+// happened meanwhile, and a killed process leaves channels and bridges behind. Source: asterisk §0.19.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';

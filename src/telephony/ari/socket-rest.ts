@@ -1,5 +1,5 @@
 // Requests to Asterisk over its own websocket: many at a time, each with a deadline, answered in any order.
-// Source: asterisk.md §4 (REST over websocket).
+// Source: asterisk §4 (REST over websocket).
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';

@@ -1,5 +1,5 @@
 // Handing a caller over: into the dialplan, by SIP REFER, or by bringing somebody else into their bridge.
-// The caller hears music meanwhile; if nobody takes the call, it goes on as it was. Source: asterisk.md §4.3.
+// The caller hears music meanwhile; if nobody takes the call, it goes on as it was. Source: asterisk §4.3.
 
 import { GatewayError } from '../../errors.ts';
 import { deadlineSignal } from '../../std/deadline.ts';

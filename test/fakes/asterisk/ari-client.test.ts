@@ -1,6 +1,6 @@
 // The independent oracle: npm `ari-client` 2.2.0, the client that Asterisk's own project publishes, works
 // against the simulator as it does against Asterisk. It is never used by the gateway: it gives up after 43 s
-// without a PBX, and dies of an event that it does not know (asterisk.md §5).
+// without a PBX, and dies of an event that it does not know (asterisk §5).
 
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 // AudioSocket as chan_audiosocket speaks it: Asterisk dials, sends the call's UUID, and then audio both
 // ways in frames of [kind, length, payload]. Nothing is paced: what comes goes straight to the caller.
-// Source: asterisk.md §3.
+// Source: asterisk §3.
 
 import { connect, type Socket } from 'node:net';
 import type { Codec } from '../../../src/codec/codec.ts';

@@ -1,5 +1,5 @@
 // Why calls end, as Asterisk says it: Q.850 cause codes, their texts, what SIP makes of them, and the words
-// that ARI's `reason` takes. Source: ITU-T Q.850; RFC 3398; measured on Asterisk 22.10.1 (asterisk.md §4).
+// that ARI's `reason` takes. Source: ITU-T Q.850; RFC 3398; measured on Asterisk 22.10.1 (asterisk §4).
 
 const texts: Record<number, string> = {
   0: 'Unknown',

@@ -1,5 +1,5 @@
 // chan_websocket's end of a media socket: control messages in JSON or plain text, the queue of what it is
-// sent, one message a frame of what it sends. Source: asterisk.md §2.3 to §2.6.
+// sent, one message a frame of what it sends. Source: asterisk §2.3 to §2.6.
 
 import type WebSocket from 'ws';
 import type { Codec } from '../../../src/codec/codec.ts';

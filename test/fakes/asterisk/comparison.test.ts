@@ -1,6 +1,6 @@
 // The simulated Asterisk beside the real one: the same scenarios, the same answers, the same order of events
 // on each channel. The real one's side is a recording (fixtures/wire/ari); with ASTERISK_URL
-// (http://user:password@host:port, configured as asterisk.md §1 says) it is asked again, and with
+// (http://user:password@host:port, configured as asterisk §1 says) it is asked again, and with
 // ASTERISK_RECORD=1 recorded anew. ASTERISK_MEDIA_PORT: where its connection `media_gw` leads.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

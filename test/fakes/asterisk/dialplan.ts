@@ -1,4 +1,4 @@
-// The dialplan of the simulated PBX: the contexts, destinations and callers of asterisk.md §1, as data.
+// The dialplan of the simulated PBX: the contexts, destinations and callers of asterisk §1, as data.
 
 /** One step: the dialplan application's name, and what it is given. */
 export type Step =

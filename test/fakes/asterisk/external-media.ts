@@ -32,7 +32,7 @@ export class MediaLegs {
   readonly audioSockets: AudioSocketEnd[] = [];
   readonly rtp: RtpEnd[] = [];
   readonly #pbx: Pbx;
-  /** Handshakes that hold the lock which every new leg needs (asterisk.md §0.2). */
+  /** Handshakes that hold the lock which every new leg needs (asterisk §0.2). */
   #wedges: Promise<void>[] = [];
 
   constructor(pbx: Pbx) {

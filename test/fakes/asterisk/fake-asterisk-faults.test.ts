@@ -1,5 +1,5 @@
 // What can go wrong with the simulated Asterisk, and the directions in which it dials: each of the faults of
-// asterisk.md §2.9 can be had, and is what it says.
+// asterisk §2.9 can be had, and is what it says.
 
 import { createSocket } from 'node:dgram';
 import { createServer as createHttpServer, type Server } from 'node:http';

@@ -1,4 +1,4 @@
-// What can be made to go wrong with the simulated PBX: the list of asterisk.md §2.9, and what a dying or
+// What can be made to go wrong with the simulated PBX: the list of asterisk §2.9, and what a dying or
 // stuck machine does. Tests set a field and take it back.
 
 import type { RestAnswer, RestRequest } from './rest.ts';

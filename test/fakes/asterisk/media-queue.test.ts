@@ -1,4 +1,4 @@
-// The queue of chan_websocket as measured (asterisk.md §0 and §2.5). Values are those of the real one.
+// The queue of chan_websocket as measured (asterisk §0 and §2.5). Values are those of the real one.
 
 import { describe, expect, it } from 'vitest';
 import { type MediaNotice, MediaQueue } from './media-queue.ts';

@@ -1,5 +1,5 @@
 // What chan_websocket does with the audio that it is sent: a queue of frames and notes, emptied by one frame
-// every 20 ms. Pure but for its listener. Source: asterisk.md §2.5, §2.9.
+// every 20 ms. Pure but for its listener. Source: asterisk §2.5, §2.9.
 
 export const FRAMES_MAX = 1_000;
 export const XOFF_FRAMES = 900;

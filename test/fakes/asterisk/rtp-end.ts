@@ -1,5 +1,5 @@
 // UnicastRTP: Asterisk sends RTP to the address it was given, from a port of its own, and takes what comes
-// there. Nothing is paced, and nobody notices when the other side is gone. Source: asterisk.md §3.
+// there. Nothing is paced, and nobody notices when the other side is gone. Source: asterisk §3.
 
 import { createSocket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';

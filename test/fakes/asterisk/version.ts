@@ -1,4 +1,4 @@
-// Which Asterisk is played, and what that one can do. Source: asterisk.md §6 (first releases with a feature).
+// Which Asterisk is played, and what that one can do. Source: asterisk §6 (first releases with a feature).
 
 export interface Version {
   text: string;

@@ -1,4 +1,4 @@
-// The files that an administrator of Asterisk is given: what must be in them, by asterisk.md §1 and §2.6.
+// The files that an administrator of Asterisk is given: what must be in them, by asterisk §1 and §2.6.
 
 import { describe, expect, it } from 'vitest';
 import {

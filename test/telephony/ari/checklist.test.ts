@@ -1,4 +1,4 @@
-// The twenty things that a connector to Asterisk must get right, one test each, in the order of asterisk.md
+// The twenty things that a connector to Asterisk must get right, one test each, in the order of asterisk
 // §0, measured against a real Asterisk 22.10.1. That the played one has these faults: fake-asterisk-faults.
 
 import { createHash } from 'node:crypto';

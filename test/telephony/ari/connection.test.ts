@@ -175,7 +175,7 @@ describe('an outbound call', () => {
     await nothingLeft(at);
   });
 
-  // asterisk.md §4.2: what is told of each.
+  // asterisk §4.2: what is told of each.
   it.each([
     ['busy', 'busy', 'busy (cause 17)', 'busy'],
     ['busynow', 'busy', 'busy (cause 17)', 'busy'],

@@ -1,4 +1,4 @@
-// The doctor on a played Asterisk: each common mistake of asterisk.md §2.6, §6 and §7 by its name, and
+// The doctor on a played Asterisk: each common mistake of asterisk §2.6, §6 and §7 by its name, and
 // nothing left behind.
 
 import { createHash } from 'node:crypto';

@@ -75,7 +75,7 @@ describe('a call with early media', () => {
     }
   });
 
-  // asterisk.md §4.2: the same causes as of a call that is dialled at once.
+  // asterisk §4.2: the same causes as of a call that is dialled at once.
   it.each([
     ['busy', 'busy'],
     ['busynow', 'busy'],

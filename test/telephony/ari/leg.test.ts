@@ -1,5 +1,5 @@
 // A call's audio at Asterisk: joined when it can be heard, replaced while the caller is there, taken away when
-// nobody is. Source: asterisk.md §0.11, §0.15 to §0.17.
+// nobody is. Source: asterisk §0.11, §0.15 to §0.17.
 
 import { describe, expect, it } from 'vitest';
 import {

@@ -16,7 +16,7 @@ function choice(version: string | null, more: Credentials = {}, hasAudioSocket =
 }
 
 describe("how a call's audio is carried", () => {
-  it('is by websocket from the releases on that have it whole (asterisk.md §6)', () => {
+  it('is by websocket from the releases on that have it whole (asterisk §6)', () => {
     for (const version of [
       '20.18.0',
       '22.8.0',

@@ -1,4 +1,4 @@
-// Every row of the measured table, asterisk.md §4.2.
+// Every row of the measured table, asterisk §4.2.
 
 import { describe, expect, it } from 'vitest';
 import type { TerminalStatus } from '../../../src/model/provider.ts';

@@ -1,4 +1,4 @@
-// Audio of Asterisks without media websockets, over loopback, against a played one. Source: asterisk.md §3.
+// Audio of Asterisks without media websockets, over loopback, against a played one. Source: asterisk §3.
 
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../src/std/random.ts';

@@ -1,5 +1,5 @@
 // The connection to Asterisk is lost and comes back, or either side dies: nothing is lost that goes on, what
-// has ended is ended, and what belongs to nobody is taken away. Source: asterisk.md §0.19.
+// has ended is ended, and what belongs to nobody is taken away. Source: asterisk §0.19.
 
 import { describe, expect, it } from 'vitest';
 import { AriSession } from '../../fakes/asterisk/ari-session.ts';

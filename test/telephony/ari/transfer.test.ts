@@ -1,5 +1,5 @@
 // Handing a caller over at Asterisk: by bringing somebody into their bridge, into the dialplan, by SIP REFER.
-// Source: asterisk.md §4.3.
+// Source: asterisk §4.3.
 
 import { describe, expect, it } from 'vitest';
 import { nothingLeft, type Table, type Talk, table, talks, transferLeg, until } from './table.ts';

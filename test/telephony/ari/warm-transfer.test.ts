@@ -1,5 +1,5 @@
 // A colleague is spoken to before a caller is brought to them: who hears whom, who takes the call and who does
-// not, and what becomes of everybody when somebody leaves. Source: asterisk.md §4.3.
+// not, and what becomes of everybody when somebody leaves. Source: asterisk §4.3.
 
 import { describe, expect, it } from 'vitest';
 import { pcmu } from '../../../src/codec/g711.ts';
