@@ -20,6 +20,7 @@ export interface ProviderCapabilities {
   transferAwaits: 'acceptance' | 'answer';
   /** Whether closing the media socket ends the call. */
   closeEndsCall: boolean;
+  /** Whether the same dial, sent twice, places one call. */
   idempotentDial: boolean;
   callS: { max: number };
 }

@@ -40,7 +40,7 @@ export class FakePbx implements PbxProvider {
     transfer: ['cold', 'warm'],
     transferAwaits: 'answer',
     closeEndsCall: true,
-    idempotentDial: true,
+    idempotentDial: false,
     callS: { max: 14_400 },
   };
   readonly connections: FakeConnection[] = [];

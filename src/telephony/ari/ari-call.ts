@@ -15,6 +15,8 @@ export class AriCall {
   readonly runId: string | null;
   /** False while the request for it is on its way. */
   isPlaced = true;
+  /** False as long as nothing says that there ever was such a call. */
+  isKnown = true;
   /** It talks to somebody else: the channel, and the bridge that both are in. */
   handedTo: { channelId: string; bridgeId: string } | undefined;
   /** It goes on in the dialplan; what becomes of it is not ours any more. */

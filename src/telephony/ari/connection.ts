@@ -148,6 +148,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   dialling(callId: string, runId: string): void {
     const call = new AriCall({ id: callId, runId });
     call.isPlaced = false;
+    call.isKnown = false;
     this.#held.calls.set(callId, call);
   }
 
@@ -156,6 +157,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     const call = this.#held.calls.get(callId);
     if (call === undefined) return;
     call.isPlaced = true;
+    if (how === 'placed') call.isKnown = true;
     if (how === 'refused') this.#held.calls.delete(callId);
     if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
   }
@@ -294,6 +296,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     const runId = this.ids.runOf(id);
     if (runId === undefined) return;
     const call = this.#held.calls.get(id) ?? new AriCall({ id, runId });
+    call.isKnown = true;
     this.#held.calls.set(id, call);
     if (channel.state !== 'Up') {
       if (isInApplication(channel)) this.#entered(call);
@@ -314,6 +317,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   }
 
   #ofCall(call: AriCall, event: AriEvent, channel: AriChannel): void {
+    call.isKnown = true;
     const isStep = event.type === 'Dial' || event.type === 'ChannelStateChange';
     if (isStep && isInApplication(channel)) this.#adopt(channel);
     const isRinging = call.take(event);
@@ -332,11 +336,12 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
   }
 
-  /** Once for each call. */
+  /** Once for each call. Of one that there may never have been nothing is told. */
   #end(call: AriCall, raw: Record<string, unknown>): void {
     if (!this.#held.calls.delete(call.id)) return;
     const { handedTo } = call;
-    this.#listener.onStatus(call.end(this.clock.monotonicMs(), raw));
+    const status = call.end(this.clock.monotonicMs(), raw);
+    if (call.isKnown) this.#listener.onStatus(status);
     void call.leg?.close();
     if (handedTo === undefined) return;
     void hangUpChannel(this, handedTo.channelId);
@@ -358,12 +363,12 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
   }
 
-  /** Ends a call that Asterisk does not have. Never rejects. */
+  /** Forgets a call that Asterisk does not have. Never rejects. */
   async #look(call: AriCall): Promise<void> {
     if (call.over.aborted) return;
     const path = `channels/${encodeURIComponent(call.id)}`;
     const status = await errand(this, { action: 'look', method: 'GET', path });
-    if (status === 404) this.#end(call, { type: 'never placed' });
+    if (status === 404) this.#end(call, { type: 'not found' });
   }
 
   /** The call room wants no more audio: without it a call is over, unless it talks to somebody else. */

@@ -79,7 +79,7 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
       transfer: ['cold', 'warm', 'refer'],
       transferAwaits: 'answer',
       closeEndsCall: true,
-      idempotentDial: true,
+      idempotentDial: false, // Each dial makes a channel of its own.
       callS: { max: CALL_S_MAX },
     },
     formatAddress: (addressNormalized) => addressNormalized,

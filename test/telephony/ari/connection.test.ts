@@ -240,19 +240,16 @@ describe('an outbound call', () => {
     expect(at.room.of(callId)).toEqual(['busy']);
   });
 
-  it('whose request is never answered is told of by its id, or is known not to be', async () => {
+  it('that there may never have been is not told of: nobody knows what came of it', async () => {
     const at = await table();
-    for (const isTaken of [true, false]) {
-      at.asterisk.faults.rest = ({ method, path }) => {
-        if (method !== 'POST' || path !== 'channels') return undefined;
-        return isTaken ? undefined : { status: 502, body: null };
-      };
-      const before = at.room.statuses.length;
-      const dialled = dial(at, 'busynow').catch((error: unknown) => error);
-      await until(() => at.room.statuses.length > before, 'the end');
-      await dialled;
-      expect(at.room.statuses.at(-1)?.status).toBe(isTaken ? 'busy' : 'failed');
-    }
+    at.asterisk.faults.rest = ({ method, path }) =>
+      method === 'POST' && path === 'channels' ? { status: 502, body: null } : undefined;
+    await expect(dial(at, 'busynow')).rejects.toMatchObject({ code: 'PROVIDER_UNCERTAIN' });
+    await at.clock.advanceAsync(5_000);
+    at.asterisk.cutEvents(); // It is looked for after the connection is made anew, too.
+    await at.clock.advanceAsync(5_000);
+    expect(at.room.statuses).toEqual([]);
+    await nothingLeft(at);
   });
 
   it('names its run, whoever hears of it', async () => {
