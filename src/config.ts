@@ -141,6 +141,11 @@ export const settings = z.object({
   PATCHBAY_CALL_LIMIT: wholeNumber(1, 10_000)
     .prefault('10')
     .describe('Calls at a time for one organization.'),
+  PATCHBAY_INTERRUPTED_CALLS_EXTRA: wholeNumber(0, 10)
+    .prefault('0')
+    .describe(
+      'Calls that a contact of a campaign may get beyond `max_retries` + 1, for as many that a stop of the gateway cut off before anybody answered.',
+    ),
   PATCHBAY_WORKERS: wholeNumber(1, 32)
     .prefault('1')
     .describe(
@@ -252,6 +257,8 @@ export interface Config {
   /** Undefined: a key file in the data folder. The first seals, all open. */
   secretKeys: string | undefined;
   callLimit: number;
+  /** Of a campaign's contact, beyond those of its retries. */
+  interruptedCallsExtra: number;
   /** 1: no other process. */
   workers: number;
   /** Infinite: no limit. `load` is a share. */
@@ -311,6 +318,7 @@ function fromSettings(set: Settings): Config {
     node: set.PATCHBAY_NODE,
     secretKeys: set.PATCHBAY_SECRET_KEYS,
     callLimit: set.PATCHBAY_CALL_LIMIT,
+    interruptedCallsExtra: set.PATCHBAY_INTERRUPTED_CALLS_EXTRA,
     workers: set.PATCHBAY_WORKERS,
     loadLimits: {
       load: (set.PATCHBAY_LOAD_LIMIT || Number.POSITIVE_INFINITY) / 100,

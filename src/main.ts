@@ -74,6 +74,7 @@ async function start(config: Config, log: Log, worker: Worker | undefined): Prom
     random,
     log,
     syncNext: (signal) => syncNext({ store, files: store.files, log }, signal),
+    interruptedExtra: config.interruptedCallsExtra,
   });
   const afterCall = new AfterCall(callDeps);
   await recovery.start();

@@ -85,7 +85,7 @@ export const callLoad = new Gauge({
 });
 export const campaignDials = new Counter({
   name: 'gateway_campaign_dials_total',
-  help: 'Dials of campaigns, by result: placed, put-off (the provider had no room) or closed',
+  help: 'Dials of campaigns, by result: placed, put-off (the provider had no room), fault (it was not reached), in-doubt (it failed, and a call may be placed), refused or closed (not fit to be sent)',
   labelNames: ['result'] as const,
   registers,
 });

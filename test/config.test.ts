@@ -32,6 +32,7 @@ describe('settings', () => {
       node: undefined,
       secretKeys: undefined,
       callLimit: 10,
+      interruptedCallsExtra: 0,
       workers: 1,
       drainMs: 300_000,
       stallMs: 10_000,

@@ -1,6 +1,6 @@
 // A campaign's calls as the campaign room sees them: over what they go out, what their runs are made of,
-// how they are placed, and what became of one whose dial was under way when the process was killed.
-// A dial is sent once; whether it arrived is asked, never tried.
+// how they are placed, and what became of one whose dial got no clear answer, or was under way when the
+// process was killed. A dial is sent once; whether it arrived is asked, never tried.
 
 import { codeOf, GatewayError } from '../errors.ts';
 import { callsRefused, callsStarted } from '../metrics.ts';
@@ -12,24 +12,25 @@ import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { Claim } from '../store/contact-store.ts';
 import type { NewRun } from '../store/new-run.ts';
-import type { ConfigurationSummary } from '../store/store.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
 import { outboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';
-import { lineOf } from './line.ts';
+import { type Line, lineOf } from './line.ts';
 import { dial, noteCreated, noteDialled, type Placement } from './place.ts';
-import type { Roster } from './roster.ts';
-import { findOutboundLine, type OutboundLine, type Route } from './route.ts';
+import type { Roster, UnconnectedCall } from './roster.ts';
+import { findOutboundLine, type OutboundLine } from './route.ts';
 import { closeFailed } from './unconnected.ts';
 import { watchForMedia } from './watch.ts';
 
-/** After a dial without a clear answer: when the provider is asked whether it has the call. */
-const LOOKS_MS = [1_000, 5_000, 15_000];
 const ASK_MS = 10_000;
 
-/** `placed`: the telephone rings. `put-off`: certainly nothing was placed, and it may be tried again.
- *  `closed`: the run is completed, its outcome says how. */
-export type Placed = 'placed' | 'put-off' | 'closed';
+/** `placed`: the telephone rings. `put-off`: the provider has no room. `fault`: it was not reached, certainly
+ *  nothing was placed. `in-doubt`: it failed, and the telephone may ring. `refused`: by the provider, the run is
+ *  completed. `closed`: so it is, as the dial was not fit to be sent. */
+export type Placed = 'placed' | 'put-off' | 'fault' | 'in-doubt' | 'refused' | 'closed';
+
+/** What a provider says of a call: its status; `there`: it has the call, and the run goes on with it; `none`:
+ *  its list does not have the call; `unknowable`: it keeps no list, or shows it to nobody. */
+export type Fate = CallStatus | 'there' | 'none' | 'unknowable';
 
 /** What all calls of a campaign have in common, for a moment. */
 export interface CampaignLine extends OutboundLine {
@@ -112,28 +113,40 @@ export class CampaignCalls {
     const route = { configuration, provider, from: callerOf(line, claim) };
     const placement = { run, route, to: claim.phoneNumber };
     const call = { run, configuration, provider };
-    const since = new Date(this.#deps.clock.now());
     callsStarted.inc({ provider: provider.name, direction: 'outbound' });
     this.#roster.ring(call);
     watchForMedia(this.#deps, this.#roster, call);
     try {
       await noteDialled(this.#deps, run, await dial(this.#deps, placement));
     } catch (error) {
-      const code = codeOf(error) ?? 'UNEXPECTED';
-      callsRefused.inc({ code });
-      if (code === 'PROVIDER_CAPACITY' || code === 'PROVIDER_FAILED') {
-        this.#roster.drop(run.id);
-        return 'put-off';
-      }
-      this.#deps.log.warn({ err: error, runId: run.id }, 'call of a campaign not placed yet');
-      if (!REFUSALS.has(code) && (await this.#isThere(placement, since))) return 'placed';
-      this.#roster.drop(run.id);
-      await this.#noteCreated(placement);
-      await closeFailed(this.#deps, call, error);
-      return 'closed';
+      return this.#unplaced(call, placement, error);
     }
     await this.#noteCreated(placement);
     return 'placed';
+  }
+
+  async #unplaced(
+    call: UnconnectedCall,
+    placement: Placement,
+    error: unknown,
+  ): Promise<Exclude<Placed, 'placed'>> {
+    const { id: runId } = placement.run;
+    const code = codeOf(error) ?? 'UNEXPECTED';
+    callsRefused.inc({ code });
+    if (code === 'PROVIDER_CAPACITY' || UNSENT.has(code)) {
+      this.#roster.drop(runId);
+      return code === 'PROVIDER_CAPACITY' ? 'put-off' : 'fault';
+    }
+    this.#deps.log.warn({ err: error, runId }, 'call of a campaign not placed, or not known to be');
+    await this.#noteCreated(placement);
+    if (!REFUSALS.has(code)) {
+      // The run stays open: whoever picks up is talked to.
+      await this.#noteDoubt(runId, { code, message: messageOf(error) });
+      return 'in-doubt';
+    }
+    this.#roster.drop(runId);
+    await closeFailed(this.#deps, call, error);
+    return code === 'CONTEXT_OVERSIZED' ? 'closed' : 'refused';
   }
 
   /** A store that is away makes no call a failure whose telephone rings. */
@@ -145,81 +158,73 @@ export class CampaignCalls {
     }
   }
 
-  /** What became of a call that nobody had answered when our process stopped; one that is still up is
-   *  hung up. Undefined if the provider knows of none. Throws PROVIDER_* if it cannot say. */
-  async fateOf(run: Run): Promise<CallStatus | undefined> {
-    const line = await lineOf(this.#deps, run);
-    if (line === undefined) return undefined;
-    const { provider, configuration } = line;
-    const callId = run.providerCallId ?? (await this.#findLost(run, configuration, provider));
-    if (callId === undefined) return undefined;
-    const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, 'look up the call');
+  async #noteDoubt(runId: string, fault: { code: string; message: string }): Promise<void> {
     try {
-      const { control } = provider;
-      const snapshot = await control.getCall(configuration.credentials, callId, signal);
-      if (snapshot === undefined || isTerminal(snapshot.status)) return snapshot?.status;
-      await control.hangUp(configuration.credentials, callId, signal);
+      const runLog = await this.#deps.events.open(runId);
+      runLog.append({ type: 'fault', ...fault, fatal: false }, 0);
+    } catch (error) {
+      this.#deps.log.error({ err: error, runId }, 'doubt about a call not in its log');
+    }
+  }
+
+  /** What became of a call of which we know nothing, or that rang when our process stopped; such a one is hung
+   *  up. Throws PROVIDER_* and STORE_UNAVAILABLE if nobody can say now. */
+  async fateOf(run: Run): Promise<Fate> {
+    const line = await lineOf(this.#deps, run);
+    if (line === undefined) return 'unknowable';
+    try {
+      return await this.#askFate(run, line);
+    } catch (error) {
+      if (REFUSALS.has(codeOf(error) ?? '')) return 'unknowable';
+      throw error;
+    }
+  }
+
+  async #askFate(run: Run, line: Line): Promise<Fate> {
+    const { providerCallId } = run;
+    const found =
+      providerCallId === null ? await this.#find(run, line) : { callId: providerCallId };
+    if (typeof found === 'string') return found;
+    const { callId } = found;
+    if (providerCallId === null) await noteDialled(this.#deps, run, { callId, metadata: {} });
+    if (run.state !== 'completed') return 'there';
+    return this.#asking('look up the call', async (signal) => {
+      const { control } = line.provider;
+      const { credentials } = line.configuration;
+      const snapshot = await control.getCall(credentials, callId, signal);
+      if (snapshot === undefined) return 'unknowable';
+      if (isTerminal(snapshot.status)) return snapshot.status;
+      await control.hangUp(credentials, callId, signal);
       return 'canceled';
-    } finally {
-      done();
-    }
-  }
-
-  async #findLost(
-    run: Run,
-    configuration: ConfigurationSummary,
-    provider: TelephonyProvider,
-  ): Promise<string | undefined> {
-    const { caller_number: from, called_number: to } = run.initialContext;
-    const ends = { from: typeof from === 'string' ? from : null, to: String(to) };
-    const callId = await this.#find({ run, configuration, provider, ends, since: run.createdAt });
-    if (callId !== undefined) await noteDialled(this.#deps, run, { callId, metadata: {} });
-    return callId;
-  }
-
-  /** Whether the call is there although the provider did not say so: its webhooks may come, or it is in
-   *  the provider's list. */
-  async #isThere(placement: Placement, since: Date): Promise<boolean> {
-    const { run, route, to } = placement;
-    const { configuration, provider, from } = route;
-    const ends = { from, to };
-    for (const ms of LOOKS_MS) {
-      await new Promise<void>((resolve) => this.#deps.clock.after(ms, resolve));
-      try {
-        const current = await this.#deps.store.runs.find(run.id);
-        if (current?.providerCallId != null || current?.state !== 'initialized') return true;
-        const callId = await this.#find({ run, configuration, provider, ends, since });
-        if (callId === undefined) continue;
-        await this.#noteCreated(placement);
-        await noteDialled(this.#deps, run, { callId, metadata: {} });
-        return true;
-      } catch (error) {
-        this.#deps.log.warn({ err: error, runId: run.id }, 'call not looked up');
-      }
-    }
-    return false;
+    });
   }
 
   /** The oldest call between the two that belongs to no other run. */
-  async #find(wanted: {
-    run: Run;
-    configuration: Route['configuration'];
-    provider: TelephonyProvider;
-    ends: { from: string | null; to: string };
-    since: Date;
-  }): Promise<string | undefined> {
-    const { run, configuration, provider, ends, since } = wanted;
-    const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, 'find the call');
-    try {
-      const from = ends.from === null ? null : provider.formatAddress(ends.from);
-      const to = provider.formatAddress(ends.to);
-      const { control } = provider;
-      const calls = await control.findCalls(configuration.credentials, { from, to, since }, signal);
-      for (const { callId } of (calls ?? []).toReversed()) {
+  async #find(
+    run: Run,
+    { provider, configuration }: Line,
+  ): Promise<{ callId: string } | 'none' | 'unknowable'> {
+    const { caller_number: from, called_number: to } = run.initialContext;
+    const wanted = {
+      from: typeof from === 'string' ? provider.formatAddress(from) : null,
+      to: provider.formatAddress(String(to)),
+      since: run.createdAt,
+    };
+    return this.#asking('find the call', async (signal) => {
+      const calls = await provider.control.findCalls(configuration.credentials, wanted, signal);
+      if (calls === undefined) return 'unknowable';
+      for (const { callId } of calls.toReversed()) {
         const owner = await this.#deps.store.runs.findByProviderCall(configuration.id, callId);
-        if (owner === undefined || owner.id === run.id) return callId;
+        if (owner === undefined || owner.id === run.id) return { callId };
       }
-      return undefined;
+      return 'none';
+    });
+  }
+
+  async #asking<T>(what: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, what);
+    try {
+      return await ask(signal);
     } finally {
       done();
     }
@@ -233,6 +238,12 @@ const REFUSALS = new Set([
   'PROVIDER_REFUSED',
   'CONTEXT_OVERSIZED',
 ]);
+/** The request did not leave. */
+const UNSENT = new Set(['PROVIDER_FAILED', 'PBX_NOT_CONNECTED']);
+
+function messageOf(error: unknown): string {
+  return error instanceof GatewayError ? error.message : 'unexpected error';
+}
 
 function callerOf({ callers }: CampaignLine, { attemptId }: Claim): string | null {
   if (callers.length === 0) return null;

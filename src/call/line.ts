@@ -11,11 +11,16 @@ import type { CallDeps } from './deps.ts';
 
 const HANG_UP_MS = 5_000;
 
+export interface Line {
+  provider: TelephonyProvider;
+  configuration: ConfigurationSummary;
+}
+
 /** Over what the run's call goes; undefined if the provider is not built, or the configuration is gone. */
 export async function lineOf(
   { store, providers }: Pick<CallDeps, 'store' | 'providers'>,
   { organizationId, configurationId, mode }: Run,
-): Promise<{ provider: TelephonyProvider; configuration: ConfigurationSummary } | undefined> {
+): Promise<Line | undefined> {
   const name = providerName.safeParse(mode);
   const provider = name.success ? providers.byName(name.data) : undefined;
   if (provider === undefined || configurationId === null) return undefined;

@@ -5,10 +5,11 @@ import {
   BREAKER_DEFAULT,
   type BreakerSettings,
   type CampaignLogEntry,
+  UNHEARD,
 } from '../model/campaign.ts';
 
-/** Busy, unanswered and refused calls show that the way to the people works. */
-const FAILURES: readonly AttemptOutcome[] = ['failed', 'error', 'unknown'];
+/** Busy and unanswered calls show that the way to the people works. */
+const FAILURES: readonly AttemptOutcome[] = ['failed', 'error'];
 
 /** The log entry with which the campaign stops; undefined while it may go on. `outcomes` are those of the
  *  breaker's window. */
@@ -18,9 +19,10 @@ export function tripped(
 ): Omit<CampaignLogEntry, 'at'> | undefined {
   const { enabled, failureThreshold, windowS, minCalls } = settings ?? BREAKER_DEFAULT;
   if (!enabled) return undefined;
-  // An attempt that our own stop broke off says nothing of the line.
+  // What our own stop broke off, and dials that a provider failed, say nothing of the line: campaigns wait for
+  // such a provider, and go on by themselves.
   const calls = sum(
-    [...outcomes].flatMap(([name, count]) => (name === 'interrupted' ? [] : count)),
+    [...outcomes].flatMap(([name, count]) => (UNHEARD.includes(name) ? [] : count)),
   );
   const failures = sum(FAILURES.map((name) => outcomes.get(name) ?? 0));
   if (calls < minCalls || failures / calls < failureThreshold) return undefined;

@@ -2,7 +2,7 @@
 // organizations, on any number of nodes at once. Everything that must survive is in the store; what is
 // here (timers, pauses after a provider's refusal) may be lost at any moment. Source: contract §9.8.
 
-import type { CampaignDesk, CampaignLine } from '../call/campaign-call.ts';
+import type { CampaignDesk, CampaignLine, Placed } from '../call/campaign-call.ts';
 import { codeOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics.ts';
@@ -12,6 +12,7 @@ import type { Random } from '../std/random.ts';
 import type { Claim, RunningCampaign } from '../store/contact-store.ts';
 import type { Store } from '../store/store.ts';
 import { type FreeCalls, FreeCallsOfLook } from './free-calls.ts';
+import { ProviderFaults } from './provider-faults.ts';
 import { Settler } from './settler.ts';
 import { sourceKeyOf } from './source-key.ts';
 import { mayRing } from './window.ts';
@@ -30,7 +31,7 @@ const LEASE_MS = 30_000;
 const STOP_MS = 3_000;
 /** How long a provider that is at its limit is left alone: from, and at most. */
 const PAUSE_MS = { first: 250, most: 60_000 };
-/** A contact that the provider had no room for. */
+/** A contact that the provider had no room for, or whose dial did not reach it. */
 const PUT_OFF_MS = 2_000;
 
 export interface DispatcherDeps {
@@ -43,6 +44,8 @@ export interface DispatcherDeps {
   log: Log;
   /** Reads the contact file of one campaign that waits for it; false if none does. */
   syncNext: (signal: AbortSignal) => Promise<boolean>;
+  /** Calls beyond those of a campaign's retries, for as many that a stop of ours broke off. */
+  interruptedExtra: number;
 }
 
 export class Dispatcher {
@@ -60,14 +63,16 @@ export class Dispatcher {
   readonly #dialling = new Set<Promise<void>>();
   /** Their attempts. */
   readonly #mine = new Set<string>();
-  /** Attempts whose request may have gone out, until the store knows it. */
-  readonly #sent = new Set<string>();
+  /** Attempts whose request may have gone out, until the store knows what came of it. */
+  readonly #sent = new Map<string, 'placed' | 'in-doubt'>();
+  readonly #faults: ProviderFaults;
   /** Configurations that are left alone: until when, and for how long the next time. */
   readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
     this.#settler = new Settler(deps, () => this.wake());
+    this.#faults = new ProviderFaults(deps);
   }
 
   /** Throws STORE_UNAVAILABLE. */
@@ -195,12 +200,18 @@ export class Dispatcher {
     for (const claim of claims) this.#dialInTurn(line, claim);
   }
 
-  /** Dials whose telephone may ring, of which the store could not be told: they are never made again. */
+  /** Dials whose telephone may ring, of which the store could not be told. */
   async #noteSent(): Promise<void> {
-    for (const attemptId of [...this.#sent].filter((id) => !this.#mine.has(id))) {
-      await this.#deps.store.contacts.placed(attemptId);
-      this.#sent.delete(attemptId);
+    for (const [attemptId, how] of this.#sent) {
+      if (!this.#mine.has(attemptId)) await this.#noteCall(attemptId, how);
     }
+  }
+
+  async #noteCall(attemptId: string, how: 'placed' | 'in-doubt'): Promise<void> {
+    const { contacts } = this.#deps.store;
+    this.#sent.set(attemptId, how);
+    await (how === 'placed' ? contacts.placed(attemptId) : contacts.doubt(attemptId));
+    this.#sent.delete(attemptId);
   }
 
   /** Begun by this process, which does not know of it: the store's answer was lost, nothing was sent. */
@@ -268,25 +279,32 @@ export class Dispatcher {
   }
 
   async #dial(line: CampaignLine, claim: Claim): Promise<void> {
-    const { store, calls, random } = this.#deps;
-    const { contacts } = store;
-    const { configuration } = line;
+    const { store, calls } = this.#deps;
+    const { attemptId } = claim;
     const run = (await this.#mayDial(line)) ? await this.#begin(line, claim) : undefined;
-    if (run === undefined) return contacts.giveBack(claim.attemptId, 0);
-    this.#sent.add(claim.attemptId);
+    if (run === undefined) return store.contacts.giveBack(attemptId, 0);
+    this.#sent.set(attemptId, 'in-doubt');
     const placed = await calls.place(line, claim, run);
     campaignDials.inc({ result: placed });
-    if (placed !== 'placed') this.#sent.delete(claim.attemptId);
-    if (placed === 'put-off') {
-      this.#pause(configuration.id);
-      return contacts.giveBack(claim.attemptId, PUT_OFF_MS + random.integer(PUT_OFF_MS));
-    }
-    if (placed === 'placed') {
-      this.#pauses.delete(configuration.id);
-      await contacts.placed(claim.attemptId);
-      this.#sent.delete(claim.attemptId);
-    }
+    if (placed === 'placed' || placed === 'in-doubt') await this.#noteCall(attemptId, placed);
+    else this.#sent.delete(attemptId);
+    if (placed === 'put-off' || placed === 'fault') await this.#giveBack(attemptId);
+    await this.#noteProvider(line, claim, placed);
     this.wake();
+  }
+
+  #giveBack(attemptId: string): Promise<void> {
+    const { store, random } = this.#deps;
+    return store.contacts.giveBack(attemptId, PUT_OFF_MS + random.integer(PUT_OFF_MS));
+  }
+
+  /** What the dial says of the provider. */
+  async #noteProvider(line: CampaignLine, claim: Claim, placed: Placed): Promise<void> {
+    const { id } = line.configuration;
+    if (placed === 'put-off') this.#pause(id);
+    if (placed === 'placed') this.#pauses.delete(id);
+    if (placed === 'fault' || placed === 'in-doubt') return this.#faults.failed(line);
+    if (placed !== 'closed') await this.#faults.answered(line, claim);
   }
 
   /** By the hours that the campaign has at the moment of the dial: they may have changed since the claim. */
@@ -301,13 +319,13 @@ export class Dispatcher {
     return campaign !== undefined && mayRing(campaign.schedule, clock.now());
   }
 
-  /** Undefined if the campaign was paused, or others have taken the last free call. */
+  /** Undefined if the campaign was paused or waits for its provider, or others have taken the last free call. */
   async #begin(line: CampaignLine, claim: Claim) {
     const { store, calls } = this.#deps;
     const run = calls.runOf(line, claim, sourceKeyOf(line.campaign.sourceId));
     const limit = await store.accounts.concurrentCallLimit(line.campaign.organizationId);
     try {
-      return await store.contacts.begin(claim.attemptId, run, limit);
+      return await store.contacts.begin(claim, run, limit);
     } catch (error) {
       if (codeOf(error) !== 'CALL_LIMIT_REACHED') throw error;
       campaignDeferred.inc({ reason: 'slots' });

@@ -7,8 +7,6 @@ import type { Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';
 import type { OpenAttempt, Settlement } from '../store/contact-store.ts';
 
-/** Times that our own stops may give a contact one more call. */
-const INTERRUPTIONS_MAX = 3;
 /** The provider has said that the line is down; the telephone may ring again after a breath. */
 const INTERRUPTED_AGAIN_MS = 15_000;
 
@@ -22,27 +20,35 @@ const byDisposition = new Map<string | null, AttemptOutcome>([
 /** A conversation that broke. */
 const BROKEN = new Set(['unexpected_error', 'pipeline_error', 'system_connect_error', 'error']);
 
-/** `look-up`: the gateway stopped before anybody answered; only the provider knows. */
-export function outcomeOf({ run, state }: OpenAttempt): AttemptOutcome | 'look-up' {
+/** `look-up`: the provider gave no clear answer to the dial, or the gateway stopped before anybody answered;
+ *  only the provider knows. */
+export function outcomeOf(attempt: OpenAttempt): AttemptOutcome | 'look-up' {
+  const { run } = attempt;
   if (run === undefined) return 'unknown';
-  if (run.startedAt === null) return unconnected(run, state);
+  if (run.state !== 'completed') return 'look-up';
+  if (run.startedAt === null) return unconnected(run, attempt);
   if (isMachine(run)) return 'voicemail';
   return BROKEN.has(run.disposition ?? '') ? 'error' : 'answered';
 }
 
 /** Nobody's voice has reached us. */
-function unconnected(run: Run, state: OpenAttempt['state']): AttemptOutcome | 'look-up' {
-  if (hasTag(run, 'gateway_stopped')) return 'look-up';
+function unconnected(
+  run: Run,
+  { state, isInDoubt }: Pick<OpenAttempt, 'state' | 'isInDoubt'>,
+): AttemptOutcome | 'look-up' {
+  if (isStopped(run)) return 'look-up';
   const told = byDisposition.get(run.disposition);
   if (told !== undefined) return told;
-  return state === 'dialling' && run.providerCallId === null ? 'unknown' : 'error';
+  if (state === 'placed' || run.providerCallId !== null) return 'error';
+  return isInDoubt ? 'look-up' : 'failed'; // Without doubt, it was refused.
 }
 
-/** Of a call that our stop left behind, by what the provider says of it. Undefined: it knows of none. */
-export function outcomeOfFate(fate: CallStatus | undefined): AttemptOutcome {
-  if (fate === undefined) return 'unknown';
+/** Of a call that we lost sight of, by what the provider says of it. One that our stop left behind is broken
+ *  off by that, whatever came of it without us. */
+export function outcomeOfFate(fate: CallStatus, run: Run): AttemptOutcome {
   const told = byDisposition.get(fate);
-  return told === undefined || told === 'canceled' ? 'interrupted' : told;
+  if (told !== undefined && told !== 'canceled') return told;
+  return isStopped(run) ? 'interrupted' : 'error';
 }
 
 /** By the provider's detection, also where its word came after the end, or by the gateway's own. */
@@ -57,27 +63,38 @@ function isMachine({ disposition, gatheredContext, logs }: Run): boolean {
   );
 }
 
-function hasTag({ gatheredContext }: Run, tag: string): boolean {
+/** The gateway stopped during the call. */
+function isStopped({ gatheredContext }: Run): boolean {
   const tags = gatheredContext['call_tags'];
-  return Array.isArray(tags) && tags.includes(tag);
+  return Array.isArray(tags) && tags.includes('gateway_stopped');
 }
 
 export interface ContactHistory {
-  /** Attempts made, this one included. */
+  /** Calls made, this one included. */
   number: number;
   /** Those before this one that our own stops broke off. */
   interruptions: number;
 }
 
-/** What becomes of the contact. */
+export interface CallLimits {
+  retry: RetrySettings;
+  /** Calls beyond those of `retry`, for as many that our own stops broke off. */
+  interruptedExtra: number;
+}
+
+/** What becomes of the contact. One that our own stop broke off is a call like any other: it is made again
+ *  while calls are left, whatever `retry` says of busy lines and unanswered calls. */
 export function settlementOf(
   outcome: AttemptOutcome,
   { number, interruptions }: ContactHistory,
-  retry: RetrySettings,
+  { retry, interruptedExtra }: CallLimits,
 ): Settlement {
-  if (outcome === 'interrupted') {
-    const again = { delayMs: INTERRUPTED_AGAIN_MS, reason: 'interrupted' } as const;
-    return { outcome, again: interruptions < INTERRUPTIONS_MAX ? again : null };
+  const isInterrupted = outcome === 'interrupted';
+  const extra = Math.min(interruptedExtra, interruptions + (isInterrupted ? 1 : 0));
+  const callsMax = 1 + (retry.enabled ? retry.maxRetries : 0) + extra;
+  if (number >= callsMax) return { outcome, again: null };
+  if (isInterrupted) {
+    return { outcome, again: { delayMs: INTERRUPTED_AGAIN_MS, reason: outcome } };
   }
   const wanted = {
     busy: retry.onBusy,
@@ -85,7 +102,6 @@ export function settlementOf(
     voicemail: retry.onVoicemail,
   };
   const reason = (['busy', 'no_answer', 'voicemail'] as const).find((each) => each === outcome);
-  const isDue = retry.enabled && number - interruptions <= retry.maxRetries;
-  if (reason === undefined || !wanted[reason] || !isDue) return { outcome, again: null };
+  if (reason === undefined || !retry.enabled || !wanted[reason]) return { outcome, again: null };
   return { outcome, again: { delayMs: retry.delayS * 1_000, reason } };
 }

@@ -1,7 +1,7 @@
-// Ends attempts whose run is completed, once each, and looks at how a campaign's calls go.
+// Ends attempts whose run is completed, once each, puts contacts off whose dial placed no call, and looks at
+// how a campaign's calls go.
 
 import type { CampaignDesk } from '../call/campaign-call.ts';
-import { codeOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { campaignAttempts } from '../metrics.ts';
 import {
@@ -14,45 +14,29 @@ import type { Clock } from '../std/clock.ts';
 import type { OpenAttempt } from '../store/contact-store.ts';
 import type { Store } from '../store/store.ts';
 import { tripped } from './breaker.ts';
-import { outcomeOf, outcomeOfFate, settlementOf } from './outcome.ts';
-
-/** Times that a provider is asked for a call that was under way when our process stopped. */
-const LOOKS_MAX = 20;
-/** Between them. */
-const LOOK_AGAIN_MS = 15_000;
-/** Attempts that the provider is asked for at a time. */
-const LOOKS_AT_ONCE = 8;
-
-const NO_LOOK: Look = { count: 0, nextMs: 0, isUnderWay: false, outcome: undefined };
+import { LookUps, type Verdict } from './look-ups.ts';
+import { outcomeOf, settlementOf } from './outcome.ts';
+import { putOffMs } from './put-off.ts';
 
 export interface SettlerDeps {
   store: Store;
   calls: CampaignDesk;
   clock: Clock;
   log: Log;
-}
-
-/** A question to the provider. */
-interface Look {
-  count: number;
-  nextMs: number;
-  isUnderWay: boolean;
-  /** Once it is known. */
-  outcome: AttemptOutcome | undefined;
+  /** See `CallLimits`. */
+  interruptedExtra: number;
 }
 
 export class Settler {
   readonly #deps: SettlerDeps;
-  /** Told when a question has its answer. */
-  readonly #onAnswer: () => void;
-  /** By attempt; as many as a stop has left open. */
-  readonly #looks = new Map<string, Look>();
+  readonly #lookUps: LookUps;
   /** Campaigns of which the breaker has seen every attempt that was settled here. */
   readonly #watched = new Set<string>();
 
+  /** `onAnswer` is told when a provider has said something of a call. */
   constructor(deps: SettlerDeps, onAnswer: () => void) {
     this.#deps = deps;
-    this.#onAnswer = onAnswer;
+    this.#lookUps = new LookUps(deps, onAnswer);
   }
 
   /** Waits for the store only: providers are asked meanwhile. */
@@ -64,56 +48,51 @@ export class Settler {
       for (const { id } of attempts) open.add(id);
       await this.#settleEach(attempts);
     }
-    // Those that another process has settled.
-    for (const id of this.#looks.keys()) if (!open.has(id)) this.#looks.delete(id);
+    this.#lookUps.keepOnly(open);
   }
 
   async #settleEach(attempts: readonly OpenAttempt[]): Promise<void> {
     for (const attempt of attempts) {
+      const { run } = attempt;
       const told = outcomeOf(attempt);
-      const outcome = told === 'look-up' ? this.#answerOf(attempt) : told;
-      if (outcome === undefined) continue;
+      const isUnclear = told === 'look-up' && run !== undefined;
+      const verdict = isUnclear ? this.#lookUps.verdictOf(attempt, run) : told;
+      if (verdict === undefined || verdict === 'look-up') continue;
       try {
-        await this.#settle(attempt, outcome);
+        await this.#end(attempt, verdict);
       } catch (error) {
         this.#deps.log.error({ err: error, attemptId: attempt.id }, 'attempt not settled');
       }
     }
   }
 
-  /** What the provider has said; it is asked if it has not been. */
-  #answerOf(attempt: OpenAttempt): AttemptOutcome | undefined {
-    const look = this.#looks.get(attempt.id) ?? NO_LOOK;
-    const underWay = [...this.#looks.values()].filter(({ isUnderWay }) => isUnderWay).length;
-    const mayAsk = !look.isUnderWay && this.#deps.clock.monotonicMs() >= look.nextMs;
-    if (look.outcome === undefined && mayAsk && underWay < LOOKS_AT_ONCE) {
-      this.#looks.set(attempt.id, { ...look, isUnderWay: true });
-      void this.#ask(attempt, look.count + 1);
+  async #end(attempt: OpenAttempt, verdict: Verdict): Promise<void> {
+    if (verdict === 'not-there') {
+      const delayMs = putOffMs(attempt);
+      if (delayMs !== undefined) return this.#putOff(attempt, delayMs);
     }
-    return look.outcome;
+    // While its run is open somebody may still pick up: its watch closes it.
+    if (attempt.run?.state === 'initialized') return;
+    await this.#settle(attempt, verdict === 'not-there' ? 'not_placed' : verdict);
   }
 
-  /** Never rejects. */
-  async #ask({ id, run }: OpenAttempt, count: number): Promise<void> {
-    const nextMs = this.#deps.clock.monotonicMs() + LOOK_AGAIN_MS;
-    const look: Look = { count, nextMs, isUnderWay: false, outcome: undefined };
-    try {
-      look.outcome = outcomeOfFate(run && (await this.#deps.calls.fateOf(run)));
-    } catch (error) {
-      this.#deps.log.warn({ code: codeOf(error), runId: run?.id, count }, 'call not looked up');
-      if (count >= LOOKS_MAX) look.outcome = 'unknown';
-    }
-    this.#looks.set(id, look);
-    if (look.outcome !== undefined) this.#onAnswer();
+  async #putOff({ id, campaignId, putOffs }: OpenAttempt, delayMs: number): Promise<void> {
+    const { store, log } = this.#deps;
+    this.#lookUps.forget(id); // If a call has turned up, it is asked for anew.
+    if (!(await store.contacts.putOff(id, delayMs))) return;
+    log.info(
+      { campaignId, attemptId: id, putOffs: putOffs + 1, delayMs },
+      'no call placed: put off',
+    );
   }
 
   async #settle(attempt: OpenAttempt, outcome: AttemptOutcome): Promise<void> {
-    const { store } = this.#deps;
-    const retry = await this.#retryOf(attempt);
-    const settlement = settlementOf(outcome, attempt, retry);
+    const { store, interruptedExtra } = this.#deps;
+    const limits = { retry: await this.#retryOf(attempt), interruptedExtra };
+    const settlement = settlementOf(outcome, attempt, limits);
     this.#watched.delete(attempt.campaignId);
     if (await store.contacts.settle(attempt.id, settlement)) campaignAttempts.inc({ outcome });
-    this.#looks.delete(attempt.id);
+    this.#lookUps.forget(attempt.id);
   }
 
   /** As the campaign is set now; changed settings hold from the next outcome on. */

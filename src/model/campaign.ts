@@ -21,8 +21,9 @@ export type RetryReason = z.infer<typeof retryReason>;
 /** Also why our own process may call again: it was stopped before anybody answered. */
 export type ContactRetryReason = RetryReason | 'interrupted';
 
-/** What an attempt came to. `unknown`: the provider was asked and does not know the call, or cannot say.
- *  `interrupted`: the gateway stopped before anybody answered. `error`: the call broke. */
+/** What an attempt came to. `unknown`: nobody can say whether a call was placed. `not_placed`: none was, and
+ *  the contact was put off as often as may be. `interrupted`: the gateway stopped before anybody answered.
+ *  `error`: the call broke. */
 export type AttemptOutcome =
   | 'answered'
   | 'voicemail'
@@ -32,7 +33,16 @@ export type AttemptOutcome =
   | 'canceled'
   | 'error'
   | 'unknown'
+  | 'not_placed'
   | 'interrupted';
+
+/** Outcomes that say nothing of the contact: whoever calls those again who were not reached calls these too. */
+export const UNHEARD: readonly AttemptOutcome[] = ['unknown', 'not_placed', 'interrupted'];
+
+/** A provider that fails so many dials in a row is out of order; fewer may be chance. */
+export const DIAL_FAULTS_MAX = 5;
+/** Between two dials that try whether it answers again. */
+export const PROBE_MS = 15_000;
 
 export const retrySettings = z.object({
   enabled: z.boolean(),

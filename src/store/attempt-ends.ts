@@ -1,7 +1,7 @@
 // The end of attempts: which can be settled, and what becomes of them and their contacts. How they begin
 // is attempts.ts; their life is told in contact-store.ts.
 
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { OpenAttempt, Settlement } from './contact-store.ts';
 import type { StoreContext } from './context.ts';
 import { shifted } from './database-time.ts';
@@ -22,6 +22,7 @@ export async function strandedAttempts(
     .where('attempt.state', '=', 'dialling')
     .where('attempt.node', '=', node)
     .where('attempt.lease_until', '<', time())
+    .where('attempt.doubt_since', 'is', null)
     .where('runs.state', '=', 'initialized')
     .where('runs.provider_call_id', 'is', null)
     .limit(SETTLE_MAX)
@@ -29,17 +30,35 @@ export async function strandedAttempts(
   return rows.map(({ id }) => id);
 }
 
-export async function settleable({ db }: StoreContext, after = '0'): Promise<OpenAttempt[]> {
+export async function settleable({ db, time }: StoreContext, after = '0'): Promise<OpenAttempt[]> {
+  const msSince = (moment: RawBuilder<Date | null>) =>
+    sql<number | null>`(extract(epoch from ${time()} - ${moment}) * 1000)::double precision`;
   const attempts = await db
     .selectFrom('campaign_attempts as attempt')
     .innerJoin('campaign_contacts as contact', 'contact.id', 'attempt.contact_id')
     .leftJoin('runs', 'runs.id', 'attempt.run_id')
     .select(['attempt.id', 'attempt.campaign_id', 'attempt.contact_id', 'attempt.number'])
     .select(['attempt.state', 'attempt.node', 'attempt.run_id', 'contact.phone_number'])
-    .select('contact.interruptions')
+    .select(['contact.interruptions', 'contact.put_offs'])
+    .select((row) => [
+      row('attempt.doubt_since', 'is not', null).as('in_doubt'),
+      msSince(sql`coalesce(attempt.doubt_since, runs.created_at)`).as('unclear_ms'),
+      msSince(sql`attempt.missed_at`).as('missed_ms'),
+      msSince(sql`contact.put_off_since`).as('put_off_ms'),
+    ])
     .where('attempt.state', 'in', ['dialling', 'placed'])
     .where('attempt.id', '>', after)
-    .where((row) => row.or([row('runs.id', 'is', null), row('runs.state', '=', 'completed')]))
+    .where((row) =>
+      row.or([
+        row('runs.id', 'is', null),
+        row('runs.state', '=', 'completed'),
+        row.and([
+          row('attempt.doubt_since', 'is not', null),
+          row('runs.state', '=', 'initialized'),
+          row('runs.provider_call_id', 'is', null),
+        ]),
+      ]),
+    )
     .orderBy('attempt.id')
     .limit(SETTLE_MAX)
     .execute();
@@ -59,6 +78,11 @@ export async function settleable({ db }: StoreContext, after = '0'): Promise<Ope
     state: row.state === 'dialling' ? 'dialling' : 'placed',
     node: row.node,
     run: byId.get(row.run_id ?? ''),
+    isInDoubt: row.in_doubt === true,
+    unclearMs: row.unclear_ms ?? 0,
+    missedMs: row.missed_ms,
+    putOffs: row.put_offs,
+    putOffMs: row.put_off_ms,
   }));
 }
 
@@ -81,6 +105,8 @@ export async function settleAttempt(
       .updateTable('campaign_contacts')
       .set({
         last_outcome: outcome,
+        put_offs: 0,
+        put_off_since: null,
         ...(again === null
           ? { state: finalState }
           : {

@@ -1,12 +1,15 @@
 // The queue that campaigns dial from, on PostgreSQL: claims under limits, the step that makes a run, and what
 // is given back. How attempts end is attempt-ends.ts; their life is told in contact-store.ts.
 
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
+import { DIAL_FAULTS_MAX } from '../model/campaign.ts';
 import type { Run } from '../model/run.ts';
+import { returnContact } from './attempt-doubts.ts';
 import type { Claim, ClaimLimits } from './contact-store.ts';
 import type { StoreContext, Transacting } from './context.ts';
 import { shifted } from './database-time.ts';
 import type { NewRun } from './new-run.ts';
+import { faultsOf, keepProbe, noteWait, waitForProbe } from './provider-faults.ts';
 import { insertRun, isOpen } from './runs.ts';
 import { isRowId } from './stored-values.ts';
 
@@ -23,23 +26,32 @@ export async function claimContacts(
   return context.db.transaction().execute(async (tx) => {
     const campaign = await tx
       .selectFrom('campaigns')
-      .select('dial_next_at')
+      .select(['dial_next_at', 'waits_for_configuration_id'])
+      .select(faultsOf(limits.configuration.id).as('faults'))
       .where('id', '=', campaignId)
       .where('state', '=', 'running')
       .forNoKeyUpdate()
       .skipLocked()
       .executeTakeFirst();
     if (campaign === undefined) return [];
-    const starts = [campaign.dial_next_at, await lockConfiguration(tx, limits)];
+    const { faults } = campaign;
+    const isWaiting = faults >= DIAL_FAULTS_MAX;
+    const configurationId = isWaiting ? limits.configuration.id : null;
+    if (configurationId !== campaign.waits_for_configuration_id) {
+      await noteWait(tx, context, { campaignId, configurationId });
+    }
+    const starts = [campaign.dial_next_at, ...(await lockConfiguration(tx, limits, isWaiting))];
     // After the locks, for which it may have waited: it tells the time.
     const { open, now } = await openAttempts(tx, context, campaignId);
-    const room = Math.min(limits.count, limits.openMax - open);
+    const room = Math.min(isWaiting ? 1 : limits.count, limits.openMax - open);
     const turns = turnsOf(starts, now, { ...limits, count: room });
+    if (isWaiting && turns.length === 0) await waitForProbe(tx, campaignId, starts);
     const contacts = await dueContacts(tx, campaignId, { now, count: turns.length });
     const last = turns[contacts.length - 1];
     if (last === undefined) return [];
     await keepPace(tx, campaignId, limits, last);
-    return writeClaims(tx, context, contacts, { turns, now, leaseMs: limits.leaseMs });
+    if (isWaiting) await keepProbe(tx, limits.configuration.id, last);
+    return writeClaims(tx, context, contacts, { turns, now, leaseMs: limits.leaseMs, faults });
   });
 }
 
@@ -57,19 +69,20 @@ async function openAttempts(
   return { open: Number(open), now };
 }
 
-/** When the configuration's next call may go out; null for at any time. */
+/** Before when no call may go out over the configuration; null for at any time. */
 async function lockConfiguration(
   tx: Transacting,
   { configuration: { id, callsPerSecond } }: ClaimLimits,
-): Promise<Date | null> {
-  if (callsPerSecond === null) return null;
+  isWaiting: boolean,
+): Promise<(Date | null)[]> {
+  if (callsPerSecond === null && !isWaiting) return [];
   const row = await tx
     .selectFrom('telephony_configurations')
-    .select('dial_next_at')
+    .select(['dial_next_at', 'probe_at'])
     .where('id', '=', id)
     .forNoKeyUpdate()
     .executeTakeFirst();
-  return row?.dial_next_at ?? null;
+  return row === undefined ? [] : [row.dial_next_at, row.probe_at];
 }
 
 /** When each of the next calls may go out, none before now or any of `starts`. */
@@ -124,11 +137,19 @@ async function dueContacts(
   return found;
 }
 
+interface Written {
+  turns: readonly Date[];
+  now: Date;
+  leaseMs: number;
+  /** Dials in a row that the provider has failed. */
+  faults: number;
+}
+
 async function writeClaims(
   tx: Transacting,
   { node }: StoreContext,
   contacts: readonly DueContact[],
-  { turns, now, leaseMs }: { turns: readonly Date[]; now: Date; leaseMs: number },
+  { turns, now, leaseMs, faults }: Written,
 ): Promise<Claim[]> {
   await tx
     .updateTable('campaign_contacts')
@@ -158,13 +179,18 @@ async function writeClaims(
   const byContact = new Map(rows.map((row) => [row.contact_id, row]));
   return contacts.flatMap((contact) => {
     const row = byContact.get(contact.id);
-    return row === undefined ? [] : [claimOf(contact, row, now)];
+    if (row === undefined) return [];
+    const waitMs = row.dial_at.getTime() - now.getTime();
+    return [claimOf(contact, { attemptId: row.id, waitMs, providerFaults: faults })];
   });
 }
 
-function claimOf(contact: DueContact, row: { id: string; dial_at: Date }, now: Date): Claim {
+function claimOf(
+  contact: DueContact,
+  attempt: Pick<Claim, 'attemptId' | 'waitMs' | 'providerFaults'>,
+): Claim {
   return {
-    attemptId: row.id,
+    ...attempt,
     contactId: contact.id,
     campaignId: contact.campaign_id,
     rowNumber: contact.row_number,
@@ -172,7 +198,6 @@ function claimOf(contact: DueContact, row: { id: string; dial_at: Date }, now: D
     variables: contact.variables,
     number: contact.attempts + 1,
     retryReason: contact.retry_reason,
-    waitMs: row.dial_at.getTime() - now.getTime(),
   };
 }
 
@@ -198,13 +223,15 @@ async function keepPace(
     .execute();
 }
 
-/** The run's `campaignId` is the campaign's that dials. */
+/** The run's `campaignId` is the campaign's that dials. Of claims from before the campaign waited for its
+ *  provider none is begun. */
 export async function beginAttempt(
   context: StoreContext,
-  attemptId: string,
+  { attemptId, providerFaults }: Pick<Claim, 'attemptId' | 'providerFaults'>,
   run: NewRun,
   limit: number,
 ): Promise<Run | undefined> {
+  const isProbe = providerFaults >= DIAL_FAULTS_MAX;
   return context.db.transaction().execute(async (tx) => {
     const claim = await tx
       .selectFrom('campaign_attempts')
@@ -215,6 +242,7 @@ export async function beginAttempt(
       .where('campaign_attempts.node', '=', context.node)
       .where('campaign_attempts.lease_until', '>=', context.time())
       .where('campaigns.state', '=', 'running')
+      .$if(!isProbe, (rows) => rows.where(faultsOf(run.configurationId), '<', DIAL_FAULTS_MAX))
       .forUpdate('campaign_attempts')
       .executeTakeFirst();
     if (claim === undefined) return undefined;
@@ -266,23 +294,6 @@ async function deleteUntouchedRun(tx: Transacting, runId: string): Promise<boole
     .returning('id')
     .executeTakeFirst();
   return gone !== undefined;
-}
-
-async function returnContact(
-  tx: Transacting,
-  attempt: { id: string; contact_id: string },
-  due: RawBuilder<Date>,
-): Promise<void> {
-  await tx.deleteFrom('campaign_attempts').where('id', '=', attempt.id).execute();
-  await tx
-    .updateTable('campaign_contacts')
-    .set({
-      state: sql`case when attempts > 1 then 'waiting' else 'fresh' end`,
-      attempts: sql`attempts - 1`,
-      due_at: due,
-    })
-    .where('id', '=', attempt.contact_id)
-    .execute();
 }
 
 /** One step: what is begun meanwhile is no claim any more and stays. */

@@ -2,7 +2,7 @@
 // of state that the gateway makes by itself.
 
 import { sql } from 'kysely';
-import type { AttemptOutcome, CampaignLogEntry } from '../model/campaign.ts';
+import { type AttemptOutcome, type CampaignLogEntry, UNHEARD } from '../model/campaign.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
 import type { RunningCampaign } from './contact-store.ts';
 import type { StoreContext } from './context.ts';
@@ -88,6 +88,17 @@ export async function stopCampaign(
   return row !== undefined;
 }
 
+const COMPLETED = {
+  event: 'completed',
+  message: 'Nobody is left to call; a redial calls those, too, whom `details` count',
+};
+/** Contacts that may never have been rung, by the outcome of their last attempt; those that there are. */
+const unheard = sql`jsonb_build_object('details', (
+  select jsonb_object_agg(last_outcome, contacts) from (
+    select last_outcome, count(*) as contacts from campaign_contacts
+    where campaign_id = campaigns.id and state = 'failed' and last_outcome = any(${[...UNHEARD]})
+    group by last_outcome) each_outcome))`;
+
 /** Rows that somebody works on just now are left for the next look: two processes never wait for each
  *  other. A value compared with null, as `not exists` may be answered by reading all contacts. */
 export async function completeDone(context: StoreContext): Promise<string[]> {
@@ -113,10 +124,7 @@ export async function completeDone(context: StoreContext): Promise<string[]> {
     .set({
       state: 'completed',
       completed_at: new Date(context.clock.now()),
-      logs: logged(context, {
-        event: 'completed',
-        message: 'Every contact was called as often as is due',
-      }),
+      logs: logged(context, COMPLETED, unheard),
     })
     .where('id', 'in', done)
     .where('state', '=', 'running')

@@ -2,7 +2,7 @@
 // nothing. Source: contract §9.2, §9.11.
 
 import { sql } from 'kysely';
-import type { Campaign } from '../model/campaign.ts';
+import { type Campaign, UNHEARD } from '../model/campaign.ts';
 import type { Redial } from './campaign-store.ts';
 import { getCampaign } from './campaigns.ts';
 import { violated } from './connections.ts';
@@ -81,7 +81,7 @@ async function insertChild(
 const NAME_CHARACTERS_MAX = 255;
 const SUFFIX = ' (Redial)';
 
-/** How many there were. */
+/** How many there were. Whoever may never have been rung is among them, whatever was chosen. */
 async function copyContacts(
   tx: Transacting,
   { time }: StoreContext,
@@ -91,6 +91,7 @@ async function copyContacts(
     insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at)
     select ${id}, row_number, phone_number, variables, ${time()}
     from campaign_contacts
-    where campaign_id = ${parentId} and last_outcome = any(${[...redial.outcomes]})`.execute(tx);
+    where campaign_id = ${parentId}
+      and last_outcome = any(${[...redial.outcomes, ...UNHEARD]})`.execute(tx);
   return Number(numAffectedRows ?? 0n);
 }

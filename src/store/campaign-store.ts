@@ -13,7 +13,8 @@ export interface NewCampaign extends CampaignSettings {
 export interface Redial {
   /** Null: the parent's, with a word behind it. */
   name: string | null;
-  /** How the last call of a contact ended. */
+  /** How the last call of a contact ended. Contacts that nobody may have heard from us (UNHEARD) are called
+   *  as well. */
   outcomes: readonly RetryReason[];
   /** Null: the parent's. */
   retry: RetrySettings | null;

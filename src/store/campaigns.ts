@@ -180,15 +180,32 @@ async function change(
   return row === undefined ? undefined : toCampaign(row);
 }
 
-/** The value of `logs` with one entry more. */
+/** The value of `logs` with one entry more. `details` are those that the database counts. */
 export function logged(
   { clock }: Pick<StoreContext, 'clock'>,
   entry: Pick<CampaignLogEntry, 'event' | 'message'> & Partial<CampaignLogEntry>,
+  details: RawBuilder<unknown> = sql`'{}'::jsonb`,
 ): RawBuilder<string> {
   const whole = { at: new Date(clock.now()), level: 'info', details: null, ...entry };
   return sql`
     case when jsonb_array_length(logs) >= ${LOG_ENTRIES_MAX} then logs - 0 else logs end
-    || jsonb_build_array(${jsonText(whole)}::jsonb)`;
+    || jsonb_build_array(${jsonText(whole)}::jsonb || ${details})`;
+}
+
+const PUT_OFF = {
+  level: 'warning',
+  event: 'contacts_put_off',
+  message: 'The provider failed dials and placed no call: their contacts are called later',
+} as const;
+
+/** The value of `logs` with one contact more that was put off: those that follow each other are one entry. */
+export function loggedPutOff(context: Pick<StoreContext, 'clock'>): RawBuilder<string> {
+  const last = sql`logs -> -1`;
+  return sql`
+    case when ${last} ->> 'event' = ${PUT_OFF.event}
+    then jsonb_set(logs, '{-1,details,contacts}',
+      to_jsonb((${last} -> 'details' ->> 'contacts')::integer + 1))
+    else ${logged(context, { ...PUT_OFF, details: { contacts: 1 } })} end`;
 }
 
 type Row = Selectable<CampaignTable>;

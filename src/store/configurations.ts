@@ -213,7 +213,7 @@ export async function resealConfigurations(context: StoreContext): Promise<numbe
 /** The configuration in clear. */
 export function toConfiguration(
   context: StoreContext,
-  row: Omit<Row, 'account_id' | 'dial_next_at'>,
+  row: Omit<Row, 'account_id' | 'dial_next_at' | 'dial_faults' | 'probe_at'>,
 ): TelephonyConfiguration {
   return {
     id: row.id,

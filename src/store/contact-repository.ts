@@ -1,5 +1,6 @@
 // Contacts and the dial queue as the one repository that the other rooms see.
 
+import { noteDoubt, noteMissed, putOff } from './attempt-doubts.ts';
 import { settleAttempt, settleable, strandedAttempts } from './attempt-ends.ts';
 import {
   beginAttempt,
@@ -20,6 +21,7 @@ import type { ContactStore } from './contact-store.ts';
 import { addContacts } from './contacts.ts';
 import type { StoreContext } from './context.ts';
 import { KeptCounts } from './kept-counts.ts';
+import { providerAnswered, providerFailed } from './provider-faults.ts';
 
 export function contactStore(context: StoreContext): ContactStore {
   const counts = new KeptCounts(context);
@@ -32,11 +34,16 @@ export function contactStore(context: StoreContext): ContactStore {
     freeSlots: (...from) => freeSlots(context, ...from),
     begin: (...from) => beginAttempt(context, ...from),
     placed: (id) => notePlaced(context, id),
+    doubt: (id) => noteDoubt(context, id),
+    missed: (id) => noteMissed(context, id),
+    putOff: (...from) => putOff(context, ...from),
     giveBack: (...from) => giveBack(context, ...from),
     giveBackClaims: (node) => giveBackClaims(context, node),
     stranded: (node) => strandedAttempts(context, node),
     settleable: (after) => settleable(context, after),
     settle: (...from) => settleAttempt(context, ...from),
+    providerFailed: (...from) => providerFailed(context, ...from),
+    providerAnswered: (id) => providerAnswered(context, id),
     recentOutcomes: (...from) => recentOutcomes(context, ...from),
     stop: (...from) => stopCampaign(context, ...from),
     completeDone: () => completeDone(context),

@@ -73,6 +73,8 @@ export interface TelephonyConfigurationTable {
   inactive_reason: string | null;
   calls_per_second: number | null;
   dial_next_at: Generated<Date | null>;
+  dial_faults: Generated<number>;
+  probe_at: Generated<Date | null>;
   created_at: Date;
   updated_at: Date;
 }
@@ -243,6 +245,7 @@ export interface CampaignTable {
   completed_at: Generated<Date | null>;
   dial_next_at: Generated<Date | null>;
   breaker_since: Generated<Date | null>;
+  waits_for_configuration_id: Generated<string | null>;
 }
 
 export interface CampaignContactTable {
@@ -257,6 +260,8 @@ export interface CampaignContactTable {
   due_at: Date;
   retry_reason: Generated<ContactRetryReason | null>;
   last_outcome: Generated<AttemptOutcome | null>;
+  put_offs: Generated<number>;
+  put_off_since: Generated<Date | null>;
 }
 
 export interface CampaignAttemptTable {
@@ -272,6 +277,8 @@ export interface CampaignAttemptTable {
   dial_at: Date;
   outcome: Generated<AttemptOutcome | null>;
   ended_at: Generated<Date | null>;
+  doubt_since: Generated<Date | null>;
+  missed_at: Generated<Date | null>;
 }
 
 export interface AfterworkTable {

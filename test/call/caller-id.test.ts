@@ -110,7 +110,7 @@ describe('a campaign over such a configuration', () => {
     });
     if (claim === undefined) throw new Error('nobody is due');
     const made = calls.runOf(line, claim, 'csv_0');
-    const run = await store.contacts.begin(claim.attemptId, made, 10);
+    const run = await store.contacts.begin(claim, made, 10);
     if (run === undefined) throw new Error('not begun');
     return { calls, line, claim, run };
   }
@@ -125,7 +125,7 @@ describe('a campaign over such a configuration', () => {
 
   it('has a lost call looked for by whom it called alone', async () => {
     const { calls, run } = await claimed();
-    expect(await calls.fateOf(run)).toBeUndefined();
+    expect(await calls.fateOf(run)).toBe('none');
     expect(sought).toEqual([null]);
   });
 });

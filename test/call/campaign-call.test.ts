@@ -47,36 +47,28 @@ beforeEach(async () => {
   });
 });
 
-async function begun(claim = claims[0]): Promise<{ claim: Claim; run: Run }> {
+async function begun(claim = claims.shift()): Promise<{ claim: Claim; run: Run }> {
   if (claim === undefined) throw new Error('nobody is due');
-  const run = await store().contacts.begin(
-    claim.attemptId,
-    calls().runOf(line, claim, 'csv_0'),
-    10,
-  );
+  const run = await store().contacts.begin(claim, calls().runOf(line, claim, 'csv_0'), 10);
   if (run === undefined) throw new Error('not begun');
   return { claim, run };
 }
 
-/** Dials once; looks at the provider pass at once. */
-async function place(answer: Answer, listed: string[] = []) {
+/** Twilio's list of calls. */
+function list(sids: readonly string[]): Answer {
+  const dateCreated = 'Thu, 15 Jan 2026 09:00:00 +0000';
+  const calls = sids.map((sid) => ({ sid, status: 'ringing', date_created: dateCreated }));
+  return { status: 200, body: { calls } };
+}
+
+/** Dials once. */
+async function place(answer: Answer, listed: Answer = list([])) {
   held.room.rest.answer = (asked) => {
     if (asked.method === 'POST' && asked.path.endsWith('/Calls.json')) return answer;
-    if (!asked.path.includes('/Calls.json?')) return twilioAnswers(asked);
-    const dateCreated = 'Thu, 15 Jan 2026 09:00:00 +0000';
-    return {
-      status: 200,
-      body: { calls: listed.map((sid) => ({ sid, status: 'ringing', date_created: dateCreated })) },
-    };
+    return asked.path.includes('/Calls.json?') ? listed : twilioAnswers(asked);
   };
   const { claim, run } = await begun();
-  let placed: string | undefined;
-  void calls()
-    .place(line, claim, run)
-    .then((result) => {
-      placed = result;
-    });
-  await held.room.passThrough(() => placed !== undefined);
+  const placed = await calls().place(line, claim, run);
   return { placed, claim, run: await held.room.run(run.id) };
 }
 
@@ -92,7 +84,7 @@ const sentDials = () => held.room.dials.filter(({ method }) => method === 'POST'
 describe('a call of a campaign', () => {
   it('is placed with caller ids in turn, and its run says whose it is', async () => {
     const made: Run[] = [];
-    for (const claim of claims) made.push((await begun(claim)).run);
+    for (const claim of [...claims]) made.push((await begun(claim)).run);
     const callers = made.map(({ initialContext }) => initialContext['caller_number']);
     expect(callers[1]).not.toBe(callers[0]);
     expect(callers.slice(2)).toEqual(callers.slice(0, 2));
@@ -113,21 +105,52 @@ describe('a call of a campaign', () => {
 
   it('is closed with an outcome where the provider refuses it', async () => {
     const { placed, run } = await place({ status: 400, body: { code: 21_211 } });
-    expect([placed, run.state]).toEqual(['closed', 'completed']);
+    expect([placed, run.state]).toEqual(['refused', 'completed']);
+    expect(await outcome()).toBe('failed');
     expect(sentDials()).toHaveLength(1);
   });
 
-  it('is found at the provider where its answer was lost, and not dialled again', async () => {
-    const { placed, run } = await place('reset', [CALL]);
-    expect([placed, run.providerCallId]).toEqual(['placed', CALL]);
+  const serverError: Answer = { status: 500, body: { code: 20_500 } };
+  it.each<[string, Answer]>([
+    ['answered 500', serverError],
+    ['cut', 'reset'],
+  ])('whose dial is %s is in doubt: its run is open, and it is dialled once', async (_how, how) => {
+    const { placed, run } = await place(how);
+    expect([placed, run.state, run.providerCallId]).toEqual(['in-doubt', 'initialized', null]);
+    expect(await held.room.bodies(run, 'fault')).toMatchObject([
+      { code: 'PROVIDER_UNCERTAIN', fatal: false },
+    ]);
     expect(sentDials()).toHaveLength(1);
   });
 
-  it('counts as failed where nobody knows of it, and is not dialled again', async () => {
-    const { placed } = await place('reset');
-    expect(placed).toBe('closed');
-    expect(await outcome()).toBe('unknown');
-    expect(sentDials()).toHaveLength(1);
+  it('in doubt is found in the provider’s list, and its run goes on with it', async () => {
+    const { run } = await place('reset', list([CALL]));
+    expect(await calls().fateOf(run)).toBe('there');
+    expect(await held.room.run(run.id)).toMatchObject({
+      state: 'initialized',
+      providerCallId: CALL,
+    });
+    expect(held.room.hangUps).toEqual([]);
+  });
+
+  it('in doubt is not in the provider’s list, or the list is shown to nobody, or cannot be read', async () => {
+    const { run } = await place('reset');
+    expect(await calls().fateOf(run)).toBe('none');
+    const refused = await place('reset', { status: 403, body: {} });
+    expect(await calls().fateOf(refused.run)).toBe('unknowable');
+    const broken = await place('reset', serverError);
+    await expect(calls().fateOf(broken.run)).rejects.toMatchObject({ code: 'PROVIDER_FAILED' });
+  });
+
+  it('that did not reach the provider certainly was not placed', async () => {
+    const { port } = new URL(held.room.rest.url);
+    const closed = held.room.rest.url.replace(port, '9'); // Nobody listens there.
+    const credentials = { ...line.configuration.credentials, api_base_url: closed };
+    line = { ...line, configuration: { ...line.configuration, credentials } };
+    const { claim, run } = await begun();
+    expect(await calls().place(line, claim, run)).toBe('fault');
+    await store().contacts.giveBack(claim.attemptId, 0);
+    expect(await store().runs.find(run.id)).toBeUndefined();
   });
 
   it('is placed although the store is away when the provider takes it', async () => {
@@ -143,7 +166,7 @@ describe('a call of a campaign', () => {
     const { run } = await place(taken);
     await held.room.switchboard.drain(0);
     expect(await outcome()).toBe('look-up');
-    expect(await calls().fateOf(run)).toBe('completed');
+    expect(await calls().fateOf(await held.room.run(run.id))).toBe('completed');
     expect(held.room.hangUps).toHaveLength(1);
   });
 

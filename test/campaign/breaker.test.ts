@@ -28,14 +28,15 @@ describe('the circuit breaker', () => {
     expect(tripped(outcomes({ ...quiet, failed: 5 }), null)).toBeUndefined();
   });
 
-  it('leaves out what our own stops broke off', () => {
-    expect(tripped(outcomes({ interrupted: 100, failed: 5 }), null)).toBeDefined();
-    expect(tripped(outcomes({ interrupted: 100, failed: 4 }), null)).toBeUndefined();
+  it('leaves out what our own stops broke off, and dials that the provider failed', () => {
+    const unheard = { interrupted: 100, unknown: 100, not_placed: 100 };
+    expect(tripped(outcomes({ ...unheard, failed: 5 }), null)).toBeDefined();
+    expect(tripped(outcomes({ ...unheard, failed: 4 }), null)).toBeUndefined();
   });
 
   it('goes by its settings, and can be switched off', () => {
     const settings = { enabled: true, failureThreshold: 0.1, windowS: 60, minCalls: 2 };
-    expect(tripped(outcomes({ unknown: 1, answered: 9 }), settings)).toBeDefined();
+    expect(tripped(outcomes({ error: 1, answered: 9 }), settings)).toBeDefined();
     expect(tripped(outcomes({ failed: 99 }), { ...settings, enabled: false })).toBeUndefined();
   });
 });

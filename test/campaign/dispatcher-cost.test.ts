@@ -73,7 +73,10 @@ beforeEach(async () => {
   };
   const { campaignCalls: calls } = held.room.switchboard;
   const [random, { node }, syncNext] = [systemRandom, store, async () => false];
-  dispatcher = new Dispatcher({ store, calls, node, clock, random, log, syncNext });
+  const interruptedExtra = 0;
+  dispatcher = new Dispatcher({
+    ...{ store, calls, node, clock, random, log, syncNext, interruptedExtra },
+  });
   const query = Client.prototype.query;
   vi.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...from) {
     statements += 1;

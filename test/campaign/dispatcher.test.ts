@@ -2,12 +2,11 @@
 // real time, twice a second.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CampaignLine, Placed } from '../../src/call/campaign-call.ts';
+import type { CampaignLine, Fate, Placed } from '../../src/call/campaign-call.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { campaignDeferred } from '../../src/metrics.ts';
-import type { Campaign } from '../../src/model/campaign.ts';
-import type { CallStatus } from '../../src/model/provider.ts';
+import { type Campaign, RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
@@ -21,7 +20,7 @@ let dispatcher: Dispatcher;
 /** Who was rung, in order. */
 let rung: { claim: Claim; run: Run }[];
 let answer: (claim: Claim, run: Run) => Promise<Placed>;
-let fate: () => Promise<CallStatus | undefined>;
+let fate: () => Promise<Fate>;
 let lineFault: GatewayError | undefined;
 let takesCalls = true;
 
@@ -59,10 +58,15 @@ const deps = (): DispatcherDeps => ({
     fateOf: () => fate(),
   },
   node: test.store.node,
-  clock: { ...systemClock, now: () => test.clock.now() },
+  clock: {
+    ...systemClock,
+    now: () => test.clock.now(),
+    monotonicMs: () => test.clock.monotonicMs(),
+  },
   random: systemRandom,
   log: test.log,
   syncNext: async () => false,
+  interruptedExtra: 0,
 });
 
 beforeEach(async () => {
@@ -70,7 +74,7 @@ beforeEach(async () => {
   await test.sql('update campaigns set rate_per_second = 1000');
   rung = [];
   answer = async () => 'placed';
-  fate = async () => undefined;
+  fate = async () => 'none';
   lineFault = undefined;
   takesCalls = true;
   dispatcher = new Dispatcher(deps());
@@ -261,12 +265,38 @@ describe('after a stop in the middle of a dial', () => {
     expect(rung[0]?.claim).toMatchObject({ number: 2, retryReason: 'interrupted' });
   });
 
-  it('a call that the provider does not know is not made again', async () => {
+  it('a call that was the last of its contact is not made again', async () => {
     await stranded(undefined);
+    const retry = { ...RETRY_DEFAULT, maxRetries: 0 };
+    await test.store.campaigns.update(queue.organizationId, queue.campaignId, { retry });
+    fate = async () => 'canceled';
     await dispatcher.start();
     await until(async () => (await campaign())?.state === 'completed');
     expect(await counts()).toMatchObject({ failed: 1, executed: 1 });
     expect(rung).toEqual([]);
+  });
+
+  it('a call that may not be known is not made again', async () => {
+    await stranded(undefined);
+    fate = async () => 'unknowable';
+    await dispatcher.start();
+    await until(async () => (await campaign())?.state === 'completed');
+    expect(await counts()).toMatchObject({ failed: 1, executed: 1 });
+    expect(rung).toEqual([]);
+  });
+
+  it('a call that the provider has not is made, as none was', async () => {
+    await stranded(undefined);
+    await dispatcher.start();
+    const missed = async () =>
+      (await test.sql('select missed_at from campaign_attempts'))[0]?.['missed_at'];
+    await until(async () => (await missed()) !== null);
+    test.clock.advance(61_000);
+    await until(async () => (await counts())?.attempted === 0);
+    answer = ends('user_hangup');
+    test.clock.advance(60_000);
+    await until(async () => (await campaign())?.state === 'completed');
+    expect(rung.map(({ claim }) => [claim.number, claim.retryReason])).toEqual([[1, null]]);
   });
 
   it('a call of which the provider says how it ended has ended so', async () => {

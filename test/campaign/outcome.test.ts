@@ -2,38 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { outcomeOf, outcomeOfFate, settlementOf } from '../../src/campaign/outcome.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
+import { runOf } from './outcome-run.ts';
 
+const run = runOf;
 const talked = { startedAt: new Date(0) };
-function run(more: Partial<Run>): Run {
-  return {
-    id: '1',
-    organizationId: '1',
-    workflowId: '1',
-    definitionId: '1',
-    campaignId: '1',
-    name: 'r',
-    mode: 'twilio',
-    callType: 'outbound',
-    state: 'completed',
-    configurationId: '1',
-    providerCallId: 'CA1',
-    initialContext: {},
-    gatheredContext: {},
-    usageInfo: null,
-    costInfo: null,
-    logs: {},
-    annotations: {},
-    disposition: null,
-    durationS: 0,
-    recordingKey: null,
-    transcriptKey: null,
-    publicAccessToken: null,
-    createdAt: new Date(0),
-    startedAt: null,
-    endedAt: new Date(0),
-    ...more,
-  };
-}
 const attempt = (of: Run | undefined, state: 'dialling' | 'placed' = 'placed') => ({
   id: '1',
   campaignId: '1',
@@ -44,6 +16,11 @@ const attempt = (of: Run | undefined, state: 'dialling' | 'placed' = 'placed') =
   state,
   node: 'n',
   run: of,
+  isInDoubt: false,
+  unclearMs: 0,
+  missedMs: null,
+  putOffs: 0,
+  putOffMs: null,
 });
 const stopped = { gatheredContext: { call_tags: ['system_connect_error', 'gateway_stopped'] } };
 
@@ -83,19 +60,31 @@ describe('the outcome of an attempt', () => {
   });
 
   it.each([
-    ['busy', 'busy'],
-    ['no-answer', 'no_answer'],
-    ['failed', 'failed'],
-    ['canceled', 'interrupted'],
-    ['completed', 'interrupted'],
-    [undefined, 'unknown'],
-  ] as const)('after our stop, where the provider says %s, is %s', (fate, outcome) => {
-    expect(outcomeOfFate(fate)).toBe(outcome);
+    ['busy', 'busy', 'busy'],
+    ['no-answer', 'no_answer', 'no_answer'],
+    ['failed', 'failed', 'failed'],
+    ['canceled', 'interrupted', 'error'],
+    ['completed', 'interrupted', 'error'],
+  ] as const)(
+    'where the provider says %s is %s after our stop, and %s of a call that we lost sight of',
+    (fate, afterStop, otherwise) => {
+      expect(outcomeOfFate(fate, run(stopped))).toBe(afterStop);
+      expect(outcomeOfFate(fate, run({}))).toBe(otherwise);
+    },
+  );
+
+  it('of a dial in doubt is for the provider to say, whether its run is open or closed by its watch', () => {
+    const open = run({ state: 'initialized', providerCallId: null });
+    const closed = run({ disposition: 'system_connect_error', providerCallId: null });
+    for (const each of [open, closed]) {
+      const inDoubt = { ...attempt(each, 'dialling'), isInDoubt: true };
+      expect(outcomeOf(inDoubt)).toBe('look-up');
+    }
   });
 
-  it('is unknown where no provider knows the call, and where the run is gone', () => {
-    const lost = run({ disposition: 'error', providerCallId: null });
-    expect(outcomeOf(attempt(lost, 'dialling'))).toBe('unknown');
+  it('of a dial that the provider refused is failed, and unknown where the run is gone', () => {
+    const refused = run({ disposition: 'error', providerCallId: null });
+    expect(outcomeOf(attempt(refused, 'dialling'))).toBe('failed');
     expect(outcomeOf(attempt(undefined))).toBe('unknown');
   });
 });
@@ -107,7 +96,8 @@ describe('a contact is called again', () => {
     number: number,
     interruptions = 0,
     retry = all,
-  ) => settlementOf(outcome, { number, interruptions }, retry).again;
+    interruptedExtra = 0,
+  ) => settlementOf(outcome, { number, interruptions }, { retry, interruptedExtra }).again;
 
   it.each(['busy', 'no_answer', 'voicemail'] as const)('after %s, as often as is set', (reason) => {
     expect(settle(reason, 1)).toEqual({ delayMs: 60_000, reason });
@@ -123,21 +113,33 @@ describe('a contact is called again', () => {
     expect(settle('busy', 1, 0, { ...all, maxRetries: 0 })).toBeNull();
   });
 
-  it.each(['answered', 'failed', 'canceled', 'error', 'unknown'] as const)(
+  it.each(['answered', 'failed', 'canceled', 'error', 'unknown', 'not_placed'] as const)(
     'not after %s',
     (outcome) => {
       expect(settle(outcome, 1)).toBeNull();
     },
   );
 
-  it('after our own stop, which takes none of its retries, three times', () => {
+  it('after our own stop, as long as calls are left by its settings', () => {
+    const again = { delayMs: 15_000, reason: 'interrupted' };
+    expect(settle('interrupted', 1, 0)).toEqual(again);
+    expect(settle('interrupted', 2, 1)).toEqual(again);
+    expect(settle('interrupted', 3, 2)).toBeNull();
+    expect(settle('interrupted', 3, 0)).toBeNull();
+    expect(settle('interrupted', 1, 0, { ...all, maxRetries: 0 })).toBeNull();
+    expect(settle('interrupted', 1, 0, { ...all, enabled: false })).toBeNull();
+  });
+
+  it('no more often because of our own stops, unless that is set', () => {
+    expect(settle('busy', 3, 1)).toBeNull();
+    expect(settle('busy', 3, 2)).toBeNull();
+    expect(settle('busy', 3, 1, all, 1)).toMatchObject({ reason: 'busy' });
+    expect(settle('busy', 4, 1, all, 3)).toBeNull();
+    expect(settle('busy', 4, 2, all, 3)).not.toBeNull();
+    expect(settle('busy', 4, 3, all, 1)).toBeNull();
     const none = { ...all, enabled: false };
-    expect(settle('interrupted', 1, 0, none)).toEqual({
-      delayMs: 15_000,
-      reason: 'interrupted',
-    });
-    expect(settle('interrupted', 4, 3, none)).toBeNull();
-    expect(settle('busy', 3, 1)).not.toBeNull();
-    expect(settle('busy', 4, 1)).toBeNull();
+    expect(settle('interrupted', 1, 0, none, 2)).not.toBeNull();
+    expect(settle('interrupted', 2, 1, none, 2)).not.toBeNull();
+    expect(settle('interrupted', 3, 2, none, 2)).toBeNull();
   });
 });

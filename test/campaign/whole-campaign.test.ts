@@ -87,6 +87,7 @@ beforeEach(async () => {
     random: systemRandom,
     log,
     syncNext: () => Promise.resolve(false),
+    interruptedExtra: 0,
   });
 });
 

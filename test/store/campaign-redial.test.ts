@@ -89,6 +89,20 @@ describe.each(engines())('the redial of a campaign on the %s engine', (engine) =
     expect((await rowsOf(child.id)).map(([row]) => row)).toEqual([3, 7]);
   });
 
+  it.each(['unknown', 'not_placed', 'interrupted'])(
+    'calls those, too, whose last outcome is %s: they may never have been rung',
+    async (outcome) => {
+      const parentId = await aParent();
+      await test.sql(
+        `update campaign_contacts set last_outcome = '${outcome}' where row_number = 6`,
+      );
+      const redial = { name: null, outcomes: ['busy'], retry: null } as const;
+      const child = await campaigns().redial(own(), parentId, redial);
+      if (child === undefined || child === 'nobody') throw new Error('no child');
+      expect((await rowsOf(child.id)).map(([row]) => row)).toEqual([3, 6, 7]);
+    },
+  );
+
   it('happens once, of a campaign that is completed and one’s own', async () => {
     const parentId = await aParent();
     expect(await campaigns().redial('999999', parentId, all)).toBeUndefined();

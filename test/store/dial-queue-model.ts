@@ -12,6 +12,8 @@ export interface Chosen {
     | 'send'
     | 'refuse'
     | 'refuse although bound'
+    | 'put off'
+    | 'put off although bound'
     | 'bind'
     | 'answer'
     | 'hang up'
@@ -22,7 +24,14 @@ export interface Chosen {
 }
 
 export interface Plain {
-  type: 'restart' | 'return lapsed' | 'pause' | 'resume' | 'complete';
+  type:
+    | 'restart'
+    | 'return lapsed'
+    | 'pause'
+    | 'resume'
+    | 'complete'
+    | 'provider fails'
+    | 'provider answers';
 }
 
 export type Step =
@@ -78,6 +87,17 @@ export class Exchange {
       await this.#bind(dial);
       if (dial !== undefined) await this.#giveBack(dial);
     },
+    'put off': async (which) => {
+      const dial = this.#pick('begun', which);
+      if (dial === undefined) return;
+      dial.line = 'over';
+      await this.#putOff(dial);
+    },
+    'put off although bound': async (which) => {
+      const dial = this.#pick('up', which);
+      await this.#bind(dial);
+      if (dial !== undefined) await this.#putOff(dial);
+    },
     bind: (which) => this.#bind(this.#pick('up', which)),
     answer: async (which) => {
       const dial = this.#pick('up', which);
@@ -107,6 +127,13 @@ export class Exchange {
     },
     resume: async () => {
       await this.#at.store.campaigns.resume(this.#queue.organizationId, this.#queue.campaignId);
+    },
+    'provider fails': async () => {
+      const { configurationId, campaignId } = this.#queue;
+      await this.#at.store.contacts.providerFailed(configurationId, campaignId);
+    },
+    'provider answers': async () => {
+      await this.#at.store.contacts.providerAnswered(this.#queue.configurationId);
     },
     complete: async () => {
       const done = await this.#at.store.contacts.completeDone();
@@ -140,6 +167,12 @@ export class Exchange {
 
   #giveBack({ claim }: Dial): Promise<void> {
     return this.#at.store.contacts.giveBack(claim.attemptId, 0);
+  }
+
+  async #putOff({ claim }: Dial): Promise<void> {
+    const { contacts } = this.#at.store;
+    await contacts.doubt(claim.attemptId);
+    await contacts.putOff(claim.attemptId, 0);
   }
 
   async #bind(dial: Dial | undefined): Promise<void> {

@@ -31,6 +31,8 @@ const step = fc.oneof(
   { weight: 2, arbitrary: chosen('bind') },
   { weight: 2, arbitrary: chosen('refuse') },
   chosen('refuse although bound'),
+  { weight: 2, arbitrary: chosen('put off') },
+  chosen('put off although bound'),
   chosen('answer'),
   chosen('note placed'),
   chosen('settle twice'),
@@ -38,6 +40,8 @@ const step = fc.oneof(
   plain('pause'),
   { weight: 2, arbitrary: plain('resume') },
   plain('complete'),
+  plain('provider fails'),
+  { weight: 2, arbitrary: plain('provider answers') },
 );
 /** Steps of one group happen at once. */
 const story = fc.array(fc.array(step, { minLength: 1, maxLength: 4, size: 'max' }), {

@@ -44,7 +44,7 @@ export async function queueOf(at: TestStore, contacts: number): Promise<Queue> {
       }),
     begin: (claim, limit = 1_000) =>
       at.store.contacts.begin(
-        claim.attemptId,
+        claim,
         {
           ...on,
           campaignId: campaign.id,

@@ -1,0 +1,122 @@
+// What providers say of calls that the gateway lost sight of: dials without a clear answer, and calls that were
+// under way when a process stopped. Providers' lists lag: that a call is not there is proved by two look-ups
+// that are far enough apart. The first of them is in the store, the rest may be lost at any moment.
+
+import type { CampaignDesk, Fate } from '../call/campaign-call.ts';
+import { codeOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { AttemptOutcome } from '../model/campaign.ts';
+import type { Run } from '../model/run.ts';
+import type { Clock } from '../std/clock.ts';
+import type { ContactStore, OpenAttempt } from '../store/contact-store.ts';
+import { outcomeOfFate } from './outcome.ts';
+
+/** Between two look-ups that find nothing, for proof. Lists have been seen to lag by 45 s. */
+const PROOF_MS = 60_000;
+/** After one that found nothing: the second after this one is far enough from it. */
+const MISSED_AGAIN_MS = 30_500;
+/** After one that failed: from, and at most. */
+const FAILED_AGAIN_MS = { first: 15_000, most: 120_000 };
+/** Providers are out of order for hours. What they cannot say in a day is not waited for. */
+const ASK_MS_MAX = 24 * 3_600_000;
+/** Attempts that providers are asked for at a time. */
+const AT_ONCE_MAX = 8;
+
+/** `not-there`: it is proved that no call was placed. */
+export type Verdict = AttemptOutcome | 'not-there';
+
+interface Look {
+  /** In a row. */
+  failures: number;
+  nextMs: number;
+  isUnderWay: boolean;
+  /** Once there is one; it holds for the call of this id. */
+  verdict: Verdict | undefined;
+  callId: string | null;
+}
+
+export interface LookUpDeps {
+  store: { contacts: Pick<ContactStore, 'placed' | 'missed'> };
+  calls: Pick<CampaignDesk, 'fateOf'>;
+  clock: Clock;
+  log: Log;
+}
+
+export class LookUps {
+  readonly #deps: LookUpDeps;
+  /** Told when a provider has answered. */
+  readonly #onAnswer: () => void;
+  /** By attempt; as many as are open. */
+  readonly #looks = new Map<string, Look>();
+
+  constructor(deps: LookUpDeps, onAnswer: () => void) {
+    this.#deps = deps;
+    this.#onAnswer = onAnswer;
+  }
+
+  /** What is known by now; the provider is asked if it is time. */
+  verdictOf(attempt: OpenAttempt, run: Run): Verdict | undefined {
+    const { providerCallId: callId } = run;
+    const known = this.#looks.get(attempt.id);
+    const look = known?.callId === callId ? known : firstLook(callId);
+    const underWay = [...this.#looks.values()].filter(({ isUnderWay }) => isUnderWay).length;
+    const mayAsk = !look.isUnderWay && this.#deps.clock.monotonicMs() >= look.nextMs;
+    if (look.verdict === undefined && mayAsk && underWay < AT_ONCE_MAX) {
+      this.#looks.set(attempt.id, { ...look, isUnderWay: true });
+      void this.#ask(attempt, run, look);
+    }
+    return look.verdict;
+  }
+
+  forget(attemptId: string): void {
+    this.#looks.delete(attemptId);
+  }
+
+  /** Forgets those that another process has settled. */
+  keepOnly(open: ReadonlySet<string>): void {
+    for (const id of this.#looks.keys()) if (!open.has(id)) this.#looks.delete(id);
+  }
+
+  /** Never rejects. */
+  async #ask(attempt: OpenAttempt, run: Run, look: Look): Promise<void> {
+    const { calls, clock, log } = this.#deps;
+    let { failures } = look;
+    let verdict: Verdict | undefined;
+    try {
+      const fate = await calls.fateOf(run);
+      verdict = await this.#verdict(attempt, run, fate);
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      log.warn({ code: codeOf(error), runId: run.id, failures }, 'call not looked up');
+      if (attempt.unclearMs >= ASK_MS_MAX) verdict = 'unknown';
+    }
+    const nextMs = clock.monotonicMs() + waitMsAfter(failures);
+    const { callId } = look;
+    this.#looks.set(attempt.id, { failures, nextMs, isUnderWay: false, verdict, callId });
+    this.#onAnswer();
+  }
+
+  async #verdict(attempt: OpenAttempt, run: Run, fate: Fate): Promise<Verdict | undefined> {
+    const { contacts } = this.#deps.store;
+    if (fate === 'unknowable') return 'unknown';
+    if (fate === 'there') {
+      await contacts.placed(attempt.id);
+      return undefined;
+    }
+    if (fate !== 'none') return outcomeOfFate(fate, run);
+    // As it was before this look-up began.
+    if (attempt.missedMs !== null && attempt.missedMs >= PROOF_MS) return 'not-there';
+    await contacts.missed(attempt.id);
+    return undefined;
+  }
+}
+
+function firstLook(callId: string | null): Look {
+  return { failures: 0, nextMs: 0, isUnderWay: false, verdict: undefined, callId };
+}
+
+function waitMsAfter(failures: number): number {
+  if (failures === 0) return MISSED_AGAIN_MS;
+  return Math.min(FAILED_AGAIN_MS.most, FAILED_AGAIN_MS.first * 2 ** (failures - 1));
+}

@@ -1,0 +1,38 @@
+// Counts the dials that a provider fails in a row. The store has the count and makes campaigns wait by it; this
+// is what a process remembers, so that a dial that is answered costs the store nothing.
+
+import type { CampaignLine } from '../call/campaign-call.ts';
+import type { Log } from '../log.ts';
+import { DIAL_FAULTS_MAX } from '../model/campaign.ts';
+import type { Claim } from '../store/contact-store.ts';
+import type { Store } from '../store/store.ts';
+
+export class ProviderFaults {
+  readonly #store: Pick<Store, 'contacts'>;
+  readonly #log: Log;
+  /** Configurations over which the provider has failed a dial of this process since it answered one. */
+  readonly #failing = new Set<string>();
+
+  constructor({ store, log }: { store: Pick<Store, 'contacts'>; log: Log }) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** Throws STORE_UNAVAILABLE. */
+  async failed({ campaign, configuration }: CampaignLine): Promise<void> {
+    const { id: configurationId } = configuration;
+    this.#failing.add(configurationId);
+    const faults = await this.#store.contacts.providerFailed(configurationId, campaign.id);
+    if (faults !== DIAL_FAULTS_MAX) return;
+    this.#log.warn({ configurationId, faults }, 'provider fails all dials: campaigns wait for it');
+  }
+
+  /** Whatever it says, it says something. Throws STORE_UNAVAILABLE. */
+  async answered({ configuration }: CampaignLine, claim: Claim): Promise<void> {
+    const { id: configurationId } = configuration;
+    if (claim.providerFaults === 0 && !this.#failing.has(configurationId)) return;
+    const hasEnded = await this.#store.contacts.providerAnswered(configurationId);
+    this.#failing.delete(configurationId);
+    if (hasEnded) this.#log.info({ configurationId }, 'provider answers again: campaigns go on');
+  }
+}
