@@ -138,12 +138,12 @@ export class CampaignCalls {
       return code === 'PROVIDER_CAPACITY' ? 'put-off' : 'fault';
     }
     this.#deps.log.warn({ err: error, runId }, 'call of a campaign not placed, or not known to be');
-    await this.#noteCreated(placement);
     if (!REFUSALS.has(code)) {
       // The run stays open: whoever picks up is talked to.
-      await this.#noteDoubt(runId, { code, message: messageOf(error) });
+      await this.#noteDoubt(placement, { code, message: messageOf(error) });
       return 'in-doubt';
     }
+    await this.#noteCreated(placement);
     this.#roster.drop(runId);
     await closeFailed(this.#deps, call, error);
     return code === 'CONTEXT_OVERSIZED' ? 'closed' : 'refused';
@@ -158,8 +158,13 @@ export class CampaignCalls {
     }
   }
 
-  async #noteDoubt(runId: string, fault: { code: string; message: string }): Promise<void> {
+  /** Unless the call has come while we waited for the answer to its dial. */
+  async #noteDoubt(placement: Placement, fault: { code: string; message: string }): Promise<void> {
+    const { id: runId } = placement.run;
     try {
+      const run = await this.#deps.store.runs.find(runId);
+      if (run?.state !== 'initialized') return;
+      await noteCreated(this.#deps, placement);
       const runLog = await this.#deps.events.open(runId);
       runLog.append({ type: 'fault', ...fault, fatal: false }, 0);
     } catch (error) {

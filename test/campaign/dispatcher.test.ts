@@ -30,7 +30,7 @@ async function line(campaign: Campaign): Promise<CampaignLine> {
   return { campaign, configuration } as CampaignLine; // All that the dispatcher looks at.
 }
 
-const deps = (): DispatcherDeps => ({
+const deps = (interruptedExtra = 0): DispatcherDeps => ({
   store: test.store,
   calls: {
     get takesCalls() {
@@ -66,7 +66,7 @@ const deps = (): DispatcherDeps => ({
   random: systemRandom,
   log: test.log,
   syncNext: async () => false,
-  interruptedExtra: 0,
+  interruptedExtra,
 });
 
 beforeEach(async () => {
@@ -265,8 +265,18 @@ describe('after a stop in the middle of a dial', () => {
     expect(rung[0]?.claim).toMatchObject({ number: 2, retryReason: 'interrupted' });
   });
 
-  it('a call that was the last of its contact is not made again', async () => {
-    await stranded(undefined);
+  it('a call that was the last of its contact is made again if the setting says so', async () => {
+    await stranded('CA1');
+    const retry = { ...RETRY_DEFAULT, maxRetries: 0 };
+    await test.store.campaigns.update(queue.organizationId, queue.campaignId, { retry });
+    fate = async () => 'canceled';
+    dispatcher = new Dispatcher(deps(1));
+    await dispatcher.start();
+    await until(async () => (await counts())?.retriesPending === 1);
+  });
+
+  it('a call that was the last of its contact is not made again if nothing is set', async () => {
+    await stranded('CA1');
     const retry = { ...RETRY_DEFAULT, maxRetries: 0 };
     await test.store.campaigns.update(queue.organizationId, queue.campaignId, { retry });
     fate = async () => 'canceled';
