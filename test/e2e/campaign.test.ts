@@ -1,11 +1,11 @@
 // A small campaign at an unreliable provider, the gateway killed in the middle. `npm run trial` does it with
-// ten thousand contacts.
+// ten thousand contacts, and with what takes a minute to find out: that a dial has placed no call.
 
 import { expect, it } from 'vitest';
 import { campaignTrial } from '../trial/campaign-trial.ts';
 import { drawLot } from '../trial/fate.ts';
 
-const CONTACTS = 40;
+const CONTACTS = 30;
 const LIMIT_MS = 150_000;
 
 it('loses no contact, rings nobody twice at a time and counts right, though it is killed', async () => {
@@ -13,9 +13,12 @@ it('loses no contact, rings nobody twice at a time and counts right, though it i
     contacts: CONTACTS,
     kills: 1,
     concurrency: 10,
-    ratePerSecond: 20,
+    ratePerSecond: 5,
     // A retry has to wait for 30 seconds at least.
     maxRetries: 0,
+    outages: 0,
+    outageMs: 0,
+    isKilledBetweenDials: true,
     engine: 'embedded',
     seed: kindSeed(),
     limitMs: LIMIT_MS,
@@ -25,13 +28,17 @@ it('loses no contact, rings nobody twice at a time and counts right, though it i
   expect(report.dials).toBeGreaterThanOrEqual(CONTACTS);
 }, 180_000);
 
-/** One with which no call's news are all lost: those are looked up only after 90 seconds. */
+/** One with which no call's news are all lost, as those are looked up only after 90 seconds, and no dial fails
+ *  without a call. */
 function kindSeed(): string {
   for (let tries = 0; ; tries += 1) {
     const seed = `kind ${tries}`;
     const lots = Array.from({ length: CONTACTS }, (_each, index) =>
       [0, 1, 2].map((dial) => drawLot(seed, `+1415${2_000_000 + index}`, dial)),
     ).flat();
-    if (lots.every(({ news }) => news !== 'lost')) return seed;
+    const isKind = lots.every(
+      ({ news, reply }) => news !== 'lost' && reply !== 'broken' && reply !== 'silent',
+    );
+    if (isKind) return seed;
   }
 }

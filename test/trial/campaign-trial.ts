@@ -20,6 +20,11 @@ export interface TrialOptions {
   /** Calls of the campaign in a second. */
   ratePerSecond: number;
   maxRetries: number;
+  /** Times that the provider is out of order, and for how long. */
+  outages: number;
+  outageMs: number;
+  /** Whether a kill waits for a moment at which no dial is under way. */
+  isKilledBetweenDials: boolean;
   engine: EngineName;
   seed: string;
   /** Milliseconds after which the trial is given up. */
@@ -29,8 +34,11 @@ export interface TrialOptions {
 
 export interface TrialReport extends Verdict {
   seconds: number;
-  /** Dials that reached the provider. */
+  /** Dials that reached the provider, and the calls that it placed. */
   dials: number;
+  calls: number;
+  /** Dials that reached it while it was out of order, but for the first seconds. */
+  dialsOutOfOrder: number;
   /** The busiest minute's dials, in a second. */
   dialsPerSecond: number;
   /** Processor time of the gateway for one dial, the call that follows included. */
@@ -68,10 +76,9 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
       ...(target.kind === 'server' ? { DATABASE_URL: target.url } : {}),
     },
   };
-  let gateway = await Gateway.start(gatewayOptions);
+  const held = { gateway: await Gateway.start(gatewayOptions) };
   try {
-    const apiKey = await gateway.firstKey();
-    const client = new CampaignClient(gateway.url, apiKey);
+    const client = new CampaignClient(held.gateway.url, await held.gateway.firstKey());
     const campaignId = await client.setUp({
       providerUrl,
       accountSid: ACCOUNT_SID,
@@ -81,30 +88,8 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
       ...options,
     });
     const startedMs = performance.now();
-    let cpuSeconds = 0;
-    let kills = 0;
-    for (;;) {
-      if (performance.now() - startedMs > options.limitMs)
-        throw new Error('the trial takes too long');
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      const progress = await client.progress(campaignId);
-      if (progress.state === 'completed') break;
-      if (progress.state !== 'running' && progress.state !== 'syncing')
-        throw new Error(
-          `the campaign is ${progress.state}: ${JSON.stringify(await client.campaign(campaignId))}`,
-        );
-      if (
-        kills >= options.kills ||
-        progress.processed < ((kills + 1) * options.contacts) / (options.kills + 2)
-      )
-        continue;
-      cpuSeconds += cpuOf(gateway.pid);
-      kills += 1;
-      options.say(`kill -9 number ${kills} after ${progress.processed} contacts`);
-      await gateway.kill();
-      gateway = await Gateway.start(gatewayOptions);
-    }
-    cpuSeconds += cpuOf(gateway.pid);
+    const restart = () => Gateway.start(gatewayOptions);
+    const cpuSeconds = await untilCompleted(options, { held, restart, crowd, client, campaignId });
     const seconds = (performance.now() - startedMs) / 1_000;
     const connection = await database.connect();
     try {
@@ -121,10 +106,66 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
       await connection.end();
     }
   } finally {
-    await gateway.kill();
+    await held.gateway.kill();
     await crowd.close();
     await database.stop();
   }
+}
+
+interface Scene {
+  /** The one that runs. */
+  held: { gateway: Gateway };
+  restart: () => Promise<Gateway>;
+  crowd: Crowd;
+  client: CampaignClient;
+  campaignId: string;
+}
+
+/** Kills the gateway and puts the provider out of order as the options say. The gateway's processor time. */
+async function untilCompleted(options: TrialOptions, scene: Scene): Promise<number> {
+  const { held, restart, crowd, client, campaignId } = scene;
+  const startedMs = performance.now();
+  let cpuSeconds = 0;
+  let kills = 0;
+  for (;;) {
+    if (performance.now() - startedMs > options.limitMs) {
+      throw new Error('the trial takes too long');
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const { state, processed } = await client.progress(campaignId);
+    if (state === 'completed') return cpuSeconds + cpuOf(held.gateway.pid);
+    if (state !== 'running' && state !== 'syncing') {
+      const campaign = JSON.stringify(await client.campaign(campaignId));
+      throw new Error(`the campaign is ${state}: ${campaign}`);
+    }
+    const done = processed / options.contacts;
+    if (isOutageDue(crowd, done, options)) {
+      options.say(`the provider is out of order after ${processed} contacts`);
+      crowd.beOutOfOrderFor(options.outageMs);
+    }
+    if (!isKillDue(crowd, done, { kills, options })) continue;
+    if (options.isKilledBetweenDials) await crowd.betweenDials();
+    cpuSeconds += cpuOf(held.gateway.pid);
+    kills += 1;
+    options.say(`kill -9 number ${kills} after ${processed} contacts`);
+    await held.gateway.kill();
+    held.gateway = await restart();
+  }
+}
+
+/** `done`: share of the contacts. */
+function isOutageDue(crowd: Crowd, done: number, { outages }: TrialOptions): boolean {
+  const past = crowd.outages.length;
+  return past < outages && done >= (past + 0.5) / outages;
+}
+
+function isKillDue(
+  crowd: Crowd,
+  done: number,
+  { kills, options }: { kills: number; options: TrialOptions },
+): boolean {
+  const isTooSoon = Date.now() < (crowd.outages.at(-1)?.from ?? 0) + NOTICED_MS;
+  return !isTooSoon && kills < options.kills && done >= (kills + 1) / (options.kills + 2);
 }
 
 /** Valid numbers of California, ten million of them. */
@@ -141,7 +182,7 @@ async function verdictOf(
     callsTo: (phoneNumber) => crowd.callsTo(phoneNumber),
     contacts: await contactRows(connection),
     attempts: await attemptRows(connection),
-    attemptsMax: options.maxRetries + 1,
+    callsMax: options.maxRetries + 1,
   });
   const open = await openRuns(connection);
   const broken = [...verdict.broken, ...(open === 0 ? [] : [`${open} runs are left open`])];
@@ -163,11 +204,18 @@ async function counterFaults(connection: Client, counters: Counters): Promise<st
 /** A dial that waits for its turn may be a moment late, and so stand closer to the next. */
 const LATE_SHARE = 1.1;
 
+/** Five dials fail within this time, with those that were on their way; nothing is killed meanwhile. */
+const NOTICED_MS = 5_000;
+/** Of a campaign that waits for its provider. */
+const PROBE_MS = 15_000;
+
 function limitFaults(
-  { mostAtOnce: calls, mostInASecond: dials }: ReturnType<typeof figures>,
-  { concurrency, ratePerSecond }: TrialOptions,
+  { mostAtOnce: calls, mostInASecond: dials, dialsOutOfOrder: tries }: ReturnType<typeof figures>,
+  { concurrency, ratePerSecond, outages, outageMs }: TrialOptions,
 ): string[] {
+  const triesMax = outages * (Math.max(0, outageMs - NOTICED_MS) / PROBE_MS + 1);
   return [
+    ...(tries <= triesMax ? [] : [`${tries} dials at a provider that is out of order`]),
     ...(calls <= concurrency ? [] : [`${calls} calls at once, ${concurrency} are allowed`]),
     ...(dials <= ratePerSecond * LATE_SHARE + 1
       ? []
@@ -179,6 +227,10 @@ function figures(crowd: Crowd, cpuSeconds: number) {
   const dials = crowd.dialledAt.length;
   return {
     dials,
+    calls: crowd.calls.size,
+    dialsOutOfOrder: crowd.dialledAt.filter((at) =>
+      crowd.outages.some(({ from, to }) => at >= from + NOTICED_MS && at < to),
+    ).length,
     dialsPerSecond: mostWithin(crowd.dialledAt, 60_000) / 60,
     cpuMsPerDial: (cpuSeconds * 1_000) / dials,
     mostAtOnce: mostAtOnce(crowd.calls.values()),

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readTwiml } from '../fakes/twilio/markup.ts';
 import { WebhookSender } from '../fakes/twilio/webhooks.ts';
-import { drawLot, type Fate, type Lot } from './fate.ts';
+import { drawLot, type Fate, type Lot, type Reply } from './fate.ts';
 import { Newsroom } from './newsroom.ts';
 import { talk } from './short-stream.ts';
 
@@ -36,11 +36,21 @@ export interface CrowdOptions {
 }
 
 const SILENT_MS = 60_000;
+/** The longest wait for a dial, and how long the gateway takes to write one down. */
+const DIAL_MS_MAX = 2_000;
+const SETTLED_MS = 100;
 
 type Answer = { status: number; body: unknown } | 'cut' | 'silence';
 
 function fault(status: number, code: number, message: string): Answer {
   return { status, body: { code, message, status } };
+}
+
+const OUT_OF_ORDER = fault(500, 20_500, 'An internal error');
+
+/** One dial in four places its call, and says otherwise. */
+function replyOutOfOrder({ ringMs }: Lot): Reply {
+  return Math.floor(ringMs) % 4 === 0 ? 'broken-placed' : 'broken';
 }
 
 /** Twilio's word for a status. */
@@ -52,6 +62,8 @@ export class Crowd {
   readonly calls = new Map<string, LedgerCall>();
   /** When each dial arrived, placed or not. */
   readonly dialledAt: number[] = [];
+  /** From when to when the provider was out of order. */
+  readonly outages: { from: number; to: number }[] = [];
   readonly #options: CrowdOptions;
   readonly #sender: WebhookSender;
   readonly #dials = new Map<string, number>();
@@ -74,6 +86,24 @@ export class Crowd {
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** From here on every request is answered 500; some dials place a call all the same. */
+  beOutOfOrderFor(ms: number): void {
+    const from = Date.now();
+    this.outages.push({ from, to: from + ms });
+  }
+
+  /** A moment after a dial, before the next, where they come seldom enough. */
+  async betweenDials(): Promise<void> {
+    const before = this.dialledAt.length;
+    const until = Date.now() + DIAL_MS_MAX;
+    while (this.dialledAt.length === before && Date.now() < until) await pause(2);
+    await pause(SETTLED_MS);
+  }
+
+  get #isOutOfOrder(): boolean {
+    return Date.now() < (this.outages.at(-1)?.to ?? 0);
   }
 
   /** Dials that reached the provider, by number, placed or not. */
@@ -106,9 +136,11 @@ export class Crowd {
     if (resource === 'IncomingPhoneNumbers') {
       return { status: 200, body: this.#numberList(searchParams) };
     }
+    const isDial = sid === undefined && method === 'POST';
+    if (isDial) return this.#dial(form);
+    if (this.#isOutOfOrder) return OUT_OF_ORDER;
     if (sid !== undefined) return this.#oneCall(method, sid, form);
-    if (method === 'GET') return { status: 200, body: this.#callList(searchParams) };
-    return this.#dial(form);
+    return { status: 200, body: this.#callList(searchParams) };
   }
 
   #isOurs(authorization: string): boolean {
@@ -131,13 +163,14 @@ export class Crowd {
     return { incoming_phone_numbers: incomingPhoneNumbers, next_page_uri: null };
   }
 
-  /** Newest first, as Twilio lists them. */
+  /** Newest first, as Twilio lists them, and late. */
   #callList(query: URLSearchParams): unknown {
     const to = query.get('To') ?? '';
     const from = query.get('From');
     const since = Date.parse(query.get('StartTime>') ?? query.get('StartTime>=') ?? '') || 0;
     const calls = this.callsTo(to)
       .filter((call) => (from === null || call.from === from) && call.placedAt >= since)
+      .filter(({ placedAt, listedAfterMs }) => placedAt + listedAfterMs <= Date.now())
       .map(bodyOfCall)
       .toReversed();
     return { calls, next_page_uri: null };
@@ -161,12 +194,13 @@ export class Crowd {
     const dial = this.dialsOf(to);
     this.#dials.set(to, dial + 1);
     this.dialledAt.push(Date.now());
-    const lot = drawLot(this.#options.seed, to, dial);
+    const drawn = drawLot(this.#options.seed, to, dial);
+    const lot = this.#isOutOfOrder ? { ...drawn, reply: replyOutOfOrder(drawn) } : drawn;
     if (lot.reply === 'throttled') return fault(429, 20_429, 'Too many requests');
-    if (lot.reply === 'broken') return fault(500, 20_500, 'An internal error');
+    if (lot.reply === 'broken') return OUT_OF_ORDER;
     if (lot.reply === 'silent') return 'silence';
     const call = this.#place(lot, to, form);
-    if (lot.reply === 'broken-placed') return fault(500, 20_500, 'An internal error');
+    if (lot.reply === 'broken-placed') return OUT_OF_ORDER;
     if (lot.reply === 'silent-placed') return 'silence';
     if (lot.reply === 'cut-placed') return 'cut';
     return { status: 201, body: bodyOfCall(call) };

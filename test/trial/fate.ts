@@ -26,6 +26,8 @@ export interface Lot {
   /** From ringing to the end, about; milliseconds. */
   ringMs: number;
   talkMs: number;
+  /** How late it is in the provider's list of calls. */
+  listedAfterMs: number;
 }
 
 type Shares<T extends string> = readonly (readonly [T, number])[];
@@ -54,6 +56,8 @@ const news: Shares<News> = [
   ['lost', 1],
 ];
 
+const LIST_LAG_MS_MAX = 45_000;
+
 /** `dial` counts the dials of that number that reached the provider, from 0. */
 export function drawLot(seed: string, to: string, dial: number): Lot {
   const digest = createHash('sha256').update(`${seed} ${to} ${dial}`).digest();
@@ -64,6 +68,7 @@ export function drawLot(seed: string, to: string, dial: number): Lot {
     news: pick(news, at(4)),
     ringMs: 20 + at(6) * 200,
     talkMs: 150 + at(8) * 400,
+    listedAfterMs: at(10) * LIST_LAG_MS_MAX,
   };
 }
 

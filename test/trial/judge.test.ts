@@ -9,9 +9,19 @@ function attempt(number: number, outcome: string, more: Partial<AttemptRow> = {}
 }
 
 function call(sid: string, placedAt: number, endedAt: number | undefined): LedgerCall {
-  const lot = { fate: 'busy', reply: 'created', news: 'in-order', ringMs: 1, talkMs: 1 } as const;
+  const lot = { fate: 'busy', reply: 'created', news: 'in-order' } as const;
+  const times = { ringMs: 1, talkMs: 1, listedAfterMs: 0 };
   const facts = { to: phoneNumber, from: '+1', status: 'busy' } as const;
-  return { ...lot, ...facts, sid, placedAt, endedAt, talked: false, hungUpByGateway: false };
+  return {
+    ...lot,
+    ...times,
+    ...facts,
+    sid,
+    placedAt,
+    endedAt,
+    talked: false,
+    hungUpByGateway: false,
+  };
 }
 
 const told = (attempts: AttemptRow[], calls: LedgerCall[], state = 'done'): string[] =>
@@ -19,7 +29,7 @@ const told = (attempts: AttemptRow[], calls: LedgerCall[], state = 'done'): stri
     callsTo: () => calls,
     contacts: [{ phoneNumber, state }],
     attempts,
-    attemptsMax: 3,
+    callsMax: 3,
   }).broken.map((line) => line.replace(`${phoneNumber}: `, ''));
 
 const twoCalls = [call('CA1', 0, 10), call('CA2', 20, 30)];
@@ -27,28 +37,24 @@ const twoCalls = [call('CA1', 0, 10), call('CA2', 20, 30)];
 describe('the judge of a trial', () => {
   it('is content with due attempts, one after the other', () => {
     expect(told([attempt(1, 'busy'), attempt(2, 'answered')], twoCalls)).toEqual([]);
-    expect(told([attempt(1, 'failed', { callId: null })], [], 'failed')).toEqual([]);
+    expect(told([attempt(1, 'failed')], twoCalls.slice(0, 1), 'failed')).toEqual([]);
   });
 
-  it('allows an attempt more for each that our own stop broke off', () => {
-    const broken = [
-      attempt(1, 'interrupted'),
-      attempt(2, 'busy'),
-      attempt(3, 'busy'),
-      attempt(4, 'busy'),
-    ];
-    const calls = [1, 2, 3, 4].map((each) => call(`CA${each}`, each * 10, each * 10 + 5));
-    expect(told(broken, calls)).toEqual([]);
-    expect(told(broken.slice(0, 3), calls.slice(0, 3))).toEqual([
-      'no attempt after busy in attempt 3',
+  it('counts calls at the provider, those that our own stop broke off as well', () => {
+    const cut = [1, 2, 3].map((each) => attempt(each, 'interrupted'));
+    const calls = [1, 2, 3].map((each) => call(`CA${each}`, each * 10, each * 10 + 5));
+    expect(told(cut, calls)).toEqual([]);
+    expect(told(cut.slice(0, 2), calls.slice(0, 2))).toEqual([
+      'no attempt after interrupted in attempt 2',
     ]);
-    expect(told(broken.slice(0, 1), calls.slice(0, 1))).toEqual([
-      'no attempt after interrupted in attempt 1',
+    const four = [...cut, attempt(4, 'answered')];
+    expect(told(four, [...calls, call('CA4', 40, 45)])).toEqual([
+      'rung 4 times, 3 are allowed',
+      'an attempt after interrupted in attempt 3',
     ]);
   });
 
   it.each<[string, AttemptRow[], LedgerCall[], string]>([
-    ['a contact that was left out', [], [], 'never attempted'],
     [
       'a retry that is missing',
       [attempt(1, 'busy')],
@@ -94,6 +100,17 @@ describe('the judge of a trial', () => {
     ],
   ])('finds %s', (_name, attempts, calls, fault) => {
     expect(told(attempts, calls)).toEqual([fault]);
+  });
+
+  it('finds a contact that was never rung, whatever the gateway says of it', () => {
+    expect(told([], [])).toEqual(['never rung', 'never attempted']);
+    expect(told([attempt(1, 'error', { callId: null })], [], 'failed')).toEqual([
+      'never rung',
+      'attempt 1 (error) has no call',
+    ]);
+    expect(told([attempt(1, 'unknown')], twoCalls.slice(0, 1), 'failed')).toEqual([
+      'attempt 1 is unknown, though there is a list',
+    ]);
   });
 
   it('finds a contact that was forgotten', () => {

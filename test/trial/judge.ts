@@ -1,5 +1,5 @@
-// What must be true after the trial, whatever was killed when: checked from the provider's ledger and from
-// the gateway's own rows. Every broken rule is one line.
+// What must be true after the trial, whatever was killed when: checked from the provider's ledger of calls,
+// which are what people hear ring, and from the gateway's own rows. Every broken rule is one line.
 
 import type { LedgerCall } from './crowd.ts';
 
@@ -22,7 +22,8 @@ export interface Evidence {
   contacts: readonly ContactRow[];
   /** Ordered by contact and number. */
   attempts: readonly AttemptRow[];
-  attemptsMax: number;
+  /** Calls that a contact may get. */
+  callsMax: number;
 }
 
 export interface Verdict {
@@ -30,8 +31,7 @@ export interface Verdict {
   facts: Record<string, number>;
 }
 
-const RETRIED = new Set(['busy', 'no_answer', 'voicemail']);
-const INTERRUPTIONS_MAX = 3;
+const RETRIED = new Set(['busy', 'no_answer', 'voicemail', 'interrupted']);
 
 const told: Record<LedgerCall['fate'], string> = {
   answered: 'answered',
@@ -41,7 +41,7 @@ const told: Record<LedgerCall['fate'], string> = {
   failed: 'failed',
 };
 
-export function judge({ callsTo, contacts, attempts, attemptsMax }: Evidence): Verdict {
+export function judge({ callsTo, contacts, attempts, callsMax }: Evidence): Verdict {
   const broken: string[] = [];
   const facts: Record<string, number> = {};
   const byNumber = grouped(attempts);
@@ -49,9 +49,19 @@ export function judge({ callsTo, contacts, attempts, attemptsMax }: Evidence): V
     const own = byNumber.get(phoneNumber) ?? [];
     const calls = callsTo(phoneNumber);
     const left = state === 'done' || state === 'failed' ? [] : [`left ${state}`];
-    const faults = [...left, ...dueFaults(own, attemptsMax), ...lineFaults(own, calls)];
+    const faults = [
+      ...left,
+      ...callFaults(own, calls, callsMax),
+      ...dueFaults(own, callsMax),
+      ...lineFaults(own, calls),
+    ];
     broken.push(...faults.map((fault) => `${phoneNumber}: ${fault}`));
-    const found = [`contacts ${state}`, ...own.flatMap((attempt) => factsOf(attempt, calls))];
+    const found = [
+      `contacts ${state}`,
+      ...(calls.length === 0 ? ['contacts never rung'] : []),
+      ...(calls.length > callsMax ? ['contacts rung too often'] : []),
+      ...own.flatMap((attempt) => factsOf(attempt, calls)),
+    ];
     for (const fact of found) facts[fact] = (facts[fact] ?? 0) + 1;
   }
   return { broken, facts };
@@ -76,10 +86,28 @@ function factsOf(attempt: AttemptRow, calls: readonly LedgerCall[]): string[] {
   return facts;
 }
 
+/** Rung at least once, and not too often. A provider with a list can say of each call what became of it. */
+function callFaults(
+  own: readonly AttemptRow[],
+  calls: readonly LedgerCall[],
+  callsMax: number,
+): string[] {
+  return [
+    ...(calls.length === 0 ? ['never rung'] : []),
+    ...(calls.length > callsMax ? [`rung ${calls.length} times, ${callsMax} are allowed`] : []),
+    ...own.flatMap(({ number, outcome, callId }) =>
+      callId === null ? [`attempt ${number} (${outcome}) has no call`] : [],
+    ),
+    ...own.flatMap(({ number, outcome }) =>
+      outcome === 'unknown' ? [`attempt ${number} is unknown, though there is a list`] : [],
+    ),
+  ];
+}
+
 /** Exactly the attempts that its outcomes make due. */
-function dueFaults(own: readonly AttemptRow[], attemptsMax: number): string[] {
+function dueFaults(own: readonly AttemptRow[], callsMax: number): string[] {
   if (own.length === 0) return ['never attempted'];
-  const due = attemptsDue(own, attemptsMax);
+  const due = attemptsDue(own, callsMax);
   const faults = own.flatMap(({ number, state }, index) => [
     ...(number === index + 1 ? [] : [`attempt ${number} stands in place ${index + 1}`]),
     ...(state === 'ended' ? [] : [`attempt ${number} is ${state}`]),
@@ -90,17 +118,12 @@ function dueFaults(own: readonly AttemptRow[], attemptsMax: number): string[] {
   return [...faults, `${problem} after ${outcome} in attempt ${number}`];
 }
 
-/** How many attempts there must be, by their outcomes. One that our own stop broke off is made up for, three
- *  times at most, and takes none of the others. */
-function attemptsDue(own: readonly AttemptRow[], attemptsMax: number): number {
-  let interruptions = 0;
-  for (const [index, { number, outcome }] of own.entries()) {
-    const isRetried = RETRIED.has(outcome ?? '') && number - interruptions < attemptsMax;
-    const isMadeUpFor = outcome === 'interrupted' && interruptions < INTERRUPTIONS_MAX;
-    if (!isRetried && !isMadeUpFor) return index + 1;
-    if (outcome === 'interrupted') interruptions += 1;
-  }
-  return own.length + 1;
+/** How many attempts there must be, by their outcomes. */
+function attemptsDue(own: readonly AttemptRow[], callsMax: number): number {
+  const last = own.findIndex(
+    ({ number, outcome }) => !RETRIED.has(outcome ?? '') || number >= callsMax,
+  );
+  return last < 0 ? own.length + 1 : last + 1;
 }
 
 /** At most one call at a time, and none that the gateway does not know of. */

@@ -1,16 +1,19 @@
-// `npm run trial`: a campaign of 10,000 contacts at an unreliable provider, the gateway killed ten times.
-// Options: --contacts, --kills, --concurrency, --rate, --retries, --engine embedded|server, --seed.
+// `npm run trial`: a campaign of 10,000 contacts at an unreliable provider that is out of order for a minute now
+// and then, the gateway killed ten times. Options: --contacts, --kills, --outages, --concurrency, --rate,
+// --retries, --engine embedded|server, --seed.
 
 import { parseArgs } from 'node:util';
 import { campaignTrial, type TrialReport } from './campaign-trial.ts';
 
-const LIMIT_MS = 30 * 60_000;
+const LIMIT_MS = 90 * 60_000;
+const OUTAGE_MS = 60_000;
 const BROKEN_SHOWN = 20;
 
 const { values } = parseArgs({
   options: {
     contacts: { type: 'string', default: '10000' },
     kills: { type: 'string', default: '10' },
+    outages: { type: 'string', default: '2' },
     concurrency: { type: 'string', default: '60' },
     rate: { type: 'string', default: '100' },
     retries: { type: 'string', default: '2' },
@@ -25,6 +28,9 @@ const report = await campaignTrial({
   concurrency: Number(values.concurrency),
   ratePerSecond: Number(values.rate),
   maxRetries: Number(values.retries),
+  outages: Number(values.outages),
+  outageMs: OUTAGE_MS,
+  isKilledBetweenDials: false,
   engine: values.engine === 'server' ? 'server' : 'embedded',
   seed: values.seed,
   limitMs: LIMIT_MS,
