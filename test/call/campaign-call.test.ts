@@ -8,6 +8,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { Claim } from '../../src/store/contact-store.ts';
+import { deferred } from '../fakes/deferred.ts';
 import { rows } from '../store/dial-queue.ts';
 import type { Answer } from '../telephony/rest-server.ts';
 import { CALL, twilioAnswers, withCallRoom } from './call-room.ts';
@@ -121,6 +122,20 @@ describe('a call of a campaign', () => {
       { code: 'PROVIDER_UNCERTAIN', fatal: false },
     ]);
     expect(sentDials()).toHaveLength(1);
+  });
+
+  it('that is over before its dial fails keeps its log as it is', async () => {
+    const over = deferred();
+    held.room.rest.answer = { status: 500, body: {}, until: over.promise };
+    const { claim, run } = await begun();
+    const placing = calls().place(line, claim, run);
+    await held.room.status(run.id, 'CallStatus=busy&SequenceNumber=1');
+    await held.room.completed(run);
+    const before = await held.room.events(run);
+    over.resolve();
+    expect(await placing).toBe('in-doubt');
+    expect(await held.room.events(run)).toEqual(before);
+    expect(await outcome()).toBe('busy');
   });
 
   it('in doubt is found in the provider’s list, and its run goes on with it', async () => {
