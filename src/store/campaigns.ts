@@ -16,8 +16,9 @@ import type {
   CampaignState,
 } from '../model/campaign.ts';
 import type { NewCampaign } from './campaign-store.ts';
+import type { CampaignTable } from './campaign-tables.ts';
 import type { StoreContext } from './context.ts';
-import type { CampaignTable, Tables } from './schema.ts';
+import type { Tables } from './schema.ts';
 import { isRowId, jsonText } from './stored-values.ts';
 
 /** Entries kept of one campaign; a campaign that trips its breaker every hour has them for a week. */

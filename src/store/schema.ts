@@ -3,22 +3,17 @@
 
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 import type { CallEventBody } from '../model/call-event.ts';
-import type {
-  AttemptOutcome,
-  BreakerSettings,
-  CampaignLogEntry,
-  CampaignState,
-  ContactRetryReason,
-  RetrySettings,
-  ScheduleSettings,
-  SourceSync,
-} from '../model/campaign.ts';
 import type { CredentialType } from '../model/credential.ts';
 import type { Direction, ProviderName } from '../model/provider.ts';
 import type { RunState } from '../model/run.ts';
 import type { AddressType } from '../model/telephony.ts';
 import type { ToolCategory, ToolStatus } from '../model/tool.ts';
 import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../model/workflow.ts';
+import type {
+  CampaignAttemptTable,
+  CampaignContactTable,
+  CampaignTable,
+} from './campaign-tables.ts';
 import type { DeliveryState } from './delivery-store.ts';
 import type { TextChatTable, TextChatTurnTable } from './text-chat-tables.ts';
 
@@ -217,68 +212,6 @@ export interface RunEventTable {
 export interface RunCallbackTable {
   run_id: string;
   dedupe_key: string;
-}
-
-export interface CampaignTable {
-  id: Generated<string>;
-  organization_id: string;
-  workflow_id: string;
-  configuration_id: string | null;
-  name: string;
-  state: CampaignState;
-  source_id: string;
-  source_sync: SourceSync;
-  source_synced_at: Generated<Date | null>;
-  source_error: Generated<string | null>;
-  sync_lease_until: Generated<Date | null>;
-  total_rows: Generated<number | null>;
-  retry: JsonColumn<RetrySettings>;
-  max_concurrency: number | null;
-  schedule: ColumnType<ScheduleSettings | null, string | null, string | null>;
-  breaker: ColumnType<BreakerSettings | null, string | null, string | null>;
-  rate_per_second: number;
-  parent_campaign_id: Generated<string | null>;
-  /** `at` is text in the database. */
-  logs: ColumnType<(Omit<CampaignLogEntry, 'at'> & { at: string })[], string | undefined, string>;
-  created_at: Date;
-  started_at: Generated<Date | null>;
-  completed_at: Generated<Date | null>;
-  dial_next_at: Generated<Date | null>;
-  breaker_since: Generated<Date | null>;
-  waits_for_configuration_id: Generated<string | null>;
-}
-
-export interface CampaignContactTable {
-  id: Generated<string>;
-  campaign_id: string;
-  row_number: number;
-  phone_number: string;
-  variables: JsonColumn<Fields>;
-  state: Generated<'fresh' | 'waiting' | 'calling' | 'reached' | 'failed'>;
-  attempts: Generated<number>;
-  interruptions: Generated<number>;
-  due_at: Date;
-  retry_reason: Generated<ContactRetryReason | null>;
-  last_outcome: Generated<AttemptOutcome | null>;
-  put_offs: Generated<number>;
-  put_off_since: Generated<Date | null>;
-}
-
-export interface CampaignAttemptTable {
-  id: Generated<string>;
-  campaign_id: string;
-  contact_id: string;
-  number: number;
-  retry_reason: ContactRetryReason | null;
-  state: 'claimed' | 'dialling' | 'placed' | 'ended';
-  run_id: Generated<string | null>;
-  node: string;
-  lease_until: Date;
-  dial_at: Date;
-  outcome: Generated<AttemptOutcome | null>;
-  ended_at: Generated<Date | null>;
-  doubt_since: Generated<Date | null>;
-  missed_at: Generated<Date | null>;
 }
 
 export interface AfterworkTable {
