@@ -15,6 +15,7 @@ import { type FreeCalls, FreeCallsOfLook } from './free-calls.ts';
 import { ProviderFaults } from './provider-faults.ts';
 import { Settler } from './settler.ts';
 import { sourceKeyOf } from './source-key.ts';
+import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
 import { mayRing } from './window.ts';
 
 /** Between looks while a campaign runs, and while none does. */
@@ -223,16 +224,19 @@ export class Dispatcher {
     }
   }
 
-  /** Pauses the campaign if no call can go out and people have to see to it. A PBX that is away is waited
-   *  for. */
+  /** Pauses the campaign if no call can go out and people have to see to it. Waits for a PBX that is away, and
+   *  says so in the campaign's log. */
   async #lineOf(campaign: Campaign): Promise<CampaignLine | undefined> {
     try {
-      return await this.#deps.calls.line(campaign);
+      const line = await this.#deps.calls.line(campaign);
+      await noteTelephonyBack(this.#deps.store, campaign);
+      return line;
     } catch (error) {
       const code = codeOf(error);
       if (code === undefined || code.startsWith('STORE_')) throw error;
       if (code === 'CONFIGURATION_INACTIVE') {
         campaignDeferred.inc({ reason: 'provider' });
+        await noteTelephonyAway(this.#deps.store, campaign, error);
         return undefined;
       }
       const reason = error instanceof Error ? error.message : code;

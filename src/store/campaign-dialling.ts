@@ -88,6 +88,19 @@ export async function stopCampaign(
   return row !== undefined;
 }
 
+export async function noteInLog(
+  context: StoreContext,
+  campaignId: string,
+  entry: Omit<CampaignLogEntry, 'at'>,
+): Promise<void> {
+  await context.db
+    .updateTable('campaigns')
+    .set({ logs: logged(context, entry) })
+    .where('id', '=', campaignId)
+    .where('state', '=', 'running')
+    .execute();
+}
+
 const COMPLETED = {
   event: 'completed',
   message: 'Nobody is left to call; a redial calls those, too, whom `details` count',

@@ -13,6 +13,7 @@ import {
 import {
   completeDone,
   firstRetry,
+  noteInLog,
   recentOutcomes,
   runningCampaigns,
   stopCampaign,
@@ -46,6 +47,7 @@ export function contactStore(context: StoreContext): ContactStore {
     providerAnswered: (id) => providerAnswered(context, id),
     recentOutcomes: (...from) => recentOutcomes(context, ...from),
     stop: (...from) => stopCampaign(context, ...from),
+    note: (...from) => noteInLog(context, ...from),
     completeDone: () => completeDone(context),
   };
 }

@@ -149,6 +149,8 @@ export interface ContactStore {
   recentOutcomes(campaignId: string, windowMs: number): Promise<Map<AttemptOutcome, number>>;
   /** `running` to `paused` by the gateway itself, with the reason in the log. */
   stop(campaignId: string, entry: Omit<CampaignLogEntry, 'at'>): Promise<boolean>;
+  /** Adds an entry to the log of a running campaign. */
+  note(campaignId: string, entry: Omit<CampaignLogEntry, 'at'>): Promise<void>;
   /** `running` to `completed`, all campaigns of which every contact is done. Their ids. One statement. */
   completeDone(): Promise<string[]>;
 }

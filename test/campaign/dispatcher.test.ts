@@ -230,11 +230,21 @@ describe('a campaign', () => {
     lineFault = new GatewayError('CONFIGURATION_INACTIVE', { name: 'PBX', reason: 'It is off.' });
     answer = ends('user_hangup');
     await dispatcher.start();
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect((await campaign())?.state).toBe('running');
     lineFault = undefined;
     await until(async () => (await campaign())?.state === 'completed');
     expect(rung).toHaveLength(3);
+    const logs = (await campaign())?.logs ?? [];
+    expect(logs.filter(({ event }) => event.startsWith('telephony_wait'))).toMatchObject([
+      {
+        level: 'warning',
+        event: 'telephony_wait_began',
+        message:
+          "The campaign waits and goes on by itself: 'PBX' is not ready for outbound calls. It is off.",
+      },
+      { level: 'info', event: 'telephony_wait_ended' },
+    ]);
   });
 });
 
