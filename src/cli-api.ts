@@ -1,7 +1,7 @@
 // What the command `patchbay` asks the gateway: one request each, with a deadline and words for what went wrong.
 
 import { z } from 'zod';
-import { GatewayError } from './errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 import { systemClock } from './std/clock.ts';
 import { deadlineSignal } from './std/deadline.ts';
 import { parseJson } from './std/json.ts';

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './cli-api.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 import { systemRandom } from './std/random.ts';
 import {
   ADMIN_MODES,

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import type { CliIo } from './cli-api.ts';
 import { asteriskConfig, asteriskOptions } from './cli-asterisk.ts';
 import { doctor, doctorOptions } from './cli-doctor.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 
 const USAGE = `Usage:
   npx patchbay asterisk config --url URL [options]   what to put into Asterisk's files

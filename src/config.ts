@@ -3,7 +3,7 @@
 
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { GatewayError } from './errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 import { OPENAI_MODEL, OPENAI_URL, VOICES } from './model/service.ts';
 
 /** Bytes of a sealing key (AES-256). */

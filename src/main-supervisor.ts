@@ -6,7 +6,7 @@ import { tellFigures } from './crew/figures.ts';
 import { Supervisor } from './crew/supervisor.ts';
 import type { Log } from './log.ts';
 import { leaveReplaced } from './main-parts.ts';
-import { collectProcessMetrics, registry } from './metrics.ts';
+import { collectProcessMetrics, registry } from './metrics/metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { entryPoint } from './std/entry.ts';
 import { systemRandom as random } from './std/random.ts';

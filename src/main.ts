@@ -27,7 +27,7 @@ import { OtherWorkers } from './crew/other-workers.ts';
 import { channelToSupervisor } from './crew/process-channel.ts';
 import { workerIn } from './crew/supervisor.ts';
 import { handOver } from './crew/upgrade.ts';
-import { codeOf, GatewayError } from './errors.ts';
+import { codeOf, GatewayError } from './errors/gateway-error.ts';
 import { createLog, type Log } from './log.ts';
 import { startCallWorker } from './main-call-worker.ts';
 import {
@@ -38,7 +38,7 @@ import {
   type Worker,
 } from './main-parts.ts';
 import { type FirstKey, supervise } from './main-supervisor.ts';
-import { registry } from './metrics.ts';
+import { registry } from './metrics/metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { collectSeldom } from './std/collecting.ts';
 import { within } from './std/deadline.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readConfig, settings } from '../src/config.ts';
-import { codeOf, GatewayError } from '../src/errors.ts';
+import { codeOf, GatewayError } from '../src/errors/gateway-error.ts';
 
 const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
 

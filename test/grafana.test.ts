@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Registry } from 'prom-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { collectProcessMetrics, registry } from '../src/metrics.ts';
+import { collectProcessMetrics, registry } from '../src/metrics/metrics.ts';
 
 const rectangle = z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() });
 const dashboardSchema = z.object({

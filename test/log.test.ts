@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../src/errors.ts';
+import { GatewayError } from '../src/errors/gateway-error.ts';
 import { createLog, type Log } from '../src/log.ts';
 
 function start(pii = false): { log: Log; text: () => string; lines: () => unknown[] } {

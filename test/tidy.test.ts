@@ -10,7 +10,9 @@ const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
 
 const LINES_MAX = 400;
 /** Files allowed past LINES_MAX, each with its reason. Ratchet: this list only shrinks. */
-const longOnPurpose: Record<string, string> = { 'src/errors.ts': 'one table of all codes' };
+const longOnPurpose: Record<string, string> = {
+  'src/errors/gateway-error.ts': 'one table of all codes',
+};
 
 /** [what, pattern, only allowed in] */
 const banned: [string, RegExp, RegExp?][] = [

@@ -2,7 +2,7 @@
 // begins with the first. In memory, per process; a restart forgives.
 
 import { isIPv6 } from 'node:net';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 
 /** Names remembered. Beyond, the oldest is forgotten: filling this takes that many clients. */

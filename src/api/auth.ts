@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Principal, Store } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { clientName } from './attempt-limit.ts';

@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 import { isObject } from '../std/json.ts';
 import { jsonSize } from '../std/json-size.ts';

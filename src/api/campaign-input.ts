@@ -3,7 +3,7 @@
 
 import { telephonyOf } from '../campaign/lifecycle.ts';
 import { checkSource, checkSourceKey } from '../campaign/source-file.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import {
   type CampaignSettings,
   RATE_PER_SECOND_DEFAULT,

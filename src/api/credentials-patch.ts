@@ -1,7 +1,7 @@
 // A change to stored credentials: what is sent replaces, a mask and a field left out keep what is stored.
 // Source: specification §4.2, contract decision 5.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import {
   accountIdOf,

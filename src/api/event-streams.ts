@@ -3,7 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Feed } from '../call/feed.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { EventStream, type StreamDeps } from './event-stream.ts';
 
 /** After that the client comes back, perhaps to another process. */

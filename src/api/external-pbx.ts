@@ -3,7 +3,7 @@
 // change them. Source: contract §5.1 and §5.5.
 
 import { isDeepStrictEqual } from 'node:util';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { ApiDeps } from './deps.ts';
 
 type Settings = Record<string, unknown>;

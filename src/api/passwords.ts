@@ -2,7 +2,7 @@
 // parameters that made it, so that they may grow: `scrypt$<log2 N>$<r>$<p>$<salt>$<hash>`, base64url.
 
 import { scrypt, timingSafeEqual } from 'node:crypto';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Random } from '../std/random.ts';
 
 export interface PasswordCost {

@@ -2,7 +2,7 @@
 // problems there is a sentence in `message` too. Source: contract §1 and the error rows of its tables.
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { type ErrorCode, GatewayError } from '../errors.ts';
+import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts';
 import { RequestInvalid } from './validation.ts';
 import { WorkflowRefused } from './workflow-refused.ts';
 

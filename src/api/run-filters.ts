@@ -2,7 +2,7 @@
 // campaign take fewer attributes than an organization's. Source: contract §6.2.
 
 import { z } from 'zod';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { direction, providerName } from '../model/provider.ts';
 import { isObject, parseJson } from '../std/json.ts';
 import type { RunFilter } from '../store/run-pages.ts';

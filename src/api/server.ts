@@ -11,8 +11,8 @@ import fastify, {
   LogController,
 } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
-import { registry, requestSeconds } from '../metrics.ts';
-import { metricsText } from '../metrics-reading.ts';
+import { metricsText } from '../metrics/exposition.ts';
+import { registry, requestSeconds } from '../metrics/metrics.ts';
 import { keyGuard } from './auth.ts';
 import { BODY_BYTES_MAX, BODY_MS_MAX, readBodies, readQuery } from './bodies.ts';
 import type { Api, ApiDeps } from './deps.ts';

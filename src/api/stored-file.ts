@@ -1,7 +1,7 @@
 // What a storage key names: whose file it is, where it lies and what is in it. Files of runs belong to
 // the run's organization; every other family has the organization in its key. Source: contract §6.4.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { RecordingTrack } from '../store/recording-tracks.ts';
 import type { ApiDeps } from './deps.ts';
 

@@ -2,7 +2,7 @@
 // stored of it; whose it is, the store says at every request. Source: contract §3.2.
 
 import { errors, jwtVerify, SignJWT } from 'jose';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 
 const ALGORITHM = 'HS256';

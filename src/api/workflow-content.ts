@@ -2,7 +2,7 @@
 // Source: contract §5.1 to §5.3.
 
 import type { z } from 'zod';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Tool } from '../model/tool.ts';
 import type {
   Workflow,

@@ -1,6 +1,6 @@
 // An error that lists what is wrong with a workflow, item by item. Source: contract appendix A.3.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { WorkflowProblem } from '../model/workflow.ts';
 
 export class WorkflowRefused extends GatewayError {

@@ -2,7 +2,7 @@
 // are due. All streams live in the kernels' one memory, whose size is fixed, so that the views on it never
 // go stale.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Kernels } from './native.ts';
 import {
   allSlots,

@@ -1,7 +1,7 @@
 // Puts the speech detector together of what is present: the weights, which must be, and the fastest kernel.
 
-import { GatewayError } from '../errors.ts';
-import { kernelInUse } from '../metrics.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { kernelInUse } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import { loadKernels, nativeFolders, readArtefact } from './native.ts';
 import type { VadModel } from './vad.ts';

@@ -2,7 +2,7 @@
 // samples. No other encoding, no RF64 (4 GB are 37 hours of a stereo call).
 // Source: Microsoft/IBM, Multimedia Programming Interface 1.0 (1991) and mmreg.h for format tags.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { alaw, ulaw } from './companding.ts';
 
 export interface Wav {

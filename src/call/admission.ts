@@ -3,7 +3,7 @@
 // has not come yet. It knows nothing of what a refused call is told.
 
 import type { Log } from '../log.ts';
-import { callLoad, loopDelaySeconds, overloaded, processLoad } from '../metrics.ts';
+import { callLoad, loopDelaySeconds, overloaded, processLoad } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { LoadMeter } from '../std/process-load.ts';
 

@@ -1,7 +1,7 @@
 // Everything that happens once calls are over, on every node at once: reviews, then webhooks. The store
 // says what is due, so nothing is lost with a process.
 
-import { deliveries, deliveryOldestSeconds } from '../metrics.ts';
+import { deliveries, deliveryOldestSeconds } from '../metrics/metrics.ts';
 import type { Timer } from '../std/clock.ts';
 import type { Afterwork, Delivery } from '../store/delivery-store.ts';
 import { AFTERWORK_LEASE_MS, type AfterworkDeps, doAfterwork } from './afterwork.ts';

@@ -3,7 +3,7 @@
 // are made all together with the end of the work.
 
 import type { Log } from '../log.ts';
-import { reviews } from '../metrics.ts';
+import { reviews } from '../metrics/metrics.ts';
 import type { Run } from '../model/run.ts';
 import type { WorkflowDefinition } from '../model/workflow.ts';
 import type { Clock } from '../std/clock.ts';

@@ -1,7 +1,7 @@
 // What the agent is told to say, on its way to the caller: fixed texts, recorded clips, and a model's words
 // as they come. It decides nothing; what was heard comes back to the session.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { CallAudio } from '../pipeline/call-audio.ts';
 import type { DialogueAction } from '../workflow/dialogue.ts';
 import type { Generation } from './generation.ts';

@@ -2,7 +2,7 @@
 // definition, checks it as publishing would, and asks once more with what was wrong.
 // Source: contract §5.1 (`POST /workflow/create/template`).
 
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { ModelMessage } from '../model/conversation.ts';
 import type { PropertySpec } from '../model/node-spec.ts';
 import { type WorkflowDefinition, workflowDefinition } from '../model/workflow.ts';

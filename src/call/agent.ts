@@ -1,7 +1,7 @@
 // Which agent a call is for: a workflow by its uuid or by one of its triggers, and the version that runs.
 // The order of the checks is the contract's (§6.1).
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { requireUsable } from '../model/json-limits.ts';
 import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
 import { isTriggerEnabled } from '../workflow/trigger-path.ts';

@@ -1,7 +1,7 @@
 // Connecting a provider's call to our media socket: the plan is made and the greeting rendered while the
 // phone still rings, a single-use token goes into the URL, and a call whose media never comes is closed.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';

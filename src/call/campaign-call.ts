@@ -2,8 +2,8 @@
 // how they are placed, and what became of one whose dial got no clear answer, or was under way when the
 // process was killed. A dial is sent once; whether it arrived is asked, never tried.
 
-import { codeOf, GatewayError } from '../errors.ts';
-import { callsRefused, callsStarted } from '../metrics.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import { callsRefused, callsStarted } from '../metrics/metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
 import { requireUsable } from '../model/json-limits.ts';
 import { type CallStatus, isTerminal } from '../model/provider.ts';

@@ -2,7 +2,7 @@
 // take the call or do not. What they say is not listened to: they have their keys, or hang up.
 
 import { codecByName } from '../codec/registry.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { CallAudio } from '../pipeline/call-audio.ts';
 import type { CallAudioListener } from '../pipeline/call-audio-listener.ts';

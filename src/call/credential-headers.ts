@@ -1,6 +1,6 @@
 // The headers that a request of an organization shows to another system.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { headersOfCredential } from '../model/credential.ts';
 import type { CredentialStore } from '../store/credential-store.ts';
 import type { CredentialHeaders } from './outside.ts';

@@ -1,9 +1,9 @@
 // Sends one webhook once and says what comes of it: delivered, tried again later, or a dead letter.
 // Source: contract §8.10 (limits, schedule, headers); the signature is ours.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { deliveries } from '../metrics.ts';
+import { deliveries } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { Delivery, DeliveryOutcome } from '../store/delivery-store.ts';

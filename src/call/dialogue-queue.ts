@@ -1,7 +1,7 @@
 // The actor of a call: events of the conversation wait in one queue and meet the pure engine one after the
 // other; what it asks for is done by somebody else, which may bring about more events.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 import type { DialogueAction, DialogueEvent, Untimed } from '../workflow/dialogue.ts';
 import type { DialogueState, Engine } from '../workflow/engine.ts';

@@ -2,7 +2,7 @@
 // socket, store the outcome. Each step has a deadline; one that fails is logged and the next still runs.
 
 import type { Log } from '../log.ts';
-import { callSeconds, callsEnded } from '../metrics.ts';
+import { callSeconds, callsEnded } from '../metrics/metrics.ts';
 import type { CallEvent } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { CallAudio } from '../pipeline/call-audio.ts';

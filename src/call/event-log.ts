@@ -1,9 +1,9 @@
 // Writes what happens in calls to the store as it happens: one batch for all calls every FLUSH_MS, so
 // that a killed process loses less than a second. Keeps each run's events for its projections.
 
-import { codeOf } from '../errors.ts';
+import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { eventsStored } from '../metrics.ts';
+import { eventsStored } from '../metrics/metrics.ts';
 import type { CallEvent, CallEventBody } from '../model/call-event.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { LiveCalls, type LiveType } from './live.ts';

@@ -3,7 +3,7 @@
 // it is going to talk. What is told of it later goes after it. Calls of PBXs and all that starts calls
 // stay here, at the connections to the PBXs.
 
-import { codeOf } from '../errors.ts';
+import { codeOf } from '../errors/gateway-error.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { Store } from '../store/store.ts';

@@ -1,7 +1,7 @@
 // A call's requests to the language model: answers that are spoken while they come, and values
 // extracted out of band. Each request is reported exactly once, unless it was abandoned.
 
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { CallEventBody } from '../model/call-event.ts';
 import type { LanguageModel, ModelAnswer } from '../speech/llm/llm.ts';

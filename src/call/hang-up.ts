@@ -1,7 +1,7 @@
 // Hanging a call up on a client's word, whether it rings or talks, here or on another node. A call that
 // is over already stays as it is.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import { within } from '../std/deadline.ts';
 import type { CallDeps } from './deps.ts';

@@ -2,7 +2,7 @@
 // log, and signs of life for whoever waits for one.
 
 import type { Log } from '../log.ts';
-import { turns } from '../metrics.ts';
+import { turns } from '../metrics/metrics.ts';
 import type {
   CallAudioListener,
   CallerTurn,

@@ -1,8 +1,8 @@
 // What every inbound call goes through, by webhook or from a PBX: the agent that answers it, its run,
 // and the reason if it is refused.
 
-import { codeOf } from '../errors.ts';
-import { callsStarted } from '../metrics.ts';
+import { codeOf } from '../errors/gateway-error.ts';
+import { callsStarted } from '../metrics/metrics.ts';
 import { requireUsable } from '../model/json-limits.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';

@@ -1,8 +1,8 @@
 // An inbound call's webhook: which configuration and number it reaches, whether the provider really sent
 // it, which agent answers. Order of checks: contract §7.2. Every refusal is spoken markup, status 200.
 
-import { codeOf, type GatewayError } from '../errors.ts';
-import { callsRefused, webhooks } from '../metrics.ts';
+import { codeOf, type GatewayError } from '../errors/gateway-error.ts';
+import { callsRefused, webhooks } from '../metrics/metrics.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
 import type { StartedRun } from '../store/run-start-store.ts';

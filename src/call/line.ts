@@ -1,7 +1,7 @@
 // The line of a run's call at the provider, by what the store knows of it: for calls that no session of
 // this process holds.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';

@@ -1,8 +1,8 @@
 // Lets a provider's media socket in: the URL's run exists and waits, the token is right and unused, the
 // provider signed the upgrade. Then the call begins. Close codes: contract §7.4.
 
-import { GatewayError } from '../errors.ts';
-import { mediaFaults } from '../metrics.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { mediaFaults } from '../metrics/metrics.ts';
 import type { RecordingFile } from '../pipeline/record.ts';
 import type { MediaProtocol } from '../telephony/media.ts';
 import { isHosted, type ProviderRequest } from '../telephony/provider.ts';

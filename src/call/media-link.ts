@@ -1,9 +1,9 @@
 // Joins one media socket with its provider's protocol: messages become facts, audio becomes messages.
 // What breaks the protocol is counted and dropped, up to a limit.
 
-import { codeOf, GatewayError, isErrorCode } from '../errors.ts';
+import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { mediaFaults } from '../metrics.ts';
+import { mediaFaults } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { MediaListener, MediaProtocol, MediaStart, MediaTraits } from '../telephony/media.ts';
 import {

@@ -1,8 +1,8 @@
 // The calls of one PBX connection: a caller who rings, a callee who answers, and every step between.
 // What is told of one call is taken in its order; connecting it runs beside, and stops when it is over.
 
-import { codeOf, type GatewayError } from '../errors.ts';
-import { callsRefused, pbxCalls } from '../metrics.ts';
+import { codeOf, type GatewayError } from '../errors/gateway-error.ts';
+import { callsRefused, pbxCalls } from '../metrics/metrics.ts';
 import { isTerminal } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';

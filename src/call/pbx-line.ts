@@ -1,9 +1,9 @@
 // One configuration's connection to its PBX, and how it stands.
 
 import { isDeepStrictEqual } from 'node:util';
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { pbxConnections, pbxOutages, pbxReconnects } from '../metrics.ts';
+import { pbxConnections, pbxOutages, pbxReconnects } from '../metrics/metrics.ts';
 import { within } from '../std/deadline.ts';
 import type { HeldConfiguration } from '../store/lease-store.ts';
 import type { PbxConnection, PbxListener, PbxState } from '../telephony/pbx.ts';

@@ -2,7 +2,7 @@
 // whatever state that PBX is. Follows configurations as they are made, changed and deleted, and shows
 // those whose PBX is out of reach as out of use, until it is back.
 
-import type { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Timer } from '../std/clock.ts';
 import type { HeldConfiguration } from '../store/lease-store.ts';
 import type { CallDeps } from './deps.ts';

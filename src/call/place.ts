@@ -1,7 +1,7 @@
 // Puts a run's call on the line: rings it, watches it, and closes the run if the provider refuses.
 
-import { codeOf, GatewayError } from '../errors.ts';
-import { callsRefused, callsStarted } from '../metrics.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import { callsRefused, callsStarted } from '../metrics/metrics.ts';
 import { RUN_CONTEXT_LIMITS } from '../model/json-limits.ts';
 import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';

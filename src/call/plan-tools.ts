@@ -1,7 +1,7 @@
 // The tools of a call, loaded while the phone rings. A tool that is not to be had is left out: the call
 // goes on without it.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import type { WorkflowDefinition } from '../model/workflow.ts';
 import { within } from '../std/deadline.ts';

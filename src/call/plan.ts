@@ -1,6 +1,6 @@
 // All that a call needs to know before its media arrives: the run, whose it is, what the agent does.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowConfigurations, WorkflowVersion } from '../model/workflow.ts';

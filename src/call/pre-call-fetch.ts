@@ -1,8 +1,8 @@
 // Asks an organization's server for variables while the phone rings. The call waits for them before its
 // first word, and goes on without them if none come. Source: contract §8.1.
 
-import { codeOf, GatewayError } from '../errors.ts';
-import { preCallFetches } from '../metrics.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import { preCallFetches } from '../metrics/metrics.ts';
 import { CONTEXT_LIMITS } from '../model/json-limits.ts';
 import type { Run } from '../model/run.ts';
 import type { WorkflowDefinition } from '../model/workflow.ts';

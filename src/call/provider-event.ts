@@ -1,8 +1,8 @@
 // A provider's callback about one of our runs: status, or who answered. Stored once, in whatever order
 // and however often it is delivered; only a step forward has an effect. Source: contract §7.6.
 
-import { GatewayError } from '../errors.ts';
-import { webhooks } from '../metrics.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { webhooks } from '../metrics/metrics.ts';
 import {
   isTerminal,
   mayFollow,

@@ -1,7 +1,7 @@
 // What a killed process left behind: runs that are open and that nobody runs any more. Each is closed
 // with what was stored, and the provider is told to hang up.
 
-import { codeOf } from '../errors.ts';
+import { codeOf } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import type { CallDeps } from './deps.ts';
 import { finishRun } from './finish-run.ts';

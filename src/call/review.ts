@@ -2,7 +2,7 @@
 // It stores nothing. Source: contract §6.3 (QAResult), §8.10.
 
 import { createHash } from 'node:crypto';
-import { codeOf } from '../errors.ts';
+import { codeOf } from '../errors/gateway-error.ts';
 import type { CallEvent } from '../model/call-event.ts';
 import type { Run } from '../model/run.ts';
 import type { WorkflowDefinition } from '../model/workflow.ts';

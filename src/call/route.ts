@@ -1,6 +1,6 @@
 // Over what a call goes out: telephony configuration, provider and caller id. Source: contract §6.1.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { PhoneNumber } from '../model/telephony.ts';
 import type { ConfigurationSummary } from '../store/store.ts';
 import { needsCallerId } from '../telephony/configuration.ts';

@@ -2,7 +2,7 @@
 // provider carries it out it does not matter which node holds the call; where it cannot, the one that holds it
 // sends their tones.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { CallDeps } from './deps.ts';
 import { lineOf } from './line.ts';

@@ -1,8 +1,8 @@
 // Writes one session's facts into its run log, with the node they belong to and the delays they
 // measure. It decides nothing.
 
-import { codeOf } from '../errors.ts';
-import { responseSeconds } from '../metrics.ts';
+import { codeOf } from '../errors/gateway-error.ts';
+import { responseSeconds } from '../metrics/metrics.ts';
 import type { CallEventBody, TurnLatency, UtteranceKind } from '../model/call-event.ts';
 import type { CallerTurn, UtteranceReport } from '../pipeline/call-audio-listener.ts';
 import type { RunLog } from './event-log.ts';

@@ -2,9 +2,9 @@
 // which says what to do; this file has it done. It knows no provider and no service by name.
 
 import { codecByName } from '../codec/registry.ts';
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { callsActive } from '../metrics.ts';
+import { callsActive } from '../metrics/metrics.ts';
 import type { CallEventBody } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { AnsweredBy } from '../pipeline/answering-machine.ts';

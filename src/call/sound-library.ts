@@ -1,7 +1,7 @@
 // Recorded sound for calls: the organization's clips and its background noise, decoded once and kept for the
 // next calls. What cannot be had in time is left out: a call goes on without it.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clip, ClipRef } from '../model/clip.ts';
 import { loopOf } from '../pipeline/ambient.ts';

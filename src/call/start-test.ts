@@ -2,7 +2,7 @@
 // if they have created one, to the organization's test number if they name none. The order of the checks
 // is the contract's (§6.1).
 
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import { type Agent, findTestAgent } from './agent.ts';
 import { outboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';

@@ -1,8 +1,8 @@
 // Calls that clients start, each once: a request that comes again with its key gets the answer of the
 // first, also while that one's call is still being placed, and after a kill in between.
 
-import { codeOf } from '../errors.ts';
-import { callsRefused } from '../metrics.ts';
+import { codeOf } from '../errors/gateway-error.ts';
+import { callsRefused } from '../metrics/metrics.ts';
 import type { Run } from '../model/run.ts';
 import type { StartedRun } from '../store/run-start-store.ts';
 import type { CallDeps } from './deps.ts';

@@ -1,7 +1,7 @@
 // The call room's front: what the API and the media server ask for, and draining before a stop.
 
-import { GatewayError } from '../errors.ts';
-import { callsRefused } from '../metrics.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { callsRefused } from '../metrics/metrics.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';

@@ -2,9 +2,9 @@
 // without audio, until it waits for the caller again or the conversation is over. What is said is heard
 // at once. It knows no store.
 
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { turns } from '../metrics.ts';
+import { turns } from '../metrics/metrics.ts';
 import type { CallEventBody, UtteranceKind } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { Run } from '../model/run.ts';

@@ -2,8 +2,8 @@
 // turn, an end, a step back. Its events are stored before it counts; a kill at any line leaves work that
 // the next reader gives up for lost. Source: contract §11.1.
 
-import { codeOf, GatewayError } from '../errors.ts';
-import { textChatTurns } from '../metrics.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import { textChatTurns } from '../metrics/metrics.ts';
 import type { CallEvent, CallEventBody } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { Run } from '../model/run.ts';

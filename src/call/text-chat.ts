@@ -2,7 +2,7 @@
 // silence. Any process may take any turn of a chat. What a piece of work does is text-chat-work's.
 // Source: contract §11.1.
 
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { DueTextChat, Hold, NewTurn, TextChat } from '../store/text-chat-store.ts';
 import { findTestAgent } from './agent.ts';

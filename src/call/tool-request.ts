@@ -1,7 +1,7 @@
 // A tool's request, sent: to public addresses only, with its credential, within its time. Source:
 // contract §8.7. What is asked is workflow/tools' business, what becomes of the answer the caller's.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { parseJson } from '../std/json.ts';

@@ -1,9 +1,9 @@
 // What the tools of one call do outside of it: requests to other systems, and handing the caller over.
 // Each is reported exactly once, unless it was stopped or the call is over. It decides nothing.
 
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { toolSeconds } from '../metrics.ts';
+import { toolSeconds } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { normalizeAddress } from '../telephony/address.ts';

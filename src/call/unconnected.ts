@@ -1,7 +1,7 @@
 // Closes a run whose call never reached our media: busy, not answered, refused, failed, lost.
 
-import { codeOf, GatewayError } from '../errors.ts';
-import { callsEnded } from '../metrics.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import { callsEnded } from '../metrics/metrics.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { TerminalStatus } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';

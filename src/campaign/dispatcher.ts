@@ -3,9 +3,9 @@
 // here (timers, pauses after a provider's refusal) may be lost at any moment. Source: contract §9.8.
 
 import type { CampaignDesk, CampaignLine, Placed } from '../call/campaign-call.ts';
-import { codeOf } from '../errors.ts';
+import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics.ts';
+import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics/metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';

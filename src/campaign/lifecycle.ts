@@ -2,7 +2,7 @@
 // store; who comes second is told the state that he finds. Source: contract §9.1, §9.2.
 
 import { findConfiguration } from '../call/route.ts';
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { ConfigurationSummary, Store } from '../store/store.ts';
 

@@ -3,7 +3,7 @@
 // that are far enough apart. The first of them is in the store, the rest may be lost at any moment.
 
 import type { CampaignDesk, Fate } from '../call/campaign-call.ts';
-import { codeOf } from '../errors.ts';
+import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { AttemptOutcome } from '../model/campaign.ts';
 import type { Run } from '../model/run.ts';

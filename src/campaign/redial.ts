@@ -1,6 +1,6 @@
 // A campaign for those whom a completed one did not reach. Source: contract §9.1, §9.11.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { Redial } from '../store/campaign-store.ts';
 import { type CampaignDeps, campaignOf } from './lifecycle.ts';

@@ -3,7 +3,7 @@
 
 import type { CampaignDesk } from '../call/campaign-call.ts';
 import type { Log } from '../log.ts';
-import { campaignAttempts } from '../metrics.ts';
+import { campaignAttempts } from '../metrics/metrics.ts';
 import {
   type AttemptOutcome,
   BREAKER_DEFAULT,

@@ -1,7 +1,7 @@
 // A campaign's contact file in storage: whose it may be, whether it can be called, and its contacts.
 // Source: contract §6.5, §9.3.
 
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { FileStore } from '../store/store.ts';
 import { readContacts, type SourceContact, type SourceRules } from './contact-source.ts';
 import { invalid, SOURCE_BYTES_MAX } from './source-records.ts';

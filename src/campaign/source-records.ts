@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { scheduler } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 
 /** As many as may be uploaded (contract §6.5). */
 export const SOURCE_BYTES_MAX = 10_485_760;

@@ -2,7 +2,7 @@
 // its faults, then row by row into the store, so that no campaign has half of a list. A process that is
 // killed in between is followed by another, which begins anew. Source: contract §9.2, §9.3.
 
-import { codeOf } from '../errors.ts';
+import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { NewContact } from '../store/contact-store.ts';

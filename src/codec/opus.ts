@@ -5,7 +5,7 @@
 
 import { createRequire } from 'node:module';
 import type { SampleRateHz } from '../audio/pcm.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Codec } from './codec.ts';
 
 const PACKAGE = '@evan/opus';

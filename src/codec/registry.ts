@@ -1,7 +1,7 @@
 // Every codec the gateway speaks. To add one: write `<name>.ts` beside this file, add a row here,
 // and run `codecContract` against it in test/codec/<name>.test.ts.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Codec } from './codec.ts';
 import { pcma, pcmu } from './g711.ts';
 import { createG722 } from './g722.ts';

@@ -5,7 +5,7 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
-import { metricsOf, type ReadMetric } from '../metrics-reading.ts';
+import { metricsOf, type ReadMetric } from '../metrics/exposition.ts';
 import type { Link } from './link.ts';
 
 /** A process that is too busy to tell is left out. */

@@ -2,7 +2,7 @@
 // or an error, each by its topic. How messages travel is the channel's business.
 
 import type { Socket } from 'node:net';
-import { codeOf, GatewayError, isErrorCode } from '../errors.ts';
+import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { type Message, message } from './message.ts';

@@ -3,9 +3,9 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { Socket } from 'node:net';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { workerDeaths, workersUp } from '../metrics.ts';
+import { workerDeaths, workersUp } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { Entry } from '../std/entry.ts';
 import { RestartPause } from '../std/restart-pause.ts';

@@ -1,7 +1,7 @@
 // How large the JSON may be that clients store. What is larger costs every call that uses it time on the event
 // loop that carries its audio. Larger JSON of earlier versions stays readable and starts no call.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { type JsonLimits, jsonTextExcess } from '../std/json-size.ts';
 import type { WorkflowVersion } from './workflow.ts';
 

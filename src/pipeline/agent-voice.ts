@@ -2,7 +2,7 @@
 // the listener. It does not know what the caller does.
 
 import type { Codec } from '../codec/codec.ts';
-import type { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
 import type { AmbientNoise } from './ambient.ts';

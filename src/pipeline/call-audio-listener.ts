@@ -1,6 +1,6 @@
 // What a call's audio tells: the caller's turns and keys, what became of each utterance, what failed.
 
-import type { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
 
 export interface CallerTurn {
   text: string;

@@ -2,9 +2,9 @@
 // no provider, no socket and no workflow; whatever happens goes to the listener, synchronously.
 
 import { dtmfTones } from '../audio/tone.ts';
-import type { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { framesIn } from '../metrics.ts';
+import { framesIn } from '../metrics/metrics.ts';
 import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt/stt.ts';
 import type { Clock } from '../std/clock.ts';

@@ -5,7 +5,7 @@ import { RATE_HZ } from '../audio/pcm.ts';
 import { BLOCK_SAMPLES, delayMsOf, designPhases } from '../audio/resample-filter.ts';
 import { portableFilter } from '../audio/resample-portable.ts';
 import { openWav, type WavFile } from '../audio/wav.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { nextTurn } from '../std/clock.ts';
 
 /** Rates that files have; any other would need a filter as large as the clip. */

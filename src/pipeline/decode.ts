@@ -5,7 +5,7 @@ import { CONCEALED_SAMPLES_MAX, CONCEALMENT_SAMPLES, Concealer } from '../audio/
 import { copySamples, FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../audio/pcm.ts';
 import { createResampler, type Resampler } from '../audio/resample.ts';
 import type { Codec } from '../codec/codec.ts';
-import { framesConcealed } from '../metrics.ts';
+import { framesConcealed } from '../metrics/metrics.ts';
 import { ArrivalClock } from './arrival.ts';
 import { ArrivalJitter } from './jitter.ts';
 

@@ -1,7 +1,7 @@
 // Who has the floor: joins the caller's turn, the rules of interruption and what the agent is saying.
 // No audio passes here. All times are media time.
 
-import { bargeInSeconds, interruptions } from '../metrics.ts';
+import { bargeInSeconds, interruptions } from '../metrics/metrics.ts';
 import type { Expectation } from '../model/expectation.ts';
 import type { RecognizedWords } from '../speech/stt/stt.ts';
 import { wordsOf } from './endpointing.ts';

@@ -6,7 +6,7 @@
 // turn computes what is due from `nowMs`, so missed turns are not made up.
 
 import { FRAME_MS } from '../audio/pcm.ts';
-import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics.ts';
+import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 
 /** What a call does at its turns. `nowMs` is the monotonic time in whole milliseconds, as a number with a fraction

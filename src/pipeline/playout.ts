@@ -2,7 +2,7 @@
 // time, marked per segment, taken back on interruption. Times are media time. It makes no audio.
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
-import { framesOut, lateSeconds, playoutGapSeconds, underruns } from '../metrics.ts';
+import { framesOut, lateSeconds, playoutGapSeconds, underruns } from '../metrics/metrics.ts';
 import type { FrameBatch } from './frame-batch.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import { Lead } from './lead.ts';

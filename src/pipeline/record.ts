@@ -4,8 +4,8 @@
 
 import { RATE_HZ } from '../audio/pcm.ts';
 import { WAV_HEADER_BYTES, wavHeader } from '../audio/wav.ts';
-import { GatewayError } from '../errors.ts';
-import { recordingBytes, recordingLostBytes } from '../metrics.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { recordingBytes, recordingLostBytes } from '../metrics/metrics.ts';
 
 /** Where a recording goes, as storage offers it. Nothing here waits: errors show in `error`. */
 export interface RecordingFile {

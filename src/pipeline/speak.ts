@@ -1,7 +1,7 @@
 // The agent's text to audio: cuts it into sentences and has them synthesised in order, one ahead of what
 // is being played. It queues nothing for the wire itself: segments carry the audio to playout.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { createSentenceSplitter } from '../speech/tts/sentence.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock, Timer } from '../std/clock.ts';

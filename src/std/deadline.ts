@@ -1,6 +1,6 @@
 // Waiting with a limit. Time comes from the Clock, so tests decide when it is up.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from './clock.ts';
 
 /** Settles as `work` does, or rejects with TIMED_OUT after `ms`. `work` is not stopped by this. */

@@ -1,6 +1,6 @@
 // Work that must not happen all at once: one after the other, in the order of asking.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 
 export class Turns {
   readonly #name: string;

@@ -1,7 +1,7 @@
 // The library of clips, kept by organization. Source: contract §10.3.
 
 import type { Selectable } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clip, ClipRef } from '../model/clip.ts';
 import type { ClipFilter, ClipStore, NewClip } from './clip-store.ts';
 import { violated } from './connections.ts';

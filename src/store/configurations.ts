@@ -2,7 +2,7 @@
 // organization is the default for outbound calls.
 
 import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import { violated } from './connections.ts';
 import type { StoreContext, Transacting } from './context.ts';

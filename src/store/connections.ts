@@ -9,9 +9,9 @@ import {
   type PostgresQueryResult,
 } from 'kysely';
 import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { storeSeconds } from '../metrics.ts';
+import { storeSeconds } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import { APPLICATION_NAME } from './embedded/wire.ts';
 import type { Tables } from './schema.ts';

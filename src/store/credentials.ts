@@ -1,7 +1,7 @@
 // Credentials of organizations for other systems, sealed. Source: contract §10.2.
 
 import type { Selectable, Updateable } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Credential, CredentialType } from '../model/credential.ts';
 import { isObject } from '../std/json.ts';
 import { violated } from './connections.ts';

@@ -3,7 +3,7 @@
 // the processes may differ by any amount.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Tables } from './schema.ts';
 
 /** Tests hand in a moment of their own. */

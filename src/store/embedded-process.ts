@@ -5,7 +5,7 @@
 import { fork } from 'node:child_process';
 import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { systemClock } from '../std/clock.ts';
 import { entryPoint } from '../std/entry.ts';
 import { favourOtherProcesses } from '../std/thread-priority.ts';

@@ -2,7 +2,7 @@
 // everything that a link grants is under its signature. Serving and taking files is the API's business.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 import { deriveKey, type SecretKey } from './secret-keys.ts';
 

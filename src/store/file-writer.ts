@@ -2,8 +2,8 @@
 // writes. What a full or broken disk refuses is silence in the file, everything else is in its place; the
 // first error is kept, `close` tells.
 
-import { GatewayError } from '../errors.ts';
-import { recordingLostBytes } from '../metrics.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { recordingLostBytes } from '../metrics/metrics.ts';
 import type { FileWriter } from './store.ts';
 import type { FileWrites, OnFailed } from './write-queue.ts';
 

@@ -1,7 +1,7 @@
 // Folders that an organization files its agents in.
 
 import type { Selectable } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { WorkflowFolder } from '../model/workflow.ts';
 import { violated } from './connections.ts';
 import type { StoreContext } from './context.ts';

@@ -2,7 +2,7 @@
 // at once one gets each. A node that is killed loses its leases by not renewing them; its next process
 // has them at once.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { toConfiguration } from './configurations.ts';
 import type { StoreContext } from './context.ts';
 import { shifted } from './database-time.ts';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../std/clock.ts';
 import { asStoreError, connectionConfig, type Target } from './connections.ts';

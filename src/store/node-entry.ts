@@ -3,7 +3,7 @@
 // by its socket in the data folder at once, else if it does not report within two beats.
 
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { NodeIdentity, StoreContext, Transacting } from './context.ts';
 import { shifted } from './database-time.ts';
 

@@ -2,7 +2,7 @@
 // dead, and its runs are another's to close. A process whose row is another's has been replaced, and must end.
 
 import { sql } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Timer } from '../std/clock.ts';
 import type { NodeIdentity } from './context.ts';

@@ -2,7 +2,7 @@
 // account's number leads to one configuration, whatever organization owns it.
 
 import type { Selectable } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { NewPhoneNumber, PhoneNumber, TelephonyConfiguration } from '../model/telephony.ts';
 import { lockConfiguration, toConfiguration } from './configurations.ts';

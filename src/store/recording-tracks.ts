@@ -2,7 +2,7 @@
 // the stored one as it is read. 44-byte header and 16-bit PCM, as pipeline/record writes it.
 
 import { Readable, Transform } from 'node:stream';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { FileStore } from './store.ts';
 
 /** The caller is the left channel, the agent the right. */

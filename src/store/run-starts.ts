@@ -2,7 +2,7 @@
 // process that is killed leaves both or neither. Keys are kept for a day.
 
 import { type Selectable, sql } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import type { StoreContext, Transacting } from './context.ts';
 import type { NewRun } from './new-run.ts';

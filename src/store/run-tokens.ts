@@ -2,7 +2,7 @@
 // run prolongs its token; one that has lapsed is never given out again. Source: specification §2.5.
 
 import { sql } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import type { StoreContext } from './context.ts';
 import { toRun } from './runs.ts';

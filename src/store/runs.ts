@@ -3,7 +3,7 @@
 // in run-events.ts.
 
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run, RunState } from '../model/run.ts';
 import type { StoreContext, Transacting } from './context.ts';
 import type { NewRun } from './new-run.ts';

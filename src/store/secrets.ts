@@ -3,7 +3,7 @@
 // Source: NIST SP 800-38D (96-bit random nonce, 128-bit tag).
 
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Random } from '../std/random.ts';
 import type { SecretKey } from './secret-keys.ts';
 

@@ -2,7 +2,7 @@
 // and set in one statement, so that of two writers on any nodes one wins and the other is told.
 
 import { type RawBuilder, type Selectable, sql } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { StoreContext, Transacting } from './context.ts';
 import { shifted } from './database-time.ts';
 import type { Claim } from './delivery-store.ts';

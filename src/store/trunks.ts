@@ -2,7 +2,7 @@
 // thing. Who calls has made sure whose configuration it is.
 
 import type { Selectable } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Trunk } from '../model/telephony.ts';
 import { lockConfiguration } from './configurations.ts';
 import { violated } from './connections.ts';

@@ -2,7 +2,7 @@
 // comes here as its hash (api/passwords.ts).
 
 import { type Selectable, sql } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { violated } from './connections.ts';
 import type { StoreContext } from './context.ts';
 import type { UserTable } from './schema.ts';

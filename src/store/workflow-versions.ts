@@ -3,7 +3,7 @@
 // version or the draft has it; it stays its workflow's for ever. Source: contract §5.2.
 
 import type { Selectable } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
 import type { StoreContext, Transacting } from './context.ts';
 import type { WorkflowVersionTable } from './schema.ts';

@@ -3,7 +3,7 @@
 
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Workflow, WorkflowStatus, WorkflowVersion } from '../model/workflow.ts';
 import { violated } from './connections.ts';
 import type { StoreContext } from './context.ts';

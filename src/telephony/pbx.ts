@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { CallStatus } from '../model/provider.ts';
 import type { MediaSocket, MediaSocketListener } from '../transport/media-socket.ts';

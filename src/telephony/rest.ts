@@ -2,8 +2,8 @@
 // Nothing is ever retried here: a repeated request could place a second call.
 
 import { Agent, type Dispatcher, request } from 'undici';
-import { GatewayError } from '../errors.ts';
-import { providerRequestSeconds } from '../metrics.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { providerRequestSeconds } from '../metrics/metrics.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
 

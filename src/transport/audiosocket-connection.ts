@@ -3,9 +3,9 @@
 // of them too. Source: asterisk §3, §0.20.
 
 import type { Socket } from 'node:net';
-import { type ErrorCode, GatewayError } from '../errors.ts';
+import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { mediaFaults, packetsDropped } from '../metrics.ts';
+import { mediaFaults, packetsDropped } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { FrameReader, KIND, writeFrame } from './audiosocket-frames.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';

@@ -3,9 +3,9 @@
 // Source: RFC 6455 for closing and pings.
 
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, GatewayError } from '../errors.ts';
+import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { mediaFaults } from '../metrics.ts';
+import { mediaFaults } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { SocketKernel } from './direct-socket.ts';
 import {

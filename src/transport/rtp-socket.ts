@@ -3,9 +3,9 @@
 
 import type { RemoteInfo, Socket } from 'node:dgram';
 import { isIPv4, isIPv6 } from 'node:net';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { mediaFaults, packetsDropped } from '../metrics.ts';
+import { mediaFaults, packetsDropped } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';

@@ -5,9 +5,9 @@
 
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { mediaSockets } from '../metrics.ts';
+import { mediaSockets } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import { RtpSocket } from './rtp-socket.ts';

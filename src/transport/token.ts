@@ -2,7 +2,7 @@
 // in the URL's path, because Twilio drops query strings.
 
 import { timingSafeEqual } from 'node:crypto';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 

@@ -2,7 +2,7 @@
 // no time: who wants one, or a limit of what is sent, sets it. Source: RFC 6455 §5 to §7.
 
 import type { Duplex } from 'node:stream';
-import { codeOf, type ErrorCode } from '../errors.ts';
+import { codeOf, type ErrorCode } from '../errors/gateway-error.ts';
 import { systemRandom } from '../std/random.ts';
 import { DirectSocket, type SocketKernel } from './direct-socket.ts';
 import type { MediaReads } from './media-socket.ts';

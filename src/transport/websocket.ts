@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Log } from '../log.ts';
-import { mediaSockets } from '../metrics.ts';
+import { mediaSockets } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import type { SocketKernel } from './direct-socket.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';

@@ -1,7 +1,7 @@
 // Lines that may be recorded clips. The engine knows what is said in a clip, its sound is the session's
 // business. A clip that is not there gives way to the author's text, and the run's log tells.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { ClipRef } from '../model/clip.ts';
 import { type Line, refOf } from './clip-refs.ts';
 import type { GraphEdge } from './graph.ts';

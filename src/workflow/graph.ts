@@ -2,7 +2,7 @@
 // no part in the conversation (triggers, integrations) are left out. Source: contract §5.3.
 
 import { z } from 'zod';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { ClipRef } from '../model/clip.ts';
 import type { WorkflowDefinition, WorkflowNode } from '../model/workflow.ts';
 import { type EdgeData, edgeData } from './edge-data.ts';

@@ -2,7 +2,7 @@
 // when all are over, the first call that moves, ends or transfers takes effect, or else the model speaks
 // about what it has learnt. Source: contract §8.3, §8.4, §8.7.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { ModelToolCall } from '../model/conversation.ts';
 import { arrive } from './arrive.ts';
 import type { DialogueEvent } from './dialogue.ts';

@@ -1,7 +1,7 @@
 // Handing the caller over: where to, what they are told, and only once they have heard it, the provider.
 // A transfer that fails is the model's to explain. Source: contract §8.7.
 
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { TransferWork } from './state.ts';
 import { currentNode, type Step, templateContext, wait } from './step.ts';
 import { sayMessage } from './tool-message.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AttemptLimit, clientName } from '../../src/api/attempt-limit.ts';
-import { codeOf, GatewayError } from '../../src/errors.ts';
+import { codeOf, GatewayError } from '../../src/errors/gateway-error.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
 function limitOf(attemptsMax = 2, windowMs = 60_000) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Passwords } from '../../src/api/passwords.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 

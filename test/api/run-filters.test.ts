@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseFilters } from '../../src/api/run-filters.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 
 describe('filters of runs', () => {
   it('are a filter, or a fault with a code, whatever text comes', () => {

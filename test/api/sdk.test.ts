@@ -7,7 +7,7 @@ import { ApiError, DograhClient, SpecMismatchError, ValidationError, Workflow } 
 import { agentNode, endCall, globalNode, qa, startCall, trigger, webhook } from '@dograh/sdk/typed';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { catalogue } from '../../src/workflow/catalogue.ts';
 import { templates } from '../../src/workflow/templates/registry.ts';
 import { dataOf } from '../workflow/from-catalogue.ts';

@@ -23,7 +23,7 @@ import {
   startWasm,
 } from '../../src/audio/native.ts';
 import { loadVad, loadVadKernel } from '../../src/audio/vad-loader.ts';
-import { kernelInUse } from '../../src/metrics.ts';
+import { kernelInUse } from '../../src/metrics/metrics.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { buildAddon, compiler } from './built-addon.ts';
 

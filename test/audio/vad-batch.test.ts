@@ -9,7 +9,7 @@ import {
   STREAMS_MAX,
   type VadKernel,
 } from '../../src/audio/vad-kernel.ts';
-import { vadWindows } from '../../src/metrics.ts';
+import { vadWindows } from '../../src/metrics/metrics.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { Ear } from './vad-fixture.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readWav, WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 
 /** A file of ffmpeg: `ffmpeg -f s16le -ar 8000 -ac 1 -i - -c:a pcm_mulaw -f wav -`, 4 samples in
  *  (0, 1000, -1000, 32767); it puts a LIST chunk before the data. */

@@ -6,7 +6,7 @@ import { Duplex } from 'node:stream';
 import { getHeapStatistics } from 'node:v8';
 import { MediaLink, type MediaLinkListener } from '../../src/call/media-link.ts';
 import { pcmu } from '../../src/codec/g711.ts';
-import { registry } from '../../src/metrics.ts';
+import { registry } from '../../src/metrics/metrics.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addressGuard } from '../../src/call/address-guard.ts';
 import { createOutside } from '../../src/call/outside.ts';
 import { isPublicAddress } from '../../src/call/public-address.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CallAdmission, type LoadLimits } from '../../src/call/admission.ts';
-import { callLoad, loopDelaySeconds, overloaded, processLoad } from '../../src/metrics.ts';
+import { callLoad, loopDelaySeconds, overloaded, processLoad } from '../../src/metrics/metrics.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 

@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AfterCall } from '../../src/call/after-call.ts';
 import { Recovery } from '../../src/call/recovery.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { Run } from '../../src/model/run.ts';
 import { ReviewerModel } from '../fakes/reviewer-model.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';

@@ -2,7 +2,7 @@
 // Source: contract §4.1 (readiness), §6.1, §7.5.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { DialRequest, TelephonyProvider } from '../../src/telephony/provider.ts';
 import { providersOf } from '../../src/telephony/registry.ts';

@@ -4,7 +4,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CampaignLine } from '../../src/call/campaign-call.ts';
 import { outcomeOf } from '../../src/campaign/outcome.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { Claim } from '../../src/store/contact-store.ts';

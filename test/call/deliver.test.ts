@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deliver, retryMs } from '../../src/call/deliver.ts';
 import { createOutside } from '../../src/call/outside.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { Delivery } from '../../src/store/delivery-store.ts';
 import { completedRun, ground, webhook } from '../store/completed-runs.ts';
 import { withStore } from '../store/engines.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { DialogueQueue } from '../../src/call/dialogue-queue.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import type { DialogueAction, DialogueEvent } from '../../src/workflow/dialogue.ts';
 import type { DialogueState } from '../../src/workflow/engine.ts';
 import { INITIAL_STATE } from '../../src/workflow/state.ts';

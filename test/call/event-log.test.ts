@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EventLog } from '../../src/call/event-log.ts';
-import { GatewayError } from '../../src/errors.ts';
-import { eventsStored } from '../../src/metrics.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { eventsStored } from '../../src/metrics/metrics.ts';
 import type { CallEvent } from '../../src/model/call-event.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';

@@ -1,7 +1,7 @@
 // Hanging calls up on a client's word. Source: contract §13.1 item 8.
 
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import type { NewRun } from '../../src/store/new-run.ts';
 import { CALL, chat, withCallRoom } from './call-room.ts';
 

@@ -1,7 +1,7 @@
 // Who gets in with a media socket, and what the others learn. Source: contract §7.4.
 
 import { describe, expect, it } from 'vitest';
-import { mediaFaults } from '../../src/metrics.ts';
+import { mediaFaults } from '../../src/metrics/metrics.ts';
 import {
   CALL,
   type CallRoom,

@@ -2,7 +2,7 @@
 // that are asked for from several sides. Source: contract §8.1-§8.5.
 
 import { describe, expect, it } from 'vitest';
-import { modelTokens } from '../../src/metrics.ts';
+import { modelTokens } from '../../src/metrics/metrics.ts';
 import { type CallRoom, chat, withCallRoom } from './call-room.ts';
 import { ScriptedModel } from './scripted-model.ts';
 

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { StartCall } from '../../src/call/desk.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import type { WorkflowDefinition } from '../../src/model/workflow.ts';
 import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { CALL, CALLER, type CallRoom, drinks, GOODBYE, NUMBER, withCallRoom } from './call-room.ts';

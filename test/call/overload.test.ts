@@ -2,8 +2,8 @@
 // those that run go on.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
-import { callsRefused } from '../../src/metrics.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
+import { callsRefused } from '../../src/metrics/metrics.ts';
 import { type CallRoom, GREETING, withCallRoom } from './call-room.ts';
 import { EXTENSION, withPbx } from './pbx-room.ts';
 

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { logOversizedAgents } from '../../src/call/oversized-agents.ts';
-import { codeOf, GatewayError } from '../../src/errors.ts';
+import { codeOf, GatewayError } from '../../src/errors/gateway-error.ts';
 import { createLog } from '../../src/log.ts';
 import { drinks, inboundRequest, withCallRoom } from './call-room.ts';
 

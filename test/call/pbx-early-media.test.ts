@@ -2,7 +2,7 @@
 // and its agent begins when somebody answers.
 
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { CallStatus } from '../../src/model/provider.ts';
 import type { FakeConnection } from '../fakes/fake-pbx.ts';
 import { type CallRoom, chat, GOODBYE, GREETING, withCallRoom } from './call-room.ts';

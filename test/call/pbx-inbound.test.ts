@@ -2,8 +2,8 @@
 // Source: contract §7.5, §8.9.
 
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
-import { pbxCalls } from '../../src/metrics.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { pbxCalls } from '../../src/metrics/metrics.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { settle } from '../fakes/fake-clock.ts';
 import { CALLER, type CallRoom, GOODBYE, GREETING, withCallRoom } from './call-room.ts';

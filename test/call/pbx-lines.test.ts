@@ -1,7 +1,7 @@
 // Connections to PBXs: whose they are, how they follow configurations, what clients are shown of them.
 
 import { describe, expect, it } from 'vitest';
-import { pbxConnections, pbxOutages, pbxReconnects } from '../../src/metrics.ts';
+import { pbxConnections, pbxOutages, pbxReconnects } from '../../src/metrics/metrics.ts';
 import type { ConfigurationSummary } from '../../src/store/store.ts';
 import { type CallRoom, withCallRoom } from './call-room.ts';
 import { configurePbx } from './pbx-room.ts';

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { Recovery } from '../../src/call/recovery.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { CallStatus } from '../../src/model/provider.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { CALLER, chat, GOODBYE, GREETING, withCallRoom } from './call-room.ts';

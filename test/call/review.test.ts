@@ -6,7 +6,7 @@ import { createOutside } from '../../src/call/outside.ts';
 import { reviewCall } from '../../src/call/review.ts';
 import { readReview, tagNames } from '../../src/call/review-reply.ts';
 import { partsOf } from '../../src/call/review-transcript.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
 import { reviewsOf } from '../../src/workflow/after-call.ts';

@@ -1,6 +1,6 @@
 // A language model that says what a test wrote down, in the fake clock's time.
 
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type {
   LanguageModel,
   ModelAnswer,

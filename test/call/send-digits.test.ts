@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { DtmfDetector } from '../../src/audio/dtmf.ts';
 import { sendDigits } from '../../src/call/send-digits.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { providersOf } from '../../src/telephony/registry.ts';
 import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { type CallRoom, chat, withCallRoom } from './call-room.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { SessionRecord } from '../../src/call/session-record.ts';
-import { bargeInSeconds, interruptions } from '../../src/metrics.ts';
+import { bargeInSeconds, interruptions } from '../../src/metrics/metrics.ts';
 import type { CallEventBody } from '../../src/model/call-event.ts';
 
 async function counted(): Promise<number> {

@@ -2,7 +2,7 @@
 // Source: contract §6.3, §7.4, §8.4, §8.6; speech §3.
 
 import { describe, expect, it, vi } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { CALL, type CallRoom, drinks, GREETING, mediaUrlIn, withCallRoom } from './call-room.ts';
 import type { Stream } from './stream.ts';

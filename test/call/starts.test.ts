@@ -5,7 +5,7 @@ import type { StartCall, TestCall } from '../../src/call/desk.ts';
 import { closeLeftOver } from '../../src/call/recover.ts';
 import { startKey } from '../../src/call/start-key.ts';
 import { Switchboard } from '../../src/call/switchboard.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { CALL, CALLER, chat, NUMBER, withCallRoom } from './call-room.ts';
 
 const held = withCallRoom();

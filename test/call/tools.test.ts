@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { credentialHeadersFrom } from '../../src/call/credential-headers.ts';
 import { createOutside } from '../../src/call/outside.ts';
 import { feedbackItems } from '../../src/call/projection/feedback.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { openLanguageModel } from '../../src/speech/llm/registry.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { calls, type FakeOpenAiServer, says, startOpenAiServer } from '../fakes/openai-server.ts';

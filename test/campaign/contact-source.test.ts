@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readContacts, type SourceContact } from '../../src/campaign/contact-source.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 
 async function* pieces(...parts: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
   for (const part of parts) yield Buffer.from(part);

@@ -2,7 +2,7 @@
 // up for 21 seconds, found to have placed no call, and never sent again.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import { withPbx } from '../call/pbx-room.ts';
 import { type Dialling, withDialling } from './dialling.ts';

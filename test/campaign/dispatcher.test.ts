@@ -4,8 +4,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CampaignLine, Fate, Placed } from '../../src/call/campaign-call.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
-import { GatewayError } from '../../src/errors.ts';
-import { campaignDeferred } from '../../src/metrics.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { campaignDeferred } from '../../src/metrics/metrics.ts';
 import { type Campaign, RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import { systemClock } from '../../src/std/clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Link } from '../../src/crew/link.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { wires } from './wires.ts';
 

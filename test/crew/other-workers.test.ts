@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type CallWorker, LOAD_MS, serveCalls } from '../../src/crew/calls.ts';
 import type { Link } from '../../src/crew/link.ts';
 import { OtherWorkers } from '../../src/crew/other-workers.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { formPost } from '../telephony/provider-request.ts';
 import { wires } from './wires.ts';

@@ -1,7 +1,7 @@
 // A PBX as the call room meets it: connections that a test brings up and down, calls that it lets ring,
 // answer and end, and what was asked of it. Its media speak Twilio's protocol, as any would do.
 
-import { type ErrorCode, GatewayError } from '../../src/errors.ts';
+import { type ErrorCode, GatewayError } from '../../src/errors/gateway-error.ts';
 import type { CallStatus } from '../../src/model/provider.ts';
 import type {
   Pbx,

@@ -1,6 +1,6 @@
 // A language model that reviews calls by a script: each request takes the next answer, the last one stays.
 
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { LanguageModel, ModelAnswer, ModelRequest } from '../../src/speech/llm/llm.ts';
 
 export class ReviewerModel implements LanguageModel {

@@ -2,7 +2,7 @@
 // that hums, a detector that goes by loudness.
 
 import type { VadModel } from '../../src/audio/vad.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { Expectation } from '../../src/model/expectation.ts';
 import { levelDb } from '../../src/pipeline/level.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';

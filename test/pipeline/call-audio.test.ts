@@ -1,7 +1,7 @@
 // Whole calls on the bench: what the caller hears, what the session is told.
 
 import { describe, expect, it } from 'vitest';
-import { playoutGapSeconds } from '../../src/metrics.ts';
+import { playoutGapSeconds } from '../../src/metrics/metrics.ts';
 import { levelDb } from '../../src/pipeline/level.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { CallRig } from './call-rig.ts';

@@ -3,7 +3,7 @@
 
 import type { VadModel } from '../../src/audio/vad.ts';
 import { pcmu } from '../../src/codec/g711.ts';
-import type { GatewayError } from '../../src/errors.ts';
+import type { GatewayError } from '../../src/errors/gateway-error.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import type {
   CallAudioListener,

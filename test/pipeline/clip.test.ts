@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readWav, wavHeader } from '../../src/audio/wav.ts';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { decodeClip, inspectClip } from '../../src/pipeline/clip.ts';
 import { levelDbfs } from '../audio/sounds.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../src/audio/wav.ts';
-import type { GatewayError } from '../../src/errors.ts';
+import type { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Recorder } from '../../src/pipeline/record.ts';
 import { MemoryRecording } from '../fakes/memory-recording.ts';
 

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readWav } from '../../src/audio/wav.ts';
-import { codeOf } from '../../src/errors.ts';
-import { recordingLostBytes } from '../../src/metrics.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
+import { recordingLostBytes } from '../../src/metrics/metrics.ts';
 import { LocalFileWriter } from '../../src/store/file-writer.ts';
 import { noSpace, SlowDisk, SlowFile } from '../fakes/slow-disk.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { checkFileKey, LocalFileStore } from '../../src/store/files.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import type { CallEvent } from '../../src/model/call-event.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';

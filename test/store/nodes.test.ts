@@ -1,7 +1,7 @@
 // Who has a node's name: the processes at one database, each under a name that is its alone while it lives.
 
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import type { GatewayError } from '../../src/errors.ts';
+import type { GatewayError } from '../../src/errors/gateway-error.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { openDatabase } from '../../src/store/connections.ts';
 import type { EpochWitness } from '../../src/store/node-entry.ts';

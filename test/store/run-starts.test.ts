@@ -2,7 +2,7 @@
 // §6.1 and §13.1 item 8.
 
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import type { NewRun } from '../../src/store/new-run.ts';
 import type { CallOfRun, StartKey } from '../../src/store/run-start-store.ts';
 import { engines } from './databases.ts';

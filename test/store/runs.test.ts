@@ -1,7 +1,7 @@
 // Runs, lists and logs on both engines. Source: contract §6, §6.4 and §7.6, §13.1 item 9.
 
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import type { CallEvent } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { NewRun } from '../../src/store/new-run.ts';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { isFresh, openContent, sealContent } from '../../src/store/sealed-content.ts';
 import { parseSecretKeys, type SecretKey } from '../../src/store/secret-keys.ts';

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { parseSecretKeys, readKeyFile, type SecretKey } from '../../src/store/secret-keys.ts';
 import { SecretBox } from '../../src/store/secrets.ts';

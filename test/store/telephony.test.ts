@@ -1,7 +1,7 @@
 // Telephony configurations and phone numbers on both engines. Source: contract §4.
 
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import type { ConfigurationSummary } from '../../src/store/store.ts';
 import { engines } from './databases.ts';
 import { type TestStore, withStore } from './engines.ts';

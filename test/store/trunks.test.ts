@@ -1,7 +1,7 @@
 // Trunks on both engines. Source: contract §4.1 and §4.3.
 
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { engines } from './databases.ts';
 import { withStore } from './engines.ts';
 

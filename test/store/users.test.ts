@@ -1,7 +1,7 @@
 // Users on both engines. Source: contract §3.2 and §3.3.
 
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { engines } from './databases.ts';
 import { withStore } from './engines.ts';
 

@@ -1,7 +1,7 @@
 // Workflows, versions and triggers on both engines. Source: contract §5.1 and §5.2.
 
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import type { Workflow } from '../../src/model/workflow.ts';
 import { engines } from './databases.ts';
 import { type TestStore, withStore } from './engines.ts';

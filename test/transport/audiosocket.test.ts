@@ -2,8 +2,8 @@
 
 import { connect as connectTcp, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
-import { mediaFaults, packetsDropped } from '../../src/metrics.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
+import { mediaFaults, packetsDropped } from '../../src/metrics/metrics.ts';
 import { createAudioSocketServer } from '../../src/transport/audiosocket.ts';
 import { AUDIOSOCKET_FORMATS } from '../../src/transport/audiosocket-connection.ts';
 import { FrameReader, KIND, writeFrame } from '../../src/transport/audiosocket-frames.ts';

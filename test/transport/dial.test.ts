@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { dialMedia } from '../../src/transport/dial.ts';
 import type { MediaSocket } from '../../src/transport/media-socket.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packetsDropped } from '../../src/metrics.ts';
+import { packetsDropped } from '../../src/metrics/metrics.ts';
 import { writeRtp } from '../../src/transport/rtp-packet.ts';
 import { RtpStream } from '../../src/transport/rtp-stream.ts';
 

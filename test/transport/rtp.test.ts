@@ -2,8 +2,8 @@
 
 import { createSocket, type Socket } from 'node:dgram';
 import { afterEach, describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
-import { mediaSockets, packetsDropped } from '../../src/metrics.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
+import { mediaSockets, packetsDropped } from '../../src/metrics/metrics.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { CLOSE, type MediaSocket } from '../../src/transport/media-socket.ts';
 import { createRtpPorts, type RtpPorts } from '../../src/transport/rtp.ts';

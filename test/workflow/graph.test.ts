@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
 import { parseGraph } from '../../src/workflow/graph.ts';
 import { agent, definition, edge, end, start } from './definitions.ts';
 

@@ -2,7 +2,7 @@
 // (contract §13.1 item 8).
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ActiveCall } from '../../store/run-pages.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';

@@ -1,7 +1,7 @@
 // Keys of the API: /user/api-keys. Source: contract §3.4.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ApiKey } from '../../store/store.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';

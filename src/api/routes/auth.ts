@@ -1,7 +1,7 @@
 // Signing up, logging in, who am I: /auth. Source: contract §3.2 and §3.3.
 
 import type { FastifyRequest } from 'fastify';
-import { codeOf, GatewayError } from '../../errors.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { User } from '../../store/users.ts';
 import { clientName } from '../attempt-limit.ts';
 import { ownerOfKey, principalOf } from '../auth.ts';

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { campaignOf } from '../../campaign/lifecycle.ts';
 import { checkSourceKey } from '../../campaign/source-file.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { LINK_LIFE_S, linkTo } from '../artifacts.ts';
 import { principalOf } from '../auth.ts';
 import { shownProgress } from '../campaign-on-wire.ts';

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { campaignOf } from '../../campaign/lifecycle.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { type Campaign, RETRY_DEFAULT } from '../../model/campaign.ts';
 import { Turns } from '../../std/turns.ts';
 import { principalOf } from '../auth.ts';

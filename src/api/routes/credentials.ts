@@ -1,7 +1,7 @@
 // Credentials for other systems: /credentials. Source: contract §10.2.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { type Credential, type CredentialType, credentialData } from '../../model/credential.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';

@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { ARTIFACTS } from '../../model/run.ts';
 import { openTrack, trackBytes } from '../../store/recording-tracks.ts';
 import { artifactKey, linkTo } from '../artifacts.ts';

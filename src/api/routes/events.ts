@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { OrganizationFeed } from '../../call/organization-feed.ts';
 import { RunFeed } from '../../call/run-feed.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { principalOf, streamGuard } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

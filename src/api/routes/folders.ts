@@ -1,7 +1,7 @@
 // Folders that agents are filed in. Source: contract §5.1 and §10.3.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowFolder } from '../../model/workflow.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';

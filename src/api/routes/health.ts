@@ -1,7 +1,7 @@
 // GET /health. Source: specification §4.15, contract §3.1.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { faults } from '../wire/faults.ts';
 

@@ -4,7 +4,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { LoopLag } from '../loop-lag.ts';
 import { faults } from '../wire/faults.ts';

@@ -1,7 +1,7 @@
 // The catalogue of node types, by which editors and builders make agents. Source: contract §12.1.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { nodeSpec } from '../../model/node-spec.ts';
 import { catalogue, nodeSpecOf, SPEC_VERSION } from '../../workflow/catalogue.ts';
 import type { Api } from '../deps.ts';

@@ -2,7 +2,7 @@
 // contract §3.5 and §8.9.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { endReason, ownEndReasons } from '../../model/end-reason.ts';
 import { isTimeZone } from '../../std/time-zone.ts';
 import type { OrganizationPreferences } from '../../store/organizations.ts';

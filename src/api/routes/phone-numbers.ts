@@ -1,7 +1,7 @@
 // Phone numbers of a telephony configuration. Source: contract §4.3.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { PhoneNumber } from '../../model/telephony.ts';
 import type { ConfigurationSummary } from '../../store/store.ts';
 import { lacksCountry, type NormalAddress, normalizeAddress } from '../../telephony/address.ts';

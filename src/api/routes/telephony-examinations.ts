@@ -2,7 +2,7 @@
 // from working. Not part of the reference's API.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Pbx } from '../../telephony/pbx.ts';
 import type { TelephonyProvider } from '../../telephony/provider.ts';

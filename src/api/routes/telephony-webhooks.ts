@@ -4,7 +4,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { type ProviderName, providerName } from '../../model/provider.ts';
 import type { WebhookReply } from '../../telephony/provider.ts';
 import { providerRequest } from '../bodies.ts';

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { sendToolRequest, type ToolRequestDeps } from '../../call/tool-request.ts';
-import { type ErrorCode, GatewayError } from '../../errors.ts';
+import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import { type HttpApiConfig, toolDefinition } from '../../workflow/tools/definition.ts';
 import { httpApiRequest } from '../../workflow/tools/http-api.ts';

@@ -1,7 +1,7 @@
 // What agents may use in calls: /tools. Source: contract §10.1.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import {
   type Tool,
   type ToolCategory,

@@ -2,7 +2,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { ConfigurationSummary } from '../../store/store.ts';
 import { trunkSettingsOf } from '../../telephony/configuration.ts';

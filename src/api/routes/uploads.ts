@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { LinkedUpload } from '../../store/file-links.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { faults } from '../wire/faults.ts';

@@ -2,7 +2,7 @@
 // Ours: the reference delivers without showing it, and does not sign (contract §13.1 item 11).
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

@@ -1,7 +1,7 @@
 // Agents made from other agents and from templates. Source: contract §5.1.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { WorkflowContent } from '../../store/store.ts';
 import { templates } from '../../workflow/templates/registry.ts';

@@ -1,7 +1,7 @@
 // Workflows: create, list, read, change, status. Source: specification §4.8, contract §5.1.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Workflow, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import type { WorkflowContent } from '../../store/store.ts';

@@ -1,7 +1,7 @@
 // Several language models as one: the next one answers when one fails before anything was said. A failure that
 // may pass is tried once more on the same model. After the first text nothing is repeated: the caller heard it.
 
-import { codeOf, GatewayError } from '../../errors.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { LanguageModel, ModelAnswer, ModelListener, ModelRequest } from './llm.ts';

@@ -1,7 +1,7 @@
 // Puts an answer together from the chunks of an OpenAI-compatible server, by whatever habits the server has:
 // tool calls in fragments or whole, without ids or indexes, text and calls mixed, usage early, late or never.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ModelToolCall } from '../../model/conversation.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { ModelAnswer } from './llm.ts';

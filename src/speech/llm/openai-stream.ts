@@ -2,7 +2,7 @@
 // from servers that do not stream.
 
 import type { Readable } from 'node:stream';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { parseJson } from '../../std/json.ts';
 import type { AnswerBuilder } from './openai-answer.ts';

@@ -3,8 +3,8 @@
 // Source: OpenAI API reference, "Create chat completion".
 
 import type { Readable } from 'node:stream';
-import { codeOf, GatewayError } from '../../errors.ts';
-import { modelTokens, serviceSeconds } from '../../metrics.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { modelTokens, serviceSeconds } from '../../metrics/metrics.ts';
 import type { LanguageModel, ModelAnswer, ModelListener, ModelRequest } from './llm.ts';
 import { createAnswerBuilder } from './openai-answer.ts';
 import { type ConnectionOptions, openConnection } from './openai-connection.ts';

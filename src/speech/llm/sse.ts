@@ -2,7 +2,7 @@
 // Source: WHATWG HTML, 9.2.6 "Interpreting an event stream". Unlike there, an event that the end of the stream
 // cuts off is given, since servers leave the last blank line out.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 
 export interface SseEvent {
   /** The `event` field, "message" if there was none. */

@@ -1,7 +1,7 @@
 // How long an answer may take: to its first token, between tokens and in all. It ends the request through a
 // signal of its own and says why.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
 export interface WatchLimits {

@@ -1,9 +1,9 @@
 // The embedded recogniser: PocketSphinx from the system's packages, in worker threads, by closed grammars only.
 // English; it needs no network and no key. What goes on inside a thread is pocketsphinx-worker's.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
-import { serviceSeconds } from '../../metrics.ts';
+import { serviceSeconds } from '../../metrics/metrics.ts';
 import type { Expectation } from '../../model/expectation.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { workerEntry } from '../../std/entry.ts';

@@ -1,6 +1,6 @@
 // Speech to text: the interface that every recogniser implements. One Recognizer per call.
 
-import type { GatewayError } from '../../errors.ts';
+import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Expectation } from '../../model/expectation.ts';
 
 export interface RecognizedWords {

@@ -1,6 +1,6 @@
 // The threads that run flite, and the sentences that wait for one, first come, first served.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { type SupervisedWorker, superviseWorker } from '../supervised-worker.ts';

@@ -3,9 +3,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
-import { promptCache, serviceSeconds } from '../../metrics.ts';
+import { promptCache, serviceSeconds } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { workerEntry } from '../../std/entry.ts';
 import { createFlitePool } from './flite-pool.ts';

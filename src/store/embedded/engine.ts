@@ -6,7 +6,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { isObject } from '../../std/json.ts';
 import { queryMessage } from './wire.ts';
 

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 
 /** The engine of a gateway that was just killed takes a moment to close. */

@@ -1,7 +1,7 @@
 // A configuration of Asterisk as the connector uses it: checked, and with what follows from it.
 
 import type { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Credentials } from '../terms.ts';
 import { ariConfig } from './config.ts';
 

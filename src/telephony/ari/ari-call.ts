@@ -1,6 +1,6 @@
 // What is known of one call at the PBX, from its events. It asks for nothing.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { PbxInboundCall, PbxStatus } from '../pbx.ts';
 import type { AriChannel, AriEvent } from './messages.ts';
 import { type CallFacts, outcomeOf } from './outcome.ts';

@@ -2,7 +2,7 @@
 // Source: asterisk §2.1, §2.2, §2.7, §3.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { dialMedia } from '../../transport/dial.ts';
 import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
 import type { MediaProtocol } from '../media.ts';

@@ -2,7 +2,7 @@
 // deadline, typed failures. Source: asterisk §4, wiki "Asterisk REST Interface".
 
 import type { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import type { Rest } from '../rest.ts';
 import { type AriAccount, basicAuth, restUrl } from './account.ts';

@@ -1,7 +1,7 @@
 // Who is rung for a caller: their channel, from before it is made until the two are joined or they are gone.
 // Where they are to be spoken to first they get a bridge and audio of their own. Source: asterisk §4.2, §4.3.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { TransferTarget } from '../provider.ts';
 import { dialQuery } from './endpoint.ts';
 import type { AriEvent } from './messages.ts';

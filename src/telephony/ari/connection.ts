@@ -1,9 +1,9 @@
 // One configuration's Asterisk: its events become calls that ring, are answered and end; the call room
 // has them connected, refused and handed over. Source: asterisk §0, §4.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
-import { pbxEvents } from '../../metrics.ts';
+import { pbxEvents } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { parseJson } from '../../std/json.ts';

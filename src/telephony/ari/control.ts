@@ -1,6 +1,6 @@
 // Asterisk's REST interface as calls are placed, ended and handed over by it. Source: asterisk §4.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ProviderControl } from '../provider.ts';

@@ -1,7 +1,7 @@
 // Whether Asterisk's REST interface can be reached and used: address, HTTP, TLS, user, rights.
 // Source: asterisk §2.6, §4, §7.
 
-import { codeOf } from '../../errors.ts';
+import { codeOf } from '../../errors/gateway-error.ts';
 import type { Finding } from '../pbx.ts';
 import type { AriAccount } from './account.ts';
 import type { AriAnswer } from './client.ts';

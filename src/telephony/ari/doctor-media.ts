@@ -2,7 +2,7 @@
 // bridge; each sounds a tone of its own and must hear the other's. Source: asterisk §0.15, §2.6, §2.7, §3.
 
 import { codecByName } from '../../codec/registry.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
 import type { MediaProtocol } from '../media.ts';

@@ -1,7 +1,7 @@
 // What every check of the doctor works with, and how a check becomes a finding: it has a deadline, and
 // whatever it throws is a finding too.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';

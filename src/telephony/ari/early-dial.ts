@@ -1,7 +1,7 @@
 // Dialling in two steps, so that what sounds before an answer can be heard: a channel is made, which our
 // application has from the start, and then dialled. Source: asterisk §4.2; the caller id was tried out.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { AriAccount } from './account.ts';

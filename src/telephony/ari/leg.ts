@@ -1,8 +1,8 @@
 // A call's audio: a media channel of ours, its socket, and the bridge that joins it with the caller's. The
 // media channel is replaced when it is lost while the caller is there. Source: asterisk §0.15 to §0.17.
 
-import { GatewayError } from '../../errors.ts';
-import { pbxLegs } from '../../metrics.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { pbxLegs } from '../../metrics/metrics.ts';
 import type { Timer } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { CLOSE, type MediaSocket } from '../../transport/media-socket.ts';

@@ -1,6 +1,6 @@
 // Why the connection to a PBX is down, in words that say what to do. Source: asterisk §2.6, §4, §7.
 
-import { codeOf, type ErrorCode, GatewayError } from '../../errors.ts';
+import { codeOf, type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import type { AriAccount } from './account.ts';
 
 export interface LinkFault {

@@ -1,7 +1,7 @@
 // Which way a call's audio takes, by what this Asterisk can and what the configuration wants.
 // Source: asterisk §3, §6 (versions), §2.7 (why server mode is the default).
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { AriAccount } from './account.ts';
 import type { MediaKind } from './config.ts';
 

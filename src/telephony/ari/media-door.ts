@@ -2,8 +2,8 @@
 // which we chose and nobody can guess. Nothing is awaited: an upgrade that waits holds up the whole PBX.
 // Source: asterisk §0.2, §0.3.
 
-import { GatewayError } from '../../errors.ts';
-import { mediaFaults } from '../../metrics.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { mediaFaults } from '../../metrics/metrics.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
 import { readWords } from './media-words.ts';
 

@@ -1,7 +1,7 @@
 // The protocol of a call's audio from Asterisk, whatever carries it: control messages as text, audio as
 // binary. It translates and never acts. Source: asterisk §2, §3.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { MediaListener, MediaProtocol, MediaTraits } from '../media.ts';
 import { command, type MediaWords, readWords } from './media-words.ts';
 

@@ -4,7 +4,7 @@
 
 import { isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { AudioSocketServer } from '../../transport/audiosocket.ts';

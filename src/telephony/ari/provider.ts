@@ -1,6 +1,6 @@
 // Asterisk as a telephony provider: connections that we hold, over ARI. Source: asterisk §4; contract §7.5.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { PbxProvider } from '../provider.ts';

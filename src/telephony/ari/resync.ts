@@ -2,7 +2,7 @@
 // happened meanwhile, and a killed process leaves channels and bridges behind. Source: asterisk §0.19.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { AriCall } from './ari-call.ts';
 import { type AriAnswer, faultOf } from './client.ts';
 import type { HeldCalls } from './held-calls.ts';

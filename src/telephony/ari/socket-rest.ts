@@ -2,8 +2,8 @@
 // Source: asterisk §4 (REST over websocket).
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
-import { providerRequestSeconds } from '../../metrics.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { providerRequestSeconds } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { parseJson } from '../../std/json.ts';

@@ -1,7 +1,7 @@
 // Handing a caller over: into the dialplan, by SIP REFER, or by bringing somebody else into their bridge.
 // The caller hears music meanwhile; if nobody takes the call, it goes on as it was. Source: asterisk §4.3.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { TransferTarget } from '../provider.ts';
 import type { AriCall } from './ari-call.ts';

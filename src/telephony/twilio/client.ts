@@ -3,7 +3,7 @@
 // from twilio.com/docs/api/errors
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import type { Rest, RestResponse } from '../rest.ts';
 import type { Credentials } from '../terms.ts';

@@ -1,7 +1,7 @@
 // Twilio's calls over REST: place, end, redirect, read. Source: twilio-oai, twilio_api_v2010, Calls.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { DialRequest, ProviderControl } from '../provider.ts';
 import type { Rest } from '../rest.ts';
 import { answerOf, checkedCredentials, createTwilioClient, isGone, unreadable } from './client.ts';

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert';
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import type { MediaListener, MediaProtocol, MediaTraits } from '../media.ts';
 import { AudioMessages, PAYLOAD_BYTES_MAX } from './audio-message.ts';

@@ -2,7 +2,7 @@
 // Source: twilio.com/docs/voice/twiml, .../voice/api/call-resource#statuscallback, .../answering-machine-detection
 
 import { createHash } from 'node:crypto';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { ProviderEvent, ProviderRequest, ProviderWebhook, WebhookReply } from '../provider.ts';
 import type { RejectReason } from '../terms.ts';

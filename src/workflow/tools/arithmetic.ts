@@ -2,7 +2,7 @@
 // nothing of the text is ever run. `^` binds to the right and tighter than a sign; `%` has the sign of
 // its divisor, as in Python.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 
 /** Longer than anything that is said on the telephone. */
 const CHARACTERS_MAX = 500;

@@ -1,7 +1,7 @@
 // What a tool takes: arguments that the model gives, and values that its author has set beforehand.
 // Source: contract §10.1, §8.7.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import { render } from '../template.ts';
 import type { PresetParameter, ToolParameter } from './tool-fields.ts';

@@ -1,7 +1,7 @@
 // The address that a tool calls. Templates fill in path and query, percent-encoded; they never choose
 // whom to call, and never leave the path that the author wrote. Source: contract §8.7; WHATWG URL.
 
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { placeholders, render } from '../template.ts';
 import { isRequestUrl } from './url-template.ts';
 

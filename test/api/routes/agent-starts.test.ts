@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ErrorCode, GatewayError } from '../../../src/errors.ts';
+import { type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { withApi } from '../served.ts';
 
 const served = withApi();

@@ -2,7 +2,7 @@
 // §6.1, §6.2, §6.4 and §6.5.
 
 import { describe, expect, it } from 'vitest';
-import { type ErrorCode, GatewayError } from '../../../src/errors.ts';
+import { type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { type CallOptions, PUBLIC_URL, withApi } from '../served.ts';
 import { withStoredRuns } from '../stored-runs.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type ErrorCode, GatewayError } from '../../../src/errors.ts';
+import { type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 
 const served = withApi();

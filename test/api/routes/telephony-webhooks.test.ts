@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../src/errors.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { PUBLIC_URL, withApi } from '../served.ts';
 
 const served = withApi();

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { TextChatDesk } from '../../../src/call/text-chat-desk.ts';
-import { type ErrorCode, GatewayError } from '../../../src/errors.ts';
+import { type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { withApi } from '../served.ts';
 import { talking } from '../talking-workflow.ts';
 

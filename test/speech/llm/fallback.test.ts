@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors.ts';
+import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { createFallback } from '../../../src/speech/llm/fallback.ts';
 import type { LanguageModel, ModelAnswer } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';

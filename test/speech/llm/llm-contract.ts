@@ -2,7 +2,7 @@
 // behaviours that the contract needs; a service's own test says how its wire spells them.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeOf } from '../../../src/errors.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { LanguageModel, ModelRequest } from '../../../src/speech/llm/llm.ts';
 import { type FakeClock, settle } from '../../fakes/fake-clock.ts';
 

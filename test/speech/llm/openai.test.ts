@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeOf, GatewayError } from '../../../src/errors.ts';
+import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { createOpenAi } from '../../../src/speech/llm/openai.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';

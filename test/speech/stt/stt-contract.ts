@@ -1,7 +1,7 @@
 // What every recogniser must do.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ErrorCode } from '../../../src/errors.ts';
+import type { ErrorCode } from '../../../src/errors/gateway-error.ts';
 import { type Expectation, OPEN_SPEECH } from '../../../src/model/expectation.ts';
 import type { RecognizedWords, Recognizer, SpeechToText } from '../../../src/speech/stt/stt.ts';
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { codeOf } from '../../../src/errors.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { createFlite, FLITE_VOICES } from '../../../src/speech/tts/flite.ts';
 import { openTextToSpeech } from '../../../src/speech/tts/registry.ts';
 import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';

@@ -1,7 +1,7 @@
 // What the doctor says of connections that do not come about, by the words of the system and of TLS.
 
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../src/errors.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { accountOf } from '../../../src/telephony/ari/account.ts';

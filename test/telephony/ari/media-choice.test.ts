@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../../src/errors.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { accountOf } from '../../../src/telephony/ari/account.ts';
 import { chooseMedia } from '../../../src/telephony/ari/media-choice.ts';
 import type { Credentials } from '../../../src/telephony/terms.ts';

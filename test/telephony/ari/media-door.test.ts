@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../../src/errors.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { SocketDoor } from '../../../src/telephony/ari/media-door.ts';
 import type { MediaSocket, MediaSocketListener } from '../../../src/transport/media-socket.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../../src/errors.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { createAriMedia, PACKET_TRAITS, SOCKET_TRAITS } from '../../../src/telephony/ari/media.ts';
 import { digitWords, startWords, unplayedWords } from '../../../src/telephony/ari/media-words.ts';
 import type { MediaListener } from '../../../src/telephony/media.ts';

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { pcmu } from '../../../src/codec/g711.ts';
-import { GatewayError } from '../../../src/errors.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { createIds } from '../../../src/telephony/ari/ids.ts';
 import type { WarmTransfer } from '../../../src/telephony/pbx.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../../src/errors.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { MediaListener, MediaProtocol } from '../../../src/telephony/media.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../../src/errors.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { twilioWebhook } from '../../../src/telephony/twilio/webhook.ts';
 import { bare, formPost, jsonPost } from '../provider-request.ts';
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../../src/errors.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { type HttpApiConfig, toolDefinition } from '../../../src/workflow/tools/definition.ts';
 import { httpApiRequest } from '../../../src/workflow/tools/http-api.ts';
 

@@ -1,7 +1,7 @@
 // Reading a registry while calls run: in pieces, one reading after the other.
 
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client';
-import { nextTurn, systemClock } from './std/clock.ts';
+import { nextTurn, systemClock } from '../std/clock.ts';
 
 export type ReadMetric = MetricObjectWithValues<MetricValue<string>>;
 

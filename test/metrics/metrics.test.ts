@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { framesIn, registry } from '../src/metrics.ts';
+import { framesIn, registry } from '../../src/metrics/metrics.ts';
 
 async function shown(): Promise<number> {
   const text = await registry.getSingleMetricAsString('gateway_frames_in_total');

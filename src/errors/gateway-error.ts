@@ -1,8 +1,8 @@
 // Every error the gateway raises on purpose: one row per code (errors-stored, errors-live), one class.
 // Callers match on `code`, never on `message`. HTTP statuses live in api/reply.ts, not here.
 
-import { liveErrors } from './errors-live.ts';
-import { storedErrors } from './errors-stored.ts';
+import { liveErrors } from './call-codes.ts';
+import { storedErrors } from './resource-codes.ts';
 
 const table = { ...storedErrors, ...liveErrors } satisfies Record<
   string,
