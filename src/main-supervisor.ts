@@ -7,8 +7,8 @@ import { Supervisor } from './crew/supervisor.ts';
 import type { Log } from './log.ts';
 import { leaveReplaced } from './main-parts.ts';
 import { collectProcessMetrics, registry } from './metrics/metrics.ts';
+import { entryPoint } from './runtime/entry-point.ts';
 import { systemClock as clock } from './std/clock.ts';
-import { entryPoint } from './std/entry.ts';
 import { systemRandom as random } from './std/random.ts';
 import { openStore } from './store/open.ts';
 

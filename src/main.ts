@@ -39,11 +39,11 @@ import {
 } from './main-parts.ts';
 import { type FirstKey, supervise } from './main-supervisor.ts';
 import { registry } from './metrics/metrics.ts';
+import { collectSeldom } from './runtime/gc-tuning.ts';
+import { favourEventLoop } from './runtime/thread-priority.ts';
 import { systemClock as clock } from './std/clock.ts';
-import { collectSeldom } from './std/collecting.ts';
 import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
-import { favourEventLoop } from './std/thread-priority.ts';
 import type { OpenStore } from './store/open.ts';
 import type { Providers } from './telephony/registry.ts';
 

@@ -10,7 +10,7 @@ import {
   RETRY_DEFAULT,
 } from '../model/campaign.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
-import type { Turns } from '../std/turns.ts';
+import type { Turns } from '../std/serial-queue.ts';
 import type { NewCampaign } from '../store/campaign-store.ts';
 import { requiredTemplateVariables } from '../workflow/template-variables.ts';
 import type { ApiDeps } from './deps.ts';

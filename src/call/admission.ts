@@ -4,8 +4,8 @@
 
 import type { Log } from '../log.ts';
 import { callLoad, loopDelaySeconds, overloaded, processLoad } from '../metrics/metrics.ts';
+import type { LoadMeter } from '../runtime/process-load.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import type { LoadMeter } from '../std/process-load.ts';
 
 export interface LoadLimits {
   /** Share of the event loop's time and of the processors, 0 to 1; infinite: no limit. */

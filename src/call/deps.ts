@@ -3,11 +3,11 @@
 import type { Log } from '../log.ts';
 import type { CallAudioOptions } from '../pipeline/call-audio-options.ts';
 import type { MediaClock } from '../pipeline/media-clock.ts';
+import type { LoadMeter } from '../runtime/process-load.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
-import type { LoadMeter } from '../std/process-load.ts';
 import type { Random } from '../std/random.ts';
 import type { FileStore, Store } from '../store/store.ts';
 import type { Providers } from '../telephony/registry.ts';

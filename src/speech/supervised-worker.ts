@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../std/clock.ts';
 export interface SupervisedWorkerOptions<Out> {
   /** What it is called in the log. */
   name: string;
-  /** From std/entry. */
+  /** From runtime/entry-point. */
   entry: URL;
   /** The worker's `workerData`. */
   data: unknown;

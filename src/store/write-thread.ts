@@ -2,7 +2,7 @@
 // that stands still holds up this thread and nothing else. It starts with the first file.
 
 import { Worker } from 'node:worker_threads';
-import { workerEntry } from '../std/entry.ts';
+import { workerEntry } from '../runtime/entry-point.ts';
 import { type FileWrites, type OnFailed, WriteQueue } from './write-queue.ts';
 import { STATE, shareWrites, WriteRing } from './write-ring.ts';
 

@@ -3,8 +3,8 @@
 
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
+import { favourOtherThreads } from '../runtime/thread-priority.ts';
 import { systemClock } from '../std/clock.ts';
-import { favourOtherThreads } from '../std/thread-priority.ts';
 import { type SharedWrites, STATE, type WriteAt, WriteRing } from './write-ring.ts';
 
 /** Twenty looks a second. A killed process loses what it queued in between. */

@@ -7,8 +7,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Supervisor, workerIn } from '../../src/crew/supervisor.ts';
 import { handOver } from '../../src/crew/upgrade.ts';
+import { entryPoint } from '../../src/runtime/entry-point.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
-import { entryPoint } from '../../src/std/entry.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
 const entry = entryPoint('./worker-process.ts', import.meta.url);

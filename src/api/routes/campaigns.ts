@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { campaignOf } from '../../campaign/lifecycle.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { type Campaign, RETRY_DEFAULT } from '../../model/campaign.ts';
-import { Turns } from '../../std/turns.ts';
+import { Turns } from '../../std/serial-queue.ts';
 import { principalOf } from '../auth.ts';
 import { checkTelephony, newCampaign, settingsOf } from '../campaign-input.ts';
 import { campaignsOnWire, shownCampaign } from '../campaign-on-wire.ts';

@@ -1,8 +1,8 @@
 // Reports for people: an agent's calls as CSV, and a day of calls in numbers. Source: contract §9.11.
 
 import { z } from 'zod';
+import { beginOfDay, dayAfter, isDay } from '../../std/calendar-day.ts';
 import { isTimeZone } from '../../std/time-zone.ts';
-import { beginOfDay, dayAfter, isDay } from '../../std/zone-day.ts';
 import type { ReportRow, Span } from '../../store/report-store.ts';
 import { principalOf } from '../auth.ts';
 import { dailyReportOf } from '../daily-report.ts';

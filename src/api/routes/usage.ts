@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import type { Run } from '../../model/run.ts';
-import { beginOfDay, dayAfter, dayAt } from '../../std/zone-day.ts';
+import { beginOfDay, dayAfter, dayAt } from '../../std/calendar-day.ts';
 import type { RunFilter } from '../../store/run-pages.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';

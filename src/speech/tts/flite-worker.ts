@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createResampler } from '../../audio/resample.ts';
 import { readWav } from '../../audio/wav.ts';
-import { favourOtherThreads } from '../../std/thread-priority.ts';
+import { favourOtherThreads } from '../../runtime/thread-priority.ts';
 import { createFliteProgram, type FliteModule } from './flite-program.ts';
 import { OUTPUT_PATH } from './flite-wasi.ts';
 import { fitToLine } from './loudness.ts';

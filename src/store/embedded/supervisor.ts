@@ -8,10 +8,10 @@ import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
+import { entryPoint } from '../../runtime/entry-point.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
-import { entryPoint } from '../../std/entry.ts';
 import { isObject } from '../../std/json.ts';
-import { RestartPause } from '../../std/restart-pause.ts';
+import { RestartPause } from '../../std/restart-backoff.ts';
 
 /** A first start on a slow disk makes a whole cluster. */
 const START_MS_MAX = 90_000;

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 const run = promisify(execFile);
-const source = new URL('../../src/std/collecting.ts', import.meta.url);
+const source = new URL('../../src/runtime/gc-tuning.ts', import.meta.url);
 
 it('is one that the engine knows: it complains of others', async () => {
   const code = `

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { processLoadMeter } from '../../src/std/process-load.ts';
+import { processLoadMeter } from '../../src/runtime/process-load.ts';
 
 describe('the load of the process', () => {
   it('is high after work and low after rest, since it was asked last', async () => {

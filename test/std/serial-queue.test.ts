@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../src/std/turns.ts';
+import { Turns } from '../../src/std/serial-queue.ts';
 
 describe('turns', () => {
   it('come one after the other, whatever became of those before', async () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beginOfDay, dayAfter, dayAt, isDay } from '../../src/std/zone-day.ts';
+import { beginOfDay, dayAfter, dayAt, isDay } from '../../src/std/calendar-day.ts';
 
 const begin = (day: string, zone: string) => new Date(beginOfDay(day, zone)).toISOString();
 

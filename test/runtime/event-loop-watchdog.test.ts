@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-const guard = new URL('../../src/std/stall-guard.ts', import.meta.url).href;
+const guard = new URL('../../src/runtime/event-loop-watchdog.ts', import.meta.url).href;
 const clock = new URL('../../src/std/clock.ts', import.meta.url).href;
 
 /** Runs a process that is guarded with a limit of a second, and does `work`. */

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
-const source = new URL('../../src/std/thread-priority.ts', import.meta.url);
+const source = new URL('../../src/runtime/thread-priority.ts', import.meta.url);
 
 interface Niceness {
   main: number;

@@ -3,8 +3,8 @@
 // the sockets of a process that is gone. Source: asterisk §0.1.
 
 import { Worker } from 'node:worker_threads';
-import type { Clock, Timer } from './clock.ts';
-import { workerEntry } from './entry.ts';
+import type { Clock, Timer } from '../std/clock.ts';
+import { workerEntry } from './entry-point.ts';
 
 /** How often the loop says that it runs. */
 const BEAT_MS = 250;
@@ -28,7 +28,7 @@ export function guardAgainstStalls(limitMs: number, clock: Clock): StallGuard {
   const beats = new Int32Array(shared);
   const looksMax = Math.ceil(limitMs / BEAT_MS);
   const data: Watched = { shared, looksMax, lookMs: BEAT_MS };
-  const entry = workerEntry('./stall-guard-worker.ts', import.meta.url);
+  const entry = workerEntry('./event-loop-watchdog-worker.ts', import.meta.url);
   const worker = new Worker(entry, { workerData: data, name: 'stall-guard' });
   worker.unref();
   let timer: Timer;

@@ -3,7 +3,7 @@
 
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
-import type { Watched } from './stall-guard.ts';
+import type { Watched } from './event-loop-watchdog.ts';
 
 const { shared, looksMax, lookMs } = workerData as Watched;
 const counters = new Int32Array(shared);

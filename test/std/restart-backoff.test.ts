@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RestartPause } from '../../src/std/restart-pause.ts';
+import { RestartPause } from '../../src/std/restart-backoff.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
 it('a process that dies is started again at once, then ever more slowly, then twice a minute', () => {
