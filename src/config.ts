@@ -4,7 +4,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { GatewayError } from './errors/gateway-error.ts';
-import { OPENAI_MODEL, OPENAI_URL, VOICES } from './model/service.ts';
+import { OPENAI_MODEL, OPENAI_URL, VOICES } from './model/speech-services.ts';
 
 /** Bytes of a sealing key (AES-256). */
 const SECRET_KEY_BYTES = 32;

@@ -10,7 +10,7 @@ import type { TextChatDesk } from '../call/text-chat-desk.ts';
 import type { ToolRequestDeps } from '../call/tool-request.ts';
 import type { Log } from '../log.ts';
 import type { ProviderName } from '../model/provider.ts';
-import type { ServicesInUse } from '../model/service.ts';
+import type { ServicesInUse } from '../model/speech-services.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import type { FileLinks } from '../store/file-links.ts';

@@ -3,7 +3,7 @@
 // Source: contract §5.1 (`POST /workflow/create/template`).
 
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
-import type { ModelMessage } from '../model/conversation.ts';
+import type { ModelMessage } from '../model/llm-message.ts';
 import type { PropertySpec } from '../model/node-spec.ts';
 import { type WorkflowDefinition, workflowDefinition } from '../model/workflow.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';

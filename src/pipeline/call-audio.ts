@@ -5,7 +5,7 @@ import { dtmfTones } from '../audio/tone.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { framesIn } from '../metrics/metrics.ts';
-import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
+import { type Expectation, OPEN_SPEECH } from '../model/expected-input.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt/stt.ts';
 import type { Clock } from '../std/clock.ts';
 import { AgentVoice } from './agent-voice.ts';

@@ -1,6 +1,6 @@
 // Keys that the caller presses, collected into entries: by count, by terminator, or by a pause.
 
-import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
+import { type Expectation, OPEN_SPEECH } from '../model/expected-input.ts';
 
 /** A pause between keys that ends an entry. */
 const PAUSE_MS = 2_000;

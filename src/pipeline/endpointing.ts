@@ -1,7 +1,7 @@
 // How long the caller must be silent before their turn is over, by what they said and what is expected
 // of them. Pure: words in, milliseconds out.
 
-import type { Expectation, SlotType } from '../model/expectation.ts';
+import type { Expectation, SlotType } from '../model/expected-input.ts';
 
 /** A complete answer to a closed question. */
 const COMPLETE_MS = 270;

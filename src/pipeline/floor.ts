@@ -2,7 +2,7 @@
 // No audio passes here. All times are media time.
 
 import { bargeInSeconds, interruptions } from '../metrics/metrics.ts';
-import type { Expectation } from '../model/expectation.ts';
+import type { Expectation } from '../model/expected-input.ts';
 import type { RecognizedWords } from '../speech/stt/stt.ts';
 import { wordsOf } from './endpointing.ts';
 import { InterruptDetector, YIELD_MS } from './interrupt.ts';

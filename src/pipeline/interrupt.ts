@@ -2,8 +2,8 @@
 // that lasts holds it (silent, its words kept), words stop it, and if nothing comes of it the agent goes
 // on. Decides only: playout.ts does it. Never told of voice during uninterruptible speech.
 
-import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
-import { isBackchannel, isStopWord, mayBecomeBackchannel } from '../model/phrases.ts';
+import { isBackchannel, isStopWord, mayBecomeBackchannel } from '../model/control-phrases.ts';
+import { type Expectation, OPEN_SPEECH } from '../model/expected-input.ts';
 import { isExpectedAnswer, wordsOf } from './endpointing.ts';
 import type { Voice } from './listen.ts';
 import type { TurnTuning } from './tuning.ts';

@@ -1,7 +1,7 @@
 // The caller's turn: joins what the VAD hears with what the recogniser understands, and says when the
 // caller has finished. All times are media time. It does not know whether the agent speaks.
 
-import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
+import { type Expectation, OPEN_SPEECH } from '../model/expected-input.ts';
 import type { RecognizedWords } from '../speech/stt/stt.ts';
 import { silenceNeededMs } from './endpointing.ts';
 

@@ -2,9 +2,9 @@
 // (time, words, a model's answer) arrives as an event, every wish leaves as an action.
 
 import type { CallEventBody, TurnSource, UtteranceKind } from '../model/call-event.ts';
-import type { ModelMessage, ModelTool, ModelToolCall } from '../model/conversation.ts';
 import type { EndReason } from '../model/end-reason.ts';
-import type { Expectation } from '../model/expectation.ts';
+import type { Expectation } from '../model/expected-input.ts';
+import type { ModelMessage, ModelTool, ModelToolCall } from '../model/llm-message.ts';
 import type { Direction } from '../model/provider.ts';
 import type { ToolRequest } from './tools/request.ts';
 

@@ -2,8 +2,8 @@
 // No clock, no socket, no service; the same for phone calls, text chat, tests and replays.
 // Source: contract §8.
 
+import { saysGoodbye } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
-import { saysGoodbye } from '../model/phrases.ts';
 import type { WorkflowConfigurations } from '../model/workflow.ts';
 import { takeAnswer, takeFailure } from './answer.ts';
 import { type ClipFinder, NO_CLIPS } from './clip-refs.ts';

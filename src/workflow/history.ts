@@ -1,7 +1,7 @@
 // What the model is shown of the conversation: the caller's words and those of the agent's words that
 // were heard. Kept across nodes; the prompts change around it.
 
-import type { ModelMessage } from '../model/conversation.ts';
+import type { ModelMessage } from '../model/llm-message.ts';
 import type { DialogueState, HistoryEntry } from './state.ts';
 
 /** Longer than any call of twenty minutes; older entries are forgotten. */

@@ -1,7 +1,7 @@
 // The engine's own lines, for moments in which neither the author nor a model has given words. An
 // operator may replace each of them, for another language or another tone.
 
-import type { SlotType } from '../model/expectation.ts';
+import type { SlotType } from '../model/expected-input.ts';
 
 export interface DialogueLines {
   /** The model gave nothing, or the recogniser did. */

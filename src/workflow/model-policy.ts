@@ -2,7 +2,7 @@
 // functions. What it answers is handled in answer.ts. Source: contract §8.1-§8.6.
 
 import type { UtteranceKind } from '../model/call-event.ts';
-import { type Expectation, OPEN_SPEECH } from '../model/expectation.ts';
+import { type Expectation, OPEN_SPEECH } from '../model/expected-input.ts';
 import { abandonRequest } from './ending.ts';
 import { addEntry } from './history.ts';
 import type { CallerTurn, Policy } from './policy.ts';

@@ -1,7 +1,7 @@
 // From one node to the next: what is left behind, what is spoken between, what is entered.
 // Source: contract §8.3.
 
-import type { Expectation } from '../model/expectation.ts';
+import type { Expectation } from '../model/expected-input.ts';
 import { transitionLine } from './clip-lines.ts';
 import { extractFrom } from './extraction.ts';
 import type { GraphEdge, GraphNode } from './graph.ts';

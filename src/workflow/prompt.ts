@@ -2,7 +2,7 @@
 // §8.2. Ours: an edge's function also tells what the next node wants, so that the model can go on and
 // speak for it in one response.
 
-import type { ModelMessage, ModelTool } from '../model/conversation.ts';
+import type { ModelMessage, ModelTool } from '../model/llm-message.ts';
 import { hasTransitionLine } from './clip-lines.ts';
 import type { GraphEdge, GraphNode } from './graph.ts';
 import { messagesOf } from './history.ts';

@@ -2,8 +2,8 @@
 // functions of this room write to it, each time on a copy.
 
 import type { TurnSource } from '../model/call-event.ts';
-import type { ModelToolCall } from '../model/conversation.ts';
 import type { EndReason } from '../model/end-reason.ts';
+import type { ModelToolCall } from '../model/llm-message.ts';
 
 /** before: not started. delayed: the agent waits before it opens. closing: the last words are being
  *  spoken. ending: values are still being extracted. ended: nothing happens any more. */

@@ -3,7 +3,7 @@
 // about what it has learnt. Source: contract §8.3, §8.4, §8.7.
 
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { ModelToolCall } from '../model/conversation.ts';
+import type { ModelToolCall } from '../model/llm-message.ts';
 import { arrive } from './arrive.ts';
 import type { DialogueEvent } from './dialogue.ts';
 import { close, endIfExtracted } from './ending.ts';

@@ -1,6 +1,6 @@
 // How an edge is offered to a language model. Source: contract §5.4.
 
-import type { ModelTool } from '../model/conversation.ts';
+import type { ModelTool } from '../model/llm-message.ts';
 
 /** The function name of an edge: lower case, every character outside a-z and 0-9 an underscore. */
 export function transitionName(label: string): string {

@@ -1,7 +1,7 @@
 // The smaller stages, each alone.
 
 import { describe, expect, it } from 'vitest';
-import type { Expectation } from '../../src/model/expectation.ts';
+import type { Expectation } from '../../src/model/expected-input.ts';
 import { DigitCollector } from '../../src/pipeline/digits.ts';
 import { EchoGuard } from '../../src/pipeline/echo.ts';
 import { Listener } from '../../src/pipeline/listen.ts';

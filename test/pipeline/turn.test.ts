@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Expectation, OPEN_SPEECH } from '../../src/model/expectation.ts';
+import { type Expectation, OPEN_SPEECH } from '../../src/model/expected-input.ts';
 import { type SpokenTurn, TurnDetector } from '../../src/pipeline/turn.ts';
 
 const CLOSED: Expectation = { closed: true, phrases: [], slots: ['yes_no'], boost: [] };

@@ -2,8 +2,8 @@
 // what must always be true (the state it was given is not written to, and is plain JSON).
 
 import { expect } from 'vitest';
-import type { ModelToolCall } from '../../src/model/conversation.ts';
 import type { EndReason } from '../../src/model/end-reason.ts';
+import type { ModelToolCall } from '../../src/model/llm-message.ts';
 import type { WorkflowDefinition } from '../../src/model/workflow.ts';
 import { type ClipFinder, NO_CLIPS } from '../../src/workflow/clip-refs.ts';
 import type { DialogueAction, DialogueEvent, DialoguePolicy } from '../../src/workflow/dialogue.ts';

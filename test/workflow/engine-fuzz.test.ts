@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ModelToolCall } from '../../src/model/conversation.ts';
+import type { ModelToolCall } from '../../src/model/llm-message.ts';
 import type {
   DialogueAction,
   DialogueEvent,

@@ -1,6 +1,6 @@
 // Conversations with an agent that has tools, for the tests of the engine.
 
-import type { ModelToolCall } from '../../src/model/conversation.ts';
+import type { ModelToolCall } from '../../src/model/llm-message.ts';
 import type { Tool } from '../../src/model/tool.ts';
 import type { WorkflowDefinition } from '../../src/model/workflow.ts';
 import { parseGraph } from '../../src/workflow/graph.ts';

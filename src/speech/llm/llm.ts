@@ -1,6 +1,6 @@
 // Language models: the interface that every one implements. Streaming, abortable, with tools.
 
-import type { ModelMessage, ModelTool, ModelToolCall } from '../../model/conversation.ts';
+import type { ModelMessage, ModelTool, ModelToolCall } from '../../model/llm-message.ts';
 
 export interface ModelRequest {
   messages: readonly ModelMessage[];

@@ -2,7 +2,7 @@
 // tool calls in fragments or whole, without ids or indexes, text and calls mixed, usage early, late or never.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ModelToolCall } from '../../model/conversation.ts';
+import type { ModelToolCall } from '../../model/llm-message.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { ModelAnswer } from './llm.ts';
 import type { Chunk, ToolCallDelta } from './openai-wire.ts';

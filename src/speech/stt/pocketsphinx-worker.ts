@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Expectation } from '../../model/expectation.ts';
+import type { Expectation } from '../../model/expected-input.ts';
 import { type Dictionary, parseDictionary } from './dictionary.ts';
 import { buildGrammar, type Grammar, type GrammarWarning } from './jsgf.ts';
 import { createPartialDecoders, type Following, type PartialDecoders } from './partial-decoders.ts';

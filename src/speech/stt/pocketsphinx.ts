@@ -4,7 +4,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { serviceSeconds } from '../../metrics/metrics.ts';
-import type { Expectation } from '../../model/expectation.ts';
+import type { Expectation } from '../../model/expected-input.ts';
 import { workerEntry } from '../../runtime/entry-point.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { type SupervisedWorker, superviseWorker } from '../supervised-worker.ts';

@@ -1,7 +1,7 @@
 // Speech to text: the interface that every recogniser implements. One Recognizer per call.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
-import type { Expectation } from '../../model/expectation.ts';
+import type { Expectation } from '../../model/expected-input.ts';
 
 export interface RecognizedWords {
   /** Lower or mixed case as the service gives it; empty if nothing was understood. */

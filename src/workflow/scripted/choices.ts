@@ -1,7 +1,7 @@
 // The ways out of a node that the caller can choose by a phrase or a key. Where the author gave no
 // phrases they are derived from the edge's label and condition, by rule and open to review.
 
-import { phrasesOf, plainWords } from '../../model/phrases.ts';
+import { phrasesOf, plainWords } from '../../model/control-phrases.ts';
 import { isFallback, isUnconditional } from '../edge-hints.ts';
 import type { Graph, GraphEdge, GraphNode } from '../graph.ts';
 import type { SlotHint } from '../nodes/fields.ts';

@@ -1,7 +1,7 @@
 // What a caller may say or press in a scripted node, in the recogniser's terms: a closed set.
 
-import type { Expectation, SlotType } from '../../model/expectation.ts';
-import { plainWords } from '../../model/phrases.ts';
+import { plainWords } from '../../model/control-phrases.ts';
+import type { Expectation, SlotType } from '../../model/expected-input.ts';
 import type { GraphNode } from '../graph.ts';
 import type { SlotHint } from '../nodes/fields.ts';
 import { choicesOf, isYesOrNo, OPERATOR_PHRASES, operatorEdge, wordChoices } from './choices.ts';

@@ -1,7 +1,7 @@
 // How well what the caller said fits the phrases that were expected. Pure arithmetic on words: whether a
 // fit is good enough is decided by the caller of `rank` with `decide`.
 
-import { plainWords } from '../../model/phrases.ts';
+import { plainWords } from '../../model/control-phrases.ts';
 
 /** From this fit on a phrase counts as said; from the lower one on the caller is asked. */
 const FIT_ACCEPTED_MIN = 0.75;

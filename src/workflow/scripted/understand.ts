@@ -1,7 +1,7 @@
 // What a turn means in a scripted node: a phrase of an edge, a key, a value for a slot, or one of the
 // few things that may be said anywhere.
 
-import { phrasesOf } from '../../model/phrases.ts';
+import { phrasesOf } from '../../model/control-phrases.ts';
 import type { GraphEdge, GraphNode } from '../graph.ts';
 import type { SlotHint } from '../nodes/fields.ts';
 import type { CallerTurn } from '../policy.ts';

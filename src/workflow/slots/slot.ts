@@ -1,7 +1,7 @@
 // A slot's value out of what the caller said or pressed. Nothing is found where the words leave a choice:
 // a value is never guessed.
 
-import type { SlotType } from '../../model/expectation.ts';
+import type { SlotType } from '../../model/expected-input.ts';
 import type { SlotHint } from '../nodes/fields.ts';
 import { findDates } from './date.ts';
 import { findDigits } from './digits.ts';

@@ -1,6 +1,6 @@
 // Yes or no, with their synonyms. "Yes" and "no" in one breath is neither.
 
-import { phrasesOf, plainWords } from '../../model/phrases.ts';
+import { phrasesOf, plainWords } from '../../model/control-phrases.ts';
 
 const YES_FIRST = new Set(['yes', 'yeah', 'yep', 'yup', 'sure', 'correct', 'certainly']);
 const NO_FIRST = new Set(['no', 'nope', 'nah']);

@@ -1,7 +1,7 @@
 // Which tools a node offers to the model, and under which names. What cannot be offered is left out and
 // told. Source: contract §5.4, §8.2.
 
-import type { ModelTool } from '../../model/conversation.ts';
+import type { ModelTool } from '../../model/llm-message.ts';
 import type { Tool } from '../../model/tool.ts';
 import { transitionName } from '../transition.ts';
 import { calculatorParameters } from './calculator.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OPEN_SPEECH } from '../../../src/model/expectation.ts';
+import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { buildGrammar, type Grammar } from '../../../src/speech/stt/jsgf.ts';
 import { RULES } from '../../../src/speech/stt/slot-grammar.ts';
 import { SLOTS } from './slots.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ulaw } from '../../../src/audio/companding.ts';
-import { OPEN_SPEECH } from '../../../src/model/expectation.ts';
+import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { parseDictionary } from '../../../src/speech/stt/dictionary.ts';
 import { createGrammarDecoder } from '../../../src/speech/stt/grammar-decoder.ts';
 import { buildGrammar } from '../../../src/speech/stt/jsgf.ts';

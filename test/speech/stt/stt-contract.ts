@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/errors/gateway-error.ts';
-import { type Expectation, OPEN_SPEECH } from '../../../src/model/expectation.ts';
+import { type Expectation, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import type { RecognizedWords, Recognizer, SpeechToText } from '../../../src/speech/stt/stt.ts';
 
 export interface Heard {

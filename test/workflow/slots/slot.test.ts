@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { SlotType } from '../../../src/model/expectation.ts';
+import type { SlotType } from '../../../src/model/expected-input.ts';
 import { slotType } from '../../../src/workflow/nodes/fields.ts';
 import { needsConfirmation, parseKeys, parseSlot } from '../../../src/workflow/slots/slot.ts';
 

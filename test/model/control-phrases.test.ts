@@ -7,7 +7,7 @@ import {
   phrasesOf,
   plainWords,
   saysGoodbye,
-} from '../../src/model/phrases.ts';
+} from '../../src/model/control-phrases.ts';
 
 describe('phrases', () => {
   it.each(['Mhm.', 'uh-huh', 'Okay, yeah.', 'I see', 'Oh, right, okay'])(
