@@ -5,7 +5,7 @@
 //                               committed WebAssembly runs.
 //   build-native.mjs --wasm     native/kernels.wasm with Debian's clang-16 and lld-16; also writes the hashes
 //                               of sources and result to native/kernels.sha256 (`sha256sum -c` reads it),
-//                               and those that src/audio/native.ts expects. The result is committed.
+//                               and those that src/runtime/native-kernels.ts expects. The result is committed.
 //   … --out <file>              only compiles, to that file
 //   build-native.mjs --renew    the addon again, if there is one of other sources: quietly, and if that fails
 //                               it is removed, for the gateway would refuse it
@@ -164,14 +164,14 @@ function compile(compiler, options) {
 function writeRecord() {
   const lines = [...sources, 'native/kernels.wasm'].map((name) => `${sha256(name)}  ${name}\n`);
   writeFileSync(join(root, 'native/kernels.sha256'), lines.join(''));
-  const loader = join(root, 'src/audio/native.ts');
+  const loader = join(root, 'src/runtime/native-kernels.ts');
   const rows = [
     [/('kernels\.wasm': ')[0-9a-zA-Z_]*(')/, sha256('native/kernels.wasm')],
     [/(SOURCES_SHA256 = ')[0-9a-zA-Z_]*(')/, sourcesSha256()],
   ];
   let text = readFileSync(loader, 'utf8');
   for (const [row, hash] of rows) {
-    if (!row.test(text)) throw new Error(`src/audio/native.ts has no ${row}`);
+    if (!row.test(text)) throw new Error(`src/runtime/native-kernels.ts has no ${row}`);
     text = text.replace(row, `$1${hash}$2`);
   }
   writeFileSync(loader, text);

@@ -12,7 +12,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const source = join(root, 'node_modules/@ricky0123/vad-web/dist/silero_vad_v6.onnx');
 const target = join(root, 'native/build/silero-v6-8k.bin');
 const SOURCE_SHA256 = '1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3';
-/** Also in src/audio/native.ts, which refuses any other file. */
+/** Also in src/runtime/native-kernels.ts, which refuses any other file. */
 const TARGET_SHA256 = '5d6edcd7dc22557235254332e91dbf29a7ee027dd78ecc9cfad1a80bb2660275';
 
 /** Rows of a matrix begin at multiples of four floats. */

@@ -1,7 +1,6 @@
 // What every process that runs calls is made of: store, speech, providers, and the doors of their media.
 
-import { loadAddon } from './audio/native.ts';
-import { loadVad } from './audio/vad-loader.ts';
+import { loadVad } from './audio/vad/vad-loader.ts';
 import { addressGuard } from './call/address-guard.ts';
 import { credentialHeadersFrom } from './call/credential-headers.ts';
 import type { CallDeps } from './call/deps.ts';
@@ -17,6 +16,7 @@ import type { Log } from './log.ts';
 import { collectProcessMetrics } from './metrics/metrics.ts';
 import { MediaClock } from './pipeline/media-clock.ts';
 import { guardAgainstStalls } from './runtime/event-loop-watchdog.ts';
+import { loadAddon } from './runtime/native-kernels.ts';
 import { processLoadMeter } from './runtime/process-load.ts';
 import { openLanguageModel } from './speech/llm/registry.ts';
 import { openSpeechToText } from './speech/stt/registry.ts';

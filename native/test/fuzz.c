@@ -50,7 +50,7 @@ static void fuzz_vad(int32_t instructions, int rounds) {
   }
 }
 
-// The ratios of 8, 16, 24 and 48 kHz, and the taps that src/audio/resample-filter.ts gives them.
+// The ratios of 8, 16, 24 and 48 kHz, and the taps that src/audio/resample/resample-filter.ts gives them.
 static const struct {
   int up, down, taps;
 } ratios[] = {{2, 1, 32}, {3, 1, 32}, {6, 1, 32}, {3, 2, 32}, {1, 2, 64}, {1, 3, 96}, {1, 6, 192}, {2, 3, 48}};

@@ -1,7 +1,7 @@
 // G.722 in compiled code, WebAssembly or addon. The state of a call's two directions lives here and goes in and
 // out with each block, so that calls need no place in the kernels' memory and nothing has to be closed.
 
-import type { Kernels } from '../audio/native.ts';
+import type { Kernels } from '../runtime/native-kernels.ts';
 import type { Codec } from './codec.ts';
 
 /** What native/src/g722.c shares: one direction's state, and one block. */

@@ -1,6 +1,6 @@
 // What one call's audio is made of: services, codecs, the way out, and how it is to behave.
 
-import type { VadModel } from '../audio/vad.ts';
+import type { VadModel } from '../audio/vad/vad.ts';
 import type { Codec } from '../codec/codec.ts';
 import type { Log } from '../log.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';

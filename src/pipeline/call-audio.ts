@@ -1,7 +1,7 @@
 // One call's audio: joins decode, listen, turn, interrupt, speak, playout, digits and record. It knows
 // no provider, no socket and no workflow; whatever happens goes to the listener, synchronously.
 
-import { dtmfTones } from '../audio/tone.ts';
+import { dtmfTones } from '../audio/tones/tone-generator.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { framesIn } from '../metrics/metrics.ts';

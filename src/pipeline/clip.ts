@@ -2,8 +2,8 @@
 // that calls which are running get their turn in between. It reads no file: storage does.
 
 import { RATE_HZ } from '../audio/pcm.ts';
-import { BLOCK_SAMPLES, delayMsOf, designPhases } from '../audio/resample-filter.ts';
-import { portableFilter } from '../audio/resample-portable.ts';
+import { BLOCK_SAMPLES, delayMsOf, designPhases } from '../audio/resample/resample-filter.ts';
+import { portableFilter } from '../audio/resample/resample-portable.ts';
 import { openWav, type WavFile } from '../audio/wav.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { nextTurn } from '../std/clock.ts';

@@ -1,9 +1,13 @@
 // The caller's packets to an even stream of 20 ms frames at 8 kHz, each with its media time. Packets
 // are put in order by timestamp; short gaps are concealed, longer ones become silence. It hears nothing.
 
-import { CONCEALED_SAMPLES_MAX, CONCEALMENT_SAMPLES, Concealer } from '../audio/concealment.ts';
+import {
+  CONCEALED_SAMPLES_MAX,
+  CONCEALMENT_SAMPLES,
+  Concealer,
+} from '../audio/packet-loss-concealment.ts';
 import { copySamples, FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../audio/pcm.ts';
-import { createResampler, type Resampler } from '../audio/resample.ts';
+import { createResampler, type Resampler } from '../audio/resample/resampler.ts';
 import type { Codec } from '../codec/codec.ts';
 import { framesConcealed } from '../metrics/metrics.ts';
 import { ArrivalClock } from './arrival.ts';

@@ -3,7 +3,7 @@
 
 import { applyRamp } from '../audio/gain.ts';
 import { RATE_HZ } from '../audio/pcm.ts';
-import { createResampler, type Resampler } from '../audio/resample.ts';
+import { createResampler, type Resampler } from '../audio/resample/resampler.ts';
 import type { Codec } from '../codec/codec.ts';
 import type { AmbientNoise } from './ambient.ts';
 

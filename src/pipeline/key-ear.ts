@@ -1,8 +1,8 @@
 // Keys on a line of which nobody signals them: they are heard in the caller's audio. Should somebody signal
 // them after all, the signals count from then on, and none counts twice.
 
-import { DtmfDetector } from '../audio/dtmf.ts';
 import { FRAME_MS } from '../audio/pcm.ts';
+import { DtmfDetector } from '../audio/tones/dtmf-detector.ts';
 
 /** A key is signalled when it is released; by then it was heard. Who holds one for longer is heard once more. */
 const SIGNAL_MS_MAX = 3_000;

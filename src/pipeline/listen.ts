@@ -2,7 +2,7 @@
 // hysteresis, and the time at which it really began. It does not know what speech is for.
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../audio/pcm.ts';
-import type { VadModel, VadStream } from '../audio/vad.ts';
+import type { VadModel, VadStream } from '../audio/vad/vad.ts';
 import { LEVEL_MIN_DB } from './level.ts';
 
 const WINDOW_SAMPLES = 256;

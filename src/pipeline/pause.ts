@@ -2,7 +2,7 @@
 // writer adds), or a ring-back tone.
 
 import { fadeOut } from '../audio/gain.ts';
-import { ringBack, type Sound } from '../audio/tone.ts';
+import { ringBack, type Sound } from '../audio/tones/tone-generator.ts';
 
 export class Pause {
   readonly #ambient: boolean;

@@ -22,7 +22,7 @@ export interface SocketKernel {
 /** Of sockets.c: nothing has come, or none was taken. */
 const NOTHING = -1;
 
-/** Compiled code that has sockets.c in it, as audio/native.ts loads it. */
+/** Compiled code that has sockets.c in it, as runtime/native-kernels.ts loads it. */
 interface Compiled {
   readonly memory: ArrayBuffer;
   function(name: string): (...values: number[]) => number;

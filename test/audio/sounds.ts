@@ -3,7 +3,7 @@
 
 import { gainOfDb } from '../../src/audio/gain.ts';
 import { RATE_HZ, type SampleRateHz } from '../../src/audio/pcm.ts';
-import type { Sound } from '../../src/audio/tone.ts';
+import type { Sound } from '../../src/audio/tones/tone-generator.ts';
 import { meanSquare } from './sine.ts';
 
 /** What is told for silence: below one step of a 16-bit sample. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { loadAddon } from '../../src/audio/native.ts';
-import { loadVadKernel } from '../../src/audio/vad-loader.ts';
+import { loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
 import { hasOpus } from '../../src/codec/opus.ts';
+import { loadAddon } from '../../src/runtime/native-kernels.ts';
 import { benchAudio } from './audio.ts';
 
 describe('the audio benchmark', () => {

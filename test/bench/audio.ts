@@ -2,24 +2,24 @@
 // builds there are. Run by `npm run bench`; test/bench/audio.test.ts runs it with tiny inputs.
 
 import { readFileSync } from 'node:fs';
-import { CONCEALMENT_SAMPLES, Concealer } from '../../src/audio/concealment.ts';
-import { DtmfDetector } from '../../src/audio/dtmf.ts';
 import { mixLoop } from '../../src/audio/gain.ts';
-import { loadAddon, loadKernels, loadWasm } from '../../src/audio/native.ts';
+import { CONCEALMENT_SAMPLES, Concealer } from '../../src/audio/packet-loss-concealment.ts';
 import { FRAME_SAMPLES } from '../../src/audio/pcm.ts';
-import { createResampler, type Rates } from '../../src/audio/resample.ts';
-import { portableFilter } from '../../src/audio/resample-portable.ts';
-import { dtmfTones } from '../../src/audio/tone.ts';
-import { compiledVadKernel } from '../../src/audio/vad-compiled.ts';
-import { BATCH_MAX, type VadKernel, WEIGHTS } from '../../src/audio/vad-kernel.ts';
-import { loadVadKernel } from '../../src/audio/vad-loader.ts';
-import { portableVadKernel } from '../../src/audio/vad-portable.ts';
+import { portableFilter } from '../../src/audio/resample/resample-portable.ts';
+import { createResampler, type Rates } from '../../src/audio/resample/resampler.ts';
+import { DtmfDetector } from '../../src/audio/tones/dtmf-detector.ts';
+import { dtmfTones } from '../../src/audio/tones/tone-generator.ts';
+import { compiledVadKernel } from '../../src/audio/vad/vad-compiled.ts';
+import { BATCH_MAX, type VadKernel, WEIGHTS } from '../../src/audio/vad/vad-kernel.ts';
+import { loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
+import { portableVadKernel } from '../../src/audio/vad/vad-portable.ts';
 import type { Codec } from '../../src/codec/codec.ts';
 import { createG722 } from '../../src/codec/g722.ts';
 import { compiledG722 } from '../../src/codec/g722-compiled.ts';
 import { PortableG722 } from '../../src/codec/g722-portable.ts';
 import { createOpus, hasOpus } from '../../src/codec/opus.ts';
 import { codecByName } from '../../src/codec/registry.ts';
+import { loadAddon, loadKernels, loadWasm } from '../../src/runtime/native-kernels.ts';
 import { comfortNoise } from '../audio/sounds.ts';
 
 /** Streams in turn, as in a gateway: no stream's state stays in the processor's nearest cache. */

@@ -1,7 +1,7 @@
 // Keys of callers whose provider does not signal them.
 
 import { describe, expect, it } from 'vitest';
-import { dtmfTones } from '../../src/audio/tone.ts';
+import { dtmfTones } from '../../src/audio/tones/tone-generator.ts';
 import { type CallRoom, withCallRoom } from './call-room.ts';
 import { EXTENSION, mediaOf, withPbx } from './pbx-room.ts';
 

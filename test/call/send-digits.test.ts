@@ -1,7 +1,7 @@
 // Keys that a client has pressed in a call.
 
 import { describe, expect, it } from 'vitest';
-import { DtmfDetector } from '../../src/audio/dtmf.ts';
+import { DtmfDetector } from '../../src/audio/tones/dtmf-detector.ts';
 import { sendDigits } from '../../src/call/send-digits.ts';
 import { codeOf } from '../../src/errors/gateway-error.ts';
 import { providersOf } from '../../src/telephony/registry.ts';

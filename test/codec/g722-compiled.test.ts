@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type Kernels, loadAddon, loadWasm } from '../../src/audio/native.ts';
 import { compiledG722 } from '../../src/codec/g722-compiled.ts';
-import { buildAddon, compiler } from '../audio/built-addon.ts';
+import { type Kernels, loadAddon, loadWasm } from '../../src/runtime/native-kernels.ts';
+import { buildAddon, compiler } from '../runtime/built-addon.ts';
 import { g722Contract } from './g722-contract.ts';
 
 function present(kernels: Kernels | undefined): Kernels {

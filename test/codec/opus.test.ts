@@ -3,11 +3,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SampleRateHz } from '../../src/audio/pcm.ts';
-import { createResampler } from '../../src/audio/resample.ts';
+import { createResampler } from '../../src/audio/resample/resampler.ts';
 import { createOpus, hasOpus, opusPacketMs } from '../../src/codec/opus.ts';
 import { codecByName } from '../../src/codec/registry.ts';
 import { meanSquare } from '../audio/sine.ts';
-import { spoken } from '../audio/vad-fixture.ts';
+import { spoken } from '../audio/vad/vad-fixture.ts';
 
 const rates: SampleRateHz[] = [8_000, 16_000, 24_000, 48_000];
 const isHere = hasOpus();

@@ -3,7 +3,7 @@
 
 import { gainOfDb } from '../../src/audio/gain.ts';
 import { FRAME_SAMPLES, RATE_HZ } from '../../src/audio/pcm.ts';
-import type { Sound } from '../../src/audio/tone.ts';
+import type { Sound } from '../../src/audio/tones/tone-generator.ts';
 import type { FarEnd } from './far-end.ts';
 
 const PER_MS = RATE_HZ / 1_000;

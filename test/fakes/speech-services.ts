@@ -1,7 +1,7 @@
 // Speech services under a test's control: a recogniser that understands what it is told, a synthesiser
 // that hums, a detector that goes by loudness.
 
-import type { VadModel } from '../../src/audio/vad.ts';
+import type { VadModel } from '../../src/audio/vad/vad.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { Expectation } from '../../src/model/expected-input.ts';
 import { levelDb } from '../../src/pipeline/level.ts';

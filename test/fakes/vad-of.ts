@@ -1,6 +1,6 @@
 // A speech detector out of a function that judges each window at once.
 
-import type { VadModel } from '../../src/audio/vad.ts';
+import type { VadModel } from '../../src/audio/vad/vad.ts';
 
 export interface WindowJudge {
   /** The probability of speech in the next 256 samples. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batchedVad } from '../../src/audio/vad-batch.ts';
-import { loadVadKernel } from '../../src/audio/vad-loader.ts';
+import { batchedVad } from '../../src/audio/vad/vad-batch.ts';
+import { loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { AnsweringMachine, toneOf } from '../../src/pipeline/answering-machine.ts';

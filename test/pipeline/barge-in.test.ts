@@ -1,11 +1,11 @@
 // Callers' voices against the agent's, with the real detector: how long until the wire is silent.
 
 import { describe, expect, it } from 'vitest';
-import type { VadStream } from '../../src/audio/vad.ts';
-import { batchedVad } from '../../src/audio/vad-batch.ts';
-import { loadVadKernel } from '../../src/audio/vad-loader.ts';
+import type { VadStream } from '../../src/audio/vad/vad.ts';
+import { batchedVad } from '../../src/audio/vad/vad-batch.ts';
+import { loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
 import type { Clock } from '../../src/std/clock.ts';
-import { spoken } from '../audio/vad-fixture.ts';
+import { spoken } from '../audio/vad/vad-fixture.ts';
 import { CallRig } from './call-rig.ts';
 
 const LONG =

@@ -1,7 +1,7 @@
 // A call on a test bench: a CallAudio with a fake clock, fake services, a far end that plays in real
 // time, and a caller whose voice is switched on and off.
 
-import type { VadModel } from '../../src/audio/vad.ts';
+import type { VadModel } from '../../src/audio/vad/vad.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import type { GatewayError } from '../../src/errors/gateway-error.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';

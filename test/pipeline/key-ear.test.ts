@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dtmfTones } from '../../src/audio/tone.ts';
+import { dtmfTones } from '../../src/audio/tones/tone-generator.ts';
 import { KeyEar } from '../../src/pipeline/key-ear.ts';
 import { CallRig } from './call-rig.ts';
 

@@ -3,8 +3,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { gainOfDb } from '../../src/audio/gain.ts';
-import { batchedVad } from '../../src/audio/vad-batch.ts';
-import { loadVadKernel } from '../../src/audio/vad-loader.ts';
+import { batchedVad } from '../../src/audio/vad/vad-batch.ts';
+import { loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
@@ -21,7 +21,7 @@ import type {
   WordTiming,
 } from '../../src/speech/tts/tts.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
-import { spoken } from '../audio/vad-fixture.ts';
+import { spoken } from '../audio/vad/vad-fixture.ts';
 import { CallerLine } from '../fakes/caller-line.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { FarEnd } from '../fakes/far-end.ts';

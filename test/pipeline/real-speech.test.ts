@@ -2,7 +2,7 @@
 // detector, G.711, noise and echo on the line. The bounds are what was measured, and a little.
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import { dtmfTones } from '../../src/audio/tone.ts';
+import { dtmfTones } from '../../src/audio/tones/tone-generator.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { comfortNoise } from '../audio/sounds.ts';
 import { type BargeIn, bargeIn, bargeIns, LONG } from './barge-ins.ts';

@@ -1,7 +1,7 @@
 // The ring-back tone in a call's audio. Source: contract §8.1.
 
 import { describe, expect, it } from 'vitest';
-import { ringBack } from '../../src/audio/tone.ts';
+import { ringBack } from '../../src/audio/tones/tone-generator.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { AmbientNoise } from '../../src/pipeline/ambient.ts';
 import { levelDbfs } from '../audio/sounds.ts';

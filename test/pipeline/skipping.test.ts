@@ -4,12 +4,12 @@
 import { describe, expect, it } from 'vitest';
 import { mixLoop } from '../../src/audio/gain.ts';
 import { FRAME_MS, FRAME_SAMPLES } from '../../src/audio/pcm.ts';
-import type { VadModel } from '../../src/audio/vad.ts';
-import { loadVadKernel } from '../../src/audio/vad-loader.ts';
+import type { VadModel } from '../../src/audio/vad/vad.ts';
+import { loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
 import { levelDb } from '../../src/pipeline/level.ts';
 import { Listener } from '../../src/pipeline/listen.ts';
 import { comfortNoise } from '../audio/sounds.ts';
-import { modelOn, spoken } from '../audio/vad-fixture.ts';
+import { modelOn, spoken } from '../audio/vad/vad-fixture.ts';
 
 const WINDOW_MS = 32;
 /** Before the speech: the noise is known after a second. */

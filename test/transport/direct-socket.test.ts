@@ -3,14 +3,14 @@
 
 import { type AddressInfo, connect, createServer, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { loadAddon } from '../../src/audio/native.ts';
+import { loadAddon } from '../../src/runtime/native-kernels.ts';
 import {
   DirectSocket,
   type SocketKernel,
   socketKernel,
 } from '../../src/transport/direct-socket.ts';
 import { readShared } from '../../src/transport/shared-reads.ts';
-import { buildAddon, compiler } from '../audio/built-addon.ts';
+import { buildAddon, compiler } from '../runtime/built-addon.ts';
 
 const TEXT = Buffer.alloc(1_000, 'a');
 /** Of a frame with that text. */

@@ -4,7 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createResampler } from '../../audio/resample.ts';
+import { createResampler } from '../../audio/resample/resampler.ts';
 import type { Dictionary } from './dictionary.ts';
 import { createGrammarDecoder, type GrammarDecoder } from './grammar-decoder.ts';
 import type { Grammar } from './jsgf.ts';

@@ -10,7 +10,7 @@
 // The human's false ones are nearly all of short grammars (yes_no 16, weekday 15, a menu 7, of 48 each; digits,
 // date and money 2 of 144): what matters is to be confirmed.
 
-import { createResampler } from '../../audio/resample.ts';
+import { createResampler } from '../../audio/resample/resampler.ts';
 import type { Dictionary } from './dictionary.ts';
 import { createGrammarDecoder } from './grammar-decoder.ts';
 import type { Grammar } from './jsgf.ts';

@@ -2,7 +2,7 @@
 // next sentence when it has given the last.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { createResampler } from '../../audio/resample.ts';
+import { createResampler } from '../../audio/resample/resampler.ts';
 import { readWav } from '../../audio/wav.ts';
 import { favourOtherThreads } from '../../runtime/thread-priority.ts';
 import { createFliteProgram, type FliteModule } from './flite-program.ts';

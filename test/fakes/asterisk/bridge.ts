@@ -2,7 +2,7 @@
 // (softmix). Music, and what is played, is heard by everybody.
 
 import { FRAME_SAMPLES, RATE_HZ } from '../../../src/audio/pcm.ts';
-import { ringBack, type Sound } from '../../../src/audio/tone.ts';
+import { ringBack, type Sound } from '../../../src/audio/tones/tone-generator.ts';
 import { sine } from '../../audio/sounds.ts';
 import { type Frame, RateConverter } from './frame.ts';
 

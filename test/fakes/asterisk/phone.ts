@@ -2,7 +2,7 @@
 // by sample, with the times. It plays what arrives in real time, as a handset does.
 
 import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../../src/audio/pcm.ts';
-import type { Sound } from '../../../src/audio/tone.ts';
+import type { Sound } from '../../../src/audio/tones/tone-generator.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import { type Frame, RateConverter } from './frame.ts';
 import type { Ticker } from './ticker.ts';

@@ -1,9 +1,9 @@
 // Puts the speech detector together of what is present: the weights, which must be, and the fastest kernel.
 
-import { GatewayError } from '../errors/gateway-error.ts';
-import { kernelInUse } from '../metrics/metrics.ts';
-import type { Clock } from '../std/clock.ts';
-import { loadKernels, nativeFolders, readArtefact } from './native.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { kernelInUse } from '../../metrics/metrics.ts';
+import { loadKernels, nativeFolders, readArtefact } from '../../runtime/native-kernels.ts';
+import type { Clock } from '../../std/clock.ts';
 import type { VadModel } from './vad.ts';
 import { batchedVad } from './vad-batch.ts';
 import { compiledVadKernel } from './vad-compiled.ts';

@@ -1,16 +1,16 @@
 // The queue of windows, on a kernel that is no network: it says what it was given.
 
 import { describe, expect, it } from 'vitest';
-import { batchedVad } from '../../src/audio/vad-batch.ts';
+import { batchedVad } from '../../../src/audio/vad/vad-batch.ts';
 import {
   allSlots,
   BATCH_MAX,
   HEARD_SAMPLES,
   STREAMS_MAX,
   type VadKernel,
-} from '../../src/audio/vad-kernel.ts';
-import { vadWindows } from '../../src/metrics/metrics.ts';
-import { FakeClock } from '../fakes/fake-clock.ts';
+} from '../../../src/audio/vad/vad-kernel.ts';
+import { vadWindows } from '../../../src/metrics/metrics.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { Ear } from './vad-fixture.ts';
 
 /** Gives a window's last sample back, and keeps what each call brought. */

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { DTMF_DIGITS_MAX, dtmfTones, isDtmfDigit, ringBack } from '../../src/audio/tone.ts';
-import { amplitudeAt } from './sine.ts';
-import { levelDbfs, taken } from './sounds.ts';
+import {
+  DTMF_DIGITS_MAX,
+  dtmfTones,
+  isDtmfDigit,
+  ringBack,
+} from '../../../src/audio/tones/tone-generator.ts';
+import { amplitudeAt } from '../sine.ts';
+import { levelDbfs, taken } from '../sounds.ts';
 
 const rowsHz = [697, 770, 852, 941];
 const columnsHz = [1_209, 1_336, 1_477, 1_633];

@@ -3,9 +3,9 @@
 // Source: ITU-T Q.23 (frequencies), Q.24 (what must be heard, and what must not). The limits of a block are
 // those that Asterisk has proven on lines; that the tones are where they should be is measured besides.
 
-import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from './dtmf-keys.ts';
-import { NO_TONE, ToneGroup } from './dtmf-tones.ts';
-import { RATE_HZ } from './pcm.ts';
+import { RATE_HZ } from '../pcm.ts';
+import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from './dtmf-frequencies.ts';
+import { NO_TONE, ToneGroup } from './goertzel.ts';
 
 /** 12.75 ms: narrow enough to tell the rows apart, and two of them lie within any tone of 40 ms. */
 const BLOCK_SAMPLES = 102;

@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { VAD_WINDOW_SAMPLES, type VadModel } from '../../src/audio/vad.ts';
-import { batchedVad } from '../../src/audio/vad-batch.ts';
-import { type VadKernel, WEIGHTS } from '../../src/audio/vad-kernel.ts';
-import { readWav } from '../../src/audio/wav.ts';
-import { FakeClock } from '../fakes/fake-clock.ts';
+import { VAD_WINDOW_SAMPLES, type VadModel } from '../../../src/audio/vad/vad.ts';
+import { batchedVad } from '../../../src/audio/vad/vad-batch.ts';
+import { type VadKernel, WEIGHTS } from '../../../src/audio/vad/vad-kernel.ts';
+import { readWav } from '../../../src/audio/wav.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 
 const reference = z
   .strictObject({

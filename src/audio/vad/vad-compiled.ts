@@ -2,8 +2,8 @@
 // are due. All streams live in the kernels' one memory, whose size is fixed, so that the views on it never
 // go stale.
 
-import { GatewayError } from '../errors/gateway-error.ts';
-import type { Kernels } from './native.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Kernels } from '../../runtime/native-kernels.ts';
 import {
   allSlots,
   BATCH_MAX,

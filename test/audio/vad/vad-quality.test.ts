@@ -3,12 +3,12 @@
 // form (speech above 0.5 for 64 ms, silence below 0.35 for 250 ms); pipeline/ has the real one.
 
 import { describe, expect, it } from 'vitest';
-import { gainOfDb, mixLoop } from '../../src/audio/gain.ts';
-import { RATE_HZ } from '../../src/audio/pcm.ts';
-import { dtmfTones } from '../../src/audio/tone.ts';
-import { loadVadKernel } from '../../src/audio/vad-loader.ts';
-import { noise } from './sine.ts';
-import { comfortNoise, levelDbfs } from './sounds.ts';
+import { gainOfDb, mixLoop } from '../../../src/audio/gain.ts';
+import { RATE_HZ } from '../../../src/audio/pcm.ts';
+import { dtmfTones } from '../../../src/audio/tones/tone-generator.ts';
+import { loadVadKernel } from '../../../src/audio/vad/vad-loader.ts';
+import { noise } from '../sine.ts';
+import { comfortNoise, levelDbfs } from '../sounds.ts';
 import { Ear, modelOn, spoken } from './vad-fixture.ts';
 
 const WINDOW_MS = 32;

@@ -2,9 +2,9 @@
 // Source: ITU-T Q.23 (DTMF frequencies), Q.24 (levels and times), E.180 supplement 2 and Telcordia GR-506
 // (North America's ring-back).
 
-import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from './dtmf-keys.ts';
-import { fadeIn, fadeOut, gainOfDb } from './gain.ts';
-import { msToSamples, RATE_HZ } from './pcm.ts';
+import { fadeIn, fadeOut, gainOfDb } from '../gain.ts';
+import { msToSamples, RATE_HZ } from '../pcm.ts';
+import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from './dtmf-frequencies.ts';
 
 /** An endless sound, taken frame by frame. */
 export interface Sound {

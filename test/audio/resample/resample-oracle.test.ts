@@ -3,9 +3,9 @@
 
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import type { SampleRateHz } from '../../src/audio/pcm.ts';
-import { createResampler } from '../../src/audio/resample.ts';
-import { meanSquare, noise, powerDb } from './sine.ts';
+import type { SampleRateHz } from '../../../src/audio/pcm.ts';
+import { createResampler } from '../../../src/audio/resample/resampler.ts';
+import { meanSquare, noise, powerDb } from '../sine.ts';
 
 const rates: SampleRateHz[] = [8_000, 16_000, 24_000, 48_000];
 const pairs = rates.flatMap((fromHz) =>

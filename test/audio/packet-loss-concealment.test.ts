@@ -6,9 +6,9 @@ import {
   CONCEALED_SAMPLES_MAX,
   CONCEALMENT_SAMPLES,
   Concealer,
-} from '../../src/audio/concealment.ts';
+} from '../../src/audio/packet-loss-concealment.ts';
 import { amplitudeAt, meanSquare, noise, powerDb, sine } from './sine.ts';
-import { spoken } from './vad-fixture.ts';
+import { spoken } from './vad/vad-fixture.ts';
 
 const FRAME = 160;
 const frames = Math.floor(spoken.pcm.length / FRAME);

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadAddon, loadWasm } from '../../src/audio/native.ts';
-import { compiledVadKernel } from '../../src/audio/vad-compiled.ts';
+import { compiledVadKernel } from '../../../src/audio/vad/vad-compiled.ts';
 import {
   BATCH_MAX,
   CONTEXT_SAMPLES,
@@ -11,9 +10,10 @@ import {
   STREAMS_MAX,
   type VadKernel,
   WINDOW_SAMPLES,
-} from '../../src/audio/vad-kernel.ts';
-import { portableVadKernel } from '../../src/audio/vad-portable.ts';
-import { buildAddon, compiler } from './built-addon.ts';
+} from '../../../src/audio/vad/vad-kernel.ts';
+import { portableVadKernel } from '../../../src/audio/vad/vad-portable.ts';
+import { loadAddon, loadWasm } from '../../../src/runtime/native-kernels.ts';
+import { buildAddon, compiler } from '../../runtime/built-addon.ts';
 import { Ear, modelOn, spoken, vadWeights } from './vad-fixture.ts';
 
 let addon: ReturnType<typeof buildAddon> | undefined;

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadAddon, loadWasm } from '../../src/audio/native.ts';
-import type { SampleRateHz } from '../../src/audio/pcm.ts';
-import { createResampler } from '../../src/audio/resample.ts';
-import { compiledFilters } from '../../src/audio/resample-compiled.ts';
-import { designPhases, WEIGHT_ONE } from '../../src/audio/resample-filter.ts';
-import { portableFilter } from '../../src/audio/resample-portable.ts';
-import { buildAddon, compiler } from './built-addon.ts';
-import { amplitudeAt, meanSquare, noise, powerDb, sine } from './sine.ts';
+import type { SampleRateHz } from '../../../src/audio/pcm.ts';
+import { compiledFilters } from '../../../src/audio/resample/resample-compiled.ts';
+import { designPhases, WEIGHT_ONE } from '../../../src/audio/resample/resample-filter.ts';
+import { portableFilter } from '../../../src/audio/resample/resample-portable.ts';
+import { createResampler } from '../../../src/audio/resample/resampler.ts';
+import { loadAddon, loadWasm } from '../../../src/runtime/native-kernels.ts';
+import { buildAddon, compiler } from '../../runtime/built-addon.ts';
+import { amplitudeAt, meanSquare, noise, powerDb, sine } from '../sine.ts';
 
 const rates: SampleRateHz[] = [8_000, 16_000, 24_000, 48_000];
 const pairs = rates.flatMap((fromHz) =>

@@ -1,7 +1,7 @@
 // The resampler's filter in compiled code, WebAssembly or addon. A stream's history lives here and goes in and
 // out with each block, so that streams need no place in the kernels' memory and nothing has to be closed.
 
-import type { Kernels } from './native.ts';
+import type { Kernels } from '../../runtime/native-kernels.ts';
 import { BLOCK_SAMPLES, type BlockFilter, type Phases } from './resample-filter.ts';
 
 /** As in native/src/resample.c: the longest row, and places for the weights of each ratio. */

@@ -1,9 +1,9 @@
 // The windows of all streams, heard together: a window waits a few milliseconds for others, because the kernel
 // reads its weights once for all windows of a call. With few streams open none would come, and none waits.
 
-import { GatewayError } from '../errors/gateway-error.ts';
-import { vadWindows } from '../metrics/metrics.ts';
-import type { Clock, Timer } from '../std/clock.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { vadWindows } from '../../metrics/metrics.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
 import type { VadListener, VadModel, VadStream } from './vad.ts';
 import {
   BATCH_MAX,

@@ -2,12 +2,16 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { alaw, ulaw } from '../../src/audio/companding.ts';
-import { DtmfDetector } from '../../src/audio/dtmf.ts';
-import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from '../../src/audio/dtmf-keys.ts';
-import { dtmfTones } from '../../src/audio/tone.ts';
-import { type FrameTaker, hourOfMusic, hourOfNoise, hourOfSpeech, hourOfTones } from './hours.ts';
-import { noise } from './sine.ts';
+import { alaw, ulaw } from '../../../src/audio/companding.ts';
+import { DtmfDetector } from '../../../src/audio/tones/dtmf-detector.ts';
+import {
+  DTMF_HIGHS_HZ,
+  DTMF_KEYS,
+  DTMF_LOWS_HZ,
+} from '../../../src/audio/tones/dtmf-frequencies.ts';
+import { dtmfTones } from '../../../src/audio/tones/tone-generator.ts';
+import { type FrameTaker, hourOfMusic, hourOfNoise, hourOfSpeech, hourOfTones } from '../hours.ts';
+import { noise } from '../sine.ts';
 
 interface Line {
   /** Peaks of the two tones. */

@@ -1,5 +1,5 @@
 // What the builds of the speech detector's forward pass have in common: the network's measures, the layout of
-// its weights, and the interface by which audio/vad drives them.
+// its weights, and the interface by which audio/vad/vad drives them.
 // Source: Silero VAD v6 (MIT), the 8 kHz branch; scripts/extract-vad.mjs writes the weights.
 //
 // The network hears 32 ms: the spectrum of four overlapping stretches, four convolutions that end in 128

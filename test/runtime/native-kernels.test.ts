@@ -14,6 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadVad, loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
+import { kernelInUse } from '../../src/metrics/metrics.ts';
 import {
   loadAddon,
   loadKernels,
@@ -21,9 +23,7 @@ import {
   nativeFolders,
   readArtefact,
   startWasm,
-} from '../../src/audio/native.ts';
-import { loadVad, loadVadKernel } from '../../src/audio/vad-loader.ts';
-import { kernelInUse } from '../../src/metrics/metrics.ts';
+} from '../../src/runtime/native-kernels.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { buildAddon, compiler } from './built-addon.ts';
 
@@ -64,7 +64,7 @@ describe('the loader of native artefacts', () => {
   });
 
   it('looks beside a built program first', () => {
-    expect(nativeFolders[0]).toMatch(/\/src\/native\/$/); // from dist/audio this is dist/native
+    expect(nativeFolders[0]).toMatch(/\/src\/native\/$/); // from dist/runtime this is dist/native
   });
 
   it('says which command makes missing weights', () => {
