@@ -15,6 +15,7 @@ import { GatewayError } from './errors/gateway-error.ts';
 import type { Log } from './log.ts';
 import { collectProcessMetrics } from './metrics/metrics.ts';
 import { MediaClock } from './pipeline/media-clock.ts';
+import { socketKernel } from './runtime/direct-socket.ts';
 import { guardAgainstStalls } from './runtime/event-loop-watchdog.ts';
 import { loadAddon } from './runtime/native-kernels.ts';
 import { processLoadMeter } from './runtime/process-load.ts';
@@ -27,12 +28,11 @@ import { systemRandom as random } from './std/random.ts';
 import { nodeName, type OpenStore, openStore } from './store/open.ts';
 import type { PacketMedia } from './telephony/ari/packet-carriers.ts';
 import { createProviders, type Providers } from './telephony/registry.ts';
-import { createAudioSocketServer } from './transport/audiosocket.ts';
-import { socketKernel } from './transport/direct-socket.ts';
+import { createAudioSocketServer } from './transport/audiosocket/audiosocket-server.ts';
 import { CLOSE } from './transport/media-socket.ts';
-import { createRtpPorts } from './transport/rtp.ts';
-import { createMediaTokens } from './transport/token.ts';
-import { createMediaServer, type MediaServer } from './transport/websocket.ts';
+import { createMediaTokens } from './transport/media-token.ts';
+import { createRtpPorts } from './transport/rtp/rtp-ports.ts';
+import { createMediaServer, type MediaServer } from './transport/websocket/media-server.ts';
 
 /** A stop that takes longer than this after the calls are drained is cut short. */
 export const STOP_MS_MAX = 15_000;

@@ -7,7 +7,7 @@ import type { RecordingFile } from '../pipeline/record.ts';
 import type { MediaProtocol } from '../telephony/media.ts';
 import { isHosted, type ProviderRequest } from '../telephony/provider.ts';
 import { CLOSE } from '../transport/media-socket.ts';
-import type { Admission, MediaPath } from '../transport/websocket.ts';
+import type { Admission, MediaPath } from '../transport/websocket/media-server.ts';
 import type { CallDeps } from './deps.ts';
 import { recordingKey } from './finish-run.ts';
 import { isForMachine } from './machine.ts';

@@ -4,14 +4,10 @@
 import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { mediaFaults } from '../metrics/metrics.ts';
+import type { MediaReads } from '../runtime/direct-socket.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { MediaListener, MediaProtocol, MediaStart, MediaTraits } from '../telephony/media.ts';
-import {
-  CLOSE,
-  type MediaReads,
-  type MediaSocket,
-  type MediaSocketListener,
-} from '../transport/media-socket.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
 
 /** A provider that sends this many unreadable messages in one call is not one of ours. */
 const MALFORMED_MAX = 20;

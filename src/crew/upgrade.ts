@@ -5,7 +5,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
-import { workerOfToken } from '../transport/token.ts';
+import { workerOfToken } from '../transport/media-token.ts';
 import type { Link } from './link.ts';
 import { FRONT, WORKERS_MAX } from './message.ts';
 

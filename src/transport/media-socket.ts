@@ -1,6 +1,8 @@
 // What a call sees of its media connection: whole messages in and out, already within limits. No
 // envelope is parsed here.
 
+import type { MediaReads } from '../runtime/direct-socket.ts';
+
 /** Who receives a socket's messages. Calls are synchronous and in order. */
 export interface MediaSocketListener {
   onText(message: string): void;
@@ -11,15 +13,6 @@ export interface MediaSocketListener {
   onBinary(message: Uint8Array): void;
   /** Called exactly once, whatever ended the socket. 1006 if it broke. */
   onClose(code: number, reason: string): void;
-}
-
-/** Reads of a connection at moments of one's own choice, which serves many calls in turn for less. */
-export interface MediaReads {
-  /** From here on the listener is told of what has come during `take` alone; with `false`, as it comes again.
-   *  Whoever begins it takes until the socket is closed, or ends it: else nobody hears that the peer has gone. */
-  gather(on: boolean): void;
-  /** Reads what has come, up to 64 kB; synchronous. */
-  take(): void;
 }
 
 export interface MediaSocket {

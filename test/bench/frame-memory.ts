@@ -11,7 +11,10 @@ import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/tuning.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
-import { DEFAULT_MEDIA_LIMITS, MediaConnection } from '../../src/transport/media-connection.ts';
+import {
+  DEFAULT_MEDIA_LIMITS,
+  MediaConnection,
+} from '../../src/transport/websocket/media-connection.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { AudioMessages, startMessage } from '../load/twilio-wire.ts';

@@ -6,7 +6,7 @@ import { EventLog } from '../../src/call/event-log.ts';
 import { FrontDesk } from '../../src/call/front-desk.ts';
 import { Switchboard } from '../../src/call/switchboard.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { createMediaTokens } from '../../src/transport/token.ts';
+import { createMediaTokens } from '../../src/transport/media-token.ts';
 import { ACCOUNT, CALL, type CallRoom, PUBLIC_URL, signed, withCallRoom } from './call-room.ts';
 
 const held = withCallRoom();

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { l16 } from '../../src/codec/l16.ts';
 import { Decoder } from '../../src/pipeline/decode.ts';
 import { ArrivalJitter } from '../../src/pipeline/jitter.ts';
-import { writeRtp } from '../../src/transport/rtp-packet.ts';
-import { RtpStream } from '../../src/transport/rtp-stream.ts';
+import { writeRtp } from '../../src/transport/rtp/rtp-packet.ts';
+import { RtpStream } from '../../src/transport/rtp/rtp-timestamps.ts';
 import { noise } from '../audio/sine.ts';
 
 interface Network {

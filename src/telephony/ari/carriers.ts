@@ -3,8 +3,8 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { dialMedia } from '../../transport/dial.ts';
 import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
+import { dialMedia } from '../../transport/websocket/websocket-client.ts';
 import type { MediaProtocol } from '../media.ts';
 import type { AriAccount } from './account.ts';
 import { type AriClient, faultOf } from './client.ts';

@@ -9,7 +9,7 @@ import type { MediaListener, MediaProtocol, MediaStart } from '../../../src/tele
 import type { ProviderEvent, WebhookReply } from '../../../src/telephony/provider.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
-import { createMediaServer } from '../../../src/transport/websocket.ts';
+import { createMediaServer } from '../../../src/transport/websocket/media-server.ts';
 import { bare, formPost } from '../../telephony/provider-request.ts';
 
 /** What the gateway sees of one call. */

@@ -11,7 +11,7 @@ import { systemRandom } from '../../../src/std/random.ts';
 import { accountOf } from '../../../src/telephony/ari/account.ts';
 import { createIds } from '../../../src/telephony/ari/ids.ts';
 import { createAriMedia, PACKET_TRAITS, SOCKET_TRAITS } from '../../../src/telephony/ari/media.ts';
-import { dialMedia } from '../../../src/transport/dial.ts';
+import { dialMedia } from '../../../src/transport/websocket/websocket-client.ts';
 import { AriSession } from '../../fakes/asterisk/ari-session.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';

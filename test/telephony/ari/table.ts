@@ -20,7 +20,7 @@ import type {
 import type { PbxProvider } from '../../../src/telephony/provider.ts';
 import type { Credentials } from '../../../src/telephony/terms.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
-import { createMediaServer } from '../../../src/transport/websocket.ts';
+import { createMediaServer } from '../../../src/transport/websocket/media-server.ts';
 import { ask, MediaClient } from '../../fakes/asterisk/ari-session.ts';
 import {
   type FakeAsterisk,

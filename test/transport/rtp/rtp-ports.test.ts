@@ -2,15 +2,15 @@
 
 import { createSocket, type Socket } from 'node:dgram';
 import { afterEach, describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors/gateway-error.ts';
-import { mediaSockets, packetsDropped } from '../../src/metrics/metrics.ts';
-import { systemRandom } from '../../src/std/random.ts';
-import { CLOSE, type MediaSocket } from '../../src/transport/media-socket.ts';
-import { createRtpPorts, type RtpPorts } from '../../src/transport/rtp.ts';
-import { type RtpPacket, readRtp, writeRtp } from '../../src/transport/rtp-packet.ts';
-import { type RtpSocket, SILENT_MS } from '../../src/transport/rtp-socket.ts';
-import { FakeClock } from '../fakes/fake-clock.ts';
-import { quietLog } from '../fakes/quiet-log.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { mediaSockets, packetsDropped } from '../../../src/metrics/metrics.ts';
+import { systemRandom } from '../../../src/std/random.ts';
+import { CLOSE, type MediaSocket } from '../../../src/transport/media-socket.ts';
+import { type RtpPacket, readRtp, writeRtp } from '../../../src/transport/rtp/rtp-packet.ts';
+import { createRtpPorts, type RtpPorts } from '../../../src/transport/rtp/rtp-ports.ts';
+import { type RtpSocket, SILENT_MS } from '../../../src/transport/rtp/rtp-socket.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
 
 const HOST = '127.0.0.1';
 const cleanups: (() => void)[] = [];

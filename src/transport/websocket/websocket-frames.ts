@@ -2,7 +2,7 @@
 // when is websocket-stream.ts' business. Without extensions. Source: RFC 6455 §5.
 
 import { isUtf8 } from 'node:buffer';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 
 export const OPCODE = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 type Opcode = (typeof OPCODE)[keyof typeof OPCODE];

@@ -3,13 +3,13 @@
 // of them too. Source: asterisk §3, §0.20.
 
 import type { Socket } from 'node:net';
-import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts';
-import type { Log } from '../log.ts';
-import { mediaFaults, packetsDropped } from '../metrics/metrics.ts';
-import type { Clock, Timer } from '../std/clock.ts';
+import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { mediaFaults, packetsDropped } from '../../metrics/metrics.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
+import { RateWindow } from '../rate-limit.ts';
 import { FrameReader, KIND, writeFrame } from './audiosocket-frames.ts';
-import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
-import { RateWindow } from './rate.ts';
 
 /** Ten times real time in number, and as many bytes as 192 kHz would bring in a second. */
 const RATE = { messagesPerSecondMax: 500, bytesPerSecondMax: 512 * 1024 };

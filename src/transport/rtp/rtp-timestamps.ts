@@ -3,7 +3,7 @@
 // A sender that begins anew goes on in the same time. Source: RFC 3550 (5.1, appendix A.1), RFC 3551
 // (4.5: the clock of PCMU, PCMA and, by an old error, of G722 is 8 kHz).
 
-import { packetsDropped } from '../metrics/metrics.ts';
+import { packetsDropped } from '../../metrics/metrics.ts';
 import { type RtpPacket, readRtp } from './rtp-packet.ts';
 
 const TICKS_PER_MS = 8;

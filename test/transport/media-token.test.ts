@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../src/std/random.ts';
-import { createMediaTokens, workerOfToken } from '../../src/transport/token.ts';
+import { createMediaTokens, workerOfToken } from '../../src/transport/media-token.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
 function tokens(tokensMax = 100) {

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { type Duplex, PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { readShared } from '../../src/transport/shared-reads.ts';
+import { readShared } from '../../src/runtime/shared-reads.ts';
 
 it('takes the connection over from an HTTP server, which forgets it', async () => {
   const http = createServer();

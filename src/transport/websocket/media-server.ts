@@ -3,12 +3,12 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Log } from '../log.ts';
-import { mediaSockets } from '../metrics/metrics.ts';
-import type { Clock } from '../std/clock.ts';
-import type { SocketKernel } from './direct-socket.ts';
+import type { Log } from '../../log.ts';
+import { mediaSockets } from '../../metrics/metrics.ts';
+import type { SocketKernel } from '../../runtime/direct-socket.ts';
+import type { Clock } from '../../std/clock.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
-import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
 import { answerUpgrade } from './websocket-handshake.ts';
 
 /** The path of a media URL, as it was asked for. Nothing in it has been checked. */

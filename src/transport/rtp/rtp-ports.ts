@@ -1,15 +1,15 @@
 // RTP: one UDP port of a range for each call. Packets in are handed on whole, in the order in which they came
-// (rtp-stream.ts reads their time; the pipeline puts them in order, so there is no jitter buffer here);
+// (rtp-timestamps.ts reads their time; the pipeline puts them in order, so there is no jitter buffer here);
 // audio out gets its header and goes at once, as the playout keeps the pace. Packets that are not the
 // call's are counted and dropped. Source: RFC 3550; asterisk §3.
 
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { GatewayError } from '../errors/gateway-error.ts';
-import type { Log } from '../log.ts';
-import { mediaSockets } from '../metrics/metrics.ts';
-import type { Clock } from '../std/clock.ts';
-import type { Random } from '../std/random.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { mediaSockets } from '../../metrics/metrics.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Random } from '../../std/random.ts';
 import { RtpSocket } from './rtp-socket.ts';
 
 /** Ports that are tried for one call: others on this machine may hold a few. */

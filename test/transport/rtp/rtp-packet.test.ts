@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readRtp, writeRtp } from '../../src/transport/rtp-packet.ts';
+import { readRtp, writeRtp } from '../../../src/transport/rtp/rtp-packet.ts';
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
 const HEADER = { payloadType: 8, sequence: 0xfffe, timestamp: 0xdeadbeef, ssrc: 0x514d0001 };

@@ -2,14 +2,18 @@
 
 import { connect as connectTcp, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors/gateway-error.ts';
-import { mediaFaults, packetsDropped } from '../../src/metrics/metrics.ts';
-import { createAudioSocketServer } from '../../src/transport/audiosocket.ts';
-import { AUDIOSOCKET_FORMATS } from '../../src/transport/audiosocket-connection.ts';
-import { FrameReader, KIND, writeFrame } from '../../src/transport/audiosocket-frames.ts';
-import { CLOSE, type MediaSocket } from '../../src/transport/media-socket.ts';
-import { FakeClock, settle } from '../fakes/fake-clock.ts';
-import { quietLog } from '../fakes/quiet-log.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { mediaFaults, packetsDropped } from '../../../src/metrics/metrics.ts';
+import { AUDIOSOCKET_FORMATS } from '../../../src/transport/audiosocket/audiosocket-connection.ts';
+import {
+  FrameReader,
+  KIND,
+  writeFrame,
+} from '../../../src/transport/audiosocket/audiosocket-frames.ts';
+import { createAudioSocketServer } from '../../../src/transport/audiosocket/audiosocket-server.ts';
+import { CLOSE, type MediaSocket } from '../../../src/transport/media-socket.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
 
 const UUID = '7d1f2c3a-0b5e-4c6d-8e9f-a0b1c2d3e4f5';
 const uuidFrame = (uuid: string) =>

@@ -3,9 +3,8 @@
 // it reads whenever this does not, takes what the kernel does not take at once, and finds out how it ended.
 
 import type { Socket } from 'node:net';
-import type { MediaReads } from './media-socket.ts';
+
 import type { ReadTaker } from './shared-reads.ts';
-import { writeTextHead } from './websocket-frames.ts';
 
 /** One for all connections; each call is over before another begins. Descriptors must be open sockets. */
 export interface SocketKernel {
@@ -48,6 +47,8 @@ export interface DirectOptions {
   descriptor: number;
   kernel: SocketKernel;
   take: ReadTaker;
+  /** Writes the head of a text message of that many bytes; gives the head's length. */
+  writeHead: (into: Buffer, messageBytes: number) => number;
 }
 
 export class DirectSocket implements MediaReads {
@@ -55,9 +56,11 @@ export class DirectSocket implements MediaReads {
   readonly #descriptor: number;
   readonly #kernel: SocketKernel;
   readonly #take: ReadTaker;
+  readonly #writeHead: DirectOptions['writeHead'];
   #isGathering = false;
 
-  constructor({ socket, descriptor, kernel, take }: DirectOptions) {
+  constructor({ socket, descriptor, kernel, take, writeHead }: DirectOptions) {
+    this.#writeHead = writeHead;
     this.#socket = socket;
     this.#descriptor = descriptor;
     this.#kernel = kernel;
@@ -82,7 +85,7 @@ export class DirectSocket implements MediaReads {
   /** Sends a server's text message of up to 65,535 bytes, borrowed, in order with what Node writes. */
   sendText(message: Uint8Array): void {
     const { outgoing } = this.#kernel;
-    const headBytes = writeTextHead(outgoing, message.length);
+    const headBytes = this.#writeHead(outgoing, message.length);
     outgoing.set(message, headBytes);
     const bytes = headBytes + message.length;
     const isFirst = this.#socket.writableLength === 0 && !this.#socket.destroyed;
@@ -90,4 +93,13 @@ export class DirectSocket implements MediaReads {
     // An error is Node's to find, too.
     if (sent < bytes) this.#socket.write(Buffer.from(outgoing.subarray(sent, bytes)));
   }
+}
+
+/** Reads of a connection at moments of one's own choice, which serves many calls in turn for less. */
+export interface MediaReads {
+  /** From here on the listener is told of what has come during `take` alone; with `false`, as it comes again.
+   *  Whoever begins it takes until the socket is closed, or ends it: else nobody hears that the peer has gone. */
+  gather(on: boolean): void;
+  /** Reads what has come, up to 64 kB; synchronous. */
+  take(): void;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Address, RtpSource } from '../../src/transport/rtp-source.ts';
+import { type Address, RtpSource } from '../../../src/transport/rtp/rtp-latching.ts';
 
 const PBX = { host: '192.0.2.10', port: 20_000 };
 const NAT = { host: '198.51.100.7', port: 41_000 };

@@ -4,14 +4,17 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect as connectTcp } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ClientOptions, WebSocket } from 'ws';
-import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { mediaFaults, mediaSockets } from '../../src/metrics/metrics.ts';
-import type { MediaLimits } from '../../src/transport/media-connection.ts';
-import { CLOSE, type MediaSocket } from '../../src/transport/media-socket.ts';
-import { createMediaTokens } from '../../src/transport/token.ts';
-import { type Authorize, createMediaServer } from '../../src/transport/websocket.ts';
-import { FakeClock, settle } from '../fakes/fake-clock.ts';
-import { quietLog } from '../fakes/quiet-log.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { mediaFaults, mediaSockets } from '../../../src/metrics/metrics.ts';
+import { CLOSE, type MediaSocket } from '../../../src/transport/media-socket.ts';
+import { createMediaTokens } from '../../../src/transport/media-token.ts';
+import type { MediaLimits } from '../../../src/transport/websocket/media-connection.ts';
+import {
+  type Authorize,
+  createMediaServer,
+} from '../../../src/transport/websocket/media-server.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
 
 const PATH = '/api/v1/telephony/ws/1/2/3/token';
 type Seen = ['text', string] | ['binary', string] | ['close', number, string];

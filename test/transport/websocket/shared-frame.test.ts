@@ -2,9 +2,9 @@
 
 import { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { SharedFrame } from '../../src/transport/shared-frame.ts';
-import { frameOf, OPCODE } from '../../src/transport/websocket-frames.ts';
-import { WebsocketStream } from '../../src/transport/websocket-stream.ts';
+import { SharedFrame } from '../../../src/transport/websocket/shared-frame.ts';
+import { frameOf, OPCODE } from '../../../src/transport/websocket/websocket-frames.ts';
+import { WebsocketStream } from '../../../src/transport/websocket/websocket-stream.ts';
 
 /** Keeps what it is given, and says that it is written when it is told to. */
 class StalledSocket extends Duplex {

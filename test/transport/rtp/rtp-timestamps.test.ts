@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packetsDropped } from '../../src/metrics/metrics.ts';
-import { writeRtp } from '../../src/transport/rtp-packet.ts';
-import { RtpStream } from '../../src/transport/rtp-stream.ts';
+import { packetsDropped } from '../../../src/metrics/metrics.ts';
+import { writeRtp } from '../../../src/transport/rtp/rtp-packet.ts';
+import { RtpStream } from '../../../src/transport/rtp/rtp-timestamps.ts';
 
 interface Sent {
   sequence: number;

@@ -3,14 +3,11 @@
 
 import { type AddressInfo, connect, createServer, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { DirectSocket, type SocketKernel, socketKernel } from '../../src/runtime/direct-socket.ts';
 import { loadAddon } from '../../src/runtime/native-kernels.ts';
-import {
-  DirectSocket,
-  type SocketKernel,
-  socketKernel,
-} from '../../src/transport/direct-socket.ts';
-import { readShared } from '../../src/transport/shared-reads.ts';
-import { buildAddon, compiler } from '../runtime/built-addon.ts';
+import { readShared } from '../../src/runtime/shared-reads.ts';
+import { writeTextHead } from '../../src/transport/websocket/websocket-frames.ts';
+import { buildAddon, compiler } from './built-addon.ts';
 
 const TEXT = Buffer.alloc(1_000, 'a');
 /** Of a frame with that text. */
@@ -44,7 +41,7 @@ describe.runIf(compiler !== undefined)('a connection that compiled code reads an
     };
     const reads = readShared(await accepted, take);
     if (!('descriptor' in reads)) throw new Error('not a connection of its own');
-    const direct = new DirectSocket({ ...reads, kernel, take });
+    const direct = new DirectSocket({ ...reads, kernel, take, writeHead: writeTextHead });
     const ends: string[] = [];
     reads.socket.on('end', () => ends.push('end'));
     reads.socket.on('error', () => ends.push('error'));
@@ -177,7 +174,13 @@ describe('a descriptor', () => {
     };
     const socket = new Socket();
     socket.on('error', () => undefined);
-    const direct = new DirectSocket({ socket, descriptor: 7, kernel, take: () => undefined });
+    const direct = new DirectSocket({
+      socket,
+      descriptor: 7,
+      kernel,
+      take: () => undefined,
+      writeHead: writeTextHead,
+    });
     direct.gather(true);
     direct.take();
     expect(used).toEqual(['receive']);

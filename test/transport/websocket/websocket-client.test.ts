@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { codeOf } from '../../src/errors/gateway-error.ts';
-import { systemClock } from '../../src/std/clock.ts';
-import { dialMedia } from '../../src/transport/dial.ts';
-import type { MediaSocket } from '../../src/transport/media-socket.ts';
-import { quietLog } from '../fakes/quiet-log.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { systemClock } from '../../../src/std/clock.ts';
+import type { MediaSocket } from '../../../src/transport/media-socket.ts';
+import { dialMedia } from '../../../src/transport/websocket/websocket-client.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
 
 const open: { close(): void }[] = [];
 afterEach(() => {

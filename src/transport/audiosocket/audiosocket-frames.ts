@@ -1,7 +1,7 @@
 // AudioSocket's frames as bytes: a kind, a length in network order, a payload. Pure: what a kind means is
-// audiosocket.ts' business. Source: asterisk §3.
+// audiosocket-server.ts' business. Source: asterisk §3.
 
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 
 export const KIND = {
   hangUp: 0x00,

@@ -1,12 +1,12 @@
 // A media socket that we open: to Asterisk, which waits for it. From then on it is as one that was opened
 // to us. Source: asterisk §2.7.
 
-import { GatewayError } from '../errors/gateway-error.ts';
-import type { Log } from '../log.ts';
-import { mediaSockets } from '../metrics/metrics.ts';
-import type { Clock } from '../std/clock.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { mediaSockets } from '../../metrics/metrics.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { MediaSocket, MediaSocketListener } from '../media-socket.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection } from './media-connection.ts';
-import type { MediaSocket, MediaSocketListener } from './media-socket.ts';
 import { openWebsocket } from './websocket-handshake.ts';
 
 export interface DialMedia {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors/gateway-error.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import {
   FrameReader,
   PAYLOAD_BYTES_MAX,
   writeFrame,
-} from '../../src/transport/audiosocket-frames.ts';
+} from '../../../src/transport/audiosocket/audiosocket-frames.ts';
 
 type Frame = [number, string];
 

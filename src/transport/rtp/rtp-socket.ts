@@ -3,15 +3,15 @@
 
 import type { RemoteInfo, Socket } from 'node:dgram';
 import { isIPv4, isIPv6 } from 'node:net';
-import { GatewayError } from '../errors/gateway-error.ts';
-import type { Log } from '../log.ts';
-import { mediaFaults, packetsDropped } from '../metrics/metrics.ts';
-import type { Clock, Timer } from '../std/clock.ts';
-import type { Random } from '../std/random.ts';
-import { CLOSE, type MediaSocket, type MediaSocketListener } from './media-socket.ts';
-import { RateWindow } from './rate.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { mediaFaults, packetsDropped } from '../../metrics/metrics.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import type { Random } from '../../std/random.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
+import { RateWindow } from '../rate-limit.ts';
+import { type Address, RtpSource } from './rtp-latching.ts';
 import { readRtp, writeRtp } from './rtp-packet.ts';
-import { type Address, RtpSource } from './rtp-source.ts';
 
 /** Six times real time. */
 const RATE = { messagesPerSecondMax: 300, bytesPerSecondMax: 128 * 1024 };

@@ -1,19 +1,14 @@
 // One media websocket within its limits: size, rate, time and backpressure. It knows nothing of
-// envelopes and calls; who may connect is websocket.ts' and its caller's business.
+// envelopes and calls; who may connect is media-server.ts' and its caller's business.
 // Source: RFC 6455 for closing and pings.
 
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts';
-import type { Log } from '../log.ts';
-import { mediaFaults } from '../metrics/metrics.ts';
-import type { Clock, Timer } from '../std/clock.ts';
-import type { SocketKernel } from './direct-socket.ts';
-import {
-  CLOSE,
-  type MediaReads,
-  type MediaSocket,
-  type MediaSocketListener,
-} from './media-socket.ts';
+import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { mediaFaults } from '../../metrics/metrics.ts';
+import type { MediaReads, SocketKernel } from '../../runtime/direct-socket.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
 import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
 
 export interface MediaLimits {

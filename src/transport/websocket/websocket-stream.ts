@@ -2,12 +2,12 @@
 // no time: who wants one, or a limit of what is sent, sets it. Source: RFC 6455 §5 to §7.
 
 import type { Duplex } from 'node:stream';
-import { codeOf, type ErrorCode } from '../errors/gateway-error.ts';
-import { systemRandom } from '../std/random.ts';
-import { DirectSocket, type SocketKernel } from './direct-socket.ts';
-import type { MediaReads } from './media-socket.ts';
+import { codeOf, type ErrorCode } from '../../errors/gateway-error.ts';
+import type { MediaReads } from '../../runtime/direct-socket.ts';
+import { DirectSocket, type SocketKernel } from '../../runtime/direct-socket.ts';
+import { readShared } from '../../runtime/shared-reads.ts';
+import { systemRandom } from '../../std/random.ts';
 import { SharedFrame } from './shared-frame.ts';
-import { readShared } from './shared-reads.ts';
 import {
   type FrameTaker,
   frameOf,
@@ -15,6 +15,7 @@ import {
   OPCODE,
   textHead,
   WebsocketReader,
+  writeTextHead,
 } from './websocket-frames.ts';
 
 /** The connection ended without a close frame. */
@@ -43,7 +44,7 @@ export interface WebsocketListener {
 }
 
 export interface WebsocketOptions {
-  /** Plain TCP is read without its stream: see shared-reads.ts. */
+  /** Plain TCP is read without its stream: see runtime/shared-reads.ts. */
   socket: Duplex;
   /** What came behind the handshake. */
   head: Buffer;
@@ -75,7 +76,7 @@ export class WebsocketStream implements FrameTaker {
     const reads = readShared(socket, take);
     this.#socket = reads.socket;
     if ('descriptor' in reads && kernel !== undefined) {
-      this.#direct = new DirectSocket({ ...reads, kernel, take });
+      this.#direct = new DirectSocket({ ...reads, kernel, take, writeHead: writeTextHead });
     }
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.once('end', () => this.#socket.end());

@@ -4,12 +4,12 @@
 // Source: asterisk §3, §0.1.
 
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts';
-import type { Log } from '../log.ts';
-import { mediaFaults, mediaSockets } from '../metrics/metrics.ts';
-import type { Clock } from '../std/clock.ts';
+import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { mediaFaults, mediaSockets } from '../../metrics/metrics.ts';
+import type { Clock } from '../../std/clock.ts';
+import { CLOSE } from '../media-socket.ts';
 import { type AudioSocketCall, AudioSocketConnection } from './audiosocket-connection.ts';
-import { CLOSE } from './media-socket.ts';
 
 /** Calls of one process. */
 const CONNECTIONS_MAX = 4_000;

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../src/errors/gateway-error.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
 import {
   type FrameTaker,
   frameOf,
   OPCODE,
   textHead,
   WebsocketReader,
-} from '../../src/transport/websocket-frames.ts';
+} from '../../../src/transport/websocket/websocket-frames.ts';
 
 const MASK = Uint8Array.of(1, 2, 3, 4);
 
