@@ -2,7 +2,7 @@
 // is being played. It queues nothing for the wire itself: segments carry the audio to playout.
 
 import { GatewayError } from '../errors/gateway-error.ts';
-import { createSentenceSplitter } from '../speech/tts/sentence.ts';
+import { createSentenceSplitter } from '../speech/tts/sentence-splitter.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { Segment, type Utterance } from './utterance.ts';

@@ -12,8 +12,8 @@ import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.t
 import { levelDb } from '../../src/pipeline/level.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning, type TurnTuning } from '../../src/pipeline/tuning.ts';
-import { createFlite } from '../../src/speech/tts/flite.ts';
-import { createSentenceSplitter } from '../../src/speech/tts/sentence.ts';
+import { createFlite } from '../../src/speech/tts/flite/flite.ts';
+import { createSentenceSplitter } from '../../src/speech/tts/sentence-splitter.ts';
 import type {
   SpeechListener,
   SpeechRequest,

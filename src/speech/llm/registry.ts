@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { createFallback } from './fallback.ts';
 import type { LanguageModel } from './llm.ts';
-import { createOpenAi } from './openai.ts';
+import { createOpenAi } from './openai/openai.ts';
 
 export interface LanguageModelSettings {
   service: 'openai';

@@ -2,7 +2,7 @@
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import { openPocketSphinx } from './pocketsphinx.ts';
+import { openPocketSphinx } from './pocketsphinx/pocketsphinx.ts';
 import type { SpeechToText } from './stt.ts';
 
 export interface SpeechToTextSettings {

@@ -2,7 +2,7 @@
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import { createFlite, type FliteVoice } from './flite.ts';
+import { createFlite, type FliteVoice } from './flite/flite.ts';
 import type { TextToSpeech } from './tts.ts';
 
 export interface TextToSpeechSettings {

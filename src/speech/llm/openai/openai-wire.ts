@@ -3,8 +3,8 @@
 // Source: OpenAI API reference, "Create chat completion" and its streaming object.
 
 import { z } from 'zod';
-import type { ModelMessage, ModelTool } from '../../model/llm-message.ts';
-import type { ModelRequest } from './llm.ts';
+import type { ModelMessage, ModelTool } from '../../../model/llm-message.ts';
+import type { ModelRequest } from '../llm.ts';
 
 /** What a server may refuse and the request can do without, learned from its answers. */
 export interface Dialect {

@@ -1,7 +1,7 @@
 // What people say for each kind of value, as rules of a JSGF grammar. Every word is in the English dictionary.
 // Source: JSpeech Grammar Format (W3C note, 2000).
 
-import type { SlotType } from '../../model/expected-input.ts';
+import type { SlotType } from '../../../model/expected-input.ts';
 import { ONES, TEENS, TENS } from './number-words.ts';
 
 const or = (words: readonly string[]) => words.join(' | ');

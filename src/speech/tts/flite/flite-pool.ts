@@ -1,11 +1,11 @@
 // The threads that run flite, and the sentences that wait for one, first come, first served.
 
-import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Log } from '../../log.ts';
-import type { Clock, Timer } from '../../std/clock.ts';
-import { type SupervisedWorker, superviseWorker } from '../supervised-worker.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import { type SupervisedWorker, superviseWorker } from '../../../runtime/supervised-worker.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
+import type { Speech } from '../prompt-cache.ts';
 import type { FliteData, FliteJob, FliteSpeech } from './flite-worker.ts';
-import type { Speech } from './prompt-cache.ts';
 
 export interface FlitePoolOptions {
   workers: number;

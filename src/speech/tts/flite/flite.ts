@@ -3,15 +3,15 @@
 
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Log } from '../../log.ts';
-import { promptCache, serviceSeconds } from '../../metrics/metrics.ts';
-import { workerEntry } from '../../runtime/entry-point.ts';
-import type { Clock } from '../../std/clock.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import { promptCache, serviceSeconds } from '../../../metrics/metrics.ts';
+import { workerEntry } from '../../../runtime/entry-point.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { createPromptCache, type Speech } from '../prompt-cache.ts';
+import type { SpeechListener, SpeechRequest, TextToSpeech } from '../tts.ts';
 import { createFlitePool } from './flite-pool.ts';
 import { compileFlite } from './flite-program.ts';
-import { createPromptCache, type Speech } from './prompt-cache.ts';
-import type { SpeechListener, SpeechRequest, TextToSpeech } from './tts.ts';
 
 export const FLITE_VOICES = ['slt', 'rms', 'awb', 'kal', 'kal16'] as const;
 export type FliteVoice = (typeof FLITE_VOICES)[number];

@@ -10,12 +10,12 @@
 // The human's false ones are nearly all of short grammars (yes_no 16, weekday 15, a menu 7, of 48 each; digits,
 // date and money 2 of 144): what matters is to be confirmed.
 
-import { createResampler } from '../../audio/resample/resampler.ts';
-import type { Dictionary } from './dictionary.ts';
+import { createResampler } from '../../../audio/resample/resampler.ts';
+import type { RecognizedWords } from '../stt.ts';
 import { createGrammarDecoder } from './grammar-decoder.ts';
 import type { Grammar } from './jsgf.ts';
 import { ACOUSTIC_MODEL, type Decoder, type Library } from './pocketsphinx-library.ts';
-import type { RecognizedWords } from './stt.ts';
+import type { Dictionary } from './pronunciation-dictionary.ts';
 
 export interface Recognition {
   /** `samples`: 8 kHz, borrowed. */

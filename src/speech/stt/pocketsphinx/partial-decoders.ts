@@ -4,11 +4,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createResampler } from '../../audio/resample/resampler.ts';
-import type { Dictionary } from './dictionary.ts';
+import { createResampler } from '../../../audio/resample/resampler.ts';
 import { createGrammarDecoder, type GrammarDecoder } from './grammar-decoder.ts';
 import type { Grammar } from './jsgf.ts';
 import { ACOUSTIC_MODEL, type Library } from './pocketsphinx-library.ts';
+import type { Dictionary } from './pronunciation-dictionary.ts';
 import { SETTINGS } from './recognition.ts';
 
 export interface PartialDecoders {

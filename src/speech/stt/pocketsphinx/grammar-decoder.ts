@@ -1,9 +1,9 @@
 // A decoder that knows many grammars: it learns the words that each needs, keeps the grammars used of late, and
 // decodes by one of them.
 
-import type { Dictionary } from './dictionary.ts';
 import type { Grammar } from './jsgf.ts';
 import type { Decoder } from './pocketsphinx-library.ts';
+import type { Dictionary } from './pronunciation-dictionary.ts';
 
 export interface GrammarDecoder {
   readonly decoder: Decoder;

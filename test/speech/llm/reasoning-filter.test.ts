@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createReasoningFilter } from '../../../src/speech/llm/reasoning.ts';
+import { createReasoningFilter } from '../../../src/speech/llm/reasoning-filter.ts';
 
 function spoken(deltas: string[]): string {
   const filter = createReasoningFilter();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spokenForm } from '../../../src/speech/tts/spoken-form.ts';
+import { spokenForm } from '../../../src/speech/tts/text-normalization.ts';
 
 describe('spoken form', () => {
   it.each([

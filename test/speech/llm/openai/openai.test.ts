@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
-import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
-import { createOpenAi } from '../../../src/speech/llm/openai.ts';
-import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import { codeOf, GatewayError } from '../../../../src/errors/gateway-error.ts';
+import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
+import { createOpenAi } from '../../../../src/speech/llm/openai/openai.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import {
   calls,
   chunk,
@@ -14,9 +14,9 @@ import {
   says,
   startOpenAiServer,
   usage,
-} from '../../fakes/openai-server.ts';
-import { quietLog } from '../../fakes/quiet-log.ts';
-import { ask, languageModelContract } from './llm-contract.ts';
+} from '../../../fakes/openai-server.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+import { ask, languageModelContract } from '../llm-contract.ts';
 
 const KEY = 'sk-test-do-not-show';
 const never = new AbortController().signal;

@@ -1,16 +1,16 @@
 // The embedded recogniser: PocketSphinx from the system's packages, in worker threads, by closed grammars only.
 // English; it needs no network and no key. What goes on inside a thread is pocketsphinx-worker's.
 
-import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Log } from '../../log.ts';
-import { serviceSeconds } from '../../metrics/metrics.ts';
-import type { Expectation } from '../../model/expected-input.ts';
-import { workerEntry } from '../../runtime/entry-point.ts';
-import type { Clock, Timer } from '../../std/clock.ts';
-import { type SupervisedWorker, superviseWorker } from '../supervised-worker.ts';
-import { createGatedAudio } from './gated-audio.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import { serviceSeconds } from '../../../metrics/metrics.ts';
+import type { Expectation } from '../../../model/expected-input.ts';
+import { workerEntry } from '../../../runtime/entry-point.ts';
+import { type SupervisedWorker, superviseWorker } from '../../../runtime/supervised-worker.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
+import { createGatedAudio } from '../gated-audio.ts';
+import type { Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
 import type { SphinxData, SphinxReport, SphinxRequest } from './pocketsphinx-worker.ts';
-import type { Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
 
 export interface PocketSphinxOptions {
   log: Log;

@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ulaw } from '../../../src/audio/companding.ts';
-import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
-import { parseDictionary } from '../../../src/speech/stt/dictionary.ts';
-import { createGrammarDecoder } from '../../../src/speech/stt/grammar-decoder.ts';
-import { buildGrammar } from '../../../src/speech/stt/jsgf.ts';
-import { openPocketSphinx } from '../../../src/speech/stt/pocketsphinx.ts';
+import { ulaw } from '../../../../src/audio/companding.ts';
+import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
+import { createGrammarDecoder } from '../../../../src/speech/stt/pocketsphinx/grammar-decoder.ts';
+import { buildGrammar } from '../../../../src/speech/stt/pocketsphinx/jsgf.ts';
+import { openPocketSphinx } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx.ts';
 import {
   DICTIONARY_FILE,
   loadLibrary,
   whatIsMissing,
-} from '../../../src/speech/stt/pocketsphinx-library.ts';
-import { SETTINGS } from '../../../src/speech/stt/recognition.ts';
-import { openSpeechToText } from '../../../src/speech/stt/registry.ts';
-import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
-import { createFlite } from '../../../src/speech/tts/flite.ts';
-import { FakeClock, settle } from '../../fakes/fake-clock.ts';
-import { quietLog } from '../../fakes/quiet-log.ts';
+} from '../../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
+import { parseDictionary } from '../../../../src/speech/stt/pocketsphinx/pronunciation-dictionary.ts';
+import { SETTINGS } from '../../../../src/speech/stt/pocketsphinx/recognition.ts';
+import { openSpeechToText } from '../../../../src/speech/stt/registry.ts';
+import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';
+import { createFlite } from '../../../../src/speech/tts/flite/flite.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+import { openRecognizer, speechToTextContract, utter } from '../stt-contract.ts';
 import { SLOTS } from './slots.ts';
-import { openRecognizer, speechToTextContract, utter } from './stt-contract.ts';
 
 const missing = whatIsMissing();
 const skipped = missing === undefined ? '' : ` (skipped: ${missing})`;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wordTimings } from '../../../src/speech/tts/word-timings.ts';
+import { wordTimings } from '../../../../src/speech/tts/flite/flite-word-timings.ts';
 
 /** flite's print for "Hello, thank you.", shortened. */
 const PRINTED =

@@ -2,15 +2,15 @@
 // next sentence when it has given the last.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { createResampler } from '../../audio/resample/resampler.ts';
-import { readWav } from '../../audio/wav.ts';
-import { favourOtherThreads } from '../../runtime/thread-priority.ts';
+import { createResampler } from '../../../audio/resample/resampler.ts';
+import { readWav } from '../../../audio/wav.ts';
+import { favourOtherThreads } from '../../../runtime/thread-priority.ts';
+import { fitToLine } from '../loudness-normalization.ts';
+import { spokenForm } from '../text-normalization.ts';
+import type { WordTiming } from '../tts.ts';
 import { createFliteProgram, type FliteModule } from './flite-program.ts';
 import { OUTPUT_PATH } from './flite-wasi.ts';
-import { fitToLine } from './loudness.ts';
-import { spokenForm } from './spoken-form.ts';
-import type { WordTiming } from './tts.ts';
-import { wordTimings } from './word-timings.ts';
+import { wordTimings } from './flite-word-timings.ts';
 
 export interface FliteData {
   module: FliteModule;

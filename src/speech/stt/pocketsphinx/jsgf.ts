@@ -2,9 +2,9 @@
 // left out with a warning, so that a grammar is never invalid.
 // Source: JSpeech Grammar Format (W3C note, 2000); words are those of the pronouncing dictionary.
 
-import type { Expectation } from '../../model/expected-input.ts';
-import type { Dictionary } from './dictionary.ts';
+import type { Expectation } from '../../../model/expected-input.ts';
 import { numberWords } from './number-words.ts';
+import type { Dictionary } from './pronunciation-dictionary.ts';
 import { RULES, rulesFor, slotRule } from './slot-grammar.ts';
 
 export interface Grammar {

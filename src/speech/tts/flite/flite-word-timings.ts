@@ -1,7 +1,7 @@
 // When each word of a text is spoken, from the end times of flite's phones. Flite does not say which phones are
 // which word's: pauses are matched with punctuation, and in between the time is shared by the words' lengths.
 
-import type { WordTiming } from './tts.ts';
+import type { WordTiming } from '../tts.ts';
 
 interface Span {
   startMs: number;

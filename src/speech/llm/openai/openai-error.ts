@@ -1,8 +1,8 @@
 // What an OpenAI-compatible server says when it does not answer, in the gateway's codes. Facts hold the server's
 // own short codes only: its messages may quote the request or the key.
 
-import { type Facts, GatewayError } from '../../errors/gateway-error.ts';
-import { parseJson } from '../../std/json.ts';
+import { type Facts, GatewayError } from '../../../errors/gateway-error.ts';
+import { parseJson } from '../../../std/json.ts';
 import { type Dialect, type ErrorFacts, errorSchema } from './openai-wire.ts';
 
 /** Fields that an answer is possible without, when a server refuses them. */

@@ -1,12 +1,12 @@
 // Puts an answer together from the chunks of an OpenAI-compatible server, by whatever habits the server has:
 // tool calls in fragments or whole, without ids or indexes, text and calls mixed, usage early, late or never.
 
-import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ModelToolCall } from '../../model/llm-message.ts';
-import { isObject, parseJson } from '../../std/json.ts';
-import type { ModelAnswer } from './llm.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { ModelToolCall } from '../../../model/llm-message.ts';
+import { isObject, parseJson } from '../../../std/json.ts';
+import type { ModelAnswer } from '../llm.ts';
+import { createReasoningFilter } from '../reasoning-filter.ts';
 import type { Chunk, ToolCallDelta } from './openai-wire.ts';
-import { createReasoningFilter } from './reasoning.ts';
 
 /** What one answer may say: an hour of speech. */
 const TEXT_CHARS_MAX = 64_000;

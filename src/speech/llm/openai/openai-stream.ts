@@ -2,14 +2,14 @@
 // from servers that do not stream.
 
 import type { Readable } from 'node:stream';
-import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Clock } from '../../std/clock.ts';
-import { parseJson } from '../../std/json.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { parseJson } from '../../../std/json.ts';
+import type { Watch } from '../response-timeout.ts';
+import { createSseParser } from '../sse.ts';
 import type { AnswerBuilder } from './openai-answer.ts';
 import { errorOfStream } from './openai-error.ts';
 import { chunkSchema, errorSchema } from './openai-wire.ts';
-import { createSseParser } from './sse.ts';
-import type { Watch } from './watch.ts';
 
 export interface Reading {
   builder: AnswerBuilder;

@@ -4,11 +4,11 @@
 
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Expectation } from '../../model/expected-input.ts';
-import { type Dictionary, parseDictionary } from './dictionary.ts';
+import type { Expectation } from '../../../model/expected-input.ts';
 import { buildGrammar, type Grammar, type GrammarWarning } from './jsgf.ts';
 import { createPartialDecoders, type Following, type PartialDecoders } from './partial-decoders.ts';
 import { DICTIONARY_FILE, loadLibrary, whatIsMissing } from './pocketsphinx-library.ts';
+import { type Dictionary, parseDictionary } from './pronunciation-dictionary.ts';
 import { createRecognition, type Recognition } from './recognition.ts';
 
 export interface SphinxData {

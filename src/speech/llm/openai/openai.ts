@@ -3,15 +3,15 @@
 // Source: OpenAI API reference, "Create chat completion".
 
 import type { Readable } from 'node:stream';
-import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
-import { modelTokens, serviceSeconds } from '../../metrics/metrics.ts';
-import type { LanguageModel, ModelAnswer, ModelListener, ModelRequest } from './llm.ts';
+import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
+import { modelTokens, serviceSeconds } from '../../../metrics/metrics.ts';
+import type { LanguageModel, ModelAnswer, ModelListener, ModelRequest } from '../llm.ts';
+import { startWatch, type Watch } from '../response-timeout.ts';
 import { createAnswerBuilder } from './openai-answer.ts';
 import { type ConnectionOptions, openConnection } from './openai-connection.ts';
 import { adapt, errorOfStatus, readError } from './openai-error.ts';
 import { readAnswer } from './openai-stream.ts';
 import { type Dialect, requestBody } from './openai-wire.ts';
-import { startWatch, type Watch } from './watch.ts';
 
 export interface OpenAiOptions extends ConnectionOptions {
   /** The service's name in metrics and events; default "openai". */

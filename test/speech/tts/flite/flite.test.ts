@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { codeOf } from '../../../src/errors/gateway-error.ts';
-import { createFlite, FLITE_VOICES } from '../../../src/speech/tts/flite.ts';
-import { openTextToSpeech } from '../../../src/speech/tts/registry.ts';
-import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
-import { FakeClock, settle } from '../../fakes/fake-clock.ts';
-import { quietLog } from '../../fakes/quiet-log.ts';
-import { synthesize, textToSpeechContract } from './tts-contract.ts';
+import { codeOf } from '../../../../src/errors/gateway-error.ts';
+import { createFlite, FLITE_VOICES } from '../../../../src/speech/tts/flite/flite.ts';
+import { openTextToSpeech } from '../../../../src/speech/tts/registry.ts';
+import type { TextToSpeech } from '../../../../src/speech/tts/tts.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+import { synthesize, textToSpeechContract } from '../tts-contract.ts';
 
 const means = () => ({ clock: new FakeClock(), log: quietLog().log });
 

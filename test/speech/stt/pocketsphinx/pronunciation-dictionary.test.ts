@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseDictionary } from '../../../src/speech/stt/dictionary.ts';
-import { numberWords } from '../../../src/speech/stt/number-words.ts';
+import { numberWords } from '../../../../src/speech/stt/pocketsphinx/number-words.ts';
+import { parseDictionary } from '../../../../src/speech/stt/pocketsphinx/pronunciation-dictionary.ts';
 
 describe('pronouncing dictionary', () => {
   it('knows words with all their pronunciations', () => {

@@ -1,10 +1,10 @@
 // Connections to an OpenAI-compatible server, kept open between requests. It knows the path and the key, not the
-// protocol; deadlines of answers are the caller's (speech/llm/watch).
+// protocol; deadlines of answers are the caller's (speech/llm/response-timeout).
 
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
-import type { Log } from '../../log.ts';
-import type { Clock } from '../../std/clock.ts';
+import type { Log } from '../../../log.ts';
+import type { Clock } from '../../../std/clock.ts';
 
 export interface ConnectionOptions {
   /** Up to and with the version: `https://api.openai.com/v1`. */

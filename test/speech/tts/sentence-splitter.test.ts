@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSentenceSplitter } from '../../../src/speech/tts/sentence.ts';
+import { createSentenceSplitter } from '../../../src/speech/tts/sentence-splitter.ts';
 
 /** The pieces, and after which character of `text` each came out. */
 function speak(text: string, options = {}): { pieces: string[]; at: number[] } {
