@@ -12,7 +12,7 @@ import {
 import type { WorkflowVersion } from '../model/workflow.ts';
 import type { Turns } from '../std/serial-queue.ts';
 import type { NewCampaign } from '../store/campaign-store.ts';
-import { requiredTemplateVariables } from '../workflow/template-variables.ts';
+import { requiredTemplateVariables } from '../workflow/variables/required-variables.ts';
 import type { ApiDeps } from './deps.ts';
 import type { CampaignCreate, CampaignUpdate } from './wire/campaign.ts';
 import {

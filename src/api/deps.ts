@@ -11,12 +11,12 @@ import type { ToolRequestDeps } from '../call/tool-request.ts';
 import type { Log } from '../log.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { ServicesInUse } from '../model/speech-services.ts';
+import type { DialoguePolicy } from '../model/workflow.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import type { FileLinks } from '../store/file-links.ts';
 import type { FileStore, Principal, Store } from '../store/store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
-import type { DialoguePolicy } from '../workflow/dialogue.ts';
 import type { Access } from './access.ts';
 import type { EventStreams } from './event-streams.ts';
 

@@ -11,11 +11,11 @@ import type {
   WorkflowVersion,
 } from '../model/workflow.ts';
 import { isObject } from '../std/json.ts';
-import { storedForm } from '../workflow/node-data.ts';
-import { shownDefinition } from '../workflow/shown-definition.ts';
-import { nameCollisions, toolUuidsOf, unknownTools } from '../workflow/tools/references.ts';
-import { mintTriggerPaths, triggerPathsOf } from '../workflow/trigger-path.ts';
-import { validateDefinition } from '../workflow/validate.ts';
+import { storedForm } from '../workflow/graph/node-data.ts';
+import { shownDefinition } from '../workflow/graph/public-definition.ts';
+import { mintTriggerPaths, triggerPathsOf } from '../workflow/graph/trigger-path.ts';
+import { validateDefinition } from '../workflow/graph/validate.ts';
+import { nameCollisions, toolUuidsOf, unknownTools } from '../workflow/tools/tool-references.ts';
 import type { ApiDeps } from './deps.ts';
 import { maskKeys } from './masked-keys.ts';
 import { isoTime, isoTimeOrNull } from './wire/values.ts';

@@ -10,7 +10,12 @@ import type { Clock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { Afterwork, ReviewRecord } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
-import { type Review, reviewsOf, type Webhook, webhooksOf } from '../workflow/after-call.ts';
+import {
+  type Review,
+  reviewsOf,
+  type Webhook,
+  webhooksOf,
+} from '../workflow/graph/post-call-nodes.ts';
 import { countingEvents } from './projection/rewound.ts';
 import { annotationKey, failedReview, reviewCall } from './review.ts';
 import type { ReviewModelDeps } from './review-model.ts';

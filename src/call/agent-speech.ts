@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { CallAudio } from '../pipeline/call-audio.ts';
-import type { DialogueAction } from '../workflow/dialogue.ts';
+import type { DialogueAction } from '../workflow/engine/dialogue-events.ts';
 import type { Generation } from './generation.ts';
 import type { SessionRecord } from './session-record.ts';
 import type { CallClips } from './sound-library.ts';

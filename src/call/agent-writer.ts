@@ -10,10 +10,10 @@ import type { LanguageModel } from '../speech/llm/llm.ts';
 import type { Clock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { parseJson } from '../std/json.ts';
-import { catalogue, nodeSpecOf } from '../workflow/catalogue.ts';
-import { stripUnknownData } from '../workflow/node-data.ts';
-import { withoutTriggerPaths } from '../workflow/trigger-path.ts';
-import { validateDefinition } from '../workflow/validate.ts';
+import { catalogue, nodeSpecOf } from '../workflow/graph/node-catalogue.ts';
+import { stripUnknownData } from '../workflow/graph/node-data.ts';
+import { withoutTriggerPaths } from '../workflow/graph/trigger-path.ts';
+import { validateDefinition } from '../workflow/graph/validate.ts';
 
 const TRIES_MAX = 2;
 /** For all tries together; people wait for the answer. */

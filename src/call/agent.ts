@@ -4,7 +4,7 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import { requireUsable } from '../model/json-limits.ts';
 import type { Workflow, WorkflowVersion } from '../model/workflow.ts';
-import { isTriggerEnabled } from '../workflow/trigger-path.ts';
+import { isTriggerEnabled } from '../workflow/graph/trigger-path.ts';
 import type { CallDeps } from './deps.ts';
 import type { StartCall } from './desk.ts';
 

@@ -10,7 +10,7 @@ import type { CallAudioOptions } from '../pipeline/call-audio-options.ts';
 import { defaultTuning } from '../pipeline/tuning.ts';
 import type { MediaStart } from '../telephony/media.ts';
 import type { PbxMedia } from '../telephony/pbx.ts';
-import type { Announcement } from '../workflow/dialogue.ts';
+import type { Announcement } from '../workflow/tools/transfer-call-tool.ts';
 import { MediaLink, type MediaLinkListener } from './media-link.ts';
 import { CallTimers, guardedClock } from './timers.ts';
 

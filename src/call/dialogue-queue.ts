@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
-import type { DialogueAction, DialogueEvent, Untimed } from '../workflow/dialogue.ts';
+import type { DialogueAction, DialogueEvent, Untimed } from '../workflow/engine/dialogue-events.ts';
 import type { DialogueState, Engine } from '../workflow/engine.ts';
 
 /** Events that may wait for the engine: far more than a call can raise in one go. */

@@ -7,7 +7,7 @@ import type { CallEventBody } from '../model/call-event.ts';
 import type { LanguageModel, ModelAnswer } from '../speech/llm/llm.ts';
 import type { Clock } from '../std/clock.ts';
 import { isObject, parseJson } from '../std/json.ts';
-import type { DialogueAction } from '../workflow/dialogue.ts';
+import type { DialogueAction } from '../workflow/engine/dialogue-events.ts';
 
 /** Where a request's text goes while it comes (pipeline's Speech). */
 export interface TextSink {

@@ -6,9 +6,9 @@ import type { Run } from '../model/run.ts';
 import type { WorkflowDefinition } from '../model/workflow.ts';
 import { within } from '../std/deadline.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
-import { parseGraph } from '../workflow/graph.ts';
-import { NO_TOOLS, type NodeTools, offeredTools } from '../workflow/tools/offer.ts';
-import { toolUuidsOf } from '../workflow/tools/references.ts';
+import { parseGraph } from '../workflow/graph/graph.ts';
+import { NO_TOOLS, type NodeTools, offeredTools } from '../workflow/tools/offered-functions.ts';
+import { toolUuidsOf } from '../workflow/tools/tool-references.ts';
 import type { CallDeps } from './deps.ts';
 
 /** The phone rings meanwhile. */

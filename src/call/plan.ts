@@ -3,15 +3,14 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
-import type { WorkflowConfigurations, WorkflowVersion } from '../model/workflow.ts';
+import type { DialoguePolicy, WorkflowConfigurations, WorkflowVersion } from '../model/workflow.ts';
 import { workflowConfigurations } from '../model/workflow.ts';
 import { AmbientNoise, officeNoise } from '../pipeline/ambient.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
-import { clipRefsOf } from '../workflow/clip-refs.ts';
-import type { DialoguePolicy } from '../workflow/dialogue.ts';
+import { clipRefsOf } from '../workflow/engine/clip-refs.ts';
 import { createEngine, type Engine } from '../workflow/engine.ts';
-import { parseGraph } from '../workflow/graph.ts';
-import { NO_TOOLS, type NodeTools } from '../workflow/tools/offer.ts';
+import { parseGraph } from '../workflow/graph/graph.ts';
+import { NO_TOOLS, type NodeTools } from '../workflow/tools/offered-functions.ts';
 import type { PreCallFetch } from './pre-call-fetch.ts';
 import type { CallClips, SoundLibrary } from './sound-library.ts';
 

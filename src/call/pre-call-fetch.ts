@@ -9,7 +9,7 @@ import type { WorkflowDefinition } from '../model/workflow.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { isObject, parseJson } from '../std/json.ts';
 import { jsonExcess } from '../std/json-size.ts';
-import { type PreCallRequest, preCallRequestOf } from '../workflow/pre-call.ts';
+import { type PreCallRequest, preCallRequestOf } from '../workflow/graph/pre-call-request.ts';
 import { withoutReserved } from './context.ts';
 import type { CallDeps } from './deps.ts';
 

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
 import { openLanguageModel } from '../speech/llm/registry.ts';
 import type { Clock } from '../std/clock.ts';
-import type { Review } from '../workflow/after-call.ts';
+import type { Review } from '../workflow/graph/post-call-nodes.ts';
 import type { Outside } from './outside.ts';
 
 interface Service {

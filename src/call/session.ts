@@ -13,7 +13,7 @@ import type { RecordingFile } from '../pipeline/record.ts';
 import type { Clock } from '../std/clock.ts';
 import type { MediaProtocol, MediaStart } from '../telephony/media.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
-import type { DialogueAction } from '../workflow/dialogue.ts';
+import type { DialogueAction } from '../workflow/engine/dialogue-events.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import { CallerMute } from './caller-mute.ts';
 import type { CallDeps } from './deps.ts';

@@ -10,7 +10,7 @@ import type { Clock } from '../std/clock.ts';
 import { within } from '../std/deadline.ts';
 import type { ClipStore } from '../store/clip-store.ts';
 import type { FileStore } from '../store/store.ts';
-import type { ClipFinder } from '../workflow/clip-refs.ts';
+import type { ClipFinder } from '../workflow/engine/clip-refs.ts';
 
 /** The phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;

@@ -10,7 +10,7 @@ import type { EndReason } from '../model/end-reason.ts';
 import type { Run } from '../model/run.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import type { DialogueAction, DialogueEvent, Untimed } from '../workflow/dialogue.ts';
+import type { DialogueAction, DialogueEvent, Untimed } from '../workflow/engine/dialogue-events.ts';
 import type { DialogueState, Engine } from '../workflow/engine.ts';
 import { Generation, type GenerationListener } from './generation.ts';
 import type { ToolRequestDeps } from './tool-request.ts';

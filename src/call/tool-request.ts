@@ -5,7 +5,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { parseJson } from '../std/json.ts';
-import type { ToolRequest } from '../workflow/tools/request.ts';
+import type { ToolRequest } from '../workflow/tools/tool-request-builder.ts';
 import type { CredentialHeaders, Outside } from './outside.ts';
 
 export interface ToolRequestDeps {

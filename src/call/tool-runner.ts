@@ -10,12 +10,12 @@ import { normalizeAddress } from '../telephony/address.ts';
 import type { WarmTransfer } from '../telephony/pbx.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import type {
-  Announcement,
   DialogueAction,
   DialogueEvent,
   TransferFailure,
   Untimed,
-} from '../workflow/dialogue.ts';
+} from '../workflow/engine/dialogue-events.ts';
+import type { Announcement } from '../workflow/tools/transfer-call-tool.ts';
 import { type ConsultationDeps, consult, consultationMsMax } from './consultation.ts';
 import type { CallPlan } from './plan.ts';
 import { sendToolRequest, type ToolRequestDeps } from './tool-request.ts';

@@ -125,3 +125,6 @@ export interface WorkflowVersion {
   createdAt: Date;
   publishedAt: Date | null;
 }
+
+/** Who decides what the agent says. */
+export type DialoguePolicy = 'model' | 'scripted';

@@ -4,27 +4,34 @@
 
 import { saysGoodbye } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
-import type { WorkflowConfigurations } from '../model/workflow.ts';
-import { takeAnswer, takeFailure } from './answer.ts';
-import { type ClipFinder, NO_CLIPS } from './clip-refs.ts';
-import type { DialogueAction, DialogueEvent, DialoguePolicy } from './dialogue.ts';
-import { abandonRequest, beginEnding, close, end, endIfExtracted, endIfHeard } from './ending.ts';
-import { dropExtraction, takeExtracted } from './extraction.ts';
-import type { Graph } from './graph.ts';
-import { greetingOf } from './greeting.ts';
-import { addCallerText, lastSpoken, setHeard } from './history.ts';
-import { type DialogueLines, ENGLISH_LINES } from './lines.ts';
-import { modelPolicy } from './model-policy.ts';
-import { enter } from './move.ts';
-import type { CallerTurn, Policy } from './policy.ts';
-import { scriptedPolicy } from './scripted/policy.ts';
-import { type DialogueState, INITIAL_STATE, type ValueDetail } from './state.ts';
-import { type Step, wait } from './step.ts';
-import { calledOut, transferFailed } from './tool-calls.ts';
-import { transferIfHeard, transferred } from './tool-transfer.ts';
-import { NO_TOOLS, type NodeTools } from './tools/offer.ts';
+import type { DialoguePolicy, WorkflowConfigurations } from '../model/workflow.ts';
+import { type ClipFinder, NO_CLIPS } from './engine/clip-refs.ts';
+import { type DialogueLines, ENGLISH_LINES } from './engine/default-lines.ts';
+import type { DialogueAction, DialogueEvent } from './engine/dialogue-events.ts';
+import {
+  abandonRequest,
+  beginEnding,
+  close,
+  end,
+  endIfExtracted,
+  endIfHeard,
+} from './engine/ending.ts';
+import { dropExtraction, takeExtracted } from './engine/extraction.ts';
+import { greetingOf } from './engine/greeting.ts';
+import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
+import { enter } from './engine/node-transition.ts';
+import type { CallerTurn, Policy } from './engine/policy.ts';
+import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
+import { type Step, wait } from './engine/step.ts';
+import type { Graph } from './graph/graph.ts';
+import { takeAnswer, takeFailure } from './llm/llm-answer.ts';
+import { modelPolicy } from './llm/llm-policy.ts';
+import { calledOut, transferFailed } from './llm/tool-calls.ts';
+import { transferIfHeard, transferred } from './llm/tool-transfer.ts';
+import { scriptedPolicy } from './scripted/scripted-policy.ts';
+import { NO_TOOLS, type NodeTools } from './tools/offered-functions.ts';
 
-export type { DialogueState } from './state.ts';
+export type { DialogueState } from './engine/state.ts';
 
 /** Words of the dictionary setting that are passed on to recognisers. */
 const BOOST_MAX = 100;

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { Workflow } from '@dograh/sdk';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { syncNext } from '../../src/campaign/sync.ts';
-import { catalogue } from '../../src/workflow/catalogue.ts';
+import { catalogue } from '../../src/workflow/graph/node-catalogue.ts';
 import { campaignRoom } from './campaign-room.ts';
 import { PythonSdk } from './python-sdk/client.ts';
 import { smallWorkflow, withApi } from './served.ts';

@@ -8,8 +8,8 @@ import { agentNode, endCall, globalNode, qa, startCall, trigger, webhook } from 
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { catalogue } from '../../src/workflow/catalogue.ts';
-import { templates } from '../../src/workflow/templates/registry.ts';
+import { catalogue } from '../../src/workflow/graph/node-catalogue.ts';
+import { templates } from '../../src/workflow/templates/template-registry.ts';
 import { dataOf } from '../workflow/from-catalogue.ts';
 import { smallWorkflow, withApi } from './served.ts';
 

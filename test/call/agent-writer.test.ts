@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AgentWriter, readDefinition } from '../../src/call/agent-writer.ts';
 import { codeOf, GatewayError } from '../../src/errors/gateway-error.ts';
-import { validateDefinition } from '../../src/workflow/validate.ts';
+import { validateDefinition } from '../../src/workflow/graph/validate.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { ReviewerModel } from '../fakes/reviewer-model.ts';
 

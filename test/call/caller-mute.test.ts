@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CallerMute } from '../../src/call/caller-mute.ts';
 import type { FeedbackItem } from '../../src/call/projection/feedback.ts';
-import { INITIAL_STATE } from '../../src/workflow/state.ts';
+import { INITIAL_STATE } from '../../src/workflow/engine/state.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
 import { type Data, definition, edge, end, start } from '../workflow/definitions.ts';

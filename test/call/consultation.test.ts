@@ -6,7 +6,7 @@ import { consult, consultationMsMax } from '../../src/call/consultation.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import type { PbxMedia } from '../../src/telephony/pbx.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
-import type { Announcement } from '../../src/workflow/dialogue.ts';
+import type { Announcement } from '../../src/workflow/tools/transfer-call-tool.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { FakeTts, loudnessVad } from '../fakes/speech-services.ts';

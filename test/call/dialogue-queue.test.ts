@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { DialogueQueue } from '../../src/call/dialogue-queue.ts';
 import { codeOf } from '../../src/errors/gateway-error.ts';
-import type { DialogueAction, DialogueEvent } from '../../src/workflow/dialogue.ts';
+import type { DialogueAction, DialogueEvent } from '../../src/workflow/engine/dialogue-events.ts';
+import { INITIAL_STATE } from '../../src/workflow/engine/state.ts';
 import type { DialogueState } from '../../src/workflow/engine.ts';
-import { INITIAL_STATE } from '../../src/workflow/state.ts';
 
 const IDLE = { type: 'idle' } as const;
 

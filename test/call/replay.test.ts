@@ -3,9 +3,9 @@
 import { expect, it } from 'vitest';
 import type { CallEvent } from '../../src/model/call-event.ts';
 import { workflowConfigurations } from '../../src/model/workflow.ts';
-import type { DialogueEvent } from '../../src/workflow/dialogue.ts';
+import type { DialogueEvent } from '../../src/workflow/engine/dialogue-events.ts';
 import { createEngine } from '../../src/workflow/engine.ts';
-import { parseGraph } from '../../src/workflow/graph.ts';
+import { parseGraph } from '../../src/workflow/graph/graph.ts';
 import { drinks, withCallRoom } from './call-room.ts';
 
 const held = withCallRoom();

@@ -9,7 +9,7 @@ import { partsOf } from '../../src/call/review-transcript.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
-import { reviewsOf } from '../../src/workflow/after-call.ts';
+import { reviewsOf } from '../../src/workflow/graph/post-call-nodes.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { ReviewerModel } from '../fakes/reviewer-model.ts';

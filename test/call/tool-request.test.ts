@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createOutside } from '../../src/call/outside.ts';
 import { sendToolRequest, type ToolRequestDeps } from '../../src/call/tool-request.ts';
 import { codeOf, GatewayError } from '../../src/errors/gateway-error.ts';
-import type { ToolRequest } from '../../src/workflow/tools/request.ts';
+import type { ToolRequest } from '../../src/workflow/tools/tool-request-builder.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
 

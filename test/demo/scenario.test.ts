@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { workflowDefinition } from '../../src/model/workflow.ts';
-import { validateDefinition } from '../../src/workflow/validate.ts';
+import { validateDefinition } from '../../src/workflow/graph/validate.ts';
 import { Conversation } from '../workflow/conversation.ts';
 import { speechSpan } from './caller.ts';
 import { callerLines, inbound, outbound } from './scenario.ts';

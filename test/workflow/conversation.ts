@@ -4,13 +4,13 @@
 import { expect } from 'vitest';
 import type { EndReason } from '../../src/model/end-reason.ts';
 import type { ModelToolCall } from '../../src/model/llm-message.ts';
-import type { WorkflowDefinition } from '../../src/model/workflow.ts';
-import { type ClipFinder, NO_CLIPS } from '../../src/workflow/clip-refs.ts';
-import type { DialogueAction, DialogueEvent, DialoguePolicy } from '../../src/workflow/dialogue.ts';
+import type { DialoguePolicy, WorkflowDefinition } from '../../src/model/workflow.ts';
+import { type ClipFinder, NO_CLIPS } from '../../src/workflow/engine/clip-refs.ts';
+import type { DialogueLines } from '../../src/workflow/engine/default-lines.ts';
+import type { DialogueAction, DialogueEvent } from '../../src/workflow/engine/dialogue-events.ts';
 import { createEngine, type DialogueState, type Engine } from '../../src/workflow/engine.ts';
-import { parseGraph } from '../../src/workflow/graph.ts';
-import type { DialogueLines } from '../../src/workflow/lines.ts';
-import { NO_TOOLS, type NodeTools } from '../../src/workflow/tools/offer.ts';
+import { parseGraph } from '../../src/workflow/graph/graph.ts';
+import { NO_TOOLS, type NodeTools } from '../../src/workflow/tools/offered-functions.ts';
 
 export type Action<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 type Untimed<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;

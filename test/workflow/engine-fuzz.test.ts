@@ -4,15 +4,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModelToolCall } from '../../src/model/llm-message.ts';
+import type { DialoguePolicy } from '../../src/model/workflow.ts';
 import type {
   DialogueAction,
   DialogueEvent,
-  DialoguePolicy,
   Untimed,
-} from '../../src/workflow/dialogue.ts';
+} from '../../src/workflow/engine/dialogue-events.ts';
 import { createEngine, type DialogueState } from '../../src/workflow/engine.ts';
-import { parseGraph } from '../../src/workflow/graph.ts';
-import { offeredTools } from '../../src/workflow/tools/offer.ts';
+import { parseGraph } from '../../src/workflow/graph/graph.ts';
+import { offeredTools } from '../../src/workflow/tools/offered-functions.ts';
 import { definition } from './definitions.ts';
 import { TOOLS } from './tool-conversation.ts';
 

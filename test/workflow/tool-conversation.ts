@@ -3,8 +3,8 @@
 import type { ModelToolCall } from '../../src/model/llm-message.ts';
 import type { Tool } from '../../src/model/tool.ts';
 import type { WorkflowDefinition } from '../../src/model/workflow.ts';
-import { parseGraph } from '../../src/workflow/graph.ts';
-import { offeredTools } from '../../src/workflow/tools/offer.ts';
+import { parseGraph } from '../../src/workflow/graph/graph.ts';
+import { offeredTools } from '../../src/workflow/tools/offered-functions.ts';
 import { type Action, Conversation } from './conversation.ts';
 import { agent, definition, edge, end, start } from './definitions.ts';
 import { storedTool } from './tools/stored-tool.ts';

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { nodeSpec } from '../../model/node-spec.ts';
-import { catalogue, nodeSpecOf, SPEC_VERSION } from '../../workflow/catalogue.ts';
+import { catalogue, nodeSpecOf, SPEC_VERSION } from '../../workflow/graph/node-catalogue.ts';
 import type { Api } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';
 import { faults } from '../wire/faults.ts';

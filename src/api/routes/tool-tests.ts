@@ -6,9 +6,9 @@ import { sendToolRequest, type ToolRequestDeps } from '../../call/tool-request.t
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import { type HttpApiConfig, toolDefinition } from '../../workflow/tools/definition.ts';
-import { httpApiRequest } from '../../workflow/tools/http-api.ts';
+import { httpApiRequest } from '../../workflow/tools/http-api-tool.ts';
 import { checkedArguments, presetValues } from '../../workflow/tools/parameters.ts';
-import type { ToolRequest } from '../../workflow/tools/request.ts';
+import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Workflow, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import type { WorkflowContent } from '../../store/store.ts';
-import { keepUnseen, stripUnknownData } from '../../workflow/node-data.ts';
+import { keepUnseen, stripUnknownData } from '../../workflow/graph/node-data.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keepExternalPbx } from '../external-pbx.ts';

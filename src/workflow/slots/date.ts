@@ -3,7 +3,7 @@
 // to the caller before they count.
 
 import { ordinalAt, smallNumberAt } from './cardinal.ts';
-import type { Found } from './words.ts';
+import type { Found } from './tokens.ts';
 
 const MONTHS = [
   'january',

@@ -2,7 +2,7 @@
 // "triple oh", "twenty three", "5 5 5". The value is a string: leading zeros count.
 
 import { smallNumberAt } from './cardinal.ts';
-import type { Found } from './words.ts';
+import type { Found } from './tokens.ts';
 
 /** Words for digits beside zero..nine. */
 const ZEROS = new Set(['oh', 'o', 'nought', 'naught', 'nil']);

@@ -2,7 +2,7 @@
 // amount as a number; the currency is only read back.
 
 import { cardinalAt } from './cardinal.ts';
-import { type Found, standsAlone } from './words.ts';
+import { type Found, standsAlone } from './tokens.ts';
 
 interface Currency {
   many: string;

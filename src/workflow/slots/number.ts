@@ -2,7 +2,7 @@
 // Two numbers side by side are not one: nothing is found then.
 
 import { cardinalAt, unitOf } from './cardinal.ts';
-import type { Found } from './words.ts';
+import type { Found } from './tokens.ts';
 
 export function findNumbers(words: readonly string[]): Found[] {
   const found: Found[] = [];

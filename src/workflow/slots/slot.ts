@@ -9,8 +9,8 @@ import { findMoney } from './money.ts';
 import { findNumbers } from './number.ts';
 import { findSpellings } from './spelling.ts';
 import { findTimes } from './time.ts';
+import { type Found, slotWords } from './tokens.ts';
 import { findWeekdays } from './weekday.ts';
-import { type Found, slotWords } from './words.ts';
 import { parseYesNo } from './yes-no.ts';
 
 /** Digits that are read back before they count. */

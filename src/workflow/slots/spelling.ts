@@ -2,7 +2,7 @@
 // in capitals. A single letter is no spelling: "a" and "I" are words.
 
 import { unitOf } from './cardinal.ts';
-import type { Found } from './words.ts';
+import type { Found } from './tokens.ts';
 
 const ALPHABET = (
   'alpha alfa bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november ' +

@@ -3,7 +3,7 @@
 // morning or afternoon is not guessed.
 
 import { smallNumberAt } from './cardinal.ts';
-import { type Found, standsAlone } from './words.ts';
+import { type Found, standsAlone } from './tokens.ts';
 
 interface Clock {
   hour: number;

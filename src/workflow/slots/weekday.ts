@@ -1,6 +1,6 @@
 // A day of the week. The value is its English name in lower case.
 
-import type { Found } from './words.ts';
+import type { Found } from './tokens.ts';
 
 const NAMES: Record<string, string> = {
   monday: 'monday',

@@ -1,6 +1,6 @@
 // Template: reminds somebody of an appointment. Outbound; works without a language model too.
 
-import { step, type WorkflowTemplate, way } from './template.ts';
+import { step, type WorkflowTemplate, way } from './workflow-template.ts';
 
 export const appointmentReminder: WorkflowTemplate = {
   id: '1',

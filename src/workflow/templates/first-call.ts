@@ -1,7 +1,7 @@
 // Template: the first call to somebody who has asked for information. Outbound; works without a language
 // model too.
 
-import { step, type WorkflowTemplate, way } from './template.ts';
+import { step, type WorkflowTemplate, way } from './workflow-template.ts';
 
 export const firstCall: WorkflowTemplate = {
   id: '4',

@@ -1,6 +1,6 @@
 // Template: answers the telephone, books and takes messages. Inbound; works without a language model too.
 
-import { step, type WorkflowTemplate, way } from './template.ts';
+import { step, type WorkflowTemplate, way } from './workflow-template.ts';
 
 export const reception: WorkflowTemplate = {
   id: '2',

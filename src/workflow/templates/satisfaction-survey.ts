@@ -1,6 +1,6 @@
 // Template: two questions after a visit. Outbound; works without a language model too.
 
-import { step, type WorkflowTemplate, way } from './template.ts';
+import { step, type WorkflowTemplate, way } from './workflow-template.ts';
 
 export const satisfactionSurvey: WorkflowTemplate = {
   id: '3',

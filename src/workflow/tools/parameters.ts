@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isObject, parseJson } from '../../std/json.ts';
-import { render } from '../template.ts';
+import { render } from '../variables/template.ts';
 import type { PresetParameter, ToolParameter } from './tool-fields.ts';
 
 type ValueType = ToolParameter['type'];

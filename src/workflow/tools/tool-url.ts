@@ -2,7 +2,7 @@
 // whom to call, and never leave the path that the author wrote. Source: contract §8.7; WHATWG URL.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { placeholders, render } from '../template.ts';
+import { placeholders, render } from '../variables/template.ts';
 import { isRequestUrl } from './url-template.ts';
 
 const URL_CHARACTERS_MAX = 4_000;

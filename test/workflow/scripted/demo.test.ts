@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type WorkflowDefinition, workflowDefinition } from '../../../src/model/workflow.ts';
-import { stripUnknownData } from '../../../src/workflow/node-data.ts';
-import { requiredTemplateVariables } from '../../../src/workflow/template-variables.ts';
-import { validateDefinition } from '../../../src/workflow/validate.ts';
+import { stripUnknownData } from '../../../src/workflow/graph/node-data.ts';
+import { validateDefinition } from '../../../src/workflow/graph/validate.ts';
+import { requiredTemplateVariables } from '../../../src/workflow/variables/required-variables.ts';
 import { Conversation } from '../conversation.ts';
 
 function fixture(name: string): WorkflowDefinition {

@@ -1,0 +1,65 @@
+// The engine's own lines, for moments in which neither the author nor a model has given words. An
+// operator may replace each of them, for another language or another tone.
+
+import type { SlotType } from '../../model/expected-input.ts';
+
+export interface DialogueLines {
+  /** The model gave nothing, or the recogniser did. */
+  sayAgain: string;
+  /** The model failed once. */
+  trouble: string;
+  /** The model failed again: the call ends. */
+  apology: string;
+  areYouThere: string;
+  goodbye: string;
+  notUnderstood: string;
+  /** Nothing was understood several times: the call ends. */
+  givingUp: string;
+  noOperator: string;
+  confirmGoodbye: string;
+  /** `{value}` is what was understood. */
+  confirm: string;
+  /** `{choice}` and `{key}`. */
+  menuKey: string;
+  /** `{choices}`. */
+  menuSay: string;
+  /** `{choices}` is joined with this word. */
+  or: string;
+  yesNoKeys: string;
+  slots: Record<SlotType, string>;
+}
+
+export const ENGLISH_LINES: DialogueLines = {
+  sayAgain: 'Sorry, could you say that again, please?',
+  trouble: "I'm sorry, I'm having some trouble just now. Could you say that again, please?",
+  apology: "I'm sorry, I can't go on with this call because of a technical problem. Goodbye.",
+  areYouThere: 'Are you still there?',
+  goodbye: 'Thank you for your time. Goodbye.',
+  notUnderstood: "Sorry, I didn't understand that.",
+  givingUp: "I'm sorry, I couldn't understand you. Please call again later. Goodbye.",
+  noOperator: "I'm sorry, I can't connect you to a person.",
+  confirmGoodbye: 'Do you want to end the call?',
+  confirm: 'I understood {value}. Is that right?',
+  menuKey: 'For {choice}, press {key}.',
+  menuSay: 'You can say {choices}.',
+  or: 'or',
+  yesNoKeys: 'Please say yes or no, or press 1 for yes and 2 for no.',
+  slots: {
+    yes_no: 'Please say yes or no.',
+    digit: 'Please say one digit, or press its key.',
+    digits: 'Please say the digits one by one, or enter them with the keys and then press pound.',
+    number: 'Please say a number.',
+    date: 'Please say a day and a month, such as the third of May.',
+    time: 'Please say a time, such as half past two.',
+    weekday: 'Please say a day of the week.',
+    money: 'Please say an amount of money.',
+    spelling: 'Please spell it, letter by letter.',
+  },
+};
+
+/** Fills `{name}` in a line. Unknown names stay. */
+export function fillLine(line: string, values: Record<string, string>): string {
+  return line.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    Object.hasOwn(values, name) ? (values[name] ?? whole) : whole,
+  );
+}

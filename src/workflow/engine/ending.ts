@@ -1,0 +1,69 @@
+// How a conversation ends: the last words are heard, what the caller said is extracted, then the call
+// ends, each with a limit. An end is a state of the runtime and never a model's promise.
+// Source: contract §8.3, §8.5.
+
+import type { EndReason } from '../../model/end-reason.ts';
+import { extractFrom } from './extraction.ts';
+import { noteMissing } from './missing-values.ts';
+import { currentNode, type Step, wait } from './step.ts';
+import { stopTools, transferUnderWay } from './tool-results.ts';
+
+/** Closing words are a sentence or two; one that never ends must not hold the line. */
+const CLOSING_WAIT_MS_MAX = 30_000;
+/** How long an ended conversation is held for its values. */
+const EXTRACTION_WAIT_MS_MAX = 5_000;
+
+/** The end is certain: what is being spoken is heard out, then the call ends. */
+export function close(step: Step, reason: EndReason): void {
+  const { state } = step;
+  state.phase = 'closing';
+  state.endReason = reason;
+  state.waits.closing = wait(step, CLOSING_WAIT_MS_MAX);
+  endIfHeard(step);
+}
+
+/** In a call that is closing: ends it once nothing is left to be heard. */
+export function endIfHeard(step: Step): void {
+  const { phase, speaking, request } = step.state;
+  if (phase === 'closing' && speaking.length === 0 && request === null) beginEnding(step);
+}
+
+/** Nothing more is said. Waits for values that are still being extracted. */
+export function beginEnding(step: Step): void {
+  const { state } = step;
+  abandonRequest(step);
+  stopTools(step);
+  state.phase = 'ending';
+  // A call that failed has no model to ask.
+  if (state.endReason !== 'pipeline_error') settleValues(step);
+  if (state.endReason === 'pipeline_error' || isSettled(step)) end(step);
+  else state.waits.extraction = wait(step, EXTRACTION_WAIT_MS_MAX);
+}
+
+function settleValues(step: Step): void {
+  if (step.policy === 'model') extractFrom(step, currentNode(step));
+  else noteMissing(step, currentNode(step));
+}
+
+/** In a call that is ending: ends it once nothing is being extracted, nor the caller handed over. */
+export function endIfExtracted(step: Step): void {
+  if (step.state.phase === 'ending' && isSettled(step)) end(step);
+}
+
+function isSettled({ state }: Step): boolean {
+  return state.extractions.length === 0 && transferUnderWay(state) === undefined;
+}
+
+export function end(step: Step): void {
+  stopTools(step, { isFinal: true });
+  const { state, actions } = step;
+  state.phase = 'ended';
+  actions.push({ type: 'end', reason: state.endReason ?? 'unknown' });
+}
+
+/** Forgets the request that is under way, if there is one. */
+export function abandonRequest({ state, actions }: Step): void {
+  if (state.request === null) return;
+  actions.push({ type: 'abandon', requestId: state.request.requestId });
+  state.request = null;
+}

@@ -1,0 +1,66 @@
+// Reading values out of the conversation with a model, out of band. Source: contract §8.5.
+
+import type { GraphNode } from '../graph/graph.ts';
+import { coerced, gather } from './gathered-values.ts';
+import { transcriptOf } from './history.ts';
+import { newId, rendered, type Step } from './step.ts';
+
+/** Extractions that may be under way: a call that changes nodes faster loses the oldest. */
+const PENDING_MAX = 20;
+const TRANSCRIPT_CHARACTERS_MAX = 30_000;
+
+/** Asks for the node's values. Nothing happens if it has none, or the caller has said nothing. */
+export function extractFrom(step: Step, node: GraphNode): void {
+  const { extraction } = node;
+  if (extraction === undefined || step.state.turns === 0) return;
+  const extractionId = newId(step);
+  step.state.extractions.push({ extractionId, nodeId: node.id });
+  if (step.state.extractions.length > PENDING_MAX) step.state.extractions.shift();
+  const variables = extraction.variables.map(
+    ({ name, type, prompt }) => `- ${name} (${type})${prompt ? `: ${prompt}` : ''}`,
+  );
+  const system = [
+    'Read the telephone conversation and give the values below as one JSON object and nothing else.',
+    'Use null for what was not said. Do not guess.',
+    rendered(step, extraction.prompt),
+    'Values:',
+    ...variables,
+  ];
+  step.actions.push({
+    type: 'extract',
+    extractionId,
+    messages: [
+      { role: 'system', content: system.filter((line) => line !== '').join('\n') },
+      { role: 'user', content: transcriptOf(step.state, TRANSCRIPT_CHARACTERS_MAX) },
+    ],
+  });
+}
+
+/** Keeps the values that were declared. An answer that was no object stays as `raw`. False for an
+ *  extraction that nobody waits for. */
+export function takeExtracted(
+  step: Step,
+  extractionId: number,
+  values: Record<string, unknown>,
+): boolean {
+  const node = settled(step, extractionId);
+  if (node === undefined) return false;
+  const declared = (node.extraction?.variables ?? [])
+    .filter(({ name }) => Object.hasOwn(values, name))
+    .map(({ name, type }): [string, unknown] => [name, coerced(values[name], type)]);
+  const raw: [string, unknown][] = Object.hasOwn(values, 'raw') ? [['raw', values['raw']]] : [];
+  gather(step, node.id, Object.fromEntries([...raw, ...declared]));
+  return true;
+}
+
+/** False for an extraction that nobody waits for. */
+export function dropExtraction(step: Step, extractionId: number): boolean {
+  return settled(step, extractionId) !== undefined;
+}
+
+function settled({ state, graph }: Step, extractionId: number): GraphNode | undefined {
+  const pending = state.extractions.find((one) => one.extractionId === extractionId);
+  if (pending === undefined) return undefined;
+  state.extractions = state.extractions.filter((one) => one !== pending);
+  return graph.nodes.get(pending.nodeId);
+}

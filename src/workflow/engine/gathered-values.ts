@@ -1,0 +1,44 @@
+// Values that a call has gathered: merged into the state and told to the run's log.
+
+import type { ExtractionVariable } from '../nodes/fields.ts';
+import type { ValueDetail } from './state.ts';
+import { log, type Step } from './step.ts';
+
+/** Keeps the values. A value that is null does not take the place of one that is known. */
+export function gather(
+  step: Step,
+  nodeId: string,
+  values: Record<string, unknown>,
+  details: Record<string, ValueDetail> = {},
+): void {
+  const { state } = step;
+  const news = Object.fromEntries(
+    Object.entries(values).filter(
+      ([name, value]) => value !== null || !Object.hasOwn(state.extracted, name),
+    ),
+  );
+  state.extracted = { ...state.extracted, ...news };
+  state.details = { ...state.details, ...details };
+  log(step, {
+    type: 'variables.extracted',
+    nodeId,
+    values: news,
+    ...(Object.keys(details).length === 0 ? {} : { details }),
+  });
+}
+
+/** The value in the declared type where nothing is lost by it, else as it is. */
+export function coerced(value: unknown, type: ExtractionVariable['type']): unknown {
+  if (type === 'string') {
+    return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+  }
+  if (typeof value !== 'string') return value;
+  const text = value.trim();
+  if (type === 'number') {
+    return text !== '' && String(Number(text)) === text && Number.isFinite(Number(text))
+      ? Number(text)
+      : value;
+  }
+  if (text.toLowerCase() === 'true') return true;
+  return text.toLowerCase() === 'false' ? false : value;
+}

@@ -1,0 +1,110 @@
+// What the model is shown of the conversation: the caller's words and those of the agent's words that
+// were heard. Kept across nodes; the prompts change around it.
+
+import type { ModelMessage } from '../../model/llm-message.ts';
+import type { DialogueState, HistoryEntry } from './state.ts';
+
+/** Longer than any call of twenty minutes; older entries are forgotten. */
+const ENTRIES_MAX = 400;
+/** A turn of speech or chat is shorter; the rest of a longer one is cut. */
+const TEXT_CHARACTERS_MAX = 8_000;
+
+const CONNECTED = '(The call is connected.)';
+const INTERRUPTED = '(The caller interrupted you there and heard nothing after it.)';
+
+type AssistantEntry = Extract<HistoryEntry, { role: 'assistant' }>;
+
+export function addEntry(state: DialogueState, entry: HistoryEntry): void {
+  state.history.push(entry);
+  if (state.history.length <= ENTRIES_MAX) return;
+  // A history begins with the caller: a result without its call would be refused by most models.
+  const cut = state.history.findIndex(({ role }, index) => index > 0 && role === 'user');
+  state.history.splice(0, cut < 0 ? 1 : cut);
+}
+
+export function addCallerText(state: DialogueState, text: string): void {
+  addEntry(state, { role: 'user', text: text.slice(0, TEXT_CHARACTERS_MAX) });
+}
+
+/** The entry of an utterance; undefined for one that is not remembered. */
+export function entryOf(state: DialogueState, utteranceId: number): AssistantEntry | undefined {
+  return state.history.findLast(
+    (entry): entry is AssistantEntry =>
+      entry.role === 'assistant' && entry.utteranceId === utteranceId,
+  );
+}
+
+/** Puts what was heard in the place of what was said. */
+export function setHeard(
+  state: DialogueState,
+  heard: { utteranceId: number; heardText: string; interrupted: boolean },
+): void {
+  const entry = entryOf(state, heard.utteranceId);
+  if (entry === undefined || entry.heard) return;
+  entry.text = heard.heardText.slice(0, TEXT_CHARACTERS_MAX);
+  entry.heard = true;
+  entry.interrupted = heard.interrupted;
+}
+
+/** The agent's last words that were spoken; empty if there are none. */
+export function lastSpoken(state: DialogueState): string {
+  const entry = state.history.findLast(({ role }) => role === 'assistant');
+  return entry?.role === 'assistant' ? (entry.text ?? '') : '';
+}
+
+/** The history as messages, with `instruction` as a last message that is not kept. Neighbouring
+ *  messages of one side are joined, and the caller's side comes first: many models insist. */
+export function messagesOf(state: DialogueState, instruction?: string): ModelMessage[] {
+  const messages: ModelMessage[] = [];
+  let interrupted = false;
+  for (const entry of state.history) {
+    if (entry.role === 'user') {
+      addUser(messages, interrupted ? `${INTERRUPTED} ${entry.text}` : entry.text);
+      interrupted = false;
+    } else if (entry.role === 'tool') {
+      messages.push({ role: 'tool', callId: entry.callId, content: entry.content });
+    } else {
+      addAssistant(messages, entry);
+      interrupted ||= entry.interrupted && isText(entry.text);
+    }
+  }
+  if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: CONNECTED });
+  if (instruction !== undefined) addUser(messages, instruction);
+  return messages;
+}
+
+function isText(text: string | null): boolean {
+  return text !== null && text.trim() !== '';
+}
+
+function addUser(messages: ModelMessage[], text: string): void {
+  const last = messages.at(-1);
+  if (last?.role === 'user') {
+    messages[messages.length - 1] = { role: 'user', content: `${last.content}\n${text}` };
+  } else {
+    messages.push({ role: 'user', content: text });
+  }
+}
+
+function addAssistant(messages: ModelMessage[], entry: AssistantEntry): void {
+  const { toolCalls } = entry;
+  const content = (entry.text ?? '').trim();
+  if (content === '' && toolCalls.length === 0) return;
+  const last = messages.at(-1);
+  if (last?.role === 'assistant' && last.toolCalls.length === 0) {
+    const joined = `${last.content} ${content}`.trim();
+    messages[messages.length - 1] = { role: 'assistant', content: joined, toolCalls };
+  } else {
+    messages.push({ role: 'assistant', content, toolCalls });
+  }
+}
+
+/** The conversation as lines, for a model that reads it from outside. The latest `charactersMax`. */
+export function transcriptOf(state: DialogueState, charactersMax: number): string {
+  const lines = state.history.flatMap((entry) => {
+    if (entry.role === 'user') return [`Caller: ${entry.text}`];
+    if (entry.role === 'assistant' && isText(entry.text)) return [`Agent: ${entry.text}`];
+    return [];
+  });
+  return lines.join('\n').slice(-charactersMax);
+}

@@ -1,0 +1,164 @@
+// Where a conversation stands, as plain JSON: it can be stored, sent and taken up again. Only the
+// functions of this room write to it, each time on a copy.
+
+import type { TurnSource } from '../../model/call-event.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+import type { ModelToolCall } from '../../model/llm-message.ts';
+
+/** before: not started. delayed: the agent waits before it opens. closing: the last words are being
+ *  spoken. ending: values are still being extracted. ended: nothing happens any more. */
+export type Phase = 'before' | 'delayed' | 'talking' | 'closing' | 'ending' | 'ended';
+
+export type HistoryEntry =
+  | { role: 'user'; text: string }
+  | {
+      role: 'assistant';
+      utteranceId: number;
+      /** What was heard, once that is known; until then what was generated; null before that. */
+      text: string | null;
+      heard: boolean;
+      interrupted: boolean;
+      toolCalls: ModelToolCall[];
+    }
+  | {
+      role: 'tool';
+      callId: string;
+      content: string;
+      /** While its result is awaited: `content` is what stands if none comes. */
+      toolRunId?: number;
+    };
+
+/** Where a gathered value comes from, or why there is none. */
+export interface ValueDetail {
+  source: TurnSource | null;
+  confidence: number | null;
+  /** The caller's turn that gave it, counted from 1. */
+  turn: number | null;
+  reason: 'not_extracted' | null;
+}
+
+export type GeneratePurpose = 'opening' | 'reply' | 'nudge' | 'closing';
+
+/** Function calls of the model's last answer that are not over yet. */
+export interface ToolWork {
+  /** What the model said beside them. */
+  spoken: string;
+  /** Whether a tool has given the model something to speak about. */
+  isAnswered: boolean;
+  /** Requests under way. */
+  pending: { toolRunId: number; callId: string; name: string }[];
+  /** Once nothing is pending. */
+  next: NextAfterTools;
+}
+
+export type NextAfterTools =
+  | { what: 'reply' }
+  | { what: 'move'; edgeId: string }
+  | { what: 'end'; toolUuid: string }
+  | TransferWork;
+
+/** waiting: for other tools. resolving: a server is asked where to. announcing: the caller is told.
+ *  transferring: the provider has been asked. */
+export interface TransferWork {
+  what: 'transfer';
+  toolRunId: number;
+  callId: string;
+  name: string;
+  toolUuid: string;
+  arguments: Record<string, unknown>;
+  stage: 'waiting' | 'resolving' | 'announcing' | 'transferring';
+  destination: string;
+}
+
+/** A value that was understood but is not believed until the caller has said yes. */
+export type Confirmation =
+  | { what: 'slot'; slot: string; value: string | number | boolean; spoken: string }
+  | { what: 'edge'; edgeId: string; phrase: string }
+  | { what: 'goodbye' };
+
+/** The scripted policy's own memory, of the node in which the call is. */
+export interface ScriptedState {
+  /** Turns in a row that were not understood. */
+  misses: number;
+  /** The last question, for callers who ask to hear it again. */
+  asked: string;
+  /** Slots of this node that are filled and confirmed. */
+  filled: string[];
+  confirming:
+    | (Confirmation & { source: TurnSource; confidence: number | null; turn: number })
+    | null;
+  /** The utterance after which an edge that is taken always is taken. */
+  goOnAfter: number | null;
+  /** Nodes entered since the caller last spoke. */
+  moves: number;
+}
+
+export interface DialogueState {
+  phase: Phase;
+  /** Utterances, requests, extractions and waits are numbered together from 1. */
+  nextId: number;
+  initialContext: Record<string, unknown>;
+  /** Values by variable name. */
+  extracted: Record<string, unknown>;
+  details: Record<string, ValueDetail>;
+  nodeId: string | null;
+  /** Node names in the order of their first entry. */
+  visited: string[];
+  history: HistoryEntry[];
+  /** Utterances that were asked for and not yet reported as finished. */
+  speaking: number[];
+  request: { requestId: number; utteranceId: number; purpose: GeneratePurpose } | null;
+  tools: ToolWork | null;
+  extractions: { extractionId: number; nodeId: string }[];
+  waits: {
+    opening: number | null;
+    closing: number | null;
+    extraction: number | null;
+    announcement: number | null;
+  };
+  /** Set from the moment at which the end is certain. */
+  endReason: EndReason | null;
+  /** What the model said of the call as it ended it by a tool; null if it did not. */
+  disposition: string | null;
+  /** Silences in a row. */
+  idles: number;
+  /** Model failures in a row. */
+  failures: number;
+  /** Model requests since the caller last spoke. */
+  generations: number;
+  /** Turns of the caller. */
+  turns: number;
+  scripted: ScriptedState;
+}
+
+export const SCRIPTED_INITIAL: ScriptedState = {
+  misses: 0,
+  asked: '',
+  filled: [],
+  confirming: null,
+  goOnAfter: null,
+  moves: 0,
+};
+
+export const INITIAL_STATE: DialogueState = {
+  phase: 'before',
+  nextId: 1,
+  initialContext: {},
+  extracted: {},
+  details: {},
+  nodeId: null,
+  visited: [],
+  history: [],
+  speaking: [],
+  request: null,
+  tools: null,
+  extractions: [],
+  waits: { opening: null, closing: null, extraction: null, announcement: null },
+  endReason: null,
+  disposition: null,
+  idles: 0,
+  failures: 0,
+  generations: 0,
+  turns: 0,
+  scripted: SCRIPTED_INITIAL,
+};

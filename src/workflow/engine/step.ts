@@ -1,0 +1,112 @@
+// One step of the engine while it is being taken: a copy of the state that may be written to, and the
+// actions so far. The functions here are the only ones that make actions for speech and waiting.
+
+import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
+import type { DialoguePolicy } from '../../model/workflow.ts';
+import type { Graph, GraphNode } from '../graph/graph.ts';
+import type { NodeTools } from '../tools/offered-functions.ts';
+import { render } from '../variables/template.ts';
+import type { ClipFinder, Line } from './clip-refs.ts';
+import type { DialogueLines } from './default-lines.ts';
+import type { DialogueAction } from './dialogue-events.ts';
+import { addEntry } from './history.ts';
+import type { DialogueState } from './state.ts';
+
+/** A session that never reports an utterance as finished must not make the state grow. */
+const SPEAKING_MAX = 50;
+
+export interface Step {
+  readonly graph: Graph;
+  readonly policy: DialoguePolicy;
+  readonly lines: DialogueLines;
+  /** Words that a recogniser should prefer. */
+  readonly boost: readonly string[];
+  readonly clips: ClipFinder;
+  readonly tools: NodeTools;
+  /** Wall clock of the event, milliseconds since 1970. */
+  readonly at: number;
+  readonly state: DialogueState;
+  readonly actions: DialogueAction[];
+}
+
+export function newId({ state }: Step): number {
+  const id = state.nextId;
+  state.nextId += 1;
+  return id;
+}
+
+/** The node in which the call is; the start node before it has begun. */
+export function currentNode({ graph, state }: Step): GraphNode {
+  return (state.nodeId === null ? undefined : graph.nodes.get(state.nodeId)) ?? graph.start;
+}
+
+export function log({ actions }: Step, body: CallEventBody): void {
+  actions.push({ type: 'log', body });
+}
+
+export function wait(step: Step, delayMs: number): number {
+  const waitId = newId(step);
+  step.actions.push({ type: 'wait', waitId, delayMs });
+  return waitId;
+}
+
+/** An utterance that the caller has not yet heard to its end. */
+export function newUtterance(step: Step): number {
+  const utteranceId = newId(step);
+  step.state.speaking.push(utteranceId);
+  if (step.state.speaking.length > SPEAKING_MAX) step.state.speaking.shift();
+  return utteranceId;
+}
+
+/** `text` is already rendered; with a clip, it is what is said in it. */
+export interface Speech extends Line {
+  kind: UtteranceKind;
+  interruptible: boolean;
+  /** False keeps it out of the model's history. */
+  remembered?: boolean;
+}
+
+/** Speaks a fixed text or plays a clip; does nothing for a blank text. The utterance's id, or null. */
+export function say(
+  step: Step,
+  { kind, text, clipId, interruptible, remembered = true }: Speech,
+): number | null {
+  const spoken = text.trim();
+  if (spoken === '' && clipId === undefined) return null;
+  const utteranceId = newUtterance(step);
+  step.actions.push({
+    type: 'say',
+    utteranceId,
+    kind,
+    text: spoken,
+    ...(clipId === undefined ? {} : { clipId }),
+    interruptible,
+  });
+  if (remembered) {
+    addEntry(step.state, {
+      role: 'assistant',
+      utteranceId,
+      text: spoken,
+      heard: false,
+      interrupted: false,
+      toolCalls: [],
+    });
+  }
+  return utteranceId;
+}
+
+/** What templates may name: the initial context, and what was gathered so far. */
+export function templateContext({
+  initialContext,
+  extracted,
+}: DialogueState): Record<string, unknown> {
+  return {
+    ...initialContext,
+    initial_context: initialContext,
+    gathered_context: { ...extracted, extracted_variables: extracted },
+  };
+}
+
+export function rendered(step: Step, template: string): string {
+  return render(template, templateContext(step.state), { now: step.at });
+}

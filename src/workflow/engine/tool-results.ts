@@ -1,0 +1,74 @@
+// Results of function calls on their way into the history and the run's log, each exactly once; and the
+// end of calls that nobody waits for any more. What the calls do is workflow/llm/tool-calls.ts.
+
+import type { DialogueState, ToolWork, TransferWork } from './state.ts';
+import { log, type Step } from './step.ts';
+
+/** A result that a model reads again in every request of the call. */
+const RESULT_CHARACTERS_MAX = 16_000;
+
+/** Stands in the history until there is a result. */
+export const UNFINISHED = JSON.stringify({
+  status: 'error',
+  error: 'The call ended before this was finished.',
+});
+
+/** A call whose result is there at once or awaited. */
+interface Called {
+  callId: string;
+  name: string;
+}
+
+/** Puts the result in its place. */
+export function finishCall(
+  step: Step,
+  { callId, name, toolRunId }: Called & { toolRunId: number },
+  result: Record<string, unknown>,
+): void {
+  const content = resultText(result);
+  const entry = step.state.history.findLast(
+    (each) => each.role === 'tool' && each.toolRunId === toolRunId,
+  );
+  if (entry?.role === 'tool') {
+    entry.content = content;
+    delete entry.toolRunId;
+  }
+  log(step, { type: 'function.returned', callId, name, result: content });
+}
+
+export function resultText(result: Record<string, unknown>): string {
+  const text = JSON.stringify(result);
+  if (text.length <= RESULT_CHARACTERS_MAX) return text;
+  const { status, status_code: statusCode, data } = result;
+  const begin = (typeof data === 'string' ? data : JSON.stringify(data ?? null)).slice(
+    0,
+    RESULT_CHARACTERS_MAX / 2, // Quoting may double it.
+  );
+  return JSON.stringify({ status, status_code: statusCode, data: begin, is_cut_off: true });
+}
+
+/** The transfer that the provider has been asked for: it may happen whatever we do. */
+export function transferUnderWay({ tools }: DialogueState): TransferWork | undefined {
+  const next = tools?.next;
+  return next?.what === 'transfer' && next.stage === 'transferring' ? next : undefined;
+}
+
+/** Nobody waits for tools any more. A transfer that is under way goes on, unless this `isFinal`. */
+export function stopTools(step: Step, { isFinal = false } = {}): void {
+  const { tools } = step.state;
+  if (tools === null || (!isFinal && transferUnderWay(step.state) !== undefined)) return;
+  step.state.tools = null;
+  for (const call of unfinished(tools)) {
+    step.actions.push({ type: 'stop-tool', toolRunId: call.toolRunId });
+    log(step, {
+      type: 'function.returned',
+      callId: call.callId,
+      name: call.name,
+      result: UNFINISHED,
+    });
+  }
+}
+
+function unfinished({ pending, next }: ToolWork): (Called & { toolRunId: number })[] {
+  return next.what === 'transfer' ? [...pending, next] : pending;
+}

@@ -1,0 +1,79 @@
+// A node's or edge's `data` on its way in: nulls taken out for use, unknown keys for storage, older keys
+// replaced by what they have become. Source: contract §5.3 (updates strip unknown keys, creation does not).
+
+import type { z } from 'zod';
+import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
+import { nodeTypeOf } from '../nodes/registry.ts';
+import { startCall } from '../nodes/start-call-node.ts';
+import { edgeData } from './edge-data.ts';
+import { PROMPT_MISSING } from './public-definition.ts';
+
+type Data = Record<string, unknown>;
+
+/** Read by calls but in no catalogue, so that clients which edit by the catalogue never see it: what they
+ *  leave out stays as it was. */
+const UNSEEN: readonly string[] = ['mcp_tool_filters'];
+
+/** Clients send null for "not set"; the schemas know only absence. */
+export function withoutNulls(data: Data): Data {
+  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
+}
+
+/** The definition without keys of `data` that the node type or the edge schema does not know. Nodes
+ *  of unknown type keep theirs. No default is added. */
+export function stripUnknownData(definition: WorkflowDefinition): WorkflowDefinition {
+  return {
+    ...definition,
+    nodes: definition.nodes.map((node) => {
+      const type = nodeTypeOf(node.type);
+      return type === undefined ? node : { ...node, data: knownKeys(node.data, type.data, UNSEEN) };
+    }),
+    edges: definition.edges.map((edge) => ({ ...edge, data: knownKeys(edge.data, edgeData) })),
+  };
+}
+
+function knownKeys(data: Data, schema: z.ZodObject, more: readonly string[] = []): Data {
+  return Object.fromEntries(
+    Object.entries(data).filter(([key]) => Object.hasOwn(schema.shape, key) || more.includes(key)),
+  );
+}
+
+/** `sent` with what its sender could not see of `stored`, node by node of the same id and type. */
+export function keepUnseen(
+  sent: WorkflowDefinition,
+  stored: WorkflowDefinition | undefined,
+): WorkflowDefinition {
+  const before = new Map(stored?.nodes.map((node) => [node.id, node]));
+  const nodes = sent.nodes.map((node) => {
+    const former = before.get(node.id);
+    if (former === undefined || former.type !== node.type) return node;
+    const unseen = Object.entries(former.data).filter(([key]) => UNSEEN.includes(key));
+    return unseen.length === 0
+      ? node
+      : { ...node, data: { ...Object.fromEntries(unseen), ...node.data } };
+  });
+  return { ...sent, nodes };
+}
+
+/** What a client sent, as it is stored: a prompt that only stands for a missing one is missing, and the
+ *  older flag of the start node is its mode. */
+export function storedForm(definition: WorkflowDefinition): WorkflowDefinition {
+  return { ...definition, nodes: definition.nodes.map(storedNode) };
+}
+
+function storedNode(node: WorkflowNode): WorkflowNode {
+  const { prompt, ...unprompted } = node.data;
+  const data = prompt === PROMPT_MISSING ? unprompted : node.data;
+  if (node.type !== startCall.name || !Object.hasOwn(data, 'pre_call_fetch_enabled')) {
+    return data === node.data ? node : { ...node, data };
+  }
+  // The mode may be there as well, as the default that a client's builder fills in.
+  const { pre_call_fetch_enabled: isEnabled, pre_call_fetch_mode: mode, ...rest } = data;
+  const meant =
+    mode !== undefined && mode !== null && mode !== 'disabled' ? mode : modeOf(isEnabled);
+  return { ...node, data: { ...rest, pre_call_fetch_mode: meant } };
+}
+
+function modeOf(isEnabled: unknown): 'always' | 'disabled' {
+  return isEnabled === true ? 'always' : 'disabled';
+}

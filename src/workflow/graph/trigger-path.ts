@@ -1,0 +1,52 @@
+// Trigger paths of a definition: reading them and giving one to triggers that have none. Whether a
+// path is free across organizations is the store's knowledge. Source: contract §2, §5.1, §5.2.
+
+import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
+import type { Random } from '../../std/random.ts';
+import { trigger } from '../nodes/trigger-node.ts';
+
+/** The path of a trigger node; undefined for other nodes and for a trigger without one. */
+export function triggerPathOf(node: WorkflowNode): string | undefined {
+  if (node.type !== trigger.name) return undefined;
+  const path = node.data['trigger_path'];
+  return typeof path === 'string' && path !== '' ? path : undefined;
+}
+
+/** Every path in the definition once, in its order. */
+export function triggerPathsOf(definition: WorkflowDefinition): string[] {
+  const paths = definition.nodes.map(triggerPathOf).filter((path) => path !== undefined);
+  return [...new Set(paths)];
+}
+
+/** Whether calls are started at the path: its trigger may be switched off. Undefined if no trigger of the
+ *  definition has it. */
+export function isTriggerEnabled(
+  definition: WorkflowDefinition,
+  path: string,
+): boolean | undefined {
+  const node = definition.nodes.find((each) => triggerPathOf(each) === path);
+  return node === undefined ? undefined : node.data['enabled'] !== false;
+}
+
+/** The definition with triggers that have no path, as a copy begins. */
+export function withoutTriggerPaths(definition: WorkflowDefinition): WorkflowDefinition {
+  const nodes = definition.nodes.map((node) => {
+    if (node.type !== trigger.name) return node;
+    const { trigger_path: _path, ...data } = node.data;
+    return { ...node, data };
+  });
+  return { ...definition, nodes };
+}
+
+/** The definition with a new path for each trigger that has none. The rest is the same. */
+export function mintTriggerPaths(
+  definition: WorkflowDefinition,
+  random: Random,
+): WorkflowDefinition {
+  const nodes = definition.nodes.map((node) => {
+    const own = node.data['trigger_path'] ?? '';
+    if (node.type !== trigger.name || own !== '') return node;
+    return { ...node, data: { ...node.data, trigger_path: random.uuid() } };
+  });
+  return { ...definition, nodes };
+}

@@ -1,0 +1,133 @@
+// A language model speaks: it is asked in every node under that node's prompt, with the edges as its
+// functions. What it answers is handled in llm-answer.ts. Source: contract §8.1-§8.6.
+
+import type { UtteranceKind } from '../../model/call-event.ts';
+import { type Expectation, OPEN_SPEECH } from '../../model/expected-input.ts';
+import { abandonRequest } from '../engine/ending.ts';
+import { addEntry } from '../engine/history.ts';
+import type { CallerTurn, Policy } from '../engine/policy.ts';
+import type { GeneratePurpose } from '../engine/state.ts';
+import { currentNode, newId, newUtterance, type Step, say } from '../engine/step.ts';
+import { nodeExpectation } from '../scripted/node-grammar.ts';
+import { nodeTools, promptMessages } from './prompt.ts';
+
+/** Requests without a word of the caller in between: a model that walks in circles is stopped here. */
+const GENERATIONS_MAX = 6;
+
+const SPEAK_FIRST = '(Nobody has spoken yet. Open the conversation.)';
+const ASK_PRESENCE = '(The caller has been silent. Ask briefly whether they are still there.)';
+const SAY_GOODBYE = '(The caller is still silent. Say goodbye; the call ends after that.)';
+
+export const modelPolicy: Policy = {
+  open(step, greeting) {
+    listen(step);
+    const { interruptible } = currentNode(step);
+    if (greeting !== undefined) {
+      say(step, { kind: 'greeting', ...greeting, interruptible });
+    } else {
+      const instruction = step.state.turns === 0 ? SPEAK_FIRST : undefined;
+      generate(step, { purpose: 'opening', kind: 'greeting', instruction });
+    }
+  },
+
+  callerTurn(step, turn) {
+    abandonRequest(step);
+    step.state.generations = 0;
+    if (isBlank(turn)) sayAgain(step);
+    else generate(step, { purpose: 'reply', kind: 'reply' });
+  },
+
+  heard() {
+    // The caller speaks next.
+  },
+
+  nudge(step) {
+    step.state.generations = 0;
+    generate(step, { purpose: 'nudge', kind: 'idle', instruction: ASK_PRESENCE });
+  },
+
+  farewell(step) {
+    step.state.generations = 0;
+    generate(step, { purpose: 'closing', kind: 'goodbye', instruction: SAY_GOODBYE });
+  },
+};
+
+/** Listens for open speech in the current node. What its author hints at goes along: a recogniser that
+ *  knows closed grammars only hears at least that. */
+export function listen(step: Step): void {
+  const node = currentNode(step);
+  const { phrases, slots, digits } = nodeExpectation(node, node.slots, step.boost);
+  const expectation: Expectation = {
+    ...OPEN_SPEECH,
+    boost: step.boost,
+    phrases,
+    slots: slots.includes('yes_no') ? slots : [...slots, 'yes_no'],
+    ...(node.slots.length === 0 || digits === undefined ? {} : { digits }),
+  };
+  step.actions.push({ type: 'expect', expectation });
+}
+
+/** Asks the model for the current node. With too many requests in a row, a fixed line is said. */
+export function generate(
+  step: Step,
+  wish: { purpose: GeneratePurpose; kind: UtteranceKind; instruction?: string | undefined },
+): void {
+  const { state } = step;
+  state.generations += 1;
+  if (state.generations > GENERATIONS_MAX) {
+    sayInstead(step, wish.purpose, 'empty');
+    return;
+  }
+  const node = currentNode(step);
+  const messages = promptMessages(step, node, wish.instruction);
+  const requestId = newId(step);
+  const utteranceId = newUtterance(step);
+  state.request = { requestId, utteranceId, purpose: wish.purpose };
+  addEntry(state, {
+    role: 'assistant',
+    utteranceId,
+    text: null,
+    heard: false,
+    interrupted: false,
+    toolCalls: [],
+  });
+  step.actions.push({
+    type: 'generate',
+    requestId,
+    utteranceId,
+    kind: wish.kind,
+    interruptible: wish.purpose !== 'closing' && node.interruptible,
+    messages,
+    tools: speaksOnly(wish.purpose) ? [] : nodeTools(step, node),
+  });
+}
+
+/** A fixed line in the place of the model's. */
+export function sayInstead(step: Step, purpose: GeneratePurpose, why: 'empty' | 'failed'): void {
+  const { lines } = step;
+  if (purpose === 'closing') {
+    say(step, { kind: 'goodbye', text: lines.goodbye, interruptible: false });
+  } else if (purpose === 'nudge') {
+    say(step, { kind: 'idle', text: lines.areYouThere, interruptible: true });
+  } else if (why === 'empty') {
+    sayAgain(step);
+  } else {
+    const { interruptible } = currentNode(step);
+    say(step, { kind: 'fallback', text: lines.trouble, interruptible });
+  }
+}
+
+/** Whether the model may only speak, and neither move nor call. */
+export function speaksOnly(purpose: GeneratePurpose): boolean {
+  return purpose === 'closing' || purpose === 'nudge';
+}
+
+/** A fixed line that keeps the conversation going when there is nothing else to say. */
+function sayAgain(step: Step): void {
+  const { interruptible } = currentNode(step);
+  say(step, { kind: 'fallback', text: step.lines.sayAgain, interruptible });
+}
+
+function isBlank(turn: CallerTurn): boolean {
+  return turn.text.trim() === '';
+}

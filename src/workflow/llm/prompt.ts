@@ -1,0 +1,50 @@
+// What a model is asked in a node: the system prompt, its tools and one function per edge. Source: contract §5.4,
+// §8.2. Ours: an edge's function also tells what the next node wants, so that the model can go on and
+// speak for it in one response.
+
+import type { ModelMessage, ModelTool } from '../../model/llm-message.ts';
+import { hasTransitionLine } from '../engine/clip-lines.ts';
+import { messagesOf } from '../engine/history.ts';
+import { rendered, type Step } from '../engine/step.ts';
+import { transitionTool } from '../graph/edge-function.ts';
+import type { GraphEdge, GraphNode } from '../graph/graph.ts';
+
+/** Enough of the next node's prompt to begin its step; the rest comes with the step itself. */
+const NEXT_PROMPT_CHARACTERS_MAX = 1_000;
+
+/** The global prompt if the node wants it, a blank line, the node's prompt; both rendered. */
+export function systemPrompt(step: Step, node: GraphNode): string {
+  const own = rendered(step, node.prompt);
+  const { globalPrompt } = step.graph;
+  if (globalPrompt === undefined || !node.addGlobalPrompt) return own;
+  return `${rendered(step, globalPrompt)}\n\n${own}`;
+}
+
+export function promptMessages(step: Step, node: GraphNode, instruction?: string): ModelMessage[] {
+  return [
+    { role: 'system', content: systemPrompt(step, node) },
+    ...messagesOf(step.state, instruction),
+  ];
+}
+
+/** The node's tools, then one function per edge. */
+export function nodeTools(step: Step, node: GraphNode): ModelTool[] {
+  return [
+    ...(step.tools.get(node.id) ?? []).map((tool) => tool.function),
+    ...node.edges.map((edge) => transitionTool(edge.label, edgeDescription(step, edge))),
+  ];
+}
+
+function edgeDescription(step: Step, edge: GraphEdge): string {
+  const target = step.graph.nodes.get(edge.target);
+  if (target === undefined) return edge.condition;
+  if (hasTransitionLine(step, edge)) {
+    return `${edge.condition}\nSay nothing yourself when you call this: a fixed line is spoken.`;
+  }
+  const next = rendered(step, target.prompt).slice(0, NEXT_PROMPT_CHARACTERS_MAX);
+  const how =
+    target.type === 'endCall'
+      ? 'The call ends after this. Say your closing words in the same answer as this call.'
+      : 'In the same answer as this call, say what the caller should hear next.';
+  return `${edge.condition}\n${how} The next step is: ${next}`;
+}

@@ -1,0 +1,192 @@
+// The functions that a model calls: edges and tools. Requests run side by side while nobody is heard;
+// when all are over, the first call that moves, ends or transfers takes effect, or else the model speaks
+// about what it has learnt. Source: contract §8.3, §8.4, §8.7.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ModelToolCall } from '../../model/llm-message.ts';
+import type { DialogueEvent } from '../engine/dialogue-events.ts';
+import { close, endIfExtracted } from '../engine/ending.ts';
+import { addEntry } from '../engine/history.ts';
+import type { ToolWork } from '../engine/state.ts';
+import { currentNode, log, newId, type Step, templateContext } from '../engine/step.ts';
+import { finishCall, resultText, UNFINISHED } from '../engine/tool-results.ts';
+import { transitionName } from '../graph/edge-function.ts';
+import { calculate } from '../tools/calculator-tool.ts';
+import { endReasonGiven } from '../tools/end-call-tool.ts';
+import { httpApiRequest } from '../tools/http-api-tool.ts';
+import type { OfferedTool } from '../tools/offered-functions.ts';
+import { httpApiMessage, messageOf } from '../tools/pre-tool-message.ts';
+import { transferArguments } from '../tools/transfer-call-tool.ts';
+import { arrive } from './edge-taken.ts';
+import { generate } from './llm-policy.ts';
+import { sayMessage } from './tool-announcement.ts';
+import { beginTransfer, resolved, resolverFailed } from './tool-transfer.ts';
+
+/** Calls in one answer that are looked at. */
+export const TOOL_CALLS_MAX = 8;
+
+type Result = Record<string, unknown>;
+type CalledOut = Extract<DialogueEvent, { type: 'called-out' | 'call-out-failed' }>;
+
+/** Every call is answered once. `spoken` is what the model said beside them. */
+export function takeCalls(step: Step, calls: readonly ModelToolCall[], spoken: string): void {
+  const work: ToolWork = { spoken, isAnswered: false, pending: [], next: { what: 'reply' } };
+  step.state.tools = work;
+  for (const call of calls) {
+    const { id: callId, name, arguments: given } = call;
+    log(step, { type: 'function.called', callId, name, arguments: given });
+    const result = begin(step, work, call);
+    if (result === undefined) continue;
+    const content = resultText(result);
+    addEntry(step.state, { role: 'tool', callId, content });
+    log(step, { type: 'function.returned', callId, name, result: content });
+  }
+  settle(step);
+}
+
+/** A reply to a request of a tool, or none. */
+export function calledOut(step: Step, event: CalledOut): void {
+  const { tools } = step.state;
+  if (tools === null) return;
+  const { next } = tools;
+  if (next.what === 'transfer' && next.toolRunId === event.toolRunId) {
+    if (next.stage !== 'resolving') return;
+    if (event.type === 'called-out') resolved(step, next, event);
+    else resolverFailed(step, next, event.isLate ? 'resolver_timeout' : 'resolver_error');
+    settle(step);
+    return;
+  }
+  const call = tools.pending.find(({ toolRunId }) => toolRunId === event.toolRunId);
+  if (call === undefined) return;
+  tools.pending = tools.pending.filter((each) => each !== call);
+  tools.isAnswered = true;
+  finishCall(step, call, replyResult(event));
+  settle(step);
+}
+
+/** The provider has not taken the transfer on. */
+export function transferFailed(
+  step: Step,
+  event: Extract<DialogueEvent, { type: 'transfer-failed' }>,
+): void {
+  const next = step.state.tools?.next;
+  if (next?.what !== 'transfer' || next.toolRunId !== event.toolRunId) return;
+  const { reason, message } = event;
+  finishCall(step, next, { status: 'transfer_failed', reason, message });
+  step.state.tools = null;
+  if (step.state.phase === 'ending') endIfExtracted(step);
+  else generate(step, { purpose: 'reply', kind: 'reply' });
+}
+
+/** The result if it is there at once; undefined if it comes later. */
+function begin(step: Step, work: ToolWork, call: ModelToolCall): Result | undefined {
+  const node = currentNode(step);
+  const edge = node.edges.find(({ label }) => transitionName(label) === call.name);
+  if (edge !== undefined) {
+    if (work.next.what !== 'reply') return MOVED_ON;
+    work.next = { what: 'move', edgeId: edge.id };
+    return { status: 'done' };
+  }
+  const tool = step.tools.get(node.id)?.find((each) => each.function.name === call.name);
+  if (tool === undefined) {
+    return { status: 'error', error: `There is no function ${call.name} here.` };
+  }
+  try {
+    return beginTool(step, work, tool, call);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    work.isAnswered = true;
+    return { status: 'error', error: error.message };
+  }
+}
+
+/** Throws TOOL_ARGUMENTS, TOOL_URL. */
+function beginTool(
+  step: Step,
+  work: ToolWork,
+  { uuid, definition }: OfferedTool,
+  { id: callId, name, arguments: given }: ModelToolCall,
+): Result | undefined {
+  const context = { values: templateContext(step.state), now: step.at };
+  switch (definition.type) {
+    case 'calculator': {
+      const result = { ...calculate(given) };
+      work.isAnswered = true;
+      return result;
+    }
+    case 'http_api': {
+      const request = httpApiRequest(definition.config, given, context);
+      const toolRunId = newId(step);
+      sayMessage(step, httpApiMessage(definition.config), 'notice');
+      step.actions.push({ type: 'call-out', toolRunId, tool: 'http_api', request });
+      work.pending.push({ toolRunId, callId, name });
+      addEntry(step.state, { role: 'tool', callId, content: UNFINISHED, toolRunId });
+      return undefined;
+    }
+    case 'end_call': {
+      if (work.next.what !== 'reply') return MOVED_ON;
+      const disposition = endReasonGiven(definition.config, given);
+      if (disposition !== null) {
+        step.state.disposition = disposition;
+        log(step, { type: 'disposition.given', disposition });
+      }
+      work.next = { what: 'end', toolUuid: uuid };
+      return { status: 'success', action: 'ending_call' };
+    }
+    case 'transfer_call': {
+      if (work.next.what !== 'reply') return MOVED_ON;
+      const checked = transferArguments(definition.config, given);
+      const toolRunId = newId(step);
+      work.next = {
+        what: 'transfer',
+        toolRunId,
+        callId,
+        name,
+        toolUuid: uuid,
+        arguments: checked,
+        stage: 'waiting',
+        destination: '',
+      };
+      addEntry(step.state, { role: 'tool', callId, content: UNFINISHED, toolRunId });
+      return undefined;
+    }
+  }
+}
+
+const MOVED_ON: Result = { status: 'error', error: 'The conversation has already moved on.' };
+
+function replyResult(event: CalledOut): Result {
+  if (event.type === 'call-out-failed') return { status: 'error', error: event.error };
+  return { status: 'success', status_code: event.status, data: event.data };
+}
+
+/** Once no request is under way, goes on. */
+function settle(step: Step): void {
+  const { tools } = step.state;
+  if (tools === null || tools.pending.length > 0) return;
+  const { next, spoken } = tools;
+  if (next.what === 'transfer') {
+    if (next.stage === 'waiting') beginTransfer(step, next);
+    if (step.state.tools?.next.what === 'reply') settle(step);
+    return;
+  }
+  const isSilent = tools.isAnswered || spoken.trim() === '';
+  step.state.tools = null;
+  if (next.what === 'move') move(step, next.edgeId, spoken);
+  else if (next.what === 'end') endByTool(step, next.toolUuid);
+  else if (isSilent) generate(step, { purpose: 'reply', kind: 'reply' });
+}
+
+function move(step: Step, edgeId: string, spoken: string): void {
+  const edge = currentNode(step).edges.find(({ id }) => id === edgeId);
+  if (edge !== undefined) arrive(step, edge, spoken);
+}
+
+function endByTool(step: Step, toolUuid: string): void {
+  const tool = step.tools.get(currentNode(step).id)?.find(({ uuid }) => uuid === toolUuid);
+  const definition = tool?.definition;
+  if (definition?.type === 'end_call') {
+    sayMessage(step, messageOf(definition.config), 'goodbye');
+  }
+  close(step, 'end_call_tool');
+}

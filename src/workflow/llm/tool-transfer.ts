@@ -1,0 +1,129 @@
+// Handing the caller over: where to, what they are told, and only once they have heard it, the provider.
+// A transfer that fails is the model's to explain. Source: contract §8.7.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { TransferWork } from '../engine/state.ts';
+import { currentNode, type Step, templateContext, wait } from '../engine/step.ts';
+import { finishCall } from '../engine/tool-results.ts';
+import type { TransferCallConfig } from '../tools/definition.ts';
+import type { ToolContext } from '../tools/parameters.ts';
+import { messageOf } from '../tools/pre-tool-message.ts';
+import {
+  announcementOf,
+  knownDestination,
+  readResolved,
+  resolverRequest,
+} from '../tools/transfer-call-tool.ts';
+import { sayMessage } from './tool-announcement.ts';
+
+/** An announcement is a sentence or two; one that never ends must not hold the transfer. */
+const ANNOUNCEMENT_MS_MAX = 30_000;
+
+/** Finds out where to: at once, or by asking a server. */
+export function beginTransfer(step: Step, transfer: TransferWork): void {
+  const config = configOf(step, transfer);
+  if (config === undefined) {
+    fail(step, transfer, 'execution_error', 'The tool is not there any more.');
+    return;
+  }
+  const context = { values: templateContext(step.state), now: step.at };
+  try {
+    const request = resolverRequest(config, transfer.arguments, context);
+    if (request === undefined) {
+      announce(step, transfer, knownDestination(config, contextOf(step, transfer)), null);
+      return;
+    }
+    const { toolRunId } = transfer;
+    transfer.stage = 'resolving';
+    sayMessage(step, { text: config.resolver?.wait_message ?? '', recordingId: null }, 'notice');
+    step.actions.push({ type: 'call-out', toolRunId, tool: 'resolver', request });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    fail(step, transfer, 'resolver_error', error.message);
+  }
+}
+
+/** The server has answered. */
+export function resolved(
+  step: Step,
+  transfer: TransferWork,
+  { status, data }: { status: number; data: unknown },
+): void {
+  const answer = readResolved(status, data);
+  if ('reason' in answer) resolverFailed(step, transfer, answer.reason);
+  else announce(step, transfer, answer.destination, answer.message);
+}
+
+export function resolverFailed(step: Step, transfer: TransferWork, reason: string): void {
+  fail(step, transfer, reason, 'It could not be found out where to transfer the call.');
+}
+
+/** Asks the provider once the caller has heard everything. `isOverdue` does not wait for that. */
+export function transferIfHeard(step: Step, { isOverdue = false } = {}): void {
+  const { state } = step;
+  const next = state.tools?.next;
+  if (next?.what !== 'transfer' || next.stage !== 'announcing') return;
+  if (state.speaking.length > 0 && !isOverdue) return;
+  const config = configOf(step, next);
+  next.stage = 'transferring';
+  state.waits.announcement = null;
+  const { toolRunId, destination: to } = next;
+  const ringS = config?.timeout ?? 30;
+  const announcement = config && announcementOf(config, contextOf(step, next));
+  step.actions.push({
+    type: 'transfer',
+    toolRunId,
+    to,
+    ringS,
+    ...(announcement && { announcement }),
+  });
+}
+
+/** The caller is with somebody else. False for a transfer that nobody waits for. */
+export function transferred(step: Step, toolRunId: number): boolean {
+  const { state } = step;
+  const next = state.tools?.next;
+  if (next?.what !== 'transfer' || next.toolRunId !== toolRunId) return false;
+  finishCall(step, next, { status: 'transfer_success', destination: next.destination });
+  state.tools = null;
+  state.endReason = 'transfer_call';
+  return true;
+}
+
+/** `message` is the server's; it takes the place of the author's. */
+function announce(
+  step: Step,
+  transfer: TransferWork,
+  destination: string,
+  message: string | null,
+): void {
+  if (destination === '') {
+    fail(step, transfer, 'no_destination', 'There is nobody to transfer the call to.');
+    return;
+  }
+  const config = configOf(step, transfer);
+  transfer.stage = 'announcing';
+  transfer.destination = destination;
+  if (message !== null) sayMessage(step, { text: message, recordingId: null }, 'notice');
+  else if (config !== undefined) sayMessage(step, messageOf(config), 'notice');
+  step.state.waits.announcement = wait(step, ANNOUNCEMENT_MS_MAX);
+  transferIfHeard(step);
+}
+
+/** With what the model has given. */
+function contextOf(step: Step, transfer: TransferWork): ToolContext {
+  return { values: { ...templateContext(step.state), ...transfer.arguments }, now: step.at };
+}
+
+function configOf(step: Step, { toolUuid }: TransferWork): TransferCallConfig | undefined {
+  const tool = step.tools.get(currentNode(step).id)?.find(({ uuid }) => uuid === toolUuid);
+  return tool?.definition.type === 'transfer_call' ? tool.definition.config : undefined;
+}
+
+function fail(step: Step, transfer: TransferWork, reason: string, message: string): void {
+  finishCall(step, transfer, { status: 'transfer_failed', reason, message });
+  const { tools } = step.state;
+  if (tools === null) return;
+  tools.next = { what: 'reply' };
+  tools.isAnswered = true;
+}

@@ -1,0 +1,181 @@
+// Believing what was understood: values and choices are taken at once where they are certain, and after
+// a yes of the caller where they are not.
+
+import type { TurnSource } from '../../model/call-event.ts';
+import { gather } from '../engine/gathered-values.ts';
+import type { CallerTurn } from '../engine/policy.ts';
+import type { Confirmation } from '../engine/state.ts';
+import { currentNode, type Step, say } from '../engine/step.ts';
+import type { GraphEdge } from '../graph/graph.ts';
+import type { SlotHint } from '../nodes/fields.ts';
+import {
+  keyYesNo,
+  needsConfirmation,
+  parseKeys,
+  parseSlot,
+  type SlotValue,
+} from '../slots/slot.ts';
+import { parseYesNo } from '../slots/yes-no.ts';
+import { trustIn } from './phrase-match.ts';
+import { go, goOn, leave, listen, miss, questionNow, repeat } from './traversal.ts';
+
+/** Questions for one value that may be answered with neither yes nor no. */
+const UNANSWERED_MAX = 2;
+
+export interface Offer {
+  slot: SlotHint;
+  value: SlotValue;
+  /** False if the recogniser was not sure of it. */
+  certain: boolean;
+}
+
+/** Where a value comes from; the turn is that of the moment if none is given. */
+interface Source {
+  source: TurnSource;
+  confidence: number | null;
+  turn?: number;
+}
+
+/** Fills the slot, or asks whether the value is right. `others` are filled too where they are certain
+ *  and need no question. */
+export function offerSlot(
+  step: Step,
+  turn: CallerTurn,
+  offer: Offer,
+  others: readonly Offer[],
+): void {
+  fillPlain(step, turn, others);
+  const { slot, value } = offer;
+  if (isPlain(offer)) {
+    fill(step, slot, value.value, turn);
+    goOn(step, slot);
+  } else {
+    const asked = {
+      what: 'slot',
+      slot: slot.name,
+      value: value.value,
+      spoken: value.spoken,
+    } as const;
+    askToConfirm(step, turn, asked);
+  }
+}
+
+/** Fills the slots whose values are certain and need no question. */
+export function fillPlain(step: Step, turn: CallerTurn, offers: readonly Offer[]): void {
+  for (const offer of offers) {
+    if (isPlain(offer)) fill(step, offer.slot, offer.value.value, turn);
+  }
+}
+
+function isPlain({ slot, value, certain }: Offer): boolean {
+  return certain && !needsConfirmation(slot, value.value);
+}
+
+function fill(step: Step, slot: SlotHint, value: SlotValue['value'], from: Source): void {
+  const { scripted } = step.state;
+  if (!scripted.filled.includes(slot.name)) scripted.filled.push(slot.name);
+  scripted.misses = 0;
+  keep(step, slot.name, value, from);
+}
+
+function keep(step: Step, name: string, value: SlotValue['value'], from: Source): void {
+  const { source, confidence, turn = step.state.turns } = from;
+  const detail = { source, confidence, turn, reason: null };
+  gather(step, currentNode(step).id, { [name]: value }, { [name]: detail });
+}
+
+/** Takes the edge. An edge that names a variable keeps there what was said, or the author's word for
+ *  it. */
+export function takeEdge(step: Step, from: Source, edge: GraphEdge, phrase: string): void {
+  if (edge.slot !== undefined) {
+    const slot = currentNode(step).slots.find(({ name }) => name === edge.slot);
+    const yes = slot?.type === 'yes_no' ? parseYesNo(phrase) : undefined;
+    keep(step, edge.slot, edge.value ?? yes ?? phrase, from);
+  }
+  go(step, edge);
+}
+
+/** Asks yes or no about what was understood. */
+export function askToConfirm(step: Step, from: Source, confirmation: Confirmation): void {
+  const { source, confidence } = from;
+  const { turns: turn } = step.state;
+  step.state.scripted.confirming = { ...confirmation, source, confidence, turn };
+  const { interruptible } = currentNode(step);
+  say(step, { kind: 'reply', text: questionNow(step), interruptible });
+  listen(step);
+}
+
+/** The caller's answer to the question. */
+export function confirmTurn(step: Step, turn: CallerTurn): void {
+  const { confirming } = step.state.scripted;
+  if (confirming === null) return;
+  const yes = turn.source === 'dtmf' ? keyYesNo(turn.text.trim())?.value : parseYesNo(turn.text);
+  const better = trustIn(turn.confidence) === 'reject' ? undefined : corrected(step, turn);
+  if (better !== undefined && yes !== true) {
+    misunderstood(step, () => offerSlot(step, turn, better, []));
+  } else if (yes === undefined || trustIn(turn.confidence) === 'reject') {
+    unanswered(step);
+  } else if (yes === true) {
+    confirmed(step);
+  } else {
+    misunderstood(step, () => repeat(step));
+  }
+}
+
+/** "No, five five five one three": another value in the place of the one that was asked about. */
+function corrected(step: Step, turn: CallerTurn): Offer | undefined {
+  const { confirming } = step.state.scripted;
+  if (confirming?.what !== 'slot') return undefined;
+  const slot = currentNode(step).slots.find(({ name }) => name === confirming.slot);
+  if (slot === undefined || slot.type === undefined || slot.type === 'yes_no') return undefined;
+  const text = turn.text.replace(/^\W*(no|nope|nah)\b/i, '');
+  const value =
+    turn.source === 'dtmf' ? keysLongerThanOne(slot, turn.text) : parseSlot(slot, text, step.at);
+  return value === undefined ? undefined : { slot, value, certain: false };
+}
+
+/** A single key is an answer to the question. */
+function keysLongerThanOne(slot: SlotHint, keys: string): SlotValue | undefined {
+  return keys.trim().length > 1 ? parseKeys(slot, keys.trim()) : undefined;
+}
+
+function confirmed(step: Step): void {
+  const { scripted } = step.state;
+  const { confirming } = scripted;
+  scripted.confirming = null;
+  scripted.misses = 0;
+  const node = currentNode(step);
+  if (confirming?.what === 'goodbye') {
+    leave(step);
+  } else if (confirming?.what === 'edge') {
+    const edge = node.edges.find(({ id }) => id === confirming.edgeId);
+    if (edge !== undefined) takeEdge(step, confirming, edge, confirming.phrase);
+  } else if (confirming?.what === 'slot') {
+    const slot = node.slots.find(({ name }) => name === confirming.slot);
+    if (slot === undefined) return;
+    fill(step, slot, confirming.value, confirming);
+    goOn(step, slot);
+  }
+}
+
+/** The caller said no. Counts like a turn that was not understood, so that it cannot go on for ever. */
+function misunderstood(step: Step, askAnew: () => void): void {
+  const { scripted } = step.state;
+  scripted.confirming = null;
+  if (scripted.misses >= UNANSWERED_MAX) {
+    miss(step);
+  } else {
+    scripted.misses += 1;
+    askAnew();
+  }
+}
+
+function unanswered(step: Step): void {
+  const { scripted } = step.state;
+  if (scripted.misses >= UNANSWERED_MAX) {
+    miss(step);
+    return;
+  }
+  scripted.misses += 1;
+  repeat(step, scripted.misses > 1 ? step.lines.yesNoKeys : step.lines.notUnderstood);
+}

@@ -1,0 +1,67 @@
+// What a caller may say or press in a scripted node, in the recogniser's terms: a closed set.
+
+import { plainWords } from '../../model/control-phrases.ts';
+import type { Expectation, SlotType } from '../../model/expected-input.ts';
+import type { GraphNode } from '../graph/graph.ts';
+import type { SlotHint } from '../nodes/fields.ts';
+import {
+  choicesOf,
+  isYesOrNo,
+  OPERATOR_PHRASES,
+  operatorEdge,
+  wordChoices,
+} from './edge-choices.ts';
+
+/** Kept few and unlike: every phrase more costs a weak recogniser some of its certainty. */
+const GLOBAL_PHRASES = ['repeat that', 'help', 'goodbye'];
+const DIGITS_MAX_DEFAULT = 16;
+/** Slot types that the keys can fill. */
+const KEYED: readonly (SlotType | undefined)[] = ['digit', 'digits', 'number', 'yes_no'];
+
+/** `open` are the node's slots that are still to be filled. */
+export function nodeExpectation(
+  node: GraphNode,
+  open: readonly SlotHint[],
+  boost: readonly string[],
+): Expectation {
+  const choices = choicesOf(node);
+  const edgePhrases = choices.flatMap(({ phrases }) => phrases);
+  const slots = open.flatMap(({ type }) => (type === undefined ? [] : [type]));
+  const operator = operatorEdge(node) === undefined ? [] : OPERATOR_PHRASES;
+  const spoken = [
+    ...edgePhrases.filter((phrase) => !isYesOrNo(phrase)),
+    ...open.flatMap(wordChoices).map(plainWords),
+    ...operator,
+    ...GLOBAL_PHRASES,
+  ];
+  const yesNo: SlotType[] = edgePhrases.some(isYesOrNo) ? ['yes_no'] : [];
+  const digits = digitsOf(
+    open,
+    choices.some(({ edge }) => edge.dtmf !== undefined),
+  );
+  return {
+    closed: true,
+    phrases: [...new Set(spoken)],
+    slots: [...new Set([...slots, ...yesNo])],
+    boost,
+    ...(digits === undefined ? {} : { digits }),
+  };
+}
+
+/** Yes or no, by voice or key. */
+export function confirmExpectation(boost: readonly string[]): Expectation {
+  return {
+    closed: true,
+    phrases: [],
+    slots: ['yes_no'],
+    boost,
+    digits: { countMax: 1, terminator: null },
+  };
+}
+
+function digitsOf(open: readonly SlotHint[], menu: boolean): Expectation['digits'] | undefined {
+  const slot = open.find(({ type }) => KEYED.includes(type));
+  if (slot === undefined) return menu ? { countMax: 1, terminator: null } : undefined;
+  if (slot.type === 'digit' || slot.type === 'yes_no') return { countMax: 1, terminator: null };
+  return { countMax: slot.digits_max ?? DIGITS_MAX_DEFAULT, terminator: '#' };
+}

@@ -1,0 +1,209 @@
+// Going through a scripted conversation: entering nodes, asking, asking again, giving up politely.
+
+import type { UtteranceKind } from '../../model/call-event.ts';
+import type { Line } from '../engine/clip-refs.ts';
+import { fillLine } from '../engine/default-lines.ts';
+import { close } from '../engine/ending.ts';
+import { expect, follow } from '../engine/node-transition.ts';
+import { currentNode, rendered, type Step, say } from '../engine/step.ts';
+import { isFallback, isUnconditional } from '../graph/edge-hints.ts';
+import type { GraphEdge, GraphNode } from '../graph/graph.ts';
+import type { SlotHint } from '../nodes/fields.ts';
+import { isSlotEdge } from './edge-choices.ts';
+import { confirmExpectation, nodeExpectation } from './node-grammar.ts';
+import { menuOf, slotLine } from './prompt-wording.ts';
+
+/** Turns in a row that may be misunderstood before the agent gives up. */
+const MISSES_MAX = 3;
+/** Nodes entered without a word of the caller: a circle that validation did not see. */
+const MOVES_MAX = 25;
+
+export function arriveAtStart(step: Step, greeting: Line | undefined): void {
+  const node = currentNode(step);
+  const own = questionOf(step, node);
+  const { text: greeted = '', clipId } = greeting ?? {};
+  if (clipId !== undefined && own !== '') {
+    // The clip is an utterance of its own; the question comes behind it.
+    say(step, { kind: 'greeting', text: greeted, clipId, interruptible: node.interruptible });
+    ask(step, node, { kind: 'greeting', before: '', question: own });
+    return;
+  }
+  ask(step, node, {
+    kind: 'greeting',
+    before: own === '' ? '' : greeted,
+    question: own || greeted,
+    ...(clipId === undefined ? {} : { clipId }),
+  });
+}
+
+/** Leaves the node along the edge and speaks for the next one. */
+export function go(step: Step, edge: GraphEdge): void {
+  const node = follow(step, edge);
+  if (node.type === 'endCall') {
+    const text = node.say === undefined ? step.lines.goodbye : rendered(step, node.say);
+    say(step, { kind: 'goodbye', text, interruptible: false });
+    close(step, 'user_qualified');
+  } else if (step.state.scripted.moves > MOVES_MAX) {
+    giveUp(step);
+  } else {
+    ask(step, node, { kind: 'reply', before: '', question: questionOf(step, node) });
+  }
+}
+
+/** Speaks the node's question and listens for its answers. */
+function ask(
+  step: Step,
+  node: GraphNode,
+  speech: { kind: UtteranceKind; before: string; question: string; clipId?: string },
+): void {
+  const { scripted } = step.state;
+  const { kind, clipId } = speech;
+  const text = `${speech.before} ${speech.question}`.trim();
+  if (text === '' && clipId === undefined) {
+    // The node has only a prompt: without a model there is nothing that may be said.
+    say(step, { kind: 'goodbye', text: step.lines.apology, interruptible: false });
+    close(step, 'pipeline_error');
+    return;
+  }
+  scripted.asked = speech.question;
+  const { interruptible } = node;
+  const line = clipId === undefined ? { text } : { text, clipId };
+  const utteranceId = say(step, { kind, ...line, interruptible });
+  if (node.slots.length === 0 && alwaysEdge(node) !== undefined) scripted.goOnAfter = utteranceId;
+  listen(step);
+}
+
+/** The node's own words, with the question for its first slot if they are apart. */
+function questionOf(step: Step, node: GraphNode): string {
+  return rendered(step, [node.say ?? '', node.slots[0]?.ask ?? ''].join(' ')).trim();
+}
+
+/** What the caller is to answer: a question of the agent's for confirmation, or the author's. */
+export function questionNow({ state, lines }: Step): string {
+  const { confirming, asked } = state.scripted;
+  switch (confirming?.what) {
+    case 'goodbye':
+      return lines.confirmGoodbye;
+    case 'slot':
+      return fillLine(lines.confirm, { value: confirming.spoken });
+    case 'edge':
+      return fillLine(lines.confirm, { value: confirming.phrase });
+    default:
+      return asked;
+  }
+}
+
+/** Tells the recogniser what may come next. */
+export function listen(step: Step): void {
+  const { scripted } = step.state;
+  const expectation =
+    scripted.confirming === null
+      ? nodeExpectation(currentNode(step), openSlots(step), step.boost)
+      : confirmExpectation(step.boost);
+  expect(step, expectation);
+}
+
+/** The node's slots without a value, in the author's order. */
+export function openSlots(step: Step): SlotHint[] {
+  const { filled } = step.state.scripted;
+  return currentNode(step).slots.filter(({ name }) => !filled.includes(name));
+}
+
+/** Repeats the last question. */
+export function repeat(step: Step, before = ''): void {
+  const { interruptible } = currentNode(step);
+  const text = `${before} ${questionNow(step)}`;
+  say(step, { kind: 'reprompt', text, interruptible });
+  listen(step);
+}
+
+/** Reads out what may be said or pressed here. */
+export function readMenu(step: Step, before = ''): void {
+  const node = currentNode(step);
+  const menu = menuOf(step.lines, node, openSlots(step)[0]) || step.state.scripted.asked;
+  const { interruptible } = node;
+  say(step, { kind: 'reprompt', text: `${before} ${menu}`, interruptible });
+  listen(step);
+}
+
+/** A turn was not understood: asks again, then reads the menu, then gives up. */
+export function miss(step: Step): void {
+  const { scripted } = step.state;
+  const node = currentNode(step);
+  const always = node.slots.length === 0 ? alwaysEdge(node) : undefined;
+  if (always !== undefined) {
+    // The node goes on by itself, whatever is said.
+    const waiting = scripted.goOnAfter !== null && step.state.speaking.includes(scripted.goOnAfter);
+    if (!waiting) go(step, always);
+    return;
+  }
+  scripted.misses += 1;
+  scripted.confirming = null;
+  const { notUnderstood } = step.lines;
+  if (scripted.misses >= MISSES_MAX) fallBack(step, node);
+  else if (scripted.misses > 1) readMenu(step, notUnderstood);
+  else if (node.reprompt === undefined) repeat(step, notUnderstood);
+  else {
+    const text = rendered(step, node.reprompt);
+    say(step, { kind: 'reprompt', text, interruptible: node.interruptible });
+    listen(step);
+  }
+}
+
+function fallBack(step: Step, node: GraphNode): void {
+  const edge = node.edges.find(isFallback);
+  if (edge === undefined) giveUp(step);
+  else go(step, edge);
+}
+
+function giveUp(step: Step): void {
+  say(step, { kind: 'goodbye', text: step.lines.givingUp, interruptible: false });
+  close(step, 'unknown');
+}
+
+/** The caller wishes to end the call. */
+export function leave(step: Step): void {
+  say(step, { kind: 'goodbye', text: step.lines.goodbye, interruptible: false });
+  close(step, 'user_hangup');
+}
+
+/** After a slot was filled: the way on, or the question for the next slot. */
+export function goOn(step: Step, filled: SlotHint): void {
+  const node = currentNode(step);
+  const [next] = openSlots(step);
+  const edge =
+    node.edges.find((one) => isSlotEdge(one) && one.slot === filled.name) ??
+    (next === undefined ? edgeWhenFilled(node) : undefined);
+  if (edge !== undefined) {
+    go(step, edge);
+    return;
+  }
+  const { scripted } = step.state;
+  if (next === undefined) {
+    readMenu(step);
+    return;
+  }
+  scripted.asked = rendered(step, next.ask ?? slotLine(step.lines, next));
+  say(step, { kind: 'reply', text: scripted.asked, interruptible: node.interruptible });
+  listen(step);
+}
+
+/** The way on once every slot has its value. */
+function edgeWhenFilled({ edges }: GraphNode): GraphEdge | undefined {
+  const unhinted = edges.filter(
+    (edge) =>
+      edge.slot === undefined &&
+      edge.dtmf === undefined &&
+      (edge.phrases ?? []).length === 0 &&
+      !isFallback(edge),
+  );
+  return (
+    edges.find((edge) => isSlotEdge(edge) && edge.slot === 'all') ??
+    unhinted.find(isUnconditional) ??
+    (unhinted.length === 1 ? unhinted[0] : undefined)
+  );
+}
+
+export function alwaysEdge({ edges }: GraphNode): GraphEdge | undefined {
+  return edges.find(isUnconditional);
+}

@@ -1,0 +1,180 @@
+// What a turn means in a scripted node: a phrase of an edge, a key, a value for a slot, or one of the
+// few things that may be said anywhere.
+
+import { phrasesOf } from '../../model/control-phrases.ts';
+import type { CallerTurn } from '../engine/policy.ts';
+import { currentNode, type Step } from '../engine/step.ts';
+import type { GraphEdge, GraphNode } from '../graph/graph.ts';
+import type { SlotHint } from '../nodes/fields.ts';
+import { type ParsedSlot, parseKeys, parseSlot } from '../slots/slot.ts';
+import { askToConfirm, fillPlain, type Offer, offerSlot, takeEdge } from './confirmation.ts';
+import {
+  choicesOf,
+  OPERATOR_PHRASES,
+  operatorEdge,
+  spokenForms,
+  wordChoices,
+} from './edge-choices.ts';
+import { type Candidate, type Decision, decide, rank, trustIn } from './phrase-match.ts';
+import { leave, miss, openSlots, readMenu, repeat } from './traversal.ts';
+
+type GlobalName = 'repeat' | 'help' | 'operator' | 'goodbye';
+
+type Target =
+  | { what: 'edge'; edge: GraphEdge; phrase: string }
+  | { what: 'choice'; slot: SlotHint; value: string }
+  | { what: 'global'; name: GlobalName };
+
+const GLOBALS: Record<GlobalName, readonly string[]> = {
+  repeat: ['repeat that', 'repeat', 'say that again', 'come again', 'pardon', 'what did you say'],
+  help: ['help', 'what can i say', 'menu', 'options'],
+  operator: OPERATOR_PHRASES,
+  goodbye: phrasesOf('goodbye'),
+};
+
+export function takeTurn(step: Step, turn: CallerTurn): void {
+  if (turn.source === 'dtmf') takeKeys(step, turn);
+  else takeWords(step, turn);
+}
+
+function takeWords(step: Step, turn: CallerTurn): void {
+  const ranked = rank(turn.text, candidatesOf(step));
+  const [best] = ranked;
+  const decision = decide(ranked, turn.confidence);
+  const target = decision === 'reject' ? undefined : best?.target;
+  // A whole phrase of the author's is never a value by accident.
+  const values = best?.fit === 1 ? [] : valuesIn(step, turn);
+  if (target?.what === 'edge' && (decision === 'accept' || values.length === 0)) {
+    takeChoice(step, turn, { target, decision, values });
+  } else if (target?.what === 'choice') {
+    const { slot, value } = target;
+    const certain = decision === 'accept';
+    offerSlot(step, turn, { slot, value: { value, spoken: value }, certain }, values);
+  } else if (values.length > 0) {
+    takeValues(step, turn, values);
+  } else if (target?.what === 'global') {
+    takeGlobal(step, turn, target.name, decision === 'accept');
+  } else if (turn.source === 'chat') {
+    takeKeys(step, turn);
+  } else {
+    miss(step);
+  }
+}
+
+function takeChoice(
+  step: Step,
+  turn: CallerTurn,
+  choice: {
+    target: Extract<Target, { what: 'edge' }>;
+    decision: Decision;
+    values: readonly Offer[];
+  },
+): void {
+  const { edge, phrase } = choice.target;
+  if (choice.decision !== 'accept') {
+    askToConfirm(step, turn, { what: 'edge', edgeId: edge.id, phrase });
+    return;
+  }
+  fillPlain(step, turn, choice.values);
+  takeEdge(step, turn, edge, phrase);
+}
+
+function takeValues(step: Step, turn: CallerTurn, [first, ...others]: readonly Offer[]): void {
+  if (first === undefined || trustIn(turn.confidence) === 'reject') miss(step);
+  else offerSlot(step, turn, first, others);
+}
+
+function takeGlobal(step: Step, turn: CallerTurn, name: GlobalName, certain: boolean): void {
+  switch (name) {
+    case 'repeat':
+      repeat(step);
+      break;
+    case 'help':
+      readMenu(step);
+      break;
+    case 'operator':
+      repeat(step, step.lines.noOperator);
+      break;
+    case 'goodbye':
+      if (certain) leave(step);
+      else askToConfirm(step, turn, { what: 'goodbye' });
+  }
+}
+
+/** Keys: a way out of the node, or a value for its first open slot that keys can fill. */
+function takeKeys(step: Step, turn: CallerTurn): void {
+  const keys = turn.text.trim();
+  const node = currentNode(step);
+  const edge = node.edges.find(({ dtmf }) => dtmf !== undefined && dtmf === keys);
+  const slots = openSlots(step);
+  const filling = slots.flatMap((slot) => {
+    const value = parseKeys(slot, keys);
+    return value === undefined ? [] : [{ slot, value, certain: true }];
+  });
+  const [first] = filling;
+  if (edge !== undefined) takeEdge(step, turn, edge, phraseOf(node, edge));
+  else if (first !== undefined) offerSlot(step, turn, first, []);
+  else miss(step);
+}
+
+function phraseOf(node: GraphNode, edge: GraphEdge): string {
+  return choicesOf(node).find((choice) => choice.edge === edge)?.phrases[0] ?? edge.label;
+}
+
+/** Values for open slots, the one that was asked for first. No word counts for two of them. */
+function valuesIn(step: Step, turn: CallerTurn): Offer[] {
+  const certain = trustIn(turn.confidence) === 'accept';
+  const offers: (Offer & { value: ParsedSlot })[] = [];
+  for (const slot of openSlots(step)) {
+    const value = parseSlot(slot, turn.text, step.at);
+    if (value === undefined) continue;
+    const taken = offers.some(({ value: other }) => value.from < other.to && other.from < value.to);
+    if (!taken) offers.push({ slot, value, certain });
+  }
+  return offers;
+}
+
+/** Everything that may be said here. The author's phrases come before the general ones. */
+function candidatesOf(step: Step): Candidate<Target>[] {
+  const node = currentNode(step);
+  const operator = operatorEdge(node);
+  const edges = choicesOf(node).flatMap(({ edge, phrases }) => {
+    const forms = spokenForms(phrases);
+    const wider = edge === operator ? OPERATOR_PHRASES : [];
+    return [...forms, ...wider.map((phrase) => ({ phrase, means: phrase }))].map(
+      ({ phrase, means }): Candidate<Target> => ({
+        phrase,
+        key: `edge ${edge.id}`,
+        target: { what: 'edge', edge, phrase: means },
+      }),
+    );
+  });
+  const choices = openSlots(step).flatMap((slot) =>
+    wordChoices(slot).map(
+      (value): Candidate<Target> => ({
+        phrase: value,
+        key: `choice ${slot.name} ${value}`,
+        target: { what: 'choice', slot, value },
+      }),
+    ),
+  );
+  const own = new Set([...edges, ...choices].map(({ phrase }) => phrase.toLowerCase()));
+  const globals = Object.entries(GLOBALS).flatMap(([name, phrases]) =>
+    isGlobal(name) && !(name === 'operator' && operator !== undefined)
+      ? phrases
+          .filter((phrase) => !own.has(phrase))
+          .map(
+            (phrase): Candidate<Target> => ({
+              phrase,
+              key: `global ${name}`,
+              target: { what: 'global', name },
+            }),
+          )
+      : [],
+  );
+  return [...edges, ...choices, ...globals];
+}
+
+function isGlobal(name: string): name is GlobalName {
+  return Object.hasOwn(GLOBALS, name);
+}

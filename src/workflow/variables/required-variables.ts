@@ -1,0 +1,48 @@
+// The variables that a call of this agent must be given, because a text uses them without a default.
+// Campaigns check their columns against it. Source: contract §5.6.
+
+import type { WorkflowDefinition } from '../../model/workflow.ts';
+import { isBuiltIn } from './built-in-variables.ts';
+import { placeholders } from './template.ts';
+
+/** Set by the gateway for every call of a campaign. */
+const SYSTEM_NAMES = new Set([
+  'campaign_id',
+  'provider',
+  'source_uuid',
+  'called_number',
+  'caller_number',
+  'direction',
+  'telephony_configuration_id',
+  'workflow_run_id',
+]);
+
+const NODE_TEXTS: Record<string, readonly string[]> = {
+  startCall: ['prompt', 'greeting', 'say', 'reprompt'],
+  agentNode: ['prompt', 'say', 'reprompt'],
+  endCall: ['prompt', 'say'],
+  globalNode: ['prompt'],
+};
+const EDGE_TEXTS = ['transition_speech'];
+
+/** Names at the top of the context, each once, in order of appearance. Dotted paths, built-ins and
+ *  what the gateway itself sets are left out. */
+export function requiredTemplateVariables(definition: WorkflowDefinition): string[] {
+  const texts = [
+    ...definition.nodes.flatMap(({ type, data }) => textsOf(data, NODE_TEXTS[type] ?? [])),
+    ...definition.edges.flatMap(({ data }) => textsOf(data, EDGE_TEXTS)),
+  ];
+  const names = texts
+    .flatMap(placeholders)
+    .filter(({ path, fallback }) => fallback === undefined && isRequired(path))
+    .map(({ path }) => path);
+  return [...new Set(names)];
+}
+
+function textsOf(data: Record<string, unknown>, fields: readonly string[]): string[] {
+  return fields.map((field) => data[field]).filter((text) => typeof text === 'string');
+}
+
+function isRequired(path: string): boolean {
+  return !path.includes('.') && !isBuiltIn(path) && !SYSTEM_NAMES.has(path);
+}

@@ -1,0 +1,148 @@
+// Template variables in prompts and speech: `{{ path }}`, `{{ path | default }}` and the older
+// `{{ path | fallback:default }}`. No loops, conditions or other filters. Source: contract §5.6.
+// The scanner accepts what the contract's expression
+//   \{\{\s*([^|\s}]+)(?:\s*\|\s*([^:}]+)(?::([^}]+))?)?\s*\}\}
+// accepts, but in linear time.
+
+import { builtInValue, isBuiltIn, zoneInText } from './built-in-variables.ts';
+import { lookUp } from './dotted-path.ts';
+
+/** A rendered text is cut here: no prompt or line of speech is longer, and context values may be. */
+const RENDERED_CHARACTERS_MAX = 100_000;
+
+export interface Placeholder {
+  /** Where `{{` begins and where the text after `}}` begins. */
+  start: number;
+  end: number;
+  path: string;
+  /** What stands in for a missing value; undefined if nothing was given. */
+  fallback: string | undefined;
+}
+
+export interface RenderOptions {
+  /** Wall clock for the built-in variables, milliseconds since 1970. */
+  now: number;
+  /** Applied to each value and default that is filled in. Default: as they are. */
+  encode?: (text: string) => string;
+}
+
+/** `context` is read by own keys only. Missing values without a default render as nothing. */
+export function render(
+  template: string,
+  context: Record<string, unknown>,
+  { now, encode = asItIs }: RenderOptions,
+): string {
+  const text = template.replaceAll('\\n', '\n');
+  const found = placeholders(text);
+  if (found.length === 0) return text.slice(0, RENDERED_CHARACTERS_MAX);
+  const zone = zoneInText(found.map(({ path }) => path));
+  let rendered = '';
+  let from = 0;
+  for (const { start, end, path, fallback } of found) {
+    const value = isBuiltIn(path) ? builtInValue(path, now, zone) : lookUp(context, path);
+    rendered += text.slice(from, start) + encode(written(value) || (fallback ?? ''));
+    from = end;
+    if (rendered.length > RENDERED_CHARACTERS_MAX) break;
+  }
+  return (rendered + text.slice(from)).slice(0, RENDERED_CHARACTERS_MAX);
+}
+
+/** Every placeholder of a text, in its order. */
+export function placeholders(text: string): Placeholder[] {
+  const scanner = new Scanner(text);
+  const found: Placeholder[] = [];
+  let from = 0;
+  for (;;) {
+    const start = text.indexOf('{{', from);
+    if (start < 0) return found;
+    const placeholder = scanner.placeholderAt(start);
+    if (typeof placeholder === 'number') {
+      from = placeholder;
+    } else {
+      found.push(placeholder);
+      from = placeholder.end;
+    }
+  }
+}
+
+function asItIs(text: string): string {
+  return text;
+}
+
+/** As the contract writes values: booleans capitalised, objects and lists as JSON. */
+function written(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value === 'object') return JSON.stringify(value);
+  return String(value);
+}
+
+/** Finds one placeholder at a time; remembers where the next delimiter is, so that a text full of
+ *  unfinished placeholders costs no more than its length. */
+class Scanner {
+  readonly #text: string;
+  readonly #next = new Map<RegExp, number>();
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The placeholder that begins at `start`, or where to look for the next one. */
+  placeholderAt(start: number): Placeholder | number {
+    const pathStart = this.#find(NOT_SPACE, start + 2);
+    const pathEnd = this.#find(PATH_END, pathStart);
+    // Braces are legal in a path, so every start inside a failed path would fail in the same place.
+    const retry = Math.max(start + 1, pathEnd - 2);
+    if (pathEnd === pathStart) return retry;
+    const path = this.#text.slice(pathStart, pathEnd);
+    const afterPath = this.#find(NOT_SPACE, pathEnd);
+    if (this.#text[afterPath] === '|') {
+      const rest = this.#filter(afterPath + 1, path);
+      return rest === undefined ? Math.max(retry, afterPath) : { start, path, ...rest };
+    }
+    if (!this.#closes(afterPath)) return retry;
+    return { start, end: afterPath + 2, path, fallback: undefined };
+  }
+
+  /** What follows the bar: a default, or `fallback:` and a default. */
+  #filter(from: number, path: string): { end: number; fallback: string } | undefined {
+    const wordEnd = this.#find(WORD_END, from);
+    if (wordEnd === from) return undefined;
+    const word = this.#text.slice(from, wordEnd).trim();
+    if (this.#closes(wordEnd)) {
+      return { end: wordEnd + 2, fallback: word === 'fallback' ? titleCased(path) : word };
+    }
+    if (this.#text[wordEnd] !== ':') return undefined;
+    const valueEnd = this.#find(BRACE, wordEnd + 1);
+    if (valueEnd === wordEnd + 1 || !this.#closes(valueEnd)) return undefined;
+    const value = this.#text.slice(wordEnd + 1, valueEnd).trim();
+    return { end: valueEnd + 2, fallback: word === 'fallback' ? value : `${word}:${value}` };
+  }
+
+  #closes(at: number): boolean {
+    return this.#text.startsWith('}}', at);
+  }
+
+  /** The first place from `from` on that `pattern` matches; the end of the text if there is none. */
+  #find(pattern: RegExp, from: number): number {
+    const known = this.#next.get(pattern);
+    if (known !== undefined && known >= from && pattern !== NOT_SPACE) return known;
+    pattern.lastIndex = from;
+    const at = pattern.exec(this.#text)?.index ?? this.#text.length;
+    this.#next.set(pattern, at);
+    return at;
+  }
+}
+
+const NOT_SPACE = /\S/g;
+const PATH_END = /[|\s}]/g;
+const WORD_END = /[:}]/g;
+const BRACE = /\}/g;
+
+function titleCased(path: string): string {
+  return path
+    .toLowerCase()
+    .replace(/(^|[^\p{L}])(\p{L})/gu, (_all, before: string, letter: string) => {
+      return before + letter.toUpperCase();
+    });
+}
