@@ -4,7 +4,8 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { Principal, Store } from '../store/store.ts';
+import type { Principal } from '../store/accounts/account-store.ts';
+import type { Store } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { clientName } from './attempt-limit.ts';
 import { missingError } from './validation.ts';

@@ -11,7 +11,7 @@ import {
 } from '../model/campaign.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
 import type { Turns } from '../std/serial-queue.ts';
-import type { NewCampaign } from '../store/campaign-store.ts';
+import type { NewCampaign } from '../store/campaigns/campaign-store.ts';
 import { requiredTemplateVariables } from '../workflow/variables/required-variables.ts';
 import type { ApiDeps } from './deps.ts';
 import type { CampaignCreate, CampaignUpdate } from './wire/campaign.ts';

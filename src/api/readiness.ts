@@ -1,7 +1,7 @@
 // What is left to do before calls can go out over a telephony configuration. Source: contract §4.1.
 
 import { blockedReason } from '../call/readiness.ts';
-import type { ConfigurationSummary } from '../store/store.ts';
+import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
 import { needsCallerId, providerMetadata, trunkSettingsOf } from '../telephony/configuration.ts';
 import type { SetupChecklist } from './wire/telephony.ts';
 

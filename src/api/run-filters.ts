@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { direction, providerName } from '../model/provider.ts';
 import { isObject, parseJson } from '../std/json.ts';
-import type { RunFilter } from '../store/run-pages.ts';
+import type { RunFilter } from '../store/runs/run-filters.ts';
 import { idIn, momentIn } from './wire/values.ts';
 
 /** More say nothing new. */

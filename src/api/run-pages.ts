@@ -2,7 +2,7 @@
 // §6.2.
 
 import { z } from 'zod';
-import type { RunPage, RunScope } from '../store/run-pages.ts';
+import type { RunPage, RunScope } from '../store/runs/run-filters.ts';
 import type { ApiDeps } from './deps.ts';
 import { parseFilters, type RunFilters, type RunList } from './run-filters.ts';
 import { runListItem } from './run-on-wire.ts';

@@ -4,8 +4,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { ReportRow } from '../store/report-store.ts';
-import type { RunFilter, RunScope } from '../store/run-pages.ts';
+import type { ReportRow } from '../store/runs/report-store.ts';
+import type { RunFilter, RunScope } from '../store/runs/run-filters.ts';
 import { publicUrlOf } from './artifacts.ts';
 import { csvLine } from './csv.ts';
 import type { ApiDeps } from './deps.ts';

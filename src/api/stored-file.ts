@@ -2,7 +2,7 @@
 // the run's organization; every other family has the organization in its key. Source: contract §6.4.
 
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { RecordingTrack } from '../store/recording-tracks.ts';
+import type { RecordingTrack } from '../store/files/recording-tracks.ts';
 import type { ApiDeps } from './deps.ts';
 
 /** A stored file, or a track of a stored recording. */

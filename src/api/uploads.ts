@@ -1,7 +1,7 @@
 // Links under which clients send files, and the names that the files get. Source: contract §5.1, §6.5,
 // §10.3.
 
-import type { LinkedUpload } from '../store/file-links.ts';
+import type { LinkedUpload } from '../store/files/signed-links.ts';
 import type { ApiDeps } from './deps.ts';
 
 /** Clients are told `s3` (the other value that the contract has is `minio`): where files really are is

@@ -3,7 +3,7 @@
 
 import { deliveries, deliveryOldestSeconds } from '../metrics/metrics.ts';
 import type { Timer } from '../std/clock.ts';
-import type { Afterwork, Delivery } from '../store/delivery-store.ts';
+import type { Afterwork, Delivery } from '../store/deliveries/delivery-store.ts';
 import { AFTERWORK_LEASE_MS, type AfterworkDeps, doAfterwork } from './afterwork.ts';
 import { ATTEMPTS_MAX, type DeliverDeps, deliver } from './deliver.ts';
 import { WorkLoop } from './work-loop.ts';

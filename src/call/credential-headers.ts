@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import { headersOfCredential } from '../model/credential.ts';
-import type { CredentialStore } from '../store/credential-store.ts';
+import type { CredentialStore } from '../store/library/credential-store.ts';
 import type { CredentialHeaders } from './outside.ts';
 
 export function credentialHeadersFrom({

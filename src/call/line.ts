@@ -5,7 +5,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';
-import type { ConfigurationSummary } from '../store/store.ts';
+import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';
 

@@ -2,7 +2,7 @@
 // every one that begins. A message's id says how far each of them was told.
 
 import type { CallEvent } from '../model/call-event.ts';
-import type { EventCursor, FollowedRun } from '../store/run-pages.ts';
+import type { EventCursor, FollowedRun } from '../store/runs/run-filters.ts';
 import type { Store } from '../store/store.ts';
 import { EVENTS_MAX, type Feed, type FeedMessage, messageOf } from './feed.ts';
 import { Feedback, type FeedbackItem } from './projection/feedback.ts';

@@ -5,7 +5,7 @@ import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { pbxConnections, pbxOutages, pbxReconnects } from '../metrics/metrics.ts';
 import { within } from '../std/deadline.ts';
-import type { HeldConfiguration } from '../store/lease-store.ts';
+import type { HeldConfiguration } from '../store/telephony/lease-store.ts';
 import type { PbxConnection, PbxListener, PbxState } from '../telephony/pbx.ts';
 import type { PbxProvider } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';

@@ -4,7 +4,7 @@
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Timer } from '../std/clock.ts';
-import type { HeldConfiguration } from '../store/lease-store.ts';
+import type { HeldConfiguration } from '../store/telephony/lease-store.ts';
 import type { CallDeps } from './deps.ts';
 import { PbxLine } from './pbx-line.ts';
 import type { Roster } from './roster.ts';

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { PhoneNumber } from '../model/telephony.ts';
-import type { ConfigurationSummary } from '../store/store.ts';
+import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
 import { needsCallerId } from '../telephony/configuration.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import type { CallDeps } from './deps.ts';

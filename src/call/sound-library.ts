@@ -8,8 +8,8 @@ import { loopOf } from '../pipeline/ambient.ts';
 import { decodeClip, inspectClip } from '../pipeline/clip.ts';
 import type { Clock } from '../std/clock.ts';
 import { within } from '../std/deadline.ts';
-import type { ClipStore } from '../store/clip-store.ts';
-import type { FileStore } from '../store/store.ts';
+import type { FileStore } from '../store/files/file-store.ts';
+import type { ClipStore } from '../store/library/clip-store.ts';
 import type { ClipFinder } from '../workflow/engine/clip-refs.ts';
 
 /** The phone rings meanwhile. */

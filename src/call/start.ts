@@ -1,7 +1,7 @@
 // A call that a client starts by an agent or a trigger: who may, which agent, over which configuration
 // and number. The order of the checks is the contract's (§6.1). A run exists before the provider is asked.
 
-import type { StartedRun, StartKey } from '../store/run-start-store.ts';
+import type { StartedRun, StartKey } from '../store/runs/run-start-store.ts';
 import { type Agent, findAgent } from './agent.ts';
 import { outboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';

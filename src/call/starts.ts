@@ -4,7 +4,7 @@
 import { codeOf } from '../errors/gateway-error.ts';
 import { callsRefused } from '../metrics/metrics.ts';
 import type { Run } from '../model/run.ts';
-import type { StartedRun } from '../store/run-start-store.ts';
+import type { StartedRun } from '../store/runs/run-start-store.ts';
 import type { CallDeps } from './deps.ts';
 import type { StartCall, TestCall } from './desk.ts';
 import { notPlaced, placeCall } from './place.ts';

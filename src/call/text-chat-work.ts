@@ -9,7 +9,7 @@ import type { EndReason } from '../model/end-reason.ts';
 import type { Run } from '../model/run.ts';
 import type { WorkflowConfigurations, WorkflowVersion } from '../model/workflow.ts';
 import { deadlineSignal } from '../std/deadline.ts';
-import type { TextChat } from '../store/text-chat-store.ts';
+import type { TextChat } from '../store/runs/text-chat-store.ts';
 import { clipRefsOf } from '../workflow/engine/clip-refs.ts';
 import { INITIAL_STATE } from '../workflow/engine/state.ts';
 import { createEngine, type DialogueState, type Engine } from '../workflow/engine.ts';

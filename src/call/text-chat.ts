@@ -4,7 +4,7 @@
 
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { EndReason } from '../model/end-reason.ts';
-import type { DueTextChat, Hold, NewTurn, TextChat } from '../store/text-chat-store.ts';
+import type { DueTextChat, Hold, NewTurn, TextChat } from '../store/runs/text-chat-store.ts';
 import { findTestAgent } from './agent.ts';
 import { withoutReserved } from './context.ts';
 import type { EndedBy } from './end.ts';

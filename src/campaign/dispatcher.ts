@@ -9,7 +9,7 @@ import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../me
 import type { Campaign } from '../model/campaign.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
-import type { Claim, RunningCampaign } from '../store/contact-store.ts';
+import type { Claim, RunningCampaign } from '../store/campaigns/contact-store.ts';
 import type { Store } from '../store/store.ts';
 import { type FreeCalls, FreeCallsOfLook } from './free-calls.ts';
 import { ProviderFaults } from './provider-faults.ts';

@@ -4,7 +4,8 @@
 import { findConfiguration } from '../call/route.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Campaign } from '../model/campaign.ts';
-import type { ConfigurationSummary, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
 
 export interface CampaignDeps {
   store: Store;

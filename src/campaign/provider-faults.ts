@@ -4,7 +4,7 @@
 import type { CampaignLine } from '../call/campaign-call.ts';
 import type { Log } from '../log.ts';
 import { DIAL_FAULTS_MAX } from '../model/campaign.ts';
-import type { Claim } from '../store/contact-store.ts';
+import type { Claim } from '../store/campaigns/contact-store.ts';
 import type { Store } from '../store/store.ts';
 
 export class ProviderFaults {

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Campaign } from '../model/campaign.ts';
-import type { Redial } from '../store/campaign-store.ts';
+import type { Redial } from '../store/campaigns/campaign-store.ts';
 import { type CampaignDeps, campaignOf } from './lifecycle.ts';
 
 /** The child, in state `created`. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE, CAMPAIGN_REDIALED,

@@ -11,7 +11,7 @@ import {
   RETRY_DEFAULT,
 } from '../model/campaign.ts';
 import type { Clock } from '../std/clock.ts';
-import type { OpenAttempt } from '../store/contact-store.ts';
+import type { OpenAttempt } from '../store/campaigns/contact-store.ts';
 import type { Store } from '../store/store.ts';
 import { tripped } from './breaker.ts';
 import { LookUps, type Verdict } from './look-ups.ts';

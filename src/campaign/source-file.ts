@@ -2,7 +2,7 @@
 // Source: contract §6.5, §9.3.
 
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
-import type { FileStore } from '../store/store.ts';
+import type { FileStore } from '../store/files/file-store.ts';
 import { readContacts, type SourceContact, type SourceRules } from './contact-source.ts';
 import { invalid, SOURCE_BYTES_MAX } from './source-records.ts';
 

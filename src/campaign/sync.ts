@@ -5,8 +5,9 @@
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Campaign } from '../model/campaign.ts';
-import type { NewContact } from '../store/contact-store.ts';
-import type { FileStore, Store } from '../store/store.ts';
+import type { NewContact } from '../store/campaigns/contact-store.ts';
+import type { FileStore } from '../store/files/file-store.ts';
+import type { Store } from '../store/store.ts';
 import { checkSource, checkSourceKey, contactsOf } from './source-file.ts';
 
 /** Rows of one statement: some 100 KB, and far below its deadline. */

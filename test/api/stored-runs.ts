@@ -3,8 +3,8 @@
 
 import { beforeEach } from 'vitest';
 import type { Run } from '../../src/model/run.ts';
-import type { NewRun } from '../../src/store/new-run.ts';
-import type { RunPatch } from '../../src/store/store.ts';
+import type { NewRun } from '../../src/store/runs/new-run.ts';
+import type { RunPatch } from '../../src/store/runs/run-store.ts';
 import { type Served, smallWorkflow } from './served.ts';
 
 export interface StoredRuns {

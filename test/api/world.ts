@@ -2,7 +2,7 @@
 // its work there. Tests that go through all operations begin from these.
 
 import { wavHeader } from '../../src/audio/wav.ts';
-import { webhook } from '../store/completed-runs.ts';
+import { webhook } from '../store/runs/completed-runs.ts';
 import type { Example } from './example.ts';
 import type { Served } from './served.ts';
 import { smallWorkflow } from './served.ts';

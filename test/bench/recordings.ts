@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Recorder } from '../../src/pipeline/record.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import { LocalFileStore } from '../../src/store/files.ts';
+import { LocalFileStore } from '../../src/store/files/local-file-store.ts';
 
 export interface RecordingsCost {
   calls: number;

@@ -17,7 +17,8 @@ import type { Workflow, WorkflowDefinition, WorkflowVersion } from '../../src/mo
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import type { ConfigurationSummary, FileStore } from '../../src/store/store.ts';
+import type { FileStore } from '../../src/store/files/file-store.ts';
+import type { ConfigurationSummary } from '../../src/store/telephony/telephony-store.ts';
 import { normalizeAddress } from '../../src/telephony/address.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider.ts';
 import { providersOf } from '../../src/telephony/registry.ts';

@@ -6,7 +6,7 @@ import { codeOf } from '../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { DialRequest, TelephonyProvider } from '../../src/telephony/provider.ts';
 import { providersOf } from '../../src/telephony/registry.ts';
-import { rows } from '../store/dial-queue.ts';
+import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { CALLER, type CallRoom, withCallRoom } from './call-room.ts';
 
 const held = withCallRoom();

@@ -7,9 +7,9 @@ import { outcomeOf } from '../../src/campaign/outcome.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
-import type { Claim } from '../../src/store/contact-store.ts';
+import type { Claim } from '../../src/store/campaigns/contact-store.ts';
 import { deferred } from '../fakes/deferred.ts';
-import { rows } from '../store/dial-queue.ts';
+import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 import type { Answer } from '../telephony/rest-server.ts';
 import { CALL, twilioAnswers, withCallRoom } from './call-room.ts';
 

@@ -9,7 +9,7 @@ import type { TextChatDeps } from '../../src/call/text-chat-work.ts';
 import type { WorkflowDefinition } from '../../src/model/workflow.ts';
 import type { LanguageModel } from '../../src/speech/llm/llm.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import type { TextChat } from '../../src/store/text-chat-store.ts';
+import type { TextChat } from '../../src/store/runs/text-chat-store.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';
 import type { TestStore } from '../store/engines.ts';
 

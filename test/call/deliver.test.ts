@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deliver, retryMs } from '../../src/call/deliver.ts';
 import { createOutside } from '../../src/call/outside.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import type { Delivery } from '../../src/store/delivery-store.ts';
-import { completedRun, ground, webhook } from '../store/completed-runs.ts';
+import type { Delivery } from '../../src/store/deliveries/delivery-store.ts';
 import { withStore } from '../store/engines.ts';
+import { completedRun, ground, webhook } from '../store/runs/completed-runs.ts';
 import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
 
 const at = withStore();

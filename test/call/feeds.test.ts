@@ -8,7 +8,7 @@ import { RunFeed } from '../../src/call/run-feed.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import { engines } from '../store/databases.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
-import { type RunMaker, runMaker } from '../store/run-rows.ts';
+import { type RunMaker, runMaker } from '../store/runs/run-rows.ts';
 
 const turn = (text: string): CallEventBody => ({
   type: 'user.turn',

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors/gateway-error.ts';
-import type { NewRun } from '../../src/store/new-run.ts';
+import type { NewRun } from '../../src/store/runs/new-run.ts';
 import { CALL, chat, withCallRoom } from './call-room.ts';
 
 const held = withCallRoom();

@@ -1,6 +1,6 @@
 // A PBX in the call room: its configuration, its numbers and its lines.
 
-import type { ConfigurationSummary } from '../../src/store/store.ts';
+import type { ConfigurationSummary } from '../../src/store/telephony/telephony-store.ts';
 import type { FakeConnection } from '../fakes/fake-pbx.ts';
 import type { CallRoom } from './call-room.ts';
 import type { Stream } from './stream.ts';

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StartCall, TestCall } from '../../src/call/desk.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { otherOrganization } from '../store/completed-runs.ts';
+import { otherOrganization } from '../store/runs/completed-runs.ts';
 import { type CallRoom, NUMBER, withCallRoom } from './call-room.ts';
 
 const held = withCallRoom();

@@ -6,10 +6,10 @@ import { Dispatcher } from '../../src/campaign/dispatcher.ts';
 import { type Campaign, RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import type { ContactStore } from '../../src/store/contact-store.ts';
+import type { ContactStore } from '../../src/store/campaigns/contact-store.ts';
 import { type CallRoom, withCallRoom } from '../call/call-room.ts';
 import { settle } from '../fakes/fake-clock.ts';
-import { rows } from '../store/dial-queue.ts';
+import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { FaultyProvider } from './faulty-provider.ts';
 
 /** Small enough that nothing is missed, large enough that a minute is quickly over. */

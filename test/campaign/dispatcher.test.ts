@@ -10,8 +10,8 @@ import { type Campaign, RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import type { Claim } from '../../src/store/contact-store.ts';
-import { type Queue, queueOf, rows } from '../store/dial-queue.ts';
+import type { Claim } from '../../src/store/campaigns/contact-store.ts';
+import { type Queue, queueOf, rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { withStore } from '../store/engines.ts';
 
 const test = withStore();

@@ -2,7 +2,7 @@
 // campaign went on dialling, and each contact that it tried was lost.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { rows } from '../store/dial-queue.ts';
+import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { type Dialling, withDialling } from './dialling.ts';
 
 const held = withDialling();

@@ -22,7 +22,7 @@ import { ACCOUNT, AUTH_TOKEN, chat } from '../call/call-room.ts';
 import { FakeTts, loudnessVad } from '../fakes/speech-services.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import { rows } from '../store/dial-queue.ts';
+import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { withStore } from '../store/engines.ts';
 import { formPost } from '../telephony/provider-request.ts';
 

@@ -1,8 +1,8 @@
 // A disk that writes when the test says so, behind the real queue: slow, full, or taking a few bytes at once.
 
-import type { OpenedFile, Writes } from '../../src/store/file-writer.ts';
-import { WriteQueue } from '../../src/store/write-queue.ts';
-import { shareWrites, type WriteAt, WriteRing } from '../../src/store/write-ring.ts';
+import type { OpenedFile, Writes } from '../../src/store/files/file-writer.ts';
+import { WriteQueue } from '../../src/store/files/write-queue.ts';
+import { shareWrites, type WriteAt, WriteRing } from '../../src/store/files/write-ring-buffer.ts';
 
 export class SlowDisk implements Writes {
   readonly queue: WriteQueue;

@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import type { Log } from '../../src/log.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import type { Target } from '../../src/store/connections.ts';
+import type { Target } from '../../src/store/db/connections.ts';
 import type { OpenStoreOptions } from '../../src/store/open.ts';
 
 export type EngineName = 'embedded' | 'server';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { systemClock } from '../../src/std/clock.ts';
-import { EmbeddedDatabase } from '../../src/store/embedded/supervisor.ts';
+import { EmbeddedDatabase } from '../../src/store/embedded/process-supervisor.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import {
   databaseOf,

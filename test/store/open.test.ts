@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
+import { Upkeep } from '../../src/store/db/maintenance.ts';
 import { nodeName, openStore } from '../../src/store/open.ts';
-import { Upkeep } from '../../src/store/upkeep.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { ground, openRun } from './completed-runs.ts';
 import { engines, startDatabase, TEST_CACHE } from './databases.ts';
 import { withStore } from './engines.ts';
+import { ground, openRun } from './runs/completed-runs.ts';
 
 const OLD_KEY = '11'.repeat(32);
 const NEW_KEY = '22'.repeat(32);

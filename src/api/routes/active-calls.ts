@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ActiveCall } from '../../store/run-pages.ts';
+import type { ActiveCall } from '../../store/runs/run-filters.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

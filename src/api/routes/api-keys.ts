@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ApiKey } from '../../store/store.ts';
+import type { ApiKey } from '../../store/accounts/account-store.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

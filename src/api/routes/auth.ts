@@ -2,7 +2,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
-import type { User } from '../../store/users.ts';
+import type { User } from '../../store/accounts/users.ts';
 import { clientName } from '../attempt-limit.ts';
 import { ownerOfKey, principalOf } from '../auth.ts';
 import { CREDENTIALS_BYTES_MAX } from '../bodies.ts';

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { ARTIFACTS } from '../../model/run.ts';
-import { openTrack, trackBytes } from '../../store/recording-tracks.ts';
+import { openTrack, trackBytes } from '../../store/files/recording-tracks.ts';
 import { artifactKey, linkTo } from '../artifacts.ts';
 import { byteRange } from '../byte-range.ts';
 import type { Api, ApiDeps } from '../deps.ts';

@@ -1,7 +1,7 @@
 // Links to files, and for sending files, for those who hold a key. Source: contract decision 2, §6.4, §6.5.
 
 import { z } from 'zod';
-import { LINK_LIFE_S_MAX } from '../../store/file-links.ts';
+import { LINK_LIFE_S_MAX } from '../../store/files/signed-links.ts';
 import { FILES_PATH, LINK_LIFE_S, linkTo } from '../artifacts.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { endReason, ownEndReasons } from '../../model/end-reason.ts';
 import { isTimeZone } from '../../std/time-zone.ts';
-import type { OrganizationPreferences } from '../../store/organizations.ts';
+import type { OrganizationPreferences } from '../../store/accounts/organizations.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { beginOfDay, dayAfter, isDay } from '../../std/calendar-day.ts';
 import { isTimeZone } from '../../std/time-zone.ts';
-import type { ReportRow, Span } from '../../store/report-store.ts';
+import type { ReportRow, Span } from '../../store/runs/report-store.ts';
 import { principalOf } from '../auth.ts';
 import { dailyReportOf } from '../daily-report.ts';
 import type { Api, ApiDeps } from '../deps.ts';

@@ -9,7 +9,7 @@ import {
   toolCategory,
   toolStatus,
 } from '../../model/tool.ts';
-import type { ToolPatch } from '../../store/tool-store.ts';
+import type { ToolPatch } from '../../store/library/tool-store.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

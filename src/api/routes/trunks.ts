@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
-import type { ConfigurationSummary } from '../../store/store.ts';
+import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
 import { trunkSettingsOf } from '../../telephony/configuration.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';

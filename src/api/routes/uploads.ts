@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { LinkedUpload } from '../../store/file-links.ts';
+import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { faults } from '../wire/faults.ts';
 import { freeObject } from '../wire/values.ts';

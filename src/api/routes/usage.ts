@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { Run } from '../../model/run.ts';
 import { beginOfDay, dayAfter, dayAt } from '../../std/calendar-day.ts';
-import type { RunFilter } from '../../store/run-pages.ts';
+import type { RunFilter } from '../../store/runs/run-filters.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
-import type { WorkflowContent } from '../../store/store.ts';
+import type { WorkflowContent } from '../../store/workflows/workflow-store.ts';
 import { withoutTriggerPaths } from '../../workflow/graph/trigger-path.ts';
 import { templates } from '../../workflow/templates/template-registry.ts';
 import type { WorkflowTemplate } from '../../workflow/templates/workflow-template.ts';

@@ -1,7 +1,7 @@
 // Users as they travel, and what they send to sign up and to log in. Source: contract §3.3.
 
 import { z } from 'zod';
-import type { User } from '../../store/users.ts';
+import type { User } from '../../store/accounts/users.ts';
 import { idOut } from './values.ts';
 
 const email = z.email({ error: 'not a valid email address' }).max(254);

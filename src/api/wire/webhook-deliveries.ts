@@ -1,8 +1,9 @@
 // Webhooks on their way to their receivers, as they travel. Ours: the reference shows none of it.
 
 import { z } from 'zod';
+import { DELIVERY_STATES } from '../../model/webhook-delivery.ts';
 import { parseJson } from '../../std/json.ts';
-import { DELIVERY_STATES, type Delivery, type SigningSecret } from '../../store/delivery-store.ts';
+import type { Delivery, SigningSecret } from '../../store/deliveries/delivery-store.ts';
 import { idOut, isoTime, isoTimeOrNull, timeOut } from './values.ts';
 
 export const deliveryStatus = z.enum(DELIVERY_STATES);

@@ -2,7 +2,7 @@
 // Source: contract §11.1.
 
 import { isObject } from '../../std/json.ts';
-import type { TextChat } from '../../store/text-chat-store.ts';
+import type { TextChat } from '../../store/runs/text-chat-store.ts';
 
 export interface Checkpoint {
   /** The last turn that was carried out; null before the first. */

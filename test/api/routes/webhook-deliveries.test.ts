@@ -1,7 +1,7 @@
 // Webhooks after calls, as clients see them. Source: contract §8.10, §13.1 item 11.
 
 import { describe, expect, it } from 'vitest';
-import { completedRun, ground, webhook } from '../../store/completed-runs.ts';
+import { completedRun, ground, webhook } from '../../store/runs/completed-runs.ts';
 import { withApi } from '../served.ts';
 
 const served = withApi();

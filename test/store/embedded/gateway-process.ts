@@ -3,8 +3,8 @@
 
 import { sql } from 'kysely';
 import { systemClock } from '../../../src/std/clock.ts';
-import { openDatabase } from '../../../src/store/connections.ts';
-import { EmbeddedDatabase } from '../../../src/store/embedded/supervisor.ts';
+import { openDatabase } from '../../../src/store/db/connections.ts';
+import { EmbeddedDatabase } from '../../../src/store/embedded/process-supervisor.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 
 const [dataFolder = '', cacheFolder = '', from = '0'] = process.argv.slice(2);

@@ -1,0 +1,5 @@
+// The states of a webhook on its way to its receiver.
+
+export const DELIVERY_STATES = ['pending', 'sending', 'delivered', 'dead_letter'] as const;
+
+export type DeliveryState = (typeof DELIVERY_STATES)[number];

@@ -1,0 +1,188 @@
+// Organizations, their users and API keys. A key's text exists only when it is made; stored is its
+// SHA-256, which is enough as a key has 256 random bits. Every request asks the database, so that an
+// archived key is refused at once.
+
+import { createHash } from 'node:crypto';
+import type { Selectable } from 'kysely';
+import { isRowId } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import type { ApiKeyTable } from '../db/tables.ts';
+import type { AccountStore, ApiKey, Principal } from './account-store.ts';
+
+const KEY_PREFIX = 'pbk_';
+const KEY_RANDOM_BYTES = 32;
+const SHOWN_CHARACTERS = 8;
+/** Ours have 47. Longer text is not worth hashing. */
+const KEY_CHARACTERS_MAX = 200;
+/** Nobody keeps this many apart; of more, the newest are listed. */
+const KEYS_LISTED_MAX = 1_000;
+/** The time of use is written at most this often. */
+const USED_EVERY_MS = 60_000;
+
+export class AccountRepository implements AccountStore {
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  async ensureFirst(): Promise<{ apiKey: string } | undefined> {
+    const { db, random } = this.#context;
+    const createdAt = this.#now();
+    return db.transaction().execute(async (tx) => {
+      const any = await tx.selectFrom('organizations').select('id').limit(1).executeTakeFirst();
+      if (any !== undefined) return undefined;
+      const organization = await tx
+        .insertInto('organizations')
+        .values({ slug: 'first', name: 'First organization', created_at: createdAt })
+        .onConflict((conflict) => conflict.column('slug').doNothing())
+        .returning('id')
+        .executeTakeFirst();
+      if (organization === undefined) return undefined; // Another node was faster.
+      const organizationId = organization.id;
+      const user = await tx
+        .insertInto('users')
+        .values({ organization_id: organizationId, name: 'First user', created_at: createdAt })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      const apiKey = newKey(random.bytes(KEY_RANDOM_BYTES));
+      const row = {
+        organization_id: organizationId,
+        user_id: user.id,
+        name: 'First key',
+        created_at: createdAt,
+      };
+      await tx
+        .insertInto('api_keys')
+        .values({ ...row, ...stored(apiKey) })
+        .execute();
+      return { apiKey };
+    });
+  }
+
+  async createApiKey(
+    owner: { organizationId: string; userId: string },
+    name: string,
+  ): Promise<{ record: ApiKey; apiKey: string }> {
+    const apiKey = newKey(this.#context.random.bytes(KEY_RANDOM_BYTES));
+    const row = await this.#context.db
+      .insertInto('api_keys')
+      .values({
+        organization_id: owner.organizationId,
+        user_id: owner.userId,
+        name,
+        created_at: this.#now(),
+        ...stored(apiKey),
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return { record: toApiKey(row), apiKey };
+  }
+
+  async listApiKeys(organizationId: string, includeArchived: boolean): Promise<ApiKey[]> {
+    if (!isRowId(organizationId)) return [];
+    const rows = await this.#context.db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('organization_id', '=', organizationId)
+      .$if(!includeArchived, (query) => query.where('archived_at', 'is', null))
+      .orderBy('id', 'desc')
+      .limit(KEYS_LISTED_MAX)
+      .execute();
+    return rows.reverse().map(toApiKey);
+  }
+
+  archiveApiKey(organizationId: string, id: string): Promise<boolean> {
+    return this.#update(organizationId, id, { is_active: false, archived_at: this.#now() });
+  }
+
+  reactivateApiKey(organizationId: string, id: string): Promise<boolean> {
+    return this.#update(organizationId, id, { is_active: true, archived_at: null });
+  }
+
+  async authenticate(apiKey: string): Promise<Principal | undefined> {
+    if (apiKey.length > KEY_CHARACTERS_MAX) return undefined;
+    const row = await this.#context.db
+      .selectFrom('api_keys')
+      .select(['id', 'organization_id', 'user_id', 'last_used_at'])
+      .where('key_hash', '=', hash(apiKey))
+      .where('is_active', '=', true)
+      .where('archived_at', 'is', null)
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    await this.#noteUse(row.id, row.last_used_at);
+    return { organizationId: row.organization_id, userId: row.user_id, apiKeyId: row.id };
+  }
+
+  /** 0 for an organization that does not exist. */
+  async concurrentCallLimit(organizationId: string): Promise<number> {
+    if (!isRowId(organizationId)) return 0;
+    const row = await this.#context.db
+      .selectFrom('organizations')
+      .select('concurrent_call_limit')
+      .where('id', '=', organizationId)
+      .executeTakeFirst();
+    if (row === undefined) return 0;
+    return row.concurrent_call_limit ?? this.#context.callLimit;
+  }
+
+  async #noteUse(id: string, usedAt: Date | null): Promise<void> {
+    const now = this.#now();
+    if (usedAt !== null && now.getTime() - usedAt.getTime() < USED_EVERY_MS) return;
+    try {
+      await this.#context.db
+        .updateTable('api_keys')
+        .set({ last_used_at: now })
+        .where('id', '=', id)
+        .execute();
+    } catch (error) {
+      // A full disk must not keep its owner from reading.
+      this.#context.log.warn({ err: error }, 'use of a key not noted');
+    }
+  }
+
+  async #update(
+    organizationId: string,
+    id: string,
+    change: { is_active: boolean; archived_at: Date | null },
+  ): Promise<boolean> {
+    if (!isRowId(organizationId) || !isRowId(id)) return false;
+    const { numUpdatedRows } = await this.#context.db
+      .updateTable('api_keys')
+      .set(change)
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
+  #now(): Date {
+    return new Date(this.#context.clock.now());
+  }
+}
+
+function newKey(random: Buffer): string {
+  return `${KEY_PREFIX}${random.toString('base64url')}`;
+}
+
+function stored(apiKey: string): { prefix: string; key_hash: Buffer } {
+  return { prefix: apiKey.slice(0, SHOWN_CHARACTERS), key_hash: hash(apiKey) };
+}
+
+function hash(apiKey: string): Buffer {
+  return createHash('sha256').update(apiKey).digest();
+}
+
+function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    userId: row.user_id,
+    name: row.name,
+    prefix: row.prefix,
+    isActive: row.is_active,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    archivedAt: row.archived_at,
+  };
+}

@@ -1,0 +1,93 @@
+// Attempts of which nobody knows whether a call was placed, and the end of doubt where it is proved that none
+// was. What is proof is look-ups.ts' business, in the campaign's room.
+
+import { type RawBuilder, sql } from 'kysely';
+import { shifted } from '../db/database-time.ts';
+import type { StoreContext, Transacting } from '../db/store-context.ts';
+import { loggedPutOff } from './campaigns.ts';
+
+export async function noteDoubt({ db, time }: StoreContext, attemptId: string): Promise<void> {
+  await db
+    .updateTable('campaign_attempts')
+    .set({ doubt_since: time() })
+    .where('id', '=', attemptId)
+    .where('state', '=', 'dialling')
+    .where('doubt_since', 'is', null)
+    .execute();
+}
+
+export async function noteMissed({ db, time }: StoreContext, attemptId: string): Promise<void> {
+  await db
+    .updateTable('campaign_attempts')
+    .set({ missed_at: time() })
+    .where('id', '=', attemptId)
+    .where('missed_at', 'is', null)
+    .execute();
+}
+
+/** One step: a call that turns up meanwhile is no doubt any more and stays. */
+export async function putOff(
+  context: StoreContext,
+  attemptId: string,
+  delayMs: number,
+): Promise<boolean> {
+  return context.db.transaction().execute(async (tx) => {
+    const attempt = await tx
+      .selectFrom('campaign_attempts')
+      .select(['id', 'campaign_id', 'contact_id', 'run_id'])
+      .where('id', '=', attemptId)
+      .where('state', 'in', ['dialling', 'placed'])
+      .forUpdate()
+      .executeTakeFirst();
+    if (attempt === undefined || attempt.run_id === null) return false;
+    if (!(await endWithoutCall(tx, attempt.run_id))) return false;
+    await returnContact(tx, attempt, shifted(context.time(), delayMs));
+    await tx
+      .updateTable('campaign_contacts')
+      .set({
+        put_offs: sql`put_offs + 1`,
+        put_off_since: sql`coalesce(put_off_since, ${context.time()})`,
+      })
+      .where('id', '=', attempt.contact_id)
+      .execute();
+    await tx
+      .updateTable('campaigns')
+      .set({ logs: loggedPutOff(context) })
+      .where('id', '=', attempt.campaign_id)
+      .execute();
+    return true;
+  });
+}
+
+/** Deletes the run if it is untouched. One that a stop of ours has closed stays, as others have seen it. False
+ *  if it knows its call. */
+async function endWithoutCall(tx: Transacting, runId: string): Promise<boolean> {
+  const run = await tx
+    .selectFrom('runs')
+    .select('state')
+    .where('id', '=', runId)
+    .where('state', 'in', ['initialized', 'completed'])
+    .where('provider_call_id', 'is', null)
+    .forUpdate()
+    .executeTakeFirst();
+  if (run?.state === 'initialized') await tx.deleteFrom('runs').where('id', '=', runId).execute();
+  return run !== undefined;
+}
+
+/** The attempt never was. */
+export async function returnContact(
+  tx: Transacting,
+  attempt: { id: string; contact_id: string },
+  due: RawBuilder<Date>,
+): Promise<void> {
+  await tx.deleteFrom('campaign_attempts').where('id', '=', attempt.id).execute();
+  await tx
+    .updateTable('campaign_contacts')
+    .set({
+      state: sql`case when attempts > 1 then 'waiting' else 'fresh' end`,
+      attempts: sql`attempts - 1`,
+      due_at: due,
+    })
+    .where('id', '=', attempt.contact_id)
+    .execute();
+}

@@ -1,0 +1,123 @@
+// The end of attempts: which can be settled, and what becomes of them and their contacts. How they begin
+// is dial-queue.ts; their life is told in contact-store.ts.
+
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { shifted } from '../db/database-time.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import type { RunTable } from '../db/tables.ts';
+import { toRun } from '../runs/runs.ts';
+import type { OpenAttempt, Settlement } from './contact-store.ts';
+
+/** Attempts of one page, with their runs. */
+const SETTLE_MAX = 500;
+
+export async function strandedAttempts(
+  { db, time }: StoreContext,
+  node: string,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('campaign_attempts as attempt')
+    .innerJoin('runs', 'runs.id', 'attempt.run_id')
+    .select('attempt.id')
+    .where('attempt.state', '=', 'dialling')
+    .where('attempt.node', '=', node)
+    .where('attempt.lease_until', '<', time())
+    .where('attempt.doubt_since', 'is', null)
+    .where('runs.state', '=', 'initialized')
+    .where('runs.provider_call_id', 'is', null)
+    .limit(SETTLE_MAX)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+export async function settleable({ db, time }: StoreContext, after = '0'): Promise<OpenAttempt[]> {
+  const msSince = (moment: RawBuilder<Date | null>) =>
+    sql<number | null>`(extract(epoch from ${time()} - ${moment}) * 1000)::double precision`;
+  const attempts = await db
+    .selectFrom('campaign_attempts as attempt')
+    .innerJoin('campaign_contacts as contact', 'contact.id', 'attempt.contact_id')
+    .leftJoin('runs', 'runs.id', 'attempt.run_id')
+    .select(['attempt.id', 'attempt.campaign_id', 'attempt.contact_id', 'attempt.number'])
+    .select(['attempt.state', 'attempt.node', 'attempt.run_id', 'contact.phone_number'])
+    .select(['contact.interruptions', 'contact.put_offs'])
+    .select((row) => [
+      row('attempt.doubt_since', 'is not', null).as('in_doubt'),
+      msSince(sql`coalesce(attempt.doubt_since, runs.created_at)`).as('unclear_ms'),
+      msSince(sql`attempt.missed_at`).as('missed_ms'),
+      msSince(sql`contact.put_off_since`).as('put_off_ms'),
+    ])
+    .where('attempt.state', 'in', ['dialling', 'placed'])
+    .where('attempt.id', '>', after)
+    .where((row) =>
+      row.or([
+        row('runs.id', 'is', null),
+        row('runs.state', '=', 'completed'),
+        row.and([
+          row('attempt.doubt_since', 'is not', null),
+          row('runs.state', '=', 'initialized'),
+          row('runs.provider_call_id', 'is', null),
+        ]),
+      ]),
+    )
+    .orderBy('attempt.id')
+    .limit(SETTLE_MAX)
+    .execute();
+  const ids = attempts.flatMap(({ run_id }) => (run_id === null ? [] : [run_id]));
+  const runs: Selectable<RunTable>[] =
+    ids.length === 0
+      ? []
+      : await db.selectFrom('runs').selectAll().where('id', 'in', ids).execute();
+  const byId = new Map(runs.map((run) => [run.id, toRun(run)]));
+  return attempts.map((row) => ({
+    id: row.id,
+    campaignId: row.campaign_id,
+    contactId: row.contact_id,
+    phoneNumber: row.phone_number,
+    number: row.number,
+    interruptions: row.interruptions,
+    state: row.state === 'dialling' ? 'dialling' : 'placed',
+    node: row.node,
+    run: byId.get(row.run_id ?? ''),
+    isInDoubt: row.in_doubt === true,
+    unclearMs: row.unclear_ms ?? 0,
+    missedMs: row.missed_ms,
+    putOffs: row.put_offs,
+    putOffMs: row.put_off_ms,
+  }));
+}
+
+export async function settleAttempt(
+  { db, time }: StoreContext,
+  attemptId: string,
+  { outcome, again }: Settlement,
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const ended = await tx
+      .updateTable('campaign_attempts')
+      .set({ state: 'ended', outcome, ended_at: time() })
+      .where('id', '=', attemptId)
+      .where('state', 'in', ['dialling', 'placed'])
+      .returning('contact_id')
+      .executeTakeFirst();
+    if (ended === undefined) return false;
+    const finalState = outcome === 'answered' ? ('reached' as const) : ('failed' as const);
+    await tx
+      .updateTable('campaign_contacts')
+      .set({
+        last_outcome: outcome,
+        put_offs: 0,
+        put_off_since: null,
+        ...(again === null
+          ? { state: finalState }
+          : {
+              state: 'waiting' as const,
+              due_at: shifted(time(), again.delayMs),
+              retry_reason: again.reason,
+            }),
+        ...(outcome === 'interrupted' ? { interruptions: sql`interruptions + 1` } : {}),
+      })
+      .where('id', '=', ended.contact_id)
+      .execute();
+    return true;
+  });
+}

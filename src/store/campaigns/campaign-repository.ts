@@ -1,0 +1,32 @@
+// Campaigns, their contacts and their counting as the one repository that the other rooms see.
+
+import type { StoreContext } from '../db/store-context.ts';
+import { redialCampaign } from './campaign-redial.ts';
+import type { CampaignStore } from './campaign-store.ts';
+import {
+  createCampaign,
+  getCampaign,
+  listCampaigns,
+  pauseCampaign,
+  resumeCampaign,
+  startCampaign,
+  updateCampaign,
+} from './campaigns.ts';
+import { claimSync, failSync, finishSync, renewSync } from './contact-sync-claims.ts';
+
+export function campaignStore(context: StoreContext): CampaignStore {
+  return {
+    create: (...from) => createCampaign(context, ...from),
+    get: (...from) => getCampaign(context, ...from),
+    list: (...from) => listCampaigns(context, ...from),
+    update: (...from) => updateCampaign(context, ...from),
+    start: (...from) => startCampaign(context, ...from),
+    pause: (...from) => pauseCampaign(context, ...from),
+    resume: (...from) => resumeCampaign(context, ...from),
+    claimSync: () => claimSync(context),
+    renewSync: (id) => renewSync(context, id),
+    finishSync: (id) => finishSync(context, id),
+    failSync: (id, error) => failSync(context, id, error),
+    redial: (...from) => redialCampaign(context, ...from),
+  };
+}

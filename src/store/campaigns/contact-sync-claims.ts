@@ -1,0 +1,122 @@
+// The way of a contact file into the store: one process at a time reads it, batch after batch, and may be
+// killed at any of them; whoever takes over begins anew and finds the rows that are there. What a file
+// says is campaign/contact-source's business. Source: contract §9.2.
+
+import { type RawBuilder, sql } from 'kysely';
+import type { Campaign } from '../../model/campaign.ts';
+import { isRowId } from '../db/column-values.ts';
+import { shifted } from '../db/database-time.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import { logged, names, toCampaign } from './campaigns.ts';
+
+/** A process that stores nothing for so long is gone, or may be replaced without harm. */
+const LEASE_MS = 30_000;
+
+/** The oldest campaign whose file is to be read and that nobody reads, of whatever organization; paused
+ *  ones too. It is this process's until half a minute after its last batch. */
+export async function claimSync(context: StoreContext): Promise<Campaign | undefined> {
+  const { db } = context;
+  const row = await db
+    .updateTable('campaigns')
+    .set({ sync_lease_until: leaseEnd(context) })
+    .where('id', '=', (of) =>
+      of
+        .selectFrom('campaigns as next')
+        .select('next.id')
+        .where('next.source_sync', '=', 'in_progress')
+        .where((next) =>
+          next.or([
+            next('next.sync_lease_until', 'is', null),
+            next('next.sync_lease_until', '<=', context.time()),
+          ]),
+        )
+        .orderBy('next.id')
+        .limit(1)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returningAll()
+    .returning(names)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toCampaign(row);
+}
+
+/** Another half a minute for who reads the file. False if it is no longer to be read. */
+export async function renewSync(context: StoreContext, id: string): Promise<boolean> {
+  if (!isRowId(id)) return false;
+  const { numUpdatedRows } = await context.db
+    .updateTable('campaigns')
+    .set({ sync_lease_until: leaseEnd(context) })
+    .where('id', '=', id)
+    .where('source_sync', '=', 'in_progress')
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** All contacts are stored. `syncing` to `running`, or to `completed` without any; a campaign that was
+ *  paused meanwhile stays so. Undefined if the file was not to be read. */
+export async function finishSync(context: StoreContext, id: string): Promise<Campaign | undefined> {
+  if (!isRowId(id)) return undefined;
+  const now = new Date(context.clock.now());
+  const stored = sql<number>`
+    (select count(*)::integer from campaign_contacts where campaign_id = campaigns.id)`;
+  const nothing = logged(context, {
+    event: 'completed',
+    message: 'The campaign was completed: its contact file has nobody to call',
+  });
+  const isDone = sql`state = 'syncing' and ${stored} = 0`;
+  const row = await context.db
+    .updateTable('campaigns')
+    .set({
+      source_sync: 'completed',
+      source_synced_at: now,
+      total_rows: stored,
+      state: sql`
+        case when ${isDone} then 'completed' when state = 'syncing' then 'running' else state end`,
+      completed_at: sql`case when ${isDone} then ${now}::timestamptz end`,
+      logs: sql`case when ${isDone} then ${nothing} else logs end`,
+    })
+    .where('id', '=', id)
+    .where('source_sync', '=', 'in_progress')
+    .returningAll()
+    .returning(names)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toCampaign(row);
+}
+
+/** The campaign is `failed`, also if it was paused meanwhile; what was stored of its file goes. Undefined
+ *  if the file was not to be read. */
+export async function failSync(
+  context: StoreContext,
+  id: string,
+  error: string,
+): Promise<Campaign | undefined> {
+  if (!isRowId(id)) return undefined;
+  return context.db.transaction().execute(async (tx) => {
+    const row = await tx
+      .updateTable('campaigns')
+      .set({
+        state: 'failed',
+        source_sync: 'failed',
+        source_error: error,
+        logs: logged(context, {
+          level: 'error',
+          event: 'source_sync_failed',
+          message: 'The contact file could not be read: mend it and make a new campaign with it',
+          details: { error },
+        }),
+      })
+      .where('id', '=', id)
+      .where('source_sync', '=', 'in_progress')
+      .returningAll()
+      .returning(names)
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    await tx.deleteFrom('campaign_contacts').where('campaign_id', '=', id).execute();
+    return toCampaign(row);
+  });
+}
+
+function leaseEnd({ time }: StoreContext): RawBuilder<Date> {
+  return shifted(time(), LEASE_MS);
+}

@@ -1,0 +1,345 @@
+// The queue that campaigns dial from, on PostgreSQL: claims under limits, the step that makes a run, and what
+// is given back. How attempts end is attempt-settlement.ts; their life is told in contact-store.ts.
+
+import { sql } from 'kysely';
+import { DIAL_FAULTS_MAX } from '../../model/campaign.ts';
+import type { Run } from '../../model/run.ts';
+import { isRowId } from '../db/column-values.ts';
+import { shifted } from '../db/database-time.ts';
+import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { NewRun } from '../runs/new-run.ts';
+import { insertRun, isOpen } from '../runs/runs.ts';
+import { returnContact } from './attempt-doubts.ts';
+import type { Claim, ClaimLimits } from './contact-store.ts';
+import { faultsOf, keepProbe, noteWait, waitForProbe } from './provider-faults.ts';
+
+/** Claims that one look gives back; the next look takes the rest. */
+const GIVE_BACK_MAX = 500;
+
+/** One process at a time claims for a campaign; the others get nothing and try again. */
+export async function claimContacts(
+  context: StoreContext,
+  campaignId: string,
+  limits: ClaimLimits,
+): Promise<Claim[]> {
+  if (!isRowId(campaignId) || limits.count < 1) return [];
+  return context.db.transaction().execute(async (tx) => {
+    const campaign = await tx
+      .selectFrom('campaigns')
+      .select(['dial_next_at', 'waits_for_configuration_id'])
+      .select(faultsOf(limits.configuration.id).as('faults'))
+      .where('id', '=', campaignId)
+      .where('state', '=', 'running')
+      .forNoKeyUpdate()
+      .skipLocked()
+      .executeTakeFirst();
+    if (campaign === undefined) return [];
+    const { faults } = campaign;
+    const isWaiting = faults >= DIAL_FAULTS_MAX;
+    const configurationId = isWaiting ? limits.configuration.id : null;
+    if (configurationId !== campaign.waits_for_configuration_id) {
+      await noteWait(tx, context, { campaignId, configurationId });
+    }
+    const starts = [campaign.dial_next_at, ...(await lockConfiguration(tx, limits, isWaiting))];
+    // After the locks, for which it may have waited: it tells the time.
+    const { open, now } = await openAttempts(tx, context, campaignId);
+    const room = Math.min(isWaiting ? 1 : limits.count, limits.openMax - open);
+    const turns = turnsOf(starts, now, { ...limits, count: room });
+    if (isWaiting && turns.length === 0) await waitForProbe(tx, campaignId, starts);
+    const contacts = await dueContacts(tx, campaignId, { now, count: turns.length });
+    const last = turns[contacts.length - 1];
+    if (last === undefined) return [];
+    await keepPace(tx, campaignId, limits, last);
+    if (isWaiting) await keepProbe(tx, limits.configuration.id, last);
+    return writeClaims(tx, context, contacts, { turns, now, leaseMs: limits.leaseMs, faults });
+  });
+}
+
+async function openAttempts(
+  tx: Transacting,
+  { time }: StoreContext,
+  campaignId: string,
+): Promise<{ open: number; now: Date }> {
+  const { open, now } = await tx
+    .selectFrom('campaign_attempts')
+    .select((attempt) => [attempt.fn.countAll<string>().as('open'), time().as('now')])
+    .where('campaign_id', '=', campaignId)
+    .where('state', '<>', 'ended')
+    .executeTakeFirstOrThrow();
+  return { open: Number(open), now };
+}
+
+/** Before when no call may go out over the configuration; null for at any time. */
+async function lockConfiguration(
+  tx: Transacting,
+  { configuration: { id, callsPerSecond } }: ClaimLimits,
+  isWaiting: boolean,
+): Promise<(Date | null)[]> {
+  if (callsPerSecond === null && !isWaiting) return [];
+  const row = await tx
+    .selectFrom('telephony_configurations')
+    .select(['dial_next_at', 'probe_at'])
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row === undefined ? [] : [row.dial_next_at, row.probe_at];
+}
+
+/** When each of the next calls may go out, none before now or any of `starts`. */
+function turnsOf(starts: readonly (Date | null)[], now: Date, limits: ClaimLimits): Date[] {
+  const gapMs = gapOf(limits);
+  const firstMs = Math.max(now.getTime(), ...starts.map((start) => start?.getTime() ?? 0));
+  const turns = Array.from({ length: Math.max(0, limits.count) }, (_each, index) => {
+    return new Date(firstMs + index * gapMs);
+  });
+  return turns.filter((turn) => turn.getTime() <= now.getTime() + limits.horizonMs);
+}
+
+/** Milliseconds between two calls of the campaign. */
+function gapOf({ ratePerSecond, configuration }: ClaimLimits): number {
+  return 1_000 / Math.min(ratePerSecond, configuration.callsPerSecond ?? ratePerSecond);
+}
+
+interface DueContact {
+  id: string;
+  campaign_id: string;
+  row_number: number;
+  phone_number: string;
+  variables: Record<string, unknown>;
+  attempts: number;
+  retry_reason: Claim['retryReason'];
+}
+
+/** Those to be called again before those who never were. */
+async function dueContacts(
+  tx: Transacting,
+  campaignId: string,
+  { now, count }: { now: Date; count: number },
+): Promise<DueContact[]> {
+  const found: DueContact[] = [];
+  for (const state of ['waiting', 'fresh'] as const) {
+    if (found.length >= count) break;
+    const rows = await tx
+      .selectFrom('campaign_contacts')
+      .select(['id', 'campaign_id', 'row_number', 'phone_number', 'variables'])
+      .select(['attempts', 'retry_reason'])
+      .where('campaign_id', '=', campaignId)
+      .where('state', '=', state)
+      .where('due_at', '<=', now)
+      .orderBy('due_at')
+      .orderBy('id')
+      .limit(count - found.length)
+      .forUpdate()
+      .skipLocked()
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}
+
+interface Written {
+  turns: readonly Date[];
+  now: Date;
+  leaseMs: number;
+  /** Dials in a row that the provider has failed. */
+  faults: number;
+}
+
+async function writeClaims(
+  tx: Transacting,
+  { node }: StoreContext,
+  contacts: readonly DueContact[],
+  { turns, now, leaseMs, faults }: Written,
+): Promise<Claim[]> {
+  await tx
+    .updateTable('campaign_contacts')
+    .set({ state: 'calling', attempts: sql`attempts + 1` })
+    .where(
+      'id',
+      'in',
+      contacts.map(({ id }) => id),
+    )
+    .execute();
+  const rows = await tx
+    .insertInto('campaign_attempts')
+    .values(
+      contacts.map((contact, index) => ({
+        campaign_id: contact.campaign_id,
+        contact_id: contact.id,
+        number: contact.attempts + 1,
+        retry_reason: contact.retry_reason,
+        state: 'claimed' as const,
+        node,
+        lease_until: new Date(now.getTime() + leaseMs),
+        dial_at: turns[index] ?? now,
+      })),
+    )
+    .returning(['id', 'contact_id', 'dial_at'])
+    .execute();
+  const byContact = new Map(rows.map((row) => [row.contact_id, row]));
+  return contacts.flatMap((contact) => {
+    const row = byContact.get(contact.id);
+    if (row === undefined) return [];
+    const waitMs = row.dial_at.getTime() - now.getTime();
+    return [claimOf(contact, { attemptId: row.id, waitMs, providerFaults: faults })];
+  });
+}
+
+function claimOf(
+  contact: DueContact,
+  attempt: Pick<Claim, 'attemptId' | 'waitMs' | 'providerFaults'>,
+): Claim {
+  return {
+    ...attempt,
+    contactId: contact.id,
+    campaignId: contact.campaign_id,
+    rowNumber: contact.row_number,
+    phoneNumber: contact.phone_number,
+    variables: contact.variables,
+    number: contact.attempts + 1,
+    retryReason: contact.retry_reason,
+  };
+}
+
+/** The turn after the last one that was given. */
+async function keepPace(
+  tx: Transacting,
+  campaignId: string,
+  limits: ClaimLimits,
+  last: Date,
+): Promise<void> {
+  const { id, callsPerSecond } = limits.configuration;
+  const dialNextAt = new Date(last.getTime() + 1_000 / limits.ratePerSecond);
+  await tx
+    .updateTable('campaigns')
+    .set({ dial_next_at: dialNextAt })
+    .where('id', '=', campaignId)
+    .execute();
+  if (callsPerSecond === null) return;
+  await tx
+    .updateTable('telephony_configurations')
+    .set({ dial_next_at: new Date(last.getTime() + 1_000 / callsPerSecond) })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** The run's `campaignId` is the campaign's that dials. Of claims from before the campaign waited for its
+ *  provider none is begun. */
+export async function beginAttempt(
+  context: StoreContext,
+  { attemptId, providerFaults }: Pick<Claim, 'attemptId' | 'providerFaults'>,
+  run: NewRun,
+  limit: number,
+): Promise<Run | undefined> {
+  const isProbe = providerFaults >= DIAL_FAULTS_MAX;
+  return context.db.transaction().execute(async (tx) => {
+    const claim = await tx
+      .selectFrom('campaign_attempts')
+      .innerJoin('campaigns', 'campaigns.id', 'campaign_attempts.campaign_id')
+      .select('campaign_attempts.id')
+      .where('campaign_attempts.id', '=', attemptId)
+      .where('campaign_attempts.state', '=', 'claimed')
+      .where('campaign_attempts.node', '=', context.node)
+      .where('campaign_attempts.lease_until', '>=', context.time())
+      .where('campaigns.state', '=', 'running')
+      .$if(!isProbe, (rows) => rows.where(faultsOf(run.configurationId), '<', DIAL_FAULTS_MAX))
+      .forUpdate('campaign_attempts')
+      .executeTakeFirst();
+    if (claim === undefined) return undefined;
+    const { run: made } = await insertRun(tx, context, run, limit);
+    await tx
+      .updateTable('campaign_attempts')
+      .set({ state: 'dialling', run_id: made.id })
+      .where('id', '=', attemptId)
+      .execute();
+    return made;
+  });
+}
+
+export async function notePlaced({ db }: StoreContext, attemptId: string): Promise<void> {
+  await db
+    .updateTable('campaign_attempts')
+    .set({ state: 'placed' })
+    .where('id', '=', attemptId)
+    .where('state', '=', 'dialling')
+    .execute();
+}
+
+export async function giveBack(
+  { db, time }: StoreContext,
+  attemptId: string,
+  delayMs: number,
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const attempt = await tx
+      .selectFrom('campaign_attempts')
+      .select(['id', 'contact_id', 'run_id'])
+      .where('id', '=', attemptId)
+      .where('state', 'in', ['claimed', 'dialling'])
+      .forUpdate()
+      .executeTakeFirst();
+    if (attempt === undefined) return;
+    // A run that knows its call, or has moved, is the trace of a call that was placed after all.
+    if (attempt.run_id !== null && !(await deleteUntouchedRun(tx, attempt.run_id))) return;
+    await returnContact(tx, attempt, shifted(time(), delayMs));
+  });
+}
+
+async function deleteUntouchedRun(tx: Transacting, runId: string): Promise<boolean> {
+  const gone = await tx
+    .deleteFrom('runs')
+    .where('id', '=', runId)
+    .where('state', '=', 'initialized')
+    .where('provider_call_id', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return gone !== undefined;
+}
+
+/** One step: what is begun meanwhile is no claim any more and stays. */
+export async function giveBackClaims(
+  context: StoreContext,
+  node: string | undefined,
+): Promise<number> {
+  const now = context.time();
+  return context.db.transaction().execute(async (tx) => {
+    const rows = await tx
+      .selectFrom('campaign_attempts')
+      .select(['id', 'contact_id'])
+      .where('state', '=', 'claimed')
+      .where((attempt) =>
+        node === undefined
+          ? attempt('lease_until', '<', now)
+          : attempt.or([attempt('lease_until', '<', now), attempt('node', '=', node)]),
+      )
+      .orderBy('id')
+      .limit(GIVE_BACK_MAX)
+      .forUpdate()
+      .skipLocked()
+      .execute();
+    for (const row of rows) await returnContact(tx, row, now);
+    return rows.length;
+  });
+}
+
+/** By the same count as `runs.create`. Claims count as well: who comes to nothing by another's claim keeps
+ *  its place in the line of campaigns. One statement: a claim that is begun meanwhile counts once. */
+export async function freeSlots(
+  { db }: StoreContext,
+  organizationId: string,
+  limit: number,
+): Promise<number> {
+  const claimed = db
+    .selectFrom('campaign_attempts')
+    .innerJoin('campaigns', 'campaigns.id', 'campaign_attempts.campaign_id')
+    .select((attempt) => attempt.fn.countAll<string>().as('claimed'))
+    .where('campaigns.organization_id', '=', organizationId)
+    .where('campaign_attempts.state', '=', 'claimed');
+  const taken = await db
+    .selectFrom('runs')
+    .select((run) => [run.fn.countAll<string>().as('open'), claimed.as('claimed')])
+    .where('organization_id', '=', organizationId)
+    .where(isOpen())
+    .executeTakeFirstOrThrow();
+  return Math.max(0, limit - Number(taken.open) - Number(taken.claimed));
+}

@@ -1,0 +1,147 @@
+// What the dispatcher asks of campaigns as a whole: which dial, how their calls have gone, and the changes
+// of state that the gateway makes by itself.
+
+import { sql } from 'kysely';
+import { type AttemptOutcome, type CampaignLogEntry, UNHEARD } from '../../model/campaign.ts';
+import { shifted } from '../db/database-time.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import { logged, names, toCampaign } from './campaigns.ts';
+import type { RunningCampaign } from './contact-store.ts';
+
+/** Campaigns that one look serves: more run on no server, and those of which nobody is due cost a step or
+ *  two in an index. */
+const RUNNING_MAX = 5_000;
+
+export async function runningCampaigns(
+  { db, time }: StoreContext,
+  horizonMs: number,
+): Promise<RunningCampaign[]> {
+  const firstDue = (state: 'waiting' | 'fresh') => sql`(
+    select due_at from campaign_contacts
+    where campaign_id = campaigns.id and campaign_contacts.state = ${sql.lit(state)}
+    order by due_at limit 1)`;
+  const rows = await db
+    .selectFrom('campaigns')
+    .selectAll()
+    .select(names)
+    .select((campaign) => [
+      sql<boolean>`coalesce(dial_next_at <= ${shifted(time(), horizonMs)}, true)
+        and coalesce(least(${firstDue('waiting')}, ${firstDue('fresh')}) <= ${time()}, false)`.as(
+        'is_due',
+      ),
+      campaign
+        .selectFrom('campaign_attempts')
+        .select((attempt) => attempt.fn.countAll<string>().as('open'))
+        .whereRef('campaign_attempts.campaign_id', '=', 'campaigns.id')
+        .where('campaign_attempts.state', '<>', 'ended')
+        .as('open_attempts'),
+    ])
+    .where('state', '=', 'running')
+    .orderBy(sql`dial_next_at nulls first`)
+    .orderBy('id')
+    .limit(RUNNING_MAX)
+    .execute();
+  return rows.map((row) => ({
+    campaign: toCampaign(row),
+    isDue: row.is_due,
+    openAttempts: Number(row.open_attempts),
+  }));
+}
+
+/** One step in an index for each running campaign. */
+export async function firstRetry({ db }: StoreContext): Promise<Date | undefined> {
+  const { rows } = await sql<{ due: Date | null }>`
+    select min(first.due_at) as due from campaigns, lateral (
+      select due_at from campaign_contacts
+      where campaign_id = campaigns.id and state = 'waiting' order by due_at limit 1
+    ) first
+    where campaigns.state = 'running'`.execute(db);
+  return rows[0]?.due ?? undefined;
+}
+
+export async function recentOutcomes(
+  { db, time }: StoreContext,
+  campaignId: string,
+  windowMs: number,
+): Promise<Map<AttemptOutcome, number>> {
+  const { rows } = await sql<{ outcome: AttemptOutcome; attempts: number }>`
+    select outcome, count(*)::int as attempts
+    from campaign_attempts attempt join campaigns on campaigns.id = attempt.campaign_id
+    where attempt.campaign_id = ${campaignId} and attempt.state = 'ended'
+      and attempt.ended_at >= greatest(${shifted(time(), -windowMs)}, campaigns.breaker_since)
+    group by outcome`.execute(db);
+  return new Map(rows.map(({ outcome, attempts }) => [outcome, attempts]));
+}
+
+export async function stopCampaign(
+  context: StoreContext,
+  campaignId: string,
+  entry: Omit<CampaignLogEntry, 'at'>,
+): Promise<boolean> {
+  const row = await context.db
+    .updateTable('campaigns')
+    .set({ state: 'paused', logs: logged(context, entry) })
+    .where('id', '=', campaignId)
+    .where('state', '=', 'running')
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function noteInLog(
+  context: StoreContext,
+  campaignId: string,
+  entry: Omit<CampaignLogEntry, 'at'>,
+): Promise<void> {
+  await context.db
+    .updateTable('campaigns')
+    .set({ logs: logged(context, entry) })
+    .where('id', '=', campaignId)
+    .where('state', '=', 'running')
+    .execute();
+}
+
+const COMPLETED = {
+  event: 'completed',
+  message: 'Nobody is left to call; a redial calls those, too, whom `details` count',
+};
+/** Contacts that may never have been rung, by the outcome of their last attempt; those that there are. */
+const unheard = sql`jsonb_build_object('details', (
+  select jsonb_object_agg(last_outcome, contacts) from (
+    select last_outcome, count(*) as contacts from campaign_contacts
+    where campaign_id = campaigns.id and state = 'failed' and last_outcome = any(${[...UNHEARD]})
+    group by last_outcome) each_outcome))`;
+
+/** Rows that somebody works on just now are left for the next look: two processes never wait for each
+ *  other. A value compared with null, as `not exists` may be answered by reading all contacts. */
+export async function completeDone(context: StoreContext): Promise<string[]> {
+  const done = context.db
+    .selectFrom('campaigns')
+    .select('id')
+    .where('state', '=', 'running')
+    .where(
+      ({ selectFrom }) =>
+        selectFrom('campaign_contacts')
+          .select('campaign_contacts.id')
+          .whereRef('campaign_contacts.campaign_id', '=', 'campaigns.id')
+          .where('campaign_contacts.state', 'in', ['fresh', 'waiting', 'calling'])
+          .limit(1),
+      'is',
+      null,
+    )
+    .limit(RUNNING_MAX)
+    .forUpdate()
+    .skipLocked();
+  const rows = await context.db
+    .updateTable('campaigns')
+    .set({
+      state: 'completed',
+      completed_at: new Date(context.clock.now()),
+      logs: logged(context, COMPLETED, unheard),
+    })
+    .where('id', 'in', done)
+    .where('state', '=', 'running')
+    .returning('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}

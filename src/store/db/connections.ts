@@ -1,0 +1,174 @@
+// The connections to the database, of either engine, and what their errors mean. Every statement
+// goes through here: it has a deadline, is measured, and a connection that failed is not used again.
+
+import {
+  Kysely,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+} from 'kysely';
+import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { storeSeconds } from '../../metrics/metrics.ts';
+import type { Clock } from '../../std/clock.ts';
+import { APPLICATION_NAME } from '../embedded/wire-protocol.ts';
+import { plainText } from './column-values.ts';
+import type { Tables } from './tables.ts';
+
+/** Enough for a few hundred calls; the embedded engine does one thing at a time anyway. */
+const CONNECTIONS_MAX = 10;
+/** Of each process, where several share the embedded engine. */
+const CONNECTIONS_SHARED_MAX = 5;
+/** For a free connection. */
+const CONNECT_MS_MAX = 5_000;
+/** For news of the embedded engine's death to arrive. */
+const RECONNECT_MS_MAX = 500;
+/** For the engine to be started again, where no news of it arrive. */
+const RECONNECT_SHARED_MS_MAX = 5_000;
+const RECONNECT_STEP_MS = 50;
+/** For one statement at the server; the client waits a little longer to hear of it. */
+const STATEMENT_MS_MAX = 9_000;
+const ANSWER_MS_MAX = 10_000;
+/** For a transaction in which nothing happens. */
+const IDLE_IN_TRANSACTION_MS_MAX = 15_000;
+
+/** `shared`: the embedded engine of another process of this gateway. */
+export type Target =
+  | { kind: 'server'; url: string }
+  | { kind: 'embedded' | 'shared'; socketFolder: string };
+
+export function connectionConfig(target: Target): PoolConfig {
+  return target.kind === 'server'
+    ? {
+        connectionString: target.url,
+        application_name: APPLICATION_NAME,
+        statement_timeout: STATEMENT_MS_MAX,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+        keepAlive: true,
+      }
+    : {
+        host: target.socketFolder,
+        user: 'postgres',
+        database: 'postgres',
+        application_name: APPLICATION_NAME,
+      };
+}
+
+export interface DatabaseOptions {
+  /** Awaited before a connection is taken: the embedded engine may be starting again. */
+  ready: () => Promise<void>;
+  clock: Clock;
+  log: Log;
+}
+
+export function openDatabase(target: Target, options: DatabaseOptions): Kysely<Tables> {
+  const { log } = options;
+  const pool = new Pool({
+    ...connectionConfig(target),
+    max: target.kind === 'shared' ? CONNECTIONS_SHARED_MAX : CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    query_timeout: ANSWER_MS_MAX,
+    idleTimeoutMillis: 30_000,
+  });
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  // The pool listens to idle connections only; one lost in use would end the process.
+  pool.on('connect', (client) => {
+    client.on('error', (error) => log.debug({ err: error }, 'a database connection was lost'));
+  });
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: new CheckedPool(pool, target, options) }),
+    log: (event) =>
+      storeSeconds
+        .labels(event.level === 'query' ? 'ok' : 'failed')
+        .observe(event.queryDurationMillis / 1_000),
+  });
+}
+
+/** The constraint that `error` says was violated (unique or foreign key), if it says so. */
+export function violated(error: unknown): string | undefined {
+  if (!(error instanceof DatabaseError)) return undefined;
+  return error.code === '23505' || error.code === '23503' ? error.constraint : undefined;
+}
+
+/** An error of the driver as one of ours, where the statement was not to blame. */
+export function asStoreError(error: unknown): unknown {
+  if (error instanceof GatewayError) return error;
+  if (!(error instanceof DatabaseError)) return new GatewayError('STORE_UNAVAILABLE', {}, error);
+  // These may quote rows: names, numbers, credentials.
+  error.detail = undefined;
+  error.where = undefined;
+  error.internalQuery = undefined;
+  if (error.code === '53100') return new GatewayError('STORE_FULL', {}, error);
+  const unavailable = /^(08|53|57|58|40001|40P01|25P03|55P03)/.test(error.code ?? '');
+  return unavailable ? new GatewayError('STORE_UNAVAILABLE', {}, error) : error;
+}
+
+/** How long a lost engine is waited for. */
+const RECONNECT_MS = { server: 0, embedded: RECONNECT_MS_MAX, shared: RECONNECT_SHARED_MS_MAX };
+
+class CheckedPool implements PostgresPool {
+  readonly #pool: Pool;
+  readonly #reconnectMsMax: number;
+  readonly #options: DatabaseOptions;
+
+  constructor(pool: Pool, target: Target, options: DatabaseOptions) {
+    this.#pool = pool;
+    this.#reconnectMsMax = RECONNECT_MS[target.kind];
+    this.#options = options;
+  }
+
+  async connect(): Promise<PostgresPoolClient> {
+    const { clock, ready } = this.#options;
+    const giveUpAt = clock.monotonicMs() + this.#reconnectMsMax;
+    for (;;) {
+      await ready();
+      try {
+        return new CheckedClient(await this.#pool.connect());
+      } catch (error) {
+        const isOver = clock.monotonicMs() >= giveUpAt;
+        if (isOver || error instanceof DatabaseError) throw asStoreError(error);
+      }
+      // The engine died and nobody here knows yet. Nothing was sent, so nothing is sent twice.
+      await new Promise<void>((resolve) => clock.after(RECONNECT_STEP_MS, resolve));
+    }
+  }
+
+  end(): Promise<void> {
+    return this.#pool.end();
+  }
+}
+
+/** One use of a connection. After a deadline or a broken socket the connection is thrown away. */
+class CheckedClient implements PostgresPoolClient {
+  readonly #client: PoolClient;
+  #broken = false;
+
+  constructor(client: PoolClient) {
+    this.#client = client;
+  }
+
+  query(cursor: never): never;
+  query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  async query(text: string, values: readonly unknown[] = []): Promise<unknown> {
+    try {
+      return await this.#client.query(text, values.map(acceptable));
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || /^(57P|08)/.test(error.code ?? '')) {
+        this.#broken = true;
+      }
+      throw asStoreError(error);
+    }
+  }
+
+  release(): void {
+    this.#client.release(this.#broken);
+  }
+}
+
+function acceptable(value: unknown): unknown {
+  if (typeof value === 'string') return plainText(value);
+  if (Array.isArray(value)) return value.map(acceptable);
+  return value;
+}

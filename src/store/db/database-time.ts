@@ -1,0 +1,25 @@
+// The moment by the database's clock, as SQL. Whatever one process writes and another compares with the time
+// (who lives, until when a claim holds, what is due) is written and compared by this one clock: those of
+// the processes may differ by any amount.
+
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Tables } from './tables.ts';
+
+/** Tests hand in a moment of their own. */
+export type DatabaseTime = () => RawBuilder<Date>;
+
+/** A query of its own, which is evaluated once: an index can be searched by it. */
+export const databaseTime: DatabaseTime = () => sql<Date>`(select clock_timestamp())`;
+
+export async function readTime(of: { db: Kysely<Tables>; time: DatabaseTime }): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select ${of.time()} as now`.execute(of.db);
+  const [row] = rows;
+  if (row === undefined) throw new GatewayError('STORE_UNAVAILABLE');
+  return row.now;
+}
+
+/** `ms` after `moment`; before it if negative. */
+export function shifted(moment: RawBuilder<Date>, ms: number): RawBuilder<Date> {
+  return sql<Date>`(${moment} + ${ms}::double precision * interval '1 millisecond')`;
+}

@@ -1,0 +1,44 @@
+// What is due in a table of work: at most one row of each organization, so that none stands behind
+// another's backlog, however long. Reads one index entry per organization that has work.
+
+import { type RawBuilder, sql } from 'kysely';
+
+import { isRowId } from './column-values.ts';
+
+/** A query for the ids of the rows to take up, locked until the transaction ends. `table` has an index
+ *  on (organization_id, due_at); its rows with a null `due_at` are over. `now` by the database's clock. */
+export function dueIds(
+  of: { table: string; id: string },
+  { limit, except }: Claim,
+  now: RawBuilder<Date>,
+): RawBuilder<unknown> {
+  const table = sql.table(of.table);
+  const id = sql.ref(of.id);
+  const full = except.filter(isRowId);
+  return sql`
+    with recursive owners as (
+      (select organization_id as owner from ${table}
+        where due_at is not null order by organization_id limit 1)
+      union all
+      select (select next.organization_id from ${table} next
+        where next.due_at is not null and next.organization_id > owners.owner
+        order by next.organization_id limit 1)
+      from owners where owners.owner is not null
+    )
+    select head.head_id from owners cross join lateral (
+      select ${id} as head_id, due_at from ${table}
+      where organization_id = owners.owner and due_at <= ${now}
+      order by due_at limit 1 for update skip locked
+    ) head
+    where owners.owner is not null and owners.owner <> all(${full}::bigint[])
+    order by head.due_at limit ${limit}`;
+}
+
+/** What is taken up: at most one of each organization, those that wait longest first. */
+export interface Claim {
+  limit: number;
+  /** Organizations that have enough under way. */
+  except: readonly string[];
+  /** Comes back after this time if nobody reports. */
+  leaseMs: number;
+}

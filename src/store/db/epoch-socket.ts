@@ -1,0 +1,111 @@
+// Tells whether a process on this data folder lives, by its epoch: each listens on a unix socket of its own
+// there, which the kernel closes with it, however it ends. The socket of a dead one refuses; that is proof only
+// on the machine, since its start, and in the folder where it was made, which is why its name tells of these:
+// the sockets of a copied disk, or of another machine on a shared one, refuse as well. No process id is asked
+// for, as every container counts its own; a socket answers across containers.
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import type { Log } from '../../log.ts';
+import type { EpochWitness } from './node-entry.ts';
+import type { NodeIdentity } from './store-context.ts';
+
+/** Linux: changes with every start of the machine. */
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+/** Of a socket's path, by the narrowest kernel (macOS); a longer one would be cut short. */
+const PATH_BYTES_MAX = 103;
+const PLACE_DIGITS = 8;
+const SOCKET_NAME = /^node-[0-9a-f]{8}-(\d+)$/;
+
+export class EpochSocket implements EpochWitness {
+  readonly #server: Server | undefined;
+  readonly #folder: string;
+  readonly #place: Place;
+
+  private constructor(folder: string, place: Place, server: Server | undefined) {
+    this.#folder = folder;
+    this.#place = place;
+    this.#server = server;
+  }
+
+  /** Without one, where the file system has no sockets or the path is too long, the others are not told
+   *  of this process. */
+  static async open(folder: string, { node, epoch }: NodeIdentity, log: Log): Promise<EpochSocket> {
+    const place = placeOf(folder, node);
+    try {
+      return new EpochSocket(folder, place, await listen(place.pathOf(epoch)));
+    } catch (error) {
+      log.warn(
+        { err: error },
+        'the data folder takes no socket: equal names are found out by beats',
+      );
+      return new EpochSocket(folder, place, undefined);
+    }
+  }
+
+  async isAlive(epoch: string): Promise<boolean | undefined> {
+    if (this.#server === undefined) return undefined;
+    const answer = await answerAt(this.#place.pathOf(epoch));
+    return answer === 'refused' && !this.#place.isProof ? undefined : ANSWERS[answer];
+  }
+
+  forget(epoch: string): void {
+    const left = readdirSync(this.#folder).filter((name) => SOCKET_NAME.exec(name)?.[1] === epoch);
+    for (const name of left) rmSync(join(this.#folder, name), { force: true });
+  }
+
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+interface Place {
+  pathOf: (epoch: string) => string;
+  /** A socket that refuses was made here since the machine was started. */
+  isProof: boolean;
+}
+
+function placeOf(folder: string, node: string): Place {
+  const boot = bootId();
+  const { dev, ino } = statSync(folder, { bigint: true });
+  const text = JSON.stringify([node, boot ?? '', String(dev), String(ino)]);
+  const place = createHash('sha256').update(text).digest('hex').slice(0, PLACE_DIGITS);
+  const pathOf = (epoch: string): string => join(folder, `node-${place}-${epoch}`);
+  return { pathOf, isProof: boot !== undefined };
+}
+
+function bootId(): string | undefined {
+  try {
+    return readFileSync(BOOT_ID, 'utf8').trim();
+  } catch {
+    return undefined; // Not Linux.
+  }
+}
+
+async function listen(path: string): Promise<Server> {
+  if (Buffer.byteLength(path) > PATH_BYTES_MAX) throw new RangeError('the path is too long');
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.on('error', reject); // Later ones, of others' connections, are of no interest.
+    server.listen(path, () => resolve(server));
+  });
+}
+
+const ANSWERS = { accepted: true, refused: false, unknown: undefined };
+
+function answerAt(path: string): Promise<keyof typeof ANSWERS> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve('accepted');
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      resolve(error.code === 'ECONNREFUSED' ? 'refused' : 'unknown');
+    });
+  });
+}

@@ -1,0 +1,91 @@
+// What a PostgreSQL server does for itself and the embedded engine does not: it has no background
+// processes. Without checkpoints its log grows until it is closed (measured: 214 MB of log, none
+// reused), without vacuum and analyze its tables swell and its plans age. One small step at a time,
+// as everybody waits for it.
+
+import { Client } from 'pg';
+import type { Log } from '../../log.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import { connectionConfig, type Target } from './connections.ts';
+
+const EVERY_MS = 60_000;
+/** Log since the last checkpoint: about a second of replay after a crash. */
+const LOG_BYTES_MAX = 32 * 1024 * 1024;
+/** As autovacuum has it: this many changed rows and a tenth of the table. */
+const CHANGED_ROWS_MAX = 200;
+/** One table's vacuum; the engine cannot be interrupted, so this only ends our waiting. */
+const STEP_MS_MAX = 120_000;
+
+export class Upkeep {
+  readonly #target: Target;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #timer: Timer | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #isOver = false;
+
+  constructor(target: Target, { clock, log }: { clock: Clock; log: Log }) {
+    this.#target = target;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  start(): void {
+    if (this.#isOver) return;
+    this.#timer = this.#clock.after(EVERY_MS, () => {
+      this.#running = this.step()
+        .then((done) => this.#log.debug({ done }, 'upkeep of the database'))
+        .catch((error: unknown) => this.#log.warn({ err: error }, 'upkeep of the database failed'))
+        .finally(() => this.start());
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  /** A checkpoint if it is due, else the table that needs it most. Tells what it did. */
+  async step(): Promise<'checkpoint' | 'vacuum' | 'nothing'> {
+    const client = new Client({
+      ...connectionConfig(this.#target),
+      query_timeout: STEP_MS_MAX,
+      connectionTimeoutMillis: STEP_MS_MAX,
+    });
+    client.on('error', (error) => this.#log.warn({ err: error }, 'upkeep lost its connection'));
+    await client.connect();
+    try {
+      if (await isCheckpointDue(client)) {
+        await client.query('checkpoint');
+        return 'checkpoint';
+      }
+      // The counts of the last second are not in the view yet.
+      await client.query('select pg_stat_force_next_flush()');
+      const table = await neediestTable(client);
+      if (table === undefined) return 'nothing';
+      await client.query(`vacuum (analyze) ${client.escapeIdentifier(table)}`);
+      return 'vacuum';
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+async function isCheckpointDue(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ due: boolean }>(
+    'select pg_current_wal_insert_lsn() - redo_lsn > $1 as due from pg_control_checkpoint()',
+    [LOG_BYTES_MAX],
+  );
+  return rows[0]?.due ?? false;
+}
+
+async function neediestTable(client: Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ relname: string }>(
+    `select relname from pg_stat_user_tables
+      where greatest(n_dead_tup, n_mod_since_analyze) > $1 + n_live_tup / 10
+      order by greatest(n_dead_tup, n_mod_since_analyze) desc limit 1`,
+    [CHANGED_ROWS_MAX],
+  );
+  return rows[0]?.relname;
+}

@@ -1,0 +1,102 @@
+// Brings a database to the shape this version needs: migrations/*.sql in the order of their names,
+// each once, all in one transaction under a table lock, so that of several starting nodes one works
+// and the others find it done. (Advisory locks are no use: the embedded engine has one session.)
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { Client } from 'pg';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
+import { asStoreError, connectionConfig, type Target } from './connections.ts';
+
+/** A table of millions of rows may have to be rewritten. */
+const MIGRATION_MS_MAX = 600_000;
+/** `create table if not exists` fails for one of two that do it at the same moment. */
+const CREATE_TRIES_MAX = 5;
+
+export interface Migration {
+  name: string;
+  text: string;
+}
+
+/** Those that came with this version, in order. */
+export function ownMigrations(): Migration[] {
+  const folder = new URL('../migrations/', import.meta.url);
+  return readdirSync(folder)
+    .filter((name) => /^\d{3}-[a-z0-9-]+\.sql$/.test(name))
+    .sort()
+    .map((name) => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }));
+}
+
+/** Throws MIGRATION_CHANGED, MIGRATION_UNKNOWN, STORE_UNAVAILABLE. */
+export async function migrate(
+  target: Target,
+  migrations: readonly Migration[],
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<void> {
+  const client = new Client({
+    ...connectionConfig(target),
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: MIGRATION_MS_MAX,
+    query_timeout: MIGRATION_MS_MAX,
+  });
+  client.on('error', (error) => log.warn({ err: error }, 'the migration connection was lost'));
+  try {
+    await client.connect();
+    await createTable(client);
+    await client.query('begin');
+    await client.query('lock table migrations in access exclusive mode');
+    const applied = await appliedMigrations(client);
+    check(migrations, applied);
+    for (const migration of migrations.filter(({ name }) => !applied.has(name))) {
+      await client.query(migration.text);
+      await client.query(
+        'insert into migrations (name, checksum, applied_at) values ($1, $2, $3)',
+        [migration.name, checksum(migration.text), new Date(clock.now())],
+      );
+      log.info({ migration: migration.name }, 'migration applied');
+    }
+    await client.query('commit');
+  } catch (error) {
+    throw asStoreError(error);
+  } finally {
+    // A failed transaction is rolled back by the connection's end.
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function createTable(client: Client): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await client.query(
+        'create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null)',
+      );
+      return;
+    } catch (error) {
+      if (tries === CREATE_TRIES_MAX) throw error;
+    }
+  }
+}
+
+/** Checksums by name. */
+async function appliedMigrations(client: Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'select name, checksum from migrations',
+  );
+  return new Map(rows.map((row) => [row.name, row.checksum]));
+}
+
+function check(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): void {
+  const own = new Map(migrations.map(({ name, text }) => [name, checksum(text)]));
+  for (const [name, stored] of applied) {
+    const expected = own.get(name);
+    if (expected === undefined) throw new GatewayError('MIGRATION_UNKNOWN', { name });
+    if (expected !== stored) throw new GatewayError('MIGRATION_CHANGED', { name });
+  }
+}
+
+/** Of the text without its line ends' flavour, which a checkout may change. */
+function checksum(text: string): string {
+  return createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex');
+}

@@ -1,0 +1,171 @@
+// How a process gets its node's name. Nobody else has it where the database is this process's alone, or where the
+// gateway that has the name started it. Otherwise whoever had it last is watched, and is replaced if it is dead:
+// by its socket in the data folder at once, else if it does not report within two beats.
+
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { shifted } from './database-time.ts';
+import type { NodeIdentity, StoreContext, Transacting } from './store-context.ts';
+
+/** How often a process at a server reports: a second one of its name finds out in seconds that it lives. */
+export const BEAT_MS = 2_000;
+/** Two beats, and half a second for slow ones. */
+const SILENCE_MS = 2 * BEAT_MS + 500;
+/** A process of the version that knew no epochs reports every 15 s, by its own clock. */
+const FORMER_SILENCE_MS = 16_000;
+/** A slow database or a stopped virtual machine is not yet a death, nor is such a version's slow beat. */
+export const DEAD_AFTER_MS = 60_000;
+const LOOK_MS = 250;
+/** A process that was killed takes a moment to be gone. */
+const DYING_MS_MAX = 500;
+
+export type EntryContext = NodeIdentity & Pick<StoreContext, 'db' | 'clock' | 'time'>;
+
+/** What tells whether a process lives, other than its beats. */
+export interface EpochWitness {
+  /** Undefined: it does not know. */
+  isAlive(epoch: string): Promise<boolean | undefined>;
+  /** It is dead and will not be asked for again. */
+  forget(epoch: string): void;
+}
+
+/** No other process can be at this database, so every other node is dead. */
+export async function enterAlone(context: EntryContext): Promise<void> {
+  await context.db.deleteFrom('nodes').execute();
+  await insertNode(context);
+}
+
+/** A worker of `gateway`, which knows that the process before it is dead. False if the gateway has lost its own
+ *  name. */
+export async function enterWorker(context: EntryContext, gateway: NodeIdentity): Promise<boolean> {
+  const { db, time, node, epoch } = context;
+  const { rows } = await sql`
+    insert into nodes (name, epoch, started_at, seen_at)
+    select ${node}, ${epoch}::bigint, ${time()}, ${time()} from nodes
+    where name = ${gateway.node} and epoch = ${gateway.epoch}
+    on conflict (name) do update
+      set epoch = excluded.epoch, started_at = excluded.started_at, seen_at = excluded.seen_at
+    returning name`.execute(db);
+  return rows.length > 0;
+}
+
+/** Takes the name from a dead process, together with those of its workers, which ended with it. Gives the
+ *  milliseconds that it waited; undefined if nobody had the name. Throws NODE_NAME_TAKEN. */
+export async function enterNamed(
+  context: EntryContext,
+  witness: EpochWitness,
+): Promise<number | undefined> {
+  const from = context.clock.monotonicMs();
+  const first = await signsOfLife(context.db, context);
+  const seen = await untilDead(context, first, witness);
+  const hasEntered = await context.db.transaction().execute(async (tx) => {
+    // From here on none of them reports.
+    const dead = await signsOfLife(tx, context, { isLocked: true });
+    if (dead.some((sign) => isNew(sign, seen))) return false;
+    await deleteNodes(tx, dead);
+    return insertNode({ ...context, db: tx });
+  });
+  if (!hasEntered) throw taken(context.node);
+  for (const { epoch } of first) if (epoch !== null) witness.forget(epoch);
+  return first.length === 0 ? undefined : Math.round(context.clock.monotonicMs() - from);
+}
+
+/** Not by their names alone: another process may have taken them since. */
+async function deleteNodes(tx: Transacting, dead: readonly Sign[]): Promise<void> {
+  const names = dead.map(({ name }) => name);
+  const epochs = dead.map(({ epoch }) => epoch);
+  await sql`
+    delete from nodes using unnest(${names}::text[], ${epochs}::bigint[]) as dead (name, epoch)
+    where nodes.name = dead.name and nodes.epoch is not distinct from dead.epoch`.execute(tx);
+}
+
+/** False if the name is taken. */
+export async function insertNode({ db, time, node, epoch }: EntryContext): Promise<boolean> {
+  const row = await db
+    .insertInto('nodes')
+    .values({ name: node, epoch, started_at: time(), seen_at: time() })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('name')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Rows of the node and of its workers. */
+function isNamed(node: string): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(name = ${node} or starts_with(name, ${`${node}#`}))`;
+}
+
+/** The row of one process. */
+interface Sign {
+  name: string;
+  epoch: string | null;
+  /** To the microsecond. */
+  seenAt: string;
+  /** Of the version that knew no epochs, and perhaps alive. */
+  isFormer: boolean;
+}
+
+async function signsOfLife(
+  db: StoreContext['db'],
+  { node, time }: Pick<EntryContext, 'node' | 'time'>,
+  { isLocked } = { isLocked: false },
+): Promise<Sign[]> {
+  const { rows } = await sql<Sign>`
+    select name, epoch, seen_at::text as "seenAt",
+      epoch is null and seen_at > ${shifted(time(), -DEAD_AFTER_MS)} as "isFormer"
+    from nodes where ${isNamed(node)}
+    order by name ${isLocked ? sql`for update` : sql``}`.execute(db);
+  return rows;
+}
+
+/** Gives the rows as they were when all of their processes were dead. */
+async function untilDead(
+  context: EntryContext,
+  first: readonly Sign[],
+  witness: EpochWitness,
+): Promise<readonly Sign[]> {
+  const { clock, db, node } = context;
+  if (first.length === 0) return first;
+  const own = first.find(({ name }) => name === node);
+  // With it ended its workers.
+  if ((await isAlive(own?.epoch, witness, context)) === false) return first;
+  const silenceMs = first.some(({ isFormer }) => isFormer) ? FORMER_SILENCE_MS : SILENCE_MS;
+  const until = clock.monotonicMs() + silenceMs;
+  for (;;) {
+    await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
+    const latest = await signsOfLife(db, context);
+    if (latest.some((sign) => isNew(sign, first))) throw taken(node);
+    if (latest.length === 0 || clock.monotonicMs() >= until) return latest;
+  }
+}
+
+/** Throws NODE_NAME_TAKEN if it is. */
+async function isAlive(
+  epoch: string | null | undefined,
+  witness: EpochWitness,
+  { clock, node }: EntryContext,
+): Promise<boolean | undefined> {
+  if (typeof epoch !== 'string') return undefined;
+  const until = clock.monotonicMs() + DYING_MS_MAX;
+  for (;;) {
+    const answer = await witness.isAlive(epoch);
+    if (answer !== true) return answer;
+    if (clock.monotonicMs() >= until) {
+      throw new GatewayError('NODE_NAME_TAKEN', {
+        node,
+        sign: 'its process holds the data folder',
+      });
+    }
+    await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
+  }
+}
+
+function isNew({ name, epoch, seenAt }: Sign, before: readonly Sign[]): boolean {
+  return !before.some(
+    (sign) => sign.name === name && sign.epoch === epoch && sign.seenAt === seenAt,
+  );
+}
+
+function taken(node: string): GatewayError {
+  return new GatewayError('NODE_NAME_TAKEN', { node, sign: 'it reports to the database' });
+}

@@ -1,0 +1,124 @@
+// Which gateway processes are alive: each writes the time to its row now and then. A node that falls silent is
+// dead, and its runs are another's to close. A process whose row is another's has been replaced, and must end.
+
+import { sql } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { Timer } from '../../std/clock.ts';
+import {
+  BEAT_MS,
+  type EntryContext,
+  type EpochWitness,
+  enterAlone,
+  enterNamed,
+  enterWorker,
+  insertNode,
+} from './node-entry.ts';
+import type { NodeIdentity } from './store-context.ts';
+
+/** Where the data folder is locked nobody waits for a beat; each is a write to the disk. */
+const LOCKED_BEAT_MS = 15_000;
+
+/** Among which others a process gets its name. */
+export type Surroundings =
+  /** The database is this process's. */
+  | { kind: 'alone' }
+  /** Several on one server. */
+  | { kind: 'server'; witness: EpochWitness }
+  /** One of the workers of `gateway`. */
+  | { kind: 'worker'; gateway: NodeIdentity; isEmbedded: boolean };
+
+export class NodePresence {
+  readonly #context: EntryContext;
+  readonly #surroundings: Surroundings;
+  readonly #log: Log;
+  readonly #onReplaced: ((error: GatewayError) => void) | undefined;
+  #timer: Timer | undefined;
+  #hasLeft = false;
+
+  /** `onReplaced` is called once, with NODE_REPLACED. */
+  constructor(
+    context: EntryContext,
+    surroundings: Surroundings,
+    to: { log: Log; onReplaced?: ((error: GatewayError) => void) | undefined },
+  ) {
+    this.#context = context;
+    this.#surroundings = surroundings;
+    this.#log = to.log;
+    this.#onReplaced = to.onReplaced;
+  }
+
+  /** Throws NODE_NAME_TAKEN, NODE_REPLACED. */
+  async enter(): Promise<void> {
+    const around = this.#surroundings;
+    if (around.kind === 'alone') await enterAlone(this.#context);
+    else if (around.kind === 'worker') await this.#enterAsWorker(around.gateway);
+    else await this.#enterNamed(around.witness);
+    this.#wait();
+  }
+
+  async #enterNamed(witness: EpochWitness): Promise<void> {
+    const waitedMs = await enterNamed(this.#context, witness);
+    if (waitedMs === undefined) return;
+    const { node } = this.#context;
+    this.#log.info({ node, waitedMs }, 'the name of a dead process is taken over');
+  }
+
+  async #enterAsWorker(gateway: NodeIdentity): Promise<void> {
+    if (await enterWorker(this.#context, gateway)) return;
+    throw new GatewayError('NODE_REPLACED', { node: gateway.node });
+  }
+
+  /** Says that the runs of this process are anybody's, and those of its workers. */
+  async leave(): Promise<void> {
+    this.#hasLeft = true;
+    this.#timer?.cancel();
+    const { db, node, epoch } = this.#context;
+    await sql`
+      with own as (delete from nodes where name = ${node} and epoch = ${epoch} returning name)
+      delete from nodes using own where starts_with(nodes.name, own.name || '#')`.execute(db);
+  }
+
+  get #beatMs(): number {
+    const around = this.#surroundings;
+    const isLocked = around.kind === 'alone' || (around.kind === 'worker' && around.isEmbedded);
+    return isLocked ? LOCKED_BEAT_MS : BEAT_MS;
+  }
+
+  #wait(): void {
+    if (this.#hasLeft) return;
+    this.#timer = this.#context.clock.after(this.#beatMs, () => {
+      this.#beat()
+        .catch((error: unknown) => this.#log.warn({ err: error }, 'the node did not report'))
+        .finally(() => this.#wait());
+    });
+  }
+
+  async #beat(): Promise<void> {
+    const { db, time, node, epoch } = this.#context;
+    const { numUpdatedRows } = await db
+      .updateTable('nodes')
+      .set({ seen_at: time() })
+      .where('name', '=', node)
+      .where('epoch', '=', epoch)
+      .executeTakeFirst();
+    if (numUpdatedRows > 0n || this.#hasLeft) return;
+    if (await this.#isTakenBack()) {
+      this.#log.warn({ node }, 'the row of this node was gone, and is there again');
+      return;
+    }
+    this.#hasLeft = true;
+    this.#onReplaced?.(new GatewayError('NODE_REPLACED', { node }));
+  }
+
+  /** Where nobody has the name, it is still this process's. */
+  async #isTakenBack(): Promise<boolean> {
+    const { db, node } = this.#context;
+    const named = await db.selectFrom('nodes').select('name').where('name', '=', node).execute();
+    if (named.length > 0) return false;
+    const around = this.#surroundings;
+    return around.kind === 'worker'
+      ? enterWorker(this.#context, around.gateway)
+      : insertNode(this.#context);
+  }
+}

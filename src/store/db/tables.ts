@@ -1,0 +1,333 @@
+// The tables as types: what kysely checks our statements against. migrations/*.sql makes them; the
+// two are kept equal by the repositories' tests. Ids are bigint: strings of digits here.
+
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
+import type { CallEventBody } from '../../model/call-event.ts';
+import type { CredentialType } from '../../model/credential.ts';
+import type { Direction, ProviderName } from '../../model/provider.ts';
+import type { RunState } from '../../model/run.ts';
+import type { AddressType } from '../../model/telephony.ts';
+import type { ToolCategory, ToolStatus } from '../../model/tool.ts';
+import type { DeliveryState } from '../../model/webhook-delivery.ts';
+import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
+import type {
+  CampaignAttemptTable,
+  CampaignContactTable,
+  CampaignTable,
+} from './campaign-tables.ts';
+import type { TextChatTable, TextChatTurnTable } from './text-chat-tables.ts';
+
+/** Read as a value, written as text (column-values.ts). */
+type JsonColumn<T> = ColumnType<T, string, string>;
+export type Fields = Record<string, unknown>;
+
+export interface OrganizationTable {
+  id: Generated<string>;
+  slug: string | null;
+  name: string;
+  concurrent_call_limit: number | null;
+  test_phone_number: Generated<string | null>;
+  timezone: Generated<string | null>;
+  external_pbx_integrations_enabled: Generated<boolean>;
+  created_at: Date;
+}
+
+export interface UserTable {
+  id: Generated<string>;
+  organization_id: string;
+  name: string | null;
+  email: Generated<string | null>;
+  password_hash: Generated<string | null>;
+  onboarding: ColumnType<Fields, string | undefined, string>;
+  created_at: Date;
+}
+
+export interface ApiKeyTable {
+  id: Generated<string>;
+  organization_id: string;
+  user_id: string;
+  name: string;
+  prefix: string;
+  key_hash: Buffer;
+  is_active: Generated<boolean>;
+  created_at: Date;
+  last_used_at: Date | null;
+  archived_at: Date | null;
+}
+
+export interface TelephonyConfigurationTable {
+  id: Generated<string>;
+  organization_id: string;
+  name: string;
+  provider: ProviderName;
+  is_default_outbound: boolean;
+  credentials: JsonColumn<Fields>;
+  sealed_fields: string[];
+  account_id: string | null;
+  inactive_since: Date | null;
+  inactive_reason: string | null;
+  calls_per_second: number | null;
+  dial_next_at: Generated<Date | null>;
+  dial_faults: Generated<number>;
+  probe_at: Generated<Date | null>;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface ConfigurationLeaseTable {
+  configuration_id: string;
+  node: string;
+  lease_until: Date;
+}
+
+export interface PhoneNumberTable {
+  id: Generated<string>;
+  organization_id: string;
+  configuration_id: string;
+  provider: ProviderName;
+  account_id: string | null;
+  address: string;
+  address_normalized: string;
+  address_type: AddressType;
+  country_code: string | null;
+  label: string | null;
+  inbound_workflow_id: string | null;
+  trunk_id: string | null;
+  is_active: boolean;
+  is_default_caller_id: boolean;
+  extra_metadata: JsonColumn<Fields>;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface TrunkTable {
+  id: Generated<string>;
+  configuration_id: string;
+  name: string;
+  enabled: boolean;
+  settings: JsonColumn<Fields>;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface WorkflowTable {
+  id: Generated<string>;
+  organization_id: string;
+  user_id: string;
+  uuid: string;
+  name: string;
+  status: WorkflowStatus;
+  disposition_codes: Generated<string[]>;
+  folder_id: Generated<string | null>;
+  version_number_last: number;
+  created_at: Date;
+}
+
+export interface WorkflowFolderTable {
+  id: Generated<string>;
+  organization_id: string;
+  name: string;
+  created_at: Date;
+}
+
+export interface WorkflowVersionTable {
+  id: Generated<string>;
+  workflow_id: string;
+  version_number: number;
+  status: VersionStatus;
+  definition: JsonColumn<WorkflowDefinition>;
+  configurations: JsonColumn<Fields>;
+  template_context_variables: JsonColumn<Fields>;
+  trigger_paths: string[];
+  sealed_fields: Generated<string[]>;
+  created_at: Date;
+  published_at: Date | null;
+}
+
+export interface WorkflowTriggerTable {
+  path: string;
+  workflow_id: string;
+  is_active: boolean;
+}
+
+export interface NodeTable {
+  name: string;
+  epoch: string | null;
+  started_at: Date;
+  seen_at: Date;
+}
+
+export interface RunTable {
+  id: Generated<string>;
+  organization_id: string;
+  workflow_id: string;
+  definition_id: string;
+  name: string;
+  mode: string;
+  call_type: Direction;
+  state: RunState;
+  configuration_id: string | null;
+  provider_call_id: string | null;
+  owner_node: string;
+  owner_epoch: string | null;
+  initial_context: JsonColumn<Fields>;
+  gathered_context: JsonColumn<Fields>;
+  usage_info: ColumnType<Fields | null, string | null, string | null>;
+  cost_info: ColumnType<Fields | null, string | null, string | null>;
+  logs: JsonColumn<Fields>;
+  annotations: JsonColumn<Fields>;
+  disposition: string | null;
+  duration_s: number | null;
+  recording_key: string | null;
+  transcript_key: string | null;
+  public_access_token: string | null;
+  public_access_until: Generated<Date | null>;
+  is_idle: Generated<boolean>;
+  campaign_id: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  ended_at: Date | null;
+  caller_number: GeneratedAlways<string | null>;
+  called_number: GeneratedAlways<string | null>;
+  call_tags: GeneratedAlways<unknown>;
+  tokens: GeneratedAlways<number | null>;
+}
+
+export interface StartKeyTable {
+  organization_id: string;
+  key: string;
+  request_hash: string;
+  run_id: string;
+  created_at: Date;
+}
+
+export interface RunEventTable {
+  run_id: string;
+  seq: number;
+  at: string;
+  media_ms: number;
+  body: JsonColumn<CallEventBody>;
+}
+
+export interface RunCallbackTable {
+  run_id: string;
+  dedupe_key: string;
+}
+
+export interface AfterworkTable {
+  run_id: string;
+  organization_id: string;
+  due_at: Date;
+  since: Date;
+  claims: Generated<number>;
+}
+
+export interface DeliveryTable {
+  id: Generated<string>;
+  organization_id: string;
+  workflow_id: string;
+  run_id: string;
+  node_id: string;
+  node_name: string;
+  method: string;
+  url: string;
+  headers: JsonColumn<[string, string][]>;
+  credential_uuid: string | null;
+  body: string | null;
+  state: DeliveryState;
+  attempts: Generated<number>;
+  claims: Generated<number>;
+  due_at: Date | null;
+  created_at: Date;
+  attempted_at: Generated<Date | null>;
+  finished_at: Generated<Date | null>;
+  response_status: Generated<number | null>;
+  response_excerpt: Generated<string | null>;
+  error: Generated<string | null>;
+}
+
+export interface SigningSecretTable {
+  organization_id: string;
+  secret: string;
+  prefix: string;
+  created_at: Date;
+  former: string | null;
+  former_until: Date | null;
+}
+
+export interface ClipTable {
+  id: Generated<string>;
+  organization_id: string;
+  workflow_id: string | null;
+  user_id: string | null;
+  name: string;
+  transcript: string;
+  storage_key: string;
+  tts_provider: string | null;
+  tts_model: string | null;
+  tts_voice_id: string | null;
+  metadata: JsonColumn<Fields>;
+  is_active: Generated<boolean>;
+  created_at: Date;
+}
+
+export interface CredentialTable {
+  id: Generated<string>;
+  organization_id: string;
+  user_id: string | null;
+  uuid: string;
+  name: string;
+  description: string | null;
+  type: CredentialType;
+  secret: string | null;
+  created_at: Date;
+  updated_at: Date | null;
+  deleted_at: Generated<Date | null>;
+}
+
+export interface ToolTable {
+  id: Generated<string>;
+  organization_id: string;
+  user_id: string | null;
+  uuid: string;
+  name: string;
+  description: string | null;
+  category: ToolCategory;
+  icon: string | null;
+  icon_color: string | null;
+  status: ToolStatus;
+  definition: JsonColumn<Fields>;
+  sealed_headers: string | null;
+  created_at: Date;
+  updated_at: Date | null;
+}
+
+export interface Tables {
+  organizations: OrganizationTable;
+  users: UserTable;
+  api_keys: ApiKeyTable;
+  telephony_configurations: TelephonyConfigurationTable;
+  configuration_leases: ConfigurationLeaseTable;
+  phone_numbers: PhoneNumberTable;
+  telephony_trunks: TrunkTable;
+  workflows: WorkflowTable;
+  workflow_folders: WorkflowFolderTable;
+  workflow_versions: WorkflowVersionTable;
+  workflow_triggers: WorkflowTriggerTable;
+  nodes: NodeTable;
+  runs: RunTable;
+  start_keys: StartKeyTable;
+  text_chats: TextChatTable;
+  text_chat_turns: TextChatTurnTable;
+  run_events: RunEventTable;
+  run_callbacks: RunCallbackTable;
+  campaigns: CampaignTable;
+  campaign_contacts: CampaignContactTable;
+  campaign_attempts: CampaignAttemptTable;
+  clips: ClipTable;
+  afterworks: AfterworkTable;
+  deliveries: DeliveryTable;
+  signing_secrets: SigningSecretTable;
+  credentials: CredentialTable;
+  tools: ToolTable;
+}

@@ -1,0 +1,143 @@
+// Completed runs that still need something. The database itself notes one when a run is completed
+// (migration 008), so that no way of completing a run can forget it.
+
+import { type Selectable, sql } from 'kysely';
+import { isRowId, jsonText, plainText } from '../db/column-values.ts';
+import { shifted } from '../db/database-time.ts';
+import type { Claim } from '../db/due-rows.ts';
+import { dueIds } from '../db/due-rows.ts';
+import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { AfterworkTable } from '../db/tables.ts';
+import type { Afterwork, AfterworkStore, NewDelivery, ReviewRecord } from './delivery-store.ts';
+
+/** Tags of one run. Models may invent words without end. */
+const TAGS_MAX = 200;
+
+export function afterworkStore(context: StoreContext): AfterworkStore {
+  return {
+    claim: (claim) => claimAfterworks(context, claim),
+    postpone: (runId, delayMs) => postpone(context, runId, delayMs),
+    annotate: (runId, review) => annotate(context, runId, review),
+    finish: (runId, deliveries) => finish(context, runId, deliveries),
+  };
+}
+
+async function claimAfterworks(context: StoreContext, claim: Claim): Promise<Afterwork[]> {
+  const now = context.time();
+  const due = dueIds({ table: 'afterworks', id: 'run_id' }, claim, now);
+  const { rows } = await sql<Selectable<AfterworkTable>>`
+    update afterworks set due_at = ${shifted(now, claim.leaseMs)}, claims = claims + 1
+    where run_id in (${due})
+    returning *`.execute(context.db);
+  return rows.map((row) => ({
+    runId: row.run_id,
+    organizationId: row.organization_id,
+    since: row.since,
+    claims: row.claims,
+  }));
+}
+
+async function postpone(context: StoreContext, runId: string, delayMs: number): Promise<void> {
+  if (!isRowId(runId)) return;
+  await context.db
+    .updateTable('afterworks')
+    .set({ due_at: shifted(context.time(), delayMs) })
+    .where('run_id', '=', runId)
+    .execute();
+}
+
+async function annotate(context: StoreContext, runId: string, review: ReviewRecord): Promise<void> {
+  if (!isRowId(runId)) return;
+  await context.db.transaction().execute(async (tx) => {
+    const run = await tx
+      .selectFrom('runs')
+      .select(['annotations', 'usage_info'])
+      .where('id', '=', runId)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (run === undefined || Object.hasOwn(run.annotations, review.key)) return;
+    const tags = [...new Set([...textsIn(run.annotations['tags']), ...review.tags])];
+    const annotations = {
+      ...run.annotations,
+      [review.key]: review.annotation,
+      ...(tags.length === 0 ? {} : { tags: tags.slice(0, TAGS_MAX) }),
+    };
+    await tx
+      .updateTable('runs')
+      .set({
+        annotations: jsonText(annotations),
+        ...(review.usage === undefined
+          ? {}
+          : { usage_info: jsonText(withUsage(run.usage_info ?? {}, review.usage)) }),
+      })
+      .where('id', '=', runId)
+      .execute();
+  });
+}
+
+async function finish(
+  context: StoreContext,
+  runId: string,
+  deliveries: readonly NewDelivery[],
+): Promise<void> {
+  if (!isRowId(runId)) return;
+  await context.db.transaction().execute(async (tx) => {
+    const run = await tx
+      .selectFrom('runs')
+      .select(['organization_id', 'workflow_id'])
+      .where('id', '=', runId)
+      .executeTakeFirst();
+    if (run === undefined) return;
+    for (const delivery of deliveries) {
+      await insertDelivery(tx, context, { ...run, run_id: runId }, delivery);
+    }
+    await tx.deleteFrom('afterworks').where('run_id', '=', runId).execute();
+  });
+}
+
+async function insertDelivery(
+  tx: Transacting,
+  { clock, time }: StoreContext,
+  owner: { organization_id: string; workflow_id: string; run_id: string },
+  delivery: NewDelivery,
+): Promise<void> {
+  await tx
+    .insertInto('deliveries')
+    .values({
+      ...owner,
+      node_id: delivery.nodeId,
+      node_name: delivery.nodeName,
+      method: delivery.method,
+      url: delivery.url,
+      headers: jsonText(delivery.headers),
+      credential_uuid: delivery.credentialUuid,
+      body: delivery.body === null ? null : plainText(delivery.body),
+      state: 'pending',
+      due_at: time(),
+      created_at: new Date(clock.now()),
+    })
+    .onConflict((conflict) => conflict.constraint('deliveries_node').doNothing())
+    .execute();
+}
+
+function withUsage(
+  usage: Record<string, unknown>,
+  added: NonNullable<ReviewRecord['usage']>,
+): Record<string, unknown> {
+  const llm = fieldsIn(usage['llm']);
+  const before = fieldsIn(llm[added.key]);
+  const sums = { ...before };
+  for (const [kind, tokens] of Object.entries(added.tokens)) {
+    const sum = before[kind];
+    sums[kind] = (typeof sum === 'number' ? sum : 0) + tokens;
+  }
+  return { ...usage, llm: { ...llm, [added.key]: sums } };
+}
+
+function fieldsIn(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}

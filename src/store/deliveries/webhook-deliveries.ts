@@ -1,0 +1,179 @@
+// Webhooks on their way to their receivers: taken up under a lease, tried until they are delivered or
+// have become dead letters. How one is sent is the call room's business.
+
+import { type Selectable, sql } from 'kysely';
+import { isRowId, plainText } from '../db/column-values.ts';
+import { shifted } from '../db/database-time.ts';
+import type { Claim } from '../db/due-rows.ts';
+import { dueIds } from '../db/due-rows.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import type { DeliveryTable } from '../db/tables.ts';
+import type { Delivery, DeliveryFilter, DeliveryOutcome, DeliveryStore } from './delivery-store.ts';
+
+const INTERRUPTED = 'The gateway was stopped during the last attempt.';
+
+export function deliveryStore(context: StoreContext): DeliveryStore {
+  return {
+    claim: (claim) => claimDeliveries(context, claim),
+    report: (...from) => report(context, ...from),
+    release: (...from) => release(context, ...from),
+    list: (...from) => listDeliveries(context, ...from),
+    get: (...from) => getDelivery(context, ...from),
+    redeliver: (...from) => redeliver(context, ...from),
+    oldestWaiting: () => oldestWaiting(context),
+  };
+}
+
+async function claimDeliveries(
+  context: StoreContext,
+  claim: Claim & { attemptsMax: number },
+): Promise<Delivery[]> {
+  const now = context.time();
+  const shown = new Date(context.clock.now());
+  const isLost = sql`attempts >= ${claim.attemptsMax}`;
+  const { rows } = await sql<Selectable<DeliveryTable>>`
+    update deliveries set
+      state = case when ${isLost} then 'dead_letter' else 'sending' end,
+      attempts = case when ${isLost} then attempts else attempts + 1 end,
+      due_at = case when ${isLost} then null else ${shifted(now, claim.leaseMs)} end,
+      attempted_at = case when ${isLost} then attempted_at else ${shown}::timestamptz end,
+      finished_at = case when ${isLost} then ${shown}::timestamptz else null end,
+      error = case when ${isLost} then ${INTERRUPTED} else error end,
+      claims = claims + 1
+    where id in (${dueIds({ table: 'deliveries', id: 'id' }, claim, now)})
+    returning *`.execute(context.db);
+  return rows.map(toDelivery);
+}
+
+async function report(
+  context: StoreContext,
+  id: string,
+  claims: number,
+  outcome: DeliveryOutcome,
+): Promise<void> {
+  if (!isRowId(id)) return;
+  const isPending = outcome.state === 'pending';
+  const excerpt = outcome.responseExcerpt;
+  await context.db
+    .updateTable('deliveries')
+    .set({
+      state: outcome.state,
+      due_at: isPending ? shifted(context.time(), outcome.retryMs) : null,
+      finished_at: isPending ? null : new Date(context.clock.now()),
+      response_status: outcome.responseStatus,
+      response_excerpt: excerpt === null ? null : plainText(excerpt),
+      error: outcome.state === 'delivered' ? null : plainText(outcome.error),
+    })
+    .where('id', '=', id)
+    .where((of) =>
+      outcome.state === 'delivered'
+        ? of('state', '<>', 'delivered')
+        : of.and([of('state', '=', 'sending'), of('claims', '=', claims)]),
+    )
+    .execute();
+}
+
+async function release(context: StoreContext, id: string, claims: number): Promise<void> {
+  if (!isRowId(id)) return;
+  await context.db
+    .updateTable('deliveries')
+    .set((of) => ({
+      state: 'pending',
+      attempts: of('attempts', '-', 1),
+      due_at: context.time(),
+    }))
+    .where('id', '=', id)
+    .where('state', '=', 'sending')
+    .where('claims', '=', claims)
+    .execute();
+}
+
+async function listDeliveries(
+  { db }: StoreContext,
+  organizationId: string,
+  { state, runId, limit, offset }: DeliveryFilter,
+): Promise<{ deliveries: Delivery[]; total: number }> {
+  const isNone = !isRowId(organizationId) || (runId !== undefined && !isRowId(runId));
+  if (isNone) return { deliveries: [], total: 0 };
+  const wanted = db
+    .selectFrom('deliveries')
+    .where('organization_id', '=', organizationId)
+    .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'pending'))
+    .$if(runId !== undefined, (query) => query.where('run_id', '=', runId ?? ''));
+  const { count } = await wanted
+    .select((of) => of.fn.countAll<string>().as('count'))
+    .executeTakeFirstOrThrow();
+  const rows = await wanted.selectAll().orderBy('id', 'desc').limit(limit).offset(offset).execute();
+  return { deliveries: rows.map(toDelivery), total: Number(count) };
+}
+
+async function getDelivery(
+  { db }: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<Delivery | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await db
+    .selectFrom('deliveries')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toDelivery(row);
+}
+
+async function redeliver(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<Delivery | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  await context.db
+    .updateTable('deliveries')
+    .set({
+      state: 'pending',
+      attempts: 0,
+      due_at: context.time(),
+      finished_at: null,
+    })
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .where('state', '<>', 'sending')
+    .execute();
+  return getDelivery(context, organizationId, id);
+}
+
+async function oldestWaiting({ db }: StoreContext): Promise<Date | undefined> {
+  const row = await db
+    .selectFrom('deliveries')
+    .select((of) => of.fn.min('created_at').as('oldest'))
+    .where('due_at', 'is not', null)
+    .executeTakeFirst();
+  return row?.oldest ?? undefined;
+}
+
+function toDelivery(row: Selectable<DeliveryTable>): Delivery {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    workflowId: row.workflow_id,
+    runId: row.run_id,
+    nodeId: row.node_id,
+    nodeName: row.node_name,
+    method: row.method,
+    url: row.url,
+    headers: row.headers,
+    credentialUuid: row.credential_uuid,
+    body: row.body,
+    state: row.state,
+    attempts: row.attempts,
+    claims: row.claims,
+    dueAt: row.due_at,
+    createdAt: row.created_at,
+    attemptedAt: row.attempted_at,
+    finishedAt: row.finished_at,
+    responseStatus: row.response_status,
+    responseExcerpt: row.response_excerpt,
+    error: row.error,
+  };
+}

@@ -1,0 +1,90 @@
+// The process of the embedded database: takes the data folder, opens the engine, serves it on a unix
+// socket, and closes it when its gateway says so or is gone. Started by embedded/supervisor.ts with
+// the arguments `serve <data folder> <socket> <cache folder>` or, for a new cluster, `initialise <folder>`.
+
+import { fork } from 'node:child_process';
+import { chmodSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { entryPoint } from '../../runtime/entry-point.ts';
+import { favourOtherProcesses } from '../../runtime/thread-priority.ts';
+import { systemClock } from '../../std/clock.ts';
+import { prepareCluster } from './cluster-template.ts';
+import { lockFolder } from './folder-lock.ts';
+import { initialise, openEngine } from './pglite-engine.ts';
+import { EngineServer } from './wire-server.ts';
+
+/** A new cluster takes two to eight seconds, more on a slow disk. */
+const INITIALISE_MS_MAX = 60_000;
+
+async function serve(dataFolder: string, socketPath: string, cacheFolder: string): Promise<void> {
+  let close = async (): Promise<void> => undefined;
+  let isClosing = false;
+  const leave = (): void => {
+    if (isClosing) return;
+    isClosing = true;
+    close().then(() => process.exit(0), fail);
+  };
+  // Listening keeps this process alive while it waits.
+  process.on('message', (message) => {
+    if (message === 'close') leave();
+  });
+  process.on('disconnect', leave);
+
+  const lock = await lockFolder(dataFolder, socketPath, systemClock);
+  const folder = join(dataFolder, 'postgres');
+  await prepareCluster({ folder, cacheFolder, initialise: initialiseElsewhere });
+  const engine = await openEngine(folder);
+  // What the engine acknowledged is on the disk, and the gateway starts us again.
+  const server = new EngineServer({ engine, clock: systemClock, broken: fail });
+  rmSync(socketPath, { force: true });
+  await server.listen(socketPath);
+  chmodSync(socketPath, 0o600);
+  close = async () => {
+    await server.close();
+    await engine.close();
+    lock.release();
+  };
+  process.send?.({ kind: 'ready' });
+}
+
+/** In a process of its own, which gives the memory back. */
+function initialiseElsewhere(folder: string): Promise<void> {
+  const { path, execArgv } = entryPoint('./embedded-process.ts', import.meta.url);
+  const child = fork(path, ['initialise', folder], {
+    execArgv,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const timer = systemClock.after(INITIALISE_MS_MAX, () => child.kill('SIGKILL'));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      timer.cancel();
+      if (code === 0) resolve();
+      else reject(new Error(`making a new cluster ended with ${code}`));
+    });
+  });
+}
+
+function fail(error: unknown): void {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
+  const refusal =
+    error instanceof GatewayError
+      ? { kind: 'refused', code: error.code, facts: error.facts }
+      : { kind: 'refused', code: 'STORE_UNAVAILABLE', facts: {} };
+  if (process.send === undefined || !process.connected) process.exit(1);
+  process.send(refusal, () => process.exit(1));
+}
+
+// The terminal and service managers signal the whole group; the gateway says when we may go.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+
+const [task, ...rest] = process.argv.slice(2);
+if (task === 'serve') {
+  favourOtherProcesses();
+  const [dataFolder = '', socketPath = '', cacheFolder = ''] = rest;
+  serve(dataFolder, socketPath, cacheFolder).catch(fail);
+} else {
+  process.on('disconnect', () => process.exit(1));
+  initialise(rest[0] ?? '').then(() => process.exit(0), fail);
+}

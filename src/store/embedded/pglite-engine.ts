@@ -1,0 +1,131 @@
+// The embedded PostgreSQL (PGlite) on a folder, made durable. As shipped it starts with fsync off and
+// its file system has no fsync; here both are mended, and an engine whose commits do not reach the
+// disk is refused. It blocks its thread, so it runs in a process of its own (embedded-process.ts).
+// Source: https://github.com/electric-sql/pglite/issues/1107.
+
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { PGlite } from '@electric-sql/pglite';
+import { NodeFS } from '@electric-sql/pglite/nodefs';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { isObject } from '../../std/json.ts';
+import { queryMessage } from './wire-protocol.ts';
+
+/** WASI's number for an input/output error. On it PostgreSQL stops rather than lose a commit. */
+const WASI_EIO = 29;
+
+/** PGlite parses every answer once more and keeps what it found until it is asked in its own way: some 50 kB
+ *  for the statements of a call. After so many messages it is. */
+const KEPT_MESSAGES_MAX = 200;
+/** PostgreSQL's Flush, which changes nothing at any time. */
+const FLUSH = Uint8Array.of(0x48, 0, 0, 0, 4);
+
+export const START_PARAMETERS: readonly string[] = [
+  ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
+  ...['-c', 'fsync=on'],
+  // fdatasync does nothing there.
+  ...['-c', 'wal_sync_method=fsync'],
+  ...['-c', 'shared_buffers=32MB'],
+  // The old log is reused soon; upkeep.ts asks for the checkpoints.
+  ...['-c', 'max_wal_size=64MB'],
+  ...['-c', 'timezone=UTC'],
+  // Statements may hold what people said.
+  ...['-c', 'log_min_error_statement=panic'],
+  ...['-c', 'log_parameter_max_length_on_error=0'],
+];
+
+export interface Engine {
+  /** Runs one frontend message of the PostgreSQL protocol to its end; gives the answer's bytes,
+   *  which are the caller's. Throws if the engine broke: the process must end then. */
+  execute(message: Uint8Array): Uint8Array;
+  /** Times that a file was flushed to the disk. */
+  fsyncs(): number;
+  close(): Promise<void>;
+}
+
+/** Makes a new cluster at `folder`, which must not exist. Takes seconds and 840 MB for a while. */
+export async function initialise(folder: string): Promise<void> {
+  const database = await PGlite.create({
+    fs: new NodeFS(folder),
+    startParams: [...START_PARAMETERS],
+  });
+  await database.close();
+}
+
+export interface EngineOptions {
+  /** Puts an open file on the disk; tests hand in a disk that fails. */
+  flush?: (descriptor: number) => void;
+  parameters?: readonly string[];
+}
+
+/** Opens the cluster at `folder`. Throws STORE_NOT_DURABLE. */
+export async function openEngine(
+  folder: string,
+  { flush = fsyncSync, parameters = START_PARAMETERS }: EngineOptions = {},
+): Promise<Engine> {
+  let fsyncs = 0;
+  const files = new DurableNodeFS(folder, (descriptor) => {
+    flush(descriptor);
+    fsyncs += 1;
+  });
+  const database = await PGlite.create({ fs: files, startParams: [...parameters] });
+  let kept = 0;
+  const engine: Engine = {
+    execute: (message) => {
+      const answer = database.execProtocolRawSync(message).slice();
+      kept += 1;
+      if (kept === KEPT_MESSAGES_MAX) {
+        kept = 0;
+        // If the engine broke, the next message finds out.
+        database.execProtocol(FLUSH, { syncToFs: false }).catch(() => undefined);
+      }
+      return answer;
+    },
+    fsyncs: () => fsyncs,
+    close: () => database.close(),
+  };
+  const before = fsyncs;
+  // A commit that writes the log and leaves nothing else behind.
+  engine.execute(queryMessage("select pg_logical_emit_message(true, 'patchbay', 'start')"));
+  if (fsyncs === before) throw new GatewayError('STORE_NOT_DURABLE', {});
+  return engine;
+}
+
+/** PGlite's files on the local disk, with the fsync that they lack. */
+class DurableNodeFS extends NodeFS {
+  readonly #flush: (descriptor: number) => void;
+
+  constructor(folder: string, flush: (descriptor: number) => void) {
+    super(folder);
+    this.#flush = flush;
+  }
+
+  override async init(...from: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
+    const started = await super.init(...from);
+    const preRun = started.emscriptenOpts.preRun ?? [];
+    const addFsync = (module: { NODEFS: unknown }): void => {
+      // An internal of PGlite: if it is gone, the check at the start finds no fsync.
+      const files = module.NODEFS;
+      if (!isObject(files) || !isObject(files['stream_ops'])) return;
+      const realPath = files['realPath'];
+      files['stream_ops']['fsync'] = (stream: { nfd?: number | null; node: unknown }): number => {
+        try {
+          if (typeof stream.nfd === 'number') this.#flush(stream.nfd);
+          else if (typeof realPath === 'function') this.#flushFolder(realPath(stream.node));
+          return 0;
+        } catch {
+          return WASI_EIO; // The engine reports it and stops.
+        }
+      };
+    };
+    return { emscriptenOpts: { ...started.emscriptenOpts, preRun: [...preRun, addFsync] } };
+  }
+
+  #flushFolder(path: string): void {
+    const descriptor = openSync(path, 'r');
+    try {
+      this.#flush(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+}

@@ -1,0 +1,202 @@
+// Keeps the process of the embedded database running: starts it, starts it again if it dies (at once,
+// then ever more slowly), and closes it. What it acknowledged is on the disk whatever happens.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { entryPoint } from '../../runtime/entry-point.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import { isObject } from '../../std/json.ts';
+import { RestartPause } from '../../std/restart-backoff.ts';
+
+/** A first start on a slow disk makes a whole cluster. */
+const START_MS_MAX = 90_000;
+/** For what waits for the engine while it starts again. */
+const READY_MS_MAX = 5_000;
+/** The engine's last checkpoint. After it, it is killed, which loses nothing. */
+const CLOSE_MS_MAX = 10_000;
+/** The end of what the process said before it died. */
+const LAST_WORDS_CHARACTERS_MAX = 2_000;
+/** The kernel's limit for the path of a unix socket, less PostgreSQL's file name. */
+const SOCKET_FOLDER_BYTES_MAX = 85;
+
+export interface EmbeddedDatabaseOptions {
+  dataFolder: string;
+  /** For the template of new databases. Default: `.cache/patchbay` in the home folder. */
+  cacheFolder?: string | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+/** `down` while the next start is further off than anybody waits. */
+type Phase = 'starting' | 'ready' | 'down' | 'closed';
+
+export class EmbeddedDatabase {
+  /** What a driver takes as its host: the folder of the socket. */
+  readonly socketFolder: string;
+  readonly #options: EmbeddedDatabaseOptions;
+  #phase: Phase = 'starting';
+  #child: ChildProcess | undefined;
+  readonly #pause: RestartPause;
+  #restart: Timer | undefined;
+  #waiting: ((error: GatewayError | undefined) => void)[] = [];
+
+  constructor(options: EmbeddedDatabaseOptions) {
+    this.#options = options;
+    this.#pause = new RestartPause(options.clock);
+    this.socketFolder = embeddedSocketFolder(resolve(options.dataFolder));
+  }
+
+  /** The process id, for tests that kill it. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Throws STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE. */
+  async start(): Promise<void> {
+    await this.#run();
+    this.#pause.served();
+    this.#settle('ready', undefined);
+  }
+
+  /** Resolves while the engine serves; waits a little while it starts again.
+   *  Throws STORE_UNAVAILABLE. */
+  ready(): Promise<void> {
+    if (this.#phase === 'ready') return Promise.resolve();
+    if (this.#phase !== 'starting') return Promise.reject(new GatewayError('STORE_UNAVAILABLE'));
+    return new Promise((resolve, reject) => {
+      const settle = (error: GatewayError | undefined): void => {
+        timer.cancel();
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const timer = this.#options.clock.after(READY_MS_MAX, () => {
+        this.#waiting = this.#waiting.filter((each) => each !== settle);
+        reject(new GatewayError('STORE_UNAVAILABLE'));
+      });
+      this.#waiting.push(settle);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#phase === 'closed') return;
+    this.#settle('closed', new GatewayError('STORE_UNAVAILABLE'));
+    this.#restart?.cancel();
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    await new Promise<void>((done) => {
+      const timer = this.#options.clock.after(CLOSE_MS_MAX, () => child.kill('SIGKILL'));
+      child.once('exit', () => {
+        timer.cancel();
+        done();
+      });
+      child.send('close', () => undefined); // Already leaving if it cannot be told.
+    });
+  }
+
+  /** One life of the process: resolves when it serves. */
+  #run(): Promise<void> {
+    const { path, execArgv } = entryPoint('./embedded-process.ts', import.meta.url);
+    const child = fork(path, this.#arguments(), {
+      execArgv,
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#child = child;
+    const words = lastWords(child);
+    return new Promise((resolve, reject) => {
+      let timer: Timer | undefined = this.#options.clock.after(START_MS_MAX, () => {
+        child.kill('SIGKILL');
+      });
+      let refusal: GatewayError | undefined;
+      const settled = (): boolean => {
+        const before = timer === undefined;
+        timer?.cancel();
+        timer = undefined;
+        return before;
+      };
+      child.on('message', (message) => {
+        if (isObject(message) && message['kind'] === 'ready' && !settled()) resolve();
+        else refusal ??= refusalIn(message);
+      });
+      child.once('error', (error) => {
+        if (!settled()) reject(new GatewayError('STORE_UNAVAILABLE', {}, error));
+      });
+      // Not `exit`, which may come before the last message.
+      child.once('close', (code, signal) => {
+        const cause = new Error(`ended with ${signal ?? code}: ${words()}`);
+        if (!settled()) reject(refusal ?? new GatewayError('STORE_UNAVAILABLE', {}, cause));
+        else this.#crashed({ code, signal, words: words() });
+      });
+    });
+  }
+
+  #arguments(): string[] {
+    const { dataFolder, cacheFolder } = this.#options;
+    const cache = cacheFolder ?? join(homedir(), '.cache', 'patchbay');
+    return ['serve', resolve(dataFolder), join(this.socketFolder, SOCKET_NAME), cache];
+  }
+
+  /** The process died after it had served. */
+  #crashed(how: { code: number | null; signal: string | null; words: string }): void {
+    if (this.#phase === 'closed') return;
+    const { code, signal, words } = how;
+    this.#options.log.error({ code, signal, 'pii.words': words }, 'the embedded database died');
+    this.#startLater();
+  }
+
+  #startLater(): void {
+    if (this.#phase === 'closed') return;
+    const { clock, log } = this.#options;
+    const pauseMs = this.#pause.died();
+    this.#phase = 'starting';
+    if (pauseMs > READY_MS_MAX) this.#settle('down', new GatewayError('STORE_UNAVAILABLE'));
+    this.#restart = clock.after(pauseMs, () => {
+      this.start().catch((error: unknown) => {
+        log.error({ err: error }, 'the embedded database cannot be started again');
+        this.#startLater();
+      });
+    });
+  }
+
+  #settle(phase: Phase, error: GatewayError | undefined): void {
+    if (this.#phase !== 'closed') this.#phase = phase;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const settle of waiting) settle(error);
+  }
+}
+
+const SOCKET_NAME = '.s.PGSQL.5432';
+
+/** The data folder, or, where its path is too long for a socket, a folder of our own elsewhere. */
+export function embeddedSocketFolder(dataFolder: string): string {
+  if (Buffer.byteLength(dataFolder) <= SOCKET_FOLDER_BYTES_MAX) return dataFolder;
+  const name = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16);
+  const folder = join(tmpdir(), `patchbay-${process.getuid?.() ?? 0}-${name}`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+function refusalIn(message: unknown): GatewayError | undefined {
+  if (!isObject(message) || message['kind'] !== 'refused') return undefined;
+  const folder = isObject(message['facts']) ? message['facts']['folder'] : undefined;
+  if (message['code'] === 'STORE_LOCKED') {
+    return new GatewayError('STORE_LOCKED', typeof folder === 'string' ? { folder } : {});
+  }
+  if (message['code'] === 'STORE_NOT_DURABLE') return new GatewayError('STORE_NOT_DURABLE');
+  return undefined;
+}
+
+/** Keeps the end of what the process writes to its standard error. */
+function lastWords(child: ChildProcess): () => string {
+  let words = '';
+  child.stderr?.setEncoding('utf8');
+  child.stderr?.on('data', (text: string) => {
+    words = (words + text).slice(-LAST_WORDS_CHARACTERS_MAX);
+  });
+  return () => words.trim();
+}

@@ -1,0 +1,226 @@
+// Lets many connections take turns at the one session of the embedded engine. A connection owns the
+// engine from its first message until the engine is ready outside a transaction; the others wait in
+// line. Whoever leaves in the middle is rolled back. No authentication: the socket lies in a folder
+// that only its owner may enter.
+
+import { createServer, type Server, type Socket } from 'node:net';
+import type { Clock, Timer } from '../../std/clock.ts';
+import type { Engine } from './pglite-engine.ts';
+import {
+  APPLICATION_NAME,
+  FrontendMessages,
+  fatal,
+  isTerminate,
+  MESSAGE_BYTES_MAX,
+  mustBeReadyAfter,
+  queryMessage,
+  statusAfter,
+  syncMessage,
+  type TransactionStatus,
+  welcome,
+} from './wire-protocol.ts';
+
+/** Our own pool has ten, and five for each of 32 workers; the rest is for people with psql. */
+const CONNECTIONS_MAX = 200;
+/** For the owner to say something: it keeps everybody waiting. */
+const OWNER_SILENT_MS_MAX = 15_000;
+/** Bytes of statements that a client sends ahead while it waits in line. */
+const UNSERVED_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
+/** Bytes of answers that a client has not fetched; after that it is cut off. */
+const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
+
+export interface EngineServerOptions {
+  engine: Engine;
+  clock: Clock;
+  /** The engine broke or cannot be brought back to rest: the process must end. */
+  broken: (error: unknown) => void;
+}
+
+interface Session {
+  socket: Socket;
+  messages: FrontendMessages;
+  /** Undefined until it has started. */
+  application: string | undefined;
+  /** Undefined while the engine is in the middle of its messages. */
+  status: TransactionStatus | undefined;
+  isWaiting: boolean;
+  hasLeft: boolean;
+}
+
+export class EngineServer {
+  readonly #options: EngineServerOptions;
+  readonly #server: Server;
+  readonly #sessions = new Set<Session>();
+  readonly #waiting: Session[] = [];
+  #owner: Session | undefined;
+  #silence: Timer | undefined;
+
+  constructor(options: EngineServerOptions) {
+    this.#options = options;
+    this.#server = createServer((socket) => this.#accept(socket));
+  }
+
+  listen(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(path, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+
+  /** Drops everybody; what they had not committed is rolled back. */
+  close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const session of this.#sessions) {
+      session.socket.destroy();
+      this.#leave(session);
+    }
+    return closed;
+  }
+
+  #accept(socket: Socket): void {
+    if (this.#sessions.size >= CONNECTIONS_MAX) {
+      socket.on('error', () => undefined); // It is being refused; nothing is lost.
+      socket.end(fatal('53300', 'too many connections'), () => socket.destroy());
+      return;
+    }
+    const session: Session = {
+      socket,
+      messages: new FrontendMessages(),
+      application: undefined,
+      status: 'idle',
+      isWaiting: false,
+      hasLeft: false,
+    };
+    this.#sessions.add(session);
+    socket.on('data', (chunk) => this.#receive(session, chunk));
+    socket.on('error', () => this.#leave(session));
+    socket.on('close', () => this.#leave(session));
+  }
+
+  #receive(session: Session, chunk: Buffer): void {
+    session.messages.push(chunk);
+    if (session.messages.bytes > UNSERVED_BYTES_MAX) {
+      session.socket.destroy();
+      this.#leave(session);
+      return;
+    }
+    if (session.application === undefined && !this.#start(session)) return;
+    if (session === this.#owner) {
+      this.#serve(session);
+    } else if (!session.isWaiting) {
+      session.isWaiting = true;
+      this.#waiting.push(session);
+    }
+    this.#takeTurns();
+  }
+
+  /** Whether the session has started and may be served. */
+  #start(session: Session): boolean {
+    for (;;) {
+      const startup = session.messages.startup();
+      if (startup === undefined) return false;
+      if (startup.kind === 'encrypt') {
+        session.socket.write('N');
+        continue;
+      }
+      if (startup.kind !== 'start') {
+        session.socket.destroy();
+        return false;
+      }
+      session.application = startup.settings.get('application_name') ?? '';
+      session.socket.write(welcome());
+      return true;
+    }
+  }
+
+  #takeTurns(): void {
+    while (this.#owner === undefined) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      next.isWaiting = false;
+      if (next.hasLeft) continue;
+      this.#owner = next;
+      this.#serve(next);
+    }
+  }
+
+  /** Runs the owner's messages one at a time (the engine loses the rest of a batch after an error)
+   *  until none is left; gives the engine up if it is at rest then. */
+  #serve(session: Session): void {
+    this.#silence?.cancel();
+    for (;;) {
+      const message = session.messages.next();
+      if (message === undefined) break;
+      if (message === null || isTerminate(message)) {
+        session.socket.destroy();
+        this.#leave(session);
+        return;
+      }
+      const answer = this.#execute(message);
+      if (answer === undefined) return;
+      session.status = statusAfter(answer);
+      session.socket.write(answer);
+      if (session.status === undefined && mustBeReadyAfter(message, answer)) {
+        // After a panic (a full disk, a failed fsync) it says no more.
+        this.#options.broken(new Error('the engine does not come to rest'));
+        return;
+      }
+    }
+    if (session.socket.writableLength > UNREAD_BYTES_MAX) session.socket.destroy();
+    if (session.status === 'idle') {
+      this.#release(session);
+    } else {
+      this.#silence = this.#options.clock.after(OWNER_SILENT_MS_MAX, () => {
+        session.socket.destroy();
+        this.#leave(session);
+      });
+    }
+  }
+
+  #leave(session: Session): void {
+    if (session.hasLeft) return;
+    session.hasLeft = true;
+    this.#sessions.delete(session);
+    if (session !== this.#owner) return;
+    this.#silence?.cancel();
+    if (session.status !== 'idle' && !this.#rollBack(session)) return;
+    this.#release(session);
+    this.#takeTurns();
+  }
+
+  /** Brings the engine to rest: ends a half-sent statement, then the transaction. */
+  #rollBack(session: Session): boolean {
+    if (session.status === undefined) {
+      const answer = this.#execute(syncMessage());
+      if (answer === undefined) return false;
+      session.status = statusAfter(answer);
+    }
+    if (session.status === 'idle') return true;
+    const answer = this.#execute(queryMessage('rollback'));
+    if (answer === undefined) return false;
+    if (statusAfter(answer) === 'idle') return true;
+    this.#options.broken(new Error('the engine stays in a transaction after a rollback'));
+    return false;
+  }
+
+  #release(session: Session): void {
+    // Others may have made settings that would live on in our session.
+    if (session.application !== APPLICATION_NAME) {
+      if (this.#execute(queryMessage('discard all')) === undefined) return;
+    }
+    this.#owner = undefined;
+  }
+
+  /** Undefined if the engine broke; nobody is served after that. */
+  #execute(message: Uint8Array): Uint8Array | undefined {
+    try {
+      return this.#options.engine.execute(message);
+    } catch (error) {
+      this.#options.broken(error);
+      return undefined;
+    }
+  }
+}

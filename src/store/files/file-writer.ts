@@ -1,0 +1,108 @@
+// A file that grows as a call goes. Nothing here waits for the disk: bytes are copied to the thread that
+// writes. What a full or broken disk refuses is silence in the file, everything else is in its place; the
+// first error is kept, `close` tells.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { recordingLostBytes } from '../../metrics/metrics.ts';
+import type { FileWriter } from './file-store.ts';
+import type { FileWrites, OnFailed } from './write-queue.ts';
+
+/** What is needed of an open file (node:fs FileHandle has it). */
+export interface OpenedFile {
+  readonly fd: number;
+  write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<unknown>;
+  truncate(length: number): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Who carries writes out (write-thread). */
+export interface Writes {
+  open(descriptor: number, onFailed: OnFailed): FileWrites;
+}
+
+export class LocalFileWriter implements FileWriter {
+  readonly #file: OpenedFile;
+  readonly #writes: FileWrites;
+  #size = 0;
+  #lostBytes = 0;
+  #error: GatewayError | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(file: OpenedFile, writes: Writes) {
+    this.#file = file;
+    this.#writes = writes.open(file.fd, (bytes, reason) => this.#failed(bytes, reason));
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get lostBytes(): number {
+    return this.#lostBytes;
+  }
+
+  get error(): Error | undefined {
+    return this.#error;
+  }
+
+  append(bytes: Uint8Array): boolean {
+    if (this.#closed !== undefined) return true;
+    if (!this.#writes.write(bytes, this.#size, false)) return false;
+    this.#size += bytes.length;
+    return true;
+  }
+
+  skip(bytes: number): void {
+    if (this.#closed !== undefined) return;
+    this.#size += bytes;
+    this.#lose(bytes, 'slow');
+  }
+
+  patch(offset: number, bytes: Uint8Array): boolean {
+    if (this.#closed !== undefined) return true;
+    return this.#writes.write(bytes, offset, true);
+  }
+
+  close(head?: Uint8Array): Promise<void> {
+    this.#closed ??= this.#finish(head);
+    return this.#closed;
+  }
+
+  #failed(bytes: number, reason: string): void {
+    this.#error ??= errorOf(reason);
+    this.#lose(bytes, 'disk');
+  }
+
+  #lose(bytes: number, reason: 'slow' | 'disk'): void {
+    this.#lostBytes += bytes;
+    recordingLostBytes.inc({ reason }, bytes);
+  }
+
+  async #finish(head: Uint8Array | undefined): Promise<void> {
+    await this.#writes.finish();
+    try {
+      if (this.#lostBytes > 0) await this.#file.truncate(this.#size); // The end may be missing.
+      if (head !== undefined) await this.#file.write(head, 0, head.length, 0);
+      await this.#file.sync();
+    } catch (error) {
+      this.#error ??= diskError(error);
+    } finally {
+      await this.#file.close();
+    }
+    if (this.#error !== undefined) throw this.#error;
+  }
+}
+
+/** An error of the file system as one of ours. */
+export function diskError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return errorOf(reason, error);
+}
+
+function errorOf(reason: string, cause?: unknown): GatewayError {
+  return reason === 'ENOSPC' || reason === 'EDQUOT'
+    ? new GatewayError('STORE_FULL', {}, cause)
+    : new GatewayError('RECORDING_FAILED', { reason }, cause);
+}

@@ -1,0 +1,191 @@
+// Files on the local disk, under one folder. Keys are names with slashes; each is checked before it
+// touches a path. Whole files appear at once or not at all.
+
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Random } from '../../std/random.ts';
+import type { FileStore, FileWriter } from './file-store.ts';
+import { diskError, LocalFileWriter } from './file-writer.ts';
+import { WriteThread } from './write-thread.ts';
+
+/** Files on their way in. No key leads here: none begins with a dot. */
+const UNFINISHED = '.unfinished';
+/** Nobody sends one file for that long; what is older was left behind by a process that was killed. */
+const UNFINISHED_MS_MAX = 3_600_000;
+const KEY_CHARACTERS_MAX = 300;
+const KEY_PARTS_MAX = 8;
+/** A part begins with a letter, a digit, `_` or `-`: no `.`, no `..`, nothing hidden. */
+const KEY_PART = /^[\p{L}\p{N}_-][\p{L}\p{N} ._@+()-]{0,120}$/u;
+
+/** Throws FILE_KEY_INVALID unless `key` names a file below the folder. */
+export function checkFileKey(key: string): void {
+  const parts = key.split('/');
+  const isValid =
+    key.length <= KEY_CHARACTERS_MAX &&
+    parts.length <= KEY_PARTS_MAX &&
+    parts.every((part) => KEY_PART.test(part));
+  if (!isValid) throw new GatewayError('FILE_KEY_INVALID');
+}
+
+export class LocalFileStore implements FileStore {
+  readonly #folder: string;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #writes = new WriteThread();
+
+  constructor(folder: string, { clock, random }: { clock: Clock; random: Random }) {
+    this.#folder = folder;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** An older file of that key is replaced. Throws FILE_KEY_INVALID, STORE_FULL. */
+  async create(key: string): Promise<FileWriter> {
+    const path = this.#path(key);
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      return new LocalFileWriter(await open(path, 'w', 0o600), this.#writes);
+    } catch (error) {
+      throw diskError(error);
+    }
+  }
+
+  /** Throws FILE_KEY_INVALID, STORE_FULL. */
+  async write(key: string, bytes: Uint8Array): Promise<void> {
+    const path = this.#path(key);
+    const unfinished = `${path}.${this.#random.uuid()}.part`;
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeDurably(unfinished, bytes);
+      await rename(unfinished, path);
+      await flushFolder(dirname(path));
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw diskError(error);
+    }
+  }
+
+  /** Writes down what `source` gives, piece by piece; under `key` it is there when it is whole and on
+   *  the disk. Throws FILE_KEY_INVALID, FILE_OVERSIZED, STORE_FULL, and what `source` throws. */
+  async receive(key: string, source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
+    const path = this.#path(key);
+    const unfinished = join(this.#folder, UNFINISHED, this.#random.uuid());
+    try {
+      await mkdir(dirname(unfinished), { recursive: true, mode: 0o700 });
+      await receiveDurably(unfinished, source, bytesMax);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await rename(unfinished, path);
+      await flushFolder(dirname(path));
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw isOfDisk(error) ? diskError(error) : error;
+    }
+  }
+
+  /** Removes what killed processes left half sent. */
+  async removeUnfinished(): Promise<void> {
+    const folder = join(this.#folder, UNFINISHED);
+    const names = await readdir(folder).catch((error: unknown) => {
+      if (isMissing(error)) return [];
+      throw error;
+    });
+    for (const name of names) {
+      const path = join(folder, name);
+      const age = this.#clock.now() - (await stat(path)).mtimeMs;
+      if (age > UNFINISHED_MS_MAX) await rm(path, { force: true });
+    }
+  }
+
+  async stat(key: string): Promise<{ size: number; modifiedAt: Date } | undefined> {
+    try {
+      const status = await stat(this.#path(key));
+      return status.isFile() ? { size: status.size, modifiedAt: status.mtime } : undefined;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Both ends of `range` are read. Throws FILE_NOT_FOUND. */
+  async read(key: string, range?: { start: number; end: number }): Promise<NodeJS.ReadableStream> {
+    const path = this.#path(key);
+    try {
+      const file = await open(path, 'r');
+      return createReadStream(path, { fd: file, ...range });
+    } catch (error) {
+      throw isMissing(error) ? new GatewayError('FILE_NOT_FOUND', {}, error) : error;
+    }
+  }
+
+  /** Throws FILE_NOT_FOUND. */
+  async readAll(key: string): Promise<Buffer> {
+    try {
+      return await readFile(this.#path(key));
+    } catch (error) {
+      throw isMissing(error) ? new GatewayError('FILE_NOT_FOUND', {}, error) : error;
+    }
+  }
+
+  /** No error if there is none. */
+  async remove(key: string): Promise<void> {
+    await rm(this.#path(key), { force: true });
+  }
+
+  #path(key: string): string {
+    checkFileKey(key);
+    return join(this.#folder, key);
+  }
+}
+
+async function receiveDurably(
+  path: string,
+  source: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    let bytes = 0;
+    for await (const piece of source) {
+      bytes += piece.length;
+      if (bytes > bytesMax) throw new GatewayError('FILE_OVERSIZED', { bytes: bytesMax });
+      await file.writeFile(piece);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The name of a new file is on the disk only with its folder. */
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** The errors of files name the call that failed; those of a socket name none of these. */
+function isOfDisk(error: unknown): boolean {
+  if (!(error instanceof Error) || !('syscall' in error)) return false;
+  return ['open', 'write', 'fsync', 'rename', 'mkdir', 'close'].includes(String(error.syscall));
+}
+
+function isMissing(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'EISDIR';
+}

@@ -1,0 +1,140 @@
+// Links to stored files that work without a key and for a while only, to read a file or to send one:
+// everything that a link grants is under its signature. Serving and taking files is the API's business.
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../std/clock.ts';
+import { deriveKey, type SecretKey } from '../secrets/secret-keys.ts';
+
+/** A link is for now; who needs the file next month asks again. */
+export const LINK_LIFE_S_MAX = 7 * 24 * 3_600;
+
+export interface LinkedFile {
+  key: string;
+  /** Shown in the browser instead of saved. */
+  inline: boolean;
+  /** The name under which it is saved; null for the last part of the key. */
+  fileName: string | null;
+}
+
+/** A file that someone may send, as often as they like while the link lives. */
+export interface LinkedUpload {
+  key: string;
+  /** What the request must say that it sends. */
+  contentType: string;
+  bytesMax: number;
+}
+
+export interface FileLinksOptions {
+  keys: readonly SecretKey[];
+  clock: Clock;
+  /** Where the API serves files, without a slash at its end. */
+  basePath: string;
+}
+
+export class FileLinks {
+  readonly #keys: readonly Buffer[];
+  readonly #clock: Clock;
+  readonly #basePath: string;
+
+  constructor({ keys, clock, basePath }: FileLinksOptions) {
+    this.#keys = keys.map((key) => deriveKey(key, 'file links'));
+    this.#clock = clock;
+    this.#basePath = basePath;
+  }
+
+  /** A path with its query, good for GET and HEAD. `expiresInS` is cut to a week. */
+  sign(file: LinkedFile & { expiresInS: number }): string {
+    const expires = this.#endOf(file.expiresInS);
+    const query = new URLSearchParams({ expires: String(expires) });
+    if (file.inline) query.set('inline', '1');
+    if (file.fileName !== null) query.set('name', file.fileName);
+    return this.#link(file.key, query, readText(file, expires));
+  }
+
+  /** A path with its query, good for PUT. `expiresInS` is cut to a week. */
+  signUpload(upload: LinkedUpload & { expiresInS: number }): string {
+    const expires = this.#endOf(upload.expiresInS);
+    const query = new URLSearchParams({
+      expires: String(expires),
+      type: upload.contentType,
+      size: String(upload.bytesMax),
+    });
+    return this.#link(upload.key, query, uploadText(upload, expires));
+  }
+
+  /** What a request may have. `key` is the path after the base, percent signs decoded; `query` as
+   *  it came. Throws FILE_LINK_INVALID. */
+  verify(request: {
+    method: string;
+    key: string;
+    query: Readonly<Record<string, unknown>>;
+  }): LinkedFile {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw new GatewayError('FILE_LINK_INVALID');
+    }
+    const { inline, name } = request.query;
+    const file: LinkedFile = {
+      key: request.key,
+      inline: inline === '1',
+      fileName: typeof name === 'string' ? name : null,
+    };
+    this.#check(request.query, (expires) => readText(file, expires));
+    return file;
+  }
+
+  /** The same for a request that sends a file. Throws FILE_LINK_INVALID. */
+  verifyUpload(request: { key: string; query: Readonly<Record<string, unknown>> }): LinkedUpload {
+    const { type, size } = request.query;
+    if (typeof type !== 'string' || typeof size !== 'string' || !/^\d{1,15}$/.test(size)) {
+      throw new GatewayError('FILE_LINK_INVALID');
+    }
+    const upload = { key: request.key, contentType: type, bytesMax: Number(size) };
+    this.#check(request.query, (expires) => uploadText(upload, expires));
+    return upload;
+  }
+
+  #endOf(lifeS: number): number {
+    const life = Math.min(Math.max(1, Math.floor(lifeS)), LINK_LIFE_S_MAX);
+    return Math.floor(this.#clock.now() / 1_000) + life;
+  }
+
+  #link(key: string, query: URLSearchParams, text: string): string {
+    const [newest] = this.#keys;
+    if (newest === undefined) throw new GatewayError('SECRET_KEY_MISSING', { keyId: 'any' });
+    query.set('signature', signature(newest, text).toString('base64url'));
+    const path = key.split('/').map(encodeURIComponent).join('/');
+    return `${this.#basePath}/${path}?${query}`;
+  }
+
+  #check(
+    { expires, signature: given }: Readonly<Record<string, unknown>>,
+    textOf: (expires: number) => string,
+  ): void {
+    const isText = typeof expires === 'string' && typeof given === 'string';
+    if (!isText || !/^\d{1,12}$/.test(expires)) throw new GatewayError('FILE_LINK_INVALID');
+    const bytes = Buffer.from(given, 'base64url');
+    const text = textOf(Number(expires));
+    const isOurs = this.#keys.some((key) => isEqual(bytes, signature(key, text)));
+    if (!isOurs || Number(expires) * 1_000 <= this.#clock.now()) {
+      throw new GatewayError('FILE_LINK_INVALID');
+    }
+  }
+}
+
+// What is signed is JSON, so that no two different links have the same text.
+function readText(file: LinkedFile, expires: number): string {
+  return JSON.stringify(['GET', file.key, expires, file.inline, file.fileName]);
+}
+
+function uploadText({ key, contentType, bytesMax }: LinkedUpload, expires: number): string {
+  return JSON.stringify(['PUT', key, expires, contentType, bytesMax]);
+}
+
+function signature(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
+
+function isEqual(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,155 @@
+// The event loop's side of write-ring: copies what is to be written, in order, and learns later what became
+// of it. It never waits: if the disk does not keep up, it takes nothing more until there is room.
+
+import { getSystemErrorName } from 'node:util';
+import { FIELD, STATE, UNKNOWN_ERROR, type WriteRing } from './write-ring-buffer.ts';
+
+/** The writes of one file. */
+export interface FileWrites {
+  /** Copies `bytes` to be written at `position`. False if there is no room: nothing was taken then. */
+  write(bytes: Uint8Array, position: number, isPatch: boolean): boolean;
+  /** Resolves when everything that was taken is written, or has failed. Nothing may be written then. */
+  finish(): Promise<void>;
+}
+
+/** `bytes` that were taken are not in the file; patches do not count. `reason` is a name of the system's,
+ *  such as ENOSPC. */
+export type OnFailed = (bytes: number, reason: string) => void;
+
+interface OpenFile {
+  id: number;
+  waiting: number;
+  onFailed: OnFailed;
+  onFinished: (() => void) | undefined;
+}
+
+export class WriteQueue {
+  readonly #ring: WriteRing;
+  readonly #wake: () => void;
+  readonly #files = new Map<number, OpenFile>();
+  #lastId = 0;
+  /** Operations that were queued, and of these the ones whose result is known. Counts that overflow. */
+  #queued = 0;
+  #known = 0;
+  /** Where the newest bytes end. */
+  #end = 0;
+  #isOver = false;
+
+  /** `wake` tells the other side to look at once. */
+  constructor(ring: WriteRing, wake: () => void) {
+    this.#ring = ring;
+    this.#wake = wake;
+  }
+
+  /** Files that wait to be finished. */
+  get closings(): number {
+    return Atomics.load(this.#ring.state, STATE.closings);
+  }
+
+  /** `descriptor` stays open until `finish` has resolved. */
+  open(descriptor: number, onFailed: OnFailed): FileWrites {
+    this.#lastId = (this.#lastId + 1) | 0;
+    const file: OpenFile = { id: this.#lastId, waiting: 0, onFailed, onFinished: undefined };
+    this.#files.set(file.id, file);
+    Atomics.store(this.#ring.state, STATE.openFiles, this.#files.size);
+    if (this.#files.size === 1) this.#wake();
+    return {
+      write: (bytes, position, isPatch) =>
+        this.#write(file, { descriptor, bytes, position, isPatch }),
+      finish: () => this.#finish(file),
+    };
+  }
+
+  /** Looks what has been done. */
+  look(): void {
+    if (this.#isOver) return;
+    const done = Atomics.load(this.#ring.state, STATE.done);
+    while (this.#known !== done) this.#settle(this.#ring.field(this.#known, FIELD.error));
+  }
+
+  /** Nobody takes anything any more: what waits has failed, and so does what follows. */
+  abandon(): void {
+    this.look();
+    this.#isOver = true;
+    while (this.#known !== this.#queued) this.#settle(UNKNOWN_ERROR);
+  }
+
+  #write(
+    file: OpenFile,
+    of: { descriptor: number; bytes: Uint8Array; position: number; isPatch: boolean },
+  ): boolean {
+    this.look();
+    const { bytes } = of;
+    if (this.#isOver) {
+      if (!of.isPatch) file.onFailed(bytes.length, systemName(UNKNOWN_ERROR));
+      return true;
+    }
+    const from = this.#place(bytes.length);
+    if (from === undefined) return false;
+    const nth = this.#queued;
+    this.#ring.bytes.set(bytes, from);
+    this.#ring.setField(nth, FIELD.file, file.id);
+    this.#ring.setField(nth, FIELD.descriptor, of.descriptor);
+    this.#ring.setField(nth, FIELD.from, from);
+    this.#ring.setField(nth, FIELD.length, bytes.length);
+    this.#ring.setField(nth, FIELD.isPatch, of.isPatch ? 1 : 0);
+    this.#ring.setPosition(nth, of.position);
+    this.#end = from + bytes.length;
+    this.#queued = (nth + 1) | 0;
+    file.waiting += 1;
+    Atomics.store(this.#ring.state, STATE.queued, this.#queued);
+    return true;
+  }
+
+  /** Where `length` bytes fit in one piece. With nothing queued that is the start, so that no more of the
+   *  memory is used than the disk is behind. */
+  #place(length: number): number | undefined {
+    const size = this.#ring.bytes.length;
+    const waiting = (this.#queued - this.#known) | 0;
+    if (waiting === 0) return length <= size ? 0 : undefined;
+    if (waiting >= this.#ring.operationsMax) return undefined;
+    const first = this.#ring.field(this.#known, FIELD.from);
+    if (this.#end <= first) return this.#end + length < first ? this.#end : undefined;
+    if (this.#end + length <= size) return this.#end;
+    return length < first ? 0 : undefined;
+  }
+
+  #settle(error: number): void {
+    const nth = this.#known;
+    this.#known = (nth + 1) | 0;
+    const file = this.#files.get(this.#ring.field(nth, FIELD.file));
+    if (file === undefined) return;
+    file.waiting -= 1;
+    if (error !== 0) {
+      const isPatch = this.#ring.field(nth, FIELD.isPatch) === 1;
+      file.onFailed(isPatch ? 0 : this.#ring.field(nth, FIELD.length), systemName(error));
+    }
+    if (file.waiting === 0) file.onFinished?.();
+  }
+
+  #finish(file: OpenFile): Promise<void> {
+    this.look();
+    if (file.waiting === 0) {
+      this.#forget(file);
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      Atomics.add(this.#ring.state, STATE.closings, 1);
+      file.onFinished = () => {
+        Atomics.sub(this.#ring.state, STATE.closings, 1);
+        this.#forget(file);
+        resolve();
+      };
+      this.#wake();
+    });
+  }
+
+  #forget(file: OpenFile): void {
+    this.#files.delete(file.id);
+    Atomics.store(this.#ring.state, STATE.openFiles, this.#files.size);
+  }
+}
+
+function systemName(error: number): string {
+  return error === UNKNOWN_ERROR ? 'unknown' : getSystemErrorName(error);
+}

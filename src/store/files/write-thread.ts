@@ -1,0 +1,59 @@
+// The thread that writes the files of all calls: one for the process, however many calls there are. A disk
+// that stands still holds up this thread and nothing else. It starts with the first file.
+
+import { Worker } from 'node:worker_threads';
+import { workerEntry } from '../../runtime/entry-point.ts';
+import { type FileWrites, type OnFailed, WriteQueue } from './write-queue.ts';
+import { STATE, shareWrites, WriteRing } from './write-ring-buffer.ts';
+
+/** For a disk that does not keep up: two seconds of a thousand calls, twenty of a hundred. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+
+export class WriteThread {
+  #running: Running | undefined;
+
+  /** `descriptor` stays open until the writes are finished. */
+  open(descriptor: number, onFailed: OnFailed): FileWrites {
+    const known = this.#running;
+    const running = known === undefined || known.isOver ? new Running() : known;
+    this.#running = running;
+    return running.queue.open(descriptor, onFailed);
+  }
+}
+
+/** From the start of a thread to its end, which no fault of a disk brings about. */
+class Running {
+  readonly queue: WriteQueue;
+  isOver = false;
+  readonly #worker: Worker;
+
+  constructor() {
+    const shared = shareWrites(WAITING_BYTES_MAX);
+    const ring = new WriteRing(shared);
+    const entry = workerEntry('./write-worker.ts', import.meta.url);
+    this.#worker = new Worker(entry, { workerData: shared, name: 'writes' });
+    this.queue = new WriteQueue(ring, () => {
+      Atomics.add(ring.state, STATE.wakeUps, 1);
+      Atomics.notify(ring.state, STATE.wakeUps);
+      this.#hold();
+    });
+    this.#worker.on('message', () => {
+      this.queue.look();
+      this.#hold();
+    });
+    this.#worker.on('error', () => this.#end());
+    this.#worker.on('exit', () => this.#end());
+    this.#worker.unref();
+  }
+
+  /** The process stays alive for files that are being finished, and for nothing else. */
+  #hold(): void {
+    if (this.queue.closings > 0) this.#worker.ref();
+    else this.#worker.unref();
+  }
+
+  #end(): void {
+    this.isOver = true;
+    this.queue.abandon();
+  }
+}

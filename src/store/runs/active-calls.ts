@@ -1,0 +1,79 @@
+// Calls that go on at this moment, of all nodes: the runs that have a call and are not completed; and
+// those to be followed by whoever watches an organization.
+
+import { isRowId } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import type { ActiveCall, FollowedRun } from './run-filters.ts';
+import { isOpen, toRun } from './runs.ts';
+
+/** Newest first. */
+export async function listActiveCalls(
+  { db }: StoreContext,
+  organizationId: string,
+  page: { limit: number; offset: number },
+): Promise<{ calls: ActiveCall[]; total: number }> {
+  if (!isRowId(organizationId)) return { calls: [], total: 0 };
+  const open = db.selectFrom('runs').where('organization_id', '=', organizationId).where(isOpen());
+  const rows = await open
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute();
+  const { count } = await open
+    .select((of) => of.fn.countAll<string>().as('count'))
+    .executeTakeFirstOrThrow();
+  const calls = rows.map((row) => ({ run: toRun(row), node: row.owner_node }));
+  return { calls, total: Number(count) };
+}
+
+/** Rows of each kind at a time. */
+const FOLLOWED_MAX = 200;
+
+/** The runs of `known`, those that have a call, and those that are newer than `afterId`; by age, at most
+ *  two hundred of each. */
+export async function runsToFollow(
+  { db }: StoreContext,
+  organizationId: string,
+  { known, afterId }: { known: readonly string[]; afterId: string },
+): Promise<FollowedRun[]> {
+  if (!isRowId(organizationId)) return [];
+  const runs = db
+    .selectFrom('runs')
+    .select(['id', 'workflow_id', 'name', 'mode', 'call_type', 'state', 'disposition'])
+    .where('organization_id', '=', organizationId)
+    .orderBy('id')
+    .limit(FOLLOWED_MAX);
+  const ids = known.filter(isRowId);
+  const found = [
+    await runs.where('id', '=', (of) => of.fn.any(of.val(ids))).execute(),
+    await runs.where(isOpen()).execute(),
+    await runs.where('id', '>', afterId).where('is_idle', '=', false).execute(),
+  ];
+  const byId = new Map(found.flat().map((row) => [row.id, row]));
+  return [...byId.values()]
+    .sort((one, other) => Number(one.id) - Number(other.id))
+    .map((row) => ({
+      id: row.id,
+      workflowId: row.workflow_id,
+      name: row.name,
+      mode: row.mode,
+      callType: row.call_type,
+      isCompleted: row.state === 'completed',
+      disposition: row.disposition,
+    }));
+}
+
+/** `0` if there is none. */
+export async function newestRunId({ db }: StoreContext, organizationId: string): Promise<string> {
+  if (!isRowId(organizationId)) return '0';
+  const row = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id ?? '0';
+}

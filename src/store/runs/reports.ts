@@ -1,0 +1,227 @@
+// Reports over the stored runs. Tables are read page by page behind a cursor; sums and distributions
+// are one walk over an index each.
+
+import { sql } from 'kysely';
+import { isObject } from '../../std/json.ts';
+import { isRowId } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import type { DayOfCalls, ReportRow, ReportStore, Span, UsageSums } from './report-store.ts';
+import { LENGTHS_S } from './report-store.ts';
+import { matches, namesRows } from './run-conditions.ts';
+import type { RunFilter, RunScope } from './run-filters.ts';
+
+/** Rows of a table at a time: some hundred kilobytes. */
+const ROWS_MAX = 500;
+/** Columns that a table may have for variables; names come from agents, and models may invent some. */
+const VARIABLES_MAX = 200;
+/** Runs that are looked through for variables at a time, so that nobody waits long for the engine. */
+const RUNS_LOOKED_AT_MAX = 5_000;
+/** Different dispositions of a day. */
+const DISPOSITIONS_MAX = 1_000;
+
+const NOTHING: UsageSums = { calls: 0, durationS: 0, tokens: 0 };
+
+interface Cursor {
+  id: string;
+  createdAt: Date;
+}
+
+export class ReportRepository implements ReportStore {
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  async rows(
+    scope: RunScope,
+    filter: RunFilter,
+    after: ReportRow | undefined,
+  ): Promise<ReportRow[]> {
+    if (!namesRows(scope, filter)) return [];
+    const rows = await this.#finished(scope, filter, after)
+      .select(['id', 'campaign_id', 'workflow_id', 'definition_id', 'created_at', 'disposition'])
+      .select(['duration_s', 'call_tags'])
+      .select((of) => [
+        of('transcript_key', 'is not', null).as('has_transcript'),
+        of('recording_key', 'is not', null).as('has_recording'),
+        sql<unknown>`gathered_context -> 'extracted_variables'`.as('extracted'),
+        sql<string | null>`coalesce(left(initial_context ->> 'phone_number', 255),
+          case call_type when 'inbound' then caller_number else called_number end)`.as('number'),
+      ])
+      .limit(ROWS_MAX)
+      .execute();
+    return rows.map((row) => ({
+      id: row.id,
+      campaignId: row.campaign_id,
+      workflowId: row.workflow_id,
+      definitionId: row.definition_id,
+      createdAt: row.created_at,
+      phoneNumber: row.number,
+      disposition: row.disposition,
+      durationS: row.duration_s ?? 0,
+      extracted: isObject(row.extracted) ? row.extracted : {},
+      tags: Array.isArray(row.call_tags) ? row.call_tags.map(String) : [],
+      hasTranscript: Boolean(row.has_transcript),
+      hasRecording: Boolean(row.has_recording),
+    }));
+  }
+
+  async variables(scope: RunScope, filter: RunFilter): Promise<string[]> {
+    if (!namesRows(scope, filter)) return [];
+    const names = new Set<string>();
+    let after: Cursor | undefined;
+    do {
+      const found: LookedThrough = await this.#variablesAfter(scope, filter, after);
+      for (const name of found.names) if (names.size < VARIABLES_MAX) names.add(name);
+      after = found.last;
+    } while (after !== undefined && names.size < VARIABLES_MAX);
+    return [...names].sort();
+  }
+
+  async #variablesAfter(
+    scope: RunScope,
+    filter: RunFilter,
+    after: Cursor | undefined,
+  ): Promise<LookedThrough> {
+    const { db } = this.#context;
+    const portion = this.#finished(scope, filter, after)
+      .select(['id', 'created_at'])
+      .select(sql<unknown>`gathered_context -> 'extracted_variables'`.as('extracted'))
+      .limit(RUNS_LOOKED_AT_MAX);
+    const rows = await db
+      .with('portion', () => portion)
+      .selectFrom('portion')
+      .select((of) => [
+        sql<string | null>`(array_agg(id order by created_at, id))[1]`.as('id'),
+        sql<Date | null>`min(created_at)`.as('created_at'),
+        of.fn.countAll<string>().as('looked_at'),
+        sql<string[] | null>`(
+          select array_agg(name) from (
+            select distinct name from portion, jsonb_object_keys(
+              case jsonb_typeof(extracted) when 'object' then extracted else '{}' end
+            ) as name limit ${VARIABLES_MAX}
+          ) as names)`.as('names'),
+      ])
+      .execute();
+    const [row] = rows;
+    const isWhole = row === undefined || Number(row.looked_at) < RUNS_LOOKED_AT_MAX;
+    const { id = null, created_at: createdAt = null, names = null } = row ?? {};
+    return {
+      names: names ?? [],
+      last: isWhole || id === null || createdAt === null ? undefined : { id, createdAt },
+    };
+  }
+
+  /** Newest first; what has no length had no call. */
+  #finished(scope: RunScope, filter: RunFilter, after: Cursor | undefined) {
+    const finished = this.#context.db
+      .selectFrom('runs')
+      .where((of) => matches(of, scope, { ...filter, completed: true }))
+      .where('duration_s', 'is not', null)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc');
+    if (after === undefined) return finished;
+    return finished.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`);
+  }
+
+  async sums(scope: RunScope, filter: RunFilter): Promise<UsageSums> {
+    if (!namesRows(scope, filter)) return NOTHING;
+    const row = await this.#context.db
+      .selectFrom('runs')
+      .where((of) => matches(of, scope, filter))
+      .select((of) => [
+        of.fn.countAll<string>().as('calls'),
+        of.fn.coalesce(of.fn.sum<number>('duration_s'), sql<number>`0`).as('seconds'),
+        of.fn.coalesce(of.fn.sum<number>('tokens'), sql<number>`0`).as('tokens'),
+      ])
+      .executeTakeFirstOrThrow();
+    return {
+      calls: Number(row.calls),
+      durationS: Number(row.seconds),
+      tokens: Number(row.tokens),
+    };
+  }
+
+  async sumsBySpan(scope: RunScope, spans: readonly Span[]): Promise<UsageSums[]> {
+    const [first] = spans;
+    const last = spans.at(-1);
+    if (first === undefined || last === undefined) return [];
+    if (!namesRows(scope, {})) return spans.map(() => NOTHING);
+    const begins = spans.map(({ from }) => from);
+    const rows = await this.#context.db
+      .selectFrom('runs')
+      .where((of) => matches(of, scope, {}))
+      .where('created_at', '>=', first.from)
+      .where('created_at', '<', last.to)
+      .select((of) => [
+        sql<number>`width_bucket(created_at, ${begins}::timestamptz[])`.as('span'),
+        of.fn.countAll<string>().as('calls'),
+        of.fn.coalesce(of.fn.sum<number>('duration_s'), sql<number>`0`).as('seconds'),
+        of.fn.coalesce(of.fn.sum<number>('tokens'), sql<number>`0`).as('tokens'),
+      ])
+      .groupBy('span')
+      .execute();
+    const bySpan = new Map(rows.map((row) => [Number(row.span), row]));
+    return spans.map((_span, i) => {
+      const row = bySpan.get(i + 1);
+      if (row === undefined) return NOTHING;
+      const { calls, seconds, tokens } = row;
+      return { calls: Number(calls), durationS: Number(seconds), tokens: Number(tokens) };
+    });
+  }
+
+  async day(scope: RunScope, { from, to }: Span): Promise<DayOfCalls> {
+    const lengths = [...LENGTHS_S, Number.POSITIVE_INFINITY].map(() => 0);
+    if (!namesRows(scope, {})) return { calls: 0, dispositions: [], lengths };
+    const completed = this.#context.db
+      .selectFrom('runs')
+      .where((of) => matches(of, scope, { completed: true }))
+      .where('created_at', '>=', from)
+      .where('created_at', '<', to);
+    const byDisposition = await completed
+      .select((of) => [
+        of.fn.coalesce('disposition', sql<string>`'unknown'`).as('disposition'),
+        of.fn.countAll<string>().as('calls'),
+      ])
+      .groupBy((of) => of.fn.coalesce('disposition', sql<string>`'unknown'`))
+      .orderBy('calls', 'desc')
+      .orderBy('disposition')
+      .limit(DISPOSITIONS_MAX)
+      .execute();
+    const byLength = await completed
+      .select((of) => [
+        sql<number>`width_bucket(coalesce(duration_s, 0), ${[...LENGTHS_S]}::float8[])`.as('range'),
+        of.fn.countAll<string>().as('calls'),
+      ])
+      .groupBy('range')
+      .execute();
+    for (const { range, calls } of byLength) lengths[Number(range)] = Number(calls);
+    return {
+      calls: lengths.reduce((sum, calls) => sum + calls, 0),
+      dispositions: byDisposition.map((row) => ({ ...row, calls: Number(row.calls) })),
+      lengths,
+    };
+  }
+
+  async workflowNames(
+    organizationId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const wanted = ids.filter(isRowId);
+    if (!isRowId(organizationId) || wanted.length === 0) return new Map();
+    const rows = await this.#context.db
+      .selectFrom('workflows')
+      .select(['id', 'name'])
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', (of) => of.fn.any(of.val(wanted)))
+      .execute();
+    return new Map(rows.map(({ id, name }) => [id, name]));
+  }
+}
+
+interface LookedThrough {
+  names: string[];
+  /** The oldest run that was looked at; undefined at the end. */
+  last: Cursor | undefined;
+}

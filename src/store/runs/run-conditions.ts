@@ -1,0 +1,68 @@
+// Scopes and filters of runs as conditions of statements. What they compare lies in the indexes of
+// migrations/007, so that totals and sums read no run.
+
+import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely';
+import { isRowId, jsonText } from '../db/column-values.ts';
+import type { Tables } from '../db/tables.ts';
+import type { RunFilter, RunScope } from './run-filters.ts';
+
+/** False if an id in them is no row's: then nothing matches, and nothing should be asked. */
+export function namesRows(scope: RunScope, filter: RunFilter): boolean {
+  const { organizationId, workflowId, campaignId } = scope;
+  const ids = [organizationId, workflowId, campaignId];
+  ids.push(filter.id, filter.workflowId, filter.campaignId);
+  return ids.every((id) => id === undefined || isRowId(id));
+}
+
+type Of = ExpressionBuilder<Tables, 'runs'>;
+type Condition = ExpressionWrapper<Tables, 'runs', SqlBool>;
+
+export function matches(of: Of, scope: RunScope, filter: RunFilter): Condition {
+  const conditions = [of('organization_id', '=', scope.organizationId)];
+  conditions.push(...idsIn(of, scope), ...idsIn(of, filter));
+  if (filter.id !== undefined) conditions.push(of('id', '=', filter.id));
+  return of.and([...conditions, ...ranges(of, filter), ...choices(of, filter)]);
+}
+
+function idsIn(
+  of: Of,
+  { workflowId, campaignId }: Pick<RunFilter, 'workflowId' | 'campaignId'>,
+): Condition[] {
+  return [
+    ...(workflowId === undefined ? [] : [of('workflow_id', '=', workflowId)]),
+    ...(campaignId === undefined ? [] : [of('campaign_id', '=', campaignId)]),
+  ];
+}
+
+function ranges(of: Of, filter: RunFilter): Condition[] {
+  const { createdFrom, createdTo, durationMinS, durationMaxS, tokensMin, tokensMax } = filter;
+  const conditions: Condition[] = [];
+  if (createdFrom !== undefined) conditions.push(of('created_at', '>=', createdFrom));
+  if (createdTo !== undefined) conditions.push(of('created_at', '<=', createdTo));
+  if (durationMinS !== undefined) conditions.push(of('duration_s', '>=', durationMinS));
+  if (durationMaxS !== undefined) conditions.push(of('duration_s', '<=', durationMaxS));
+  if (tokensMin !== undefined) conditions.push(of('tokens', '>=', tokensMin));
+  if (tokensMax !== undefined) conditions.push(of('tokens', '<=', tokensMax));
+  return conditions;
+}
+
+function choices(of: Of, filter: RunFilter): Condition[] {
+  const { dispositions, modes, tags, direction, completed } = filter;
+  const conditions: Condition[] = [];
+  const oneOf = (column: 'disposition' | 'mode', values: readonly string[] | undefined): void => {
+    if (values !== undefined) conditions.push(of(column, '=', of.fn.any(of.val([...values]))));
+  };
+  const contains = (column: 'caller_number' | 'called_number', part: string | undefined): void => {
+    if (part !== undefined) {
+      conditions.push(of(of.fn<number>('strpos', [column, of.val(part)]), '>', 0));
+    }
+  };
+  oneOf('disposition', dispositions);
+  oneOf('mode', modes);
+  contains('caller_number', filter.callerNumber);
+  contains('called_number', filter.calledNumber);
+  if (direction !== undefined) conditions.push(of('call_type', '=', direction));
+  if (tags !== undefined) conditions.push(of('call_tags', '@>', sql`${jsonText(tags)}::jsonb`));
+  if (completed !== undefined) conditions.push(of('state', completed ? '=' : '<>', 'completed'));
+  return conditions;
+}

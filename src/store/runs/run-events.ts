@@ -1,0 +1,80 @@
+// A run's append-only log of events. Writing a batch again changes nothing, so a writer that heard no
+// answer sends it once more. Events of a run that is gone (a dial that was given back) are left out: they
+// are nobody's, and must not keep those of other calls from being stored.
+
+import { type Selectable, sql } from 'kysely';
+import type { CallEvent } from '../../model/call-event.ts';
+import { isRowId, jsonText } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import type { RunEventTable } from '../db/tables.ts';
+import type { EventCursor } from './run-filters.ts';
+
+/** Rows in one statement: some hundred kilobytes. */
+const ROWS_MAX = 1_000;
+/** What is read of one run. Twenty minutes of a talkative call are a few thousand. */
+const EVENTS_READ_MAX = 100_000;
+
+/** Throws STORE_UNAVAILABLE, STORE_FULL; what was not written may be sent again. */
+export async function appendEvents(
+  { db }: StoreContext,
+  events: readonly CallEvent[],
+): Promise<void> {
+  for (let from = 0; from < events.length; from += ROWS_MAX) {
+    const rows = events.slice(from, from + ROWS_MAX);
+    await sql`
+      insert into run_events (run_id, seq, at, media_ms, body)
+      select fresh.* from json_to_recordset(${jsonText(rows.map(toRow))}::json)
+        as fresh (run_id bigint, seq integer, at bigint, media_ms double precision, body json)
+      where exists (select from runs where runs.id = fresh.run_id)
+      on conflict (run_id, seq) do nothing`.execute(db);
+  }
+}
+
+function toRow({ runId, seq, at, mediaMs, body }: CallEvent): object {
+  return { run_id: runId, seq, at: Math.floor(at), media_ms: mediaMs, body };
+}
+
+/** In order. */
+export async function readEvents({ db }: StoreContext, runId: string): Promise<CallEvent[]> {
+  if (!isRowId(runId)) return [];
+  const rows = await db
+    .selectFrom('run_events')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .orderBy('seq')
+    .limit(EVENTS_READ_MAX)
+    .execute();
+  return rows.map(toEvent);
+}
+
+/** By run, each run's in order. */
+export async function readEventsAfter(
+  { db }: StoreContext,
+  cursors: readonly EventCursor[],
+  limit: number,
+): Promise<CallEvent[]> {
+  const known = cursors.filter(({ runId }) => isRowId(runId));
+  if (known.length === 0) return [];
+  const { rows } = await sql<Selectable<RunEventTable>>`
+    select behind.* from unnest(
+      ${known.map(({ runId }) => runId)}::bigint[],
+      ${known.map(({ seq }) => seq)}::integer[]
+    ) as cursors (run_id, seq)
+    cross join lateral (
+      select * from run_events
+      where run_events.run_id = cursors.run_id and run_events.seq > cursors.seq
+      order by run_events.seq limit ${limit}
+    ) as behind
+    order by behind.run_id, behind.seq`.execute(db);
+  return rows.map(toEvent);
+}
+
+function toEvent(row: Selectable<RunEventTable>): CallEvent {
+  return {
+    runId: row.run_id,
+    seq: row.seq,
+    at: Number(row.at),
+    mediaMs: row.media_ms,
+    body: row.body,
+  };
+}

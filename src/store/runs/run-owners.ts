@@ -1,0 +1,34 @@
+// Whose a run is: the node that placed its call, or has its media, or is about to.
+
+import { sql } from 'kysely';
+import { isRowId } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+
+export interface RunOwner {
+  /** As `nodes` names it. It may be dead. */
+  node: string;
+  /** It is this process. */
+  isOwn: boolean;
+}
+
+export async function runOwner(
+  { db, node }: StoreContext,
+  id: string,
+): Promise<RunOwner | undefined> {
+  if (!isRowId(id)) return undefined;
+  const row = await db
+    .selectFrom('runs')
+    .select('owner_node')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row && { node: row.owner_node, isOwn: row.owner_node === node };
+}
+
+/** Nothing is written for a run that is ours. */
+export async function adoptRun({ db, node, epoch }: StoreContext, id: string): Promise<void> {
+  if (!isRowId(id)) return;
+  await sql`
+    update runs set owner_node = ${node}, owner_epoch = ${epoch}
+    where id = ${id} and state = 'initialized'
+      and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)`.execute(db);
+}

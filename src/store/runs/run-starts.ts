@@ -1,0 +1,145 @@
+// Beginning runs on PostgreSQL. A key lies beside the run that it began, written in one transaction: a
+// process that is killed leaves both or neither. Keys are kept for a day.
+
+import { type Selectable, sql } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Run } from '../../model/run.ts';
+import { isRowId, jsonText } from '../db/column-values.ts';
+import { lockOrganization } from '../db/organization-lock.ts';
+import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { RunTable } from '../db/tables.ts';
+import type { NewRun } from './new-run.ts';
+import type { CallOfRun, RunStartStore, StartedRun, StartKey } from './run-start-store.ts';
+import { insertRow, refuseOverLimit, toRun } from './runs.ts';
+
+const KEY_LIFE_MS = 86_400_000;
+/** Lapsed keys that a new one sweeps away: more than come in, and no long work. */
+const SWEPT_MAX = 100;
+
+export class RunStartRepository implements RunStartStore {
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  async startedBy(organizationId: string, key: StartKey): Promise<Run | undefined> {
+    if (!isRowId(organizationId)) return undefined;
+    return this.#runOf(this.#context.db, organizationId, key);
+  }
+
+  start(input: NewRun, limit: number, key: StartKey | undefined): Promise<StartedRun> {
+    const { organizationId } = input;
+    return this.#once(organizationId, key, async (tx) => {
+      await refuseOverLimit(tx, organizationId, limit);
+      return insertRow(tx, this.#context, input, { isIdle: false });
+    });
+  }
+
+  async isIdle(runId: string): Promise<boolean> {
+    if (!isRowId(runId)) return false;
+    const { db } = this.#context;
+    const of = db.selectFrom('runs').select('is_idle').where('id', '=', runId);
+    return (await of.executeTakeFirst())?.is_idle ?? false;
+  }
+
+  createIdle(input: NewRun): Promise<Run> {
+    return insertRow(this.#context.db, this.#context, input, { isIdle: true });
+  }
+
+  startIdle(call: CallOfRun, limit: number, key: StartKey | undefined): Promise<StartedRun> {
+    const { organizationId } = call;
+    return this.#once(organizationId, key, async (tx) => {
+      await checkIdle(tx, call);
+      await refuseOverLimit(tx, organizationId, limit);
+      const { rows } = await sql<Selectable<RunTable>>`
+        update runs set
+          is_idle = false,
+          owner_node = ${this.#context.node},
+          owner_epoch = ${this.#context.epoch},
+          mode = ${call.mode},
+          call_type = 'outbound',
+          configuration_id = ${call.configurationId},
+          initial_context = initial_context || ${jsonText(call.initialContext)}::jsonb,
+          gathered_context = gathered_context || ${jsonText(call.gatheredContext)}::jsonb
+        where id = ${call.runId} returning *`.execute(tx);
+      const [row] = rows;
+      if (row === undefined) throw new GatewayError('RUN_NOT_FOUND');
+      return toRun(row);
+    });
+  }
+
+  /** `begin` unless a request with the key has begun a run already. */
+  #once(
+    organizationId: string,
+    key: StartKey | undefined,
+    begin: (tx: Transacting) => Promise<Run>,
+  ): Promise<StartedRun> {
+    return this.#context.db.transaction().execute(async (tx) => {
+      await lockOrganization(tx, organizationId);
+      const known = key === undefined ? undefined : await this.#runOf(tx, organizationId, key);
+      if (known !== undefined) return { run: known, isNew: false };
+      const run = await begin(tx);
+      if (key !== undefined) await this.#keep(tx, run, key);
+      return { run, isNew: true };
+    });
+  }
+
+  async #runOf(
+    db: StoreContext['db'],
+    organizationId: string,
+    { key, requestHash }: StartKey,
+  ): Promise<Run | undefined> {
+    const row = await db
+      .selectFrom('start_keys')
+      .innerJoin('runs', 'runs.id', 'start_keys.run_id')
+      .selectAll('runs')
+      .select('start_keys.request_hash')
+      .where('start_keys.organization_id', '=', organizationId)
+      .where('start_keys.key', '=', key)
+      .where('start_keys.created_at', '>', this.#lapsedAt())
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    if (row.request_hash !== requestHash) throw new GatewayError('START_KEY_REUSED');
+    return toRun(row);
+  }
+
+  async #keep(tx: Transacting, run: Run, { key, requestHash }: StartKey): Promise<void> {
+    await sql`
+      delete from start_keys where ctid = any(array(
+        select ctid from start_keys where created_at <= ${this.#lapsedAt()}
+        order by created_at limit ${SWEPT_MAX} for update skip locked
+      ))`.execute(tx);
+    const facts = {
+      request_hash: requestHash,
+      run_id: run.id,
+      created_at: new Date(this.#context.clock.now()),
+    };
+    await tx
+      .insertInto('start_keys')
+      .values({ organization_id: run.organizationId, key, ...facts })
+      .onConflict((conflict) => conflict.columns(['organization_id', 'key']).doUpdateSet(facts))
+      .execute();
+  }
+
+  #lapsedAt(): Date {
+    return new Date(this.#context.clock.now() - KEY_LIFE_MS);
+  }
+}
+
+/** Locks the run. The order of the checks is the contract's (§6.1). */
+async function checkIdle(tx: Transacting, call: CallOfRun): Promise<void> {
+  const row = !isRowId(call.runId)
+    ? undefined
+    : await tx
+        .selectFrom('runs')
+        .select(['workflow_id', 'is_idle', 'state'])
+        .where('id', '=', call.runId)
+        .where('organization_id', '=', call.organizationId)
+        .forUpdate()
+        .executeTakeFirst();
+  if (row === undefined) throw new GatewayError('RUN_NOT_FOUND');
+  // A text chat is one without a call, too, and one that was hung up gets none.
+  if (!row.is_idle || row.state !== 'initialized') throw new GatewayError('RUN_HAS_CALL');
+  if (row.workflow_id !== call.workflowId) throw new GatewayError('RUN_OF_OTHER_WORKFLOW');
+}

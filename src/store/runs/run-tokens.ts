@@ -1,0 +1,61 @@
+// Public tokens of runs: who holds one reads the run's files without a key, for a while. Looking at the
+// run prolongs its token; one that has lapsed is never given out again. Source: specification §2.5.
+
+import { sql } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Run } from '../../model/run.ts';
+import { isRowId } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import { toRun } from './runs.ts';
+
+const DAY_MS = 86_400_000;
+/** Long enough for whoever got the link by a webhook or in a report; not for ever. */
+const LIFE_MS = 30 * DAY_MS;
+/** Prolonged at most this often, so that reading is not always writing. */
+const PROLONGED_EVERY_MS = 2 * DAY_MS;
+
+/** Throws RUN_NOT_FOUND. */
+export async function publicToken(context: StoreContext, id: string): Promise<string> {
+  const token = (await publicTokens(context, [id])).get(id);
+  if (token === undefined) throw new GatewayError('RUN_NOT_FOUND');
+  return token;
+}
+
+export async function publicTokens(
+  { db, clock, random }: StoreContext,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = runIds.filter(isRowId);
+  if (ids.length === 0) return new Map();
+  const now = clock.now();
+  await sql`
+    update runs set
+      public_access_token = case
+        when public_access_until > ${new Date(now)} then public_access_token else fresh.token
+      end,
+      public_access_until = ${new Date(now + LIFE_MS)}
+    from unnest(${ids}::bigint[], ${ids.map(() => random.uuid())}::text[]) as fresh (id, token)
+    where runs.id = fresh.id and (
+      public_access_until is null
+      or public_access_until < ${new Date(now + LIFE_MS - PROLONGED_EVERY_MS)}
+    )`.execute(db);
+  const rows = await db
+    .selectFrom('runs')
+    .select(['id', 'public_access_token as token'])
+    .where('id', '=', (of) => of.fn.any(of.val(ids)))
+    .execute();
+  return new Map(rows.flatMap(({ id, token }) => (token === null ? [] : [[id, token]])));
+}
+
+export async function findByToken(
+  { db, clock }: StoreContext,
+  token: string,
+): Promise<Run | undefined> {
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('public_access_token', '=', token)
+    .where('public_access_until', '>', new Date(clock.now()))
+    .executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
+}

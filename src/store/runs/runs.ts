@@ -1,0 +1,353 @@
+// Runs: one row per call. A run moves forward only and is final once completed; objects are merged in
+// the database, so that two writers do not lose each other's keys. Lists are in run-list.ts, the log
+// in run-events.ts.
+
+import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Run, RunState } from '../../model/run.ts';
+import { isRowId, jsonText } from '../db/column-values.ts';
+import { lockOrganization } from '../db/organization-lock.ts';
+import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { RunTable } from '../db/tables.ts';
+import type { NewRun } from './new-run.ts';
+import type { StartedRun } from './run-start-store.ts';
+import type { RunPatch } from './run-store.ts';
+
+/** A provider that calls back without end fills no row without end. */
+const CALLBACKS_MAX = 500;
+
+/** Throws CALL_LIMIT_REACHED. */
+export async function createRun(
+  context: StoreContext,
+  input: NewRun,
+  limit?: number,
+): Promise<StartedRun> {
+  return context.db.transaction().execute((tx) => insertRun(tx, context, input, limit));
+}
+
+/** `limit`: undefined for the organization's own. Throws CALL_LIMIT_REACHED. */
+export async function insertRun(
+  tx: Transacting,
+  context: StoreContext,
+  input: NewRun,
+  limit: number | undefined,
+): Promise<StartedRun> {
+  // Each counts the one before it.
+  const own = await lockOrganization(tx, input.organizationId);
+  const most = limit ?? (own === undefined ? 0 : (own ?? context.callLimit));
+  const run = await insertWithin(tx, context, input, most);
+  if (run !== undefined) return { run, isNew: true };
+  const known = await runOfProviderCall(tx, input);
+  if (known !== undefined) return { run: known, isNew: false };
+  throw new GatewayError('CALL_LIMIT_REACHED', { limit: most });
+}
+
+/** In one statement, as calls come by the dozen a second while others talk. Undefined if the call has a
+ *  run already, or the organization as many open ones as it may have. */
+async function insertWithin(
+  tx: Transacting,
+  context: StoreContext,
+  input: NewRun,
+  limit: number,
+): Promise<Run | undefined> {
+  const values = valuesOf(context, input, { isIdle: false });
+  const { rows } = await sql<Selectable<RunTable>>`
+    insert into runs (${sql.join(Object.keys(values).map((column) => sql.ref(column)))})
+    select ${sql.join(Object.values(values))}
+    where not exists (
+      select from runs as known
+      where known.configuration_id = ${input.configurationId}
+        and known.provider_call_id = ${input.providerCallId}
+    ) and ${limit} > (
+      select count(*) from runs where organization_id = ${input.organizationId} and ${isOpen()}
+    )
+    returning *`.execute(tx);
+  const [row] = rows;
+  return row === undefined ? undefined : toRun(row);
+}
+
+/** Throws CALL_LIMIT_REACHED. */
+export async function refuseOverLimit(
+  tx: Transacting,
+  organizationId: string,
+  limit: number,
+): Promise<void> {
+  const { open } = await tx
+    .selectFrom('runs')
+    .select((run) => run.fn.countAll<string>().as('open'))
+    .where('organization_id', '=', organizationId)
+    .where(isOpen())
+    .executeTakeFirstOrThrow();
+  if (Number(open) >= limit) throw new GatewayError('CALL_LIMIT_REACHED', { limit });
+}
+
+export async function insertRow(
+  db: StoreContext['db'],
+  context: StoreContext,
+  input: NewRun,
+  { isIdle }: { isIdle: boolean },
+): Promise<Run> {
+  const row = await db
+    .insertInto('runs')
+    .values(valuesOf(context, input, { isIdle }))
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toRun(row);
+}
+
+function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
+  return {
+    organization_id: input.organizationId,
+    workflow_id: input.workflowId,
+    definition_id: input.definitionId,
+    campaign_id: input.campaignId ?? null,
+    name: input.name,
+    mode: input.mode,
+    call_type: input.callType,
+    state: 'initialized' as const,
+    configuration_id: input.configurationId,
+    provider_call_id: input.providerCallId,
+    owner_node: context.node,
+    owner_epoch: context.epoch,
+    initial_context: jsonText(input.initialContext),
+    gathered_context: jsonText(input.gatheredContext),
+    usage_info: null,
+    cost_info: null,
+    logs: jsonText(input.logs),
+    annotations: '{}',
+    is_idle: isIdle,
+    created_at: new Date(context.clock.now()),
+  };
+}
+
+/** The run that the provider's call has already, if its webhook comes twice. */
+async function runOfProviderCall(
+  tx: Transacting,
+  { configurationId, providerCallId }: NewRun,
+): Promise<Run | undefined> {
+  if (providerCallId === null) return undefined;
+  const row = await tx
+    .selectFrom('runs')
+    .selectAll()
+    .where('configuration_id', '=', configurationId)
+    .where('provider_call_id', '=', providerCallId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
+}
+
+export async function getRun(
+  { db }: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<Run | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
+}
+
+export async function findRun({ db }: StoreContext, id: string): Promise<Run | undefined> {
+  if (!isRowId(id)) return undefined;
+  const row = await db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
+}
+
+/** The newest, should a provider use an id twice. */
+export async function findByProviderCall(
+  { db }: StoreContext,
+  configurationId: string,
+  callId: string,
+): Promise<Run | undefined> {
+  if (!isRowId(configurationId)) return undefined;
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('configuration_id', '=', configurationId)
+    .where('provider_call_id', '=', callId)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toRun(row);
+}
+
+export async function patchRun(
+  context: StoreContext,
+  id: string,
+  patch: RunPatch,
+): Promise<Run | undefined> {
+  if (!isRowId(id)) return undefined;
+  const changes = changesOf(patch, context);
+  if (changes.length === 0) return findRun(context, id);
+  const { rows } = await sql<Selectable<RunTable>>`
+    update runs set ${sql.join(changes)} where id = ${id} returning *`.execute(context.db);
+  const [row] = rows;
+  return row === undefined ? undefined : toRun(row);
+}
+
+/** False, and nothing is changed, if the run has gone on, or is none. */
+export async function patchInitialized(
+  context: StoreContext,
+  id: string,
+  patch: RunPatch,
+): Promise<boolean> {
+  if (!isRowId(id)) return false;
+  const { rows } = await sql`
+    update runs set ${sql.join(changesOf(patch, context))}
+    where id = ${id} and state = 'initialized' returning id`.execute(context.db);
+  return rows.length > 0;
+}
+
+export async function appendCallback(
+  { db }: StoreContext,
+  id: string,
+  dedupeKey: string,
+  entry: Record<string, unknown>,
+): Promise<boolean> {
+  if (!isRowId(id)) return false;
+  const { rows } = await sql<{ id: string }>`
+    with fresh as (
+      insert into run_callbacks (run_id, dedupe_key)
+      select id, ${dedupeKey} from runs where id = ${id}
+      on conflict do nothing
+      returning run_id
+    )
+    update runs set logs =
+      case
+        when jsonb_array_length(coalesce(logs -> ${CALLBACKS_KEY}, '[]')) >= ${CALLBACKS_MAX}
+        then logs
+        else logs || jsonb_build_object(
+          ${CALLBACKS_KEY}::text,
+          coalesce(logs -> ${CALLBACKS_KEY}, '[]') || jsonb_build_array(${jsonText(entry)}::jsonb)
+        )
+      end
+    from fresh where runs.id = fresh.run_id
+    returning runs.id`.execute(db);
+  return rows.length > 0;
+}
+
+export async function countOpenRuns({ db }: StoreContext): Promise<number> {
+  const row = await db
+    .selectFrom('runs')
+    .select((of) => of.fn.countAll<string>().as('count'))
+    .where(isOpen())
+    .executeTakeFirst();
+  return Number(row?.count ?? 0);
+}
+
+/** Has a call, or gets one. In the words of the index `runs_open`. */
+export function isOpen(): RawBuilder<SqlBool> {
+  return sql<SqlBool>`state <> 'completed' and not is_idle`;
+}
+
+type RunRow = Omit<
+  Selectable<RunTable>,
+  | 'owner_node'
+  | 'owner_epoch'
+  | 'caller_number'
+  | 'called_number'
+  | 'call_tags'
+  | 'tokens'
+  | 'public_access_until'
+  | 'is_idle'
+>;
+
+export function toRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    workflowId: row.workflow_id,
+    definitionId: row.definition_id,
+    campaignId: row.campaign_id,
+    name: row.name,
+    mode: row.mode,
+    callType: row.call_type,
+    state: row.state,
+    configurationId: row.configuration_id,
+    providerCallId: row.provider_call_id,
+    initialContext: row.initial_context,
+    gatheredContext: row.gathered_context,
+    usageInfo: row.usage_info,
+    costInfo: row.cost_info,
+    logs: row.logs,
+    annotations: row.annotations,
+    disposition: row.disposition,
+    durationS: row.duration_s,
+    recordingKey: row.recording_key,
+    transcriptKey: row.transcript_key,
+    publicAccessToken: row.public_access_token,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+  };
+}
+
+const CALLBACKS_KEY = 'telephony_status_callbacks';
+
+/** Kept once the run is completed. */
+const FINAL = {
+  disposition: 'disposition',
+  durationS: 'duration_s',
+  endedAt: 'ended_at',
+} as const;
+/** Objects, merged by top-level key. */
+const MERGED = {
+  initialContext: 'initial_context',
+  gatheredContext: 'gathered_context',
+  logs: 'logs',
+  annotations: 'annotations',
+} as const;
+/** Objects, replaced. */
+const REPLACED = { usageInfo: 'usage_info', costInfo: 'cost_info' } as const;
+const PLAIN = {
+  providerCallId: 'provider_call_id',
+  recordingKey: 'recording_key',
+  transcriptKey: 'transcript_key',
+  startedAt: 'started_at',
+} as const;
+
+/** Assignments; on their right sides stands the row as it was. */
+function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<unknown>[] {
+  const changes: RawBuilder<unknown>[] = [];
+  if (patch.state !== undefined) changes.push(stateChange(patch.state));
+  if (patch.state === 'running') {
+    // Who has its media runs it, whoever placed it.
+    changes.push(
+      sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
+      sql`owner_epoch = case when state = 'initialized' then ${epoch} else owner_epoch end`,
+    );
+  }
+  for (const [field, column] of entries(FINAL)) {
+    const value = patch[field];
+    if (value === undefined) continue;
+    const name = sql.ref(column);
+    changes.push(sql`${name} = case when state = 'completed' then ${name} else ${value} end`);
+  }
+  for (const [field, column] of entries(MERGED)) {
+    const value = patch[field];
+    if (value === undefined) continue;
+    changes.push(sql`${sql.ref(column)} = ${sql.ref(column)} || ${jsonText(value)}::jsonb`);
+  }
+  for (const [field, column] of entries(REPLACED)) {
+    const value = patch[field];
+    if (value !== undefined) changes.push(sql`${sql.ref(column)} = ${jsonText(value)}::jsonb`);
+  }
+  for (const [field, column] of entries(PLAIN)) {
+    const value = patch[field];
+    if (value !== undefined) changes.push(sql`${sql.ref(column)} = ${value}`);
+  }
+  return changes;
+}
+
+/** Forward only. */
+function stateChange(next: RunState): RawBuilder<unknown> {
+  const earlier = next === 'completed' ? ['initialized', 'running'] : ['initialized'];
+  return sql`state = case when state = any(${earlier}) then ${next} else state end`;
+}
+
+function entries<F extends string, C extends string>(columns: Readonly<Record<F, C>>): [F, C][] {
+  return Object.entries(columns) as [F, C][]; // The constants above have no other keys.
+}

@@ -1,0 +1,89 @@
+// Leases of telephony configurations: one statement renews and takes, so that of several nodes that ask
+// at once one gets each. A node that is killed loses its leases by not renewing them; its next process
+// has them at once.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { shifted } from '../db/database-time.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import { toConfiguration } from './configurations.ts';
+import type { HeldConfiguration, LeaseStore } from './lease-store.ts';
+
+export class LeaseRepository implements LeaseStore {
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  async claim(wanted: Parameters<LeaseStore['claim']>[0]): Promise<HeldConfiguration[]> {
+    if (wanted.providers.length === 0) return [];
+    const ids = await this.#take(wanted);
+    if (ids.length === 0) return [];
+    const rows = await this.#context.db
+      .selectFrom('telephony_configurations')
+      .selectAll()
+      .where('id', 'in', ids)
+      .orderBy('id')
+      .execute();
+    return rows.map((row) => held(this.#context, row));
+  }
+
+  async release(): Promise<void> {
+    const { db, node } = this.#context;
+    await db.deleteFrom('configuration_leases').where('node', '=', node).execute();
+  }
+
+  async #take({ providers, leaseMs, max }: Parameters<LeaseStore['claim']>[0]): Promise<string[]> {
+    const { db, time, node } = this.#context;
+    const now = time();
+    const until = shifted(now, leaseMs);
+    const rows = await db
+      .insertInto('configuration_leases')
+      .columns(['configuration_id', 'node', 'lease_until'])
+      .expression((of) =>
+        of
+          .selectFrom('telephony_configurations as each')
+          .leftJoin('configuration_leases as held', 'held.configuration_id', 'each.id')
+          .select((row) => ['each.id', row.val(node).as('node'), until.as('until')])
+          .where('each.provider', 'in', providers)
+          .where((row) =>
+            row.or([
+              row('held.node', 'is', null),
+              row('held.node', '=', node),
+              row('held.lease_until', '<=', now),
+            ]),
+          )
+          .orderBy((row) => row('held.node', 'is not distinct from', node), 'desc')
+          .orderBy('each.id')
+          .limit(max),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .column('configuration_id')
+          .doUpdateSet({ node, lease_until: until })
+          .where((row) =>
+            row.or([
+              row('configuration_leases.node', '=', node),
+              row('configuration_leases.lease_until', '<=', now),
+            ]),
+          ),
+      )
+      .returning('configuration_id')
+      .execute();
+    return rows.map(({ configuration_id }) => configuration_id);
+  }
+}
+
+function held(
+  context: StoreContext,
+  row: Parameters<typeof toConfiguration>[1],
+): HeldConfiguration {
+  try {
+    return { ...toConfiguration(context, row), isReadable: true };
+  } catch (error) {
+    // One organization's secrets must not keep the others' PBXs from being connected.
+    if (!(error instanceof GatewayError)) throw error;
+    const empty = { ...row, credentials: {}, sealed_fields: [] };
+    return { ...toConfiguration(context, empty), isReadable: false };
+  }
+}

@@ -1,0 +1,278 @@
+// Phone numbers of a telephony configuration. An address is unique in its organization; a provider
+// account's number leads to one configuration, whatever organization owns it.
+
+import type { Selectable } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import type { NewPhoneNumber, PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
+import { isRowId, jsonText } from '../db/column-values.ts';
+import { violated } from '../db/connections.ts';
+import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { PhoneNumberTable } from '../db/tables.ts';
+import { lockConfiguration, toConfiguration } from './configurations.ts';
+import type { TelephonyStore } from './telephony-store.ts';
+
+type NumberOfWorkflow = PhoneNumber & { workflowName: string | null };
+
+/** Numbers of one list; the oldest of more. */
+const LISTED_MAX = 5_000;
+
+export async function listNumbers(
+  context: StoreContext,
+  configurationId: string,
+): Promise<NumberOfWorkflow[]> {
+  if (!isRowId(configurationId)) return [];
+  const rows = await numbers(context)
+    .where('configuration_id', '=', configurationId)
+    .orderBy('phone_numbers.id')
+    .limit(LISTED_MAX)
+    .execute();
+  return rows.map(toNumberOfWorkflow);
+}
+
+export async function getNumber(
+  context: StoreContext,
+  configurationId: string,
+  id: string,
+): Promise<NumberOfWorkflow | undefined> {
+  if (!isRowId(configurationId) || !isRowId(id)) return undefined;
+  const row = await numbers(context)
+    .where('configuration_id', '=', configurationId)
+    .where('phone_numbers.id', '=', id)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toNumberOfWorkflow(row);
+}
+
+/** The active number of an active configuration that an inbound call reaches. */
+export async function findInbound(
+  context: StoreContext,
+  provider: ProviderName,
+  accountId: string,
+  addressNormalized: string,
+): Promise<{ configuration: TelephonyConfiguration; number: PhoneNumber } | undefined> {
+  const row = await context.db
+    .selectFrom('phone_numbers')
+    .innerJoin('telephony_configurations as of', 'of.id', 'phone_numbers.configuration_id')
+    .selectAll('phone_numbers')
+    .select(['of.name', 'of.is_default_outbound', 'of.credentials', 'of.sealed_fields'])
+    .select(['of.inactive_since', 'of.inactive_reason', 'of.calls_per_second'])
+    .select(['of.created_at as configured_at', 'of.updated_at as reconfigured_at'])
+    .where('phone_numbers.provider', '=', provider)
+    .where('phone_numbers.account_id', '=', accountId)
+    .where('phone_numbers.address_normalized', '=', addressNormalized)
+    .where('phone_numbers.is_active', '=', true)
+    .where('of.inactive_since', 'is', null)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const configuration = {
+    ...row,
+    id: row.configuration_id,
+    created_at: row.configured_at,
+    updated_at: row.reconfigured_at,
+  };
+  return { configuration: toConfiguration(context, configuration), number: toNumber(row) };
+}
+
+/** Throws CONFIGURATION_NOT_FOUND, WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND, PHONE_NUMBER_TAKEN,
+ *  PHONE_NUMBER_ROUTED_ELSEWHERE. */
+export async function createNumber(
+  context: StoreContext,
+  organizationId: string,
+  configurationId: string,
+  input: NewPhoneNumber,
+): Promise<PhoneNumber> {
+  if (!isRowId(organizationId) || !isRowId(configurationId)) {
+    throw new GatewayError('CONFIGURATION_NOT_FOUND');
+  }
+  const now = new Date(context.clock.now());
+  try {
+    return await context.db.transaction().execute(async (tx) => {
+      const configuration = await lockConfiguration(tx, organizationId, configurationId);
+      if (configuration === undefined) throw new GatewayError('CONFIGURATION_NOT_FOUND');
+      await checkWorkflow(tx, organizationId, input.inboundWorkflowId);
+      if (input.isDefaultCallerId) await clearDefaultCaller(tx, configurationId);
+      const row = await tx
+        .insertInto('phone_numbers')
+        .values({
+          organization_id: organizationId,
+          configuration_id: configurationId,
+          provider: configuration.provider,
+          account_id: configuration.account_id,
+          address: input.address,
+          address_normalized: input.addressNormalized,
+          address_type: input.addressType,
+          country_code: input.countryCode,
+          label: input.label,
+          inbound_workflow_id: input.inboundWorkflowId,
+          trunk_id: checkedTrunkId(input.trunkId ?? null),
+          is_active: input.isActive,
+          is_default_caller_id: input.isDefaultCallerId,
+          extra_metadata: jsonText(input.extraMetadata),
+          created_at: now,
+          updated_at: now,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      return toNumber(row);
+    });
+  } catch (error) {
+    throw asConflict(error);
+  }
+}
+
+/** Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
+export async function updateNumber(
+  context: StoreContext,
+  configurationId: string,
+  id: string,
+  patch: Parameters<TelephonyStore['updateNumber']>[2],
+): Promise<PhoneNumber | undefined> {
+  if (!isRowId(configurationId) || !isRowId(id)) return undefined;
+  const trunkId = checkedTrunkId(patch.trunkId ?? null);
+  const work = context.db.transaction().execute(async (tx) => {
+    const number = await tx
+      .selectFrom('phone_numbers')
+      .select('organization_id')
+      .where('configuration_id', '=', configurationId)
+      .where('id', '=', id)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (number === undefined) return undefined;
+    await checkWorkflow(tx, number.organization_id, patch.inboundWorkflowId ?? null);
+    const row = await tx
+      .updateTable('phone_numbers')
+      .set({
+        updated_at: new Date(context.clock.now()),
+        ...(patch.label !== undefined && { label: patch.label }),
+        ...(patch.inboundWorkflowId !== undefined && {
+          inbound_workflow_id: patch.inboundWorkflowId,
+        }),
+        ...(patch.trunkId !== undefined && { trunk_id: trunkId }),
+        ...(patch.isActive !== undefined && { is_active: patch.isActive }),
+        ...(patch.countryCode !== undefined && { country_code: patch.countryCode }),
+        ...(patch.extraMetadata !== undefined && {
+          extra_metadata: jsonText(patch.extraMetadata),
+        }),
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return toNumber(row);
+  });
+  return work.catch((error: unknown) => {
+    throw asConflict(error);
+  });
+}
+
+export async function setDefaultCaller(
+  context: StoreContext,
+  configurationId: string,
+  id: string,
+): Promise<PhoneNumber | undefined> {
+  if (!isRowId(configurationId) || !isRowId(id)) return undefined;
+  if ((await getNumber(context, configurationId, id)) === undefined) return undefined;
+  return context.db.transaction().execute(async (tx) => {
+    await lockConfiguration(tx, undefined, configurationId);
+    await clearDefaultCaller(tx, configurationId);
+    const row = await tx
+      .updateTable('phone_numbers')
+      .set({ is_default_caller_id: true, updated_at: new Date(context.clock.now()) })
+      .where('configuration_id', '=', configurationId)
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst();
+    return row === undefined ? undefined : toNumber(row);
+  });
+}
+
+export async function deleteNumber(
+  context: StoreContext,
+  configurationId: string,
+  id: string,
+): Promise<boolean> {
+  if (!isRowId(configurationId) || !isRowId(id)) return false;
+  const { numDeletedRows } = await context.db
+    .deleteFrom('phone_numbers')
+    .where('configuration_id', '=', configurationId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+function numbers({ db }: StoreContext) {
+  return db
+    .selectFrom('phone_numbers')
+    .leftJoin('workflows', 'workflows.id', 'phone_numbers.inbound_workflow_id')
+    .selectAll('phone_numbers')
+    .select('workflows.name as workflow_name');
+}
+
+async function checkWorkflow(
+  tx: Transacting,
+  organizationId: string,
+  workflowId: string | null,
+): Promise<void> {
+  if (workflowId === null) return;
+  const workflow = isRowId(workflowId)
+    ? await tx
+        .selectFrom('workflows')
+        .select('id')
+        .where('organization_id', '=', organizationId)
+        .where('id', '=', workflowId)
+        .executeTakeFirst()
+    : undefined;
+  if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id: workflowId });
+}
+
+/** The database says whether the configuration has it. Throws TRUNK_NOT_FOUND. */
+function checkedTrunkId(id: string | null): string | null {
+  if (id !== null && !isRowId(id)) throw new GatewayError('TRUNK_NOT_FOUND');
+  return id;
+}
+
+async function clearDefaultCaller(tx: Transacting, configurationId: string): Promise<void> {
+  await tx
+    .updateTable('phone_numbers')
+    .set({ is_default_caller_id: false })
+    .where('configuration_id', '=', configurationId)
+    .where('is_default_caller_id', '=', true)
+    .execute();
+}
+
+function asConflict(error: unknown): unknown {
+  const constraint = violated(error);
+  if (constraint === 'phone_numbers_address') {
+    return new GatewayError('PHONE_NUMBER_TAKEN', {}, error);
+  }
+  if (constraint === 'phone_numbers_trunk') return new GatewayError('TRUNK_NOT_FOUND', {}, error);
+  if (constraint === 'phone_numbers_route') {
+    return new GatewayError('PHONE_NUMBER_ROUTED_ELSEWHERE', {}, error);
+  }
+  return error;
+}
+
+function toNumberOfWorkflow(
+  row: Selectable<PhoneNumberTable> & { workflow_name: string | null },
+): NumberOfWorkflow {
+  return { ...toNumber(row), workflowName: row.workflow_name };
+}
+
+function toNumber(row: Selectable<PhoneNumberTable>): PhoneNumber {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    configurationId: row.configuration_id,
+    address: row.address,
+    addressNormalized: row.address_normalized,
+    addressType: row.address_type,
+    countryCode: row.country_code,
+    label: row.label,
+    inboundWorkflowId: row.inbound_workflow_id,
+    trunkId: row.trunk_id,
+    isActive: row.is_active,
+    isDefaultCallerId: row.is_default_caller_id,
+    extraMetadata: row.extra_metadata,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

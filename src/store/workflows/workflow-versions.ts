@@ -1,0 +1,295 @@
+// The numbered versions of a workflow: exactly one published, at most one draft, numbers never used
+// again. Changes to one workflow stand in line at its row. Secrets in the content are sealed. A trigger path is live while the published
+// version or the draft has it; it stays its workflow's for ever. Source: contract §5.2.
+
+import type { Selectable } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
+import { isRowId, jsonText } from '../db/column-values.ts';
+import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { WorkflowVersionTable } from '../db/tables.ts';
+import { fieldsOf, openContent, sealContent } from './sealed-content.ts';
+import type { WorkflowContent, WorkflowStore } from './workflow-store.ts';
+
+type Row = Selectable<WorkflowVersionTable>;
+
+/** The draft, made from the published version if there is none. Throws WORKFLOW_NOT_FOUND. */
+export async function createDraft(context: StoreContext, id: string): Promise<WorkflowVersion> {
+  return changeVersions(context, id, (tx) => draftRow(context, tx, id));
+}
+
+/** Throws WORKFLOW_NOT_FOUND, WORKFLOW_CONFLICT. */
+export async function saveDraft(
+  context: StoreContext,
+  id: string,
+  patch: Parameters<WorkflowStore['saveDraft']>[1],
+): Promise<WorkflowVersion> {
+  return changeVersions(context, id, async (tx, organizationId) => {
+    const draft = await draftRow(context, tx, id);
+    const change = {
+      ...changedContent(context, { organizationId, draft, patch }),
+      ...(patch.templateContextVariables !== undefined && {
+        template_context_variables: jsonText(patch.templateContextVariables),
+      }),
+      ...(patch.triggerPaths !== undefined && { trigger_paths: [...patch.triggerPaths] }),
+    };
+    if (Object.keys(change).length === 0) return draft;
+    const row = await tx
+      .updateTable('workflow_versions')
+      .set(change)
+      .where('id', '=', draft.id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await syncTriggers(tx, id);
+    return row;
+  });
+}
+
+/** Throws WORKFLOW_NOT_FOUND, WORKFLOW_NO_DRAFT. */
+export async function publishDraft(context: StoreContext, id: string): Promise<WorkflowVersion> {
+  return changeVersions(context, id, async (tx) => {
+    const draft = await versionRow(tx, id, 'draft');
+    if (draft === undefined) throw new GatewayError('WORKFLOW_NO_DRAFT');
+    await tx
+      .updateTable('workflow_versions')
+      .set({ status: 'archived' })
+      .where('workflow_id', '=', id)
+      .where('status', '=', 'published')
+      .execute();
+    const row = await tx
+      .updateTable('workflow_versions')
+      .set({ status: 'published', published_at: new Date(context.clock.now()) })
+      .where('id', '=', draft.id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await syncTriggers(tx, id);
+    return row;
+  });
+}
+
+export async function listVersions(
+  context: StoreContext,
+  id: string,
+  page: { limit: number; offset: number },
+): Promise<WorkflowVersion[]> {
+  if (!isRowId(id)) return [];
+  const rows = await ownedVersions(context)
+    .where('workflow_id', '=', id)
+    .orderBy('version_number', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute();
+  return rows.map((row) => toVersion(context, row.owner, row));
+}
+
+export async function getByStatus(
+  context: StoreContext,
+  id: string,
+  status: 'draft' | 'published',
+): Promise<WorkflowVersion | undefined> {
+  if (!isRowId(id)) return undefined;
+  const row = await ownedVersions(context)
+    .where('workflow_id', '=', id)
+    .where('workflow_versions.status', '=', status)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toVersion(context, row.owner, row);
+}
+
+export async function getInService(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<WorkflowVersion | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await ownedVersions(context)
+    .where('workflow_id', '=', id)
+    .where('workflows.organization_id', '=', organizationId)
+    .where('workflows.status', '=', 'active')
+    .where('workflow_versions.status', '=', 'published')
+    .executeTakeFirst();
+  return row === undefined ? undefined : toVersion(context, row.owner, row);
+}
+
+export async function getVersion(
+  context: StoreContext,
+  id: string,
+  definitionId: string,
+): Promise<WorkflowVersion | undefined> {
+  if (!isRowId(id) || !isRowId(definitionId)) return undefined;
+  const row = await ownedVersions(context)
+    .where('workflow_id', '=', id)
+    .where('workflow_versions.id', '=', definitionId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toVersion(context, row.owner, row);
+}
+
+/** Makes the paths of the published version and the draft live, all others of the workflow not.
+ *  Throws WORKFLOW_CONFLICT if another workflow has one of them. */
+export async function syncTriggers(tx: Transacting, workflowId: string): Promise<void> {
+  const versions = await tx
+    .selectFrom('workflow_versions')
+    .select('trigger_paths')
+    .where('workflow_id', '=', workflowId)
+    .where('status', 'in', ['published', 'draft'])
+    .execute();
+  // Sorted: two workflows that want the same paths must not wait for each other.
+  const paths = [...new Set(versions.flatMap((version) => version.trigger_paths))].sort();
+  await tx
+    .updateTable('workflow_triggers')
+    .set({ is_active: false })
+    .where('workflow_id', '=', workflowId)
+    .where('is_active', '=', true)
+    .execute();
+  if (paths.length === 0) return;
+  const ours = await tx
+    .insertInto('workflow_triggers')
+    .values(paths.map((path) => ({ path, workflow_id: workflowId, is_active: true })))
+    .onConflict((conflict) =>
+      conflict
+        .column('path')
+        .doUpdateSet({ is_active: true })
+        .whereRef('workflow_triggers.workflow_id', '=', 'excluded.workflow_id'),
+    )
+    .returning('path')
+    .execute();
+  const taken = paths.filter((path) => !ours.some((row) => row.path === path));
+  if (taken.length > 0) {
+    const problems = `trigger path already used: ${taken.join(', ')}`;
+    throw new GatewayError('WORKFLOW_CONFLICT', { problems });
+  }
+}
+
+/** The version in clear. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+export function toVersion(
+  { secrets }: StoreContext,
+  organizationId: string,
+  row: Row,
+): WorkflowVersion {
+  const own = { organizationId, secrets };
+  const { definition, configurations, sealed_fields: sealed } = row;
+  return {
+    id: row.id,
+    workflowId: row.workflow_id,
+    versionNumber: row.version_number,
+    status: row.status,
+    definition: openContent(definition, sealed, { ...own, column: 'definition' }),
+    configurations: openContent(configurations, sealed, { ...own, column: 'configurations' }),
+    templateContextVariables: row.template_context_variables,
+    createdAt: row.created_at,
+    publishedAt: row.published_at,
+  };
+}
+
+/** Definition and settings as the columns of a row hold them. */
+export function sealedContent(
+  { secrets }: StoreContext,
+  organizationId: string,
+  content: Pick<WorkflowContent, 'definition' | 'configurations'>,
+) {
+  const own = { organizationId, secrets };
+  const definition = sealContent(content.definition, { ...own, column: 'definition' });
+  const settings = sealContent(content.configurations, { ...own, column: 'configurations' });
+  return {
+    definition: definition.text,
+    configurations: settings.text,
+    sealed_fields: [...definition.sealedFields, ...settings.sealedFields],
+  };
+}
+
+/** What a patch changes in the columns of a draft. */
+function changedContent(
+  { secrets }: StoreContext,
+  {
+    organizationId,
+    draft,
+    patch,
+  }: { organizationId: string; draft: Row; patch: Partial<WorkflowContent> },
+) {
+  const own = { organizationId, secrets };
+  const changes: { definition?: string; configurations?: string; sealed_fields?: string[] } = {};
+  let sealedFields = draft.sealed_fields;
+  for (const column of ['definition', 'configurations'] as const) {
+    const content = patch[column];
+    if (content === undefined) continue;
+    const former = fieldsOf(column, sealedFields);
+    const sealed = sealContent(content, { ...own, column });
+    changes[column] = sealed.text;
+    sealedFields = [
+      ...sealedFields.filter((field) => !former.includes(field)),
+      ...sealed.sealedFields,
+    ];
+    changes.sealed_fields = sealedFields;
+  }
+  return changes;
+}
+
+/** Versions with the organization that owns them. */
+function ownedVersions({ db }: StoreContext) {
+  return db
+    .selectFrom('workflow_versions')
+    .innerJoin('workflows', 'workflows.id', 'workflow_versions.workflow_id')
+    .selectAll('workflow_versions')
+    .select('workflows.organization_id as owner');
+}
+
+/** Runs `change` while nobody else changes this workflow. */
+async function changeVersions(
+  context: StoreContext,
+  id: string,
+  change: (tx: Transacting, organizationId: string) => Promise<Row>,
+): Promise<WorkflowVersion> {
+  if (!isRowId(id)) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+  return context.db.transaction().execute(async (tx) => {
+    const workflow = await tx
+      .selectFrom('workflows')
+      .select('organization_id')
+      .where('id', '=', id)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+    const owner = workflow.organization_id;
+    return toVersion(context, owner, await change(tx, owner));
+  });
+}
+
+async function draftRow(context: StoreContext, tx: Transacting, id: string): Promise<Row> {
+  const draft = await versionRow(tx, id, 'draft');
+  if (draft !== undefined) return draft;
+  const { version_number_last } = await tx
+    .updateTable('workflows')
+    .set((of) => ({ version_number_last: of('version_number_last', '+', 1) }))
+    .where('id', '=', id)
+    .returning('version_number_last')
+    .executeTakeFirstOrThrow();
+  const published = await versionRow(tx, id, 'published');
+  if (published === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  return tx
+    .insertInto('workflow_versions')
+    .values({
+      workflow_id: id,
+      version_number: version_number_last,
+      status: 'draft',
+      definition: jsonText(published.definition),
+      configurations: jsonText(published.configurations),
+      template_context_variables: jsonText(published.template_context_variables),
+      trigger_paths: published.trigger_paths,
+      sealed_fields: published.sealed_fields,
+      created_at: new Date(context.clock.now()),
+      published_at: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+function versionRow(
+  db: StoreContext['db'],
+  id: string,
+  status: 'draft' | 'published',
+): Promise<Row | undefined> {
+  return db
+    .selectFrom('workflow_versions')
+    .selectAll()
+    .where('workflow_id', '=', id)
+    .where('status', '=', status)
+    .executeTakeFirst();
+}

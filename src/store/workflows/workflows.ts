@@ -1,0 +1,241 @@
+// Workflows as rows, and the trigger paths by which the outside starts them. What a workflow says is
+// in its versions (workflow-versions.ts).
+
+import type { Selectable } from 'kysely';
+import { sql } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Workflow, WorkflowStatus, WorkflowVersion } from '../../model/workflow.ts';
+import { isRowId, jsonText, plainText } from '../db/column-values.ts';
+import { violated } from '../db/connections.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import type { WorkflowTable } from '../db/tables.ts';
+import type { WorkflowStore } from './workflow-store.ts';
+import { sealedContent, syncTriggers, toVersion } from './workflow-versions.ts';
+
+/** A workflow that invents dispositions without end keeps the first. */
+const DISPOSITIONS_MAX = 500;
+/** A model may call a whole sentence a disposition; no list of codes shows that. */
+const DISPOSITION_CHARACTERS_MAX = 100;
+/** The contract's list has no pages. */
+const WORKFLOWS_MAX = 5_000;
+
+export async function createWorkflow(
+  context: StoreContext,
+  owner: { organizationId: string; userId: string },
+  input: Parameters<WorkflowStore['create']>[1],
+): Promise<{ workflow: Workflow; version: WorkflowVersion }> {
+  const now = new Date(context.clock.now());
+  const { organizationId } = owner;
+  const making = context.db.transaction().execute(async (tx) => {
+    const workflow = await tx
+      .insertInto('workflows')
+      .values({
+        organization_id: organizationId,
+        user_id: owner.userId,
+        uuid: context.random.uuid(),
+        name: input.name,
+        status: 'active',
+        version_number_last: 1,
+        folder_id: input.folderId ?? null,
+        created_at: now,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const version = await tx
+      .insertInto('workflow_versions')
+      .values({
+        workflow_id: workflow.id,
+        version_number: 1,
+        status: 'published',
+        ...sealedContent(context, organizationId, input),
+        template_context_variables: jsonText(input.templateContextVariables),
+        trigger_paths: [...input.triggerPaths],
+        created_at: now,
+        published_at: now,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await syncTriggers(tx, workflow.id);
+    return { workflow: toWorkflow(workflow), version: toVersion(context, organizationId, version) };
+  });
+  return making.catch((error: unknown) => {
+    throw asUnfiled(error);
+  });
+}
+
+export async function listWorkflows(
+  { db }: StoreContext,
+  organizationId: string,
+  statuses: readonly WorkflowStatus[],
+): Promise<(Workflow & { totalRuns: number })[]> {
+  if (!isRowId(organizationId) || statuses.length === 0) return [];
+  const rows = await db
+    .selectFrom('workflows')
+    .selectAll()
+    .select((of) =>
+      of
+        .selectFrom('runs')
+        .select((run) => run.fn.countAll<string>().as('count'))
+        .whereRef('runs.workflow_id', '=', 'workflows.id')
+        .as('total_runs'),
+    )
+    .where('organization_id', '=', organizationId)
+    .where('status', 'in', statuses)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(WORKFLOWS_MAX)
+    .execute();
+  return rows
+    .reverse()
+    .map((row) => ({ ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) }));
+}
+
+export async function countWorkflows(
+  { db }: StoreContext,
+  organizationId: string,
+): Promise<Record<WorkflowStatus, number>> {
+  const counts = { active: 0, archived: 0 };
+  if (!isRowId(organizationId)) return counts;
+  const rows = await db
+    .selectFrom('workflows')
+    .select((of) => ['status', of.fn.countAll<string>().as('count')] as const)
+    .where('organization_id', '=', organizationId)
+    .groupBy('status')
+    .execute();
+  for (const { status, count } of rows) counts[status] = Number(count);
+  return counts;
+}
+
+export async function moveToFolder(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+  folderId: string | null,
+): Promise<Workflow | undefined> {
+  if (folderId !== null && !isRowId(folderId)) throw new GatewayError('FOLDER_NOT_FOUND');
+  try {
+    return await changeWorkflow(context, organizationId, id, { folder_id: folderId });
+  } catch (error) {
+    throw asUnfiled(error);
+  }
+}
+
+function asUnfiled(error: unknown): unknown {
+  if (violated(error) !== 'workflows_folder') return error;
+  return new GatewayError('FOLDER_NOT_FOUND', {}, error);
+}
+
+export async function getWorkflow(
+  { db }: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<Workflow | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await db
+    .selectFrom('workflows')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toWorkflow(row);
+}
+
+export async function findByUuid(
+  { db }: StoreContext,
+  uuid: string,
+): Promise<Workflow | undefined> {
+  const row = await db
+    .selectFrom('workflows')
+    .selectAll()
+    .where('uuid', '=', uuid)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toWorkflow(row);
+}
+
+export async function findTrigger(
+  { db }: StoreContext,
+  path: string,
+): Promise<{ workflow: Workflow; isActive: boolean } | undefined> {
+  const row = await db
+    .selectFrom('workflow_triggers')
+    .innerJoin('workflows', 'workflows.id', 'workflow_triggers.workflow_id')
+    .selectAll('workflows')
+    .select('workflow_triggers.is_active')
+    .where('path', '=', path)
+    .executeTakeFirst();
+  return row === undefined ? undefined : { workflow: toWorkflow(row), isActive: row.is_active };
+}
+
+export async function takenTriggers(
+  { db }: StoreContext,
+  paths: readonly string[],
+  exceptWorkflowId: string | null,
+): Promise<string[]> {
+  if (paths.length === 0) return [];
+  const rows = await db
+    .selectFrom('workflow_triggers')
+    .select('path')
+    .where('path', 'in', paths)
+    .$if(exceptWorkflowId !== null && isRowId(exceptWorkflowId), (query) =>
+      query.where('workflow_id', '<>', exceptWorkflowId ?? ''),
+    )
+    .orderBy('path')
+    .execute();
+  return rows.map(({ path }) => path);
+}
+
+export async function changeWorkflow(
+  { db }: StoreContext,
+  organizationId: string,
+  id: string,
+  change: { name: string } | { status: WorkflowStatus } | { folder_id: string | null },
+): Promise<Workflow | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await db
+    .updateTable('workflows')
+    .set(change)
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  return row === undefined ? undefined : toWorkflow(row);
+}
+
+export async function totalRuns({ db }: StoreContext, id: string): Promise<number> {
+  if (!isRowId(id)) return 0;
+  const row = await db
+    .selectFrom('runs')
+    .select((run) => run.fn.countAll<string>().as('count'))
+    .where('workflow_id', '=', id)
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+export async function addDisposition(
+  { db }: StoreContext,
+  id: string,
+  disposition: string,
+): Promise<void> {
+  const code = plainText(disposition);
+  if (!isRowId(id) || code === '' || code.length > DISPOSITION_CHARACTERS_MAX) return;
+  await db
+    .updateTable('workflows')
+    .set({ disposition_codes: sql`array_append(disposition_codes, ${code})` })
+    .where('id', '=', id)
+    .where(sql<boolean>`not ${code} = any(disposition_codes)`)
+    .where(sql<boolean>`cardinality(disposition_codes) < ${DISPOSITIONS_MAX}`)
+    .execute();
+}
+
+function toWorkflow(row: Selectable<WorkflowTable>): Workflow {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    uuid: row.uuid,
+    name: row.name,
+    status: row.status,
+    dispositionCodes: row.disposition_codes,
+    folderId: row.folder_id,
+    createdAt: row.created_at,
+  };
+}

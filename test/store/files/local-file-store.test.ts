@@ -1,0 +1,230 @@
+// Files on the local disk: keys, whole files, and files that grow.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { systemRandom } from '../../../src/std/random.ts';
+import { checkFileKey, LocalFileStore } from '../../../src/store/files/local-file-store.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+
+let folder = '';
+let clock = new FakeClock();
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'patchbay-files-'));
+  clock = new FakeClock();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const store = (): LocalFileStore => new LocalFileStore(folder, { clock, random: systemRandom });
+
+async function codeFrom(work: Promise<unknown>): Promise<string | undefined> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => codeOf(error) ?? String(error),
+  );
+}
+
+describe('file keys', () => {
+  it.each(['recordings/42.wav', 'recordings/42/user.wav', 'campaigns/7/a b (1) ä.csv', 'a'])(
+    'takes %j',
+    (key) => expect(() => checkFileKey(key)).not.toThrow(),
+  );
+
+  it.each(
+    [
+      ['', '/etc/passwd', '../x', 'a/../b', 'a/..', './a', 'a//b', 'a/', 'a\\b', 'a\0b', '.hidden'],
+      ['a/.part', 'a\nb', 'x'.repeat(301), Array(9).fill('a').join('/'), 'C:/x', '%2e%2e/x', '~/x'],
+    ].flat(),
+  )('refuses %j', async (key) => {
+    const files = store();
+    for (const work of [
+      files.create(key),
+      files.write(key, Buffer.alloc(1)),
+      files.receive(key, pieces('x'), 1),
+      files.stat(key),
+      files.read(key),
+      files.readAll(key),
+      files.remove(key),
+    ]) {
+      expect(await codeFrom(work)).toBe('FILE_KEY_INVALID');
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('never leaves the folder', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('.', '/', 'a', '\\', '\0', '~') }), (key) => {
+        try {
+          checkFileKey(key);
+        } catch (error) {
+          expect(codeOf(error)).toBe('FILE_KEY_INVALID');
+          return;
+        }
+        expect(join('/data/files', key).startsWith('/data/files/')).toBe(true);
+        expect(join('/data/files', key)).toBe(`/data/files/${key}`);
+      }),
+    );
+  });
+});
+
+describe('whole files', () => {
+  it('gives back what was written, whole and in part', async () => {
+    const files = store();
+    await files.write('transcripts/1.txt', Buffer.from('hello world'));
+    expect((await files.readAll('transcripts/1.txt')).toString()).toBe('hello world');
+    expect(await text(await files.read('transcripts/1.txt'))).toBe('hello world');
+    expect(await text(await files.read('transcripts/1.txt', { start: 6, end: 8 }))).toBe('wor');
+    expect((await files.stat('transcripts/1.txt'))?.size).toBe(11);
+    expect(statSync(join(folder, 'transcripts/1.txt')).mode & 0o777).toBe(0o600);
+  });
+
+  it('replaces a file at once and leaves nothing half written', async () => {
+    const files = store();
+    await files.write('a.txt', Buffer.from('one'));
+    await Promise.all([
+      files.write('a.txt', Buffer.from('two')),
+      files.write('a.txt', Buffer.from('two')),
+    ]);
+    expect((await files.readAll('a.txt')).toString()).toBe('two');
+    expect(readdirSync(folder)).toEqual(['a.txt']);
+  });
+
+  it('knows what is not there', async () => {
+    const files = store();
+    mkdirSync(join(folder, 'dir'));
+    for (const key of ['none', 'none/none', 'dir']) {
+      expect(await files.stat(key)).toBeUndefined();
+      expect(await codeFrom(files.readAll(key))).toBe('FILE_NOT_FOUND');
+    }
+    expect(await codeFrom(files.read('none'))).toBe('FILE_NOT_FOUND');
+    await files.remove('none');
+    await files.write('a', Buffer.from('x'));
+    await files.remove('a');
+    expect(await files.stat('a')).toBeUndefined();
+  });
+});
+
+async function* pieces(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+/** What is on its way in. */
+const unfinished = (): string[] => readdirSync(join(folder, '.unfinished'));
+
+describe('files that are sent', () => {
+  it('appear when they are whole, and replace the older one', async () => {
+    const files = store();
+    await files.write('a/b.csv', Buffer.from('old'));
+    async function* watched(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('one,');
+      expect((await files.readAll('a/b.csv')).toString()).toBe('old');
+      yield Buffer.from('two');
+    }
+    await files.receive('a/b.csv', watched(), 7);
+    expect((await files.readAll('a/b.csv')).toString()).toBe('one,two');
+    expect(unfinished()).toEqual([]);
+    expect(statSync(join(folder, 'a/b.csv')).mode & 0o777).toBe(0o600);
+  });
+
+  it('leave nothing if they are longer than announced or break off', async () => {
+    const files = store();
+    await files.write('a.csv', Buffer.from('old'));
+    expect(await codeFrom(files.receive('a.csv', pieces('12345', '67'), 6))).toBe('FILE_OVERSIZED');
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('half');
+      throw new Error('the line is dead');
+    }
+    expect(await codeFrom(files.receive('a.csv', broken(), 100))).toMatch(/the line is dead/);
+    expect(await codeFrom(files.receive('new.csv', broken(), 100))).toMatch(/the line is dead/);
+    expect((await files.readAll('a.csv')).toString()).toBe('old');
+    expect(await files.stat('new.csv')).toBeUndefined();
+    expect(unfinished()).toEqual([]);
+  });
+
+  it('leave nothing under their key when the process is killed, and nothing at all an hour later', async () => {
+    const script = `
+      import { LocalFileStore } from './src/store/files/local-file-store.ts';
+      import { systemClock } from './src/std/clock.ts';
+      import { systemRandom } from './src/std/random.ts';
+      const files = new LocalFileStore(process.argv[1], { clock: systemClock, random: systemRandom });
+      async function* half() {
+        yield Buffer.from('half');
+        process.kill(process.pid, 'SIGKILL');
+        yield Buffer.from('never');
+      }
+      await files.receive('a.csv', half(), 100);`;
+    const options = ['--import', 'tsx', '--input-type=module', '--eval', script, folder];
+    const killed = spawnSync(process.execPath, options, { cwd: process.cwd() });
+    expect(killed.signal).toBe('SIGKILL');
+    const files = store();
+    expect(await files.stat('a.csv')).toBeUndefined();
+    expect(unfinished()).toHaveLength(1);
+    const { mtimeMs } = statSync(join(folder, '.unfinished', unfinished()[0] ?? ''));
+    clock.advance(mtimeMs - clock.now() + 3_600_000);
+    await files.removeUnfinished();
+    expect(unfinished()).toHaveLength(1);
+    clock.advance(1_000);
+    await files.removeUnfinished();
+    expect(unfinished()).toEqual([]);
+  });
+
+  it('may not have been sent ever', async () => {
+    await expect(store().removeUnfinished()).resolves.toBeUndefined();
+  });
+});
+
+describe('a file that grows', () => {
+  it('is a real file', async () => {
+    const files = store();
+    const writer = await files.create('recordings/42.wav');
+    writer.append(Buffer.from('RIFF----WAVE'));
+    writer.patch(4, Buffer.from('size'));
+    await writer.close();
+    expect((await files.readAll('recordings/42.wav')).toString()).toBe('RIFFsizeWAVE');
+  });
+});
+
+/** Mounting needs root; an injected disk (file-writer.test) covers the rest. */
+const mayMount = (): boolean => {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
+  const probe = mkdtempSync(join(tmpdir(), 'patchbay-mount-'));
+  try {
+    execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', probe], {
+      stdio: 'ignore',
+    });
+    execFileSync('/bin/umount', [probe]);
+    return true;
+  } catch {
+    process.stderr.write('No tmpfs can be mounted: the full disk is only simulated.\n');
+    return false;
+  } finally {
+    rmSync(probe, { recursive: true, force: true });
+  }
+};
+
+describe.runIf(mayMount())('a disk that is really full', () => {
+  beforeEach(() => {
+    execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder]);
+  });
+  afterEach(() => execFileSync('/bin/umount', [folder]));
+
+  it('ends a growing file with STORE_FULL and keeps what fitted', async () => {
+    const writer = await store().create('recordings/1.wav');
+    writer.append(Buffer.alloc(1_000_000, 7));
+    expect(await codeFrom(writer.close())).toBe('STORE_FULL');
+    expect((await store().stat('recordings/1.wav'))?.size).toBeGreaterThan(100_000);
+  });
+
+  it('refuses a whole file with STORE_FULL and leaves the older one', async () => {
+    const files = store();
+    await files.write('a', Buffer.from('old'));
+    expect(await codeFrom(files.write('a', Buffer.alloc(1_000_000)))).toBe('STORE_FULL');
+    expect((await files.readAll('a')).toString()).toBe('old');
+    expect(readdirSync(folder)).toEqual(['a']);
+  });
+});
