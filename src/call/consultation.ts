@@ -7,7 +7,7 @@ import type { Log } from '../log.ts';
 import { CallAudio } from '../pipeline/call-audio.ts';
 import type { CallAudioListener } from '../pipeline/call-audio-listener.ts';
 import type { CallAudioOptions } from '../pipeline/call-audio-options.ts';
-import { defaultTuning } from '../pipeline/tuning.ts';
+import { defaultTuning } from '../pipeline/turn/turn-tuning.ts';
 import type { MediaStart } from '../telephony/media.ts';
 import type { PbxMedia } from '../telephony/pbx.ts';
 import type { Announcement } from '../workflow/tools/transfer-call-tool.ts';

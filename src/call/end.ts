@@ -6,7 +6,7 @@ import { callSeconds, callsEnded } from '../metrics/metrics.ts';
 import type { CallEvent } from '../model/call-event.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { CallAudio } from '../pipeline/call-audio.ts';
-import type { RecordingFile } from '../pipeline/record.ts';
+import type { RecordingFile } from '../pipeline/recorder.ts';
 import { deadlineSignal, within } from '../std/deadline.ts';
 import type { CallDeps } from './deps.ts';
 import { finishLater, finishRun } from './finish-run.ts';

@@ -2,7 +2,10 @@
 // call then. Source: contract §8.8.
 
 import type { CallEvent } from '../model/call-event.ts';
-import type { AnsweredBy, AnsweringMachineOptions } from '../pipeline/answering-machine.ts';
+import type {
+  AnsweredBy,
+  AnsweringMachineOptions,
+} from '../pipeline/listen/answering-machine-detector.ts';
 import { isObject } from '../std/json.ts';
 import type { CallPlan } from './plan.ts';
 

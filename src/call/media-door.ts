@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import { mediaFaults } from '../metrics/metrics.ts';
-import type { RecordingFile } from '../pipeline/record.ts';
+import type { RecordingFile } from '../pipeline/recorder.ts';
 import type { MediaProtocol } from '../telephony/media.ts';
 import { isHosted, type ProviderRequest } from '../telephony/provider.ts';
 import { CLOSE } from '../transport/media-socket.ts';

@@ -5,7 +5,7 @@ import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { DialoguePolicy, WorkflowConfigurations, WorkflowVersion } from '../model/workflow.ts';
 import { workflowConfigurations } from '../model/workflow.ts';
-import { AmbientNoise, officeNoise } from '../pipeline/ambient.ts';
+import { AmbientNoise, officeNoise } from '../pipeline/speak/background-noise.ts';
 import type { TelephonyProvider } from '../telephony/provider.ts';
 import { clipRefsOf } from '../workflow/engine/clip-refs.ts';
 import { createEngine, type Engine } from '../workflow/engine.ts';

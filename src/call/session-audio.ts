@@ -2,10 +2,10 @@
 
 import { codecByName } from '../codec/registry.ts';
 import type { Log } from '../log.ts';
-import type { AnsweredBy } from '../pipeline/answering-machine.ts';
 import { CallAudio } from '../pipeline/call-audio.ts';
 import type { CallAudioListener } from '../pipeline/call-audio-listener.ts';
-import type { RecordingFile } from '../pipeline/record.ts';
+import type { AnsweredBy } from '../pipeline/listen/answering-machine-detector.ts';
+import type { RecordingFile } from '../pipeline/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { MediaStart } from '../telephony/media.ts';
 import type { CallDeps } from './deps.ts';

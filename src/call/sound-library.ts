@@ -4,8 +4,8 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clip, ClipRef } from '../model/clip.ts';
-import { loopOf } from '../pipeline/ambient.ts';
-import { decodeClip, inspectClip } from '../pipeline/clip.ts';
+import { loopOf } from '../pipeline/speak/background-noise.ts';
+import { decodeClip, inspectClip } from '../pipeline/speak/clip-decoder.ts';
 import type { Clock } from '../std/clock.ts';
 import { within } from '../std/deadline.ts';
 import type { FileStore } from '../store/files/file-store.ts';

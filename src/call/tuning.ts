@@ -1,7 +1,7 @@
 // A workflow's turn settings (contract §5.5) as the pipeline wants them.
 
 import type { WorkflowConfigurations } from '../model/workflow.ts';
-import { defaultTuning, type TurnTuning } from '../pipeline/tuning.ts';
+import { defaultTuning, type TurnTuning } from '../pipeline/turn/turn-tuning.ts';
 
 export function turnTuning(settings: WorkflowConfigurations): TurnTuning {
   return {

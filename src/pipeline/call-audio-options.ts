@@ -6,15 +6,15 @@ import type { Log } from '../log.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
-import type { AmbientNoise } from './ambient.ts';
-import type { AnsweringMachineOptions } from './answering-machine.ts';
 import type { CallAudioListener } from './call-audio-listener.ts';
-import type { AudioWire } from './frame-batch.ts';
-import type { Inflow } from './inflow.ts';
-import type { LeadOptions } from './lead.ts';
+import type { AnsweringMachineOptions } from './listen/answering-machine-detector.ts';
 import type { MediaClock } from './media-clock.ts';
-import type { RecordingFile } from './record.ts';
-import type { TurnTuning } from './tuning.ts';
+import type { Inflow } from './receive/batched-reads.ts';
+import type { RecordingFile } from './recorder.ts';
+import type { AmbientNoise } from './speak/background-noise.ts';
+import type { AudioWire } from './speak/frame-batch.ts';
+import type { LeadOptions } from './speak/send-ahead.ts';
+import type { TurnTuning } from './turn/turn-tuning.ts';
 
 export interface CallAudioOptions {
   clock: Clock;

@@ -8,8 +8,6 @@ import { framesIn } from '../metrics/metrics.ts';
 import { type Expectation, OPEN_SPEECH } from '../model/expected-input.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt/stt.ts';
 import type { Clock } from '../std/clock.ts';
-import { AgentVoice } from './agent-voice.ts';
-import { AnsweringMachine } from './answering-machine.ts';
 import type {
   CallAudioListener,
   Speech,
@@ -17,17 +15,19 @@ import type {
   UtteranceStart,
 } from './call-audio-listener.ts';
 import type { CallAudioOptions } from './call-audio-options.ts';
-import { Decoder } from './decode.ts';
-import { DigitCollector, type Entry } from './digits.ts';
-import { EchoGuard } from './echo.ts';
-import { Floor, type FloorListener } from './floor.ts';
-import { GatheredInflow } from './inflow.ts';
-import { KeyEar } from './key-ear.ts';
-import { levelDb } from './level.ts';
-import { Listener } from './listen.ts';
-import { Outbox } from './outbox.ts';
-import { Recorder, type RecordingSummary } from './record.ts';
-import type { FinishedUtterance, Utterance } from './utterance.ts';
+import { Outbox } from './deferred-events.ts';
+import { AnsweringMachine } from './listen/answering-machine-detector.ts';
+import { EchoGuard } from './listen/echo-guard.ts';
+import { levelDb } from './listen/level.ts';
+import { Listener } from './listen/voice-activity.ts';
+import { GatheredInflow } from './receive/batched-reads.ts';
+import { Decoder } from './receive/depacketizer.ts';
+import { DigitCollector, type Entry } from './receive/digit-collector.ts';
+import { KeyEar } from './receive/in-band-dtmf.ts';
+import { Recorder, type RecordingSummary } from './recorder.ts';
+import { AgentVoice } from './speak/agent-voice.ts';
+import type { FinishedUtterance, Utterance } from './speak/utterance.ts';
+import { Floor, type FloorListener } from './turn/turn-taking.ts';
 
 /** Silence is taken for granted when the caller's audio stays away for this long. */
 const NO_MEDIA_MS = 200;

@@ -9,7 +9,7 @@ import { pcmu } from '../../src/codec/g711.ts';
 import { registry } from '../../src/metrics/metrics.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
-import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import {
   DEFAULT_MEDIA_LIMITS,

@@ -2,10 +2,10 @@
 // The detector and the speech services are fakes; their own cost is measured elsewhere.
 
 import { pcmu } from '../../src/codec/g711.ts';
-import { AmbientNoise, officeNoise } from '../../src/pipeline/ambient.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
-import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import { AmbientNoise, officeNoise } from '../../src/pipeline/speak/background-noise.ts';
+import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { median } from './median.ts';

@@ -4,7 +4,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Recorder } from '../../src/pipeline/record.ts';
+import { Recorder } from '../../src/pipeline/recorder.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { LocalFileStore } from '../../src/store/files/local-file-store.ts';

@@ -1,7 +1,7 @@
 // What a call's pipeline needs around it, as small as can be: for benchmarks and tests of the pipeline itself.
 
 import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
-import type { RecordingFile } from '../../src/pipeline/record.ts';
+import type { RecordingFile } from '../../src/pipeline/recorder.ts';
 import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
 

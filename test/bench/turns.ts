@@ -1,9 +1,9 @@
 // What a caller waits for and what a recording keeps, in simulated time: interruptions by real voices, and
 // how far the two channels of an hour drift apart.
 
-import { type BargeIn, bargeIns, LONG } from '../pipeline/barge-ins.ts';
 import { recordHour } from '../pipeline/hour.ts';
 import { piecesOf, render } from '../pipeline/real-call.ts';
+import { type BargeIn, bargeIns, LONG } from '../pipeline/turn/barge-ins.ts';
 
 /** From the real onset of the caller's voice to silence on the wire, the fade included. */
 export async function benchBargeIn(): Promise<Record<string, number>> {

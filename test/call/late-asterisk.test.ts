@@ -8,7 +8,7 @@ import { codecByName } from '../../src/codec/registry.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import type { UtteranceReport } from '../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
-import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import type { PbxMedia } from '../../src/telephony/pbx.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { FakeTts, hum, loudnessVad } from '../fakes/speech-services.ts';

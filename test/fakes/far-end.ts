@@ -2,8 +2,8 @@
 // and treats marks after a clear as its provider does.
 
 import type { Codec } from '../../src/codec/codec.ts';
-import type { AudioWire } from '../../src/pipeline/frame-batch.ts';
-import { levelDb } from '../../src/pipeline/level.ts';
+import { levelDb } from '../../src/pipeline/listen/level.ts';
+import type { AudioWire } from '../../src/pipeline/speak/frame-batch.ts';
 import type { Clock, Timer } from '../../src/std/clock.ts';
 
 interface Played {

@@ -1,6 +1,6 @@
 // A recording file in memory, which can be full.
 
-import type { RecordingFile } from '../../src/pipeline/record.ts';
+import type { RecordingFile } from '../../src/pipeline/recorder.ts';
 
 export class MemoryRecording implements RecordingFile {
   error: Error | undefined;

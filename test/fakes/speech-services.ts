@@ -4,7 +4,7 @@
 import type { VadModel } from '../../src/audio/vad/vad.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { Expectation } from '../../src/model/expected-input.ts';
-import { levelDb } from '../../src/pipeline/level.ts';
+import { levelDb } from '../../src/pipeline/listen/level.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech, WordTiming } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';

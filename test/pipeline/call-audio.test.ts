@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { playoutGapSeconds } from '../../src/metrics/metrics.ts';
-import { levelDb } from '../../src/pipeline/level.ts';
+import { levelDb } from '../../src/pipeline/listen/level.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { CallRig } from './call-rig.ts';
 

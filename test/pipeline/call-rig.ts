@@ -14,7 +14,7 @@ import type {
 } from '../../src/pipeline/call-audio-listener.ts';
 import type { CallAudioOptions } from '../../src/pipeline/call-audio-options.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
-import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { FarEnd } from '../fakes/far-end.ts';

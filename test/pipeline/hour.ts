@@ -6,7 +6,7 @@ import { readWav } from '../../src/audio/wav.ts';
 import { l16 } from '../../src/codec/l16.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
-import { defaultTuning } from '../../src/pipeline/tuning.ts';
+import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import { silentListener } from '../bench/silent-services.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { FarEnd } from '../fakes/far-end.ts';

@@ -1,7 +1,7 @@
 // A call while the process is busy: its turns come every 40 or 80 ms.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Playout } from '../../src/pipeline/playout.ts';
+import { Playout } from '../../src/pipeline/speak/playout.ts';
 import { CallRig } from './call-rig.ts';
 
 const LEAD = { aimMs: 60, maxMs: 160, stepMs: 80 };

@@ -9,9 +9,9 @@ import { readWav } from '../../src/audio/wav.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
-import { levelDb } from '../../src/pipeline/level.ts';
+import { levelDb } from '../../src/pipeline/listen/level.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
-import { defaultTuning, type TurnTuning } from '../../src/pipeline/tuning.ts';
+import { defaultTuning, type TurnTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import { createFlite } from '../../src/speech/tts/flite/flite.ts';
 import { createSentenceSplitter } from '../../src/speech/tts/sentence-splitter.ts';
 import type {

@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { dtmfTones } from '../../src/audio/tones/tone-generator.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { comfortNoise } from '../audio/sounds.ts';
-import { type BargeIn, bargeIn, bargeIns, LONG } from './barge-ins.ts';
 import { at, type Clip, callerClips, piecesOf, RealCall, render, type Voice } from './real-call.ts';
+import { type BargeIn, bargeIn, bargeIns, LONG } from './turn/barge-ins.ts';
 
 const GOODBYE = 'Thank you very much for calling and goodbye.';
 const OPEN =

@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Expectation } from '../../src/model/expected-input.ts';
-import { DigitCollector } from '../../src/pipeline/digits.ts';
-import { EchoGuard } from '../../src/pipeline/echo.ts';
-import { Listener } from '../../src/pipeline/listen.ts';
-import { Outbox } from '../../src/pipeline/outbox.ts';
-import { Segment, Utterance } from '../../src/pipeline/utterance.ts';
+import { Outbox } from '../../src/pipeline/deferred-events.ts';
+import { EchoGuard } from '../../src/pipeline/listen/echo-guard.ts';
+import { Listener } from '../../src/pipeline/listen/voice-activity.ts';
+import { DigitCollector } from '../../src/pipeline/receive/digit-collector.ts';
+import { Segment, Utterance } from '../../src/pipeline/speak/utterance.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 
 const unexpected = (error: unknown) => expect(error).toBeUndefined();

@@ -1,4 +1,4 @@
-// Hears the keys of a telephone in 8 kHz audio. It does not know who else may tell of them (pipeline/key-ear
+// Hears the keys of a telephone in 8 kHz audio. It does not know who else may tell of them (pipeline/receive/in-band-dtmf
 // does), and makes no sound (tone does).
 // Source: ITU-T Q.23 (frequencies), Q.24 (what must be heard, and what must not). The limits of a block are
 // those that Asterisk has proven on lines; that the tones are where they should be is measured besides.

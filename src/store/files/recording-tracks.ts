@@ -1,5 +1,5 @@
 // One channel of a stored stereo recording, or both mixed, as a WAV file of its own that is drawn from
-// the stored one as it is read. 44-byte header and 16-bit PCM, as pipeline/record writes it.
+// the stored one as it is read. 44-byte header and 16-bit PCM, as pipeline/recorder writes it.
 
 import { Readable, Transform } from 'node:stream';
 import { GatewayError } from '../../errors/gateway-error.ts';

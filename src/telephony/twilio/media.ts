@@ -1,5 +1,5 @@
 // Twilio Media Streams: the JSON envelope of a bidirectional stream, both ways. It translates and never
-// acts; who is on the line and what marks mean is pipeline/playout's business.
+// acts; who is on the line and what marks mean is pipeline/speak/playout's business.
 // Source: twilio.com/docs/voice/media-streams/websocket-messages
 
 import assert from 'node:assert';

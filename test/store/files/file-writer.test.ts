@@ -220,7 +220,7 @@ describe('a file that grows', () => {
 /** Records ten seconds of a call; `then` says what becomes of the process. */
 function record(name: string, then: string) {
   const script = `
-    import { Recorder } from './src/pipeline/record.ts';
+    import { Recorder } from './src/pipeline/recorder.ts';
     import { systemClock } from './src/std/clock.ts';
     import { systemRandom } from './src/std/random.ts';
     import { LocalFileStore } from './src/store/files/local-file-store.ts';

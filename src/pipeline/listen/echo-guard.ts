@@ -1,0 +1,228 @@
+// Whether what the caller's line brings is the agent's own voice coming back. It compares the envelope
+// of the caller's line with that of what was played, over all delays of telephone echo; it cancels nothing.
+
+import { FRAME_MS } from '../../audio/pcm.ts';
+import { LEVEL_MIN_DB } from './level.ts';
+
+/** Frames kept of each side; a power of two. */
+const FRAMES = 128;
+/** Frames compared: an echo is there all the time that the agent speaks, an interruption is not. */
+const COMPARED = 50;
+/** Echo comes back after 20 to 440 ms. */
+const LAG_MIN = 1;
+const LAG_MAX = 22;
+/** Frames of the agent that may have come back in the compared ones. */
+const SHAPED = COMPARED + LAG_MAX;
+/** Envelopes this alike are one and the same sound. */
+const ALIKE = 0.7;
+/** An envelope that varies by less has no shape. */
+const FLAT = 1;
+/** Below this, the caller's line is quiet. */
+const QUIET_DB = -50;
+/** Sound this far below the agent's is its echo or noise, whatever its shape. */
+const FAINT_DB = 24;
+/** With little to compare, only a sound this far below the agent's may pass for echo. */
+const CLEAR_DB = 10;
+/** Frames of the agent's voice from which on there is enough to compare: 600 ms. */
+const ENOUGH = 30;
+/** The latest frames are weighed against those before them: */
+const MOMENT = 8;
+/** of those, the ones that are no further below the agent's loudest than this, */
+const ECHO_RANGE_DB = 20;
+/** if there are as many. */
+const COUPLED = 15;
+/** A line this much above its echo has something else on it: rooms colour an echo by less. */
+const EXCEEDS_DB = 6;
+/** An echo varies by so much around what was learned of the line. */
+const LEARNED_DB = 6;
+/** Its loudest counts: it is learned fast upwards and slowly down. */
+const LEARNING_UP = 0.5;
+const LEARNING_DOWN = 0.02;
+/** What the weaker of two powers adds to the stronger one, in dB, by how far it is below: in steps so fine that
+ *  the nearest one is off by less than 0.02 dB, up to where it adds less than that. */
+const STEPS_PER_DB = 16;
+const STEPS = 25 * STEPS_PER_DB;
+const ADDED_DB = Float64Array.from({ length: STEPS + 1 }, (_, step) =>
+  step < STEPS ? 10 * Math.log10(1 + 10 ** (-step / STEPS_PER_DB / 10)) : 0,
+);
+
+/** Of whichever call compares: the agent's latest frames as `#shape` left them (and one that nothing is compared
+ *  with), and the caller's as `#center` did, the latest first. */
+const shaped = new Float64Array(SHAPED + 1);
+const centered = new Float64Array(COMPARED);
+const products = new Float64Array(LAG_MAX + 1);
+
+export class EchoGuard {
+  readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
+  readonly #outgoing = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
+  /** Number of the latest frame of the caller; frame n covers media time n x 20 ms. */
+  #latest = 0;
+  #latestOut = 0;
+  /** How much louder (less than 0) than the agent its echo is on this line; NaN if none was met. */
+  #couplingDb = Number.NaN;
+
+  /** The caller's frame that begins at `atMs`. */
+  incoming(frameDb: number, atMs: number): void {
+    const frame = Math.round(atMs / FRAME_MS);
+    for (let each = Math.max(this.#latest + 1, frame - FRAMES); each < frame; each++) {
+      this.#incoming[each & (FRAMES - 1)] = LEVEL_MIN_DB;
+    }
+    if (frame > this.#latest) this.#latest = frame;
+    this.#incoming[frame & (FRAMES - 1)] = frameDb;
+  }
+
+  /** A frame of the agent that was played at `atMs`. */
+  outgoing(frameDb: number, atMs: number): void {
+    const frame = Math.round(atMs / FRAME_MS);
+    this.#silence(frame);
+    this.#outgoing[frame & (FRAMES - 1)] = frameDb;
+    if (frame > this.#latestOut) this.#latestOut = frame;
+  }
+
+  /** Whether the caller's voice of this moment may be the agent's own. */
+  suspects(): boolean {
+    this.#silence(this.#latest + 1);
+    const loudOut = this.#loudest(this.#outgoing, LAG_MAX + 2);
+    if (loudOut < QUIET_DB) return false;
+    const loudIn = this.#loudest(this.#incoming, 3);
+    if (loudIn < loudOut - FAINT_DB) return true;
+    if (loudIn > loudOut) return false;
+    if (this.#voiced() < ENOUGH) {
+      if (loudIn <= loudOut + this.#couplingDb + LEARNED_DB) return true;
+      return loudIn <= loudOut - CLEAR_DB && this.#delay() !== undefined;
+    }
+    const lag = this.#delay();
+    if (lag === undefined || this.#exceeds(lag)) return false;
+    this.#learn(loudIn - loudOut);
+    return true;
+  }
+
+  /** Frames after which the agent's voice is found in the caller's line; undefined if it is not. */
+  #delay(): number | undefined {
+    this.#shape();
+    const varianceIn = this.#center();
+    if (varianceIn < FLAT) return undefined;
+    multiply();
+    let found: number | undefined;
+    let most = ALIKE;
+    // Of the agent's envelope, of which with each lag one frame leaves and another comes.
+    let sum = 0;
+    let squares = 0;
+    for (let back = LAG_MIN; back < LAG_MIN + COMPARED; back++) {
+      sum += shaped[back] as number;
+      squares += (shaped[back] as number) ** 2;
+    }
+    for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
+      const variance = squares - (sum * sum) / COMPARED;
+      const alike =
+        variance < FLAT ? 0 : (products[lag] as number) / Math.sqrt(varianceIn * variance);
+      const leaving = shaped[lag] as number;
+      const coming = shaped[lag + COMPARED] as number;
+      sum += coming - leaving;
+      squares += coming * coming - leaving * leaving;
+      if (alike < most) continue;
+      most = alike;
+      found = lag;
+    }
+    return found;
+  }
+
+  /** The agent's envelope as it would come back to this line: what the line's noise covers is flat. */
+  #shape(): void {
+    let quietest = 0;
+    for (let back = 0; back < COMPARED; back++) {
+      const frameDb = this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number;
+      quietest = Math.min(quietest, frameDb);
+    }
+    const rangeDb = this.#loudest(this.#incoming, COMPARED) - quietest;
+    const floorDb = this.#loudest(this.#outgoing, SHAPED) - rangeDb;
+    for (let back = 0; back < SHAPED; back++) {
+      const frameDb = this.#outgoing[(this.#latest - back) & (FRAMES - 1)] as number;
+      const belowDb = Math.abs(frameDb - floorDb);
+      const step = Math.min(STEPS, Math.round(belowDb * STEPS_PER_DB));
+      const addedDb = ADDED_DB[step] as number;
+      shaped[back] = Math.max(frameDb, floorDb) + addedDb;
+    }
+  }
+
+  /** Whether the line is louder at this moment than the echo of `lag` frames has been until then. */
+  #exceeds(lag: number): boolean {
+    const audibleDb = this.#loudest(this.#outgoing, FRAMES - 1) - ECHO_RANGE_DB;
+    let sum = 0;
+    let count = 0;
+    for (let back = MOMENT; back < COMPARED; back++) {
+      const out = this.#outgoing[(this.#latest - back - lag) & (FRAMES - 1)] as number;
+      if (out < audibleDb) continue;
+      sum += (this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number) - out;
+      count++;
+    }
+    if (count < COUPLED) return false;
+    let loudOut = LEVEL_MIN_DB;
+    for (let back = lag - 1; back <= lag + 3; back++) {
+      loudOut = Math.max(loudOut, this.#outgoing[(this.#latest - back) & (FRAMES - 1)] as number);
+    }
+    loudOut = Math.max(loudOut, QUIET_DB);
+    return this.#loudest(this.#incoming, 3) > loudOut + sum / count + EXCEEDS_DB;
+  }
+
+  #learn(couplingDb: number): void {
+    if (Number.isNaN(this.#couplingDb)) this.#couplingDb = couplingDb;
+    const off = couplingDb - this.#couplingDb;
+    this.#couplingDb += (off > 0 ? LEARNING_UP : LEARNING_DOWN) * off;
+  }
+
+  /** Frames between the last played one and `until` were silent. */
+  #silence(until: number): void {
+    for (let each = Math.max(this.#latestOut + 1, until - FRAMES); each < until; each++) {
+      this.#outgoing[each & (FRAMES - 1)] = LEVEL_MIN_DB;
+    }
+    this.#latestOut = Math.max(this.#latestOut, until - 1);
+  }
+
+  #loudest(side: Float64Array, frames: number): number {
+    let loudest = LEVEL_MIN_DB;
+    for (let back = 0; back < frames; back++) {
+      loudest = Math.max(loudest, side[(this.#latest - back) & (FRAMES - 1)] as number);
+    }
+    return loudest;
+  }
+
+  #voiced(): number {
+    let count = 0;
+    for (let back = 0; back < COMPARED; back++) {
+      if ((this.#outgoing[(this.#latest - back) & (FRAMES - 1)] as number) > QUIET_DB) count++;
+    }
+    return count;
+  }
+
+  /** The caller's compared frames less their mean; their variance, times their number. */
+  #center(): number {
+    let sum = 0;
+    for (let back = 0; back < COMPARED; back++) {
+      const frameDb = this.#incoming[(this.#latest - back) & (FRAMES - 1)] as number;
+      centered[back] = frameDb;
+      sum += frameDb;
+    }
+    let squares = 0;
+    for (let back = 0; back < COMPARED; back++) {
+      const off = (centered[back] as number) - sum / COMPARED;
+      centered[back] = off;
+      squares += off * off;
+    }
+    return squares;
+  }
+}
+
+/** Of both envelopes, the agent's `lag` frames earlier, for each lag. Written, not given back: a number with a fraction
+ *  that a function gives back is an object. */
+function multiply(): void {
+  for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
+    let even = 0;
+    let odd = 0;
+    for (let back = 0; back < COMPARED; back += 2) {
+      even += (centered[back] as number) * (shaped[back + lag] as number);
+      odd += (centered[back + 1] as number) * (shaped[back + 1 + lag] as number);
+    }
+    products[lag] = even + odd;
+  }
+}

@@ -1,0 +1,36 @@
+// The way in from the caller where it can be read at a call's turn: in long strides what has come since the
+// last one is read in one go, so that the call's state is visited once for all of it.
+
+import { FRAME_MS } from '../../audio/pcm.ts';
+
+export interface Inflow {
+  /** From here on audio comes during `take`; with `false`, by itself again. */
+  gather(on: boolean): void;
+  take(): void;
+}
+
+export class GatheredInflow {
+  readonly #inflow: Inflow | undefined;
+  #isGathering = false;
+
+  /** Undefined: the caller's audio always comes by itself. */
+  constructor(inflow: Inflow | undefined) {
+    this.#inflow = inflow;
+  }
+
+  /** The call's turn; the next one comes after `strideMs`. */
+  turn(strideMs: number): void {
+    this.#gather(strideMs > FRAME_MS);
+    if (this.#isGathering) this.#inflow?.take();
+  }
+
+  close(): void {
+    this.#gather(false);
+  }
+
+  #gather(on: boolean): void {
+    if (on === this.#isGathering) return;
+    this.#isGathering = on;
+    this.#inflow?.gather(on);
+  }
+}

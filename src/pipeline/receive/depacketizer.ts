@@ -1,0 +1,288 @@
+// The caller's packets to an even stream of 20 ms frames at 8 kHz, each with its media time. Packets
+// are put in order by timestamp; short gaps are concealed, longer ones become silence. It hears nothing.
+
+import {
+  CONCEALED_SAMPLES_MAX,
+  CONCEALMENT_SAMPLES,
+  Concealer,
+} from '../../audio/packet-loss-concealment.ts';
+import { copySamples, FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../audio/pcm.ts';
+import { createResampler, type Resampler } from '../../audio/resample/resampler.ts';
+import type { Codec } from '../../codec/codec.ts';
+import { framesConcealed } from '../../metrics/metrics.ts';
+import { ArrivalJitter } from './arrival-jitter.ts';
+import { ArrivalClock } from './clock-recovery.ts';
+
+/** `frame` is borrowed; `atMs` is the media time of its first sample. */
+export type FrameSink = (frame: Int16Array, atMs: number) => void;
+
+/** A missing packet is waited for (arrival-jitter.ts) where no more than this is missing before the first that came:
+ *  a longer gap is a pause of the sender. */
+const WAIT_SAMPLES_MAX = 6 * FRAME_SAMPLES;
+/** Gaps up to this are concealed, */
+const CONCEAL_SAMPLES_MAX = CONCEALED_SAMPLES_MAX;
+/** longer ones are silence, enough to end any speech. The rest is a jump in media time. */
+const SILENCE_SAMPLES_MAX = RATE_HZ / 2;
+/** Packets held back while one before them is missing: 120 ms of packets of 10 ms. */
+const HELD_MAX = 12;
+/** Lengths of packets whose memory is shared: a far end has one, and all far ends a few. */
+const SHARED_MAX = 32;
+/** Longer packets are not held back. */
+const HELD_SAMPLES_MAX = 3 * FRAME_SAMPLES;
+/** Samples of one packet: half a second. Longer ones are cut. */
+const PACKET_SAMPLES_MAX = RATE_HZ / 2;
+/** A timestamp this far from the expected one begins a new stream. */
+const RESTART_BACK_SAMPLES = 2 * RATE_HZ;
+const RESTART_AHEAD_SAMPLES = 120 * RATE_HZ;
+/** Timestamps of an exact sender may be off by rounding, */
+const ROUNDING_SAMPLES = 24;
+/** those of a sender that stamps by its wall clock by this. */
+const WALL_CLOCK_SAMPLES = 4 * FRAME_SAMPLES;
+/** Enough for the concealment to begin with. */
+const RING_FRAMES = Math.ceil(CONCEALMENT_SAMPLES / FRAME_SAMPLES) + 1;
+const PER_MS = RATE_HZ / 1_000;
+
+interface Held {
+  used: boolean;
+  start: number;
+  count: number;
+  sinceMs: number;
+  readonly pcm: Int16Array;
+}
+
+// Of whichever call decodes: nobody else does before its packet has become frames.
+const filler = new Int16Array(FRAME_SAMPLES);
+/** By the samples of a packet. */
+const shared = new Map<number, Int16Array>();
+
+export class Decoder {
+  /** Packets that came after their place was filled, and copies of packets. */
+  late = 0;
+  duplicates = 0;
+  concealed = 0;
+  readonly #codec: Codec;
+  readonly #sink: FrameSink;
+  readonly #resampler: Resampler | undefined;
+  readonly #arrival = new ArrivalClock();
+  readonly #jitter = new ArrivalJitter();
+  readonly #concealer = new Concealer();
+  #pcm = pcmOf(FRAME_SAMPLES);
+  /** The last frames round and round, and the one being filled. */
+  readonly #ring = new Int16Array(RING_FRAMES * FRAME_SAMPLES);
+  readonly #frames: readonly Int16Array[];
+  #nth = 0;
+  #filled = 0;
+  /** Stream position, in samples, of the next sample; undefined before the first packet. */
+  #next: number | undefined;
+  #lastStart = Number.NaN;
+  #wallClock = false;
+  /** At most HELD_MAX, made when they are needed. */
+  readonly #held: Held[] = [];
+  #heldCount = 0;
+
+  constructor(options: { codec: Codec; sink: FrameSink }) {
+    this.#codec = options.codec;
+    this.#sink = options.sink;
+    this.#frames = Array.from({ length: RING_FRAMES }, (_, i) =>
+      this.#ring.subarray(i * FRAME_SAMPLES, (i + 1) * FRAME_SAMPLES),
+    );
+    const fromHz = options.codec.rateHz;
+    if (fromHz !== RATE_HZ) this.#resampler = createResampler({ fromHz, toHz: RATE_HZ });
+  }
+
+  /** One packet, borrowed. `timestampMs` is the stream time of its begin or NaN; `nowMs` media time. */
+  push(payload: Uint8Array, timestampMs: number, nowMs: number): void {
+    const pcm = this.#decode(payload);
+    const count = Math.min(pcm.length, PACKET_SAMPLES_MAX);
+    if (count === 0) return;
+    const start = this.#place(timestampMs, count);
+    this.#arrival.arrived((start + count) / PER_MS, nowMs);
+    this.#jitter.arrived(start / PER_MS, nowMs);
+    this.#order(pcm, count, start, nowMs);
+    this.#lastStart = start;
+  }
+
+  /** Lets go what was held back long enough. */
+  tick(nowMs: number): void {
+    while (this.#heldCount > 0 && nowMs - this.#heldSinceMs() >= this.#jitter.waitMs)
+      this.#giveUp();
+  }
+
+  #decode(payload: Uint8Array): Int16Array {
+    const count = this.#codec.samplesIn(payload);
+    if (this.#pcm.length !== count) this.#pcm = pcmOf(count);
+    this.#codec.decode(payload, this.#pcm);
+    return this.#resampler === undefined ? this.#pcm : this.#resampler.process(this.#pcm);
+  }
+
+  /** The stream position that a packet belongs to. */
+  #place(timestampMs: number, count: number): number {
+    if (Number.isNaN(timestampMs)) return this.#next ?? 0;
+    const start = Math.round(timestampMs * PER_MS);
+    if (this.#next === undefined) return start;
+    const off = start - this.#next;
+    if (off < -RESTART_BACK_SAMPLES || off > RESTART_AHEAD_SAMPLES) {
+      this.#restart();
+      return start;
+    }
+    const odd = Math.abs(off) % count;
+    if (odd > ROUNDING_SAMPLES && count - odd > ROUNDING_SAMPLES) this.#wallClock = true;
+    const loose = this.#wallClock && this.#heldCount === 0;
+    return Math.abs(off) <= (loose ? WALL_CLOCK_SAMPLES : ROUNDING_SAMPLES) ? this.#next : start;
+  }
+
+  #restart(): void {
+    this.#giveUpBefore(Number.POSITIVE_INFINITY);
+    this.#next = undefined;
+    this.#filled = 0;
+    this.#arrival.reset();
+    this.#jitter.reset();
+  }
+
+  #order(pcm: Int16Array, count: number, start: number, nowMs: number): void {
+    const next = this.#next ?? start;
+    const gap = start - next;
+    const waitMax = this.#heldCount === 0 ? WAIT_SAMPLES_MAX : 2 * WAIT_SAMPLES_MAX;
+    if (gap > 0 && gap <= waitMax && this.#hold(pcm, count, start, nowMs)) return;
+    if (gap > 0) {
+      this.#giveUpBefore(start);
+      this.#fill(start);
+    }
+    this.#append(pcm, count, start);
+    this.#appendHeld();
+  }
+
+  /** Appends what of the packet is new. */
+  #append(pcm: Int16Array, count: number, start: number): void {
+    this.#next ??= start;
+    const old = this.#next - start;
+    if (old >= count) {
+      if (start === this.#lastStart) this.duplicates++;
+      else this.late++;
+      return;
+    }
+    const from = Math.max(0, old);
+    this.#concealer.end(pcm, from, count);
+    this.#stream(pcm, from, count);
+  }
+
+  #hold(pcm: Int16Array, count: number, start: number, nowMs: number): boolean {
+    if (count > HELD_SAMPLES_MAX) return false;
+    const slot = this.#freeSlot();
+    if (slot === undefined) return false;
+    for (let i = 0; i < count; i++) slot.pcm[i] = pcm[i] as number;
+    slot.used = true;
+    slot.start = start;
+    slot.count = count;
+    slot.sinceMs = nowMs;
+    this.#heldCount++;
+    if (this.#heldCount === HELD_MAX) this.#giveUp();
+    this.tick(nowMs);
+    return true;
+  }
+
+  #freeSlot(): Held | undefined {
+    const free = this.#held.find((each) => !each.used);
+    if (free !== undefined || this.#held.length === HELD_MAX) return free;
+    const pcm = new Int16Array(HELD_SAMPLES_MAX);
+    const slot: Held = { used: false, start: 0, count: 0, sinceMs: 0, pcm };
+    this.#held.push(slot);
+    return slot;
+  }
+
+  /** Held packets whose turn has come. */
+  #appendHeld(): void {
+    for (let slot = this.#earliestHeld(); slot !== undefined; slot = this.#earliestHeld()) {
+      if (slot.start - (this.#next ?? slot.start) > ROUNDING_SAMPLES) return;
+      this.#release(slot);
+    }
+  }
+
+  /** Fills the first gap, and lets go what follows it up to the next. */
+  #giveUp(): void {
+    const slot = this.#earliestHeld();
+    if (slot === undefined) return;
+    this.#fill(slot.start);
+    this.#release(slot);
+    this.#appendHeld();
+  }
+
+  #giveUpBefore(start: number): void {
+    while ((this.#earliestHeld()?.start ?? start) < start) this.#giveUp();
+  }
+
+  /** When the first packet behind the first gap came. */
+  #heldSinceMs(): number {
+    let sinceMs = Number.POSITIVE_INFINITY;
+    for (const slot of this.#held) if (slot.used) sinceMs = Math.min(sinceMs, slot.sinceMs);
+    return sinceMs;
+  }
+
+  #release(slot: Held): void {
+    slot.used = false;
+    this.#heldCount--;
+    this.#append(slot.pcm, slot.count, slot.start);
+  }
+
+  #earliestHeld(): Held | undefined {
+    if (this.#heldCount === 0) return undefined;
+    let earliest: Held | undefined;
+    for (const slot of this.#held) {
+      if (slot.used && (earliest === undefined || slot.start < earliest.start)) earliest = slot;
+    }
+    return earliest;
+  }
+
+  /** Fills the stream up to `until`: what was said goes on and fades in a short gap, else silence and a jump.
+   *  A stream that is there already stays as it is. */
+  #fill(until: number): void {
+    const from = this.#next ?? until;
+    const gap = until - from;
+    if (gap <= 0) return;
+    const frames = Math.ceil(gap / FRAME_SAMPLES);
+    this.concealed += frames;
+    framesConcealed.inc(frames);
+    const end = from + Math.min(gap, SILENCE_SAMPLES_MAX);
+    const short = gap <= CONCEAL_SAMPLES_MAX;
+    this.#concealer.begin(this.#ring, this.#nth * FRAME_SAMPLES + this.#filled);
+    for (let at = from; at < end; at += FRAME_SAMPLES) {
+      const count = Math.min(FRAME_SAMPLES, end - at);
+      if (short) this.#concealer.conceal(filler, count);
+      else this.#concealer.silence(filler, count);
+      this.#stream(filler, 0, count);
+    }
+    if (end === until) return;
+    this.#filled = 0;
+    this.#next = until;
+  }
+
+  /** Cuts samples into frames. */
+  #stream(pcm: Int16Array, from: number, to: number): void {
+    for (let at = from; at < to; ) {
+      const frame = this.#frames[this.#nth] as Int16Array;
+      const count = Math.min(FRAME_SAMPLES - this.#filled, to - at);
+      if (count === pcm.length) frame.set(pcm, this.#filled);
+      else copySamples(pcm, at, frame, this.#filled, count);
+      at += count;
+      this.#filled += count;
+      this.#next = (this.#next ?? 0) + count;
+      if (this.#filled === FRAME_SAMPLES) this.#emit(frame);
+    }
+  }
+
+  #emit(frame: Int16Array): void {
+    this.#filled = 0;
+    this.#nth = (this.#nth + 1) % RING_FRAMES;
+    const endMs = (this.#next ?? 0) / PER_MS + this.#arrival.offsetMs;
+    this.#sink(frame, endMs - FRAME_MS);
+  }
+}
+
+/** Where packets of `samples` are decoded to. */
+function pcmOf(samples: number): Int16Array {
+  const known = shared.get(samples);
+  if (known !== undefined) return known;
+  const pcm = new Int16Array(samples);
+  if (shared.size < SHARED_MAX) shared.set(samples, pcm);
+  return pcm;
+}

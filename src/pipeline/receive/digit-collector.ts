@@ -1,0 +1,60 @@
+// Keys that the caller presses, collected into entries: by count, by terminator, or by a pause.
+
+import { type Expectation, OPEN_SPEECH } from '../../model/expected-input.ts';
+
+/** A pause between keys that ends an entry. */
+const PAUSE_MS = 2_000;
+/** Keys of one entry: no number that people type is longer. */
+const KEYS_MAX = 32;
+
+export interface Entry {
+  /** The keys without the terminator; the terminator itself if it was the only key. */
+  text: string;
+  startMs: number;
+  endMs: number;
+}
+
+export class DigitCollector {
+  #keys = '';
+  #startMs = 0;
+  #lastMs = 0;
+  #countMax = KEYS_MAX;
+  #terminator: string | null = '#';
+
+  constructor() {
+    this.expect(OPEN_SPEECH);
+  }
+
+  /** Keys that were already pressed count for what is expected next: callers type ahead. */
+  expect({ digits, slots, closed }: Expectation): void {
+    if (digits !== undefined) {
+      this.#countMax = Math.max(1, Math.min(KEYS_MAX, digits.countMax));
+      this.#terminator = digits.terminator;
+      return;
+    }
+    // A menu takes one key; anything else may be a number of any length.
+    this.#countMax = closed && !slots.includes('digits') ? 1 : KEYS_MAX;
+    this.#terminator = this.#countMax === 1 ? null : '#';
+  }
+
+  /** One key (0-9 * # A-D) at `nowMs`. Returns the entry if this completes it. */
+  press(key: string, nowMs: number): Entry | undefined {
+    if (this.#keys === '') this.#startMs = nowMs;
+    this.#lastMs = nowMs;
+    if (key === this.#terminator) return this.#complete(this.#keys === '' ? key : this.#keys);
+    this.#keys += key;
+    return this.#keys.length >= this.#countMax ? this.#complete(this.#keys) : undefined;
+  }
+
+  /** Returns the entry if a pause has ended it. */
+  tick(nowMs: number): Entry | undefined {
+    if (this.#keys === '') return undefined;
+    const full = this.#keys.length >= this.#countMax;
+    return full || nowMs - this.#lastMs >= PAUSE_MS ? this.#complete(this.#keys) : undefined;
+  }
+
+  #complete(text: string): Entry {
+    this.#keys = '';
+    return { text, startMs: this.#startMs, endMs: this.#lastMs };
+  }
+}

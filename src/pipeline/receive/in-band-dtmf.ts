@@ -1,0 +1,53 @@
+// Keys on a line of which nobody signals them: they are heard in the caller's audio. Should somebody signal
+// them after all, the signals count from then on, and none counts twice.
+
+import { FRAME_MS } from '../../audio/pcm.ts';
+import { DtmfDetector } from '../../audio/tones/dtmf-detector.ts';
+
+/** A key is signalled when it is released; by then it was heard. Who holds one for longer is heard once more. */
+const SIGNAL_MS_MAX = 3_000;
+/** Keys that may still be signalled: more than anybody presses in that time. */
+const HEARD_MAX = 32;
+/** Frames further apart than this do not belong to one tone. */
+const JUMP_MS = 40;
+
+export class KeyEar {
+  readonly #detector: DtmfDetector;
+  #isSignalled = false;
+  readonly #heard: { key: string; atMs: number }[] = [];
+  #nextMs = 0;
+  #deafUntilMs = Number.NEGATIVE_INFINITY;
+
+  /** `onKey` is told of a key (0-9 * # A-D) that nobody has signalled, within `hear`. */
+  constructor(onKey: (key: string) => void) {
+    this.#detector = new DtmfDetector((key) => {
+      if (this.#heard.length === HEARD_MAX) this.#heard.shift();
+      this.#heard.push({ key, atMs: this.#nextMs });
+      onKey(key);
+    });
+  }
+
+  /** A frame (borrowed) that begins at `atMs` of media time. */
+  hear(frame: Int16Array, atMs: number): void {
+    if (this.#isSignalled) return;
+    if (Math.abs(atMs - this.#nextMs) > JUMP_MS) this.#detector.reset();
+    this.#nextMs = atMs + FRAME_MS;
+    if (atMs < this.#deafUntilMs) this.#detector.reset();
+    else this.#detector.push(frame);
+  }
+
+  /** Our own tones may come back until then, in media time. */
+  deafUntil(ms: number): void {
+    this.#deafUntilMs = ms;
+  }
+
+  /** A key was signalled at `nowMs` of media time. False if it has been heard already. */
+  signalled(key: string, nowMs: number): boolean {
+    this.#isSignalled = true;
+    let first = this.#heard.shift();
+    while (first !== undefined && (first.key !== key || nowMs - first.atMs > SIGNAL_MS_MAX)) {
+      first = this.#heard.shift();
+    }
+    return first === undefined;
+  }
+}

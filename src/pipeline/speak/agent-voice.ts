@@ -1,0 +1,159 @@
+// The agent's side of a call: joins speak, playout and the wire. What becomes of each utterance goes to
+// the listener. It does not know what the caller does.
+
+import type { Codec } from '../../codec/codec.ts';
+import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { TextToSpeech } from '../../speech/tts/tts.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { AmbientNoise } from './background-noise.ts';
+import { Pause } from './filler.ts';
+import { type AudioWire, FrameBatch } from './frame-batch.ts';
+import { FrameWriter } from './frame-writer.ts';
+import type { PlayedSink } from './playhead.ts';
+import { Playout } from './playout.ts';
+import type { LeadOptions } from './send-ahead.ts';
+import { Speaker, type TextSink } from './sentence-synthesis.ts';
+import type { FinishedUtterance } from './utterance.ts';
+import { Segment, Utterance } from './utterance.ts';
+
+export interface AgentVoiceListener {
+  mayStart(utterance: Utterance, nowMs: number): boolean;
+  onStarted(utterance: Utterance, nowMs: number): void;
+  onFinished(facts: FinishedUtterance): void;
+  onPlayed: PlayedSink;
+  onFault(error: GatewayError): void;
+  /** Something may have happened outside a call from above: the listener may tell its news. */
+  onSettled(): void;
+}
+
+export interface AgentVoiceOptions {
+  clock: Clock;
+  mediaMs: () => number;
+  codec: Codec;
+  wire: AudioWire;
+  lead: LeadOptions;
+  marks: boolean;
+  ambient: AmbientNoise | undefined;
+  tts: TextToSpeech;
+  voice: string | undefined;
+  listener: AgentVoiceListener;
+}
+
+export class AgentVoice {
+  readonly playout: Playout;
+  readonly #clock: Clock;
+  readonly #mediaMs: () => number;
+  readonly #speaker: Speaker;
+  readonly #listener: AgentVoiceListener;
+  readonly #pause: Pause;
+  #closed = false;
+
+  constructor(options: AgentVoiceOptions) {
+    const { clock, codec, lead, listener, ambient } = options;
+    const wire = new FrameBatch({ wire: options.wire, codec, stepMs: lead.stepMs });
+    this.#clock = clock;
+    this.#mediaMs = options.mediaMs;
+    this.#listener = listener;
+    this.#pause = new Pause(ambient !== undefined);
+    this.playout = new Playout({
+      writer: new FrameWriter({ codec, wire, ambient }),
+      wire,
+      lead,
+      marks: options.marks,
+      pause: this.#pause,
+      onPlayed: listener.onPlayed,
+      listener: {
+        mayStart: (utterance, nowMs) => listener.mayStart(utterance, nowMs),
+        onStarted: (utterance, nowMs) => listener.onStarted(utterance, nowMs),
+        onFinished: (facts) => this.#finished(facts),
+        onRoom: () => this.#speaker.pump(),
+      },
+    });
+    this.#speaker = new Speaker({
+      clock,
+      tts: options.tts,
+      voice: options.voice,
+      listener: {
+        onAudio: () => {
+          this.playout.pump(this.#mediaMs());
+          listener.onSettled();
+        },
+        onFault: (error) => listener.onFault(error),
+      },
+    });
+  }
+
+  speak(id: number, interruptible: boolean): TextSink & { cancel(): void } {
+    const utterance = this.#queue(id, interruptible);
+    const sink = this.#speaker.open(utterance);
+    return {
+      text: (delta) => {
+        sink.text(delta);
+        this.#listener.onSettled();
+      },
+      end: () => {
+        sink.end();
+        this.#listener.onSettled();
+      },
+      cancel: () => {
+        this.playout.cancel(utterance, this.#mediaMs());
+        this.#speaker.drop(utterance);
+        this.#listener.onSettled();
+      },
+    };
+  }
+
+  /** A recorded clip of which `text` is the transcript; `samples` (at most a minute, borrowed for good)
+   *  are played like an utterance of one sentence. False if there is no place in the queue. */
+  play(id: number, interruptible: boolean, clip: { text: string; samples: Int16Array }): boolean {
+    const utterance = this.#queue(id, interruptible);
+    const isQueued = !utterance.cancelled;
+    if (isQueued) {
+      const segment = new Segment(utterance, clip.text);
+      segment.failed = !segment.push(clip.samples);
+      segment.complete = true;
+      utterance.segments.push(segment);
+      utterance.firstTextAt = this.#clock.monotonicMs();
+      utterance.firstAudioAt = utterance.firstTextAt;
+    }
+    utterance.ended = true;
+    this.playout.pump(this.#mediaMs());
+    this.#listener.onSettled();
+    return isQueued;
+  }
+
+  /** An utterance that there is no place for is over before it began. */
+  #queue(id: number, interruptible: boolean): Utterance {
+    const utterance = new Utterance(id, interruptible);
+    if (this.#closed || this.playout.full) {
+      utterance.cancelled = true;
+      const endMs = this.#mediaMs();
+      this.#listener.onFinished({ utterance, heardText: '', interrupted: true, endMs });
+    } else {
+      this.playout.add(utterance);
+    }
+    return utterance;
+  }
+
+  /** Begins or ends a ring-back tone, which sounds while there is nothing to say. It is no utterance. */
+  ring(on: boolean): void {
+    this.#pause.ring(on);
+  }
+
+  /** Drops everything; silence. */
+  stop(): void {
+    this.#pause.ring(false);
+    this.playout.interrupt(this.#mediaMs(), { everything: true });
+  }
+
+  close(): void {
+    this.stop();
+    this.#closed = true;
+    this.#speaker.close();
+  }
+
+  #finished(facts: FinishedUtterance): void {
+    this.#speaker.drop(facts.utterance);
+    this.#listener.onFinished(facts);
+  }
+}

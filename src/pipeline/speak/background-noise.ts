@@ -1,0 +1,76 @@
+// Background noise under the agent's voice and in its pauses: a loop that is added to every frame on its
+// way out. Where the loop stands follows from media time, so that what a clear takes back does not jump.
+
+import { crossFade, mixLoop } from '../../audio/gain.ts';
+import { RATE_HZ } from '../../audio/pcm.ts';
+
+/** The end of a loop runs into its begin over 50 ms. */
+const SEAM_SAMPLES = RATE_HZ / 20;
+/** Long enough that nobody hears it return. */
+const OFFICE_SECONDS = 10;
+/** Mean square of the built-in noise: about -35 dBFS, before the volume. */
+const OFFICE_RMS = 580;
+
+export class AmbientNoise {
+  readonly #loop: Int16Array;
+  readonly #gain: number;
+
+  /** `loop` is at 8 kHz, not empty, and borrowed for good. `volume` is an amplitude factor, cut to 0..1. */
+  constructor(loop: Int16Array, volume: number) {
+    this.#loop = loop;
+    this.#gain = Math.max(0, Math.min(1, volume));
+  }
+
+  /** Adds what sounds from media time `playMs` on. Nothing is allocated. */
+  addTo(frame: Int16Array, playMs: number): void {
+    const at = Math.round(playMs * (RATE_HZ / 1_000)) % this.#loop.length;
+    mixLoop(frame, this.#loop, this.#gain, at);
+  }
+}
+
+/** Samples as a loop without a click where it begins again: a little shorter than they are. The result is
+ *  the caller's. */
+export function loopOf(samples: Int16Array): Int16Array {
+  const seam = Math.min(SEAM_SAMPLES, Math.floor(samples.length / 4));
+  const loop = samples.slice(0, samples.length - seam);
+  crossFade(loop.subarray(0, seam), samples.subarray(loop.length));
+  return loop;
+}
+
+let office: Int16Array | undefined;
+
+/** The noise where nobody gave one: soft and low, a ventilation far away. Always the same, made once. */
+export function officeNoise(): Int16Array {
+  office ??= makeOfficeNoise();
+  return office;
+}
+
+function makeOfficeNoise(): Int16Array {
+  const length = OFFICE_SECONDS * RATE_HZ;
+  const noise = new Float64Array(length);
+  let seed = 1;
+  for (let i = 0; i < length; i++) {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    noise[i] = seed / 2 ** 31 - 1;
+  }
+  // Twice around, so that the filters' past at the begin is the loop's end: no seam.
+  const soft = new Float64Array(length);
+  let low = 0;
+  let lower = 0;
+  for (let i = 0; i < 2 * length; i++) {
+    low += 0.25 * ((noise[i % length] as number) - low);
+    lower += 0.02 * (low - lower);
+    soft[i % length] = 0.6 * low + 2 * lower;
+  }
+  return scaled(soft);
+}
+
+/** Two whole swells to a loop, at the level that was decided. */
+function scaled(soft: Float64Array): Int16Array {
+  for (const [i, sample] of soft.entries()) {
+    soft[i] = sample * (1 + 0.2 * Math.sin((4 * Math.PI * i) / soft.length));
+  }
+  const square = soft.reduce((sum, sample) => sum + sample ** 2, 0) / soft.length;
+  const factor = OFFICE_RMS / Math.sqrt(square);
+  return Int16Array.from(soft, (sample) => Math.round(sample * factor));
+}

@@ -1,0 +1,90 @@
+// Frames that go out at the same moment, in one message: every message costs the socket the same, however
+// much is in it. It keeps nothing beyond the moment: whoever sends says when that is over.
+
+import { FRAME_MS } from '../../audio/pcm.ts';
+import type { Codec } from '../../codec/codec.ts';
+
+/** The way out to the caller, in the provider's terms. */
+export interface AudioWire {
+  /** Encoded audio, a whole number of frames; borrowed until the call returns. */
+  audio(payload: Uint8Array): void;
+  mark(name: string): void;
+  /** Drops what the far end has buffered. */
+  clear(): void;
+  /** Bytes accepted and not yet on their way. */
+  readonly bufferedBytes: number;
+}
+
+/** What is gathered lies in one place for all calls: it is gone before the next one gathers. */
+interface Place {
+  readonly bytes: Uint8Array;
+  /** Whose audio it is at the moment. */
+  owner: FrameBatch | undefined;
+}
+
+/** By their bytes. There are as many as codecs and steps. */
+const places = new Map<number, Place>();
+
+export class FrameBatch {
+  readonly #wire: AudioWire;
+  readonly #place: Place;
+  #filled = 0;
+
+  /** `stepMs`: the most audio in one message. */
+  constructor({ wire, codec, stepMs }: { wire: AudioWire; codec: Codec; stepMs: number }) {
+    this.#wire = wire;
+    const frames = Math.floor(stepMs / FRAME_MS);
+    this.#place = placeOf(frames > 1 ? frames * codec.frameBytes : 0);
+  }
+
+  /** One encoded frame; borrowed until the call returns. */
+  audio(payload: Uint8Array): void {
+    const { bytes } = this.#place;
+    if (payload.length > bytes.length - this.#filled) this.flush();
+    if (payload.length > bytes.length) {
+      this.#wire.audio(payload);
+      return;
+    }
+    this.#own();
+    bytes.set(payload, this.#filled);
+    this.#filled += payload.length;
+  }
+
+  mark(name: string): void {
+    this.flush();
+    this.#wire.mark(name);
+  }
+
+  clear(): void {
+    this.flush();
+    this.#wire.clear();
+  }
+
+  /** Sends what was gathered. */
+  flush(): void {
+    if (this.#filled === 0) return;
+    const filled = this.#filled;
+    const { bytes } = this.#place;
+    this.#filled = 0;
+    this.#place.owner = undefined;
+    this.#wire.audio(filled === bytes.length ? bytes : bytes.subarray(0, filled));
+  }
+
+  /** Another call that is still gathering sends what it has. */
+  #own(): void {
+    const { owner } = this.#place;
+    if (owner === this) return;
+    owner?.flush();
+    this.#place.owner = this;
+  }
+
+  get bufferedBytes(): number {
+    return this.#wire.bufferedBytes;
+  }
+}
+
+function placeOf(bytes: number): Place {
+  const place = places.get(bytes) ?? { bytes: new Uint8Array(bytes), owner: undefined };
+  places.set(bytes, place);
+  return place;
+}

@@ -1,0 +1,398 @@
+// The one owner of the agent's audio on its way out: a queue of utterances, sent a little ahead of real
+// time, marked per segment, taken back on interruption. Times are media time. It makes no audio.
+
+import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../audio/pcm.ts';
+import { framesOut, lateSeconds, playoutGapSeconds, underruns } from '../../metrics/metrics.ts';
+import type { Pause } from './filler.ts';
+import type { FrameBatch } from './frame-batch.ts';
+import type { FrameWriter } from './frame-writer.ts';
+import { type FrameFacts, type Position, SentFrames } from './playhead.ts';
+import type { PlayoutListener, PlayoutOptions } from './playout-options.ts';
+import { Lead } from './send-ahead.ts';
+import type { Segment, Utterance } from './utterance.ts';
+
+/** Utterances that wait. A call has two or three. */
+const QUEUE_MAX = 64;
+/** Nothing more is sent while the socket holds this much: about 30 frames of the wordiest provider. */
+const BUFFERED_BYTES_MAX = 16_384;
+/** A mark that never returns counts as returned this long after its audio should have been played. */
+const MARK_PATIENCE_MS = 1_500;
+/** Where there are no marks, what was sent is certainly out after this. */
+const MARKLESS_PATIENCE_MS = 300;
+/** The end of an interrupted word: long enough not to click, short enough to be silence. */
+const FADE_FRAMES = 3;
+/** About 12 dB down. */
+const DUCKED = 0.25;
+/** Audio gathered after it ran out, so that it does not run out again at once. */
+const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
+/** An utterance that was stopped within this begins anew. */
+const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
+/** Ticks this late do not move the playing time: the far end has frames in hand. */
+const SLACK_MS = FRAME_MS / 2;
+/** A far end that is this late shows no more than when it looked: its beat, the way there. */
+const LATE_MS = 2 * FRAME_MS;
+/** A pause is sent no further ahead than this at the next tick: speech that comes waits for it, and a gap in
+ *  it is no harm. */
+const PAUSE_LEAD_MS = FRAME_MS;
+
+// Of whichever call sends: no other one does before a frame is written and kept (`#write`).
+const frame = new Int16Array(FRAME_SAMPLES);
+const facts: FrameFacts = { segment: undefined, at: 0, playMs: 0, fromGain: 1, toGain: 1 };
+
+export class Playout {
+  readonly #writer: FrameWriter;
+  readonly #wire: FrameBatch;
+  readonly #listener: PlayoutListener;
+  readonly #marks: boolean;
+  readonly #pause: Pause;
+  readonly #lead: Lead;
+  readonly #sent: SentFrames;
+  readonly #queue: Utterance[] = [];
+  /** The next sample to send. */
+  #atUtterance = 0;
+  #atSegment = 0;
+  #atSample = 0;
+  /** Media time at which the far end will have played everything sent, and all speech of it. */
+  #endMs = 0;
+  #speechEndMs = 0;
+  #generation = 1;
+  #held = false;
+  #ducked = false;
+  #starved = false;
+  /** More was there to be sent, and was left for later. */
+  #hasMore = false;
+
+  constructor(options: PlayoutOptions) {
+    this.#writer = options.writer;
+    this.#wire = options.wire;
+    this.#listener = options.listener;
+    this.#marks = options.marks;
+    this.#pause = options.pause;
+    this.#lead = new Lead(options.lead);
+    this.#sent = new SentFrames({ leadMsMax: this.#lead.maxMs, sink: options.onPlayed });
+  }
+
+  /** Whether it can be ticked in strides longer than a frame. */
+  get isPatient(): boolean {
+    return this.#lead.isPatient;
+  }
+
+  get empty(): boolean {
+    return this.#queue.length === 0;
+  }
+
+  get full(): boolean {
+    return this.#queue.length >= QUEUE_MAX;
+  }
+
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Media time from which on the far end hears no speech, as far as was sent. */
+  get silentMs(): number {
+    return this.#speechEndMs;
+  }
+
+  /** The utterance that is heard, or will be next; undefined if all were played. */
+  current(nowMs: number): Utterance | undefined {
+    return this.#queue.find((utterance) => !utterance.cancelled && !utterance.played(nowMs));
+  }
+
+  /** How long until everything queued is said; Infinity while that is not known. */
+  remainingMs(nowMs: number): number {
+    let samples = 0;
+    for (let at = this.#atUtterance; at < this.#queue.length; at++) {
+      const utterance = this.#queue[at] as Utterance;
+      if (!utterance.ended) return Number.POSITIVE_INFINITY;
+      for (const segment of utterance.segments) {
+        if (!segment.complete) return Number.POSITIVE_INFINITY;
+        if (at > this.#atUtterance || segment.index >= this.#atSegment) samples += segment.samples;
+      }
+    }
+    return (
+      Math.max(0, this.#speechEndMs - nowMs) + samplesToMs(Math.max(0, samples - this.#atSample))
+    );
+  }
+
+  add(utterance: Utterance): void {
+    this.#queue.push(utterance);
+  }
+
+  /** Tells of the frames that have been heard meanwhile. */
+  advance(nowMs: number): void {
+    this.#sent.advance(nowMs);
+  }
+
+  /** Every `strideMs`. */
+  tick(nowMs: number, strideMs: number): void {
+    this.advance(nowMs);
+    this.#lead.tick(nowMs, strideMs);
+    this.pump(nowMs);
+    this.#finishPlayed(nowMs);
+  }
+
+  /** Sends what is due and there. */
+  pump(nowMs: number): void {
+    if (this.#wire.bufferedBytes > BUFFERED_BYTES_MAX) return;
+    if (!this.#held) this.#pumpSpeech(nowMs);
+    this.#pumpPause(nowMs);
+    this.#wire.flush();
+  }
+
+  #pumpSpeech(nowMs: number): void {
+    if (this.#endMs >= nowMs + this.#lead.leastMs) return;
+    const untilMs = nowMs + this.#lead.mostMs;
+    while (this.#endMs < untilMs && !this.#sent.full) {
+      const segment = this.#ready(nowMs);
+      if (segment !== undefined) this.#send(segment, nowMs);
+      this.#hasMore = segment !== undefined;
+      if (!this.#hasMore) return;
+    }
+  }
+
+  #pumpPause(nowMs: number): void {
+    const untilMs = nowMs + this.#lead.strideMs + PAUSE_LEAD_MS - SLACK_MS;
+    while (this.#endMs < untilMs && !this.#sent.full && this.#pause.fill(frame)) {
+      facts.segment = undefined;
+      facts.playMs = this.#playMs(nowMs);
+      this.#endMs = facts.playMs + FRAME_MS;
+      this.#write(this.#writer.gain);
+      framesOut.inc();
+    }
+  }
+
+  /** The far end came to a mark. Marks of before a clear tell nothing. */
+  mark(name: string, nowMs: number): void {
+    const [generation, id, index] = name.split(':').map(Number);
+    if (generation !== this.#generation) return;
+    const utterance = this.#queue.find((each) => each.id === id);
+    const segment = utterance?.segments[index ?? -1];
+    if (segment?.sentEndMs === undefined) return;
+    segment.acknowledged = true;
+    this.#finishPlayed(nowMs);
+  }
+
+  /** The far end has still to play so much of what was sent. If that is more than its time tells, it is late
+   *  and stays so: everything that is on its way is heard later, and what follows waits. */
+  unplayed(ms: number, nowMs: number): void {
+    const lateMs = nowMs + ms - this.#endMs;
+    if (lateMs < LATE_MS) return;
+    lateSeconds.inc(lateMs / 1_000);
+    const later = (atMs: number): number => (atMs + lateMs > nowMs ? atMs + lateMs : atMs);
+    this.#endMs += lateMs;
+    this.#speechEndMs = later(this.#speechEndMs);
+    this.#sent.delay(lateMs);
+    for (const utterance of this.#queue) utterance.delay(later);
+  }
+
+  duck(ducked: boolean): void {
+    this.#ducked = ducked;
+  }
+
+  /** Silence at once; every word is kept. */
+  hold(nowMs: number): void {
+    if (this.#held) return;
+    this.#silence(nowMs, undefined);
+    this.#held = true;
+  }
+
+  /** Goes on at the word that `hold` cut. */
+  resume(nowMs: number): void {
+    this.#ducked = false;
+    if (!this.#held) return;
+    this.#held = false;
+    this.#stepBack();
+    this.#writer.startFrom(0);
+    this.pump(nowMs);
+  }
+
+  /** Drops what may be dropped, up to the first uninterruptible utterance, or everything. */
+  interrupt(nowMs: number, { everything }: { everything: boolean }): void {
+    const kept = this.#queue.findIndex(
+      (each) => !(everything || each.interruptible || each.played(nowMs)),
+    );
+    if (kept === 0) return;
+    if (!this.#held) this.#silence(nowMs, undefined);
+    this.#held = false;
+    this.#ducked = false;
+    const dropped = this.#queue.splice(0, kept < 0 ? this.#queue.length : kept);
+    this.#seek(0, 0, 0);
+    this.#writer.startFrom(1);
+    for (const utterance of dropped) this.#drop(utterance, nowMs);
+  }
+
+  /** Takes one utterance back. Its report comes when those before it have been said. */
+  cancel(utterance: Utterance, nowMs: number): void {
+    const at = this.#queue.indexOf(utterance);
+    if (at < 0 || utterance.cancelled) return;
+    const audible = utterance.startMs !== undefined && !utterance.played(nowMs);
+    if (audible && !this.#held) {
+      this.#silence(nowMs, utterance);
+      this.#writer.startFrom(1);
+    }
+    utterance.cancelled = true;
+    if (at === this.#atUtterance) this.#seek(at, 0, 0);
+    this.#finishPlayed(nowMs);
+  }
+
+  /** The segment whose next frame is there. */
+  #ready(nowMs: number): Segment | undefined {
+    while (this.#passFinished(nowMs));
+    const utterance = this.#queue[this.#atUtterance];
+    const segment = utterance?.segments[this.#atSegment];
+    if (utterance === undefined || segment === undefined) return undefined;
+    return this.#startable(utterance, segment, nowMs) ? segment : undefined;
+  }
+
+  /** Moves on if what the next sample belongs to is done. */
+  #passFinished(nowMs: number): boolean {
+    const utterance = this.#queue[this.#atUtterance];
+    if (utterance === undefined) return false;
+    const segment = utterance.segments[this.#atSegment];
+    if (utterance.cancelled || (segment === undefined && utterance.ended)) {
+      this.#seek(this.#atUtterance + 1, 0, 0);
+      return true;
+    }
+    if (segment === undefined || !segment.complete || this.#atSample < segment.samples)
+      return false;
+    this.#seal(segment, nowMs);
+    return true;
+  }
+
+  #startable(utterance: Utterance, segment: Segment, nowMs: number): boolean {
+    const there = segment.samples - this.#atSample;
+    if (!segment.complete && there < (this.#starved ? REBUFFER_SAMPLES : FRAME_SAMPLES)) {
+      if (this.#atSample > 0 && !this.#starved && nowMs >= this.#speechEndMs) {
+        this.#starved = true;
+        underruns.inc();
+      }
+      return false;
+    }
+    this.#starved = false;
+    return utterance.startMs !== undefined || this.#listener.mayStart(utterance, nowMs);
+  }
+
+  #send(segment: Segment, nowMs: number): void {
+    const playMs = this.#playMs(nowMs);
+    const { utterance } = segment;
+    const gapMs = utterance.startMs === undefined || !this.#hasMore ? 0 : playMs - this.#endMs;
+    if (gapMs > 0) playoutGapSeconds.observe(gapMs / 1_000);
+    segment.read(this.#atSample, frame);
+    framesOut.inc();
+    facts.segment = segment;
+    facts.at = this.#atSample;
+    facts.playMs = playMs;
+    this.#write(this.#ducked ? DUCKED : 1);
+    this.#endMs = playMs + FRAME_MS;
+    this.#speechEndMs = this.#endMs;
+    this.#atSample += FRAME_SAMPLES;
+    if (utterance.startMs === undefined) {
+      utterance.startMs = playMs;
+      this.#listener.onStarted(utterance, nowMs);
+    }
+  }
+
+  /** When the next frame is heard: behind what was sent, or at once. */
+  #playMs(nowMs: number): number {
+    return nowMs - this.#endMs > SLACK_MS ? nowMs : this.#endMs;
+  }
+
+  /** All of the segment is sent. */
+  #seal(segment: Segment, nowMs: number): void {
+    segment.sentEndMs = segment.samples === 0 ? nowMs : this.#speechEndMs;
+    segment.acknowledged = segment.samples === 0;
+    this.#seek(this.#atUtterance, this.#atSegment + 1, 0);
+    if (this.#marks && !segment.acknowledged) {
+      this.#wire.mark(`${this.#generation}:${segment.utterance.id}:${segment.index}`);
+    }
+    this.#listener.onRoom();
+  }
+
+  /** Takes back what the far end has not played and lets the sound fade; with `only`, that of this
+   *  utterance alone: what was taken back of others is sent again. */
+  #silence(nowMs: number, only: Utterance | undefined): void {
+    const from = this.#sent.cut(nowMs);
+    this.#hasMore = false;
+    this.#generation++;
+    if (this.#endMs > nowMs) {
+      this.#wire.clear();
+      this.#endMs = nowMs;
+      this.#speechEndMs = Math.min(this.#speechEndMs, nowMs);
+    }
+    for (const { segments } of this.#queue) {
+      for (const segment of segments) {
+        if (segment.sentEndMs === undefined) continue;
+        if (segment.sentEndMs > nowMs) segment.sentEndMs = undefined;
+        else segment.acknowledged = true;
+      }
+    }
+    if (from === undefined) return;
+    this.#seek(this.#queue.indexOf(from.segment.utterance), from.segment.index, from.at);
+    if (only === undefined || from.segment.utterance === only) this.#fadeOut(from);
+  }
+
+  #fadeOut({ segment, at, gain }: Position): void {
+    this.#writer.restart(gain);
+    for (let nth = 1; nth <= FADE_FRAMES; nth++) {
+      segment.read(at + (nth - 1) * FRAME_SAMPLES, frame);
+      facts.segment = undefined;
+      facts.playMs = this.#endMs;
+      this.#write(gain * (1 - nth / FADE_FRAMES));
+      this.#endMs += FRAME_MS;
+    }
+    this.#speechEndMs = this.#endMs;
+    this.#wire.flush();
+  }
+
+  #write(gain: number): void {
+    facts.fromGain = this.#writer.gain;
+    facts.toGain = gain;
+    this.#writer.shape(frame, gain, facts.playMs);
+    this.#sent.push(facts, frame);
+    // The last: a far end that does not keep up may be given up at once, and that call and others fall silent.
+    this.#writer.send(frame);
+  }
+
+  /** To the begin of the word, or of an utterance that had hardly begun. */
+  #stepBack(): void {
+    const utterance = this.#queue[this.#atUtterance];
+    if (utterance === undefined) return;
+    let played = 0;
+    for (const segment of utterance.segments) played += segment.playedSamples;
+    if (played < RESTART_SAMPLES) this.#seek(this.#atUtterance, 0, 0);
+    const segment = utterance.segments[this.#atSegment];
+    if (segment !== undefined) this.#atSample = segment.wordStart(this.#atSample);
+  }
+
+  #finishPlayed(nowMs: number): void {
+    const patienceMs = this.#marks ? MARK_PATIENCE_MS : MARKLESS_PATIENCE_MS;
+    for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
+      const done = head.played(nowMs) && head.acknowledged(nowMs, patienceMs);
+      if (!done && !head.cancelled) return;
+      if (this.#atUtterance === 0) this.#seek(0, 0, 0);
+      else this.#atUtterance--;
+      this.#queue.shift();
+      this.#drop(head, nowMs);
+    }
+  }
+
+  #drop(utterance: Utterance, nowMs: number): void {
+    const interrupted = !utterance.played(nowMs);
+    const last = utterance.segments.at(-1)?.sentEndMs;
+    this.#listener.onFinished({
+      utterance,
+      // A clear travels behind the audio: when it arrives, the far end has played what the playhead says.
+      heardText: utterance.heardText(),
+      interrupted,
+      // What was sent a little ahead and taken back begins after it has ended.
+      endMs: Math.max(utterance.startMs ?? 0, interrupted ? nowMs : Math.min(nowMs, last ?? nowMs)),
+    });
+  }
+
+  #seek(utterance: number, segment: number, sample: number): void {
+    this.#atUtterance = utterance;
+    this.#atSegment = segment;
+    this.#atSample = sample;
+  }
+}

@@ -1,0 +1,187 @@
+// The agent's text to audio: cuts it into sentences and has them synthesised in order, one ahead of what
+// is being played. It queues nothing for the wire itself: segments carry the audio to playout.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
+import type { TextToSpeech } from '../../speech/tts/tts.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import { Segment, type Utterance } from './utterance.ts';
+
+/** Sentences that wait to be synthesised. A minute of speech has ten. */
+const WAITING_MAX = 200;
+/** Segments synthesised, or nearly, and not yet out: the one that plays and the next. */
+const AHEAD_MAX = 2;
+/** A synthesiser that gives nothing for this long has failed. */
+const AUDIO_WAIT_MS = 5_000;
+/** Text to speak has at least a letter or a digit. */
+const SPEAKABLE = /[\p{L}\p{N}]/u;
+
+export interface SpeakListener {
+  /** A segment has more audio, or is complete, or an utterance has ended: something may be sent. */
+  onAudio(): void;
+  onFault(error: GatewayError): void;
+}
+
+interface Synthesis {
+  segment: Segment;
+  abort: AbortController;
+  deadline: Timer | undefined;
+}
+
+/** Takes the text of one utterance. */
+export interface TextSink {
+  text(delta: string): void;
+  end(): void;
+}
+
+export class Speaker {
+  readonly #clock: Clock;
+  readonly #tts: TextToSpeech;
+  readonly #voice: string | undefined;
+  readonly #listener: SpeakListener;
+  readonly #waiting: Segment[] = [];
+  #running: Synthesis | undefined;
+  /** Segments begun and not yet out. */
+  #ahead: Segment[] = [];
+  #closed = false;
+
+  constructor(options: {
+    clock: Clock;
+    tts: TextToSpeech;
+    voice: string | undefined;
+    listener: SpeakListener;
+  }) {
+    this.#clock = options.clock;
+    this.#tts = options.tts;
+    this.#voice = options.voice;
+    this.#listener = options.listener;
+  }
+
+  open(utterance: Utterance): TextSink {
+    const splitter = createSentenceSplitter();
+    return {
+      text: (delta) => {
+        if (utterance.ended || utterance.cancelled || delta === '') return;
+        utterance.firstTextAt ??= this.#clock.monotonicMs();
+        for (const piece of splitter.push(delta)) this.#queue(utterance, piece);
+        this.pump();
+      },
+      end: () => {
+        if (utterance.ended || utterance.cancelled) return;
+        for (const piece of splitter.end()) this.#queue(utterance, piece);
+        utterance.ended = true;
+        this.pump();
+        this.#listener.onAudio();
+      },
+    };
+  }
+
+  /** Begins the next sentence if there is room. Called again when a segment is out. */
+  pump(): void {
+    this.#ahead = this.#ahead.filter(({ sentEndMs, utterance }) => {
+      return sentEndMs === undefined && !utterance.cancelled;
+    });
+    if (this.#closed || this.#running !== undefined || this.#ahead.length >= AHEAD_MAX) return;
+    const segment = this.#waiting.shift();
+    if (segment === undefined) return;
+    this.#ahead.push(segment);
+    this.#begin(segment);
+  }
+
+  /** Nothing more of this utterance is wanted. */
+  drop(utterance: Utterance): void {
+    utterance.cancelled = true;
+    for (let at = this.#waiting.length - 1; at >= 0; at--) {
+      if (this.#waiting[at]?.utterance === utterance) this.#waiting.splice(at, 1);
+    }
+    if (this.#running?.segment.utterance === utterance) {
+      const { abort } = this.#running;
+      this.#settle(this.#running);
+      abort.abort();
+    }
+    this.pump();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#waiting.length = 0;
+    const running = this.#running;
+    if (running === undefined) return;
+    this.#settle(running);
+    running.abort.abort();
+  }
+
+  #queue(utterance: Utterance, piece: string): void {
+    const text = piece.trim();
+    if (!SPEAKABLE.test(text)) return;
+    if (this.#waiting.length >= WAITING_MAX) {
+      this.#listener.onFault(new GatewayError('QUEUE_FULL', { queue: 'of sentences to say' }));
+      return;
+    }
+    const segment = new Segment(utterance, text);
+    utterance.segments.push(segment);
+    this.#waiting.push(segment);
+  }
+
+  #begin(segment: Segment): void {
+    const synthesis: Synthesis = { segment, abort: new AbortController(), deadline: undefined };
+    this.#running = synthesis;
+    this.#awaitAudio(synthesis);
+    const listener = {
+      onAudio: (samples: Int16Array) => this.#audio(synthesis, samples),
+      onWords: (words: Segment['words']) => {
+        segment.words = [...segment.words, ...words];
+      },
+    };
+    this.#tts
+      .synthesize({ text: segment.text, voice: this.#voice }, listener, synthesis.abort.signal)
+      .then(
+        () => this.#finish(synthesis, undefined),
+        (error: unknown) => this.#finish(synthesis, error),
+      );
+  }
+
+  #audio(synthesis: Synthesis, samples: Int16Array): void {
+    if (this.#running !== synthesis || samples.length === 0) return;
+    const { segment } = synthesis;
+    this.#awaitAudio(synthesis);
+    segment.utterance.firstAudioAt ??= this.#clock.monotonicMs();
+    if (!segment.push(samples)) {
+      this.#finish(synthesis, new GatewayError('TTS_FAILED', { reason: 'a sentence without end' }));
+      synthesis.abort.abort();
+      return;
+    }
+    this.#listener.onAudio();
+  }
+
+  #awaitAudio(synthesis: Synthesis): void {
+    synthesis.deadline?.cancel();
+    synthesis.deadline = this.#clock.after(AUDIO_WAIT_MS, () => {
+      this.#finish(synthesis, new GatewayError('TTS_TIMEOUT'));
+      synthesis.abort.abort();
+    });
+  }
+
+  /** The sentence is over; what there is of it is played, and the next one goes on. */
+  #finish(synthesis: Synthesis, error: unknown): void {
+    if (this.#running !== synthesis) return;
+    this.#settle(synthesis);
+    synthesis.segment.complete = true;
+    if (error !== undefined) {
+      synthesis.segment.failed = true;
+      this.#listener.onFault(asGatewayError(error));
+    }
+    this.pump();
+    this.#listener.onAudio();
+  }
+
+  #settle(synthesis: Synthesis): void {
+    synthesis.deadline?.cancel();
+    this.#running = undefined;
+  }
+}
+
+function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError('TTS_FAILED', { reason: 'unexpected' }, error);
+}

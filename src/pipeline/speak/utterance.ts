@@ -1,0 +1,177 @@
+// What the agent says: utterances of segments (sentences) of PCM, and how much of them was heard.
+// Holds audio and words; knows no clock, no wire and no synthesiser.
+
+import { copySamples, RATE_HZ, samplesToMs } from '../../audio/pcm.ts';
+import type { WordTiming } from '../../speech/tts/tts.ts';
+
+/** Audio of one segment: a minute. A sentence is a tenth of that. */
+const SEGMENT_SAMPLES_MAX = 60 * RATE_HZ;
+/** Pieces of audio of one segment: 60 s in pieces of 10 ms. */
+const CHUNKS_MAX = 6_000;
+/** How fast an unfinished segment is taken to be spoken. */
+const MS_PER_CHARACTER = 65;
+
+export class Segment {
+  readonly utterance: Utterance;
+  /** Place within the utterance. */
+  readonly index: number;
+  readonly text: string;
+  words: readonly WordTiming[] = [];
+  /** No more audio will come. */
+  complete = false;
+  /** It is complete before its text was. */
+  failed = false;
+  /** Samples that the far end has played, from the start. */
+  playedSamples = 0;
+  /** Media time at which the last sample will have been played, once it was sent. */
+  sentEndMs: number | undefined;
+  /** The far end said that it played all of it. */
+  acknowledged = false;
+  #chunks: Int16Array[] = [];
+  #starts: number[] = [];
+  #length = 0;
+
+  constructor(utterance: Utterance, text: string) {
+    this.utterance = utterance;
+    this.index = utterance.segments.length;
+    this.text = text;
+  }
+
+  get samples(): number {
+    return this.#length;
+  }
+
+  /** Appends audio; `samples` becomes the segment's. False if it would be too much. */
+  push(samples: Int16Array): boolean {
+    if (this.#length + samples.length > SEGMENT_SAMPLES_MAX) return false;
+    if (this.#chunks.length >= CHUNKS_MAX) return false;
+    this.#starts.push(this.#length);
+    this.#chunks.push(samples);
+    this.#length += samples.length;
+    return true;
+  }
+
+  /** Copies samples from `at` on into `out` and fills the rest with silence; returns how many. */
+  read(at: number, out: Int16Array): number {
+    let done = 0;
+    let chunk = this.#chunkAt(at);
+    while (done < out.length && chunk < this.#chunks.length) {
+      const samples = this.#chunks[chunk] as Int16Array;
+      const from = at + done - (this.#starts[chunk] as number);
+      const count = Math.min(samples.length - from, out.length - done);
+      copySamples(samples, from, out, done, count);
+      done += count;
+      chunk++;
+    }
+    if (done < out.length) out.fill(0, done);
+    return done;
+  }
+
+  /** Where the word begins that is being said at `sample`; `sample` itself if that is unknown. */
+  wordStart(sample: number): number {
+    const atMs = samplesToMs(sample);
+    for (const { startMs, endMs } of this.words) {
+      if (startMs <= atMs && atMs < endMs) return Math.round((startMs * RATE_HZ) / 1_000);
+    }
+    return sample;
+  }
+
+  /** The words that were heard, as they stand in the text. */
+  heardText(): string {
+    const whole = this.complete && !this.failed && this.#length > 0;
+    if (whole && this.playedSamples >= this.#length) return this.text;
+    const heardMs = samplesToMs(this.playedSamples);
+    if (heardMs === 0) return '';
+    return this.words.length > 0 ? this.#heardByTimings(heardMs) : this.#heardByShare(heardMs);
+  }
+
+  #heardByTimings(heardMs: number): string {
+    const count = this.words.filter((word) => (word.startMs + word.endMs) / 2 < heardMs).length;
+    const written = this.text.split(/\s+/);
+    // Timings of another count than the text's words ("2nd" is said as one word or two).
+    const share = count / this.words.length;
+    const shown = written.length === this.words.length ? count : Math.floor(share * written.length);
+    return written.slice(0, shown).join(' ');
+  }
+
+  /** By the share of the characters: a word counts once its middle was heard. */
+  #heardByShare(heardMs: number): string {
+    const knownMs = samplesToMs(this.#length);
+    const estimateMs = this.text.length * MS_PER_CHARACTER;
+    const totalMs = this.complete && !this.failed ? knownMs : Math.max(knownMs, estimateMs);
+    const heardCharacters = (heardMs / Math.max(1, totalMs)) * this.text.length;
+    let end = 0;
+    for (const word of this.text.matchAll(/\S+/g)) {
+      if (word.index + word[0].length / 2 >= heardCharacters) break;
+      end = word.index + word[0].length;
+    }
+    return this.text.slice(0, end);
+  }
+
+  #chunkAt(sample: number): number {
+    let low = 0;
+    let high = this.#starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#starts[middle] as number) <= sample) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+export class Utterance {
+  readonly id: number;
+  readonly interruptible: boolean;
+  readonly segments: Segment[] = [];
+  /** No more segments will come. */
+  ended = false;
+  cancelled = false;
+  /** Monotonic milliseconds. */
+  firstTextAt: number | undefined;
+  firstAudioAt: number | undefined;
+  /** Media time of the first frame on the wire. */
+  startMs: number | undefined;
+
+  constructor(id: number, interruptible: boolean) {
+    this.id = id;
+    this.interruptible = interruptible;
+  }
+
+  /** All of it was sent, and its time has passed. */
+  played(nowMs: number): boolean {
+    if (!this.ended) return false;
+    return this.segments.every((each) => each.sentEndMs !== undefined && each.sentEndMs <= nowMs);
+  }
+
+  /** The far end has said that it played the last of it, or will not say so any more. */
+  acknowledged(nowMs: number, patienceMs: number): boolean {
+    const last = this.segments.findLast((segment) => segment.samples > 0);
+    if (last?.sentEndMs === undefined || last.acknowledged) return true;
+    return nowMs >= last.sentEndMs + patienceMs;
+  }
+
+  /** What the far end has not said that it has played is played later. */
+  delay(later: (atMs: number) => number): void {
+    for (const segment of this.segments) {
+      if (segment.sentEndMs === undefined || segment.acknowledged) continue;
+      segment.sentEndMs = later(segment.sentEndMs);
+    }
+  }
+
+  heardText(): string {
+    return this.segments
+      .map((segment) => segment.heardText())
+      .filter((text) => text !== '')
+      .join(' ');
+  }
+}
+
+/** What became of an utterance. */
+export interface FinishedUtterance {
+  utterance: Utterance;
+  heardText: string;
+  interrupted: boolean;
+  /** Media time. */
+  endMs: number;
+}

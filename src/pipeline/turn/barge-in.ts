@@ -1,0 +1,174 @@
+// The caller speaks while the agent speaks: is it an interruption? A possible one ducks the agent, voice
+// that lasts holds it (silent, its words kept), words stop it, and if nothing comes of it the agent goes
+// on. Decides only: pipeline/speak/playout.ts does it. Never told of voice during uninterruptible speech.
+
+import { isBackchannel, isStopWord, mayBecomeBackchannel } from '../../model/control-phrases.ts';
+import { type Expectation, OPEN_SPEECH } from '../../model/expected-input.ts';
+import type { Voice } from '../listen/voice-activity.ts';
+import { isExpectedAnswer, wordsOf } from './endpointing.ts';
+import type { TurnTuning } from './turn-tuning.ts';
+
+/** Voice alone stops the agent after this long: coughs and "mhm" are shorter. It has been silent since
+ *  the first tenth of a second of it, so words may take their time. */
+const VOICE_MS = 1_500;
+/** One window of voice this likely holds the agent: it can still go on, and each window is 32 ms. */
+const HOLD_PROBABILITY = 0.65;
+/** Interim words count only with this much voice behind them: recognisers guess words in noise. */
+const WORDS_VOICE_MS_MIN = 150;
+/** After the voice has ended, words are awaited for the recogniser's delay, within these bounds. */
+const WORDS_WAIT_MS_MIN = 600;
+const WORDS_WAIT_MS_MAX = 1_000;
+const FINALIZE_MS = 300;
+/** A single window of voice. */
+const CLICK_MS = 64;
+/** Caller and agent began together: the agent yields at the first sign of voice. */
+export const YIELD_MS = 400;
+
+export interface InterruptListener {
+  onDuck(): void;
+  onHold(): void;
+  /** Nothing came of it. */
+  onResume(): void;
+  /** The agent is to stop. `onsetMs` is the media time of the caller's onset. */
+  onConfirmed(onsetMs: number): void;
+}
+
+export class InterruptDetector {
+  readonly #listener: InterruptListener;
+  readonly #tuning: TurnTuning['start'];
+  readonly #wordsWaitMs: number;
+  #expectation: Expectation = OPEN_SPEECH;
+  /** `spent`: this voice has been judged to be nothing; only words count until it ends. */
+  #state: 'quiet' | 'ducked' | 'held' | 'spent' = 'quiet';
+  #onsetMs = 0;
+  #resumeAtMs = Number.POSITIVE_INFINITY;
+  #voicedMs = 0;
+
+  constructor(options: {
+    listener: InterruptListener;
+    tuning: TurnTuning['start'];
+    finalMsP99: number;
+  }) {
+    this.#listener = options.listener;
+    this.#tuning = options.tuning;
+    const waitMs = FINALIZE_MS + options.finalMsP99;
+    this.#wordsWaitMs = Math.min(WORDS_WAIT_MS_MAX, Math.max(WORDS_WAIT_MS_MIN, waitMs));
+  }
+
+  /** Whether the agent is ducked or held, its fate open. */
+  get pending(): boolean {
+    return this.#state === 'ducked' || this.#state === 'held';
+  }
+
+  expect(expectation: Expectation): void {
+    this.#expectation = expectation;
+  }
+
+  /** After each window of the caller's audio. `agentSpokeMs`: how long the agent has been heard. */
+  voice(voice: Voice, nowMs: number, agentSpokeMs: number): void {
+    if (voice.state === 'silent') {
+      this.#voiceEnded(voice, nowMs);
+      return;
+    }
+    this.#voicedMs = voice.voicedMs;
+    // The agent fell silent for the first of several pieces of voice: that one is the onset.
+    if (!this.pending) this.#onsetMs = voice.onsetMs;
+    if (this.#state === 'spent') return;
+    this.#resumeAtMs = Number.POSITIVE_INFINITY;
+    if (this.#state === 'quiet') {
+      this.#state = 'ducked';
+      this.#listener.onDuck();
+    }
+    if (this.#state === 'ducked' && this.#holds(voice, agentSpokeMs)) {
+      this.#state = 'held';
+      this.#listener.onHold();
+    }
+    this.#outlast(voice, nowMs);
+  }
+
+  /** Whether these words, said over the agent, are meant to stop it. */
+  interrupts(text: string): boolean {
+    const count = wordsOf(text).length;
+    if (count === 0) return false;
+    if (isStopWord(text)) return true;
+    if (this.#tuning.strategy === 'min_words') return count >= this.#tuning.wordsMin;
+    return !isBackchannel(text) || isExpectedAnswer(text, this.#expectation);
+  }
+
+  /** Interim words. Returns whether the agent was stopped. */
+  partial(text: string): boolean {
+    if (this.#voicedMs < WORDS_VOICE_MS_MIN || !this.interrupts(text)) return false;
+    if (this.#mayAcknowledge(text)) return false;
+    this.confirm();
+    return true;
+  }
+
+  confirm(): void {
+    this.#reset('quiet');
+    this.#listener.onConfirmed(this.#onsetMs);
+  }
+
+  /** Stopped for a reason that is not heard here. */
+  forget(): void {
+    this.#reset('quiet');
+  }
+
+  /** The voice was no words, or words that do not interrupt. */
+  dismiss(): void {
+    const { pending } = this;
+    this.#reset('quiet');
+    if (pending) this.#listener.onResume();
+  }
+
+  /** The voice that is heard does not count any more, unless words come of it. */
+  ignoreVoice(): void {
+    const { pending } = this;
+    this.#reset('spent');
+    if (pending) this.#listener.onResume();
+  }
+
+  tick(nowMs: number): void {
+    if (nowMs < this.#resumeAtMs) return;
+    this.dismiss();
+  }
+
+  /** Whether it is too early to tell: "I" may go on as "I see". */
+  #mayAcknowledge(text: string): boolean {
+    if (isStopWord(text) || isExpectedAnswer(text, this.#expectation)) return false;
+    return mayBecomeBackchannel(text);
+  }
+
+  #reset(state: 'quiet' | 'spent'): void {
+    this.#state = state;
+    this.#resumeAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  #holds(voice: Voice, agentSpokeMs: number): boolean {
+    if (this.#tuning.strategy === 'min_words') return false;
+    const likely = voice.state === 'speech' || voice.peak >= HOLD_PROBABILITY;
+    return likely || agentSpokeMs < YIELD_MS;
+  }
+
+  /** Voice that goes on and on. */
+  #outlast(voice: Voice, nowMs: number): void {
+    const { strategy, pauseMs } = this.#tuning;
+    if (strategy === 'default' && voice.voicedMs >= VOICE_MS) {
+      this.confirm();
+    } else if (strategy === 'provisional_vad' && nowMs - voice.onsetMs >= pauseMs) {
+      this.#reset('spent');
+      this.#listener.onResume();
+    }
+  }
+
+  #voiceEnded(voice: Voice, nowMs: number): void {
+    this.#voicedMs = 0;
+    if (this.#state === 'spent') this.#state = 'quiet';
+    if (!this.pending || this.#resumeAtMs !== Number.POSITIVE_INFINITY) return;
+    const { strategy, pauseMs } = this.#tuning;
+    const waitMs = strategy === 'provisional_vad' ? pauseMs : this.#wordsWaitMs;
+    // Voice that never was speech is a click, and no words will come of it.
+    const click = voice.voicedMs < CLICK_MS;
+    this.#resumeAtMs = click ? nowMs : voice.lastMs + waitMs;
+    this.tick(nowMs);
+  }
+}

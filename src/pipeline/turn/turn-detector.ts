@@ -1,0 +1,268 @@
+// The caller's turn: joins what the VAD hears with what the recogniser understands, and says when the
+// caller has finished. All times are media time. It does not know whether the agent speaks.
+
+import { type Expectation, OPEN_SPEECH } from '../../model/expected-input.ts';
+import type { RecognizedWords } from '../../speech/stt/stt.ts';
+import { silenceNeededMs } from './endpointing.ts';
+
+/** Waiting for final words: the recogniser's own 99th percentile and a little, within these bounds. */
+const FINAL_SHARE = 1.2;
+const FINAL_MS_MIN = 150;
+const FINAL_MS_MAX = 2_500;
+/** Speech without a pause is cut into turns of this length. */
+const SPEECH_MS_MAX = 60_000;
+/** Pieces of one turn; a recogniser that gives more is broken. */
+const PARTS_MAX = 200;
+/** Words without voice were said about this long ago. */
+const UNVOICED_MS = 300;
+
+export interface SpokenTurn {
+  text: string;
+  confidence: number | null;
+  /** Nobody was heard to speak when these words came. */
+  unvoiced: boolean;
+  startMs: number;
+  endMs: number;
+  /** When it was decided that `endMs` was the end, and when the last words came. */
+  decidedMs: number;
+  finalMs: number;
+}
+
+export interface TurnListener {
+  /** A new piece of speech begins: the recogniser may forget what was before. */
+  onBegin(): void;
+  /** The recogniser is to give its final words. */
+  onFinalize(): void;
+  onTurn(turn: SpokenTurn): void;
+  /** The voice was no words. */
+  onNothing(): void;
+}
+
+export interface TurnOptions {
+  listener: TurnListener;
+  /** Undefined if there is no recogniser. */
+  recognizer: { finalMsP99: number; interimWords: boolean } | undefined;
+  turnMaxMs: number;
+}
+
+type State = 'idle' | 'speaking' | 'pausing' | 'waiting';
+
+export class TurnDetector {
+  /** Close soon: the agent waits for the outcome. */
+  hurried = false;
+  readonly #listener: TurnListener;
+  readonly #turnMaxMs: number;
+  #recognizer: TurnOptions['recognizer'];
+  #expectation: Expectation = OPEN_SPEECH;
+  #state: State = 'idle';
+  #voiced = false;
+  #unvoiced = false;
+  #startMs = 0;
+  /** None yet. */
+  #lastVoiceMs = Number.NEGATIVE_INFINITY;
+  #nowMs = 0;
+  #lastWordMs = 0;
+  #decidedMs = 0;
+  #deadlineMs = 0;
+  #parts: RecognizedWords[] = [];
+  #partial: RecognizedWords | undefined;
+  /** Answers that the recogniser still owes for `finalize`. */
+  #owed = 0;
+  /** How many of them belong to a turn that was reported without them. */
+  #overdue = 0;
+  /** What `silenceNeededMs` said last, and whether it was asked in a hurry; NaN once the words have changed. */
+  #neededMs = Number.NaN;
+  #neededHurried = false;
+
+  constructor(options: TurnOptions) {
+    this.#listener = options.listener;
+    this.#recognizer = options.recognizer;
+    this.#turnMaxMs = options.turnMaxMs;
+  }
+
+  /** Whether the caller is in the middle of a turn. */
+  get open(): boolean {
+    return this.#state !== 'idle';
+  }
+
+  /** What was understood of the turn so far. */
+  get text(): string {
+    return this.#words
+      .map((each) => each.text.trim())
+      .filter((text) => text !== '')
+      .join(' ');
+  }
+
+  expect(expectation: Expectation): void {
+    this.#expectation = expectation;
+    this.#neededMs = Number.NaN;
+  }
+
+  speechStarted(onsetMs: number): void {
+    this.#voiced = true;
+    const before = this.#state;
+    this.#state = 'speaking';
+    if (before === 'pausing') return;
+    if (before === 'idle') this.#begin(onsetMs);
+    this.#listener.onBegin();
+  }
+
+  speechStopped(lastMs: number): void {
+    this.#voiced = false;
+    this.#lastVoiceMs = lastMs;
+    if (this.#state === 'speaking') this.#state = 'pausing';
+  }
+
+  partial(words: RecognizedWords): void {
+    if (this.#state === 'idle' || words.text.trim() === '') return;
+    if (words.text !== this.#partial?.text) this.#lastWordMs = this.#nowMs;
+    this.#partial = words;
+    this.#neededMs = Number.NaN;
+  }
+
+  final(words: RecognizedWords): void {
+    const answered = this.#owed > 0;
+    if (answered) this.#owed--;
+    if (answered && this.#overdue > 0) {
+      this.#overdue--;
+      return;
+    }
+    if (words.text.trim() !== '' && this.#parts.length < PARTS_MAX) {
+      this.#parts.push(words);
+      this.#lastWordMs = this.#nowMs;
+    }
+    this.#partial = undefined;
+    this.#neededMs = Number.NaN;
+    if (this.#state === 'waiting' && this.#owed === 0) this.#conclude();
+    else if (this.#state === 'idle' && this.#parts.length > 0) this.#concludeUnvoiced();
+  }
+
+  /** The recogniser is gone: what was understood so far must do. */
+  recognizerLost(): void {
+    this.#recognizer = undefined;
+    this.#neededMs = Number.NaN;
+    this.#owed = 0;
+    this.#overdue = 0;
+    if (this.#state === 'waiting') this.#conclude();
+  }
+
+  /** Time passes: `heardMs` is how far the caller's audio was heard. */
+  advance(nowMs: number, heardMs: number): void {
+    this.#nowMs = nowMs;
+    if (this.#state === 'speaking') {
+      if (this.#tooLong()) this.#decide();
+    } else if (this.#state === 'pausing') {
+      if (heardMs - this.#lastVoiceMs >= this.#silenceNeededMs()) this.#decide();
+    } else if (this.#state === 'waiting' && nowMs >= this.#deadlineMs) {
+      this.#conclude();
+    }
+  }
+
+  get #words(): readonly RecognizedWords[] {
+    return this.#partial === undefined ? this.#parts : [...this.#parts, this.#partial];
+  }
+
+  #begin(onsetMs: number): void {
+    this.#startMs = onsetMs;
+    this.#lastWordMs = this.#nowMs;
+    this.#parts = [];
+    this.#partial = undefined;
+    this.#neededMs = Number.NaN;
+  }
+
+  #tooLong(): boolean {
+    if (this.#nowMs - this.#startMs >= SPEECH_MS_MAX) return true;
+    const worded = this.#partial !== undefined || this.#parts.length > 0;
+    return worded && this.#nowMs - this.#lastWordMs >= this.#turnMaxMs;
+  }
+
+  /** Asked with every frame; words and expectation change once in a while. */
+  #silenceNeededMs(): number {
+    if (Number.isNaN(this.#neededMs) || this.#neededHurried !== this.hurried) {
+      this.#neededMs = this.#neededNow();
+      this.#neededHurried = this.hurried;
+    }
+    return this.#neededMs;
+  }
+
+  #neededNow(): number {
+    const neededMs = silenceNeededMs({
+      text: this.text,
+      expectation: this.#expectation,
+      interimWords: this.#recognizer?.interimWords ?? false,
+      hurried: this.hurried,
+    });
+    return Math.min(neededMs, this.#turnMaxMs);
+  }
+
+  /** The caller has finished; only the final words are missing. */
+  #decide(): void {
+    this.#decidedMs = this.#nowMs;
+    if (this.#voiced) this.#lastVoiceMs = this.#nowMs;
+    if (this.#recognizer === undefined) {
+      this.#conclude();
+      return;
+    }
+    const finalMs = this.#recognizer.finalMsP99 * FINAL_SHARE;
+    this.#deadlineMs = this.#nowMs + Math.min(FINAL_MS_MAX, Math.max(FINAL_MS_MIN, finalMs));
+    this.#state = 'waiting';
+    this.#owed++;
+    this.#listener.onFinalize();
+  }
+
+  #conclude(): void {
+    const turn = this.#turn();
+    this.#parts = [];
+    this.#partial = undefined;
+    this.#neededMs = Number.NaN;
+    this.#unvoiced = false;
+    this.#next();
+    if (turn.text === '') {
+      this.#listener.onNothing();
+      return;
+    }
+    // Its words are out; the answer that is still to come must not become a turn of its own.
+    this.#overdue = this.#owed;
+    this.#listener.onTurn(turn);
+  }
+
+  /** Voice that goes on after a forced end belongs to the next turn. */
+  #next(): void {
+    this.#state = 'idle';
+    if (!this.#voiced) return;
+    this.#state = 'speaking';
+    this.#begin(this.#nowMs);
+    this.#listener.onBegin();
+  }
+
+  /** Words came and the VAD had heard nothing, or the words came after the turn was given up. */
+  #concludeUnvoiced(): void {
+    if (this.#nowMs - this.#lastVoiceMs > FINAL_MS_MAX) {
+      this.#startMs = this.#nowMs - UNVOICED_MS;
+      this.#lastVoiceMs = this.#startMs;
+      this.#unvoiced = true;
+    }
+    this.#decidedMs = this.#nowMs;
+    this.#conclude();
+  }
+
+  #turn(): SpokenTurn {
+    return {
+      text: this.text,
+      confidence: leastConfidence(this.#words),
+      unvoiced: this.#unvoiced,
+      startMs: this.#startMs,
+      endMs: Math.max(this.#startMs, this.#lastVoiceMs),
+      decidedMs: this.#decidedMs,
+      finalMs: this.#nowMs,
+    };
+  }
+}
+
+function leastConfidence(parts: readonly RecognizedWords[]): number | null {
+  let least: number | null = null;
+  for (const { confidence } of parts) {
+    if (confidence !== null) least = least === null ? confidence : Math.min(least, confidence);
+  }
+  return least;
+}

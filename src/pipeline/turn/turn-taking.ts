@@ -1,0 +1,265 @@
+// Who has the floor: joins the caller's turn, the rules of interruption and what the agent is saying.
+// No audio passes here. All times are media time.
+
+import { bargeInSeconds, interruptions } from '../../metrics/metrics.ts';
+import type { Expectation } from '../../model/expected-input.ts';
+import type { RecognizedWords } from '../../speech/stt/stt.ts';
+import type { Voice } from '../listen/voice-activity.ts';
+import type { Playout } from '../speak/playout.ts';
+import type { FinishedUtterance, Utterance } from '../speak/utterance.ts';
+import { InterruptDetector, YIELD_MS } from './barge-in.ts';
+import { wordsOf } from './endpointing.ts';
+import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn-detector.ts';
+import type { TurnTuning } from './turn-tuning.ts';
+
+/** A recogniser that tells no words before it is asked gets this long to show that somebody speaks. */
+const YIELD_WORDLESS_MS = 1_500;
+/** A short answer this close to the agent's end is an answer, not a sign of listening. */
+const NEAR_END_MS = 1_000;
+/** Words of an echo come this late: its delay, and a recogniser that ends an utterance by itself. */
+const ECHOED_WORDS_MS = 2_500;
+/** Recognisers mistake some words of an echo. */
+const ECHOED_SHARE = 0.6;
+
+export interface Interruption {
+  cause: 'speech' | 'dtmf';
+  onsetMs: number;
+  decidedMs: number;
+  silentMs: number;
+}
+
+export interface FloorListener {
+  onCallerSpeech(): void;
+  onPartial(text: string): void;
+  /** Comes before the reports of what was interrupted. */
+  onInterruption(interruption: Interruption): void;
+  onTurn(turn: SpokenTurn): void;
+  onBackchannel(text: string): void;
+  /** The recogniser begins a new piece of speech; or is to give its final words. */
+  onBegin(): void;
+  onFinalize(): void;
+}
+
+export interface FloorOptions {
+  playout: Playout;
+  tuning: TurnTuning;
+  /** Undefined without a recogniser: voice alone never interrupts, for nothing would come of it. */
+  recognizer: TurnOptions['recognizer'];
+  listener: FloorListener;
+}
+
+export class Floor {
+  readonly #playout: Playout;
+  readonly #listener: FloorListener;
+  readonly #turn: TurnDetector;
+  readonly #interrupt: InterruptDetector;
+  #recognizer: TurnOptions['recognizer'];
+  #nowMs = 0;
+  /** The voice that is heard has been reported as speech. */
+  #speaking = false;
+  #yieldSinceMs = Number.NaN;
+  /** When the agent fell silent under the caller's voice. */
+  #heldSilentMs = 0;
+  #said = { words: new Set<string>(), endMs: Number.NEGATIVE_INFINITY };
+  #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
+
+  constructor(options: FloorOptions) {
+    this.#playout = options.playout;
+    this.#listener = options.listener;
+    this.#recognizer = options.recognizer;
+    this.#turn = new TurnDetector({
+      recognizer: options.recognizer,
+      turnMaxMs: options.tuning.turnMaxMs,
+      listener: {
+        onBegin: () => this.#listener.onBegin(),
+        onFinalize: () => this.#listener.onFinalize(),
+        onTurn: (turn) => this.#judge(turn),
+        onNothing: () => {
+          this.#interrupt.dismiss();
+          this.#letBegin();
+        },
+      },
+    });
+    this.#interrupt = new InterruptDetector({
+      tuning: options.tuning.start,
+      finalMsP99: options.recognizer?.finalMsP99 ?? 0,
+      listener: {
+        onDuck: () => this.#playout.duck(true),
+        onHold: () => this.#hold(),
+        onResume: () => this.#resume(),
+        onConfirmed: (onsetMs) => this.#stopAgent('speech', onsetMs),
+      },
+    });
+  }
+
+  /** Whether the caller speaks, or has not finished. */
+  get callerSpeaking(): boolean {
+    return this.#speaking || this.#turn.open;
+  }
+
+  expect(expectation: Expectation): void {
+    this.#turn.expect(expectation);
+    this.#interrupt.expect(expectation);
+  }
+
+  /** After each window of voice that is not the agent's own echo, and when the voice has ended. */
+  voice(voice: Voice, nowMs: number): void {
+    this.#nowMs = nowMs;
+    this.#weigh(voice);
+    if (voice.state === 'speech' && !this.#speaking) {
+      this.#speaking = true;
+      this.#turn.speechStarted(voice.onsetMs);
+      this.#listener.onCallerSpeech();
+    } else if (voice.state === 'silent' && this.#speaking) {
+      this.#speaking = false;
+      this.#turn.speechStopped(voice.lastMs);
+    }
+  }
+
+  partial(words: RecognizedWords, nowMs: number): void {
+    this.#nowMs = nowMs;
+    if (!this.#turn.open || words.text.trim() === '') return;
+    this.#turn.partial(words);
+    const { text } = this.#turn;
+    this.#listener.onPartial(text);
+    if (this.#speaking && this.#audible()?.interruptible) this.#interrupt.partial(text);
+  }
+
+  final(words: RecognizedWords, nowMs: number): void {
+    this.#nowMs = nowMs;
+    this.#turn.final(words);
+  }
+
+  recognizerLost(): void {
+    this.#recognizer = undefined;
+    this.#interrupt.dismiss();
+    this.#turn.recognizerLost();
+  }
+
+  /** A key: the agent stops if it may. */
+  key(nowMs: number): void {
+    this.#nowMs = nowMs;
+    if (this.#playout.current(nowMs)?.interruptible !== true) return;
+    this.#interrupt.forget();
+    this.#stopAgent('dtmf', nowMs);
+  }
+
+  /** `heardMs`: how far the caller's audio was heard. */
+  advance(nowMs: number, heardMs: number): void {
+    this.#nowMs = nowMs;
+    if (this.#interrupt.pending && this.#playout.current(nowMs)?.interruptible !== true) {
+      this.#interrupt.forget();
+      this.#release();
+    }
+    this.#turn.hurried = this.#interrupt.pending;
+    this.#turn.advance(nowMs, heardMs);
+    this.#interrupt.tick(nowMs);
+  }
+
+  /** Whether the agent may begin `utterance`: not into the caller's words. */
+  mayStart(utterance: Utterance, nowMs: number): boolean {
+    if (!utterance.interruptible || this.#recognizer === undefined || !this.callerSpeaking) {
+      this.#yieldSinceMs = Number.NaN;
+      return true;
+    }
+    if (Number.isNaN(this.#yieldSinceMs)) this.#yieldSinceMs = nowMs;
+    if (this.#turn.text !== '') return false;
+    const yieldMs = this.#recognizer.interimWords ? YIELD_MS : YIELD_WORDLESS_MS;
+    if (nowMs - this.#yieldSinceMs < yieldMs) return false;
+    // Voice without a word for so long is noise, and noise must not silence the agent for good.
+    this.#yieldSinceMs = Number.NaN;
+    this.#interrupt.ignoreVoice();
+    return true;
+  }
+
+  finished({ utterance, heardText, endMs }: FinishedUtterance): void {
+    if (heardText !== '') this.#said = { words: new Set(wordsOf(heardText)), endMs };
+    if (utterance.interruptible || utterance.startMs === undefined) return;
+    this.#uninterruptible = { startMs: utterance.startMs, endMs };
+  }
+
+  /** The utterance that the caller hears. */
+  #audible(): Utterance | undefined {
+    const current = this.#playout.current(this.#nowMs);
+    return current?.startMs === undefined ? undefined : current;
+  }
+
+  #weigh(voice: Voice): void {
+    const current = this.#audible();
+    const counts = current?.interruptible === true && this.#recognizer !== undefined;
+    if (counts) this.#interrupt.voice(voice, this.#nowMs, this.#nowMs - (current.startMs ?? 0));
+    else if (voice.state === 'silent') this.#interrupt.voice(voice, this.#nowMs, 0);
+  }
+
+  #judge(turn: SpokenTurn): void {
+    const audible = this.#audible();
+    if (turn.unvoiced && (audible !== undefined || this.#echoes(turn.text))) return;
+    if (this.#muted(turn, audible)) {
+      this.#listener.onBackchannel(turn.text);
+      return;
+    }
+    if (this.#playout.current(this.#nowMs)?.interruptible !== true) {
+      this.#listener.onTurn(turn);
+    } else if (this.#interrupt.interrupts(turn.text)) {
+      this.#interrupt.forget();
+      this.#stopAgent('speech', turn.startMs);
+      this.#listener.onTurn(turn);
+    } else {
+      const nearEnd = this.#playout.remainingMs(this.#nowMs) <= NEAR_END_MS;
+      this.#interrupt.dismiss();
+      if (nearEnd) {
+        this.#listener.onTurn(turn);
+      } else {
+        this.#listener.onBackchannel(turn.text);
+        this.#letBegin();
+      }
+    }
+  }
+
+  /** What the caller said is no turn: an utterance that waited for it goes out at once. */
+  #letBegin(): void {
+    if (!Number.isNaN(this.#yieldSinceMs)) this.#playout.pump(this.#nowMs);
+  }
+
+  /** Whether a recogniser that takes its time understood what came back of the agent's last words. */
+  #echoes(text: string): boolean {
+    if (this.#nowMs - this.#said.endMs > ECHOED_WORDS_MS) return false;
+    const words = wordsOf(text);
+    const same = words.filter((word) => this.#said.words.has(word)).length;
+    return same >= words.length * ECHOED_SHARE;
+  }
+
+  /** Whether all of the turn was said while the agent could not be interrupted. */
+  #muted(turn: SpokenTurn, audible: Utterance | undefined): boolean {
+    if (audible?.interruptible === false) return turn.startMs >= (audible.startMs ?? 0);
+    const { startMs, endMs } = this.#uninterruptible;
+    return turn.startMs >= startMs && turn.endMs <= endMs;
+  }
+
+  #hold(): void {
+    this.#playout.hold(this.#nowMs);
+    this.#heldSilentMs = this.#playout.silentMs;
+  }
+
+  #resume(): void {
+    this.#release();
+    interruptions.inc({ outcome: 'resumed' });
+  }
+
+  #release(): void {
+    this.#playout.duck(false);
+    this.#playout.resume(this.#nowMs);
+  }
+
+  #stopAgent(cause: Interruption['cause'], onsetMs: number): void {
+    const audible = this.#audible();
+    if (!this.#playout.held) this.#hold();
+    if (audible !== undefined) {
+      const silentMs = this.#heldSilentMs;
+      this.#listener.onInterruption({ cause, onsetMs, decidedMs: this.#nowMs, silentMs });
+      bargeInSeconds.observe(Math.max(0, silentMs - onsetMs) / 1_000);
+      interruptions.inc({ outcome: 'confirmed' });
+    }
+    this.#playout.interrupt(this.#nowMs, { everything: false });
+  }
+}

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { type Expectation, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
+import { type SpokenTurn, TurnDetector } from '../../../src/pipeline/turn/turn-detector.ts';
+
+const CLOSED: Expectation = { closed: true, phrases: [], slots: ['yes_no'], boost: [] };
+const FOUR_DIGITS: Expectation = {
+  closed: true,
+  phrases: [],
+  slots: ['digits'],
+  boost: [],
+  digits: { countMax: 4, terminator: '#' },
+};
+
+/** A detector that is told of speech in media time; its recogniser answers when told to. */
+class Bench {
+  readonly turns: SpokenTurn[] = [];
+  begins = 0;
+  finalizes = 0;
+  nothings = 0;
+  nowMs = 0;
+  readonly turn: TurnDetector;
+
+  constructor(how: { interimWords?: boolean; expectation?: Expectation } = {}) {
+    this.turn = new TurnDetector({
+      recognizer: { finalMsP99: 200, interimWords: how.interimWords ?? true },
+      turnMaxMs: 5_000,
+      listener: {
+        onBegin: () => this.begins++,
+        onFinalize: () => this.finalizes++,
+        onTurn: (turn) => this.turns.push(turn),
+        onNothing: () => this.nothings++,
+      },
+    });
+    this.turn.expect(how.expectation ?? OPEN_SPEECH);
+  }
+
+  run(ms: number): void {
+    for (const until = this.nowMs + ms; this.nowMs < until; ) {
+      this.nowMs += 20;
+      this.turn.advance(this.nowMs, this.nowMs);
+    }
+  }
+
+  speak(ms: number, text?: string): void {
+    this.turn.speechStarted(this.nowMs);
+    this.run(ms);
+    if (text !== undefined) this.turn.partial({ text, confidence: null });
+    this.turn.speechStopped(this.nowMs);
+  }
+
+  final(text: string): void {
+    this.turn.final({ text, confidence: 0.8 });
+  }
+
+  /** Milliseconds of silence until the recogniser is asked. */
+  closesAfter(): number {
+    const from = this.nowMs;
+    while (this.finalizes === 0 && this.nowMs < from + 20_000) this.run(20);
+    return this.nowMs - from;
+  }
+}
+
+describe('the end of a turn', () => {
+  it.each([
+    ['a yes, where a yes is expected', CLOSED, 'yes please', 260, 300],
+    ['all the digits expected', FOUR_DIGITS, 'one two three four', 260, 300],
+    ['digits that are not all', FOUR_DIGITS, 'one two', 1_400, 1_600],
+    ['open speech', OPEN_SPEECH, 'I lost my card', 500, 620],
+    ['a sentence with its full stop', OPEN_SPEECH, 'I lost my card.', 480, 520],
+    ['words that go on', OPEN_SPEECH, 'I lost my card and', 1_000, 1_200],
+  ] as const)('comes after %s in due time', (_what, expectation, text, from, to) => {
+    const bench = new Bench({ expectation });
+    bench.speak(600, text);
+    const closedMs = bench.closesAfter();
+    expect(closedMs).toBeGreaterThanOrEqual(from);
+    expect(closedMs).toBeLessThanOrEqual(to);
+  });
+
+  it('waits longer where a phrase is the beginning of another', () => {
+    const phrases = ['sales', 'sales manager'];
+    const bench = new Bench({ expectation: { closed: true, phrases, slots: [], boost: [] } });
+    bench.speak(400, 'sales');
+    expect(bench.closesAfter()).toBeGreaterThanOrEqual(440);
+  });
+
+  it('comes soon while the agent waits for it', () => {
+    const bench = new Bench();
+    bench.turn.hurried = true;
+    bench.speak(400, 'and then');
+    expect(bench.closesAfter()).toBeLessThanOrEqual(300);
+  });
+
+  it('tells when speech was last heard, when that was decided, and when the words came', () => {
+    const bench = new Bench();
+    bench.run(1_000);
+    bench.speak(500, 'hello');
+    bench.run(600);
+    bench.run(100);
+    bench.final('hello there');
+    expect(bench.turns).toEqual([
+      {
+        text: 'hello there',
+        confidence: 0.8,
+        unvoiced: false,
+        startMs: 1_000,
+        endMs: 1_500,
+        decidedMs: 2_100,
+        finalMs: 2_200,
+      },
+    ]);
+  });
+});
+
+describe('one turn', () => {
+  it('goes on when the caller resumes within the pause', () => {
+    const bench = new Bench();
+    bench.speak(400, 'I would like');
+    bench.run(400);
+    bench.speak(400, 'I would like a taxi');
+    bench.run(700);
+    bench.final('I would like a taxi');
+    expect(bench.turns.map(({ text }) => text)).toEqual(['I would like a taxi']);
+    expect([bench.begins, bench.finalizes]).toEqual([1, 1]);
+  });
+
+  it('goes on when the caller resumes before the final words have come', () => {
+    const bench = new Bench();
+    bench.speak(400, 'I would like a');
+    bench.run(1_120);
+    expect(bench.finalizes).toBe(1);
+    bench.turn.speechStarted(bench.nowMs);
+    bench.final('I would like a');
+    bench.run(400);
+    bench.turn.speechStopped(bench.nowMs);
+    bench.run(1_120);
+    bench.final('taxi');
+    expect(bench.turns.map(({ text }) => text)).toEqual(['I would like a taxi']);
+  });
+
+  it('is made of all the finals of a recogniser that endpoints by itself', () => {
+    const bench = new Bench();
+    bench.turn.speechStarted(0);
+    bench.run(500);
+    bench.final('First part.');
+    bench.run(500);
+    bench.final('Second part.');
+    bench.turn.speechStopped(bench.nowMs);
+    bench.run(700);
+    bench.final('');
+    expect(bench.turns.map(({ text }) => text)).toEqual(['First part. Second part.']);
+  });
+
+  it('ends by force when no new word comes while the line stays loud', () => {
+    const bench = new Bench();
+    bench.turn.speechStarted(0);
+    bench.run(300);
+    bench.turn.partial({ text: 'help', confidence: null });
+    bench.run(5_100);
+    expect(bench.finalizes).toBe(1);
+    bench.final('help');
+    expect(bench.turns.map(({ text }) => text)).toEqual(['help']);
+  });
+});
+
+describe('words', () => {
+  it('that do not come in time are replaced by what was understood so far, once', () => {
+    const bench = new Bench();
+    bench.speak(400, 'cancel my order');
+    bench.run(1_000);
+    expect(bench.turns.map(({ text }) => text)).toEqual(['cancel my order']);
+    bench.final('cancel my order');
+    bench.run(1_000);
+    expect(bench.turns.length).toBe(1);
+  });
+
+  it('that come late, when nothing had been understood, are a turn all the same', () => {
+    const bench = new Bench();
+    bench.speak(400);
+    bench.run(1_200);
+    expect(bench.nothings).toBe(1);
+    bench.final('late words');
+    expect(bench.turns).toMatchObject([{ text: 'late words', unvoiced: false, startMs: 0 }]);
+  });
+
+  it('that nobody was heard to say are marked', () => {
+    const bench = new Bench();
+    bench.run(10_000);
+    bench.final('quiet words');
+    expect(bench.turns).toMatchObject([{ text: 'quiet words', unvoiced: true }]);
+  });
+
+  it('are no turn if there are none', () => {
+    const bench = new Bench();
+    bench.speak(400);
+    bench.run(700);
+    bench.final('');
+    bench.run(5_000);
+    expect(bench.turns).toEqual([]);
+    expect(bench.nothings).toBe(1);
+  });
+
+  it('understood before the recogniser was lost still count', () => {
+    const bench = new Bench();
+    bench.speak(400, 'my name is');
+    bench.run(1_120);
+    expect(bench.finalizes).toBe(1);
+    bench.turn.recognizerLost();
+    expect(bench.turns.map(({ text }) => text)).toEqual(['my name is']);
+  });
+});
