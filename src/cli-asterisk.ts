@@ -2,9 +2,6 @@
 // or from a configuration of the gateway.
 
 import { z } from 'zod';
-import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './cli-api.ts';
-import { GatewayError } from './errors/gateway-error.ts';
-import { systemRandom } from './std/random.ts';
 import {
   ADMIN_MODES,
   ADMIN_NAME,
@@ -14,7 +11,10 @@ import {
   type AdminPlan,
   type AdminWishes,
   adminPlan,
-} from './telephony/ari/admin-files.ts';
+} from './cli/asterisk-files.ts';
+import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './cli-api.ts';
+import { GatewayError } from './errors/gateway-error.ts';
+import { systemRandom } from './std/random.ts';
 
 const text = { type: 'string' } as const;
 export const asteriskOptions = {

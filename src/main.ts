@@ -45,7 +45,7 @@ import { systemClock as clock } from './std/clock.ts';
 import { within } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
 import type { OpenStore } from './store/open.ts';
-import type { Providers } from './telephony/registry.ts';
+import type { Providers } from './telephony/registry/registry.ts';
 
 interface Started extends Obedient {
   accounts: FirstKey;

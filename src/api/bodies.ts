@@ -8,7 +8,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 import { isObject } from '../std/json.ts';
 import { jsonSize } from '../std/json-size.ts';
-import type { ProviderRequest } from '../telephony/provider.ts';
+import type { ProviderRequest } from '../telephony/provider/provider.ts';
 import type { Api } from './deps.ts';
 import { jsonError } from './validation.ts';
 

@@ -3,6 +3,7 @@
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
+import type { Credentials } from '../telephony/provider/terms.ts';
 import {
   accountIdOf,
   configurationSchema,
@@ -10,8 +11,7 @@ import {
   type ProviderConfigurationPatch,
   restoreMasked,
   secretFieldsOf,
-} from '../telephony/configuration.ts';
-import type { Credentials } from '../telephony/terms.ts';
+} from '../telephony/registry/configuration.ts';
 import { RequestInvalid, validationItems, valueError } from './validation.ts';
 
 export interface CredentialsPatch {

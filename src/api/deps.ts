@@ -18,7 +18,7 @@ import type { Principal } from '../store/accounts/account-store.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import type { FileLinks } from '../store/files/signed-links.ts';
 import type { Store } from '../store/store.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { TelephonyProvider } from '../telephony/provider/provider.ts';
 import type { Access } from './access.ts';
 import type { EventStreams } from './event-streams.ts';
 

@@ -3,7 +3,7 @@
 
 import { isSecretName, type WorkflowDefinition } from '../model/workflow.ts';
 import { isObject } from '../std/json.ts';
-import { maskSecret } from '../telephony/configuration.ts';
+import { maskSecret } from '../telephony/registry/configuration.ts';
 
 /** A copy. */
 export function maskKeys(value: unknown): unknown {

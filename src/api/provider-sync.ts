@@ -5,7 +5,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { PhoneNumber, TelephonyConfiguration } from '../model/telephony.ts';
 import type { Clock } from '../std/clock.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { TelephonyProvider } from '../telephony/provider/provider.ts';
 import type { ApiDeps } from './deps.ts';
 import type { ProviderSync } from './wire/telephony.ts';
 

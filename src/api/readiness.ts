@@ -2,7 +2,11 @@
 
 import { blockedReason } from '../call/readiness.ts';
 import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
-import { needsCallerId, providerMetadata, trunkSettingsOf } from '../telephony/configuration.ts';
+import {
+  needsCallerId,
+  providerMetadata,
+  trunkSettingsOf,
+} from '../telephony/registry/configuration.ts';
 import type { SetupChecklist } from './wire/telephony.ts';
 
 /** Null for a provider that needs nothing but its credentials. */

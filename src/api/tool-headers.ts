@@ -2,7 +2,7 @@
 // the way out, and a mask that comes back keeps the stored value.
 
 import { isObject } from '../std/json.ts';
-import { maskSecret } from '../telephony/configuration.ts';
+import { maskSecret } from '../telephony/registry/configuration.ts';
 
 type Fields = Record<string, unknown>;
 

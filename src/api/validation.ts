@@ -4,7 +4,7 @@
 import type { z } from 'zod';
 import { providerName } from '../model/provider.ts';
 import { isObject } from '../std/json.ts';
-import { secretFieldsOf } from '../telephony/configuration.ts';
+import { secretFieldsOf } from '../telephony/registry/configuration.ts';
 import { isInteger, locOf, type RequestPart } from './location.ts';
 import { type PydanticFault, pydanticFault } from './pydantic.ts';
 import type { ValidationItem } from './wire/faults.ts';

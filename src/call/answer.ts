@@ -5,7 +5,11 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
-import type { HostedProvider, TelephonyProvider, WebhookReply } from '../telephony/provider.ts';
+import type {
+  HostedProvider,
+  TelephonyProvider,
+  WebhookReply,
+} from '../telephony/provider/provider.ts';
 import { clipRefsOf } from '../workflow/engine/clip-refs.ts';
 import { toolClipRefs } from '../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../workflow/tools/offered-functions.ts';

@@ -2,7 +2,7 @@
 // how they are reached is the crew room's business.
 
 import type { ProviderName } from '../model/provider.ts';
-import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
+import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
 import type { DigitsWanted } from './send-digits.ts';
 
 /** All throw WORKER_GONE and TIMED_OUT beside what CallDesk says. */

@@ -11,7 +11,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import type { Store } from '../store/store.ts';
-import type { Providers } from '../telephony/registry.ts';
+import type { Providers } from '../telephony/registry/registry.ts';
 import type { MediaTokens } from '../transport/media-token.ts';
 import type { LoadLimits } from './admission.ts';
 import type { EventLog } from './event-log.ts';

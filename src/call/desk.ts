@@ -3,7 +3,7 @@
 
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
-import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
+import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
 
 export interface StartCall {
   organizationId: string;

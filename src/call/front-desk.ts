@@ -7,7 +7,7 @@ import { codeOf } from '../errors/gateway-error.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { Store } from '../store/store.ts';
-import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
+import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
 import type { Crew, OtherWorker } from './crew.ts';
 import type { CallDesk, StartCall, StartedCall, TestCall } from './desk.ts';
 import type { DigitsWanted } from './send-digits.ts';

@@ -7,8 +7,8 @@ import { requireUsable } from '../model/json-limits.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
 import type { StartedRun } from '../store/runs/run-start-store.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
-import type { RejectReason } from '../telephony/terms.ts';
+import type { TelephonyProvider } from '../telephony/provider/provider.ts';
+import type { RejectReason } from '../telephony/provider/terms.ts';
 import { inboundContext } from './context.ts';
 import type { CallDeps } from './deps.ts';
 

@@ -6,13 +6,13 @@ import { callsRefused, webhooks } from '../metrics/metrics.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
 import type { StartedRun } from '../store/runs/run-start-store.ts';
-import { normalizeAddress } from '../telephony/address.ts';
+import { normalizeAddress } from '../telephony/provider/phone-address.ts';
 import type {
   HostedProvider,
   ProviderEvent,
   ProviderRequest,
   WebhookReply,
-} from '../telephony/provider.ts';
+} from '../telephony/provider/provider.ts';
 import { answerCall } from './answer.ts';
 import type { CallDeps } from './deps.ts';
 import { createInboundRun, inboundAgent, Refusal, reasonOf } from './inbound-run.ts';

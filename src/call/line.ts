@@ -6,7 +6,7 @@ import { providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { TelephonyProvider } from '../telephony/provider/provider.ts';
 import type { CallDeps } from './deps.ts';
 
 const HANG_UP_MS = 5_000;

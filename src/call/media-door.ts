@@ -4,8 +4,8 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import { mediaFaults } from '../metrics/metrics.ts';
 import type { RecordingFile } from '../pipeline/recorder.ts';
-import type { MediaProtocol } from '../telephony/media.ts';
-import { isHosted, type ProviderRequest } from '../telephony/provider.ts';
+import type { MediaProtocol } from '../telephony/provider/media-protocol.ts';
+import { isHosted, type ProviderRequest } from '../telephony/provider/provider.ts';
 import { CLOSE } from '../transport/media-socket.ts';
 import type { Admission, MediaPath } from '../transport/websocket/media-server.ts';
 import type { CallDeps } from './deps.ts';

@@ -6,7 +6,12 @@ import type { Log } from '../log.ts';
 import { mediaFaults } from '../metrics/metrics.ts';
 import type { MediaReads } from '../runtime/direct-socket.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import type { MediaListener, MediaProtocol, MediaStart, MediaTraits } from '../telephony/media.ts';
+import type {
+  MediaListener,
+  MediaProtocol,
+  MediaStart,
+  MediaTraits,
+} from '../telephony/provider/media-protocol.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
 
 /** A provider that sends this many unreadable messages in one call is not one of ours. */

@@ -2,7 +2,7 @@
 // number with or without its country.
 
 import type { PhoneNumber } from '../model/telephony.ts';
-import { normalizeAddress } from '../telephony/address.ts';
+import { normalizeAddress } from '../telephony/provider/phone-address.ts';
 
 /** The active number; undefined if there is none. */
 export function numberCalled<N extends PhoneNumber>(

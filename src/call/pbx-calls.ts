@@ -8,9 +8,14 @@ import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
 import { deadlineSignal } from '../std/deadline.ts';
-import type { PbxConnection, PbxInboundCall, PbxMedia, PbxStatus } from '../telephony/pbx.ts';
-import type { PbxProvider } from '../telephony/provider.ts';
-import type { RejectReason } from '../telephony/terms.ts';
+import type {
+  PbxConnection,
+  PbxInboundCall,
+  PbxMedia,
+  PbxStatus,
+} from '../telephony/provider/pbx.ts';
+import type { PbxProvider } from '../telephony/provider/provider.ts';
+import type { RejectReason } from '../telephony/provider/terms.ts';
 import { prepareCall } from './answer.ts';
 import type { CallDeps } from './deps.ts';
 import { createInboundRun, inboundAgent, Refusal, reasonOf } from './inbound-run.ts';

@@ -6,7 +6,7 @@ import { RUN_CONTEXT_LIMITS } from '../model/json-limits.ts';
 import type { Run } from '../model/run.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { jsonExcess } from '../std/json-size.ts';
-import type { DialResult } from '../telephony/provider.ts';
+import type { DialResult } from '../telephony/provider/provider.ts';
 import type { CallDeps } from './deps.ts';
 import { hangUpLine } from './line.ts';
 import type { Roster } from './roster.ts';

@@ -5,7 +5,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Run } from '../model/run.ts';
 import type { WorkflowDefinition } from '../model/workflow.ts';
 import { within } from '../std/deadline.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { TelephonyProvider } from '../telephony/provider/provider.ts';
 import { parseGraph } from '../workflow/graph/graph.ts';
 import { NO_TOOLS, type NodeTools, offeredTools } from '../workflow/tools/offered-functions.ts';
 import { toolUuidsOf } from '../workflow/tools/tool-references.ts';

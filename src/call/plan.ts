@@ -6,7 +6,7 @@ import type { TelephonyConfiguration } from '../model/telephony.ts';
 import type { DialoguePolicy, WorkflowConfigurations, WorkflowVersion } from '../model/workflow.ts';
 import { workflowConfigurations } from '../model/workflow.ts';
 import { AmbientNoise, officeNoise } from '../pipeline/speak/background-noise.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { TelephonyProvider } from '../telephony/provider/provider.ts';
 import { clipRefsOf } from '../workflow/engine/clip-refs.ts';
 import { createEngine, type Engine } from '../workflow/engine.ts';
 import { parseGraph } from '../workflow/graph/graph.ts';

@@ -17,7 +17,7 @@ import {
   type ProviderEvent,
   type ProviderRequest,
   type WebhookReply,
-} from '../telephony/provider.ts';
+} from '../telephony/provider/provider.ts';
 import type { CallDeps } from './deps.ts';
 import { hangsUpOnMachines } from './machine.ts';
 import { stamp } from './projection/transcript.ts';

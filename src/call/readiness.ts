@@ -1,7 +1,7 @@
 // Whether calls can go out over a telephony configuration. Source: contract §4.1.
 
 import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
-import { needsCallerId, trunkSettingsOf } from '../telephony/configuration.ts';
+import { needsCallerId, trunkSettingsOf } from '../telephony/registry/configuration.ts';
 
 /** Why no call can go out over this configuration; undefined if one can. */
 export function blockedReason(configuration: ConfigurationSummary): string | undefined {

@@ -3,7 +3,7 @@
 
 import type { Run } from '../model/run.ts';
 import type { TelephonyConfiguration } from '../model/telephony.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { TelephonyProvider } from '../telephony/provider/provider.ts';
 import type { CallPlan } from './plan.ts';
 import type { CallSession } from './session.ts';
 

@@ -3,8 +3,8 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { PhoneNumber } from '../model/telephony.ts';
 import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
-import { needsCallerId } from '../telephony/configuration.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { TelephonyProvider } from '../telephony/provider/provider.ts';
+import { needsCallerId } from '../telephony/registry/configuration.ts';
 import type { CallDeps } from './deps.ts';
 import { blockedReason } from './readiness.ts';
 

@@ -7,7 +7,7 @@ import type { CallAudioListener } from '../pipeline/call-audio-listener.ts';
 import type { AnsweredBy } from '../pipeline/listen/answering-machine-detector.ts';
 import type { RecordingFile } from '../pipeline/recorder.ts';
 import type { Clock } from '../std/clock.ts';
-import type { MediaStart } from '../telephony/media.ts';
+import type { MediaStart } from '../telephony/provider/media-protocol.ts';
 import type { CallDeps } from './deps.ts';
 import { machineEar } from './machine.ts';
 import type { MediaLink } from './media-link.ts';

@@ -11,7 +11,7 @@ import type { CallAudio } from '../pipeline/call-audio.ts';
 import type { AnsweredBy } from '../pipeline/listen/answering-machine-detector.ts';
 import type { RecordingFile } from '../pipeline/recorder.ts';
 import type { Clock } from '../std/clock.ts';
-import type { MediaProtocol, MediaStart } from '../telephony/media.ts';
+import type { MediaProtocol, MediaStart } from '../telephony/provider/media-protocol.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../transport/media-socket.ts';
 import type { DialogueAction } from '../workflow/engine/dialogue-events.ts';
 import { AgentSpeech } from './agent-speech.ts';

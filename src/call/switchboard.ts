@@ -4,7 +4,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { callsRefused } from '../metrics/metrics.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
-import type { ProviderRequest, WebhookReply } from '../telephony/provider.ts';
+import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
 import type { Admission, MediaPath } from '../transport/websocket/media-server.ts';
 import { CallAdmission } from './admission.ts';
 import { answerCall } from './answer.ts';

@@ -6,9 +6,9 @@ import type { Log } from '../log.ts';
 import { toolSeconds } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
-import { normalizeAddress } from '../telephony/address.ts';
-import type { WarmTransfer } from '../telephony/pbx.ts';
-import type { TelephonyProvider } from '../telephony/provider.ts';
+import type { WarmTransfer } from '../telephony/provider/pbx.ts';
+import { normalizeAddress } from '../telephony/provider/phone-address.ts';
+import type { TelephonyProvider } from '../telephony/provider/provider.ts';
 import type {
   DialogueAction,
   DialogueEvent,

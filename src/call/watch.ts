@@ -4,7 +4,7 @@
 import type { EndReason } from '../model/end-reason.ts';
 import { isTerminal } from '../model/provider.ts';
 import { deadlineSignal } from '../std/deadline.ts';
-import type { CallSnapshot, TelephonyProvider } from '../telephony/provider.ts';
+import type { CallSnapshot, TelephonyProvider } from '../telephony/provider/provider.ts';
 import type { CallDeps } from './deps.ts';
 import type { Roster, UnconnectedCall } from './roster.ts';
 import { closeUnconnected, unconnectedReason } from './unconnected.ts';

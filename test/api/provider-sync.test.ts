@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApiDeps } from '../../src/api/deps.ts';
 import { checkOwnership, syncInbound } from '../../src/api/provider-sync.ts';
 import type { PhoneNumber, TelephonyConfiguration } from '../../src/model/telephony.ts';
-import type { ProviderControl, TelephonyProvider } from '../../src/telephony/provider.ts';
+import type { ProviderControl, TelephonyProvider } from '../../src/telephony/provider/provider.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 

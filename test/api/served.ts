@@ -18,7 +18,7 @@ import { systemRandom } from '../../src/std/random.ts';
 import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { FakeDesk } from '../fakes/fake-desk.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 
 export const DEVOPS_SECRET = 'devops-secret-of-the-tests';
 export const PUBLIC_URL = 'https://gw.example.com';

@@ -6,7 +6,7 @@ import { addressGuard } from '../../src/call/address-guard.ts';
 import { createOutside } from '../../src/call/outside.ts';
 import { isPublicAddress } from '../../src/call/public-address.ts';
 import { codeOf } from '../../src/errors/gateway-error.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 
 const never = new AbortController().signal;
 

@@ -7,7 +7,7 @@ import { Recovery } from '../../src/call/recovery.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { Run } from '../../src/model/run.ts';
 import { ReviewerModel } from '../fakes/reviewer-model.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 import type { Data } from '../workflow/definitions.ts';
 import { drinks, PUBLIC_URL, withCallRoom } from './call-room.ts';
 

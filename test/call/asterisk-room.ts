@@ -3,7 +3,7 @@
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { createAriProvider } from '../../src/telephony/ari/provider.ts';
-import { providersOf } from '../../src/telephony/registry.ts';
+import { providersOf } from '../../src/telephony/registry/registry.ts';
 import type { FakeAsterisk } from '../fakes/asterisk/fake-asterisk.ts';
 import type { HeardFrame, Phone } from '../fakes/asterisk/phone.ts';
 import { type FakeClock, settle } from '../fakes/fake-clock.ts';

@@ -4,8 +4,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { codeOf } from '../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
-import type { DialRequest, TelephonyProvider } from '../../src/telephony/provider.ts';
-import { providersOf } from '../../src/telephony/registry.ts';
+import type { DialRequest, TelephonyProvider } from '../../src/telephony/provider/provider.ts';
+import { providersOf } from '../../src/telephony/registry/registry.ts';
 import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { CALLER, type CallRoom, withCallRoom } from './call-room.ts';
 

@@ -5,7 +5,7 @@ import { CallerMute } from '../../src/call/caller-mute.ts';
 import type { FeedbackItem } from '../../src/call/projection/feedback.ts';
 import { INITIAL_STATE } from '../../src/workflow/engine/state.ts';
 import { deferred } from '../fakes/deferred.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 import { type Data, definition, edge, end, start } from '../workflow/definitions.ts';
 import { drinks, withCallRoom } from './call-room.ts';
 import { ScriptedModel } from './scripted-model.ts';

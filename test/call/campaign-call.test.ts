@@ -10,7 +10,7 @@ import type { Run } from '../../src/model/run.ts';
 import type { Claim } from '../../src/store/campaigns/contact-store.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { rows } from '../store/campaigns/dial-queue-fixture.ts';
-import type { Answer } from '../telephony/rest-server.ts';
+import type { Answer } from '../telephony/provider/rest-server.ts';
 import { CALL, twilioAnswers, withCallRoom } from './call-room.ts';
 
 const held = withCallRoom();

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { consult, consultationMsMax } from '../../src/call/consultation.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
-import type { PbxMedia } from '../../src/telephony/pbx.ts';
+import type { PbxMedia } from '../../src/telephony/provider/pbx.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import type { Announcement } from '../../src/workflow/tools/transfer-call-tool.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';

@@ -8,7 +8,7 @@ import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { Delivery } from '../../src/store/deliveries/delivery-store.ts';
 import { withStore } from '../store/engines.ts';
 import { completedRun, ground, webhook } from '../store/runs/completed-runs.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 
 const at = withStore();
 const loopback = createOutside(() => true);

@@ -9,7 +9,7 @@ import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import type { UtteranceReport } from '../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
-import type { PbxMedia } from '../../src/telephony/pbx.ts';
+import type { PbxMedia } from '../../src/telephony/provider/pbx.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { FakeTts, hum, loudnessVad } from '../fakes/speech-services.ts';
 import {
@@ -20,7 +20,7 @@ import {
   type Table,
   table,
   until,
-} from '../telephony/ari/table.ts';
+} from '../telephony/ari/ari-harness.ts';
 
 const SECONDS = 20;
 const CLIP = hum(SECONDS * 1_000, 8_000);

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { EventLog } from '../../src/call/event-log.ts';
 import { Recovery } from '../../src/call/recovery.ts';
-import type { Answer, Asked } from '../telephony/rest-server.ts';
+import type { Answer, Asked } from '../telephony/provider/rest-server.ts';
 import { CALL, type CallRoom, GREETING, twilioAnswers, withCallRoom } from './call-room.ts';
 
 const held = withCallRoom();

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { variablesIn } from '../../src/call/pre-call-fetch.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 import { type Data, definition, edge, end, start } from '../workflow/definitions.ts';
 import { CALLER, NUMBER, withCallRoom } from './call-room.ts';
 import type { Stream } from './stream.ts';

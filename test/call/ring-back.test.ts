@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { levelDbfs } from '../audio/sounds.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { settle } from '../fakes/fake-clock.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 import { type Data, definition, edge, end, start } from '../workflow/definitions.ts';
 import { CALL, withCallRoom } from './call-room.ts';
 import type { Stream } from './stream.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { DtmfDetector } from '../../src/audio/tones/dtmf-detector.ts';
 import { sendDigits } from '../../src/call/send-digits.ts';
 import { codeOf } from '../../src/errors/gateway-error.ts';
-import { providersOf } from '../../src/telephony/registry.ts';
+import { providersOf } from '../../src/telephony/registry/registry.ts';
 import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { type CallRoom, chat, withCallRoom } from './call-room.ts';
 import { ScriptedModel } from './scripted-model.ts';

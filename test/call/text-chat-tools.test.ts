@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TextChat } from '../../src/store/runs/text-chat-store.ts';
 import { withStore } from '../store/engines.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 import { definition, edge, end, start } from '../workflow/definitions.ts';
 import { atThisMoment, ChatRoom, until } from './chat-room.ts';
 import { type Answer, ScriptedModel } from './scripted-model.ts';

@@ -6,7 +6,7 @@ import { sendToolRequest, type ToolRequestDeps } from '../../src/call/tool-reque
 import { codeOf, GatewayError } from '../../src/errors/gateway-error.ts';
 import type { ToolRequest } from '../../src/workflow/tools/tool-request-builder.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 
 const outside = createOutside(() => true);
 let server: RestServer;

@@ -10,7 +10,7 @@ import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { openLanguageModel } from '../../src/speech/llm/registry.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { calls, type FakeOpenAiServer, says, startOpenAiServer } from '../fakes/openai-server.ts';
-import { type RestServer, startRestServer } from '../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 import { type CallRoom, twilioAnswers, withCallRoom } from './call-room.ts';
 import { EXTENSION, mediaOf, withPbx } from './pbx-room.ts';
 import { type Answer, ScriptedModel } from './scripted-model.ts';

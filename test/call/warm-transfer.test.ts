@@ -2,7 +2,7 @@
 // becomes of the call, and lines over which it cannot be done. Source: contract §8.7, and beyond it.
 
 import { describe, expect, it } from 'vitest';
-import type { PbxMedia } from '../../src/telephony/pbx.ts';
+import type { PbxMedia } from '../../src/telephony/provider/pbx.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { type CallRoom, withCallRoom } from './call-room.ts';

@@ -2,7 +2,7 @@
 // a list of calls that lags or cannot be read. It keeps the provider's ledger.
 
 import type { FakeClock } from '../fakes/fake-clock.ts';
-import type { Answer, Asked } from '../telephony/rest-server.ts';
+import type { Answer, Asked } from '../telephony/provider/rest-server.ts';
 
 /** How a dial is answered. `-placed`: the telephone rings all the same. */
 export type DialAnswer =

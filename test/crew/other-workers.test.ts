@@ -4,7 +4,7 @@ import type { Link } from '../../src/crew/link.ts';
 import { OtherWorkers } from '../../src/crew/other-workers.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { formPost } from '../telephony/provider-request.ts';
+import { formPost } from '../telephony/provider/provider-request.ts';
 import { wires } from './wires.ts';
 
 const request = formPost('https://gw.example.com/x', 'CallSid=CA1&To=%2B1', {});

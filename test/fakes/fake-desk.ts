@@ -3,7 +3,7 @@
 import type { CallDesk, StartCall, StartedCall, TestCall } from '../../src/call/desk.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { Run } from '../../src/model/run.ts';
-import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider.ts';
+import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider/provider.ts';
 
 interface Taken {
   what: 'inbound' | 'answer' | 'event';

@@ -10,7 +10,7 @@ import type {
   PbxListener,
   PbxMedia,
   PbxState,
-} from '../../src/telephony/pbx.ts';
+} from '../../src/telephony/provider/pbx.ts';
 import type {
   DialRequest,
   DialResult,
@@ -18,8 +18,8 @@ import type {
   ProviderCapabilities,
   ProviderControl,
   TransferTarget,
-} from '../../src/telephony/provider.ts';
-import type { Credentials, RejectReason } from '../../src/telephony/terms.ts';
+} from '../../src/telephony/provider/provider.ts';
+import type { Credentials, RejectReason } from '../../src/telephony/provider/terms.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import type { MediaSocket, MediaSocketListener } from '../../src/transport/media-socket.ts';
 

@@ -4,7 +4,11 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { PhoneNumber } from '../../model/telephony.ts';
 import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
-import { lacksCountry, type NormalAddress, normalizeAddress } from '../../telephony/address.ts';
+import {
+  lacksCountry,
+  type NormalAddress,
+  normalizeAddress,
+} from '../../telephony/provider/phone-address.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

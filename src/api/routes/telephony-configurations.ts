@@ -14,7 +14,7 @@ import {
   providerMetadata,
   secretFieldsOf,
   trunkSettingsOf,
-} from '../../telephony/configuration.ts';
+} from '../../telephony/registry/configuration.ts';
 import { principalOf } from '../auth.ts';
 import { patchedCredentials } from '../credentials-patch.ts';
 import type { Api, ApiDeps } from '../deps.ts';

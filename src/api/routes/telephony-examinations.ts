@@ -4,8 +4,8 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { Pbx } from '../../telephony/pbx.ts';
-import type { TelephonyProvider } from '../../telephony/provider.ts';
+import type { Pbx } from '../../telephony/provider/pbx.ts';
+import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { type ProviderName, providerName } from '../../model/provider.ts';
-import type { WebhookReply } from '../../telephony/provider.ts';
+import type { WebhookReply } from '../../telephony/provider/provider.ts';
 import { providerRequest } from '../bodies.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { faults } from '../wire/faults.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
-import { trunkSettingsOf } from '../../telephony/configuration.ts';
+import { trunkSettingsOf } from '../../telephony/registry/configuration.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

@@ -3,7 +3,10 @@
 
 import { z } from 'zod';
 import { providerName } from '../../model/provider.ts';
-import { configurationPatchSchema, configurationSchema } from '../../telephony/configuration.ts';
+import {
+  configurationPatchSchema,
+  configurationSchema,
+} from '../../telephony/registry/configuration.ts';
 import { trunkOut } from './trunk.ts';
 import { freeObject, idIn, idOut, storedObject, timeOut } from './values.ts';
 

@@ -3,22 +3,22 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
-import type { PbxProvider } from '../provider.ts';
-import { createRest } from '../rest.ts';
-import { type AriAccount, accountOf } from './account.ts';
-import { socketCarriers } from './carriers.ts';
-import { type AriCarrier, createAriClient, httpCarrier } from './client.ts';
-import { AriConnection } from './connection.ts';
-import { type AriReach, createAriControl } from './control.ts';
-import { examineAri } from './doctor.ts';
-import { EventSocket } from './event-socket.ts';
-import { HeldCalls } from './held-calls.ts';
-import { createIds } from './ids.ts';
-import { IncomingDoor, type IncomingSocket } from './incoming.ts';
-import { legOpener } from './leg.ts';
-import { SocketDoor } from './media-door.ts';
-import { type PacketMedia, packetCarriers } from './packet-carriers.ts';
-import type { AriSocket, AriSocketListener } from './socket.ts';
+import type { PbxProvider } from '../provider/provider.ts';
+import { createRest } from '../provider/rest-client.ts';
+import { HeldCalls } from './calls/call-table.ts';
+import type { AriSocket, AriSocketListener } from './connection/ari-socket.ts';
+import { AriConnection } from './connection/connection.ts';
+import { type AriReach, createAriControl } from './connection/control.ts';
+import { EventSocket } from './connection/event-socket.ts';
+import { IncomingDoor, type IncomingSocket } from './connection/outbound-websocket.ts';
+import { examineAri } from './doctor/doctor.ts';
+import { SocketDoor } from './media/incoming-sockets.ts';
+import { legOpener } from './media/media-leg.ts';
+import { type PacketMedia, packetCarriers } from './media/packet-transports.ts';
+import { socketCarriers } from './media/websocket-transports.ts';
+import { type AriAccount, accountOf } from './rest/account.ts';
+import { createIds } from './rest/channel-ids.ts';
+import { type AriCarrier, createAriClient, httpCarrier } from './rest/client.ts';
 
 /** Asterisk itself has no limit; ours is the workflow's. */
 const CALL_S_MAX = 86_400;

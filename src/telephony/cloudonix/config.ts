@@ -1,7 +1,12 @@
 // Cloudonix' credentials: schema, form and secrets. Source: specification §2.2 (variant a), contract §4.2.
 
 import { z } from 'zod';
-import { fieldFacts, optionalTextField, type ProviderVariant, textField } from '../variant.ts';
+import {
+  fieldFacts,
+  optionalTextField,
+  type ProviderVariant,
+  textField,
+} from '../provider/configuration-variant.ts';
 
 const DOMAIN_SUFFIX = '.cloudonix.net';
 

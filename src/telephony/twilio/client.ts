@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
-import type { Rest, RestResponse } from '../rest.ts';
-import type { Credentials } from '../terms.ts';
+import type { Rest, RestResponse } from '../provider/rest-client.ts';
+import type { Credentials } from '../provider/terms.ts';
 import { type TwilioConfig, twilioConfig } from './config.ts';
 
 const provider = 'twilio';

@@ -1,7 +1,7 @@
 // Twilio's credentials: schema, form and secrets. Source: specification §2.2 (variant d), contract §4.2.
 
 import { z } from 'zod';
-import { fieldFacts, type ProviderVariant, textField } from '../variant.ts';
+import { fieldFacts, type ProviderVariant, textField } from '../provider/configuration-variant.ts';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 

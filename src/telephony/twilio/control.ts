@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { DialRequest, ProviderControl } from '../provider.ts';
-import type { Rest } from '../rest.ts';
+import type { DialRequest, ProviderControl } from '../provider/provider.ts';
+import type { Rest } from '../provider/rest-client.ts';
 import { answerOf, checkedCredentials, createTwilioClient, isGone, unreadable } from './client.ts';
 import type { TwilioConfig } from './config.ts';
 import { createTwilioNumbers } from './numbers.ts';

@@ -6,9 +6,9 @@ import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
-import type { MediaListener, MediaProtocol, MediaTraits } from '../media.ts';
-import { AudioMessages, PAYLOAD_BYTES_MAX } from './audio-message.ts';
-import { AudioText } from './audio-text.ts';
+import type { MediaListener, MediaProtocol, MediaTraits } from '../provider/media-protocol.ts';
+import { AudioMessages, PAYLOAD_BYTES_MAX } from './media-message-reader.ts';
+import { AudioText } from './media-message-writer.ts';
 
 /** One second of audio: what the buffer begins with. */
 const PAYLOAD_BYTES_USUAL = 8_000;

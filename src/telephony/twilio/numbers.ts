@@ -2,8 +2,8 @@
 // Source: twilio-oai, twilio_api_v2010, IncomingPhoneNumbers.
 
 import { z } from 'zod';
-import type { ProviderControl } from '../provider.ts';
-import type { Credentials } from '../terms.ts';
+import type { ProviderControl } from '../provider/provider.ts';
+import type { Credentials } from '../provider/terms.ts';
 import { answerOf, type TwilioClient } from './client.ts';
 
 /** Numbers in one answer. The filter names one number, so more than a few cannot match. */

@@ -2,8 +2,8 @@
 // table.
 
 import type { Clock } from '../../std/clock.ts';
-import type { HostedProvider } from '../provider.ts';
-import { createRest } from '../rest.ts';
+import type { HostedProvider } from '../provider/provider.ts';
+import { createRest } from '../provider/rest-client.ts';
 import { CALL_S_MAX, createTwilioControl } from './control.ts';
 import { createTwilioMedia } from './media.ts';
 import { twilioWebhook } from './webhook.ts';

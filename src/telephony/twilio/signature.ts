@@ -3,8 +3,8 @@
 // what they say (webhook.ts), not here.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { ProviderRequest } from '../provider.ts';
-import type { Credentials } from '../terms.ts';
+import type { ProviderRequest } from '../provider/provider.ts';
+import type { Credentials } from '../provider/terms.ts';
 
 const standardPort: Readonly<Record<string, string>> = {
   'https:': ':443',

@@ -4,8 +4,13 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
-import type { ProviderEvent, ProviderRequest, ProviderWebhook, WebhookReply } from '../provider.ts';
-import type { RejectReason } from '../terms.ts';
+import type {
+  ProviderEvent,
+  ProviderRequest,
+  ProviderWebhook,
+  WebhookReply,
+} from '../provider/provider.ts';
+import type { RejectReason } from '../provider/terms.ts';
 import { isSigned } from './signature.ts';
 import { busyDocument, sayDocument, streamDocument } from './twiml.ts';
 

@@ -1,7 +1,11 @@
 // Vobiz's credentials: schema, form and secrets. Source: specification §2.2 (variant e), contract §4.2.
 
 import { z } from 'zod';
-import { optionalTextField, type ProviderVariant, textField } from '../variant.ts';
+import {
+  optionalTextField,
+  type ProviderVariant,
+  textField,
+} from '../provider/configuration-variant.ts';
 
 const fields = {
   auth_id: textField({

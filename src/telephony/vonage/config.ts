@@ -1,7 +1,12 @@
 // Vonage's credentials: schema, form and secrets. Source: specification §2.2 (variant f), contract §4.2.
 
 import { z } from 'zod';
-import { keyField, optionalTextField, type ProviderVariant, textField } from '../variant.ts';
+import {
+  keyField,
+  optionalTextField,
+  type ProviderVariant,
+  textField,
+} from '../provider/configuration-variant.ts';
 
 const fields = {
   api_key: textField({

@@ -1,7 +1,7 @@
 // The examination of a PBX over the API: whose, of what, one at a time.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Finding, Pbx } from '../../../src/telephony/pbx.ts';
+import type { Finding, Pbx } from '../../../src/telephony/provider/pbx.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { FakePbx } from '../../fakes/fake-pbx.ts';

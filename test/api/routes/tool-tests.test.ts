@@ -5,7 +5,7 @@ import { addressGuard } from '../../../src/call/address-guard.ts';
 import { credentialHeadersFrom } from '../../../src/call/credential-headers.ts';
 import { createOutside } from '../../../src/call/outside.ts';
 import { systemClock } from '../../../src/std/clock.ts';
-import { type RestServer, startRestServer } from '../../telephony/rest-server.ts';
+import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { withApi } from '../served.ts';
 
 const SECRET = 'the-secret-of-the-credential';

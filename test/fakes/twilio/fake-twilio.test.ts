@@ -4,7 +4,7 @@
 import { mulaw } from 'alawmulaw';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/std/clock.ts';
-import type { DialRequest } from '../../../src/telephony/provider.ts';
+import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import type { FakeCall } from './fake-call.ts';
 import { type FakeTwilio, type FakeTwilioOptions, startFakeTwilio } from './fake-twilio.ts';

@@ -5,12 +5,16 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLog } from '../../../src/log.ts';
 import { systemClock } from '../../../src/std/clock.ts';
-import type { MediaListener, MediaProtocol, MediaStart } from '../../../src/telephony/media.ts';
-import type { ProviderEvent, WebhookReply } from '../../../src/telephony/provider.ts';
+import type {
+  MediaListener,
+  MediaProtocol,
+  MediaStart,
+} from '../../../src/telephony/provider/media-protocol.ts';
+import type { ProviderEvent, WebhookReply } from '../../../src/telephony/provider/provider.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
 import { createMediaServer } from '../../../src/transport/websocket/media-server.ts';
-import { bare, formPost } from '../../telephony/provider-request.ts';
+import { bare, formPost } from '../../telephony/provider/provider-request.ts';
 
 /** What the gateway sees of one call. */
 export class Line implements MediaListener {

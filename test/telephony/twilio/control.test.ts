@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { DialRequest } from '../../../src/telephony/provider.ts';
+import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { type RestServer, startRestServer } from '../rest-server.ts';
+import { type RestServer, startRestServer } from '../provider/rest-server.ts';
 import { faultsOf } from './twilio-schema.ts';
 
 const ACCOUNT = 'AC00000000000000000000000000000001';

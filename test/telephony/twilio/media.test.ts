@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import type { MediaListener, MediaProtocol } from '../../../src/telephony/media.ts';
+import type {
+  MediaListener,
+  MediaProtocol,
+} from '../../../src/telephony/provider/media-protocol.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 
 const wire = readFileSync('fixtures/wire/twilio/media-stream.jsonl', 'utf8').trim().split('\n');

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import twilio from 'twilio';
 import { describe, expect, it } from 'vitest';
 import { isSigned } from '../../../src/telephony/twilio/signature.ts';
-import { bare, formPost, jsonPost } from '../provider-request.ts';
+import { bare, formPost, jsonPost } from '../provider/provider-request.ts';
 
 interface Case {
   name: string;

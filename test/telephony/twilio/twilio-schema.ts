@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv, type ErrorObject } from 'ajv';
 import addFormats from 'ajv-formats';
-import type { Asked } from '../rest-server.ts';
+import type { Asked } from '../provider/rest-server.ts';
 
 interface Operation {
   parameters?: { name: string; in: string }[];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { twilioWebhook } from '../../../src/telephony/twilio/webhook.ts';
-import { bare, formPost, jsonPost } from '../provider-request.ts';
+import { bare, formPost, jsonPost } from '../provider/provider-request.ts';
 
 const url = 'https://gw.example.com/api/v1/telephony/inbound/run';
 const call = 'CA00000000000000000000000000000001';

@@ -1,0 +1,160 @@
+// What is known of one call at the PBX, from its events. It asks for nothing.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { PbxInboundCall, PbxStatus } from '../../provider/pbx.ts';
+import type { AriChannel, AriEvent } from '../rest/messages.ts';
+import type { Leg } from '../rest/peer.ts';
+import { type CallFacts, outcomeOf } from './hangup-outcome.ts';
+
+/** Keys that are pressed before there is audio to tell them with. */
+const EARLY_DIGITS_MAX = 16;
+
+export class AriCall {
+  readonly id: string;
+  /** Of a call that we dialled; null for a caller's. */
+  readonly runId: string | null;
+  /** False while the request for it is on its way. */
+  isPlaced = true;
+  /** False as long as nothing says that there ever was such a call. */
+  isKnown = true;
+  /** It talks to somebody else: the channel, and the bridge that both are in. */
+  handedTo: { channelId: string; bridgeId: string } | undefined;
+  /** It goes on in the dialplan; what becomes of it is not ours any more. */
+  letGo = false;
+  readonly #facts: CallFacts;
+  #isEntered = false;
+  readonly #over = new AbortController();
+  #leg: Leg | undefined;
+  #earlyDigits = '';
+  #cause = 0;
+  #answeredAtMs: number | undefined;
+
+  constructor({ id, runId }: { id: string; runId: string | null }) {
+    this.id = id;
+    this.runId = runId;
+    const untold = { answered: false, progressed: false, dialStatus: '', cancelled: false };
+    this.#facts = { ...untold, dialled: true };
+  }
+
+  get direction(): 'inbound' | 'outbound' {
+    return this.runId === null ? 'inbound' : 'outbound';
+  }
+
+  get answered(): boolean {
+    return this.#facts.answered;
+  }
+
+  /** Our application has it though nobody has answered: it can be heard. */
+  get isEntered(): boolean {
+    return this.#isEntered;
+  }
+
+  /** False if it was known. It is dialled from now on. */
+  enter(): boolean {
+    if (this.#isEntered) return false;
+    this.#isEntered = true;
+    this.#facts.dialled = this.#facts.progressed;
+    return true;
+  }
+
+  /** Its audio, once there is some. */
+  get leg(): Leg | undefined {
+    return this.#leg;
+  }
+
+  /** Fires when it is over. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  join(leg: Leg): void {
+    this.#leg = leg;
+    for (const digit of this.#earlyDigits) leg.digit(digit);
+    this.#earlyDigits = '';
+  }
+
+  digit(digit: string): void {
+    if (this.#leg !== undefined) this.#leg.digit(digit);
+    else if (this.#earlyDigits.length < EARLY_DIGITS_MAX) this.#earlyDigits += digit;
+  }
+
+  /** Whether a channel or bridge of ours is a part of it. */
+  owns(id: string): boolean {
+    const { handedTo } = this;
+    return this.#leg?.owns(id) === true || handedTo?.channelId === id || handedTo?.bridgeId === id;
+  }
+
+  /** False if it was answered before. */
+  answer(nowMs: number): boolean {
+    if (this.#facts.answered) return false;
+    this.#facts.answered = true;
+    this.#answeredAtMs = nowMs;
+    return true;
+  }
+
+  /** We have asked for its end. */
+  cancel(): void {
+    this.#facts.cancelled = true;
+  }
+
+  /** What the event says of dialling and of its end. Returns whether it is new that the phone rings. */
+  take(event: AriEvent): boolean {
+    if (event.type === 'ChannelHangupRequest' || event.type === 'ChannelDestroyed') {
+      if (event.cause !== 0) this.#cause = event.cause;
+    }
+    if (event.type !== 'Dial') return false;
+    this.#facts.dialled = true;
+    if (event.dialstatus === '') return false;
+    const { dialstatus } = event;
+    if (dialstatus !== 'RINGING' && dialstatus !== 'PROGRESS') {
+      this.#facts.dialStatus = dialstatus;
+      return false;
+    }
+    const isNew = !this.#facts.progressed;
+    this.#facts.progressed = true;
+    return isNew;
+  }
+
+  /** The call is over. */
+  end(nowMs: number, raw: Record<string, unknown>): PbxStatus {
+    this.#over.abort(new GatewayError('PBX_CALL_GONE'));
+    const { status, providerStatus } = outcomeOf(this.#facts, this.#cause);
+    const startMs = this.#answeredAtMs;
+    const durationS = startMs === undefined ? null : Math.round((nowMs - startMs) / 1_000);
+    return this.status(status, providerStatus, { durationS, raw });
+  }
+
+  status(
+    status: PbxStatus['status'],
+    providerStatus: string,
+    more: { durationS?: number | null; raw?: Record<string, unknown> } = {},
+  ): PbxStatus {
+    return {
+      callId: this.id,
+      runId: this.runId,
+      status,
+      providerStatus,
+      durationS: more.durationS ?? null,
+      dedupeKey: `${this.id}:${status}`,
+      raw: more.raw ?? {},
+    };
+  }
+}
+
+/** As the call room is told of a caller: the number is our application's second argument, or the extension. */
+export function inboundCall(channel: AriChannel, args: readonly string[]): PbxInboundCall {
+  const [word, number] = args;
+  const { context, exten } = channel.dialplan;
+  const to = (word === 'inbound' ? number : word) || exten;
+  const raw = { channel: channel.name, state: channel.state, context, exten, args: [...args] };
+  return { callId: channel.id, from: channel.caller.number, to, raw };
+}
+
+/** What of an event belongs into the run: nothing that names addresses or people. */
+export function rawOf(event: AriEvent, channel: AriChannel): Record<string, unknown> {
+  const facts: Record<string, unknown> = { type: event.type, channel: channel.name };
+  for (const key of ['cause', 'cause_txt', 'tech_cause', 'dialstatus', 'timestamp']) {
+    if (key in event) facts[key] = event[key];
+  }
+  return facts;
+}

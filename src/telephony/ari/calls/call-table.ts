@@ -1,0 +1,57 @@
+// The calls of one Stasis application, and who waits for news of a channel. They outlive a connection: a
+// configuration that is changed gets another while its calls go on.
+
+import type { AriEvent } from '../rest/messages.ts';
+import type { AriCall } from './ari-call.ts';
+
+/** Channels that ended; told of late, they would be taken for new ones. */
+const DESTROYED_MAX = 1_000;
+
+export class HeldCalls {
+  readonly calls = new Map<string, AriCall>();
+  readonly #watchers = new Map<string, (event: AriEvent) => void>();
+  readonly #destroyed = new Set<string>();
+
+  /** Channels that somebody waits for. */
+  get watched(): string[] {
+    return [...this.#watchers.keys()];
+  }
+
+  get isEmpty(): boolean {
+    return this.calls.size + this.#watchers.size === 0;
+  }
+
+  watch(id: string, take: (event: AriEvent) => void): () => void {
+    this.#watchers.set(id, take);
+    return () => this.#watchers.delete(id);
+  }
+
+  /** False if nobody waits for the channel. */
+  tell(id: string, event: AriEvent): boolean {
+    const take = this.#watchers.get(id);
+    take?.(event);
+    return take !== undefined;
+  }
+
+  /** Whether a channel or bridge belongs to a call that goes on, or to one that is being joined. */
+  owns(id: string): boolean {
+    if (this.calls.has(id) || this.#watchers.has(id)) return true;
+    return [...this.calls.values()].some((call) => call.owns(id));
+  }
+
+  handedTo(channelId: string): AriCall[] {
+    return [...this.calls.values()].filter((call) => call.handedTo?.channelId === channelId);
+  }
+
+  destroyed(id: string): void {
+    this.#destroyed.add(id);
+    const [oldest] = this.#destroyed;
+    if (this.#destroyed.size > DESTROYED_MAX && oldest !== undefined) {
+      this.#destroyed.delete(oldest);
+    }
+  }
+
+  isDestroyed(id: string): boolean {
+    return this.#destroyed.has(id);
+  }
+}

@@ -1,0 +1,51 @@
+// How Asterisk is asked to dial a number. Source: asterisk §4.2; contract §7.5; what users ask for: §13.2.
+
+import type { AriAccount } from '../rest/account.ts';
+
+export interface Dialled {
+  channelId: string;
+  to: string;
+  /** Null: the PBX's own. */
+  callerId: string | null;
+  ringS: number;
+  /** What our application is told when somebody answers, commas between. */
+  args: string;
+}
+
+/** The query of `POST /channels`. */
+export function dialQuery(account: AriAccount, dialled: Dialled): Record<string, string> {
+  const { callerId, ringS } = dialled;
+  return {
+    ...createQuery(account, dialled),
+    ...ringQuery(ringS),
+    ...(callerId === null || callerId === '' ? {} : { callerId }),
+  };
+}
+
+/** The query of `POST /channels/create`, which takes neither. */
+export function createQuery(
+  account: AriAccount,
+  { channelId, to, args }: Omit<Dialled, 'callerId' | 'ringS'>,
+): Record<string, string> {
+  const endpoint = endpointOf(account.dial_template, to);
+  return { endpoint, app: account.app, appArgs: args, channelId };
+}
+
+/** How long it rings. */
+export function ringQuery(ringS: number): Record<string, string> {
+  return Object.fromEntries([['timeout', String(Math.max(1, Math.round(ringS)))]]);
+}
+
+/** Through this trunk: a SIP address can be dialled through it too. */
+const THROUGH_TRUNK = /^PJSIP\/\{(?:number|e164)\}@(.+)$/;
+
+/** `template` has `{number}` (digits, without a plus) or `{e164}` (with one): `PJSIP/{number}@trunk`. A
+ *  number that names a technology itself is taken as it is. */
+function endpointOf(template: string, to: string): string {
+  if (/^(PJSIP|SIP|IAX2|Local|DAHDI)\//i.test(to)) return to;
+  const trunk = THROUGH_TRUNK.exec(template)?.[1];
+  if (/^sips?:/i.test(to) && trunk !== undefined) return `PJSIP/${trunk}/${to}`;
+  const number = to.replace(/^\+/, '');
+  const e164 = /^\+/.test(to) ? to : `+${to}`;
+  return template.replaceAll('{number}', () => number).replaceAll('{e164}', () => e164);
+}

@@ -1,0 +1,82 @@
+// Dialling in two steps, so that what sounds before an answer can be heard: a channel is made, which our
+// application has from the start, and then dialled. Source: asterisk §4.2; the caller id was tried out.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { deadlineSignal } from '../../../std/deadline.ts';
+import type { AriAccount } from '../rest/account.ts';
+import { type AriClient, faultOf, isGone } from '../rest/client.ts';
+import { type AriChannel, ariChannel } from '../rest/messages.ts';
+import { createQuery, type Dialled, ringQuery } from './dial-endpoint.ts';
+
+/** A channel is in the application a few milliseconds after it was made, or a busy PBX is late. */
+const LOOK_MS = 20;
+const LOOKS_MAX = 150;
+const TAKE_BACK_MS_MAX = 5_000;
+/** Answers to a request about a channel: no application has it yet; one has it, and nobody has answered. */
+const NOT_YET = 409;
+const UNANSWERED = 412;
+
+export interface EarlyLine {
+  account: AriAccount;
+  client: AriClient;
+  clock: Clock;
+}
+
+/** Throws what `AriClient` throws. Whatever the error, the channel may be there: see `takeBack`. */
+export async function dialEarly(
+  line: EarlyLine,
+  dialled: Dialled,
+  signal: AbortSignal,
+): Promise<AriChannel> {
+  const { client } = line;
+  const { channelId, callerId, ringS } = dialled;
+  const query = createQuery(line.account, dialled);
+  const request = { action: 'dial', method: 'POST', path: 'channels/create', query } as const;
+  const channel = await client.get({ ...request, body: bodyOf(callerId) }, ariChannel, signal);
+  await untilEntered(line, channelId, signal);
+  // Sent once, here alone, and never again whatever is heard of it: a channel that is dialled twice ends
+  // Asterisk 22.10.
+  const path = `channels/${channelId}/dial`;
+  await client.run({ action: 'dial', method: 'POST', path, query: ringQuery(ringS) }, signal);
+  return channel;
+}
+
+/** Nobody's phone rings for a dial that has failed, and no channel waits to be dialled. Never rejects. */
+export async function takeBack({ client, clock }: EarlyLine, channelId: string): Promise<void> {
+  const deadline = deadlineSignal(clock, TAKE_BACK_MS_MAX, 'take back a dial');
+  const path = `channels/${channelId}`;
+  try {
+    await client.ask({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
+  } catch {
+    // Whoever holds the connection ends it when it has rung for too long.
+  } finally {
+    deadline.done();
+  }
+}
+
+/** What the far end sees is the connected line's number; the channel's own only shows at the PBX. */
+function bodyOf(callerId: string | null): object {
+  if (callerId === null || callerId === '') return {};
+  const parties = ['CONNECTEDLINE(all)', 'CALLERID(all)'];
+  return { variables: Object.fromEntries(parties.map((party) => [party, callerId])) };
+}
+
+/** A dial before the application has the channel is refused. What is asked for meanwhile does nothing. */
+async function untilEntered(
+  { client, clock }: EarlyLine,
+  channelId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `channels/${channelId}/silence`;
+  for (let looks = 0; looks < LOOKS_MAX; looks++) {
+    const request = { action: 'look', method: 'DELETE', path } as const;
+    const answer = await client.ask(request, signal);
+    if (isGone(answer)) throw new GatewayError('PBX_CALL_GONE');
+    if (answer.status === UNANSWERED || answer.status <= 299) return;
+    if (answer.status !== NOT_YET) throw faultOf(request, answer);
+    await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
+  }
+  const reason = 'the channel did not get to the application';
+  throw new GatewayError('PROVIDER_FAILED', { provider: 'ari', action: 'dial', reason });
+}

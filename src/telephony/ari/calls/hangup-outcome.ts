@@ -1,0 +1,81 @@
+// How a call ended at the PBX, from the cause of its hang-up and what was told of its dialling. Pure.
+// Source: asterisk §4.2 (measured); causes as in ITU-T Q.850.
+
+import type { TerminalStatus } from '../../../model/provider.ts';
+
+/** What is known of a channel that we dialled, or of one that rang. */
+export interface CallFacts {
+  answered: boolean;
+  /** It rang, or there was early media. */
+  progressed: boolean;
+  /** It was dialled at all: a channel that is made first may lead nowhere. */
+  dialled: boolean;
+  /** The last word of dialling, empty if there was none: BUSY, CONGESTION, NOANSWER, ... */
+  dialStatus: string;
+  /** We asked for its end before anybody answered. */
+  cancelled: boolean;
+}
+
+export interface Outcome {
+  status: TerminalStatus;
+  /** In the PBX's words, for the run: `busy (cause 17)`. */
+  providerStatus: string;
+}
+
+/** Busy lines, unanswered ones and those that refused; 16 is a normal end. All else is a failure. */
+const statusByCause = new Map<number, TerminalStatus>([
+  [16, 'no-answer'], // Ended normally before anybody answered.
+  [17, 'busy'],
+  [18, 'no-answer'],
+  [19, 'no-answer'],
+  [20, 'no-answer'],
+  [21, 'failed'],
+]);
+
+const statusByDial: Readonly<Record<string, TerminalStatus>> = {
+  BUSY: 'busy',
+  NOANSWER: 'no-answer',
+  CANCEL: 'canceled',
+};
+
+/** `cause` 0 is none. A dial status alone misleads: Asterisk says NOANSWER of a rejection. */
+export function outcomeOf(facts: CallFacts, cause: number): Outcome {
+  return { status: statusOf(facts, cause), providerStatus: wordsOf(facts, cause) };
+}
+
+function statusOf(facts: CallFacts, cause: number): TerminalStatus {
+  if (facts.answered) return 'completed';
+  if (facts.cancelled) return 'canceled';
+  if (cause === 0) return statusByDial[facts.dialStatus] ?? 'failed';
+  if (cause === 16 && !facts.dialled) return 'failed';
+  // Time ran out without a sign of ringing: nobody was reached.
+  if (cause === 19 && !facts.progressed) return 'failed';
+  return statusByCause.get(cause) ?? 'failed';
+}
+
+const words: Readonly<Record<number, string>> = {
+  1: 'unallocated number',
+  3: 'no route',
+  16: 'normal clearing',
+  17: 'busy',
+  18: 'no user responding',
+  19: 'no answer',
+  20: 'subscriber absent',
+  21: 'rejected',
+  26: 'answered elsewhere',
+  27: 'destination out of order',
+  28: 'invalid number',
+  34: 'congestion',
+  38: 'network out of order',
+  41: 'temporary failure',
+  42: 'switch congestion',
+  31: 'normal',
+  32: 'normal',
+};
+
+function wordsOf({ dialStatus, progressed, dialled }: CallFacts, cause: number): string {
+  if (cause === 0) return dialStatus === '' ? 'unknown' : dialStatus.toLowerCase();
+  if (cause === 16 && !dialled) return 'no such destination (cause 16)';
+  if (cause === 19 && !progressed) return 'unreachable (cause 19)';
+  return `${words[cause] ?? 'ended'} (cause ${cause})`;
+}

@@ -1,0 +1,115 @@
+// Who is rung for a caller: their channel, from before it is made until the two are joined or they are gone.
+// Where they are to be spoken to first they get a bridge and audio of their own. Source: asterisk §4.2, §4.3.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { TransferTarget } from '../../provider/provider.ts';
+import type { AriEvent } from '../rest/messages.ts';
+import type { CallPeer, Leg } from '../rest/peer.ts';
+import { dialQuery } from './dial-endpoint.ts';
+import { type CallFacts, outcomeOf } from './hangup-outcome.ts';
+
+export class Colleague {
+  readonly channelId: string;
+  readonly #peer: CallPeer;
+  readonly #unwatch: () => void;
+  readonly #gone = new AbortController();
+  readonly #facts: CallFacts = {
+    answered: false,
+    progressed: false,
+    dialled: true,
+    dialStatus: '',
+    cancelled: false,
+  };
+  #onAnswer: () => void = () => undefined;
+  #leg: Leg | undefined;
+
+  constructor(peer: CallPeer) {
+    this.#peer = peer;
+    this.channelId = peer.ids.make('t');
+    this.#unwatch = peer.watch(this.channelId, (event) => this.#take(event));
+  }
+
+  /** Fires with the reason: TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_FAILED before an answer, and
+   *  TRANSFER_DECLINED when they hang up after it. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** Settles when they have answered. Throws the reason of `gone` and what `AriClient` throws. */
+  async ring(callId: string, target: TransferTarget, signal: AbortSignal): Promise<void> {
+    const { account, client } = this.#peer;
+    const { callerId, ringS, warm } = target;
+    const to = warm === undefined ? target.to : endpointOfOwn(account.transfer_context, target.to);
+    const args = `transfer,${callId}`;
+    const query = dialQuery(account, { channelId: this.channelId, to, callerId, ringS, args });
+    query['originator'] = callId;
+    const either = AbortSignal.any([signal, this.gone]);
+    const answered = new Promise<void>((resolve, reject) => {
+      this.#onAnswer = resolve;
+      either.addEventListener('abort', () => reject(either.reason as Error), { once: true });
+    });
+    answered.catch(() => undefined); // The request may fail first.
+    await client.run({ action: 'dial', method: 'POST', path: 'channels', query }, either);
+    await answered;
+  }
+
+  /** Settles when they take the call; they are still beside the caller's bridge then. Throws the reason of
+   *  `gone` or of their refusal, PBX_MEDIA and what `AriClient` throws. */
+  async consult(
+    consult: NonNullable<TransferTarget['warm']>['consult'],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const lost = new AbortController();
+    const either = AbortSignal.any([signal, this.gone, lost.signal]);
+    const reason = 'the audio to the colleague was lost';
+    const onClosed = (): void => lost.abort(new GatewayError('PBX_MEDIA', { reason }));
+    const leg = await this.#peer.openLeg(
+      { peer: this.#peer, callId: this.channelId, onClosed },
+      either,
+    );
+    this.#leg = leg;
+    await consult(leg.media, either);
+    either.throwIfAborted();
+  }
+
+  /** What was theirs alone is ended; their channel is whoever's it is. Never rejects. */
+  async done(): Promise<void> {
+    this.#unwatch();
+    await this.#leg?.close();
+  }
+
+  #take(event: AriEvent): void {
+    if (event.type === 'StasisStart') {
+      this.#facts.answered = true;
+      this.#onAnswer();
+    } else if (event.type === 'Dial') {
+      note(this.#facts, event.dialstatus);
+    } else if (event.type === 'ChannelDtmfReceived') {
+      this.#leg?.digit(event.digit);
+    } else if (event.type === 'ChannelDestroyed') {
+      this.#gone.abort(whyGone(this.#facts, event.cause));
+    } else if (event.type === 'StasisEnd') {
+      this.#gone.abort(whyGone(this.#facts, 0));
+    }
+  }
+}
+
+/** Whom the dialplan would ring is rung by way of it. */
+function endpointOfOwn(transferContext: string, to: string): string {
+  const isNumber = /^\+?[\w*#]+$/.test(to);
+  if (transferContext === '' || !isNumber) return to;
+  return `Local/${to.replace(/^\+/, '')}@${transferContext}/n`;
+}
+
+function whyGone(facts: CallFacts, cause: number): GatewayError {
+  if (facts.answered) return new GatewayError('TRANSFER_DECLINED', { reason: 'they hung up' });
+  const { status, providerStatus } = outcomeOf(facts, cause);
+  if (status === 'busy') return new GatewayError('TRANSFER_BUSY');
+  if (status === 'no-answer') return new GatewayError('TRANSFER_NO_ANSWER');
+  return new GatewayError('TRANSFER_FAILED', { reason: providerStatus });
+}
+
+function note(facts: CallFacts, dialStatus: string): void {
+  if (dialStatus === 'RINGING' || dialStatus === 'PROGRESS') facts.progressed = true;
+  else if (dialStatus !== '') facts.dialStatus = dialStatus;
+}

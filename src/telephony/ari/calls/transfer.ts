@@ -1,0 +1,130 @@
+// Handing a caller over: into the dialplan, by SIP REFER, or by bringing somebody else into their bridge.
+// The caller hears music meanwhile; if nobody takes the call, it goes on as it was. Source: asterisk §4.3.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import { deadlineSignal } from '../../../std/deadline.ts';
+import type { TransferTarget } from '../../provider/provider.ts';
+import { hangUpChannel } from '../rest/best-effort.ts';
+import type { AriPeer, CallPeer, Leg } from '../rest/peer.ts';
+import type { AriCall } from './ari-call.ts';
+import { Colleague } from './transfer-target.ts';
+
+const TAKE_BACK_MS_MAX = 5_000;
+/** For a caller's phone to follow a REFER, beyond the time in which the destination may ring. */
+const FOLLOW_MS_MAX = 10_000;
+
+/** Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED or TRANSFER_FAILED if nobody took the call, and
+ *  what `AriClient` throws. */
+export async function handOver(
+  peer: CallPeer,
+  call: AriCall,
+  target: TransferTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const { leg } = call;
+  if (leg === undefined || call.over.aborted || call.handedTo !== undefined) {
+    throw new GatewayError('PBX_CALL_GONE');
+  }
+  const isCold = target.warm === undefined;
+  if (isCold && peer.account.transfer_context !== '') {
+    await intoDialplan(peer, call, target, signal);
+  } else if (isCold && /^sips?:/i.test(target.to)) {
+    await refer(peer, call, target, signal);
+  } else {
+    // Nobody's phone rings on for a caller who has left.
+    const either = AbortSignal.any([signal, call.over]);
+    await bringIn(peer, call, { leg, target }, either);
+  }
+}
+
+async function intoDialplan(
+  { client, account }: AriPeer,
+  call: AriCall,
+  { to }: TransferTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  call.letGo = true;
+  const extension = to.replace(/^\+/, '');
+  const query = { context: account.transfer_context, extension, priority: '1' };
+  const path = `channels/${encodeURIComponent(call.id)}/continue`;
+  try {
+    await client.run({ action: 'transfer', method: 'POST', path, query }, signal);
+  } catch (error) {
+    call.letGo = false;
+    throw error;
+  }
+  await call.leg?.close();
+}
+
+async function refer(
+  peer: AriPeer,
+  call: AriCall,
+  { to, ringS }: TransferTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `channels/${encodeURIComponent(call.id)}/redirect`;
+  const query = { endpoint: `PJSIP/${to}` };
+  call.letGo = true;
+  try {
+    await peer.client.run({ action: 'transfer', method: 'POST', path, query }, signal);
+  } catch (error) {
+    call.letGo = false;
+    throw error;
+  }
+  // Nothing tells whether their phone follows: who does not would wait in silence.
+  const timer = peer.clock.after(
+    ringS * 1_000 + FOLLOW_MS_MAX,
+    () => void hangUpChannel(peer, call.id),
+  );
+  call.over.addEventListener('abort', () => timer.cancel(), { once: true });
+}
+
+async function bringIn(
+  peer: CallPeer,
+  call: AriCall,
+  { leg, target }: { leg: Leg; target: TransferTarget },
+  signal: AbortSignal,
+): Promise<void> {
+  const { warm } = target;
+  const colleague = new Colleague(peer);
+  const { channelId } = colleague;
+  try {
+    await leg.pause(warm?.callerHears ?? 'music', signal);
+    await colleague.ring(call.id, target, signal);
+    if (warm !== undefined) await colleague.consult(warm.consult, signal);
+    await leg.quiet(signal);
+    const path = `bridges/${leg.bridgeId}/addChannel`;
+    const query = { channel: channelId };
+    await peer.client.run({ action: 'bridge', method: 'POST', path, query }, signal);
+    signal.throwIfAborted();
+    colleague.gone.throwIfAborted();
+    // From now on the end of one is that of the other.
+    call.handedTo = { channelId, bridgeId: leg.bridgeId };
+  } catch (error) {
+    // A request that was broken off, or came too late, says less.
+    const why = [signal, colleague.gone].find(({ aborted }) => aborted)?.reason ?? error;
+    await takeBack(peer, call, { leg, channelId });
+    throw why;
+  } finally {
+    await colleague.done();
+  }
+  await leg.leave();
+}
+
+/** The caller may be gone, or the call is being ended: never rejects. */
+async function takeBack(
+  { client, clock, log }: AriPeer,
+  call: AriCall,
+  { leg, channelId }: { leg: Leg; channelId: string },
+): Promise<void> {
+  const deadline = deadlineSignal(clock, TAKE_BACK_MS_MAX, 'take the call back');
+  const path = `channels/${channelId}`;
+  try {
+    await client.ask({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
+    if (!call.over.aborted) await leg.resume(deadline.signal);
+  } catch (error) {
+    log.warn({ err: error }, 'call not taken back after a transfer that failed');
+  } finally {
+    deadline.done();
+  }
+}

@@ -1,0 +1,106 @@
+// Why the connection to a PBX is down, in words that say what to do. Source: asterisk §2.6, §4, §7.
+
+import { codeOf, type ErrorCode, GatewayError } from '../../../errors/gateway-error.ts';
+import type { AriAccount } from '../rest/account.ts';
+
+export interface LinkFault {
+  code: ErrorCode;
+  message: string;
+  /** Nothing will change until somebody changes something. */
+  isPermanent: boolean;
+}
+
+/** Of the system and of TLS, by what is to be done. */
+const unreachable: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'the name is not known',
+  EAI_AGAIN: 'the name cannot be looked up just now',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETUNREACH: 'there is no way to the network',
+  ECONNRESET: 'the connection was broken off',
+  ETIMEDOUT: 'there is no answer',
+  late: 'there is no answer',
+  closed: 'the connection was closed',
+  silent: 'the connection is dead: pings are not answered',
+};
+
+/** Of certificates, by what is to be done. */
+const certificates: readonly (readonly [RegExp, string])[] = [
+  [
+    /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_UNTRUSTED/,
+    'its certificate is signed by nobody whom the gateway knows (start the gateway with NODE_EXTRA_CA_CERTS=/path/of/your/ca.pem)',
+  ],
+  [/CERT_HAS_EXPIRED/, 'its certificate has expired'],
+  [
+    /CERT_NOT_YET_VALID/,
+    "its certificate is not valid yet (or one of the machines' clocks is wrong)",
+  ],
+  [/ERR_TLS_CERT_ALTNAME_INVALID/, 'its certificate is for another name than the address has'],
+];
+
+/** `error` of a socket, or one of our own words above. */
+export function linkFault(account: AriAccount, error: Error | string): LinkFault {
+  const word = typeof error === 'string' ? error : wordOf(error);
+  const host = hostOf(account);
+  const why = unreachable[word];
+  if (why !== undefined) return fault('PBX_UNREACHABLE', { host, reason: why }, false);
+  // A plain server that is spoken to in TLS answers what is no TLS, and the other way round. Node names that
+  // by where it shows: writing or reading.
+  if (/wrong version number|EPROTO|ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/i.test(word)) {
+    return fault(
+      'PBX_TLS',
+      { host, reason: 'the port does not speak TLS: use http:// or the TLS port' },
+      true,
+    );
+  }
+  if (isTls(word)) return fault('PBX_TLS', { host, reason: certificateFault(word) }, true);
+  if (/Parse Error|HPE_/.test(word)) {
+    return fault('PBX_TLS', { host, reason: 'the port does not speak HTTP: use https://' }, true);
+  }
+  return fault('PBX_UNREACHABLE', { host, reason: word }, false);
+}
+
+/** The answer to the upgrade was a status. */
+export function refusalFault(account: AriAccount, status: number): LinkFault {
+  const host = hostOf(account);
+  const user = account.app_name;
+  if (status === 401) return fault('PBX_UNAUTHORIZED', { host, user }, true);
+  if (status === 403) return fault('PBX_READ_ONLY', { host, user }, true);
+  if (status === 404) return fault('PBX_NO_ARI', { host }, true);
+  const reason = `it answered ${status}`;
+  return fault('PBX_UNREACHABLE', { host, reason }, false);
+}
+
+/** The socket is open, but a request that had to succeed did not. */
+export function requestFault(account: AriAccount, error: unknown): LinkFault {
+  const code = codeOf(error);
+  const facts = { host: hostOf(account), user: account.app_name };
+  if (code === 'PROVIDER_AUTH') return fault('PBX_UNAUTHORIZED', facts, true);
+  if (code === 'PBX_READ_ONLY') return fault('PBX_READ_ONLY', facts, true);
+  return fault('PBX_UNREACHABLE', { ...facts, reason: 'requests fail' }, false);
+}
+
+export function fault(
+  code: ErrorCode,
+  facts: Record<string, string>,
+  isPermanent: boolean,
+): LinkFault {
+  return { code, message: new GatewayError(code, facts).message, isPermanent };
+}
+
+export function hostOf({ ari_endpoint }: AriAccount): string {
+  return new URL(ari_endpoint).host; // The configuration's schema has checked it.
+}
+
+function wordOf(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return code === '' || code === 'EPROTO' ? error.message.slice(0, 100) : code;
+}
+
+function certificateFault(word: string): string {
+  return certificates.find(([words]) => words.test(word))?.[1] ?? word;
+}
+
+function isTls(word: string): boolean {
+  return /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL)/.test(word);
+}

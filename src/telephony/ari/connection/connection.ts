@@ -1,0 +1,384 @@
+// One configuration's Asterisk: its events become calls that ring, are answered and end; the call room
+// has them connected, refused and handed over. Source: asterisk §0, §4.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import { pbxEvents } from '../../../metrics/metrics.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { deadlineSignal } from '../../../std/deadline.ts';
+import { parseJson } from '../../../std/json.ts';
+import type { Random } from '../../../std/random.ts';
+import type { PbxConnection, PbxListener, PbxMedia, PbxState } from '../../provider/pbx.ts';
+import type { TransferTarget } from '../../provider/provider.ts';
+import type { Credentials, RejectReason } from '../../provider/terms.ts';
+import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
+import type { HeldCalls } from '../calls/call-table.ts';
+import { hopeless, refusals } from '../calls/hangup-reasons.ts';
+import { handOver } from '../calls/transfer.ts';
+import { type AriAccount, accountOf } from '../rest/account.ts';
+import { errand, hangUpChannel } from '../rest/best-effort.ts';
+import { createIds, type Ids } from '../rest/channel-ids.ts';
+import type { AriClient } from '../rest/client.ts';
+import {
+  type AriChannel,
+  type AriEvent,
+  ariEvent,
+  channelOf,
+  isInApplication,
+} from '../rest/messages.ts';
+import type { CallPeer, OpenLeg } from '../rest/peer.ts';
+import type { AriSocket, AriSocketListener } from './ari-socket.ts';
+import { fault, hostOf, type LinkFault, requestFault } from './connection-fault.ts';
+import { type Found, resync } from './reconciliation.ts';
+
+const RESYNC_MS_MAX = 15_000;
+/** After a dial without an answer: if it was taken, it is there by now. */
+const LOOK_MS = 2_000;
+/** Longer than any phone rings: Asterisk ends it before, unless it was made and never dialled. */
+const RING_MS_MAX = 180_000;
+
+export interface AriConnectionOptions {
+  account: AriAccount;
+  clientOf: (account: AriAccount) => AriClient;
+  listener: PbxListener;
+  openLeg: OpenLeg;
+  openSocket: (account: AriAccount, listener: AriSocketListener) => AriSocket;
+  held: HeldCalls;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  onClosed: () => void;
+}
+
+export class AriConnection implements PbxConnection, CallPeer {
+  account: AriAccount;
+  client: AriClient;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly openLeg: OpenLeg;
+  version: string | null = null;
+  readonly #options: AriConnectionOptions;
+  readonly #listener: PbxListener;
+  #socket: AriSocket;
+  readonly #held: HeldCalls;
+  readonly #abort = new AbortController();
+  #state: PbxState = { kind: 'connecting' };
+  /** Counts the links: a resync of an earlier one says nothing any more. */
+  #link = 0;
+
+  constructor(options: AriConnectionOptions) {
+    this.#options = options;
+    this.#listener = options.listener;
+    this.#held = options.held;
+    this.account = options.account;
+    this.client = options.clientOf(options.account);
+    this.clock = options.clock;
+    this.random = options.random;
+    this.log = options.log;
+    this.openLeg = options.openLeg;
+    this.ids = createIds(options.account.app, options.random);
+    this.#socket = this.#openSocket();
+  }
+
+  get state(): PbxState {
+    return this.#state;
+  }
+
+  watch(channelId: string, take: (event: AriEvent) => void): () => void {
+    return this.#held.watch(channelId, take);
+  }
+
+  // What the call room asks.
+
+  async ring(callId: string): Promise<void> {
+    const path = `channels/${encodeURIComponent(callId)}/ring`;
+    await errand(this, { action: 'ring', method: 'POST', path });
+  }
+
+  async openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia> {
+    const call = this.#held.calls.get(callId);
+    if (call === undefined || call.leg !== undefined) throw new GatewayError('PBX_CALL_GONE');
+    try {
+      const either = AbortSignal.any([signal, call.over]);
+      await this.#answer(call, either);
+      const onClosed = () => this.#mediaClosed(callId);
+      const leg = await this.openLeg({ peer: this, callId, onClosed }, either);
+      if (call.over.aborted) {
+        void leg.close();
+        throw new GatewayError('PBX_CALL_GONE');
+      }
+      call.join(leg);
+      return leg.media;
+    } catch (error) {
+      // A phone that rings rings on: there is another try when it is answered.
+      if (call.answered || call.direction === 'inbound')
+        void hangUpChannel(this, callId, 'failure');
+      throw error;
+    }
+  }
+
+  async refuse(callId: string, reason: RejectReason): Promise<void> {
+    await hangUpChannel(this, callId, refusals[reason]);
+  }
+
+  renew(credentials: Credentials): boolean {
+    const account = accountOf(credentials);
+    if (account.app !== this.account.app) return false;
+    this.#socket.close();
+    this.#link += 1;
+    this.account = account;
+    this.client = this.#options.clientOf(account);
+    this.#become({ kind: 'connecting' });
+    this.#socket = this.#openSocket();
+    return true;
+  }
+
+  close(): Promise<void> {
+    this.#socket.close();
+    this.#abort.abort();
+    this.#options.onClosed();
+    return Promise.resolve();
+  }
+
+  // What the provider's control asks.
+
+  /** A call that is about to be dialled: what is told of it comes before the answer to the request. */
+  dialling(callId: string, runId: string): void {
+    const call = new AriCall({ id: callId, runId });
+    call.isPlaced = false;
+    call.isKnown = false;
+    this.#held.calls.set(callId, call);
+  }
+
+  /** `uncertain`: nobody knows whether Asterisk has taken it. */
+  dialled(callId: string, how: 'placed' | 'uncertain' | 'refused'): void {
+    const call = this.#held.calls.get(callId);
+    if (call === undefined) return;
+    call.isPlaced = true;
+    if (how === 'placed') call.isKnown = true;
+    if (how === 'refused') this.#held.calls.delete(callId);
+    if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
+  }
+
+  /** Somebody asked for its end: what comes of it is no fault of the far end's. */
+  ending(callId: string): void {
+    this.#held.calls.get(callId)?.cancel();
+  }
+
+  /** Throws PBX_CALL_GONE, TRANSFER_UNSUPPORTED, PROVIDER_*: then the call goes on as it was. */
+  async handOver(callId: string, target: TransferTarget, signal: AbortSignal): Promise<void> {
+    const call = this.#held.calls.get(callId);
+    if (call === undefined) throw new GatewayError('PBX_CALL_GONE');
+    await handOver(this, call, target, signal);
+  }
+
+  // The link.
+
+  #openSocket(): AriSocket {
+    return this.#options.openSocket(this.account, {
+      onOpen: () => void this.#up(),
+      onMessage: (text) => this.#message(text),
+      onDown: (why) => this.#down(why),
+    });
+  }
+
+  async #up(): Promise<void> {
+    this.#link += 1;
+    const link = this.#link;
+    const deadline = deadlineSignal(this.clock, RESYNC_MS_MAX, 'resync', this.#abort.signal);
+    try {
+      const found = await resync(this, this.#held, deadline.signal);
+      if (link !== this.#link || this.#abort.signal.aborted) return;
+      this.version = found.version;
+      this.#become({ kind: 'up', version: found.version });
+      this.#catchUp(found);
+      await found.tidy();
+    } catch (error) {
+      if (link !== this.#link || this.#abort.signal.aborted) return;
+      this.log.warn({ err: error }, 'the PBX does not say how it stands');
+      this.#socket.reopen(requestFault(this.account, error));
+    } finally {
+      deadline.done();
+    }
+  }
+
+  #catchUp(found: Found): void {
+    for (const call of found.gone) this.#end(call, { type: 'lost' });
+    for (const call of found.alone) void hangUpChannel(this, call.id);
+    for (const { channel, handedTo } of found.together) this.#restore(channel, handedTo);
+    for (const event of found.missed) this.#held.tell(channelOf(event)?.id ?? '', event);
+    for (const { channel, args } of found.ringing) this.#inbound(channel, args);
+    for (const channel of found.dialled) this.#adopt(channel);
+  }
+
+  #restore(channel: AriChannel, handedTo: NonNullable<AriCall['handedTo']>): void {
+    const { id } = channel;
+    if (this.#held.calls.has(id)) return;
+    const call = new AriCall({ id, runId: this.ids.runOf(id) ?? null });
+    call.answer(this.clock.monotonicMs());
+    call.handedTo = handedTo;
+    this.#held.calls.set(id, call);
+  }
+
+  #down({ code, message, isPermanent }: LinkFault): void {
+    this.#link += 1;
+    this.#become({ kind: 'down', code, message, isPermanent });
+  }
+
+  #become(state: PbxState): void {
+    this.#state = state;
+    this.#listener.onState(state);
+  }
+
+  // Events.
+
+  #message(text: string): void {
+    const event = ariEvent.safeParse(parseJson(text));
+    pbxEvents.inc({ provider: 'ari', result: event.success ? 'taken' : 'passed_over' });
+    if (!event.success) return; // Of a type that is not ours to know.
+    try {
+      this.#take(event.data);
+    } catch (error) {
+      this.log.error({ err: error, type: event.data.type }, 'an event of the PBX was not taken');
+    }
+  }
+
+  #take(event: AriEvent): void {
+    if (event.type === 'ApplicationReplaced') {
+      const { app } = this.account;
+      this.#socket.reopen(fault('PBX_APP_TAKEN', { host: hostOf(this.account), app }, true));
+      return;
+    }
+    const channel = channelOf(event);
+    if (channel === undefined) return;
+    const isWatched = this.#held.tell(channel.id, event);
+    if (event.type === 'ChannelDestroyed') this.#held.destroyed(channel.id);
+    const kind = this.ids.kindOf(channel.id);
+    if (kind === 'm' || kind === 't') {
+      this.#ofLeg(event, channel.id, isWatched);
+      return;
+    }
+    const call = this.#held.calls.get(channel.id);
+    if (event.type === 'StasisStart') this.#started(call, channel, event.args);
+    else if (call !== undefined) this.#ofCall(call, event, channel);
+  }
+
+  /** Of a channel that we made beside the call's. */
+  #ofLeg(event: AriEvent, id: string, isWatched: boolean): void {
+    if (isEnd(event)) {
+      // Whoever was handed to it is alone.
+      for (const call of this.#held.handedTo(id)) void hangUpChannel(this, call.id);
+    } else if (event.type === 'StasisStart' && !isWatched && !this.#held.owns(id)) {
+      void hangUpChannel(this, id); // Who asked for it has given up meanwhile.
+    }
+  }
+
+  #started(call: AriCall | undefined, channel: AriChannel, args: readonly string[]): void {
+    if (this.#held.isDestroyed(channel.id)) return; // Told of too late.
+    if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);
+    else if (call === undefined) this.#inbound(channel, args);
+  }
+
+  #inbound(channel: AriChannel, args: readonly string[]): void {
+    const { id } = channel;
+    if (this.#held.calls.has(id)) return;
+    const call = new AriCall({ id, runId: null });
+    if (channel.state === 'Up') call.answer(this.clock.monotonicMs());
+    this.#held.calls.set(id, call);
+    this.#listener.onInbound(inboundCall(channel, args));
+  }
+
+  /** A call of ours, dialled here, by another node, or before we were started anew. */
+  #adopt(channel: AriChannel): void {
+    const { id } = channel;
+    const runId = this.ids.runOf(id);
+    if (runId === undefined) return;
+    const call = this.#held.calls.get(id) ?? new AriCall({ id, runId });
+    call.isKnown = true;
+    this.#held.calls.set(id, call);
+    if (channel.state !== 'Up') {
+      if (isInApplication(channel)) this.#entered(call);
+      return;
+    }
+    if (!call.answer(this.clock.monotonicMs())) return;
+    this.#listener.onStatus(call.status('in-progress', 'answered'));
+    this.#listener.onAnswered({ callId: id, runId });
+  }
+
+  /** What was made by a process that has died since waits to be dialled for ever. */
+  #entered(call: AriCall): void {
+    if (!call.enter()) return;
+    const timer = this.clock.after(RING_MS_MAX, () => {
+      if (!call.answered) void hangUpChannel(this, call.id);
+    });
+    call.over.addEventListener('abort', () => timer.cancel(), { once: true });
+  }
+
+  #ofCall(call: AriCall, event: AriEvent, channel: AriChannel): void {
+    call.isKnown = true;
+    const isStep = event.type === 'Dial' || event.type === 'ChannelStateChange';
+    if (isStep && isInApplication(channel)) this.#adopt(channel);
+    const isRinging = call.take(event);
+    if (isRinging) this.#listener.onStatus(call.status('ringing', 'ringing'));
+    const { id: callId, runId } = call;
+    if (isRinging && call.isEntered && runId !== null) {
+      this.#listener.onEarlyMedia({ callId, runId });
+    }
+    const reason = event.type === 'Dial' ? hopeless[event.dialstatus] : undefined;
+    if (call.isEntered && reason !== undefined) void hangUpChannel(this, callId, reason);
+    if (event.type === 'ChannelDtmfReceived') call.digit(event.digit);
+    if (event.type === 'ChannelDestroyed' || (event.type === 'StasisEnd' && call.answered)) {
+      this.#end(call, rawOf(event, channel));
+    } else if (event.type === 'StasisEnd' && call.direction === 'inbound') {
+      this.#end(call, rawOf(event, channel));
+    }
+  }
+
+  /** Once for each call. Of one that there may never have been nothing is told. */
+  #end(call: AriCall, raw: Record<string, unknown>): void {
+    if (!this.#held.calls.delete(call.id)) return;
+    const { handedTo } = call;
+    const status = call.end(this.clock.monotonicMs(), raw);
+    if (call.isKnown) this.#listener.onStatus(status);
+    void call.leg?.close();
+    if (handedTo === undefined) return;
+    void hangUpChannel(this, handedTo.channelId);
+    void errand(this, { action: 'bridge', method: 'DELETE', path: `bridges/${handedTo.bridgeId}` });
+  }
+
+  // Requests of our own.
+
+  async #answer(call: AriCall, signal: AbortSignal): Promise<void> {
+    if (call.answered || call.direction === 'outbound') return;
+    const path = `channels/${encodeURIComponent(call.id)}/answer`;
+    const answer = await this.client.ask({ action: 'answer', method: 'POST', path }, signal);
+    if (answer.status === 404 || answer.status === 409) throw new GatewayError('PBX_CALL_GONE');
+    if (answer.status > 299) {
+      throw new GatewayError('PBX_MEDIA', { reason: `the answer was refused (${answer.status})` });
+    }
+    if (call.answer(this.clock.monotonicMs())) {
+      this.#listener.onStatus(call.status('in-progress', 'answered'));
+    }
+  }
+
+  /** Forgets a call that Asterisk does not have. Never rejects. */
+  async #look(call: AriCall): Promise<void> {
+    if (call.over.aborted) return;
+    const path = `channels/${encodeURIComponent(call.id)}`;
+    const status = await errand(this, { action: 'look', method: 'GET', path });
+    if (status === 404) this.#end(call, { type: 'not found' });
+  }
+
+  /** The call room wants no more audio: without it a call is over, unless it talks to somebody else. */
+  #mediaClosed(callId: string): void {
+    const call = this.#held.calls.get(callId);
+    if (call === undefined || call.handedTo !== undefined || call.letGo) return;
+    void hangUpChannel(this, callId);
+  }
+}
+
+function isEnd({ type }: AriEvent): boolean {
+  return type === 'StasisEnd' || type === 'ChannelDestroyed';
+}

@@ -1,0 +1,126 @@
+// Asterisk's REST interface as calls are placed, ended and handed over by it. Source: asterisk §4.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { CallStatus } from '../../../model/provider.ts';
+import type { Clock } from '../../../std/clock.ts';
+import type { ProviderControl } from '../../provider/provider.ts';
+import type { Credentials } from '../../provider/terms.ts';
+import { type Dialled, dialQuery } from '../calls/dial-endpoint.ts';
+import { dialEarly, type EarlyLine, takeBack } from '../calls/early-media-dial.ts';
+import { type AriAccount, accountOf } from '../rest/account.ts';
+import type { Ids } from '../rest/channel-ids.ts';
+import { type AriClient, isGone } from '../rest/client.ts';
+import { type AriChannel, ariChannel } from '../rest/messages.ts';
+import type { AriConnection } from './connection.ts';
+
+export interface AriReach {
+  account: AriAccount;
+  client: AriClient;
+  ids: Ids;
+  clock: Clock;
+  /** If this process holds it. */
+  connection: AriConnection | undefined;
+}
+
+/** Long enough for any voice menu (ITU-T Q.24 asks for 40 ms at least). */
+const TONE_MS = 120;
+const PAUSE_MS = 80;
+
+/** Channel states that are a status. */
+const statuses = new Map<string, CallStatus>([
+  ['Up', 'in-progress'],
+  ['Ringing', 'ringing'],
+  ['Ring', 'ringing'],
+  ['Busy', 'busy'],
+]);
+
+export function createAriControl(reach: (account: AriAccount) => AriReach): ProviderControl {
+  const at = (credentials: Credentials) => reach(accountOf(credentials));
+  return {
+    async dial(credentials, request, signal) {
+      const { account, client, ids, clock, connection } = at(credentials);
+      const callId = ids.outbound(request.runId);
+      const line = { account, client, clock };
+      const dialled = {
+        channelId: callId,
+        to: request.to,
+        callerId: request.from,
+        ringS: request.ringS,
+        args: `outbound,${request.runId}`,
+      };
+      connection?.dialling(callId, request.runId);
+      try {
+        const channel = await (account.early_media ? dialEarly : dialAtOnce)(line, dialled, signal);
+        connection?.dialled(callId, 'placed');
+        return { callId, metadata: { call_id: callId, channel_name: channel.name } };
+      } catch (error) {
+        // What may have been placed is ours by its id, and answers into our application.
+        const isKept = !account.early_media && isUncertain(error);
+        connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
+        if (account.early_media) await takeBack(line, callId);
+        throw error;
+      }
+    },
+
+    async hangUp(credentials, callId, signal) {
+      const { client, connection } = at(credentials);
+      connection?.ending(callId);
+      const wanted = {
+        action: 'hang-up',
+        method: 'DELETE',
+        path: `channels/${encodeURIComponent(callId)}`,
+        query: { reason: 'normal' },
+      } as const;
+      const answer = await client.ask(wanted, signal);
+      if (answer.status > 299 && !isGone(answer)) await client.run(wanted, signal);
+    },
+
+    async transfer(credentials, callId, target, signal) {
+      const { connection } = at(credentials);
+      if (connection === undefined) throw new GatewayError('PBX_NOT_CONNECTED');
+      await connection.handOver(callId, target, signal);
+    },
+
+    async sendDigits(credentials, callId, digits, signal) {
+      const path = `channels/${encodeURIComponent(callId)}/dtmf`;
+      const query = Object.fromEntries([
+        ['dtmf', digits],
+        ['duration', String(TONE_MS)],
+        ['between', String(PAUSE_MS)],
+      ]);
+      const wanted = { action: 'digits', method: 'POST', path, query } as const;
+      await at(credentials).client.run(wanted, signal);
+    },
+
+    async getCall(credentials, callId, signal) {
+      const { client } = at(credentials);
+      const path = `channels/${encodeURIComponent(callId)}`;
+      const answer = await client.ask({ action: 'get-call', method: 'GET', path }, signal);
+      const channel = ariChannel.safeParse(answer.body);
+      if (answer.status !== 200 || !channel.success) return undefined;
+      const status = statuses.get(channel.data.state) ?? 'initiated';
+      return { status, durationS: null, answeredBy: null };
+    },
+
+    // A PBX lists the channels that it has now, and none by their numbers.
+    findCalls: () => Promise.resolve(undefined),
+    ownsNumber: () => Promise.resolve(undefined),
+    // Its dialplan is the administrator's.
+    configureInbound: () => Promise.resolve({ ok: true, message: null }),
+  };
+}
+
+async function dialAtOnce(
+  { account, client }: EarlyLine,
+  dialled: Dialled,
+  signal: AbortSignal,
+): Promise<AriChannel> {
+  const query = dialQuery(account, dialled);
+  const wanted = { action: 'dial', method: 'POST', path: 'channels', query } as const;
+  return await client.get(wanted, ariChannel, signal);
+}
+
+function isUncertain(error: unknown): boolean {
+  const code = error instanceof GatewayError ? error.code : '';
+  return code === 'PROVIDER_UNCERTAIN' || code === 'PROVIDER_TIMEOUT';
+}

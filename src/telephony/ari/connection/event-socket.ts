@@ -1,0 +1,117 @@
+// The socket over which Asterisk tells what happens: opened anew for ever, with growing pauses, and found
+// out when it is only half open. It reads no event. Source: asterisk §0.19, §4, §5.
+
+import { WebSocket } from 'ws';
+import type { Clock, Timer } from '../../../std/clock.ts';
+import type { Random } from '../../../std/random.ts';
+import { type AriAccount, basicAuth, restUrl } from '../rest/account.ts';
+import { type AriSocket, type AriSocketListener, MESSAGE_BYTES_MAX } from './ari-socket.ts';
+import { type LinkFault, linkFault, refusalFault } from './connection-fault.ts';
+import { PingWatch } from './ping-watchdog.ts';
+
+/** The first pause, the longest, and how long a link must hold to count as good. */
+const PAUSE_MS = 500;
+const PAUSE_MS_MAX = 15_000;
+/** A password does not become right by asking often, and some PBXs ban who does. */
+const PERMANENT_PAUSE_MS = 30_000;
+/** Two who took the application from one another in turn would both lose calls. */
+const TAKEN_PAUSE_MS = 300_000;
+const GOOD_MS = 30_000;
+const OPEN_MS_MAX = 10_000;
+
+export class EventSocket implements AriSocket {
+  readonly #account: AriAccount;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #listener: AriSocketListener;
+  #socket: WebSocket | undefined;
+  #timer: Timer | undefined;
+  #failures = 0;
+  #openedAt: number | undefined;
+  #pings: PingWatch | undefined;
+  #closed = false;
+
+  constructor(deps: {
+    account: AriAccount;
+    clock: Clock;
+    random: Random;
+    listener: AriSocketListener;
+  }) {
+    this.#account = deps.account;
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#listener = deps.listener;
+    this.#open();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#pings?.stop();
+    this.#socket?.terminate();
+  }
+
+  reopen(fault: LinkFault): void {
+    if (this.#socket !== undefined) this.#down(this.#socket, fault);
+  }
+
+  #open(): void {
+    const base = restUrl(this.#account).replace(/^http/, 'ws');
+    const socket = new WebSocket(`${base}/events?app=${encodeURIComponent(this.#account.app)}`, {
+      headers: { authorization: basicAuth(this.#account) },
+      maxPayload: MESSAGE_BYTES_MAX,
+      perMessageDeflate: false,
+      followRedirects: false,
+    });
+    this.#socket = socket;
+    this.#openedAt = undefined;
+    this.#wait(OPEN_MS_MAX, () => this.#down(socket, linkFault(this.#account, 'late')));
+    socket.on('open', () => this.#opened(socket));
+    socket.on('message', (data) => {
+      if (socket === this.#socket) this.#listener.onMessage(String(data));
+    });
+    socket.on('unexpected-response', (request, response) => {
+      request.destroy();
+      this.#down(socket, refusalFault(this.#account, response.statusCode ?? 0));
+    });
+    socket.on('error', (error) => this.#down(socket, linkFault(this.#account, error)));
+    socket.on('close', () => this.#down(socket, linkFault(this.#account, 'closed')));
+  }
+
+  #opened(socket: WebSocket): void {
+    if (socket !== this.#socket) return;
+    this.#openedAt = this.#clock.monotonicMs();
+    this.#timer?.cancel();
+    const onDead = (): void => this.#down(socket, linkFault(this.#account, 'silent'));
+    this.#pings = new PingWatch(socket, this.#clock, onDead);
+    this.#listener.onOpen();
+  }
+
+  #down(socket: WebSocket, fault: LinkFault): void {
+    if (socket !== this.#socket) return;
+    this.#socket = undefined;
+    this.#timer?.cancel();
+    this.#pings?.stop();
+    socket.on('error', () => undefined);
+    socket.terminate();
+    if (this.#closed) return;
+    const wasGood =
+      this.#openedAt !== undefined && this.#clock.monotonicMs() - this.#openedAt >= GOOD_MS;
+    this.#failures = wasGood ? 1 : this.#failures + 1;
+    this.#wait(this.#pauseMs(fault), () => this.#open());
+    this.#listener.onDown(fault);
+  }
+
+  /** Twice as long after each failure, and any length between half of it and all. */
+  #pauseMs({ code, isPermanent }: LinkFault): number {
+    const growing = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** Math.min(10, this.#failures - 1));
+    const lasting = code === 'PBX_APP_TAKEN' ? TAKEN_PAUSE_MS : PERMANENT_PAUSE_MS;
+    const whole = isPermanent ? lasting : growing;
+    return whole / 2 + this.#random.integer(Math.ceil(whole / 2));
+  }
+
+  #wait(ms: number, then: () => void): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(ms, then);
+  }
+}

@@ -1,0 +1,154 @@
+// Asterisk that opens the connection to us, from behind a NAT: its outbound websocket brings the events and
+// takes the requests. Source: asterisk §4 (ARI outbound websocket; 20.15, 22.5 and newer).
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import { mediaFaults } from '../../../metrics/metrics.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { type AriAccount, basicAuth } from '../rest/account.ts';
+import type { AriAnswer, AriCarrier, AriRequest } from '../rest/client.ts';
+import { type AriSocket, type AriSocketListener, MESSAGE_BYTES_MAX } from './ari-socket.ts';
+import { type LinkFault, linkFault } from './connection-fault.ts';
+import { PingWatch } from './ping-watchdog.ts';
+import { SocketRest } from './rest-over-websocket.ts';
+
+const PREFIX = '/api/v1/telephony/pbx/';
+/** What comes together with the answer to its upgrade Asterisk reads into a buffer, and does not look into
+ *  that before more comes: a first request would never be answered. Source: res/ari/ari_websockets.c and
+ *  main/iostream.c of 22.10.1; seen with it. */
+const SETTLE_MS = 300;
+
+export const NOT_CONNECTED: LinkFault = {
+  code: 'PBX_NOT_CONNECTED',
+  message:
+    'Asterisk has not connected to this gateway. Look at outbound_websocket in ari.conf and its connection in websocket_client.conf (uri, username, password, tls_enabled), then: module reload res_ari.so',
+  isPermanent: false,
+};
+
+/** The configurations whose Asterisk may come. */
+export class IncomingDoor {
+  readonly #acceptor = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MESSAGE_BYTES_MAX,
+  });
+  readonly #expected = new Map<string, IncomingSocket>();
+
+  /** The connection of `account`'s application, whenever it comes. */
+  expect(account: AriAccount, clock: Clock, listener: AriSocketListener): IncomingSocket {
+    const socket: IncomingSocket = new IncomingSocket(account, clock, listener, () => {
+      if (this.#expected.get(account.app) === socket) this.#expected.delete(account.app);
+    });
+    this.#expected.set(account.app, socket);
+    return socket;
+  }
+
+  /** False if the path is not ours; then nothing was done. */
+  takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    if (!path.startsWith(PREFIX)) return false;
+    const expected = this.#expected.get(path.slice(PREFIX.length));
+    if (expected === undefined || !expected.admits(request.headers.authorization)) {
+      mediaFaults.inc({ code: 'PBX_UNAUTHORIZED' });
+      socket.on('error', () => socket.destroy());
+      socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      return true;
+    }
+    this.#acceptor.handleUpgrade(request, socket, head, (ws) => expected.take(ws));
+    return true;
+  }
+}
+
+export class IncomingSocket implements AriSocket, AriCarrier {
+  readonly #authorization: Buffer;
+  readonly #account: AriAccount;
+  readonly #clock: Clock;
+  readonly #listener: AriSocketListener;
+  readonly #onClosed: () => void;
+  #socket: WebSocket | undefined;
+  #rest: SocketRest | undefined;
+  #pings: PingWatch | undefined;
+  #closed = false;
+
+  constructor(
+    account: AriAccount,
+    clock: Clock,
+    listener: AriSocketListener,
+    onClosed: () => void,
+  ) {
+    this.#authorization = digest(basicAuth(account));
+    this.#account = account;
+    this.#clock = clock;
+    this.#listener = listener;
+    this.#onClosed = onClosed;
+    clock.after(0, () => {
+      if (this.#socket === undefined && !this.#closed) listener.onDown(NOT_CONNECTED);
+    });
+  }
+
+  admits(authorization: string | undefined): boolean {
+    return timingSafeEqual(digest(authorization ?? ''), this.#authorization);
+  }
+
+  /** The newest connection is the one that counts: Asterisk opens another only when one is lost. */
+  take(socket: WebSocket): void {
+    if (this.#closed) {
+      socket.terminate();
+      return;
+    }
+    this.#drop();
+    this.#socket = socket;
+    this.#rest = new SocketRest({ send: (text) => socket.send(text), clock: this.#clock });
+    const down = (): void => this.#down(socket, linkFault(this.#account, 'silent'));
+    this.#pings = new PingWatch(socket, this.#clock, down);
+    socket.on('message', (data) => {
+      if (socket !== this.#socket) return;
+      const text = String(data);
+      if (this.#rest?.take(text) !== true) this.#listener.onMessage(text);
+    });
+    socket.on('error', () => undefined); // Its close follows.
+    socket.on('close', () => this.#down(socket, NOT_CONNECTED));
+    this.#clock.after(SETTLE_MS, () => {
+      if (socket === this.#socket) this.#listener.onOpen();
+    });
+  }
+
+  async send(request: AriRequest, signal: AbortSignal): Promise<AriAnswer> {
+    if (this.#rest === undefined) throw new GatewayError('PBX_NOT_CONNECTED');
+    return await this.#rest.send(request, signal);
+  }
+
+  reopen(fault: LinkFault): void {
+    if (this.#socket !== undefined) this.#down(this.#socket, fault);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#drop();
+    this.#onClosed();
+  }
+
+  #down(socket: WebSocket, fault: LinkFault): void {
+    if (socket !== this.#socket) return;
+    this.#drop();
+    if (!this.#closed) this.#listener.onDown(fault);
+  }
+
+  #drop(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    this.#pings?.stop();
+    this.#rest?.close();
+    this.#rest = undefined;
+    socket?.terminate();
+  }
+}
+
+/** Of one length, whatever was sent. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,206 @@
+// After every connection: what Asterisk has of ours, against what we know. Nothing is told again that
+// happened meanwhile, and a killed process leaves channels and bridges behind. Source: asterisk §0.19.
+
+import { z } from 'zod';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { AriCall } from '../calls/ari-call.ts';
+import type { HeldCalls } from '../calls/call-table.ts';
+import { type AriAnswer, faultOf } from '../rest/client.ts';
+import {
+  type AriChannel,
+  type AriEvent,
+  ariBridge,
+  ariChannel,
+  ariInfo,
+  NOISE,
+} from '../rest/messages.ts';
+import type { AriPeer } from '../rest/peer.ts';
+
+export interface Found {
+  version: string | null;
+  /** Calls that are over. */
+  gone: AriCall[];
+  /** Callers whose other party is gone. */
+  alone: AriCall[];
+  /** Callers who ring and of whom we were not told. */
+  ringing: { channel: AriChannel; args: string[] }[];
+  /** Calls that we, or another process of ours, dialled. */
+  dialled: AriChannel[];
+  /** Two people whom a process of ours brought together: they talk on, though we have forgotten them. */
+  together: { channel: AriChannel; handedTo: { channelId: string; bridgeId: string } }[];
+  /** What whoever waits for a channel may not have been told: that it came, or that it went. */
+  missed: AriEvent[];
+  /** Ends what belongs to nobody. */
+  tidy(): Promise<void>;
+}
+
+type Together = Found['together'][number];
+
+const application = z.looseObject({
+  channel_ids: z.array(z.string()).catch([]),
+  bridge_ids: z.array(z.string()).catch([]),
+});
+
+/** Requests at a time; a PBX has other things to do. */
+const AT_ONCE = 8;
+/** Channels of one application that are looked at. */
+const CHANNELS_MAX = 5_000;
+
+/** Throws what `AriClient` throws, and PBX_READ_ONLY. */
+export async function resync(peer: AriPeer, held: HeldCalls, signal: AbortSignal): Promise<Found> {
+  const { client, account, ids } = peer;
+  // Those that come meanwhile are told of.
+  const known = [...held.calls.values()].filter(({ isPlaced }) => isPlaced);
+  const watched = held.watched.filter((id) => ids.kindOf(id) !== 'b');
+  const partners = known.flatMap(({ handedTo }) => handedTo?.channelId ?? []);
+  const info = await client.get(
+    { action: 'info', method: 'GET', path: 'asterisk/info', query: { only: 'system' } },
+    ariInfo,
+    signal,
+  );
+  await setFilter(peer, signal);
+  const path = `applications/${encodeURIComponent(account.app)}`;
+  const app = await client.get({ action: 'application', method: 'GET', path }, application, signal);
+  const ours = [...known.map(({ id }) => id), ...watched, ...partners];
+  const listed = [...new Set([...ours, ...app.channel_ids])].slice(
+    0,
+    Math.max(CHANNELS_MAX, ours.length),
+  );
+  const channels = new Map<string, AriChannel>();
+  await inParallel(listed, async (id) => {
+    const channel = await find(peer, `channels/${encodeURIComponent(id)}`, ariChannel, signal);
+    if (channel !== undefined) channels.set(id, channel);
+  });
+  const unknown = [...channels.values()].filter(({ id }) => !held.owns(id));
+  const foreign = unknown.filter((channel) => isForeign(peer, channel));
+  const together = await broughtTogether(peer, { held, channels, bridges: app.bridge_ids }, signal);
+  const kept = new Set(
+    together.flatMap(({ channel, handedTo }) => [channel.id, ...idsOf(handedTo)]),
+  );
+  return {
+    version: info.system?.version ?? null,
+    gone: known.filter((call) => isGone(call, channels.get(call.id))),
+    alone: known.filter(({ handedTo }) => handedTo && !channels.has(handedTo.channelId)),
+    ringing: foreign
+      .filter(({ state }) => state === 'Ring')
+      .map((channel) => ({ channel, args: argsOf(channel) })),
+    dialled: [...channels.values()].filter(({ id }) => ids.kindOf(id) === 'o' && !kept.has(id)),
+    together,
+    missed: watched.flatMap((id) => missedOf(peer, id, channels.get(id)) ?? []),
+    tidy: () => {
+      const orphans = unknown.filter((channel) => {
+        const kind = ids.kindOf(channel.id);
+        return (
+          kind === 'm' || kind === 't' || (foreign.includes(channel) && channel.state === 'Up')
+        );
+      });
+      const bridges = app.bridge_ids.filter((id) => ids.kindOf(id) === 'b');
+      const isNobodys = (id: string) => !kept.has(id) && !held.owns(id);
+      const paths = [
+        ...orphans.filter(({ id }) => isNobodys(id)).map(({ id }) => pathOf(id)),
+        ...bridges.filter(isNobodys).map((id) => `bridges/${id}`),
+      ];
+      if (paths.length > 0)
+        peer.log.warn({ count: paths.length }, 'left-over parts of calls ended');
+      return inParallel(paths, async (each) => {
+        await client.ask({ action: 'tidy', method: 'DELETE', path: each }, signal);
+      });
+    },
+  };
+}
+
+function missedOf(
+  { account }: AriPeer,
+  id: string,
+  channel: AriChannel | undefined,
+): AriEvent | undefined {
+  const base = { timestamp: '', application: account.app };
+  if (channel?.state === 'Up') return { type: 'StasisStart', ...base, channel, args: [] };
+  if (channel !== undefined) return undefined;
+  const end = { cause: 0, cause_txt: 'lost', tech_cause: undefined };
+  return { type: 'ChannelDestroyed', ...base, channel: ariChannel.parse({ id }), ...end };
+}
+
+function idsOf({ channelId, bridgeId }: Together['handedTo']): string[] {
+  return [channelId, bridgeId];
+}
+
+function pathOf(id: string): string {
+  return `channels/${encodeURIComponent(id)}`;
+}
+
+/** A caller whom the dialplan has handed to our application. We are also told of channels that are not in
+ *  it, such as the far half of a local call that we dialled. */
+function isForeign({ ids, account }: AriPeer, { id, dialplan }: AriChannel): boolean {
+  const [app] = dialplan.app_data.split(',', 1);
+  return ids.kindOf(id) === undefined && dialplan.app_name === 'Stasis' && app === account.app;
+}
+
+function argsOf({ dialplan }: AriChannel): string[] {
+  return dialplan.app_data.split(',').slice(1);
+}
+
+/** One that we have sent on in the dialplan is not ours any more, wherever it is now. */
+function isGone(call: AriCall, channel: AriChannel | undefined): boolean {
+  return channel === undefined || (call.letGo && channel.dialplan.app_name !== 'Stasis');
+}
+
+async function broughtTogether(
+  peer: AriPeer,
+  known: { held: HeldCalls; channels: ReadonlyMap<string, AriChannel>; bridges: readonly string[] },
+  signal: AbortSignal,
+): Promise<Together[]> {
+  const together: Together[] = [];
+  const { ids } = peer;
+  const { held, channels } = known;
+  const own = known.bridges.filter((id) => ids.kindOf(id) === 'b' && !held.owns(id));
+  await inParallel(own, async (bridgeId) => {
+    const bridge = await find(peer, `bridges/${bridgeId}`, ariBridge, signal);
+    const members = bridge?.channels ?? [];
+    const channelId = members.find((id) => ids.kindOf(id) === 't');
+    const callId = members.find((id) => id !== channelId);
+    const channel = callId === undefined ? undefined : channels.get(callId);
+    if (channelId === undefined || channel === undefined || members.length !== 2) return;
+    if (ids.kindOf(channel.id) === 'm') return;
+    together.push({ channel, handedTo: { channelId, bridgeId } });
+  });
+  return together;
+}
+
+/** A PBX that is too old for filters tells more than we want to know. It is also the first request that
+ *  changes something: who may only read learns it here. */
+async function setFilter({ client, account, log }: AriPeer, signal: AbortSignal): Promise<void> {
+  const path = `applications/${encodeURIComponent(account.app)}/eventFilter`;
+  const body = { disallowed: NOISE.map((type) => ({ type })) };
+  const answer = await client.ask({ action: 'filter', method: 'PUT', path, body }, signal);
+  if (answer.status === 403) {
+    throw new GatewayError('PBX_READ_ONLY', {
+      host: account.ari_endpoint,
+      user: account.app_name,
+    });
+  }
+  if (answer.status > 299) log.debug({ status: answer.status }, 'event filter not set');
+}
+
+/** Undefined if it is gone. Any other failure must not pass for that: the call would be ended. */
+async function find<T>(
+  { client }: AriPeer,
+  path: string,
+  schema: z.ZodType<T>,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const request = { action: 'look', method: 'GET', path } as const;
+  const answer: AriAnswer = await client.ask(request, signal);
+  if (answer.status === 404) return undefined;
+  const found = answer.status === 200 ? schema.safeParse(answer.body) : undefined;
+  if (found?.success !== true) throw faultOf(request, answer);
+  return found.data;
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) await work(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}

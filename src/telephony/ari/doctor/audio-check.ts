@@ -1,0 +1,256 @@
+// The test of the audio: a channel that plays the telephone and the leg of a call, as calls have it, in one
+// bridge; each sounds a tone of its own and must hear the other's. Source: asterisk §0.15, §2.6, §2.7, §3.
+
+import { codecByName } from '../../../codec/registry.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Clock } from '../../../std/clock.ts';
+import {
+  CLOSE,
+  type MediaSocket,
+  type MediaSocketListener,
+} from '../../../transport/media-socket.ts';
+import type { MediaProtocol } from '../../provider/media-protocol.ts';
+import type { Finding } from '../../provider/pbx.ts';
+import type { MediaChoice, Way } from '../media/transport-selection.ts';
+import type { Carriers } from '../media/websocket-transports.ts';
+import type { OpenLeg } from '../rest/peer.ts';
+import { check, fail, type Outcome, pass, type Visit, warn } from './check.ts';
+import type { Bed } from './test-application.ts';
+import { fillTone, type Level, measureTone } from './test-tone.ts';
+
+const MEDIA = { key: 'media', title: 'Audio', msMax: 15_000 };
+const FRAME_MS = 20;
+/** Of sound, each way. What is heard at first may be cut. */
+const SOUND_MS = 1_200;
+/** At least so much of it must have come. */
+const HEARD_MS_MIN = 500;
+const HEARD_MS_MAX = 10_000;
+/** Neither is a multiple of the other. */
+const LEG_HZ = 440;
+const PHONE_HZ = 1_000;
+const SHARE_MIN = 0.6;
+const LEVEL_DB_MIN = -40;
+
+export interface MediaParts {
+  carriers: Carriers;
+  openLeg: OpenLeg;
+}
+
+export function mediaFinding(
+  visit: Visit,
+  { bed, parts, choice }: { bed: Bed; parts: MediaParts; choice: MediaChoice },
+): Promise<Finding> {
+  return check(visit, MEDIA, async (signal) => {
+    try {
+      return outcomeOf(await tryAudio(bed, { parts, choice }, signal), choice);
+    } catch (error) {
+      if (signal.aborted || !(error instanceof GatewayError)) throw error;
+      return fail(error.message, adviceFor(choice.way));
+    }
+  });
+}
+
+interface Tried {
+  openMs: number;
+  /** What the telephone heard of the agent's side, and the other way round. */
+  toCaller: Heard;
+  fromCaller: Heard;
+}
+
+interface Heard extends Level {
+  heardMs: number;
+}
+
+async function tryAudio(
+  bed: Bed,
+  { parts, choice }: { parts: MediaParts; choice: MediaChoice },
+  signal: AbortSignal,
+): Promise<Tried> {
+  const { peer } = bed;
+  const carrier = parts.carriers[choice.way];
+  if (carrier === undefined) {
+    throw new GatewayError('PBX_MEDIA', { reason: `${choice.way} is not set up at this gateway` });
+  }
+  const channelId = bed.channelId();
+  const phone = new Sounder(carrier.createMedia(channelId), PHONE_HZ, peer.clock);
+  const startedMs = peer.clock.monotonicMs();
+  const gone = new AbortController();
+  const both = AbortSignal.any([signal, gone.signal]);
+  let hasStarted = (): void => undefined;
+  const inStasis = new Promise<void>((resolve, reject) => {
+    hasStarted = resolve;
+    both.addEventListener('abort', () => reject(both.reason as Error), { once: true });
+  });
+  inStasis.catch(() => undefined); // Opening may fail first.
+  const unwatch = peer.watch(channelId, (event) => {
+    if (event.type === 'StasisStart') hasStarted();
+    if (event.type === 'ChannelDestroyed') gone.abort(endedEarly(event.cause));
+  });
+  try {
+    const { format } = choice;
+    const accept = (socket: MediaSocket) => phone.listen(socket);
+    await carrier
+      .open({ peer, channelId, format, accept, gone: gone.signal }, both)
+      .catch((error: unknown) => {
+        throw gone.signal.aborted ? gone.signal.reason : error;
+      });
+    await inStasis;
+    const leg = await parts.openLeg({ peer, callId: channelId, onClosed: () => undefined }, both);
+    const openMs = peer.clock.monotonicMs() - startedMs;
+    try {
+      const agent = new Sounder(leg.media.protocol, LEG_HZ, peer.clock);
+      leg.media.admit((socket) => agent.listen(socket));
+      await Promise.all([agent.sound(both), phone.sound(both)]);
+      return { openMs, toCaller: phone.heard(LEG_HZ), fromCaller: agent.heard(PHONE_HZ) };
+    } finally {
+      await leg.close();
+    }
+  } finally {
+    phone.close();
+    unwatch();
+  }
+}
+
+/** Source: asterisk §2.6. */
+function endedEarly(cause: number): GatewayError {
+  const reasons: Readonly<Record<number, string>> = {
+    3: 'Asterisk could not open its socket to the gateway',
+    19: 'nobody opened the socket in time',
+  };
+  const reason = reasons[cause] ?? `the channel ended before it was heard (cause ${cause})`;
+  return new GatewayError('PBX_MEDIA', { reason });
+}
+
+function adviceFor(way: Way): string {
+  const advice: Readonly<Record<Way, string>> = {
+    websocket_server:
+      'The gateway opens the audio at /media/... of the same port as ARI: http show status must list it (module load chan_websocket.so), and a proxy before Asterisk must pass it on, with websockets. If the gateway cannot reach the PBX at all: media = websocket_client.',
+    websocket_client:
+      'Asterisk says why in its log: "Unauthorized" (401, 403) and "URL not found" (404): uri, username or password in websocket_client.conf; "Client start error": the certificate is not trusted (ca_list_file) or nobody listens; "Unable to retrieve HTTP status line": wss:// without tls_enabled = yes. From the PBX, curl -i to the uri with http:// must reach the gateway.',
+    audiosocket:
+      'Asterisk dials the gateway by TCP: PATCHBAY_MEDIA_HOST and PATCHBAY_AUDIOSOCKET_PORT must be reachable from the PBX. A refused connection is HTTP 500 here.',
+    rtp: 'Asterisk sends UDP to the gateway: PATCHBAY_MEDIA_HOST and PATCHBAY_RTP_PORTS must be reachable from the PBX, and the ports of rtp.conf from the gateway.',
+  };
+  return advice[way];
+}
+
+function outcomeOf({ openMs, toCaller, fromCaller }: Tried, { way, format }: MediaChoice): Outcome {
+  const lines = `to the caller ${wordsOf(toCaller)}, from the caller ${wordsOf(fromCaller)}`;
+  const facts = `${way}, ${format}, open after ${Math.round(openMs)} ms: ${lines}`;
+  const [isHeardThere, isHeardHere] = [isHeard(toCaller), isHeard(fromCaller)];
+  if (isHeardThere && isHeardHere) return pass(`Tones are heard both ways (${facts}).`);
+  if (!isHeardThere && !isHeardHere) {
+    const advice =
+      way === 'rtp'
+        ? "Firewalls drop UDP: open rtp.conf's ports from the gateway, and PATCHBAY_RTP_PORTS from the PBX."
+        : 'Does a proxy hold messages back? Is bridge_simple loaded? Restart Asterisk if channels cannot be ended any more.';
+    return fail(`Nothing is heard either way (${facts}).`, advice);
+  }
+  const only = isHeardHere
+    ? 'The caller would not hear the agent'
+    : 'The agent would not hear the caller';
+  const advice =
+    way === 'rtp'
+      ? 'RTP goes both ways with ulaw, alaw and g722 only (media_format); a firewall may drop one way.'
+      : 'Set media_format to ulaw; see the log of Asterisk for translations that it cannot make.';
+  if (isFaint(isHeardHere ? toCaller : fromCaller))
+    return warn(`Audio is bad one way (${facts}).`, advice);
+  return fail(`${only} (${facts}).`, advice);
+}
+
+function isHeard({ heardMs, levelDb, share }: Heard): boolean {
+  return heardMs >= HEARD_MS_MIN && levelDb >= LEVEL_DB_MIN && share >= SHARE_MIN;
+}
+
+function isFaint({ heardMs, levelDb }: Heard): boolean {
+  return heardMs >= HEARD_MS_MIN && levelDb >= LEVEL_DB_MIN;
+}
+
+function wordsOf({ heardMs, levelDb, share }: Heard): string {
+  if (levelDb === Number.NEGATIVE_INFINITY) return 'silence';
+  return `${Math.round(levelDb)} dBFS for ${Math.round(heardMs)} ms, ${Math.round(share * 100)} % tone`;
+}
+
+/** One end of the audio: it sounds a tone and keeps what it hears. */
+class Sounder {
+  readonly #protocol: MediaProtocol;
+  readonly #hz: number;
+  readonly #clock: Clock;
+  #socket: MediaSocket | undefined;
+  #codec = codecByName('PCMU');
+  #pieces: Int16Array[] = [];
+  #samples = 0;
+
+  constructor(protocol: MediaProtocol, hz: number, clock: Clock) {
+    this.#protocol = protocol;
+    this.#hz = hz;
+    this.#clock = clock;
+  }
+
+  listen(socket: MediaSocket): MediaSocketListener {
+    this.#socket = socket;
+    const listener = {
+      onStart: ({ codecIn }: { codecIn: string }) => {
+        this.#codec = codecByName(codecIn);
+      },
+      onAudio: (payload: Uint8Array) => this.#hear(payload),
+      onDigit: () => undefined,
+      onMark: () => undefined,
+      onUnplayed: () => undefined,
+      onCleared: () => undefined,
+      onStop: () => undefined,
+    };
+    return {
+      onText: (message) => this.#protocol.decodeText(message, listener),
+      onBinary: (message) => this.#protocol.decodeBinary(message, listener),
+      onClose: () => {
+        this.#socket = undefined;
+      },
+    };
+  }
+
+  /** Sounds for a while, in real time; ends early with the signal. */
+  async sound(signal: AbortSignal): Promise<void> {
+    const codec = this.#codec;
+    const { rateHz } = codec;
+    const pcm = new Int16Array((rateHz * FRAME_MS) / 1_000);
+    for (let nth = 0; nth < SOUND_MS / FRAME_MS && !signal.aborted; nth++) {
+      fillTone(pcm, { hz: this.#hz, rateHz, nth });
+      const payload = new Uint8Array(codec.frameBytes);
+      codec.encode(pcm, payload);
+      this.#socket?.sendBinary(bytesOf(this.#protocol.encodeAudio(payload)));
+      await new Promise<void>((resolve) => void this.#clock.after(FRAME_MS, resolve));
+    }
+    signal.throwIfAborted();
+  }
+
+  /** Of the last of what came. */
+  heard(hz: number): Heard {
+    const { rateHz } = this.#codec;
+    const all = new Int16Array(this.#samples);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    const heardMs = (all.length * 1_000) / rateHz;
+    const last = all.subarray(Math.max(0, all.length - (rateHz * HEARD_MS_MIN) / 1_000));
+    return { heardMs, ...measureTone(last, { hz, rateHz }) };
+  }
+
+  close(): void {
+    this.#socket?.close(CLOSE.normal, '');
+  }
+
+  #hear(payload: Uint8Array): void {
+    if ((this.#samples * 1_000) / this.#codec.rateHz > HEARD_MS_MAX) return;
+    const pcm = new Int16Array(this.#codec.samplesIn(payload));
+    const count = this.#codec.decode(payload, pcm);
+    this.#pieces.push(pcm.subarray(0, count));
+    this.#samples += count;
+  }
+}
+
+function bytesOf(message: string | Uint8Array): Uint8Array {
+  return typeof message === 'string' ? Buffer.from(message) : message;
+}

@@ -1,0 +1,87 @@
+// What every check of the doctor works with, and how a check becomes a finding: it has a deadline, and
+// whatever it throws is a finding too.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { deadlineSignal } from '../../../std/deadline.ts';
+import type { Random } from '../../../std/random.ts';
+import type { Finding, PbxState } from '../../provider/pbx.ts';
+import type { AriAccount } from '../rest/account.ts';
+import type { AriClient } from '../rest/client.ts';
+import type { AriPeer } from '../rest/peer.ts';
+
+/** The connection that this process holds of the configuration. */
+export type LiveConnection = AriPeer & { readonly state: PbxState };
+
+export interface Visit {
+  account: AriAccount;
+  client: AriClient;
+  /** Addresses of the configuration's active numbers. */
+  numbers: readonly string[];
+  /** Where Asterisk reaches us, without a trailing slash. */
+  publicUrl: string;
+  /** Undefined if another node holds it, or nobody. */
+  live: LiveConnection | undefined;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** What is looked at, and how it is called. */
+export interface Subject {
+  key: string;
+  title: string;
+}
+
+export type Outcome = Pick<Finding, 'verdict' | 'message' | 'advice'>;
+
+export const pass = (message: string): Outcome => ({ verdict: 'pass', message, advice: null });
+export const warn = (message: string, advice: string): Outcome => ({
+  verdict: 'warn',
+  message,
+  advice,
+});
+export const fail = (message: string, advice: string): Outcome => ({
+  verdict: 'fail',
+  message,
+  advice,
+});
+export const skip = (message: string): Outcome => ({ verdict: 'skip', message, advice: null });
+
+/** Never rejects. `msMax`: how long it may take. */
+export async function check(
+  visit: Visit,
+  subject: Subject & { msMax: number },
+  look: (signal: AbortSignal) => Promise<Outcome>,
+): Promise<Finding> {
+  const { key, title, msMax } = subject;
+  const deadline = deadlineSignal(visit.clock, msMax, title, visit.signal);
+  try {
+    return { key, title, ...(await look(deadline.signal)) };
+  } catch (error) {
+    return { key, title, ...asOutcome(visit, error, deadline.signal.aborted, msMax) };
+  } finally {
+    deadline.done();
+  }
+}
+
+function asOutcome(visit: Visit, error: unknown, isLate: boolean, msMax: number): Outcome {
+  if (isLate) {
+    return fail(
+      visit.signal.aborted
+        ? 'The examination took too long as a whole.'
+        : `It took longer than ${msMax / 1_000} s.`,
+      'Is Asterisk overloaded or stuck? A media socket that nobody reads, or a handshake that nobody answers, holds up the whole PBX until it is gone: core show channels, core show locks.',
+    );
+  }
+  if (error instanceof GatewayError) {
+    return fail(
+      `${error.message}.`.replace(/\.\.$/, '.'),
+      'See the log of Asterisk at this moment.',
+    );
+  }
+  visit.log.error({ err: error }, 'a check of a PBX failed');
+  return fail('The check itself failed; the log of the gateway says why.', 'Report it.');
+}

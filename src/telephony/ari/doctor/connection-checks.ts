@@ -1,0 +1,284 @@
+// Whether Asterisk's REST interface can be reached and used: address, HTTP, TLS, user, rights.
+// Source: asterisk §2.6, §4, §7.
+
+import { codeOf } from '../../../errors/gateway-error.ts';
+import type { Finding } from '../../provider/pbx.ts';
+import { hostOf, linkFault } from '../connection/connection-fault.ts';
+import type { AriAccount } from '../rest/account.ts';
+import { createIds } from '../rest/channel-ids.ts';
+import type { AriAnswer } from '../rest/client.ts';
+import { ariInfo } from '../rest/messages.ts';
+import { check, fail, type Outcome, pass, type Subject, skip, type Visit, warn } from './check.ts';
+
+const REQUEST_MS_MAX = 6_000;
+const ADDRESS: Subject = { key: 'address', title: 'Address' };
+const HTTP: Subject = { key: 'http', title: 'HTTP' };
+const TLS: Subject = { key: 'tls', title: 'TLS' };
+const USER: Subject = { key: 'user', title: 'ARI user' };
+const RIGHTS: Subject = { key: 'rights', title: 'Rights' };
+
+export interface LinkReport {
+  findings: Finding[];
+  /** As Asterisk gives it; undefined if it cannot be asked. */
+  version: string | undefined;
+}
+
+export async function examineLink(visit: Visit): Promise<LinkReport> {
+  const { account } = visit;
+  let answer: AriAnswer | undefined;
+  let tlsFault: Outcome | undefined;
+  const http = await check(visit, { ...HTTP, msMax: REQUEST_MS_MAX }, async (signal) => {
+    try {
+      const query = { only: 'system' };
+      answer = await visit.client.ask(
+        { action: 'info', method: 'GET', path: 'asterisk/info', query },
+        signal,
+      );
+    } catch (error) {
+      if (signal.aborted) return silent(account);
+      tlsFault = tlsFaultOf(account, error);
+      if (tlsFault === undefined) return unreached(account, error);
+      return pass(`${hostOf(account)} takes connections.`);
+    }
+    return httpOutcome(account, answer);
+  });
+  const tls = tlsFault ?? (http.verdict === 'pass' ? tlsOutcome(account) : undefined);
+  const isThere = tlsFault === undefined && http.verdict === 'pass';
+  const user = isThere ? userOutcome(account, answer) : skip('The connection comes first.');
+  const findings: Finding[] = [
+    addressFinding(account),
+    http,
+    { ...TLS, ...(tls ?? skip('HTTP comes first.')) },
+    { ...USER, ...user },
+  ];
+  const version = ariInfo.safeParse(answer?.body).data?.system?.version;
+  if (answer?.status === 200 && version !== undefined) findings.push(await rights(visit));
+  else findings.push({ ...RIGHTS, ...skip('The user comes first.') });
+  const isUsable = findings.every(({ verdict }) => verdict !== 'fail');
+  return { findings, version: isUsable ? version : undefined };
+}
+
+function addressFinding({ ari_endpoint }: AriAccount): Finding {
+  const url = URL.parse(ari_endpoint);
+  if (url?.search || url?.hash) {
+    return {
+      ...ADDRESS,
+      ...fail('The address goes on after its path.', 'Leave away what follows ? or #.'),
+    };
+  }
+  if (url?.username || url?.password) {
+    return {
+      ...ADDRESS,
+      ...warn(
+        'There is a user or a password in the address, which everybody is shown.',
+        'Leave them away: app_name and app_password are what counts.',
+      ),
+    };
+  }
+  const path = url?.pathname.replace(/\/+$/, '') ?? '';
+  if (/\/ari$/.test(path)) {
+    return {
+      ...ADDRESS,
+      ...fail('The address ends with /ari.', 'Leave /ari away: the gateway adds it itself.'),
+    };
+  }
+  const other: Readonly<Record<string, string>> = {
+    5060: 'SIP',
+    5061: 'SIP over TLS',
+    5038: 'the manager interface (AMI)',
+    4569: 'IAX',
+  };
+  const wrong = other[url?.port ?? ''];
+  if (wrong !== undefined) {
+    return {
+      ...ADDRESS,
+      ...fail(
+        `Port ${url?.port} is that of ${wrong}.`,
+        "Give the port of Asterisk's HTTP server: 8088, or 8089 with https://. http show status tells it.",
+      ),
+    };
+  }
+  return { ...ADDRESS, ...pass(ari_endpoint) };
+}
+
+function unreached(account: AriAccount, error: unknown): Outcome {
+  if (codeOf(error) === 'PROVIDER_TIMEOUT') return silent(account);
+  const cause = rootOf(error);
+  const known = faultsByWord(account)[wordOf(cause)];
+  if (known !== undefined) return known;
+  return fail(
+    linkFault(account, cause).message,
+    'http show status, on Asterisk, tells where its HTTP server listens.',
+  );
+}
+
+function silent(account: AriAccount): Outcome {
+  return fail(
+    `${hostOf(account)} does not answer.`,
+    'A firewall drops the packets, the address is wrong, or Asterisk is stuck. Is the port open for the address of the gateway?',
+  );
+}
+
+/** By the system's word. */
+function faultsByWord(account: AriAccount): Readonly<Record<string, Outcome>> {
+  const host = hostOf(account);
+  const isLocal = /^(localhost|127\.|\[::1\])/.test(host);
+  const closed = fail(
+    `${host} closes the connection without an answer.`,
+    'The port may be the one of TLS: give https:// with it. Otherwise it is not that of an HTTP server.',
+  );
+  return {
+    ECONNREFUSED: fail(
+      `Nothing listens at ${host}.`,
+      isLocal
+        ? 'That address is the machine (or the container) of the gateway itself. If Asterisk is there: enabled = yes in http.conf, then core reload; http show status tells the port.'
+        : "Asterisk's HTTP server is off or listens on 127.0.0.1 alone: enabled = yes and bindaddr in http.conf, then core reload; http show status tells the result.",
+    ),
+    ENOTFOUND: fail(
+      `The name in ${host} is not known.`,
+      'Correct the address, or give its number.',
+    ),
+    EAI_AGAIN: fail(
+      `The name in ${host} cannot be looked up.`,
+      'Correct the address, or give its number: containers are told this of names that nobody knows. Otherwise the name server of the gateway is away.',
+    ),
+    ECONNRESET: closed,
+    UND_ERR_SOCKET: closed,
+    UND_ERR_CONNECT_TIMEOUT: silent(account),
+    ETIMEDOUT: silent(account),
+  };
+}
+
+/** Undefined if it is none of TLS. */
+function tlsFaultOf(account: AriAccount, error: unknown): Outcome | undefined {
+  const host = hostOf(account);
+  const word = wordOf(rootOf(error));
+  if (/^(ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)|EPROTO)$/.test(word)) {
+    return fail(
+      `${host} does not speak TLS.`,
+      'The port is that of plain HTTP: give http:// with it, or the TLS port (tlsbindaddr in http.conf, 8089) with https://.',
+    );
+  }
+  if (/SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_UNTRUSTED/.test(word)) {
+    return fail(
+      `The certificate of ${host} is signed by nobody whom the gateway knows.`,
+      'Use a certificate of a public authority, with the intermediate ones in tlscertfile; or start the gateway with NODE_EXTRA_CA_CERTS=/path/of/your/ca.pem.',
+    );
+  }
+  if (word === 'CERT_HAS_EXPIRED') {
+    return fail(
+      `The certificate of ${host} has expired.`,
+      'Renew it, then on Asterisk: core reload.',
+    );
+  }
+  if (word === 'CERT_NOT_YET_VALID') {
+    return fail(
+      `The certificate of ${host} is not valid yet.`,
+      'Set the clocks of the gateway and of whoever made the certificate.',
+    );
+  }
+  if (word === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return fail(
+      `The certificate of ${host} is for another name.`,
+      'Give the address with the name that is in the certificate.',
+    );
+  }
+  if (!/^(ERR_SSL|ERR_TLS|CERT_)/.test(word)) return undefined;
+  return fail(
+    `No TLS connection to ${host}: ${word}.`,
+    'Compare tlscertfile, tlscipher and tlsdisable... in http.conf with what the gateway can: TLS 1.2 and 1.3.',
+  );
+}
+
+function wordOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** Whatever first went wrong: the system's own error. */
+function rootOf(error: unknown): Error {
+  let root = error instanceof Error ? error : new Error('unknown');
+  for (let depth = 0; depth < 5 && root.cause instanceof Error; depth++) root = root.cause;
+  return root;
+}
+
+function httpOutcome(account: AriAccount, { status, body }: AriAnswer): Outcome {
+  const host = hostOf(account);
+  if (status === 401 || (status === 200 && ariInfo.safeParse(body).data?.system !== undefined)) {
+    return pass(`Asterisk answers at ${host}.`);
+  }
+  if (status === 404) {
+    return fail(
+      `An HTTP server answers at ${host}, but without ARI.`,
+      'enabled = yes in ari.conf, then module reload res_ari.so (or module load res_ari.so). With a prefix in http.conf the address needs it: http://host:8088/prefix. http show status must list /ari/...',
+    );
+  }
+  if (status === 403) {
+    return fail(
+      `${host} lets the gateway in nowhere.`,
+      "Remove the gateway's address from what restrict (http.conf) or acl (ari.conf) keeps out.",
+    );
+  }
+  if (status >= 300 && status < 400) {
+    return fail(
+      `${host} sends the gateway elsewhere (${status}).`,
+      'Give the address at which ARI itself answers: redirects are not followed, as they would carry the password along.',
+    );
+  }
+  if (status === 503) {
+    return fail(
+      `${host} has no session left (503).`,
+      'Raise sessionlimit in http.conf, or find out who keeps so many connections open.',
+    );
+  }
+  return fail(
+    `What answers at ${host} is not Asterisk (HTTP ${status}).`,
+    "Give the address of Asterisk's HTTP server; a web interface beside it has another port.",
+  );
+}
+
+function tlsOutcome({ ari_endpoint }: AriAccount): Outcome {
+  const url = URL.parse(ari_endpoint);
+  if (url?.protocol === 'https:') return pass('The certificate is good.');
+  if (isNear(url?.hostname ?? '')) return pass('Plain HTTP, in a network of your own.');
+  return warn(
+    'The password and what callers say go over the internet in clear.',
+    'tlsenable = yes in http.conf with a certificate, and https:// with the TLS port in the address; or a tunnel.',
+  );
+}
+
+/** Names without a dot, and addresses that are not the internet's. */
+function isNear(host: string): boolean {
+  const isName = /[a-z]/i.test(host) && !host.includes(':');
+  if (isName) return !host.includes('.') || /\.(local|lan|internal|home\.arpa)$/.test(host);
+  return /^(127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|\[::1\]|\[f[cde])/.test(
+    host,
+  );
+}
+
+function userOutcome({ app_name }: AriAccount, answer: AriAnswer | undefined): Outcome {
+  if (answer?.status !== 401) return pass(`${app_name} is let in.`);
+  return fail(
+    `Asterisk does not take the user ${app_name} with this password.`,
+    'app_name is the section of ari.conf (not the Stasis application), app_password its password. ari show users lists whom Asterisk knows; after a change: module reload res_ari.so.',
+  );
+}
+
+/** A write that changes nothing: the end of a channel that there is not. */
+function rights(visit: Visit): Promise<Finding> {
+  const { account, client, random } = visit;
+  return check(visit, { ...RIGHTS, msMax: REQUEST_MS_MAX }, async (signal) => {
+    const path = `channels/${createIds(account.app, random).make('m')}`;
+    const { status } = await client.ask({ action: 'rights', method: 'DELETE', path }, signal);
+    if (status === 404) return pass(`${account.app_name} may read and write.`);
+    if (status === 403) {
+      return fail(
+        `${account.app_name} may only read.`,
+        `read_only = no in the section [${account.app_name}] of ari.conf, then module reload res_ari.so.`,
+      );
+    }
+    return warn(
+      `The end of a channel that there is not was answered with ${status}.`,
+      'Is there a proxy before Asterisk that does not pass DELETE on?',
+    );
+  });
+}

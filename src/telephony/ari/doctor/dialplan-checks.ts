@@ -1,0 +1,186 @@
+// Whether calls find their way: numbers in the dialplan, the endpoint that numbers are dialled at, the
+// context of transfers. Asked over a channel of ours that goes nowhere: Asterisk answers functions of the
+// dialplan only for a channel. Source: asterisk §1 (minimum), §4.2; func_dialplan and func_pjsip_endpoint.
+
+import { z } from 'zod';
+import type { Finding } from '../../provider/pbx.ts';
+import type { AriClient } from '../rest/client.ts';
+import { check, fail, type Outcome, pass, type Subject, skip, type Visit, warn } from './check.ts';
+import type { Bed } from './test-application.ts';
+
+const LOOK_MS_MAX = 10_000;
+const NUMBERS: Subject = { key: 'numbers', title: 'Numbers' };
+const OUTBOUND: Subject = { key: 'outbound', title: 'Outbound' };
+const TRANSFER: Subject = { key: 'transfer', title: 'Transfers' };
+/** What is looked at. PBXs have hundreds of endpoints in a handful of contexts. */
+const ENDPOINTS_MAX = 40;
+const CONTEXTS_MAX = 10;
+const NUMBERS_MAX = 10;
+/** Nobody: UDP port 9 is the one to throw away into. */
+const NOWHERE = '127.0.0.1:9';
+
+const endpoints = z.array(z.looseObject({ technology: z.string(), resource: z.string() }));
+const endpoint = z.looseObject({ state: z.string().catch('unknown') });
+const variable = z.looseObject({ value: z.string() });
+
+/** What a function of the dialplan says; undefined if it cannot be asked. */
+type Ask = (expression: string) => Promise<string | undefined>;
+
+export async function dialplanFindings(visit: Visit, bed: Bed): Promise<Finding[]> {
+  const { client } = bed.peer;
+  const channelId = bed.channelId();
+  // A channel that nobody waits for is ended by the connection.
+  const unwatch = bed.peer.watch(channelId, () => undefined);
+  const made = await check(visit, { ...NUMBERS, msMax: LOOK_MS_MAX }, async (signal) => {
+    const query = { app: bed.peer.account.app, channelId, format: 'ulaw', external_host: NOWHERE };
+    await client.run(
+      { action: 'look', method: 'POST', path: 'channels/externalMedia', query },
+      signal,
+    );
+    return pass('');
+  });
+  const lookAt = (subject: Subject, look: (ask: Ask, signal: AbortSignal) => Promise<Outcome>) =>
+    check(visit, { ...subject, msMax: LOOK_MS_MAX }, (signal) => {
+      if (made.verdict !== 'pass') {
+        return Promise.resolve(skip(`The dialplan cannot be asked: ${made.message}`));
+      }
+      return look(async (expression) => {
+        const path = `channels/${channelId}/variable`;
+        const query = { variable: expression };
+        const answer = await client.ask({ action: 'look', method: 'GET', path, query }, signal);
+        return answer.status === 200 ? variable.safeParse(answer.body).data?.value : undefined;
+      }, signal);
+    });
+  const findings = [
+    await lookAt(NUMBERS, (ask, signal) => numbersOutcome(visit, ask, signal)),
+    await lookAt(OUTBOUND, (ask, signal) => outboundOutcome(visit, ask, signal)),
+  ];
+  const context = visit.account.transfer_context;
+  if (context !== '') findings.push(await lookAt(TRANSFER, (ask) => transferOutcome(context, ask)));
+  unwatch();
+  return findings;
+}
+
+async function numbersOutcome(
+  { client, numbers, account }: Visit,
+  ask: Ask,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const line = `exten => NUMBER,1,Stasis(${account.app},inbound,\${EXTEN})`;
+  if (numbers.length === 0) {
+    return warn(
+      'The configuration has no active number: callers reach no agent.',
+      'Add the numbers that callers dial, as the dialplan has them, each with its agent. Outbound calls need none.',
+    );
+  }
+  const contexts = await contextsOf(client, ask, signal);
+  if (contexts.size === 0) return skip('No PJSIP endpoint has a context that could be looked at.');
+  const found: string[] = [];
+  const lost: string[] = [];
+  for (const number of numbers.filter(isPlain).slice(0, NUMBERS_MAX)) {
+    const context = await contextOf(number, contexts, ask);
+    if (context === undefined) lost.push(number);
+    else found.push(`${number} in ${context}`);
+  }
+  if (lost.length === 0) {
+    return pass(
+      `The dialplan knows ${found.join(', ')}. That they go to Stasis(${account.app}) is not to be seen from here.`,
+    );
+  }
+  return warn(
+    `No context of an endpoint (${[...contexts].join(', ')}) knows ${lost.join(', ')}${found.length === 0 ? '' : `; known: ${found.join(', ')}`}.`,
+    `If callers dial them: ${line} in the context of the trunk, then dialplan reload. Providers send numbers with or without +; the configuration takes both.`,
+  );
+}
+
+/** In which calls of PJSIP endpoints begin. */
+async function contextsOf(client: AriClient, ask: Ask, signal: AbortSignal): Promise<Set<string>> {
+  const request = { action: 'look', method: 'GET', path: 'endpoints/PJSIP' } as const;
+  const listed = await client.ask(request, signal);
+  const known = endpoints.safeParse(listed.body).data ?? [];
+  const contexts = new Set<string>();
+  for (const { resource } of known.slice(0, ENDPOINTS_MAX)) {
+    if (contexts.size >= CONTEXTS_MAX) break;
+    const context = isPlain(resource)
+      ? await ask(`PJSIP_ENDPOINT(${resource},context)`)
+      : undefined;
+    if (context !== undefined && isPlain(context)) contexts.add(context);
+  }
+  return contexts;
+}
+
+/** The first that knows the number, with or without a plus. */
+async function contextOf(
+  number: string,
+  contexts: ReadonlySet<string>,
+  ask: Ask,
+): Promise<string | undefined> {
+  const digits = number.replace(/^\+/, '');
+  for (const context of contexts) {
+    for (const form of new Set([number, digits, `+${digits}`])) {
+      if ((await ask(`DIALPLAN_EXISTS(${context},${form},1)`)) === '1') return context;
+    }
+  }
+  return undefined;
+}
+
+async function outboundOutcome(
+  { account, client }: Visit,
+  ask: Ask,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const template = account.dial_template;
+  const [, technology = '', rest = ''] = /^(\w+)\/(.*)$/.exec(template) ?? [];
+  const [, target = ''] = /@([^/]*)/.exec(rest) ?? [];
+  if (technology.toLowerCase() === 'local') {
+    if ((await ask(`DIALPLAN_EXISTS(${target})`)) !== '1') {
+      return fail(
+        `${template}: the dialplan has no context ${target || '(none is named)'}.`,
+        'Name the context that dials out: Local/{number}@from-internal/n on FreePBX. dialplan show lists them.',
+      );
+    }
+    if (!/\/[a-z]*n[a-z]*$/.test(rest)) {
+      return warn(
+        `${template} lacks /n at its end.`,
+        'Without it Asterisk takes the Local channel out of the call, and its audio with it: add /n.',
+      );
+    }
+    return pass(`Numbers are dialled by the context ${target}.`);
+  }
+  if (target === '') {
+    return warn(
+      `${template} dials an endpoint of the number's own name: telephones of this PBX.`,
+      'For calls to the outside name the trunk: "dial_template": "PJSIP/{number}@TRUNK".',
+    );
+  }
+  const path = `endpoints/${encodeURIComponent(technology)}/${encodeURIComponent(target)}`;
+  const { status, body } = await client.ask({ action: 'look', method: 'GET', path }, signal);
+  if (status === 404) {
+    return fail(
+      `${template}: there is no endpoint ${target} (${technology}).`,
+      'pjsip show endpoints lists them; correct dial_template.',
+    );
+  }
+  const state = endpoint.safeParse(body).data?.state ?? 'unknown';
+  if (state === 'offline') {
+    return warn(
+      `${target} is offline: calls to the outside fail.`,
+      `pjsip show endpoint ${target}, pjsip show registrations: is the provider reachable, is the registration refused?`,
+    );
+  }
+  return pass(`Numbers are dialled at ${target} (${state}).`);
+}
+
+async function transferOutcome(context: string, ask: Ask): Promise<Outcome> {
+  if ((await ask(`DIALPLAN_EXISTS(${context})`)) === '1')
+    return pass(`The dialplan has the context ${context}.`);
+  return fail(
+    `The dialplan has no context ${context}: callers who are handed over are lost.`,
+    'Correct transfer_context, or add the context; then dialplan reload.',
+  );
+}
+
+/** What cannot end the function it is put into. */
+function isPlain(word: string): boolean {
+  return /^[\w+*#.-]{1,80}$/.test(word);
+}

@@ -1,0 +1,106 @@
+// The examination of an Asterisk: one check after the other, in the order in which they depend on one another.
+
+import type { Finding } from '../../provider/pbx.ts';
+import { chooseMedia, type MediaChoice } from '../media/transport-selection.ts';
+import { type MediaParts, mediaFinding } from './audio-check.ts';
+import { check, fail, pass, type Subject, skip, type Visit } from './check.ts';
+import { examineLink, type LinkReport } from './connection-checks.ts';
+import { dialplanFindings } from './dialplan-checks.ts';
+import {
+  applicationFinding,
+  clientFinding,
+  modulesFinding,
+  versionFinding,
+} from './system-checks.ts';
+import { type Bed, bedOnConnection, NoEvents, openBed } from './test-application.ts';
+
+const EVENTS = { key: 'events', title: 'Events', msMax: 8_000 };
+const CONNECTION: Subject = { key: 'connection', title: 'Connection' };
+const MEDIA: Subject = { key: 'media', title: 'Audio' };
+
+/** Never rejects. What it makes at Asterisk is ended before it settles. */
+export async function examineAri(visit: Visit, parts: MediaParts): Promise<Finding[]> {
+  const isIncoming = visit.account.connection === 'incoming';
+  const link = isIncoming ? incomingLink(visit) : await examineLink(visit);
+  const { version } = link;
+  if (version === undefined) return link.findings;
+  const findings = [...link.findings, versionFinding(visit.account, version)];
+  const choice = await chosen(visit, { version, parts }, findings);
+  if (choice === undefined) return findings;
+  findings.push(await modulesFinding(visit, choice), await applicationFinding(visit));
+  const client = choice.way === 'websocket_client' ? await clientFinding(visit) : undefined;
+  if (client !== undefined) findings.push(client);
+  const bed = await bedFor(visit, version, findings);
+  if (bed === undefined) return findings;
+  try {
+    // A server that takes the connection and never answers it holds up the whole PBX: asterisk §0.2.
+    const isRisky = client?.verdict === 'fail';
+    findings.push(
+      isRisky
+        ? { ...MEDIA, ...skip('websocket_client.conf comes first.') }
+        : await mediaFinding(visit, { bed, parts, choice }),
+    );
+    findings.push(...(await dialplanFindings(visit, bed)));
+  } finally {
+    await bed.close();
+  }
+  return findings;
+}
+
+/** Asterisk has opened the connection, or there is none. */
+function incomingLink({ live, account }: Visit): LinkReport {
+  if (live?.state.kind === 'up') {
+    const version = live.state.version ?? '';
+    return { findings: [{ ...CONNECTION, ...pass('Asterisk has opened it.') }], version };
+  }
+  const why = live?.state.kind === 'down' ? ` ${live.state.message}` : '';
+  const outcome = fail(
+    `Asterisk has not connected to this process of the gateway.${why}`,
+    `ari show websocket sessions, and its log. ari.conf needs a section with type = outbound_websocket, apps = ${account.app}, local_ari_user = ${account.app_name}; websocket_client.conf the connection that it names, persistent, with tls_enabled = yes for wss://. npx patchbay asterisk config --mode incoming prints both.`,
+  );
+  return { findings: [{ ...CONNECTION, ...outcome }], version: undefined };
+}
+
+/** Adds a finding if there is no way. */
+async function chosen(
+  visit: Visit,
+  { version, parts }: { version: string; parts: MediaParts },
+  findings: Finding[],
+): Promise<MediaChoice | undefined> {
+  let choice: MediaChoice | undefined;
+  const finding = await check(visit, { ...MEDIA, msMax: 1_000 }, () => {
+    choice = chooseMedia(visit.account, version, parts.carriers.audiosocket !== undefined);
+    return Promise.resolve(pass(choice.way));
+  });
+  if (choice === undefined)
+    findings.push({ ...finding, advice: 'Set media to auto, or update Asterisk.' });
+  return choice;
+}
+
+/** Adds whether events come. */
+async function bedFor(
+  visit: Visit,
+  version: string,
+  findings: Finding[],
+): Promise<Bed | undefined> {
+  const { live, account } = visit;
+  if (account.connection === 'incoming') {
+    return live === undefined ? undefined : bedOnConnection(visit, live);
+  }
+  let bed: Bed | undefined;
+  const events = await check(visit, EVENTS, async (signal) => {
+    try {
+      bed = await openBed(visit, version, signal);
+      return pass('The events come over a websocket.');
+    } catch (error) {
+      if (!(error instanceof NoEvents)) throw error;
+      return fail(
+        `The websocket of events does not open: ${error.fault.message}`,
+        'A proxy before Asterisk must pass websockets on (Upgrade and Connection headers) at /ari/events; module load res_ari_events.so and res_http_websocket.so.',
+      );
+    }
+  });
+  findings.push(events);
+  if (bed === undefined) findings.push({ ...MEDIA, ...skip('Events come first.') });
+  return bed;
+}

@@ -1,0 +1,171 @@
+// What Asterisk is and has: release, modules, the application, its connection of websocket_client.conf.
+// Source: asterisk §2.6, §4, §6, §7.
+
+import { z } from 'zod';
+import type { Finding } from '../../provider/pbx.ts';
+import { judgeRelease } from '../media/releases.ts';
+import type { MediaChoice, Way } from '../media/transport-selection.ts';
+import type { AriAccount } from '../rest/account.ts';
+import { check, fail, type Outcome, pass, type Subject, skip, type Visit, warn } from './check.ts';
+
+const REQUEST_MS_MAX = 8_000;
+const VERSION: Subject = { key: 'version', title: 'Version' };
+const MODULES: Subject = { key: 'modules', title: 'Modules' };
+const APPLICATION: Subject = { key: 'application', title: 'Application' };
+const CLIENT: Subject = { key: 'websocket_client', title: 'websocket_client.conf' };
+const SOCKET_PATH = '/api/v1/telephony/ws/ari';
+
+export function versionFinding(account: AriAccount, version: string): Finding {
+  return { ...VERSION, ...judgeRelease(version, account.connection === 'incoming') };
+}
+
+const modulesSchema = z.array(z.looseObject({ name: z.string(), status: z.string().catch('') }));
+
+const always = ['res_stasis', 'app_stasis', 'bridge_simple', 'bridge_softmix'];
+const ofWay: Readonly<Record<Way, readonly string[]>> = {
+  websocket_server: ['chan_websocket', 'res_http_websocket'],
+  websocket_client: ['chan_websocket', 'res_http_websocket', 'res_websocket_client'],
+  audiosocket: ['chan_audiosocket', 'res_audiosocket'],
+  rtp: ['chan_rtp'],
+};
+const ofFormat: Readonly<Record<string, string>> = {
+  ulaw: 'codec_ulaw',
+  alaw: 'codec_alaw',
+  g722: 'codec_g722',
+  slin16: 'codec_resample',
+};
+
+export function modulesFinding(visit: Visit, { way, format }: MediaChoice): Promise<Finding> {
+  return check(visit, { ...MODULES, msMax: REQUEST_MS_MAX }, async (signal) => {
+    const request = { action: 'modules', method: 'GET', path: 'asterisk/modules' } as const;
+    const modules = await visit.client.get(request, modulesSchema, signal);
+    const isRunning = new Map(
+      modules.map(({ name, status }) => [name.replace(/\.so$/, ''), status !== 'Not Running']),
+    );
+    const codec = ofFormat[format];
+    const wanted = [...always, ...ofWay[way], ...(codec === undefined ? [] : [codec])];
+    const missing = wanted.filter((name) => isRunning.get(name) !== true);
+    if (missing.length === 0) return pass(`All that ${way} with ${format} needs is loaded.`);
+    const absent = missing.filter((name) => !isRunning.has(name));
+    return fail(
+      `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not ${absent.length > 0 ? 'loaded' : 'running'}.`,
+      `${missing.map((name) => `module load ${name}.so`).join('; ')}. If that fails: is it kept out by noload in modules.conf, left out of the build, or in a package of its own? Another way of the audio may be there: "media" of the configuration.`,
+    );
+  });
+}
+
+/** Whether somebody is connected for the application, and who. */
+export function applicationFinding(visit: Visit): Promise<Finding> {
+  const { account, client, live } = visit;
+  const app = account.app;
+  return check(visit, { ...APPLICATION, msMax: REQUEST_MS_MAX }, async (signal) => {
+    if (live?.state.kind === 'down' && live.state.code === 'PBX_APP_TAKEN') {
+      return fail(
+        `Another program has taken ${app} over and gets its calls.`,
+        'Give every program an application of its own (a second gateway: a configuration of its own), and stop the other one. ari show apps and ari show websocket sessions tell who it is.',
+      );
+    }
+    const path = `applications/${encodeURIComponent(app)}`;
+    const { status } = await client.ask({ action: 'application', method: 'GET', path }, signal);
+    const isOurs = live?.state.kind === 'up';
+    if (status === 200 && isOurs) return pass(`This gateway is connected as ${app}.`);
+    if (status === 200) {
+      return warn(
+        `Somebody is connected as ${app}, not this process of the gateway.`,
+        'Right if another node of the gateway holds the connection. Otherwise another program gets the calls: it must use an application of its own.',
+      );
+    }
+    if (status !== 404) return warn(`Asterisk answers with ${status}.`, 'Look into its log.');
+    const why = live?.state.kind === 'down' ? ` ${live.state.message}` : '';
+    return fail(
+      `Nobody is connected as ${app}: calls that the dialplan sends there fail.${why}`,
+      live?.state.kind === 'down'
+        ? 'Everything else is right by now? The gateway tries again within half a minute: run this again then.'
+        : 'The gateway connects every active configuration within seconds. Is this one inactive (reactivate it), and is the gateway running?',
+    );
+  });
+}
+
+const attributes = z.array(z.object({ attribute: z.string(), value: z.string() }));
+
+/** For audio over connections that Asterisk opens. Never tells what else is in the section. */
+export function clientFinding(visit: Visit): Promise<Finding> {
+  const { account, client } = visit;
+  const name = account.ws_client_name;
+  return check(visit, { ...CLIENT, msMax: REQUEST_MS_MAX }, async (signal) => {
+    if (name === '') {
+      return fail(
+        'The configuration names no connection (ws_client_name).',
+        'Add a section to websocket_client.conf and give its name as ws_client_name: npx patchbay asterisk config --mode client prints one.',
+      );
+    }
+    const path = `asterisk/config/dynamic/res_websocket_client/websocket_client/${encodeURIComponent(name)}`;
+    const { status, body } = await client.ask({ action: 'look', method: 'GET', path }, signal);
+    if (status === 404) {
+      return fail(
+        `websocket_client.conf has no section ${name}.`,
+        `Add [${name}] (npx patchbay asterisk config --mode client prints it), then module reload res_websocket_client.so; or correct ws_client_name.`,
+      );
+    }
+    const found = attributes.safeParse(body).data;
+    if (status !== 200 || found === undefined) {
+      return skip('Asterisk does not show its files; the test of the audio tells.');
+    }
+    const values = new Map(found.map(({ attribute, value }) => [attribute, value]));
+    return sectionOutcome(visit, (key) => values.get(key) ?? '');
+  });
+}
+
+function sectionOutcome({ account, publicUrl }: Visit, value: (key: string) => string): Outcome {
+  const name = account.ws_client_name;
+  const uri = URL.parse(value('uri'));
+  const reload = 'then module reload res_websocket_client.so';
+  const isTls = value('tls_enabled') === 'yes';
+  if (value('connection_type') !== 'per_call_config') {
+    return fail(
+      `[${name}] has connection_type = ${value('connection_type')}.`,
+      `connection_type = per_call_config, ${reload}.`,
+    );
+  }
+  if (uri?.protocol === 'wss:' && !isTls) {
+    return fail(
+      `[${name}] has a wss:// address without tls_enabled: Asterisk speaks plain HTTP to it.`,
+      `tls_enabled = yes, ${reload}.`,
+    );
+  }
+  if (uri?.protocol === 'ws:' && isTls) {
+    return fail(
+      `[${name}] has tls_enabled with a ws:// address.`,
+      `wss:// in uri, or tls_enabled = no, ${reload}.`,
+    );
+  }
+  const wanted = URL.parse(publicUrl);
+  const path = `${wanted?.pathname.replace(/\/+$/, '') ?? ''}${SOCKET_PATH}`;
+  if (uri?.pathname !== path) {
+    return fail(
+      `[${name}] leads to the path ${uri?.pathname ?? '(none)'}: there is no door for media.`,
+      `uri = ${publicUrl.replace(/^http/, 'ws')}${SOCKET_PATH}, ${reload}.`,
+    );
+  }
+  if (
+    isTls &&
+    value('verify_server_cert') === 'yes' &&
+    value('ca_list_file') === '' &&
+    value('ca_list_path') === ''
+  ) {
+    return warn(
+      `[${name}] names no authorities (ca_list_file): Asterisk may trust no certificate.`,
+      `ca_list_file = /etc/ssl/certs/ca-certificates.crt, ${reload}.`,
+    );
+  }
+  if (uri.host !== wanted?.host) {
+    return warn(
+      `[${name}] leads to ${uri.host}; the gateway calls itself ${wanted?.host ?? publicUrl}.`,
+      'Right if both are this gateway. Otherwise correct uri, or PATCHBAY_PUBLIC_URL.',
+    );
+  }
+  if (value('protocols') !== 'media') {
+    return warn(`[${name}] has not protocols = media.`, `Add it, ${reload}.`);
+  }
+  return pass(`[${name}] leads to this gateway.`);
+}

@@ -1,0 +1,137 @@
+// Where the doctor tries calls: an application of its own at Asterisk, for as long as an examination lasts.
+// What it makes there is ended with it, and what an earlier one left too, should its process have been killed.
+
+import { z } from 'zod';
+import { parseJson } from '../../../std/json.ts';
+import type { LinkFault } from '../connection/connection-fault.ts';
+import { EventSocket } from '../connection/event-socket.ts';
+import type { AriAccount } from '../rest/account.ts';
+import { hangUpChannel } from '../rest/best-effort.ts';
+import { createIds } from '../rest/channel-ids.ts';
+import type { AriClient } from '../rest/client.ts';
+import { type AriEvent, ariEvent, channelOf } from '../rest/messages.ts';
+import type { AriPeer } from '../rest/peer.ts';
+import type { Visit } from './check.ts';
+
+/** Left by processes that were killed: a few each. */
+const LEFT_MAX = 100;
+
+export interface Bed {
+  peer: AriPeer;
+  /** A new channel's id, whose channel is ended with the bed. */
+  channelId(): string;
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+const application = z.looseObject({
+  channel_ids: z.array(z.string()).catch([]),
+  bridge_ids: z.array(z.string()).catch([]),
+});
+
+/** The events did not come about. */
+export class NoEvents extends Error {
+  readonly fault: LinkFault;
+
+  constructor(fault: LinkFault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+/** On the connection that is there: where Asterisk opens it, there is no other. */
+export function bedOnConnection(visit: Visit, peer: AriPeer): Bed {
+  return bedOf(visit, peer, () => undefined);
+}
+
+/** `client`: of the same account. Throws NoEvents, and what a deadline throws. */
+export async function openBed(visit: Visit, version: string, signal: AbortSignal): Promise<Bed> {
+  const { clock, random, log, client } = visit;
+  const account: AriAccount = { ...visit.account, app: `${visit.account.app}_doctor` };
+  const watchers = new Map<string, (event: AriEvent) => void>();
+  const ids = createIds(account.app, random);
+  const socket = await openEvents(visit, account, { watchers, signal });
+  const peer: AriPeer = {
+    account,
+    client,
+    ids,
+    clock,
+    random,
+    log,
+    version,
+    watch(channelId, take) {
+      watchers.set(channelId, take);
+      return () => watchers.delete(channelId);
+    },
+  };
+  try {
+    await clearLeft(client, peer, signal);
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+  return bedOf(visit, peer, () => socket.close());
+}
+
+function openEvents(
+  { clock, random }: Visit,
+  account: AriAccount,
+  open: { watchers: ReadonlyMap<string, (event: AriEvent) => void>; signal: AbortSignal },
+): Promise<EventSocket> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (error: Error): void => {
+      socket.close();
+      reject(error);
+    };
+    const socket: EventSocket = new EventSocket({
+      account,
+      clock,
+      random,
+      listener: {
+        onOpen: () => resolve(socket),
+        onDown: (fault) => giveUp(new NoEvents(fault)),
+        onMessage: (text) => {
+          const event = ariEvent.safeParse(parseJson(text)).data;
+          const channel = event === undefined ? undefined : channelOf(event);
+          if (event !== undefined && channel !== undefined) open.watchers.get(channel.id)?.(event);
+        },
+      },
+    });
+    const { signal } = open;
+    signal.addEventListener('abort', () => giveUp(signal.reason as Error), { once: true });
+  });
+}
+
+function bedOf(visit: Visit, peer: AriPeer, closeSocket: () => void): Bed {
+  const made: string[] = [];
+  return {
+    peer,
+    channelId() {
+      const id = peer.ids.make('m');
+      made.push(id);
+      return id;
+    },
+    async close() {
+      // Whatever the deadline of the examination says.
+      await Promise.all(made.map((id) => hangUpChannel(visit, id)));
+      closeSocket();
+    },
+  };
+}
+
+async function clearLeft(client: AriClient, peer: AriPeer, signal: AbortSignal): Promise<void> {
+  const path = `applications/${encodeURIComponent(peer.account.app)}`;
+  const request = { action: 'application', method: 'GET', path } as const;
+  const left = await client.get(request, application, signal);
+  const paths = [
+    ...left.channel_ids
+      .filter((id) => peer.ids.kindOf(id) !== undefined)
+      .map((id) => `channels/${id}`),
+    ...left.bridge_ids
+      .filter((id) => peer.ids.kindOf(id) !== undefined)
+      .map((id) => `bridges/${id}`),
+  ];
+  for (const each of paths.slice(0, LEFT_MAX)) {
+    await client.ask({ action: 'tidy', method: 'DELETE', path: each }, signal);
+  }
+}

@@ -1,0 +1,78 @@
+// Sockets that Asterisk opens to us: whose audio one carries, its first message says, by the channel's id,
+// which we chose and nobody can guess. Nothing is awaited: an upgrade that waits holds up the whole PBX.
+// Source: asterisk §0.2, §0.3.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import { mediaFaults } from '../../../metrics/metrics.ts';
+import {
+  CLOSE,
+  type MediaSocket,
+  type MediaSocketListener,
+} from '../../../transport/media-socket.ts';
+import { readWords } from './control-messages.ts';
+
+/** Legs that may be waiting for their socket. */
+const WAITING_MAX = 5_000;
+
+export interface ExpectedSocket {
+  /** Rejects when the wait is given up. */
+  arrived: Promise<void>;
+  done(): void;
+}
+
+export class SocketDoor {
+  readonly #waiting = new Map<string, (socket: MediaSocket) => MediaSocketListener>();
+
+  /** Throws QUEUE_FULL. */
+  expect(
+    channelId: string,
+    accept: (socket: MediaSocket) => MediaSocketListener,
+    signal: AbortSignal,
+  ): ExpectedSocket {
+    if (this.#waiting.size >= WAITING_MAX) {
+      throw new GatewayError('QUEUE_FULL', { queue: 'media sockets' });
+    }
+    let done = (): void => undefined;
+    const arrived = new Promise<void>((resolve, reject) => {
+      const onAbort = (): void => {
+        const reason =
+          'Asterisk did not open the socket: is the uri of the connection in websocket_client.conf that of this gateway, with tls_enabled = yes for wss://?';
+        reject(new GatewayError('PBX_MEDIA', { reason }, signal.reason));
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.set(channelId, (socket) => {
+        this.#waiting.delete(channelId);
+        resolve();
+        return accept(socket);
+      });
+      done = () => {
+        signal.removeEventListener('abort', onAbort);
+        this.#waiting.delete(channelId);
+      };
+    });
+    arrived.catch(() => undefined); // The request may fail first.
+    return { arrived, done: () => done() };
+  }
+
+  take(socket: MediaSocket): MediaSocketListener {
+    let listener: MediaSocketListener | undefined;
+    return {
+      onText: (message) => {
+        listener ??= this.#identify(socket, message);
+        listener?.onText(message);
+      },
+      onBinary: (message) => listener?.onBinary(message),
+      onClose: (code, reason) => listener?.onClose(code, reason),
+    };
+  }
+
+  #identify(socket: MediaSocket, message: string): MediaSocketListener | undefined {
+    const words = readWords(message);
+    const channelId = words?.event === 'MEDIA_START' ? words.channelId : undefined;
+    const accept = channelId === undefined ? undefined : this.#waiting.get(channelId);
+    if (accept !== undefined) return accept(socket);
+    mediaFaults.inc({ code: 'MEDIA_UNAUTHORIZED' });
+    socket.close(CLOSE.unauthorized, 'no call waits for this socket');
+    return undefined;
+  }
+}

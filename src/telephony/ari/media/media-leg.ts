@@ -1,0 +1,312 @@
+// A call's audio: a media channel of ours, its socket, and the bridge that joins it with the caller's. The
+// media channel is replaced when it is lost while the caller is there. Source: asterisk §0.15 to §0.17.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import { pbxLegs } from '../../../metrics/metrics.ts';
+import type { Timer } from '../../../std/clock.ts';
+import { deadlineSignal } from '../../../std/deadline.ts';
+import { CLOSE, type MediaSocket } from '../../../transport/media-socket.ts';
+import type { PbxMedia } from '../../provider/pbx.ts';
+import { errand, hangUpChannel } from '../rest/best-effort.ts';
+import type { AriRequest } from '../rest/client.ts';
+import type { AriEvent } from '../rest/messages.ts';
+import type { AriPeer, Leg, LegOptions, OpenLeg } from '../rest/peer.ts';
+import { digitWords } from './control-messages.ts';
+import { LegSocket } from './leg-socket.ts';
+import { chooseMedia, type MediaChoice, type Way } from './transport-selection.ts';
+import type { Carrier, Carriers } from './websocket-transports.ts';
+
+/** A socket that is lost again and again is no accident; one that held so long was good. */
+const REPLACEMENTS_MAX = 3;
+const GOOD_MS = 60_000;
+const REPLACE_MS_MAX = 5_000;
+/** Asterisk's queue never catches up after it was late: what is behind is heard late for ever. */
+const LOOK_MS = 5_000;
+const QUEUE_FRAMES_MAX = 25;
+/** Nothing was sent for this long: what is not played by now is too old to be said. An utterance that is
+ *  only late ends by itself, late: its last words are not cut off. */
+const IDLE_MS = 2_000;
+const RING_TONE = { media: 'tone:ring' };
+
+export function legOpener(carriers: Carriers): OpenLeg {
+  return async (options, signal) => {
+    const { account, version } = options.peer;
+    const hasAudioSocket = carriers.audiosocket !== undefined;
+    const { way, format } = chooseMedia(account, version, hasAudioSocket);
+    const carrier = carriers[way];
+    if (carrier === undefined) {
+      const reason = `${way} is not set up at this gateway (PATCHBAY_AUDIOSOCKET_PORT)`;
+      throw new GatewayError('PBX_MEDIA', { reason });
+    }
+    const leg = new AriLeg(options, carrier, { way, format });
+    try {
+      await leg.open(signal);
+    } catch (error) {
+      pbxLegs.inc({ kind: way, result: 'failed' });
+      await leg.close();
+      throw error;
+    }
+    pbxLegs.inc({ kind: way, result: 'opened' });
+    return leg;
+  };
+}
+
+class AriLeg implements Leg {
+  readonly media: PbxMedia;
+  readonly bridgeId: string;
+  readonly #peer: AriPeer;
+  readonly #options: LegOptions;
+  readonly #carrier: Carrier;
+  readonly #way: Way;
+  readonly #format: string;
+  readonly #socket: LegSocket;
+  #channelId = '';
+  #unwatch: () => void = () => undefined;
+  #look: Timer | undefined;
+  #replacements = 0;
+  #joinedAtMs = 0;
+  /** Fires when the socket is lost of a channel that is not joined yet. */
+  #opening: AbortController | undefined;
+  readonly #over = new AbortController();
+  readonly #release: () => void;
+  #isPaused = false;
+  #callerHears: 'music' | 'ringback' = 'music';
+  #isClosed = false;
+
+  constructor(options: LegOptions, carrier: Carrier, { way, format }: MediaChoice) {
+    this.#way = way;
+    this.#options = options;
+    this.#peer = options.peer;
+    this.#carrier = carrier;
+    this.#format = format;
+    this.bridgeId = options.peer.ids.make('b');
+    // It is somebody's from now on.
+    this.#release = options.peer.watch(this.bridgeId, () => undefined);
+    this.#socket = new LegSocket(
+      {
+        onClosed: () => this.#closedAbove(),
+        onLost: () => this.#lost(),
+        onQueue: (frames) => this.#queue(frames),
+      },
+      () => this.#peer.clock.monotonicMs(),
+    );
+    this.media = {
+      protocol: carrier.createMedia(options.callId),
+      admit: (accept) => this.#socket.admit(accept),
+    };
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    await this.#guarded(signal, async (both) => {
+      const path = `bridges/${this.bridgeId}`;
+      const query = { type: 'mixing', name: 'patchbay' };
+      const [opened, bridged] = await Promise.allSettled([
+        this.#openChannel(both),
+        this.#run({ action: 'bridge', method: 'POST', path, query }, both),
+      ]);
+      if (opened.status === 'rejected') throw opened.reason;
+      if (bridged.status === 'rejected') throw bridged.reason;
+      await this.#join(`${this.#options.callId},${this.#channelId}`, both);
+    });
+    this.#watchQueue();
+  }
+
+  owns(id: string): boolean {
+    return id === this.#channelId || id === this.bridgeId;
+  }
+
+  digit(digit: string): void {
+    this.#socket.tell(digitWords(digit));
+  }
+
+  async pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void> {
+    const path = `bridges/${this.bridgeId}/removeChannel`;
+    const query = { channel: this.#channelId };
+    await this.#run({ action: 'hold', method: 'POST', path, query }, signal);
+    this.#isPaused = true;
+    this.#callerHears = callerHears;
+    await this.#hold('POST', signal);
+  }
+
+  async resume(signal: AbortSignal): Promise<void> {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    await this.quiet(signal);
+    await this.#join(this.#channelId, signal);
+  }
+
+  async quiet(signal: AbortSignal): Promise<void> {
+    await this.#hold('DELETE', signal);
+  }
+
+  async leave(): Promise<void> {
+    await this.#end(false);
+  }
+
+  async close(): Promise<void> {
+    await this.#end(true);
+  }
+
+  /** Music or tone are no reason for anything to fail. */
+  async #hold(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<void> {
+    const request = this.#callerHears === 'music' ? this.#music(method) : this.#tone(method);
+    await this.#peer.client.ask({ action: 'hold', ...request }, signal);
+  }
+
+  #music(method: 'POST' | 'DELETE') {
+    return { method, path: `bridges/${this.bridgeId}/moh` };
+  }
+
+  /** As phones of the PBX's country ring. The playing has an id of its own kind: the bridge's will do. */
+  #tone(method: 'POST' | 'DELETE') {
+    return method === 'POST'
+      ? { method, path: `bridges/${this.bridgeId}/play/${this.bridgeId}`, query: RING_TONE }
+      : { method, path: `playbacks/${this.bridgeId}` };
+  }
+
+  /** A channel whose socket is there and which is in our application: only then can it be joined. */
+  async #openChannel(signal: AbortSignal): Promise<void> {
+    const { peer } = this.#options;
+    const channelId = peer.ids.make('m');
+    this.#channelId = channelId;
+    const waiting = new AbortController();
+    const both = AbortSignal.any([signal, waiting.signal]);
+    let started = (): void => undefined;
+    const inStasis = new Promise<void>((resolve, reject) => {
+      started = resolve;
+      both.addEventListener('abort', () => reject(both.reason as Error), { once: true });
+    });
+    inStasis.catch(() => undefined); // Opening may fail first.
+    this.#unwatch();
+    this.#unwatch = peer.watch(channelId, (event) => {
+      if (event.type === 'StasisStart') started();
+      if (event.type === 'ChannelDestroyed') waiting.abort(neverUp(event));
+    });
+    const accept = (inner: MediaSocket) => this.#socket.carry(inner);
+    await this.#carrier
+      .open({ peer, channelId, format: this.#format, accept, gone: waiting.signal }, both)
+      .catch((error: unknown) => {
+        throw waiting.signal.aborted ? waiting.signal.reason : error;
+      });
+    await inStasis;
+  }
+
+  /** A channel is opened and joined, or it is lost meanwhile: never both. */
+  async #guarded(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const opening = new AbortController();
+    this.#opening = opening;
+    try {
+      await work(AbortSignal.any([signal, opening.signal, this.#over.signal]));
+      this.#joinedAtMs = this.#peer.clock.monotonicMs();
+    } catch (error) {
+      throw opening.signal.aborted ? opening.signal.reason : error;
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  #lost(): void {
+    const reason = 'its media socket was lost before it was joined';
+    if (this.#opening === undefined) void this.#replace();
+    else this.#opening.abort(new GatewayError('PBX_MEDIA', { reason }));
+  }
+
+  async #join(channels: string, signal: AbortSignal): Promise<void> {
+    const path = `bridges/${this.bridgeId}/addChannel`;
+    const query = { channel: channels };
+    await this.#run({ action: 'bridge', method: 'POST', path, query }, signal);
+  }
+
+  /** The caller hears nothing meanwhile. */
+  async #replace(): Promise<void> {
+    const { log, clock } = this.#peer;
+    const deadline = deadlineSignal(clock, REPLACE_MS_MAX, 'replace the media', this.#over.signal);
+    if (clock.monotonicMs() - this.#joinedAtMs >= GOOD_MS) this.#replacements = 0;
+    try {
+      while (!(await this.#isReplaced(deadline.signal))) {
+        if (this.#isClosed) return;
+      }
+      pbxLegs.inc({ kind: this.#way, result: 'replaced' });
+      log.warn('the media of a call were lost and are there again');
+    } catch (error) {
+      if (this.#isClosed) return;
+      log.error({ err: error }, 'the media of a call were lost');
+      this.#socket.end(CLOSE.internal, 'the media of the PBX were lost');
+      this.#options.onClosed();
+      await this.close();
+    } finally {
+      deadline.done();
+    }
+  }
+
+  /** One try. Throws if there is none left. */
+  async #isReplaced(signal: AbortSignal): Promise<boolean> {
+    this.#replacements += 1;
+    if (this.#replacements > REPLACEMENTS_MAX) {
+      throw new GatewayError('PBX_MEDIA', { reason: 'it was lost again and again' });
+    }
+    const lost = this.#channelId;
+    try {
+      await this.#guarded(signal, async (both) => {
+        await this.#openChannel(both);
+        if (!this.#isPaused) await this.#join(this.#channelId, both);
+      });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#peer.log.warn({ err: error }, 'the media of a call were not replaced');
+      return false;
+    } finally {
+      await hangUpChannel(this.#peer, lost);
+    }
+  }
+
+  #watchQueue(): void {
+    if (!this.media.protocol.traits.clear || this.#isClosed) return;
+    this.#look = this.#peer.clock.after(LOOK_MS, () => {
+      this.#socket.ask();
+      this.#watchQueue();
+    });
+  }
+
+  #queue(frames: number): void {
+    const idleMs = this.#peer.clock.monotonicMs() - this.#socket.sentAtMs;
+    if (frames <= QUEUE_FRAMES_MAX || idleMs < IDLE_MS) return;
+    this.#peer.log.warn({ frames }, "the PBX's queue had grown and was emptied");
+    this.#socket.flush();
+  }
+
+  /** The call room closed its socket. */
+  #closedAbove(): void {
+    this.#options.onClosed();
+  }
+
+  async #end(withBridge: boolean): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#over.abort(new GatewayError('PBX_CALL_GONE'));
+    this.#look?.cancel();
+    this.#unwatch();
+    this.#release();
+    this.#socket.end(CLOSE.normal, '');
+    const path = `bridges/${this.bridgeId}`;
+    await Promise.all([
+      this.#channelId !== '' && hangUpChannel(this.#peer, this.#channelId),
+      withBridge && errand(this.#peer, { action: 'hang-up', method: 'DELETE', path }),
+    ]);
+  }
+
+  #run(request: AriRequest, signal: AbortSignal): Promise<void> {
+    return this.#peer.client.run(request, signal);
+  }
+}
+
+/** The media channel ended before it came up. Source: asterisk §2.6. */
+function neverUp(event: Extract<AriEvent, { type: 'ChannelDestroyed' }>): GatewayError {
+  const reasons: Readonly<Record<number, string>> = {
+    3: 'Asterisk could not open its socket to the gateway: look at uri, tls_enabled, ca_list_file, username and password of the connection in websocket_client.conf',
+    19: 'nobody opened the socket in time',
+  };
+  const reason = reasons[event.cause] ?? `the media channel ended (cause ${event.cause})`;
+  return new GatewayError('PBX_MEDIA', { reason });
+}

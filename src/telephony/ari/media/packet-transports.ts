@@ -1,0 +1,176 @@
+// Audio for Asterisks that have no media websocket: AudioSocket, which Asterisk brings to a port of ours,
+// and RTP, to a port for each call. Both pass audio on as it comes: the playout keeps the pace, and nothing
+// can be taken back. Source: asterisk §3.
+
+import { isIP, isIPv6 } from 'node:net';
+import { z } from 'zod';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { deadlineSignal } from '../../../std/deadline.ts';
+import { AUDIOSOCKET_FORMATS } from '../../../transport/audiosocket/audiosocket-connection.ts';
+import type { AudioSocketServer } from '../../../transport/audiosocket/audiosocket-server.ts';
+import {
+  CLOSE,
+  type MediaSocket,
+  type MediaSocketListener,
+} from '../../../transport/media-socket.ts';
+import type { RtpPorts } from '../../../transport/rtp/rtp-ports.ts';
+import { RTP_PAYLOAD_TYPES, type RtpSocket } from '../../../transport/rtp/rtp-socket.ts';
+import { RtpStream } from '../../../transport/rtp/rtp-timestamps.ts';
+import { type AriAnswer, type AriRequest, faultOf, isGone } from '../rest/client.ts';
+import { ariChannel } from '../rest/messages.ts';
+import type { AriPeer } from '../rest/peer.ts';
+import { startWords } from './control-messages.ts';
+import { createAriMedia, PACKET_TRAITS } from './media.ts';
+import type { Carrier, CarrierOptions, Carriers } from './websocket-transports.ts';
+
+const LOOK_MS_MAX = 5_000;
+
+/** What the gateway has for packets; main opens and closes it. */
+export interface PacketMedia {
+  /** Under which PBXs reach this gateway: a name or an address. */
+  host: string;
+  rtp: RtpPorts;
+  /** Undefined: no port is set for it. */
+  audioSockets: AudioSocketServer | undefined;
+}
+
+export function packetCarriers(media: PacketMedia, clock: Clock): Carriers {
+  const { host, rtp, audioSockets } = media;
+  return {
+    rtp: rtpCarrier(host, rtp, clock),
+    ...(audioSockets === undefined ? {} : { audiosocket: audioSocketCarrier(host, audioSockets) }),
+  };
+}
+
+function audioSocketCarrier(host: string, server: AudioSocketServer): Carrier {
+  return {
+    createMedia: (callId) => createAriMedia({ callId, traits: PACKET_TRAITS }),
+
+    async open(options, signal) {
+      const { peer, channelId, format } = options;
+      const known = AUDIOSOCKET_FORMATS[format];
+      if (known === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });
+      const uuid = peer.random.uuid();
+      const accept = (socket: MediaSocket) => begin(socket, options);
+      const expected = server.expect(uuid, { format: known, accept }, signal);
+      const target = hostPort(host, server.port);
+      try {
+        const query = { transport: 'tcp', encapsulation: 'audiosocket', data: uuid };
+        const request = mediaRequest(peer, { channelId, format, target, query });
+        const answer = await peer.client.ask(request, signal);
+        // What it says when it cannot connect.
+        const reason = `Asterisk could not bring its audio to ${target}: is that address (PATCHBAY_MEDIA_HOST, PATCHBAY_AUDIOSOCKET_PORT) reached from the PBX, and is chan_audiosocket.so loaded?`;
+        if (answer.status >= 500) throw new GatewayError('PBX_MEDIA', { reason });
+        if (answer.status > 299) throw faultOf(request, answer);
+        await expected.arrived;
+      } finally {
+        expected.done();
+      }
+    },
+  };
+}
+
+function rtpCarrier(host: string, ports: RtpPorts, clock: Clock): Carrier {
+  return {
+    createMedia: (callId) =>
+      createAriMedia({
+        callId,
+        traits: PACKET_TRAITS,
+        reader: new RtpStream(() => clock.monotonicMs()),
+      }),
+
+    async open(options, signal) {
+      const { peer, channelId, format, gone } = options;
+      const payloadType = RTP_PAYLOAD_TYPES[format];
+      if (payloadType === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });
+      const socket = await ports.open();
+      try {
+        const target = hostPort(host, socket.port);
+        const query = { transport: 'udp', encapsulation: 'rtp' };
+        const request = mediaRequest(peer, { channelId, format, target, query });
+        const answer = await peer.client.ask(request, signal);
+        if (answer.status > 299) throw faultOf(request, answer);
+        socket.begin({
+          payloadType,
+          announced: announcedIn(answer),
+          accept: (inner) => begin(inner, options),
+          onSilent: () => void closeIfGone(peer, channelId, socket),
+        });
+      } catch (error) {
+        socket.abandon();
+        throw error;
+      }
+      // The websocket and AudioSocket close by themselves.
+      const onGone = (): void => socket.close(CLOSE.goingAway, 'the media channel ended');
+      if (gone.aborted) onGone();
+      else gone.addEventListener('abort', onGone, { once: true });
+    },
+  };
+}
+
+/** Carriers without control messages begin as the others do. */
+function begin(
+  socket: MediaSocket,
+  { accept, channelId, format }: CarrierOptions,
+): MediaSocketListener {
+  const listener = accept(socket);
+  listener.onText(startWords({ channelId, format }));
+  return listener;
+}
+
+function mediaRequest(
+  { account }: AriPeer,
+  wanted: {
+    channelId: string;
+    format: string;
+    target: string;
+    query: Record<string, string>;
+  },
+): AriRequest {
+  const { channelId, format, target, query } = wanted;
+  return {
+    action: 'media',
+    method: 'POST',
+    path: 'channels/externalMedia',
+    query: { app: account.app, channelId, format, external_host: target, ...query },
+  };
+}
+
+const udpPort = /^[1-9]\d{0,4}$/;
+const announcing = ariChannel.extend({
+  channelvars: z.object({
+    UNICASTRTP_LOCAL_ADDRESS: z.string().max(64),
+    UNICASTRTP_LOCAL_PORT: z.string().regex(udpPort).transform(Number).pipe(z.int().max(65_535)),
+  }),
+});
+/** What an Asterisk says that does not know its own address. */
+const ANY_ADDRESS: readonly string[] = ['0.0.0.0', '::'];
+
+/** Undefined: its packets will say. */
+function announcedIn({ body }: AriAnswer): { host: string; port: number } | undefined {
+  const vars = announcing.safeParse(body).data?.channelvars;
+  const host = vars?.UNICASTRTP_LOCAL_ADDRESS ?? '';
+  if (vars === undefined || isIP(host) === 0 || ANY_ADDRESS.includes(host)) return undefined;
+  return { host, port: vars.UNICASTRTP_LOCAL_PORT };
+}
+
+/** A caller who is silent sends no packets either: Asterisk says which it is. Never rejects. */
+async function closeIfGone(peer: AriPeer, channelId: string, socket: RtpSocket): Promise<void> {
+  const { client, clock, log } = peer;
+  const deadline = deadlineSignal(clock, LOOK_MS_MAX, 'look after the media');
+  try {
+    const request = { action: 'look', method: 'GET', path: `channels/${channelId}` } as const;
+    const answer = await client.ask(request, deadline.signal);
+    if (isGone(answer)) socket.close(CLOSE.goingAway, 'the media channel is gone');
+  } catch (error) {
+    // While the PBX is away its calls may go on: the connection sees to that.
+    log.debug({ err: error }, 'whether a media channel is still there is not known');
+  } finally {
+    deadline.done();
+  }
+}
+
+function hostPort(host: string, port: number): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -1,0 +1,125 @@
+// The ways in which Asterisk carries a call's audio: how each is asked for, and how its socket comes about.
+// Source: asterisk §2.1, §2.2, §2.7, §3.
+
+import { z } from 'zod';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { MediaSocket, MediaSocketListener } from '../../../transport/media-socket.ts';
+import { dialMedia } from '../../../transport/websocket/websocket-client.ts';
+import type { MediaProtocol } from '../../provider/media-protocol.ts';
+import type { AriAccount } from '../rest/account.ts';
+import { type AriClient, faultOf } from '../rest/client.ts';
+import { ariChannel } from '../rest/messages.ts';
+import type { AriPeer } from '../rest/peer.ts';
+import type { SocketDoor } from './incoming-sockets.ts';
+import { createAriMedia, SOCKET_TRAITS } from './media.ts';
+import type { Way } from './transport-selection.ts';
+
+export interface CarrierOptions {
+  peer: AriPeer;
+  /** The media channel's id, which is ours. */
+  channelId: string;
+  format: string;
+  /** The socket is there: who listens to it. */
+  accept: (socket: MediaSocket) => MediaSocketListener;
+  /** Fires when the channel has ended, also later. */
+  gone: AbortSignal;
+}
+
+export interface Carrier {
+  /** A fresh protocol for one call. */
+  createMedia(callId: string): MediaProtocol;
+  /** Makes the channel and its socket; settles when the socket is there. Throws PBX_MEDIA and what
+   *  `AriClient` throws. The channel may be left: who asked ends it. */
+  open(options: CarrierOptions, signal: AbortSignal): Promise<void>;
+}
+
+export type Carriers = Readonly<Partial<Record<Way, Carrier>>>;
+
+export function socketCarriers(door: SocketDoor): Carriers {
+  return { websocket_server: serverMode, websocket_client: clientMode(door) };
+}
+
+const createMedia = (callId: string): MediaProtocol =>
+  createAriMedia({ callId, traits: SOCKET_TRAITS });
+
+const made = ariChannel.extend({
+  channelvars: z.object({ MEDIA_WEBSOCKET_CONNECTION_ID: z.string().regex(/^[\w-]{1,255}$/) }),
+});
+
+/** We open the socket, by the id that Asterisk answers with. */
+const serverMode: Carrier = {
+  createMedia,
+  async open({ peer, channelId, format, accept }, signal) {
+    const { client, account, clock, log } = peer;
+    const query = { ...socketQuery(account, channelId, format), connection_type: 'server' };
+    const channel = made.safeParse(await askFor(client, query, signal)).data;
+    if (channel === undefined) {
+      throw new GatewayError('PBX_MEDIA', { reason: 'it named no media socket' });
+    }
+    const base = account.ari_endpoint.replace(/^http/, 'ws').replace(/\/+$/, '');
+    const url = `${base}/media/${channel.channelvars.MEDIA_WEBSOCKET_CONNECTION_ID}`;
+    await dialMedia({ url, protocol: 'media', clock, log }, accept, signal);
+  },
+};
+
+/** Asterisk opens it, over a connection of its websocket_client.conf. */
+function clientMode(door: SocketDoor): Carrier {
+  return {
+    createMedia,
+    async open({ peer, channelId, format, accept }, signal) {
+      const { client, account } = peer;
+      const name = account.ws_client_name;
+      if (name === '') {
+        throw new GatewayError('PBX_MEDIA', {
+          reason: 'the configuration names no connection of websocket_client.conf (ws_client_name)',
+        });
+      }
+      const expected = door.expect(channelId, accept, signal);
+      const query = { ...socketQuery(account, channelId, format), external_host: name };
+      try {
+        await askFor(client, query, signal);
+        await expected.arrived;
+      } finally {
+        expected.done();
+      }
+    },
+  };
+}
+
+/** Why there is no media channel, and what to do. Source: asterisk §2.1, §6. */
+const refusals: Readonly<Record<number, string>> = {
+  400: 'websocket_client.conf has no connection of the name that ws_client_name says: add it, then module reload res_websocket_client.so',
+  500: 'Asterisk cannot make the media channel: are chan_websocket.so and the codec of the format loaded (module show like websocket)?',
+  501: 'Asterisk has no media websocket: load chan_websocket.so (Asterisk 20.18, 22.8, 23.2 or newer), or set media to audiosocket or rtp',
+};
+
+/** Asked once: an id that is used twice ends Asterisk up to 22.10. Throws PBX_MEDIA, PROVIDER_*. */
+async function askFor(
+  client: AriClient,
+  query: Record<string, string>,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const path = 'channels/externalMedia';
+  const wanted = { action: 'media', method: 'POST', path, query } as const;
+  const answer = await client.ask(wanted, signal);
+  const reason = refusals[answer.status];
+  if (reason !== undefined) throw new GatewayError('PBX_MEDIA', { reason });
+  if (answer.status > 299) throw faultOf(wanted, answer);
+  return answer.body;
+}
+
+function socketQuery(
+  { app }: AriAccount,
+  channelId: string,
+  format: string,
+): Record<string, string> {
+  return {
+    app,
+    channelId,
+    format,
+    transport: 'websocket',
+    encapsulation: 'none',
+    direction: 'both',
+    transport_data: 'f(json)',
+  };
+}

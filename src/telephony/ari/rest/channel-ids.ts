@@ -1,0 +1,52 @@
+// The ids that we give to channels and bridges: all of one length, as Asterisk takes an id that begins like
+// another for the same; not to be guessed, as a media channel's id opens its socket; and ours by their first
+// letters, so that what a killed process left behind is found. Source: asterisk §0.3, §0.4.
+
+import { createHash } from 'node:crypto';
+import type { Random } from '../../../std/random.ts';
+
+/** `o`: a call that we dialled. `m`: a leg that carries its audio. `t`: a leg to whom a caller is
+ *  transferred. `b`: a bridge. */
+export type OwnKind = 'o' | 'm' | 't' | 'b';
+
+const RUN_DIGITS = 19;
+const OUTBOUND_BYTES = 8;
+/** 140 bits. */
+const OTHER_BYTES = 18;
+const TAIL_LENGTH = RUN_DIGITS + 2 * OUTBOUND_BYTES;
+
+export interface Ids {
+  outbound(runId: string): string;
+  make(kind: Exclude<OwnKind, 'o'>): string;
+  /** What of ours this is; undefined if it is not. */
+  kindOf(id: string): OwnKind | undefined;
+  /** The run of a call that we dialled. */
+  runOf(id: string): string | undefined;
+}
+
+/** `app`: the configuration's Stasis application, which no other configuration has. */
+export function createIds(app: string, random: Random): Ids {
+  const prefix = `pb${createHash('sha256').update(app).digest('hex').slice(0, 8)}`;
+  const own = new RegExp(`^${prefix}([omtb])([0-9a-f]{${TAIL_LENGTH}})$`);
+  return {
+    outbound(runId) {
+      const run = runId.padStart(RUN_DIGITS, '0');
+      return `${prefix}o${run}${random.bytes(OUTBOUND_BYTES).toString('hex')}`;
+    },
+
+    make(kind) {
+      const tail = random.bytes(OTHER_BYTES).toString('hex').slice(0, TAIL_LENGTH);
+      return `${prefix}${kind}${tail}`;
+    },
+
+    kindOf(id) {
+      return own.exec(id)?.[1] as OwnKind | undefined;
+    },
+
+    runOf(id) {
+      const [, kind, tail = ''] = own.exec(id) ?? [];
+      const run = tail.slice(0, RUN_DIGITS);
+      return kind === 'o' && /^\d+$/.test(run) ? String(BigInt(run)) : undefined;
+    },
+  };
+}

@@ -1,0 +1,138 @@
+// Requests to one Asterisk, over HTTP or over a socket that Asterisk has opened to us: one attempt, a
+// deadline, typed failures. Source: asterisk §4, wiki "Asterisk REST Interface".
+
+import type { z } from 'zod';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import { parseJson } from '../../../std/json.ts';
+import type { Rest } from '../../provider/rest-client.ts';
+import { type AriAccount, basicAuth, restUrl } from './account.ts';
+import { ariFault } from './messages.ts';
+
+export interface AriRequest {
+  /** For metric and messages: `dial`, `hang-up`, ... */
+  action: string;
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Under /ari, without a leading slash; ids in it are encoded. */
+  path: string;
+  query?: Record<string, string>;
+  body?: unknown;
+  /** Whether sending it twice does no harm. Default: all but POST. */
+  repeatable?: boolean;
+}
+
+export interface AriAnswer {
+  status: number;
+  /** Parsed JSON; undefined if there is none. */
+  body: unknown;
+}
+
+/** How requests get there. `send` fails as `Rest.send` does: any status is an answer. */
+export interface AriCarrier {
+  send(request: AriRequest, signal: AbortSignal): Promise<AriAnswer>;
+}
+
+export interface AriClient {
+  /** Any status is an answer. Throws PROVIDER_TIMEOUT, PROVIDER_FAILED, PROVIDER_UNCERTAIN. */
+  ask(request: AriRequest, signal: AbortSignal): Promise<AriAnswer>;
+  /** The content of a 2xx. Throws also what `faultOf` says of another status. */
+  get<T>(request: AriRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T>;
+  /** For requests whose content does not matter. */
+  run(request: AriRequest, signal: AbortSignal): Promise<void>;
+}
+
+export function createAriClient(carrier: () => AriCarrier): AriClient {
+  const ask = (request: AriRequest, signal: AbortSignal) => carrier().send(request, signal);
+  const answered = async (request: AriRequest, signal: AbortSignal) => {
+    const answer = await ask(request, signal);
+    if (answer.status < 200 || answer.status > 299) throw faultOf(request, answer);
+    return answer.body;
+  };
+  return {
+    ask,
+
+    async get(request, schema, signal) {
+      const content = schema.safeParse(await answered(request, signal));
+      if (content.success) return content.data;
+      const facts = { provider: 'ari', action: request.action, reason: 'unreadable answer' };
+      const code = isRepeatable(request) ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN';
+      throw new GatewayError(code, facts, content.error);
+    },
+
+    async run(request, signal) {
+      await answered(request, signal);
+    },
+  };
+}
+
+export function httpCarrier(rest: Rest, account: AriAccount): AriCarrier {
+  const base = restUrl(account);
+  const authorization = basicAuth(account);
+  return {
+    async send(request, signal) {
+      const query = new URLSearchParams(request.query).toString();
+      const response = await rest.send(
+        {
+          action: request.action,
+          method: request.method,
+          url: `${base}/${request.path}${query === '' ? '' : `?${query}`}`,
+          headers: {
+            authorization,
+            accept: 'application/json',
+            ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          body: request.body === undefined ? null : JSON.stringify(request.body),
+          repeatable: isRepeatable(request),
+        },
+        signal,
+      );
+      return { status: response.status, body: parseJson(response.body) };
+    },
+  };
+}
+
+export function isRepeatable({ method, repeatable }: AriRequest): boolean {
+  return repeatable ?? method !== 'POST';
+}
+
+/** The PROVIDER_* error of an answer that is no success. */
+export function faultOf(request: AriRequest, answer: AriAnswer): GatewayError {
+  const { action } = request;
+  const { status } = answer;
+  const said = messageOf(answer);
+  const reason = `HTTP ${status}${said === '' ? '' : ` ${said}`}`;
+  const facts = { provider: 'ari', action, reason };
+  if (status === 401) return new GatewayError('PROVIDER_AUTH', facts);
+  if (status === 403) {
+    const why =
+      'the ARI user may only read: set read_only = no in ari.conf, then module reload res_ari.so';
+    return new GatewayError('PROVIDER_REFUSED', { ...facts, reason: why });
+  }
+  if (status === 503) return new GatewayError('PROVIDER_CAPACITY', facts);
+  // A channel that cannot be made is Asterisk's 500: the technology, the endpoint or the format is not there.
+  if (status === 500 && action === 'dial') {
+    return new GatewayError('PROVIDER_DESTINATION', {
+      ...facts,
+      reason: `${reason} (no such endpoint)`,
+    });
+  }
+  if (status >= 500) {
+    return new GatewayError(
+      isRepeatable(request) ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN',
+      facts,
+    );
+  }
+  return new GatewayError('PROVIDER_REFUSED', facts);
+}
+
+/** Characters of Asterisk's own words. */
+const WORDS_MAX = 120;
+
+function messageOf({ body }: AriAnswer): string {
+  const said = ariFault.safeParse(body).data;
+  return (said?.message ?? said?.error ?? '').slice(0, WORDS_MAX);
+}
+
+/** Whether the channel or bridge is not there any more. */
+export function isGone({ status }: AriAnswer): boolean {
+  return status === 404;
+}

@@ -1,0 +1,173 @@
+// Asterisk's credentials for its REST interface: schema, form and secrets. Source: specification §2.2
+// (ari), contract §4.2. The name of the Stasis application is minted when a configuration is stored.
+
+import { z } from 'zod';
+import {
+  fieldFacts,
+  type ProviderVariant,
+  selectField,
+  textField,
+} from '../../provider/configuration-variant.ts';
+
+const text = z.string().trim().min(1).max(500);
+
+const agentInterface = z.object({
+  url: text,
+  username: text,
+  password: text,
+  source: z.string().max(100).default('patchbay'),
+});
+
+/** A dialler beside the PBX, as the reference's clients send it. Kept and masked, not acted upon. */
+const externalPbx = z.object({
+  type: z.literal('vicidial').default('vicidial'),
+  agent_api: agentInterface,
+  non_agent_api: z
+    .object({
+      url: text.nullable().default(null),
+      username: text.nullable().default(null),
+      password: text.nullable().default(null),
+      source: z.string().max(100).default('patchbay'),
+    })
+    .nullable()
+    .default(null),
+  timeout_seconds: z.int().min(1).max(30).default(8),
+});
+
+/** How the audio comes and goes. `auto`: the best of what the PBX has. */
+const mediaKind = selectField(
+  [
+    { value: 'auto', label: 'The best that the PBX has' },
+    { value: 'websocket_server', label: 'Media websocket, the gateway dials' },
+    { value: 'websocket_client', label: 'Media websocket, Asterisk dials' },
+    { value: 'audiosocket', label: 'AudioSocket (TCP)' },
+    { value: 'rtp', label: 'RTP (UDP)' },
+  ],
+  {
+    label: 'Way of the audio',
+    description:
+      'Leave it to the PBX unless the doctor says otherwise. Media websockets need Asterisk 20.18, 22.8, 23.2 or newer; the one that Asterisk dials needs the websocket client below. AudioSocket and RTP are for older ones, and need a port of the gateway that the PBX reaches.',
+  },
+);
+export type MediaKind = z.infer<typeof mediaKind>;
+
+const formFields = {
+  ari_endpoint: z
+    .url({ protocol: /^https?$/, hostname: /^.+$/ })
+    .max(500)
+    .register(fieldFacts, {
+      label: 'ARI address',
+      type: 'text',
+      description: "Where Asterisk's HTTP server listens, without /ari.",
+      placeholder: 'http://pbx.example.com:8088',
+    }),
+  app_name: textField({
+    label: 'ARI user',
+    type: 'text',
+    description: 'The user name in ari.conf.',
+  }),
+  app_password: textField({
+    label: 'ARI password',
+    type: 'password',
+    sensitive: true,
+    description: 'The password of that user in ari.conf.',
+  }),
+  /** `{number}`: digits; `{e164}`: with a plus before them. */
+  dial_template: z
+    .string()
+    .trim()
+    .min(1)
+    .max(255)
+    .regex(/^[A-Za-z0-9]+\/.*\{(number|e164)\}/, 'must be like PJSIP/{number}@trunk')
+    .register(fieldFacts, {
+      label: 'How numbers are dialled',
+      type: 'text',
+      description:
+        "Asterisk's dial string: {number} is the number without its plus, {e164} with it. PJSIP/{number}@TRUNK through a trunk, PJSIP/{number} for telephones of the PBX itself, Local/{number}@from-internal/n through its own rules (FreePBX).",
+      placeholder: 'PJSIP/{number}@trunk',
+    }),
+  early_media: z.boolean().register(fieldFacts, {
+    label: 'Record what sounds before an answer',
+    type: 'boolean',
+    description:
+      'Announcements, ring-back and busy tones of calls out are part of the recording. The call rings all the same, and the agent neither hears nor speaks before the answer. Each call that rings takes as much as one that talks.',
+  }),
+  /** Where a caller who is handed over goes on in the dialplan; empty: who they are handed to is called
+   *  and brought into their call. */
+  transfer_context: z.string().trim().max(80).register(fieldFacts, {
+    label: 'Context for transfers',
+    type: 'text',
+    description:
+      'A caller who is transferred goes on in this context of the dialplan, at the extension that is the destination: for queues and rules of the PBX. Leave it empty, and the gateway calls the destination and brings it into the call.',
+    placeholder: 'from-internal',
+  }),
+  /** `incoming`: Asterisk opens the connection to us (ari.conf, outbound_websocket). */
+  connection: selectField(
+    [
+      { value: 'outgoing', label: 'The gateway dials Asterisk' },
+      { value: 'incoming', label: 'Asterisk dials the gateway' },
+    ],
+    {
+      label: 'Who opens the connection',
+      description:
+        'The gateway, wherever it reaches the ARI address. Asterisk, from behind a NAT or firewall that lets nothing in: it needs outbound_websocket in ari.conf and 20.18, 22.8, 23.2 or newer.',
+    },
+  ),
+  media: mediaKind,
+  ws_client_name: z.string().trim().max(255).register(fieldFacts, {
+    label: 'Websocket client',
+    type: 'text',
+    description:
+      'The connection in websocket_client.conf over which Asterisk sends us the audio, where it is Asterisk that dials.',
+    placeholder: 'patchbay',
+  }),
+  media_format: selectField(
+    [
+      { value: 'auto', label: 'What fits (µ-law, or 8 kHz linear over AudioSocket)' },
+      { value: 'ulaw', label: 'µ-law, 8 kHz' },
+      { value: 'alaw', label: 'A-law, 8 kHz' },
+      { value: 'slin16', label: 'Linear, 16 kHz' },
+      { value: 'g722', label: 'G.722, 16 kHz' },
+    ],
+    {
+      label: 'Format of the audio',
+      description:
+        "The one that the PBX's trunks use costs it no conversion: µ-law in America and Japan, A-law elsewhere, G.722 where telephones speak wideband.",
+    },
+  ),
+};
+const fields = { ...formFields, external_pbx: externalPbx.nullable() };
+const provider = z.literal('ari');
+
+/** What is beyond the reference's has a default that keeps what was stored before working. */
+export const ariConfig = z.object({
+  provider,
+  ...fields,
+  ws_client_name: fields.ws_client_name.default(''),
+  dial_template: fields.dial_template.default('PJSIP/{number}'),
+  media: fields.media.default('auto'),
+  media_format: fields.media_format.default('auto'),
+  early_media: fields.early_media.default(false),
+  transfer_context: fields.transfer_context.default(''),
+  connection: fields.connection.default('outgoing'),
+  external_pbx: fields.external_pbx.default(null),
+});
+
+export const ariConfigPatch = z.object(fields).partial().extend({ provider });
+
+export const ariVariant: ProviderVariant = {
+  displayName: 'Asterisk (ARI)',
+  connectivity: 'sip',
+  accountIdField: null,
+  fields: formFields,
+  readableKeys: ['external_pbx', 'stasis_app_name'],
+  mintKeys: (random) => ({ stasis_app_name: `patchbay_${random.bytes(6).toString('hex')}` }),
+  callerIdOptional: true,
+  nestedSecrets: [
+    'external_pbx.agent_api.username',
+    'external_pbx.agent_api.password',
+    'external_pbx.non_agent_api.username',
+    'external_pbx.non_agent_api.password',
+  ],
+  docsUrl: 'https://docs.asterisk.org/Configuration/Interfaces/Asterisk-REST-Interface-ARI/',
+};

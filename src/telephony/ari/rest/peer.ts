@@ -1,0 +1,60 @@
+// One connected Asterisk, as the parts of the connector share it.
+
+import type { Log } from '../../../log.ts';
+import type { Clock } from '../../../std/clock.ts';
+import type { Random } from '../../../std/random.ts';
+import type { PbxMedia } from '../../provider/pbx.ts';
+import type { AriAccount } from './account.ts';
+import type { Ids } from './channel-ids.ts';
+import type { AriClient } from './client.ts';
+import type { AriEvent } from './messages.ts';
+
+export interface AriPeer {
+  readonly account: AriAccount;
+  readonly client: AriClient;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** As Asterisk gives it: `22.10.1`; null until it is known. */
+  readonly version: string | null;
+  /** Events of a channel that we make: set up before it is made, as they come before the answer. Returns
+   *  what ends it. */
+  watch(channelId: string, take: (event: AriEvent) => void): () => void;
+}
+
+/** A call's audio: a channel of ours in a bridge with the caller's. */
+export interface Leg {
+  readonly media: PbxMedia;
+  readonly bridgeId: string;
+  /** Whether a channel or bridge of this id is a part of it. */
+  owns(id: string): boolean;
+  /** A key that the caller pressed. */
+  digit(digit: string): void;
+  /** Takes our channel out of the bridge and puts it back, while the caller hears something else. */
+  pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void>;
+  resume(signal: AbortSignal): Promise<void>;
+  /** Ends what the caller hears while it is paused. */
+  quiet(signal: AbortSignal): Promise<void>;
+  /** Ends our audio, and leaves the bridge to who is in it. Never rejects. */
+  leave(): Promise<void>;
+  /** Ends audio and bridge, the socket of the call room too. Never rejects, and does no harm twice. */
+  close(): Promise<void>;
+}
+
+export interface LegOptions {
+  peer: AriPeer;
+  /** The caller's channel, answered. */
+  callId: string;
+  /** The call room closed its socket, or no audio can be had any more: the call is to be ended. */
+  onClosed: () => void;
+}
+
+/** Joins a call with its audio; settles when audio can flow. Throws PBX_MEDIA, PBX_TOO_OLD and what
+ *  `AriClient` throws; nothing is left behind then. */
+export type OpenLeg = (options: LegOptions, signal: AbortSignal) => Promise<Leg>;
+
+/** One on which calls are held. */
+export interface CallPeer extends AriPeer {
+  readonly openLeg: OpenLeg;
+}

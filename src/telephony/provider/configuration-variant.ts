@@ -1,0 +1,81 @@
+// What each provider's config.ts declares: the schema of its credentials, how a form shows them, and
+// which of them are secret. Not the list of providers (telephony/registry/configuration.ts).
+
+import { z } from 'zod';
+import type { Random } from '../../std/random.ts';
+
+export const CONNECTIVITY = ['api', 'sip'] as const;
+export type Connectivity = (typeof CONNECTIVITY)[number];
+
+/** A value that can be chosen, and its words. */
+export interface FieldOption<Value extends string = string> {
+  value: Value;
+  label: string;
+}
+
+/** One field as a form shows it. The rest (name, required) is read from the schema. */
+export interface FieldFacts {
+  label: string;
+  type: 'text' | 'password' | 'textarea' | 'boolean' | 'select';
+  /** Of a `select`. */
+  options?: readonly FieldOption[];
+  /** Masked on output; a mask that comes back keeps the stored value. */
+  sensitive?: true;
+  description?: string;
+  placeholder?: string;
+}
+
+/** Where a field's facts are kept, beside its schema. */
+export const fieldFacts = z.registry<FieldFacts>();
+
+/** Longest name, id or token. Providers' own are below 200 characters. */
+const TEXT_MAX = 500;
+/** A 4096-bit RSA key in PEM is 3,300 characters. */
+const KEY_MAX = 8_192;
+
+/** A required single-line value. Blanks around it, as pasting leaves them, are dropped. */
+export function textField(facts: FieldFacts) {
+  return z.string().trim().min(1).max(TEXT_MAX).register(fieldFacts, facts);
+}
+
+/** A value that may be left out, null or empty. All three mean "none". */
+export function optionalTextField(facts: FieldFacts) {
+  return z.string().trim().max(TEXT_MAX).nullable().register(fieldFacts, facts);
+}
+
+/** One of some values. */
+export function selectField<const Value extends string>(
+  options: readonly FieldOption<Value>[],
+  facts: Omit<FieldFacts, 'type' | 'options'>,
+) {
+  const values = options.map(({ value }) => value);
+  return z.enum(values).register(fieldFacts, { ...facts, type: 'select', options });
+}
+
+/** A required value of several lines. */
+export function keyField(facts: FieldFacts) {
+  return z.string().trim().min(1).max(KEY_MAX).register(fieldFacts, facts);
+}
+
+export interface ProviderVariant {
+  displayName: string;
+  connectivity: Connectivity;
+  /** The field that names the account in webhooks; null where webhooks name none. */
+  accountIdField: string | null;
+  /** Form fields in the order of the form, by name. */
+  fields: Readonly<Record<string, z.ZodType>>;
+  /** Keys that the gateway stores beside the fields and that clients may see. */
+  readableKeys: readonly string[];
+  /** Keys that the gateway makes up when a configuration is first stored. */
+  mintKeys?: (random: Random) => Record<string, string>;
+  /** Calls can go out without a number of the configuration as the caller. */
+  callerIdOptional?: true;
+  /** What a trunk can be set to; absent where the provider has no trunks. */
+  trunkSettings?: z.ZodType<Record<string, unknown>>;
+  /** Secrets below the top level, as dotted paths. */
+  nestedSecrets: readonly string[];
+  /** A field that says where `secret` is sent. To change it, the secret must be sent again in clear:
+   *  who does not know it must not be able to have it sent to themselves. */
+  secretDestination?: { field: string; secret: string };
+  docsUrl: string | null;
+}

@@ -1,0 +1,117 @@
+// A provider whose calls come over a connection that the gateway holds: a PBX. What the call room asks of
+// it, and what it reports. One configuration has one connection, on one node.
+
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ErrorCode } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { CallStatus } from '../../model/provider.ts';
+import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
+import type { MediaProtocol } from './media-protocol.ts';
+import type { Credentials, RejectReason } from './terms.ts';
+
+export interface PbxAccount {
+  configurationId: string;
+  credentials: Credentials;
+}
+
+export type PbxState =
+  | { kind: 'connecting' }
+  /** `version` as the PBX gives it. */
+  | { kind: 'up'; version: string | null }
+  /** `message` says what to do. It is tried again all the same, for ever. */
+  | { kind: 'down'; code: ErrorCode; message: string; isPermanent: boolean };
+
+export interface PbxInboundCall {
+  callId: string;
+  from: string;
+  to: string;
+  raw: Record<string, unknown>;
+}
+
+/** A step of a call. `runId` is known for calls that we dialled. */
+export interface PbxStatus {
+  callId: string;
+  runId: string | null;
+  status: CallStatus;
+  providerStatus: string;
+  /** Of the talk; null before an answer. */
+  durationS: number | null;
+  /** The same for an event that comes twice. */
+  dedupeKey: string;
+  raw: Record<string, unknown>;
+}
+
+/** In the order of the PBX's events. Must not throw. */
+export interface PbxListener {
+  onState(state: PbxState): void;
+  /** A caller rings. The call room connects it or refuses it. */
+  onInbound(call: PbxInboundCall): void;
+  /** A call that we dialled rings, and can be heard before anybody answers. The call room connects it; its
+   *  answer is told of as of any. */
+  onEarlyMedia(call: { callId: string; runId: string }): void;
+  /** A call that we dialled was answered. The call room connects it. */
+  onAnswered(call: { callId: string; runId: string }): void;
+  onStatus(status: PbxStatus): void;
+}
+
+/** A call's audio, both ways. What comes before `admit` is kept, within limits. */
+export interface PbxMedia {
+  readonly protocol: MediaProtocol;
+  /** Called once. */
+  admit(accept: (socket: MediaSocket) => MediaSocketListener): void;
+}
+
+/** Somebody is spoken to before a caller is joined with them. */
+export interface WarmTransfer {
+  callerHears: 'music' | 'ringback';
+  /** Speaks to whoever has answered; they take the call if it resolves. It rejects if they do not, and at
+   *  once when `signal` fires: they or the caller are gone. The media's socket is the provider's to close. */
+  consult(media: PbxMedia, signal: AbortSignal): Promise<void>;
+}
+
+export interface PbxConnection {
+  readonly state: PbxState;
+  /** Lets the caller hear that it rings. Best effort, never rejects. */
+  ring(callId: string): Promise<void>;
+  /** Answers a caller who still rings, and joins the call with a media leg; resolves once audio can flow. A
+   *  call that we dialled is joined as it is. The socket stays the same while the call lasts: a leg that
+   *  breaks is replaced behind it. It is closed when the call is over. Rejects with PBX_* codes; the call is
+   *  hung up then, unless it was dialled and rings on. */
+  openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia>;
+  /** Turns a ringing call away with the cause that fits. Never rejects. */
+  refuse(callId: string, reason: RejectReason): Promise<void>;
+  /** Reaches the PBX anew, with these credentials, and goes on with the calls that there are. False if it
+   *  cannot, and another connection is to be made. */
+  renew(credentials: Credentials): boolean;
+  /** Lets go of the PBX. Calls that were not ended before stay as they are. */
+  close(): Promise<void>;
+}
+
+/** What an examination found, one thing each, in the order in which they depend on one another. */
+export interface Finding {
+  /** Stable: `http`, `user`, `version`, ... */
+  key: string;
+  title: string;
+  verdict: 'pass' | 'warn' | 'fail' | 'skip';
+  /** What was seen. */
+  message: string;
+  /** What to do; null if there is nothing. */
+  advice: string | null;
+}
+
+export interface Pbx {
+  connect(account: PbxAccount, options: { listener: PbxListener; log: Log }): PbxConnection;
+  /** A PBX may open the connection to us: takes an HTTP server's `upgrade` event. False if the path is not
+   *  ours; then nothing was done. */
+  takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /** A media socket that a PBX has opened to us; which call it belongs to is in its first message. */
+  takeSocket(socket: MediaSocket): MediaSocketListener;
+  /** Looks for everything that could keep calls from working. Never rejects for what it finds. */
+  examine(
+    account: PbxAccount,
+    /** Active numbers of the configuration, as they are stored, and where the PBX reaches us. */
+    facts: { numbers: readonly string[]; publicUrl: string; log: Log },
+    signal: AbortSignal,
+  ): Promise<Finding[]>;
+}

@@ -1,0 +1,78 @@
+// Phone addresses in one comparable form: `+` and digits, a SIP URI, or an extension of a PBX. Not the
+// form that a provider wants in its requests (TelephonyProvider.formatAddress).
+// Source: contract §4.3; national prefixes from libphonenumber's metadata; SIP URIs from RFC 3261, 19.1.
+
+import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import type { AddressType } from '../../model/telephony.ts';
+
+export interface NormalAddress {
+  normalized: string;
+  type: AddressType;
+}
+
+/** Longest address, as the API accepts it. */
+const ADDRESS_MAX = 255;
+/** Fewest and most digits of a number with its country code (E.164, 6.2). */
+const DIGITS_MIN = 8;
+const DIGITS_MAX = 15;
+
+const FILLERS = /[\s()\u2010-\u2015\u2212-]/g;
+const SIP =
+  /^(sips?):(?:([^\s@<>"]+)@)?(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?([;?][^\s<>"]*)?$/i;
+const defaultPort: Readonly<Record<string, string>> = { sip: '5060', sips: '5061' };
+
+/** The comparable form of `raw`. `countryCode` (ISO 3166, two letters) completes a national number;
+ *  without it, bare digits are taken as an international number. Undefined if it is empty, too long,
+ *  holds control characters, or is a broken SIP URI. */
+export function normalizeAddress(
+  raw: string,
+  countryCode: string | null,
+): NormalAddress | undefined {
+  const text = raw.trim();
+  if (text === '' || text.length > ADDRESS_MAX || /\p{Cc}/u.test(text)) return undefined;
+  if (/^sips?:/i.test(text)) return sipAddress(text);
+  const compact = text.replace(FILLERS, '');
+  const digits = /^\+?(\d+)$/.exec(compact)?.[1];
+  const number = digits === undefined ? undefined : e164(compact, digits, countryCode);
+  if (number !== undefined) return { normalized: number, type: 'pstn' };
+  return { normalized: text.toLowerCase(), type: 'sip_extension' };
+}
+
+/** Whether `raw` is a number whose country nobody can know: bare digits and no country beside them. */
+export function lacksCountry(raw: string, countryCode: string | null): boolean {
+  const compact = raw.trim().replace(FILLERS, '');
+  return countryCode === null && /^\d+$/.test(compact) && isNumberLength(compact);
+}
+
+function isNumberLength(digits: string): boolean {
+  return digits.length >= DIGITS_MIN && digits.length <= DIGITS_MAX;
+}
+
+/** `+` and digits, or undefined if it cannot be a whole number: then it is an extension. */
+function e164(compact: string, digits: string, countryCode: string | null): string | undefined {
+  if (compact.startsWith('+')) return isNumberLength(digits) ? `+${digits}` : undefined;
+  if (digits.startsWith('00')) {
+    const international = digits.slice(2);
+    return isNumberLength(international) ? `+${international}` : undefined;
+  }
+  const country = countryCode?.toUpperCase();
+  if (country !== undefined && isSupportedCountry(country) && digits.length <= DIGITS_MAX) {
+    const parsed = parsePhoneNumberFromString(digits, country);
+    const complete = parsed?.isPossible() === true ? parsed.number.slice(1) : undefined;
+    if (complete !== undefined && isNumberLength(complete)) return `+${complete}`;
+  }
+  return isNumberLength(digits) ? `+${digits}` : undefined;
+}
+
+function sipAddress(text: string): NormalAddress | undefined {
+  const parts = SIP.exec(text);
+  if (parts === null) return undefined;
+  const [, scheme = '', user, host = '', port, rest = ''] = parts;
+  const lowerScheme = scheme.toLowerCase();
+  const at = user === undefined ? '' : `${user}@`;
+  const shownPort = port === undefined || port === defaultPort[lowerScheme] ? '' : `:${port}`;
+  return {
+    normalized: `${lowerScheme}:${at}${host.toLowerCase()}${shownPort}${rest}`,
+    type: 'sip_uri',
+  };
+}

@@ -1,0 +1,197 @@
+// What every telephony provider is to the rest of the gateway. Providers declare capabilities; nothing
+// outside a provider's folder asks its name.
+
+import type { CallStatus, ProviderName } from '../../model/provider.ts';
+import type { MediaProtocol } from './media-protocol.ts';
+import type { Pbx, WarmTransfer } from './pbx.ts';
+import type { Credentials, RejectReason } from './terms.ts';
+
+export interface ProviderCapabilities {
+  /** How an inbound call is answered. */
+  answerStyle: 'markup' | 'command' | 'event';
+  /** Whether the caller's keys are signalled; where not, they are heard in the audio. */
+  digitsIn: boolean;
+  digitsOut: 'socket' | 'rest' | 'none';
+  /** Answering-machine detection that runs beside the media. */
+  answeringMachine: boolean;
+  transfer: readonly ('cold' | 'warm' | 'refer')[];
+  /** What a transfer waits for: that the provider takes the request, or that the destination answers or
+   *  does not. */
+  transferAwaits: 'acceptance' | 'answer';
+  /** Whether closing the media socket ends the call. */
+  closeEndsCall: boolean;
+  /** Whether the same dial, sent twice, places one call. */
+  idempotentDial: boolean;
+  callS: { max: number };
+}
+
+/** What a webhook or an upgrade request carried. `url` is built from the configured public base URL,
+ *  never from the Host header. */
+export interface ProviderRequest {
+  method: string;
+  url: string;
+  headers: Record<string, string | undefined>;
+  rawBody: Buffer;
+  /** Form fields, last value wins; repeated values are in `formAll`. Empty for JSON bodies. */
+  form: Record<string, string>;
+  formAll: Record<string, string[]>;
+  /** The parsed JSON body, or undefined. */
+  json: unknown;
+}
+
+export interface WebhookReply {
+  status: number;
+  contentType: string;
+  body: string;
+}
+
+/** A provider's event, normalised. `dedupeKey` is the same for a repeated delivery. */
+export type ProviderEvent =
+  | {
+      kind: 'inbound-call';
+      callId: string;
+      /** Value of the configuration field that names the provider account. */
+      accountId: string;
+      from: string;
+      to: string;
+      dedupeKey: string;
+      raw: Record<string, unknown>;
+    }
+  | {
+      kind: 'status';
+      callId: string;
+      status: CallStatus;
+      providerStatus: string;
+      /** Orders events of one call; undefined if the provider gives none. */
+      sequence: number | undefined;
+      durationS: number | null;
+      dedupeKey: string;
+      raw: Record<string, unknown>;
+    }
+  | { kind: 'answered-by'; callId: string; answeredBy: string; machine: boolean; dedupeKey: string }
+  | { kind: 'other'; dedupeKey: string };
+
+export interface DialRequest {
+  runId: string;
+  /** Provider form of the numbers. `from` is null only where calls go out without a caller id. */
+  from: string | null;
+  to: string;
+  answerUrl: string;
+  statusUrl: string;
+  answeredByUrl: string;
+  /** Ring time before giving up, and the longest call, both in seconds. */
+  ringS: number;
+  callS: number;
+}
+
+export interface DialResult {
+  callId: string;
+  /** Facts of the provider's answer that belong into the run (no secrets). */
+  metadata: Record<string, string>;
+}
+
+export interface TransferTarget {
+  to: string;
+  callerId: string;
+  ringS: number;
+  /** Only where the capabilities say so. Default: the two are joined at once. */
+  warm?: WarmTransfer | undefined;
+}
+
+export interface CallSnapshot {
+  status: CallStatus;
+  durationS: number | null;
+  answeredBy: string | null;
+}
+
+/** How to reach the provider's REST interface. Every call has a deadline and can be aborted; all fail
+ *  with PROVIDER_* codes. */
+export interface ProviderControl {
+  /** Never retried: a second request could place a second call. */
+  dial(credentials: Credentials, request: DialRequest, signal: AbortSignal): Promise<DialResult>;
+  /** Succeeds if the call is already gone. */
+  hangUp(credentials: Credentials, callId: string, signal: AbortSignal): Promise<void>;
+  /** Hands the caller over to `to` and leaves the call. Where it awaits the answer it also fails with
+   *  TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED, TRANSFER_FAILED, and the caller is with the
+   *  agent again. */
+  transfer(
+    credentials: Credentials,
+    callId: string,
+    target: TransferTarget,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Presses keys, 0-9 * # A-D, `w` for half a second's pause. Undefined where the provider's calls take
+   *  none (`digitsOut`). Throws PROVIDER_*, also if the call is not there. */
+  sendDigits?(
+    credentials: Credentials,
+    callId: string,
+    digits: string,
+    signal: AbortSignal,
+  ): Promise<void>;
+  getCall(
+    credentials: Credentials,
+    callId: string,
+    signal: AbortSignal,
+  ): Promise<CallSnapshot | undefined>;
+  /** Calls between the two (in the provider's form of numbers) that were placed at `since` or later, a
+   *  minute of wrong clocks allowed; newest first, at most 20. Undefined where the provider keeps no list. */
+  findCalls(
+    credentials: Credentials,
+    wanted: { from: string | null; to: string; since: Date },
+    signal: AbortSignal,
+  ): Promise<{ callId: string; status: CallStatus }[] | undefined>;
+  /** Whether the account owns `address`; undefined where the provider has no notion of it. */
+  ownsNumber(
+    credentials: Credentials,
+    address: string,
+    signal: AbortSignal,
+  ): Promise<boolean | undefined>;
+  /** Points the number's inbound calls at `url`, or detaches it (null). */
+  configureInbound(
+    credentials: Credentials,
+    address: string,
+    url: string | null,
+    signal: AbortSignal,
+  ): Promise<{ ok: boolean; message: string | null }>;
+}
+
+/** The provider's webhooks: who sent it, is it true, what does it say, what do we answer. */
+export interface ProviderWebhook {
+  /** Whether `request` looks like this provider's. Chooses the verifier only; proves nothing. */
+  recognises(request: ProviderRequest): boolean;
+  /** Constant-time check of the provider's proof over webhook or socket upgrade. */
+  verify(request: ProviderRequest, credentials: Credentials): boolean;
+  /** Throws WEBHOOK_MALFORMED. */
+  parse(request: ProviderRequest): ProviderEvent;
+  /** Connects the call to our media socket. */
+  answer(mediaUrl: string): WebhookReply;
+  reject(reason: RejectReason): WebhookReply;
+  /** The plain "thank you" to an event. */
+  acknowledge(): WebhookReply;
+}
+
+interface AnyProvider {
+  readonly name: ProviderName;
+  readonly capabilities: ProviderCapabilities;
+  /** The number as this provider wants it in requests. */
+  formatAddress(addressNormalized: string): string;
+  readonly control: ProviderControl;
+}
+
+/** One that tells of its calls by webhooks, and opens its media sockets to us. */
+export interface HostedProvider extends AnyProvider {
+  readonly webhook: ProviderWebhook;
+  /** A fresh protocol for one socket. */
+  createMedia(): MediaProtocol;
+}
+
+/** One that tells of its calls over a connection which the gateway holds. */
+export interface PbxProvider extends AnyProvider {
+  readonly pbx: Pbx;
+}
+
+export type TelephonyProvider = HostedProvider | PbxProvider;
+
+export function isHosted(provider: TelephonyProvider): provider is HostedProvider {
+  return 'webhook' in provider;
+}

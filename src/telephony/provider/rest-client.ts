@@ -1,0 +1,114 @@
+// Requests to a provider's REST interface: one attempt, a deadline, a bounded answer, typed failures.
+// Nothing is ever retried here: a repeated request could place a second call.
+
+import { Agent, type Dispatcher, request } from 'undici';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { providerRequestSeconds } from '../../metrics/metrics.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import type { Clock } from '../../std/clock.ts';
+
+export interface RestRequest {
+  /** For the metric: `dial`, `hang-up`, ... */
+  action: string;
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  url: string;
+  headers: Record<string, string>;
+  body: string | null;
+  /** Whether sending it twice does no harm. */
+  repeatable: boolean;
+}
+
+export interface RestResponse {
+  status: number;
+  body: string;
+}
+
+/** `send` fails with PROVIDER_TIMEOUT (no answer in time), PROVIDER_FAILED (certainly without effect,
+ *  or harmless to repeat) or PROVIDER_UNCERTAIN. Any status is an answer. */
+export interface Rest {
+  send(request: RestRequest, signal: AbortSignal): Promise<RestResponse>;
+}
+
+export interface RestOptions {
+  provider: ProviderName;
+  clock: Clock;
+  /** From asking for a connection to the last byte of the answer. */
+  deadlineMs?: number;
+}
+
+/** Providers answer within 2 s; a caller hears nothing while we wait. */
+const DEADLINE_MS = 10_000;
+/** The longest answer, a page of numbers, is below 100 KB. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
+/** Sockets to one provider. Hang-ups must not queue behind a campaign's dials. */
+const CONNECTIONS_MAX = 64;
+
+/** Failures that come before anything was sent. */
+const unsent = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+export function createRest({ provider, clock, deadlineMs = DEADLINE_MS }: RestOptions): Rest {
+  const dispatcher = new Agent({ connections: CONNECTIONS_MAX, pipelining: 1 });
+  return {
+    async send(wanted, signal) {
+      const startedMs = clock.monotonicMs();
+      const deadline = new AbortController();
+      const timer = clock.after(deadlineMs, () => deadline.abort());
+      let result = 'failed';
+      try {
+        const both = AbortSignal.any([signal, deadline.signal]);
+        const response = await exchange(wanted, both, dispatcher);
+        result = `${Math.floor(response.status / 100)}xx`;
+        return response;
+      } catch (error) {
+        if (deadline.signal.aborted) result = 'timeout';
+        throw deadline.signal.aborted
+          ? new GatewayError('PROVIDER_TIMEOUT', { provider, action: wanted.action }, error)
+          : failure(provider, wanted, error);
+      } finally {
+        timer.cancel();
+        const seconds = (clock.monotonicMs() - startedMs) / 1_000;
+        providerRequestSeconds.observe({ provider, action: wanted.action, result }, seconds);
+      }
+    },
+  };
+}
+
+async function exchange(
+  { method, url, headers, body }: RestRequest,
+  signal: AbortSignal,
+  dispatcher: Dispatcher,
+): Promise<RestResponse> {
+  const response = await request(url, { method, headers, body, signal, dispatcher });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error('answer too long');
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode, body: Buffer.concat(chunks).toString() };
+}
+
+function failure(provider: ProviderName, wanted: RestRequest, error: unknown): GatewayError {
+  const reason = reasonOf(error);
+  const harmless = wanted.repeatable || unsent.has(reason);
+  return new GatewayError(
+    harmless ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN',
+    { provider, action: wanted.action, reason },
+    error,
+  );
+}
+
+/** A short word: the system's or undici's error code. Never a message, which may name addresses. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  if (error.name === 'AbortError') return 'aborted';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}

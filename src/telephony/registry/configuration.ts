@@ -1,0 +1,232 @@
+// The `config` object of a telephony configuration: the union of all providers' variants, what a form
+// needs to know about them, and the masking of secrets. Source: specification §2.2, contract §2 and §4.
+
+import { z } from 'zod';
+import type { ProviderName } from '../../model/provider.ts';
+import { isObject } from '../../std/json.ts';
+import type { Random } from '../../std/random.ts';
+import { ariConfig, ariConfigPatch, ariVariant } from '../ari/rest/config.ts';
+import { cloudonixConfig, cloudonixConfigPatch, cloudonixVariant } from '../cloudonix/config.ts';
+import { plivoConfig, plivoConfigPatch, plivoVariant } from '../plivo/config.ts';
+import {
+  type Connectivity,
+  type FieldFacts,
+  type FieldOption,
+  fieldFacts,
+  type ProviderVariant,
+} from '../provider/configuration-variant.ts';
+import type { Credentials } from '../provider/terms.ts';
+import { telnyxConfig, telnyxConfigPatch, telnyxVariant } from '../telnyx/config.ts';
+import { twilioConfig, twilioConfigPatch, twilioVariant } from '../twilio/config.ts';
+import { vobizConfig, vobizConfigPatch, vobizVariant } from '../vobiz/config.ts';
+import { vonageConfig, vonageConfigPatch, vonageVariant } from '../vonage/config.ts';
+
+/** A whole configuration: defaults filled in, unknown keys (`from_numbers` among them) dropped. */
+export const configurationSchema = z.discriminatedUnion('provider', [
+  ariConfig,
+  cloudonixConfig,
+  plivoConfig,
+  telnyxConfig,
+  twilioConfig,
+  vobizConfig,
+  vonageConfig,
+]);
+
+/** A change to a configuration. A field that is left out keeps its stored value; null clears an
+ *  optional one. Secrets may be masks: see `restoreMasked`. */
+export const configurationPatchSchema = z.discriminatedUnion('provider', [
+  ariConfigPatch,
+  cloudonixConfigPatch,
+  plivoConfigPatch,
+  telnyxConfigPatch,
+  twilioConfigPatch,
+  vobizConfigPatch,
+  vonageConfigPatch,
+]);
+export type ProviderConfigurationPatch = z.infer<typeof configurationPatchSchema>;
+
+const variants: Record<ProviderName, ProviderVariant> = {
+  ari: ariVariant,
+  cloudonix: cloudonixVariant,
+  plivo: plivoVariant,
+  telnyx: telnyxVariant,
+  twilio: twilioVariant,
+  vobiz: vobizVariant,
+  vonage: vonageVariant,
+};
+
+/** One form field. Wire shape of the contract (§4.1). */
+export interface ProviderField {
+  name: string;
+  label: string;
+  type: FieldFacts['type'];
+  required: boolean;
+  sensitive: boolean;
+  description: string | null;
+  placeholder: string | null;
+  options: FieldOption[] | null;
+  visible_when: null;
+  section: null;
+}
+
+/** One provider's form. Wire shape of the contract (§4.1). */
+export interface ProviderMetadata {
+  provider: ProviderName;
+  display_name: string;
+  connectivity: Connectivity;
+  fields: ProviderField[];
+  docs_url: string | null;
+}
+
+/** All providers' forms, sorted by name. */
+export const providerMetadata: readonly ProviderMetadata[] = configurationSchema.options.map(
+  ({ shape }) => {
+    const provider = shape.provider.value;
+    const variant = variants[provider];
+    return {
+      provider,
+      display_name: variant.displayName,
+      connectivity: variant.connectivity,
+      fields: Object.entries(variant.fields).map(([name, schema]) =>
+        formField(name, schema, isRequired(shape, name)),
+      ),
+      docs_url: variant.docsUrl,
+    };
+  },
+);
+
+function isRequired(shape: Readonly<Record<string, z.ZodType>>, name: string): boolean {
+  return shape[name]?.safeParse(undefined).success === false;
+}
+
+function formField(name: string, schema: z.ZodType, required: boolean): ProviderField {
+  const facts = fieldFacts.get(schema);
+  return {
+    name,
+    label: facts?.label ?? name,
+    type: facts?.type ?? 'text',
+    required,
+    sensitive: facts?.sensitive ?? false,
+    description: facts?.description ?? null,
+    placeholder: facts?.placeholder ?? null,
+    options: facts?.options === undefined ? null : [...facts.options],
+    visible_when: null,
+    section: null,
+  };
+}
+
+const secretFields = new Map<ProviderName, readonly string[]>(
+  providerMetadata.map(({ provider, fields }) => [
+    provider,
+    [
+      ...fields.filter(({ sensitive }) => sensitive).map(({ name }) => name),
+      ...variants[provider].nestedSecrets,
+    ],
+  ]),
+);
+
+/** The fields that are masked on output, nested ones as dotted paths. */
+export function secretFieldsOf(provider: ProviderName): readonly string[] {
+  return secretFields.get(provider) ?? [];
+}
+
+export function connectivityOf(provider: ProviderName): Connectivity {
+  return variants[provider].connectivity;
+}
+
+/** What the gateway stores beside the given fields when a configuration is created. */
+export function mintCredentials(provider: ProviderName, random: Random): Credentials {
+  return variants[provider].mintKeys?.(random) ?? {};
+}
+
+/** Whether calls only go out with a number of the configuration as the caller. Contract §4.1. */
+export function needsCallerId(provider: ProviderName): boolean {
+  return variants[provider].callerIdOptional !== true;
+}
+
+/** What trunks of the provider can be set to; undefined where it has none. */
+export function trunkSettingsOf(
+  provider: ProviderName,
+): z.ZodType<Record<string, unknown>> | undefined {
+  return variants[provider].trunkSettings;
+}
+
+/** What webhooks call this account, or null if they name none or it is not known. */
+export function accountIdOf(provider: ProviderName, credentials: Credentials): string | null {
+  const field = variants[provider].accountIdField;
+  const value = field === null ? null : credentials[field];
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Characters at the end of a secret that a mask shows. */
+const MASK_SHOWN = 4;
+
+/** The same length in asterisks, less the last four characters; all asterisks if there are no more
+ *  than four. Contract §2. */
+export function maskSecret(secret: string): string {
+  const characters = [...secret];
+  const hidden =
+    characters.length > MASK_SHOWN ? characters.length - MASK_SHOWN : characters.length;
+  return '*'.repeat(hidden) + characters.slice(hidden).join('');
+}
+
+/** What clients may see of stored credentials: known keys only, secrets masked. A copy. */
+export function maskCredentials(provider: ProviderName, credentials: Credentials): Credentials {
+  const { fields, readableKeys } = variants[provider];
+  const visible: Credentials = {};
+  for (const key of [...Object.keys(fields), ...readableKeys]) {
+    if (key in credentials) visible[key] = structuredClone(credentials[key]);
+  }
+  for (const path of secretFieldsOf(provider)) {
+    replaceAt(visible, path, (value) => maskSecret(value));
+  }
+  return visible;
+}
+
+/** `incoming` with every secret that is exactly the mask of its stored value replaced by that value.
+ *  A copy; anything else is taken as a new secret. */
+export function restoreMasked(
+  provider: ProviderName,
+  incoming: Credentials,
+  stored: Credentials,
+): Credentials {
+  const restored = structuredClone(incoming);
+  for (const path of secretFieldsOf(provider)) {
+    const secret = valueAt(stored, path);
+    if (typeof secret !== 'string') continue;
+    replaceAt(restored, path, (value) => (value === maskSecret(secret) ? secret : value));
+  }
+  return restored;
+}
+
+/** The field that a change points elsewhere without giving the secret that would go there; undefined
+ *  for a change that is safe. */
+export function misdirected(
+  provider: ProviderName,
+  incoming: Credentials,
+  stored: Credentials,
+): { field: string; secret: string } | undefined {
+  const destination = variants[provider].secretDestination;
+  if (destination === undefined) return undefined;
+  const { field, secret } = destination;
+  const moved = field in incoming && (incoming[field] ?? null) !== (stored[field] ?? null);
+  const known = incoming[secret];
+  const given = typeof known === 'string' && known !== maskSecret(String(stored[secret]));
+  return moved && !given ? destination : undefined;
+}
+
+function valueAt(root: unknown, path: string): unknown {
+  let value = root;
+  for (const key of path.split('.')) value = isObject(value) ? value[key] : undefined;
+  return value;
+}
+
+/** Replaces the string at `path`, if there is one. */
+function replaceAt(root: Credentials, path: string, replace: (value: string) => string): void {
+  const keys = path.split('.');
+  const last = keys.pop() ?? '';
+  const parent = keys.length === 0 ? root : valueAt(root, keys.join('.'));
+  if (!isObject(parent)) return;
+  const value = parent[last];
+  if (typeof value === 'string') parent[last] = replace(value);
+}

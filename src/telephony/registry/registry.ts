@@ -1,0 +1,45 @@
+// The telephony providers that are built, by name. One row each.
+
+import type { ProviderName } from '../../model/provider.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Random } from '../../std/random.ts';
+import type { PacketMedia } from '../ari/media/packet-transports.ts';
+import { createAriProvider } from '../ari/provider.ts';
+import {
+  type HostedProvider,
+  isHosted,
+  type PbxProvider,
+  type TelephonyProvider,
+} from '../provider/provider.ts';
+import { createTwilioProvider } from '../twilio/provider.ts';
+
+export interface Providers {
+  /** Undefined for a provider that this version cannot hold calls over. */
+  byName(name: ProviderName): TelephonyProvider | undefined;
+  /** In the order in which webhooks are matched against them (`recognises`). */
+  readonly hosted: readonly HostedProvider[];
+  readonly pbx: readonly PbxProvider[];
+}
+
+/** Made once by main: connections to PBXs live in them. */
+export function createProviders(options: {
+  clock: Clock;
+  random: Random;
+  /** Where PBXs bring audio in packets. */
+  packets?: PacketMedia;
+}): Providers {
+  const { clock, random, packets } = options;
+  return providersOf([
+    createAriProvider({ clock, random, packets }),
+    createTwilioProvider({ clock }),
+  ]);
+}
+
+export function providersOf(all: readonly TelephonyProvider[]): Providers {
+  const byName = new Map(all.map((provider) => [provider.name, provider]));
+  return {
+    byName: (name) => byName.get(name),
+    hosted: all.filter(isHosted),
+    pbx: all.filter((provider) => 'pbx' in provider),
+  };
+}

@@ -1,0 +1,147 @@
+// The files that an administrator of Asterisk is given: what must be in them, by asterisk §1 and §2.6.
+
+import { describe, expect, it } from 'vitest';
+import {
+  ADMIN_MODES,
+  type AdminMode,
+  type AdminWishes,
+  adminPlan,
+} from '../../src/cli/asterisk-files.ts';
+
+const wishes: AdminWishes = {
+  mode: 'server',
+  gatewayUrl: 'https://gw.example.com',
+  user: 'patchbay',
+  password: 'long-enough-secret',
+  app: 'patchbay_0123456789ab',
+  clientName: 'media_gw',
+  context: 'patchbay-in',
+  numbers: [],
+  bind: '0.0.0.0',
+  isTls: false,
+};
+
+type Sections = Record<string, Record<string, string>>;
+
+/** As Asterisk reads it: sections of `name = value`, comments dropped. */
+function sectionsOf(more: Partial<AdminWishes>, name: string): Sections {
+  const file = adminPlan({ ...wishes, ...more }).files.find((each) => each.name === name);
+  const sections: Sections = {};
+  let section: Record<string, string> = {};
+  for (const line of (file?.text ?? '').split('\n')) {
+    const [, title] = /^\[([^\]]+)\]/.exec(line) ?? [];
+    const [, key, value] = /^(\w+) = ([^;]*?)\s*(?:;.*)?$/.exec(line) ?? [];
+    if (title !== undefined) {
+      section = {};
+      sections[title] = section;
+    } else if (key !== undefined) section[key] = value ?? '';
+  }
+  return sections;
+}
+
+describe('the files for Asterisk', () => {
+  it.each(ADMIN_MODES)('mode %s: HTTP server and a user who may write', (mode) => {
+    expect(sectionsOf({ mode }, 'http.conf')).toMatchObject({
+      general: { enabled: 'yes', bindport: '8088' },
+    });
+    expect(sectionsOf({ mode }, 'ari.conf')).toMatchObject({
+      general: { enabled: 'yes' },
+      patchbay: { type: 'user', read_only: 'no', password: 'long-enough-secret' },
+    });
+  });
+
+  it('name a websocket client only where Asterisk dials the gateway', () => {
+    const named = (mode: AdminMode) => adminPlan({ ...wishes, mode }).files.map(({ name }) => name);
+    expect(ADMIN_MODES.filter((mode) => named(mode).includes('websocket_client.conf'))).toEqual([
+      'client',
+      'incoming',
+    ]);
+  });
+
+  it('client: one connection per call to the gateway, with tls_enabled for wss://', () => {
+    expect(sectionsOf({ mode: 'client' }, 'websocket_client.conf')).toEqual({
+      media_gw: {
+        type: 'websocket_client',
+        connection_type: 'per_call_config',
+        uri: 'wss://gw.example.com/api/v1/telephony/ws/ari',
+        protocols: 'media',
+        username: 'patchbay',
+        password: 'long-enough-secret',
+        connection_timeout: '500',
+        reconnect_interval: '500',
+        reconnect_attempts: '3',
+        tls_enabled: 'yes',
+        ca_list_file: '/etc/ssl/certs/ca-certificates.crt',
+        verify_server_cert: 'yes',
+        verify_server_hostname: 'yes',
+      },
+    });
+    const plain = { mode: 'client', gatewayUrl: 'http://10.0.0.9:8000' } as const;
+    expect(sectionsOf(plain, 'websocket_client.conf')['media_gw']).toMatchObject({
+      uri: 'ws://10.0.0.9:8000/api/v1/telephony/ws/ari',
+      tls_enabled: 'no',
+    });
+  });
+
+  it('incoming: Asterisk keeps an events connection open for the application, by the same user', () => {
+    expect(sectionsOf({ mode: 'incoming' }, 'ari.conf')['media_gw_events']).toEqual({
+      type: 'outbound_websocket',
+      websocket_client_id: 'media_gw_events',
+      apps: 'patchbay_0123456789ab',
+      subscribe_all: 'no',
+      local_ari_user: 'patchbay',
+    });
+    const clients = sectionsOf({ mode: 'incoming' }, 'websocket_client.conf');
+    expect(clients['media_gw_events']).toMatchObject({
+      connection_type: 'persistent',
+      uri: 'wss://gw.example.com/api/v1/telephony/pbx/patchbay_0123456789ab',
+      protocols: 'ari',
+    });
+    expect(clients['media_gw']).toMatchObject({ connection_type: 'per_call_config' });
+    expect(sectionsOf({ mode: 'incoming' }, 'http.conf')).toMatchObject({
+      general: { bindaddr: '127.0.0.1' },
+    });
+  });
+
+  it('TLS: the plain port is for the machine itself', () => {
+    expect(sectionsOf({ isTls: true, bind: '::' }, 'http.conf')['general']).toMatchObject({
+      bindaddr: '127.0.0.1',
+      tlsenable: 'yes',
+      tlsbindaddr: '[::]:8089',
+    });
+  });
+
+  it('the dialplan hands calls to the application, and goes on when nobody is connected', () => {
+    const text = adminPlan({ ...wishes, numbers: ['8000', '+15550100'] }).files.at(-1)?.text ?? '';
+    expect(text).toContain(`exten => 8000,1,Stasis(patchbay_0123456789ab,inbound,\${EXTEN})`);
+    expect(text).toContain('exten => +15550100,1,Stasis(');
+    expect(text.match(/\$\[".\{STASISSTATUS\}"="FAILED"\]\?away/g)).toHaveLength(2);
+    expect(text).not.toContain('_[+0-9].');
+    expect(adminPlan(wishes).files.at(-1)?.text).toContain('exten => _[+0-9].,1,');
+  });
+
+  it('every file is reloaded, and what must be seen afterwards is named', () => {
+    expect(adminPlan({ ...wishes, mode: 'client' }).reloads).toEqual([
+      'module reload http',
+      'module reload res_websocket_client.so',
+      'module reload res_ari.so',
+      'dialplan reload',
+    ]);
+    const commands = adminPlan(wishes).checks.map(({ command }) => command);
+    expect(commands).toContain('http show status');
+    expect(commands).toContain('module show like websocket');
+    expect(commands).toContain('dialplan show 1000@patchbay-in');
+  });
+
+  it.each([
+    ['server', { media: 'websocket_server', connection: 'outgoing' }],
+    ['client', { media: 'websocket_client', connection: 'outgoing', ws_client_name: 'media_gw' }],
+    ['incoming', { media: 'websocket_client', connection: 'incoming', ws_client_name: 'media_gw' }],
+    ['audiosocket', { media: 'audiosocket', connection: 'outgoing' }],
+    ['rtp', { media: 'rtp', connection: 'outgoing' }],
+  ] as const)('mode %s says what the configuration must have', (mode, expected) => {
+    const { configuration } = adminPlan({ ...wishes, mode });
+    expect(configuration).toMatchObject({ provider: 'ari', app_name: 'patchbay', ...expected });
+    expect(JSON.stringify(configuration)).not.toContain(wishes.password);
+  });
+});

@@ -1,0 +1,368 @@
+// A configuration's connection to its Asterisk: what rings, what is answered, how calls end, what is refused,
+// and what becomes of it all when the order of things is not the usual one.
+
+import { describe, expect, it } from 'vitest';
+import type { RejectReason } from '../../../../src/telephony/provider/terms.ts';
+import {
+  Audio,
+  atEnd,
+  credentialsOf,
+  dial,
+  gateway,
+  nothingLeft,
+  patient,
+  rings,
+  table,
+  talks,
+  until,
+} from '../ari-harness.ts';
+
+describe('an inbound call', () => {
+  it('rings with who calls and which number, is answered, and ends with the caller', async () => {
+    const at = await table();
+    const { phone, call } = await rings(at);
+    expect(call).toMatchObject({ from: '5551234', to: '8000' });
+    await at.connection.ring(call.callId);
+    const audio = new Audio(await at.connection.openMedia(call.callId, patient));
+    expect(audio.starts).toMatchObject([
+      { callId: call.callId, codecIn: 'PCMU', codecOut: 'PCMU' },
+    ]);
+    phone.say(new Int16Array(8_000).fill(1_000));
+    audio.say(5);
+    await until(() => audio.frames.length > 10 && phone.arrivals.length >= 5, 'audio both ways');
+    phone.hangUp();
+    await until(() => audio.closedWith !== null, 'the end');
+    expect(at.room.of(call.callId)).toEqual(['in-progress', 'completed']);
+    await nothingLeft(at);
+    expect(at.asterisk.complaints).toEqual([]);
+  });
+
+  it('is over when the call room closes its socket', async () => {
+    const at = await table();
+    const { audio, phone, callId } = await talks(at);
+    audio.close();
+    expect(await phone.ended).toMatchObject({ by: 'pbx' });
+    await nothingLeft(at);
+    await until(() => at.room.of(callId).length === 2, 'the end');
+    expect(at.room.of(callId)).toEqual(['in-progress', 'completed']);
+    expect(at.room.statuses.at(-1)?.durationS).toBeGreaterThanOrEqual(0);
+  });
+
+  it('is over when the control hangs it up, and that it is gone is no fault', async () => {
+    const at = await table();
+    const { callId, phone } = await talks(at);
+    await at.provider.control.hangUp(at.credentials, callId, patient);
+    await phone.ended;
+    await nothingLeft(at);
+    await at.provider.control.hangUp(at.credentials, callId, patient);
+  });
+
+  it('ends before anybody answered', async () => {
+    const at = await table();
+    const { phone, call } = await rings(at);
+    phone.hangUp();
+    await until(() => at.room.of(call.callId).length > 0, 'the end');
+    expect(at.room.of(call.callId)).toEqual(['no-answer']);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toMatchObject({
+      code: 'PBX_CALL_GONE',
+    });
+    await nothingLeft(at);
+  });
+
+  it('ends while its media are being opened: nothing of them stays', async () => {
+    const at = await table();
+    const { phone, call } = await rings(at);
+    // The caller leaves the moment the media channel is there.
+    at.asterisk.stasis.tap = (event) => {
+      if (event.type === 'StasisStart' && isMedia(event)) phone.hangUp();
+      return [event];
+    };
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toThrow();
+    await nothingLeft(at);
+    expect(at.room.of(call.callId).at(-1)).toBe('completed');
+  });
+
+  it('is given up while its media are being opened', async () => {
+    const at = await table();
+    const { call, phone } = await rings(at);
+    const giveUp = new AbortController();
+    at.asterisk.faults.upgrade = 'hang';
+    const opening = at.connection.openMedia(call.callId, giveUp.signal);
+    await until(() => at.asterisk.media.websockets.length > 0, 'the media channel');
+    giveUp.abort(new Error('given up'));
+    await expect(opening).rejects.toThrow();
+    await phone.ended;
+    await nothingLeft(at);
+  });
+
+  it('tells keys once, in order, and those of before there was audio too', async () => {
+    const at = await table();
+    const { phone, call } = await rings(at);
+    at.asterisk.stasis.tap = (event) => {
+      if (event.type === 'StasisStart' && isMedia(event)) phone.press('9');
+      return [event];
+    };
+    const audio = new Audio(await at.connection.openMedia(call.callId, patient));
+    phone.press('12*#');
+    await until(() => audio.digits.length >= 5, 'the keys');
+    expect(audio.digits).toBe('912*#');
+  });
+
+  it('takes back what was not said when the caller interrupts', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    audio.say(200);
+    audio.mark('end');
+    await until(() => phone.arrivals.length >= 10, 'the first words');
+    audio.clear();
+    await at.clock.advanceAsync(200);
+    expect(phone.arrivals.length).toBeLessThan(100);
+    expect(audio.marks).toEqual([]);
+    audio.say(1);
+    audio.mark('next');
+    await until(() => audio.marks.length > 0, 'the mark');
+    expect(audio.marks).toEqual(['next']);
+  });
+
+  it('is told of under the number in the arguments, whatever their order', async () => {
+    const args = (words: string[]) => [{ app: 'Stasis' as const, args: words }];
+    const dialplan = {
+      one: { '_X.': args(['4711']) },
+      none: { '_X.': args([]) },
+    };
+    const at = await table({ asterisk: { dialplan } });
+    for (const [context, to] of [
+      ['one', '4711'],
+      ['none', '8000'],
+    ]) {
+      at.asterisk.placeCall({ from: '1', to: '8000', context: context ?? '' });
+      await until(() => at.room.inbound.some((call) => call.to === to), `the call to ${to}`);
+    }
+  });
+});
+
+describe('a refusal', () => {
+  it.each<[RejectReason, number]>([
+    ['not-configured', 404],
+    ['no-workflow', 503],
+    ['signature', 403],
+    ['busy', 486],
+    ['draining', 503],
+    ['error', 500],
+  ])('%s is SIP %i to the caller', async (reason, sipStatus) => {
+    const at = await table();
+    const { phone, call } = await rings(at);
+    await at.connection.refuse(call.callId, reason);
+    expect(await phone.ended).toMatchObject({ sipStatus });
+    await nothingLeft(at);
+  });
+});
+
+describe('an outbound call', () => {
+  it('is answered and talks to the end', async () => {
+    const at = await table();
+    const callId = await dial(at, 'answer');
+    await until(() => at.room.answered.length > 0, 'the answer');
+    expect(at.room.answered).toEqual([{ callId, runId: '77' }]);
+    const audio = new Audio(await at.connection.openMedia(callId, patient));
+    const phone = at.asterisk.phone('answer');
+    audio.say(5);
+    await until(() => phone.arrivals.length >= 5 && audio.frames.length > 0, 'audio both ways');
+    phone.hangUp();
+    await until(() => audio.closedWith !== null, 'the end');
+    expect(at.room.of(callId)).toEqual(['ringing', 'in-progress', 'completed']);
+    expect(new Set(at.room.statuses.map(({ dedupeKey }) => dedupeKey)).size).toBe(3);
+    await nothingLeft(at);
+  });
+
+  // asterisk §4.2: what is told of each.
+  it.each([
+    ['busy', 'busy', 'busy (cause 17)', 'busy'],
+    ['busynow', 'busy', 'busy (cause 17)', 'busy'],
+    ['noanswer', 'no-answer', 'no answer (cause 19)', 'no answer (cause 19)'],
+    ['congestion', 'failed', 'congestion (cause 34)', 'congestion'],
+    ['reject', 'failed', 'rejected (cause 21)', 'rejected (cause 21)'],
+    ['unalloc', 'failed', 'unallocated number (cause 1)', 'unallocated number (cause 1)'],
+    ['noroute', 'failed', 'unallocated number (cause 1)', 'no route (cause 3)'],
+    ['netfail', 'failed', 'network out of order (cause 38)', 'network out of order (cause 38)'],
+    ['nosuch', 'failed', 'unallocated number (cause 1)', 'unknown'],
+    ['hangafter', 'completed', 'normal clearing (cause 16)', 'normal clearing (cause 16)'],
+  ])('to %s ends as %s', async (to, status, overSip, overLocal) => {
+    const at = await table();
+    for (const [endpoint, words] of [
+      [`PJSIP/${to}@loop`, overSip],
+      [`Local/${to}@out-dest/n`, overLocal],
+    ]) {
+      const callId = await dial(at, endpoint ?? '', { ringS: 5 });
+      const ended = () =>
+        at.room.statuses.find((each) => isEndOf(callId, each.status, each.callId));
+      await until(() => ended() !== undefined, 'the end');
+      expect(ended()).toMatchObject({ status, runId: '77' });
+      if (status !== 'completed') expect(ended()?.providerStatus).toBe(words);
+    }
+    await nothingLeft(at);
+  });
+
+  it('to a host that is dead has failed, as nothing ever rang', async () => {
+    const at = await table();
+    const callId = await dial(at, 'PJSIP/x@dead', { ringS: 5 });
+    await until(() => at.room.of(callId).length > 0, 'the end');
+    expect(at.room.statuses).toMatchObject([
+      { status: 'failed', providerStatus: 'unreachable (cause 19)' },
+    ]);
+  });
+
+  it('to an endpoint that does not exist fails at once and is forgotten', async () => {
+    const at = await table();
+    await expect(dial(at, 'PJSIP/x@nowhere')).rejects.toMatchObject({
+      code: 'PROVIDER_DESTINATION',
+    });
+    expect(at.room.statuses).toEqual([]);
+  });
+
+  it('that we end while it rings is cancelled', async () => {
+    const at = await table();
+    for (const to of ['PJSIP/noanswer@loop', 'Local/noanswer@out-dest/n']) {
+      const callId = await dial(at, to);
+      await until(() => at.room.of(callId).includes('ringing'), 'ringing');
+      await at.provider.control.hangUp(at.credentials, callId, patient);
+      await until(() => at.room.of(callId).length > 1, 'the end');
+      expect(at.room.of(callId)).toEqual(['ringing', 'canceled']);
+    }
+    await nothingLeft(at);
+  });
+
+  it('may tell all of itself before the answer to its request', async () => {
+    const at = await table();
+    at.asterisk.faults.eventsBeforeAnswer = true;
+    const callId = await dial(at, 'busynow');
+    await until(() => at.room.of(callId).length > 0, 'the end');
+    expect(at.room.of(callId)).toEqual(['busy']);
+  });
+
+  it('that there may never have been is not told of: nobody knows what came of it', async () => {
+    const at = await table();
+    at.asterisk.faults.rest = ({ method, path }) =>
+      method === 'POST' && path === 'channels' ? { status: 502, body: null } : undefined;
+    await expect(dial(at, 'busynow')).rejects.toMatchObject({ code: 'PROVIDER_UNCERTAIN' });
+    await at.clock.advanceAsync(5_000);
+    at.asterisk.cutEvents(); // It is looked for after the connection is made anew, too.
+    await at.clock.advanceAsync(5_000);
+    expect(at.room.statuses).toEqual([]);
+    await nothingLeft(at);
+  });
+
+  it('names its run, whoever hears of it', async () => {
+    const at = await table();
+    const callId = await dial(at, 'noanswer', { runId: '9007199254740993' });
+    await until(() => at.room.statuses.length > 0, 'ringing');
+    expect(at.room.statuses[0]).toMatchObject({ callId, runId: '9007199254740993' });
+  });
+});
+
+describe('what Asterisk tells', () => {
+  it('may come twice: nothing happens twice', async () => {
+    const at = await table();
+    at.asterisk.stasis.tap = (event) => [event, event];
+    const { callId, phone, audio } = await talks(at);
+    phone.hangUp();
+    await until(() => audio.closedWith !== null, 'the end');
+    expect(at.room.inbound).toHaveLength(1);
+    expect(at.room.of(callId)).toEqual(['in-progress', 'completed']);
+    const outbound = await dial(at, 'hangafter');
+    await until(() => at.room.of(outbound).includes('completed'), 'the end');
+    expect(at.room.answered).toHaveLength(1);
+    expect(at.room.of(outbound)).toEqual(['in-progress', 'completed']);
+  });
+
+  it('may come in the wrong order: a call that is over does not begin', async () => {
+    const at = await table();
+    const late: { type: string }[] = [];
+    at.asterisk.stasis.tap = (event) => {
+      if (!/"id":"\w+o\d{19}\w+"/.test(JSON.stringify(event['channel'] ?? ''))) return [event];
+      if (event.type !== 'StasisStart') {
+        return event.type === 'ChannelDestroyed' ? [event, ...late.splice(0)] : [event];
+      }
+      late.push(event);
+      return [];
+    };
+    const callId = await dial(at, 'hangafter');
+    await until(() => at.room.of(callId).length > 0, 'the end');
+    await at.clock.advanceAsync(100);
+    expect(at.room.answered).toEqual([]);
+    expect(at.room.of(callId)).toHaveLength(1);
+  });
+
+  it('may be of a kind that is not known, or no event at all', async () => {
+    const at = await table();
+    at.asterisk.stasis.tap = (event) => [
+      { type: 'SomethingNew', [event.type]: 1 },
+      { type: 'StasisStart', channel: 7 },
+      { type: 'ChannelDtmfReceived', channel: { id: 'x' }, digit: null },
+      event,
+    ];
+    const { audio } = await talks(at);
+    expect(audio.starts).toHaveLength(1);
+  });
+});
+
+describe('a connection', () => {
+  it('says what Asterisk it is and keeps telling how it stands', async () => {
+    const at = await table();
+    expect(at.connection.state).toEqual({ kind: 'up', version: '22.10.1' });
+    at.asterisk.cutEvents();
+    await until(() => at.room.states.length === 3, 'the reconnection');
+    expect(at.room.states).toMatchObject([
+      { kind: 'up' },
+      { kind: 'down', code: 'PBX_UNREACHABLE', isPermanent: false },
+      { kind: 'up' },
+    ]);
+  });
+
+  it('finds out that the socket is only half open', async () => {
+    const at = await table();
+    at.asterisk.freezeEvents();
+    await until(() => at.room.states.length === 3, 'the reconnection');
+    expect(at.room.states[1]).toMatchObject({ code: 'PBX_UNREACHABLE' });
+  });
+
+  it('that is replaced leaves its calls to the next', async () => {
+    const at = await table();
+    const { callId, audio, phone } = await talks(at);
+    await at.connection.close();
+    const next = gateway(
+      at.clock,
+      credentialsOf(at.asterisk, { media_format: 'alaw' }),
+      at.provider,
+    );
+    await until(() => next.connection.state.kind === 'up', 'the next connection');
+    await at.clock.advanceAsync(500);
+    expect(audio.closedWith).toBeNull();
+    expect(phone.isOver).toBe(false);
+    phone.press('5');
+    await until(() => audio.digits === '5', 'the key');
+    phone.hangUp();
+    await until(() => audio.closedWith !== null, 'the end');
+    expect(next.room.of(callId)).toEqual(['completed']);
+    await nothingLeft(at);
+  });
+
+  it('tells no one anything once it is closed', async () => {
+    const at = await table();
+    await at.connection.close();
+    at.asterisk.cutEvents();
+    await at.clock.advanceAsync(1_000);
+    expect(at.room.states).toHaveLength(1);
+    expect(at.asterisk.openEventSockets).toBe(0);
+    atEnd(() => at.connection.close());
+  });
+});
+
+function isMedia(event: Record<string, unknown>): boolean {
+  return JSON.stringify(event['channel']).includes('"WebSocket/');
+}
+
+function isEndOf(callId: string, status: string, id: string): boolean {
+  const isGoing = ['initiated', 'ringing', 'in-progress'].includes(status);
+  return id === callId && !isGoing;
+}

@@ -1,0 +1,318 @@
+// The connection to Asterisk is lost and comes back, or either side dies: nothing is lost that goes on, what
+// has ended is ended, and what belongs to nobody is taken away. Source: asterisk §0.19.
+
+import { describe, expect, it } from 'vitest';
+import { AriSession } from '../../../fakes/asterisk/ari-session.ts';
+import {
+  Audio,
+  dial,
+  isUp,
+  kill,
+  nothingLeft,
+  patient,
+  restart,
+  rings,
+  type Table,
+  table,
+  talks,
+  transferLeg,
+  until,
+} from '../ari-harness.ts';
+
+/** From now on events are lost on their way; returns what brings the connection back. */
+function deaf(at: Table): () => Promise<void> {
+  at.asterisk.stasis.tap = () => [];
+  return async () => {
+    const { length } = at.room.states;
+    at.asterisk.cutEvents();
+    await until(() => at.room.states.length > length, 'the loss');
+    at.asterisk.stasis.tap = (event) => [event];
+    await isUp(at);
+  };
+}
+
+function deleted(at: Table): string[] {
+  return at.asterisk.requests.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
+}
+
+describe('the event socket was lost', () => {
+  it('and a call goes on as if nothing had been', async () => {
+    const at = await table();
+    const { callId, audio, phone } = await talks(at);
+    at.asterisk.cutEvents();
+    await until(() => at.connection.state.kind === 'down', 'the loss');
+    audio.say(3);
+    await until(() => phone.arrivals.length >= 3, 'what was said meanwhile');
+    await isUp(at);
+    phone.press('7');
+    await until(() => audio.digits === '7', 'the key');
+    expect(at.room.of(callId)).toEqual(['in-progress']);
+    expect(deleted(at)).toEqual([]);
+    phone.hangUp();
+    await until(() => audio.closedWith !== null, 'the end');
+    await nothingLeft(at);
+  });
+
+  it('and a caller left meanwhile', async () => {
+    const at = await table();
+    const { callId, audio, phone } = await talks(at);
+    const hearing = deaf(at);
+    phone.hangUp();
+    await phone.ended;
+    await hearing();
+    await until(() => audio.closedWith !== null, 'the end');
+    expect(at.room.of(callId)).toEqual(['in-progress', 'completed']);
+    await nothingLeft(at);
+  });
+
+  it('and a caller began to ring meanwhile', async () => {
+    const at = await table();
+    const hearing = deaf(at);
+    const phone = at.asterisk.placeCall({ from: '5551234', to: '8000' });
+    await until(() => at.asterisk.channels.some(({ app }) => app === 'app'), 'the caller');
+    await hearing();
+    await until(() => at.room.inbound.length > 0, 'the call');
+    expect(at.room.inbound).toMatchObject([{ from: '5551234', to: '8000' }]);
+    const { callId } = at.room.inbound[0] ?? { callId: '' };
+    const audio = new Audio(await at.connection.openMedia(callId, patient));
+    audio.close();
+    await phone.ended;
+    await nothingLeft(at);
+  });
+
+  it('and a phone that we dialled was answered meanwhile', async () => {
+    const at = await table();
+    const callId = await dial(at, 'answer');
+    await until(() => at.room.of(callId).includes('ringing'), 'ringing');
+    const hearing = deaf(at);
+    await until(() => at.asterisk.phone('answer').isListening, 'the answer');
+    await at.clock.advanceAsync(3_000);
+    await hearing();
+    await until(() => at.room.answered.length > 0, 'the news');
+    expect(at.room.of(callId)).toEqual(['ringing', 'in-progress']);
+    await at.provider.control.hangUp(at.credentials, callId, patient);
+    await nothingLeft(at);
+  });
+
+  it('while a phone rings: that half of a local call is no caller', async () => {
+    const at = await table();
+    const callId = await dial(at, 'Local/noanswer@out-dest/n');
+    await until(() => at.room.of(callId).includes('ringing'), 'ringing');
+    await deaf(at)();
+    await at.clock.advanceAsync(200);
+    expect(at.room.inbound).toEqual([]);
+    expect(deleted(at)).toEqual([]);
+    await at.provider.control.hangUp(at.credentials, callId, patient);
+    await until(() => at.room.of(callId).includes('canceled'), 'the end');
+    await nothingLeft(at);
+  });
+
+  it('and a phone that we dialled was busy meanwhile', async () => {
+    const at = await table();
+    const callId = await dial(at, 'busy');
+    const hearing = deaf(at);
+    await until(() => at.asterisk.channels.length === 0, 'the end');
+    await hearing();
+    await until(() => at.room.of(callId).includes('failed'), 'the news');
+  });
+
+  it('while media were being opened, and whoever was to be told they are there is', async () => {
+    const at = await table();
+    const { call, phone } = await rings(at);
+    const hearing = deaf(at);
+    const opening = at.connection.openMedia(call.callId, patient);
+    await until(() => at.asterisk.media.websockets.some((leg) => leg.isConnected), 'the leg');
+    await hearing();
+    const audio = new Audio(await opening);
+    audio.say(2);
+    await until(() => phone.arrivals.length >= 2, 'audio');
+    audio.close();
+    await nothingLeft(at);
+  });
+
+  it('while a colleague was rung, who answered meanwhile', async () => {
+    const at = await table();
+    const { callId, phone } = await talks(at);
+    const target = { to: 'answer', callerId: '', ringS: 20 };
+    const over = at.provider.control.transfer(at.credentials, callId, target, patient);
+    const leg = await transferLeg(at);
+    const hearing = deaf(at);
+    await until(
+      () => at.asterisk.channels.some(({ id, state }) => id === leg && state === 'Up'),
+      'the answer',
+    );
+    await hearing();
+    await over;
+    expect(phone.isOver).toBe(false);
+    phone.hangUp();
+    await nothingLeft(at);
+  });
+
+  it('and a colleague who was talked to has left meanwhile', async () => {
+    const at = await table();
+    const { callId, phone } = await talks(at);
+    const target = { to: 'answer', callerId: '', ringS: 20 };
+    await at.provider.control.transfer(at.credentials, callId, target, patient);
+    const hearing = deaf(at);
+    at.asterisk.phone('answer').hangUp();
+    await at.asterisk.phone('answer').ended;
+    await hearing();
+    await phone.ended;
+    await nothingLeft(at);
+  });
+
+  it('and Asterisk cannot say how a call stands: that is no end of it', async () => {
+    const at = await table();
+    const { callId, audio, phone } = await talks(at);
+    let asked = 0;
+    at.asterisk.faults.rest = ({ method, path }) => {
+      if (method !== 'GET' || !path.startsWith('channels/') || asked > 2) return undefined;
+      asked += 1;
+      return { status: 500, body: { message: 'Internal' } };
+    };
+    at.asterisk.cutEvents();
+    await until(() => at.connection.state.kind === 'down', 'the loss');
+    await isUp(at);
+    expect(asked).toBe(3);
+    expect(at.room.of(callId)).toEqual(['in-progress']);
+    expect(audio.closedWith).toBeNull();
+    phone.hangUp();
+    await nothingLeft(at);
+  });
+});
+
+describe('Asterisk was restarted', () => {
+  it('its calls are over, and it is called again when it is back', async () => {
+    const at = await table();
+    const { callId, audio } = await talks(at);
+    await at.asterisk.crash();
+    await until(() => audio.closedWith !== null, 'the end of the audio');
+    await until(() => at.connection.state.kind === 'down', 'the loss');
+    expect(at.connection.state).toMatchObject({ code: 'PBX_UNREACHABLE', isPermanent: false });
+    await at.clock.advanceAsync(120_000, 1_000);
+    await at.asterisk.start();
+    await isUp(at);
+    await until(() => at.room.of(callId).includes('completed'), 'the end');
+    const next = await talks(at);
+    next.phone.hangUp();
+    await until(() => next.audio.closedWith !== null, 'the end');
+    await nothingLeft(at);
+  });
+});
+
+describe('the gateway was killed', () => {
+  it('whom it talked to are hung up, and their bridges taken away', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    await kill(at, audio);
+    expect(at.asterisk.channels.length).toBeGreaterThan(0);
+    expect(phone.isOver).toBe(false);
+    const next = await restart(at);
+    await phone.ended;
+    await nothingLeft(at);
+    expect(next.room.inbound).toEqual([]);
+  });
+
+  it('also those whose media are still there', async () => {
+    const at = await table();
+    const { phone } = await talks(at);
+    await kill(at);
+    await restart(at);
+    await phone.ended;
+    await nothingLeft(at);
+  });
+
+  it('who rings is answered by the next', async () => {
+    const at = await table();
+    const { call } = await rings(at);
+    await kill(at);
+    const next = await restart(at);
+    await until(() => next.room.inbound.length > 0, 'the call');
+    expect(next.room.inbound).toMatchObject([{ callId: call.callId, from: '5551234', to: '8000' }]);
+    const media = await next.connection.openMedia(call.callId, patient);
+    new Audio(media).close();
+    await nothingLeft(at);
+  });
+
+  it('a phone that it dialled is connected by the next when it is answered', async () => {
+    const at = await table();
+    const callId = await dial(at, 'PJSIP/answer@loop', { runId: '123' });
+    await until(() => at.room.of(callId).includes('ringing'), 'ringing');
+    await kill(at);
+    const next = await restart(at);
+    await until(() => next.room.answered.length > 0, 'the answer');
+    expect(next.room.answered).toEqual([{ callId, runId: '123' }]);
+    await next.provider.control.hangUp(next.credentials, callId, patient);
+    await nothingLeft(at);
+  });
+
+  it.each(['the caller', 'the colleague'])(
+    'two people whom it brought together talk on, until %s hangs up',
+    async (who) => {
+      const at = await table();
+      const { callId, phone } = await talks(at);
+      const target = { to: 'answer', callerId: '', ringS: 20 };
+      await at.provider.control.transfer(at.credentials, callId, target, patient);
+      await kill(at);
+      const next = await restart(at);
+      await at.clock.advanceAsync(1_000);
+      const colleague = at.asterisk.phone('answer');
+      expect([phone.isOver, colleague.isOver]).toEqual([false, false]);
+      expect(next.room.inbound).toEqual([]);
+      if (who === 'the caller') phone.hangUp();
+      else colleague.hangUp();
+      await phone.ended;
+      await colleague.ended;
+      await nothingLeft(at);
+      expect(next.room.of(callId)).toEqual(['completed']);
+    },
+  );
+
+  it('someone whom it had dialled and brought to a colleague is not called an answer', async () => {
+    const at = await table();
+    const callId = await dial(at, 'Local/instant@out-dest/n');
+    await until(() => at.room.answered.length > 0, 'the answer');
+    new Audio(await at.connection.openMedia(callId, patient));
+    const target = { to: 'answer', callerId: '', ringS: 20 };
+    await at.provider.control.transfer(at.credentials, callId, target, patient);
+    await kill(at);
+    const next = await restart(at);
+    await at.clock.advanceAsync(500);
+    expect(next.room.answered).toEqual([]);
+    expect(at.asterisk.phone('instant').isOver).toBe(false);
+    at.asterisk.phone('instant').hangUp();
+    await nothingLeft(at);
+  });
+
+  it('a colleague whom it had begun to ring is rung no more', async () => {
+    const at = await table();
+    const { callId, audio } = await talks(at);
+    const target = { to: 'noanswer', callerId: '', ringS: 60 };
+    at.provider.control.transfer(at.credentials, callId, target, patient).catch(() => undefined);
+    await transferLeg(at);
+    await kill(at, audio);
+    await restart(at);
+    await nothingLeft(at);
+  });
+});
+
+describe('somebody else takes the application', () => {
+  it('that is said and not fought over, and calls go on', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    const account = { url: at.asterisk.url, user: 'gw', password: 'gwsecret' };
+    const other = await AriSession.open(account, 'app');
+    await until(() => at.connection.state.kind === 'down', 'the news');
+    expect(at.connection.state).toMatchObject({ code: 'PBX_APP_TAKEN', isPermanent: true });
+    await at.clock.advanceAsync(60_000, 1_000);
+    expect(at.room.states).toHaveLength(2);
+    audio.say(2);
+    await until(() => phone.arrivals.length >= 2, 'audio');
+    other.close();
+    await at.clock.advanceAsync(300_000, 2_000);
+    await isUp(at);
+    phone.hangUp();
+    await until(() => audio.closedWith !== null, 'the end');
+    await nothingLeft(at);
+  });
+});

@@ -1,0 +1,647 @@
+// The doctor on a played Asterisk: each common mistake of asterisk §2.6, §6 and §7 by its name, and
+// nothing left behind.
+
+import { createHash } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import WebSocket, { WebSocketServer } from 'ws';
+import { systemRandom } from '../../../../src/std/random.ts';
+import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import type { Finding } from '../../../../src/telephony/provider/pbx.ts';
+import type { PbxProvider } from '../../../../src/telephony/provider/provider.ts';
+import { createAudioSocketServer } from '../../../../src/transport/audiosocket/audiosocket-server.ts';
+import { createRtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
+import { type FakeAsterisk, startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
+import { pump } from '../../../fakes/asterisk/pump.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+
+const APP = 'patchbay_0123456789ab';
+const PUBLIC_URL = 'https://gw.example.com';
+const MEDIA_URI = 'wss://gw.example.com/api/v1/telephony/ws/ari';
+
+let clock: FakeClock;
+let stopClock: () => void;
+let asterisk: FakeAsterisk;
+let provider: PbxProvider;
+let close: (() => unknown)[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  stopClock = pump(clock);
+  provider = createAriProvider({ clock, random: systemRandom });
+  close = [];
+});
+
+afterEach(async () => {
+  stopClock();
+  for (const each of close.reverse()) await each();
+});
+
+async function play(options: Parameters<typeof startAsterisk>[0] = {}): Promise<void> {
+  asterisk = await startAsterisk({ clock, ...options });
+  close.push(() => asterisk.stop());
+}
+
+/** The application's owner, as the gateway is one when all is well. */
+async function connectApp(): Promise<void> {
+  const socket = new WebSocket(`${asterisk.url.replace('http', 'ws')}/ari/events?app=${APP}`, {
+    headers: { authorization: `Basic ${Buffer.from('gw:gwsecret').toString('base64')}` },
+  });
+  close.push(() => socket.terminate());
+  await new Promise((resolve) => socket.once('open', resolve));
+}
+
+async function examine(
+  more: Record<string, unknown> = {},
+  numbers: string[] = ['8000'],
+  signal = new AbortController().signal,
+): Promise<Map<string, Finding>> {
+  const findings = await provider.pbx.examine(
+    {
+      configurationId: '1',
+      credentials: {
+        ari_endpoint: asterisk.url,
+        app_name: 'gw',
+        app_password: 'gwsecret',
+        stasis_app_name: APP,
+        dial_template: 'PJSIP/{number}@trunk',
+        ...more,
+      },
+    },
+    { numbers, publicUrl: PUBLIC_URL, log: quietLog().log },
+    signal,
+  );
+  expect(new Set(findings.map(({ key }) => key)).size, 'one finding a key').toBe(findings.length);
+  for (const { verdict, advice, key } of findings) {
+    if (verdict === 'fail' || verdict === 'warn') expect(advice, key).toMatch(/\w{3}/);
+  }
+  return new Map(findings.map((finding) => [finding.key, finding]));
+}
+
+const verdicts = (findings: Map<string, Finding>) =>
+  Object.fromEntries([...findings].map(([key, { verdict }]) => [key, verdict]));
+const failed = (findings: Map<string, Finding>) =>
+  [...findings.values()].filter(({ verdict }) => verdict === 'fail').map(({ key }) => key);
+
+function expectNothingLeft(): void {
+  expect(asterisk.channels).toEqual([]);
+  expect(asterisk.bridgeIds).toEqual([]);
+  expect(asterisk.complaints).toEqual([]);
+}
+
+describe('the doctor', () => {
+  it.each(['ulaw', 'alaw', 'slin16', 'g722'])(
+    'finds nothing wrong where all is well: %s',
+    async (mediaFormat) => {
+      await play();
+      await connectApp();
+      const findings = await examine({ media_format: mediaFormat });
+      expect(verdicts(findings)).toEqual({
+        address: 'pass',
+        http: 'pass',
+        tls: 'pass',
+        user: 'pass',
+        rights: 'pass',
+        version: 'pass',
+        modules: 'pass',
+        application: 'warn', // The gateway itself is not connected here, the test is.
+        events: 'pass',
+        media: 'pass',
+        numbers: 'pass',
+        outbound: 'pass',
+      });
+      expect(findings.get('media')?.message).toMatch(
+        /both ways .*to the caller -1\d dBFS.*from the caller -1\d/,
+      );
+      expect(findings.get('application')?.message).toContain('not this process');
+      expectNothingLeft();
+    },
+  );
+
+  it('knows its own connection, and one that was taken over', async () => {
+    await play();
+    const reached: Record<string, () => void> = {};
+    const state = (kind: string) =>
+      new Promise<void>((resolve) => {
+        reached[kind] = resolve;
+      });
+    const up = state('up');
+    const connection = provider.pbx.connect(
+      {
+        configurationId: '1',
+        credentials: {
+          ari_endpoint: asterisk.url,
+          app_name: 'gw',
+          app_password: 'gwsecret',
+          stasis_app_name: APP,
+        },
+      },
+      {
+        log: quietLog().log,
+        listener: {
+          onState: ({ kind }) => reached[kind]?.(),
+          onInbound: () => undefined,
+          onEarlyMedia: () => undefined,
+          onAnswered: () => undefined,
+          onStatus: () => undefined,
+        },
+      },
+    );
+    close.push(() => connection.close());
+    await up;
+    expect((await examine()).get('application')).toMatchObject({
+      verdict: 'pass',
+      message: `This gateway is connected as ${APP}.`,
+    });
+    const down = state('down');
+    await connectApp();
+    await down; // It is tried again after minutes.
+    expect((await examine()).get('application')).toMatchObject({
+      verdict: 'fail',
+      message: `Another program has taken ${APP} over and gets its calls.`,
+    });
+  });
+
+  it('names an application that nobody is connected as', async () => {
+    await play();
+    const findings = await examine();
+    expect(failed(findings)).toEqual(['application']);
+    expect(findings.get('application')?.message).toContain(`Nobody is connected as ${APP}`);
+  });
+});
+
+describe('the doctor at the door', () => {
+  it('names a wrong password, and asks no more', async () => {
+    await play();
+    const findings = await examine({ app_password: 'wrong' });
+    expect(failed(findings)).toEqual(['user']);
+    expect(findings.get('user')?.message).toBe(
+      'Asterisk does not take the user gw with this password.',
+    );
+    expect(findings.get('rights')?.verdict).toBe('skip');
+    expect(asterisk.requests.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  it('names a user who may only read', async () => {
+    await play();
+    const findings = await examine({ app_name: 'gwro', app_password: 'rosecret' });
+    expect(failed(findings)).toEqual(['rights']);
+    expect(findings.get('rights')?.advice).toContain('read_only = no in the section [gwro]');
+  });
+
+  it.each([
+    [404, 'without ARI', 'enabled = yes in ari.conf'],
+    [403, 'lets the gateway in nowhere', 'restrict'],
+    [503, 'no session left', 'sessionlimit'],
+    [302, 'sends the gateway elsewhere', 'redirects are not followed'],
+    [200, 'is not Asterisk', 'web interface'],
+    [500, 'is not Asterisk', 'web interface'],
+  ])('names an answer of %i', async (status, message, advice) => {
+    await play();
+    asterisk.faults.rest = () => ({ status, body: {} });
+    const findings = await examine();
+    expect(failed(findings)).toEqual(['http']);
+    expect(findings.get('http')?.message).toContain(message);
+    expect(findings.get('http')?.advice).toContain(advice);
+  });
+
+  it.each([
+    ['the port of SIP', (url: string) => url.replace(/\d+$/, '5060'), 'Port 5060 is that of SIP.'],
+    ['the path of ARI', (url: string) => `${url}/ari/`, 'The address ends with /ari.'],
+  ])('names an address with %s', async (_name, change, message) => {
+    await play();
+    const findings = await examine({ ari_endpoint: change(asterisk.url) });
+    expect(findings.get('address')).toMatchObject({ verdict: 'fail', message });
+  });
+
+  it('names a port where nobody listens', async () => {
+    await play();
+    await asterisk.stop();
+    const findings = await examine();
+    expect(failed(findings)).toEqual(['http']);
+    expect(findings.get('http')?.message).toMatch(/^Nothing listens at 127\.0\.0\.1:\d+\.$/);
+    expect(findings.get('http')?.advice).toContain('enabled = yes in http.conf');
+  });
+
+  it('names a plain port that is spoken to in TLS', async () => {
+    await play();
+    const findings = await examine({ ari_endpoint: asterisk.url.replace('http', 'https') });
+    expect(failed(findings)).toEqual(['tls']);
+    expect(findings.get('tls')?.message).toContain('does not speak TLS');
+  });
+
+  it('names a port of TLS that is spoken to in plain HTTP', async () => {
+    await play();
+    const port = await closingPort();
+    const findings = await examine({ ari_endpoint: `http://127.0.0.1:${port}` });
+    expect(failed(findings)).toEqual(['http']);
+    expect(findings.get('http')?.advice).toContain('give https:// with it');
+  });
+
+  it('gives a PBX that never answers up in time', async () => {
+    await play();
+    asterisk.faults.rest = () => 'hang';
+    const before = clock.monotonicMs();
+    const findings = await examine();
+    expect(failed(findings)).toEqual(['http']);
+    expect(findings.get('http')?.message).toContain('does not answer');
+    expect(clock.monotonicMs() - before).toBeLessThan(10_000);
+  });
+
+  it('names events that do not come, as behind a proxy without websockets', async () => {
+    await play();
+    asterisk.faults.upgrade = 502;
+    const findings = await examine();
+    expect(failed(findings)).toEqual(['application', 'events']);
+    expect(findings.get('events')?.advice).toContain('must pass websockets on');
+    expect(findings.get('media')?.verdict).toBe('skip');
+  });
+});
+
+/** A server that closes whatever connection says something, as Asterisk's TLS port does with plain words. */
+async function closingPort(): Promise<number> {
+  const server: Server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  close.push(() => new Promise((resolve) => server.close(resolve)));
+  return (server.address() as AddressInfo).port;
+}
+
+describe('the doctor on releases and modules', () => {
+  it.each([
+    ['22.10.1', 'pass', 'has everything'],
+    ['23.4.1', 'pass', 'has everything'],
+    ['20.20.0', 'pass', 'has everything'],
+    ['22.8.2', 'warn', 'mended in later releases'],
+    ['certified-22.8-cert4', 'warn', 'mended in later releases'],
+    ['22.7.0', 'warn', 'AudioSocket and RTP work'],
+    ['20.7-cert4', 'warn', 'AudioSocket and RTP work'],
+    ['18.26.4', 'warn', 'AudioSocket and RTP work'],
+    ['16.28.0~dfsg-0+deb11u4', 'warn', ': RTP work'],
+    ['16.5.1', 'fail', 'came with 16.6'],
+    ['13.38.3', 'fail', 'came with 16.6'],
+    ['GIT-master-f0c1c1a7', 'warn', 'names no release'],
+  ])('%s: %s', async (version, verdict, message) => {
+    await play();
+    asterisk.faults.rest = ({ path }) =>
+      path === 'asterisk/info' ? { status: 200, body: { system: { version } } } : undefined;
+    const finding = (await examine()).get('version');
+    expect(finding).toMatchObject({ verdict, message: expect.stringContaining(message) });
+  });
+
+  it('names an Asterisk that cannot open the connection itself', async () => {
+    const { judgeRelease } = await import('../../../../src/telephony/ari/media/releases.ts');
+    expect(judgeRelease('22.4.0', true)).toMatchObject({
+      verdict: 'fail',
+      message: expect.stringContaining('cannot open the connection itself'),
+    });
+    expect(judgeRelease('22.10.1', true).verdict).toBe('pass');
+  });
+
+  it('names a way of the audio for which Asterisk is too old', async () => {
+    await play({ version: '18.20.0' });
+    const findings = await examine({ media: 'websocket_server' });
+    expect(findings.get('media')).toMatchObject({
+      verdict: 'fail',
+      message: expect.stringContaining('Asterisk 18.20.0 has no media websocket'),
+    });
+  });
+
+  it.each(['chan_websocket', 'app_stasis', 'codec_ulaw'])(
+    'names %s when it is missing',
+    async (name) => {
+      await play();
+      asterisk.machine.modules.delete(name);
+      const finding = (await examine()).get('modules');
+      expect(finding).toMatchObject({ verdict: 'fail', message: `${name} is not loaded.` });
+      expect(finding?.advice).toContain(`module load ${name}.so`);
+    },
+  );
+});
+
+describe('the doctor on the audio', () => {
+  it.each([
+    ['rtp', '16.28.0', 'rtp, ulaw'],
+    ['auto', '16.28.0', 'rtp, ulaw'],
+    ['audiosocket', '22.10.1', 'audiosocket, slin'],
+    ['auto', '18.20.0', 'audiosocket, slin'],
+  ])('hears tones both ways without websockets: %s at %s', async (media, version, message) => {
+    const at = { host: '127.0.0.1', clock, log: quietLog().log };
+    const rtp = createRtpPorts({
+      ...at,
+      ports: { first: 31_900, last: 31_949 },
+      random: systemRandom,
+    });
+    const audioSockets = createAudioSocketServer({ ...at, port: 0 });
+    await audioSockets.listen();
+    close.push(
+      () => audioSockets.close(),
+      () => rtp.close(),
+    );
+    const packets = { host: '127.0.0.1', rtp, audioSockets };
+    provider = createAriProvider({ clock, random: systemRandom, packets });
+    await play({ version });
+    await connectApp();
+    expect((await examine({ media })).get('media')).toMatchObject({
+      verdict: 'pass',
+      message: expect.stringContaining(message),
+    });
+    expectNothingLeft();
+  });
+
+  it('names audio that one side does not hear', async () => {
+    await play();
+    await connectApp();
+    // What the telephone's side says is lost on its way.
+    let muted = 0;
+    const timer = setInterval(() => {
+      const [phone] = asterisk.channels;
+      if (phone === undefined || phone.isMutedIn) return;
+      phone.isMutedIn = true;
+      muted += 1;
+    }, 0);
+    close.push(() => clearInterval(timer));
+    const findings = await examine();
+    expect(muted).toBeGreaterThan(0);
+    expect(failed(findings)).toEqual(['media']);
+    expect(findings.get('media')?.message).toMatch(/would not hear/);
+    expectNothingLeft();
+  });
+
+  it('names a media socket that is refused, and leaves nothing behind', async () => {
+    await play();
+    await connectApp();
+    asterisk.faults.rest = ({ path }) => {
+      if (path === 'channels/externalMedia') asterisk.faults.upgrade = 404;
+      return undefined;
+    };
+    const findings = await examine();
+    expect(failed(findings)).toEqual(['media']);
+    expect(findings.get('media')?.message).toContain('its media socket answered 404');
+    expect(findings.get('media')?.advice).toContain('http show status');
+    expectNothingLeft();
+  });
+
+  it('ends early when it is told to, and leaves nothing behind', async () => {
+    await play();
+    await connectApp();
+    const stop = new AbortController();
+    asterisk.faults.rest = ({ path }) => {
+      if (path.endsWith('/addChannel')) stop.abort();
+      return undefined;
+    };
+    const findings = await examine({}, ['8000'], stop.signal);
+    expect(asterisk.requests.some(({ path }) => path.endsWith('/addChannel'))).toBe(true);
+    expect(verdicts(findings)).toMatchObject({ events: 'pass', media: 'fail', numbers: 'skip' });
+    expect(findings.get('media')?.message).toContain('as a whole');
+    expectNothingLeft();
+  });
+
+  it('ends early where Asterisk hangs in the middle', async () => {
+    await play();
+    await connectApp();
+    asterisk.faults.rest = ({ path }) => (path.endsWith('/addChannel') ? 'hang' : undefined);
+    const findings = await examine();
+    expect(findings.get('media')).toMatchObject({
+      verdict: 'fail',
+      message: expect.stringMatching(/did not answer in time|longer than 15 s/),
+    });
+    expectNothingLeft();
+  });
+
+  it('ends what an examination left whose process was killed', async () => {
+    await play();
+    await connectApp();
+    const left = await leave('channels/externalMedia', {
+      app: `${APP}_doctor`,
+      channelId: ownId('m'),
+      external_host: '127.0.0.1:9',
+      format: 'ulaw',
+    });
+    expect(left).toBe(200);
+    await expect.poll(() => asterisk.channels.length).toBe(1);
+    await examine();
+    expectNothingLeft();
+  });
+});
+
+function ownId(kind: string): string {
+  return `${prefixOf(`${APP}_doctor`)}${kind}${'0'.repeat(35)}`;
+}
+
+function prefixOf(app: string): string {
+  return `pb${createHash('sha256').update(app).digest('hex').slice(0, 8)}`;
+}
+
+async function leave(path: string, query: Record<string, string>): Promise<number> {
+  const authorization = `Basic ${Buffer.from('gw:gwsecret').toString('base64')}`;
+  const events = `${asterisk.url.replace('http', 'ws')}/ari/events?app=${APP}_doctor`;
+  const socket = new WebSocket(events, { headers: { authorization } });
+  close.push(() => socket.terminate());
+  await new Promise((resolve) => socket.once('open', resolve));
+  const url = `${asterisk.url}/ari/${path}?${new URLSearchParams(query)}`;
+  return (await fetch(url, { method: 'POST', headers: { authorization } })).status;
+}
+
+describe('the doctor on connections of websocket_client.conf', () => {
+  const client = { media: 'websocket_client', ws_client_name: 'media_gw' };
+  const section = { uri: MEDIA_URI, protocols: 'media' };
+
+  it.each([
+    ['no name', {}, { ws_client_name: '' }, 'names no connection (ws_client_name)'],
+    ['a name that is not there', {}, { ws_client_name: 'other' }, 'has no section other'],
+    ['wss:// without tls_enabled', { shown: { tls_enabled: 'no' } }, {}, 'without tls_enabled'],
+    [
+      'tls_enabled with ws://',
+      { uri: MEDIA_URI.replace('wss', 'ws'), shown: { tls_enabled: 'yes' } },
+      {},
+      'tls_enabled with a ws:// address',
+    ],
+    ['a connection that stays', { shown: { connection_type: 'persistent' } }, {}, 'persistent'],
+    ['another path', { uri: 'wss://gw.example.com/media' }, {}, 'leads to the path /media'],
+  ])('names %s, and does not try it', async (_name, more, fields, message) => {
+    await play({ websocketClients: { media_gw: { ...section, ...more } } });
+    await connectApp();
+    const findings = await examine({ ...client, ...fields });
+    expect(failed(findings)).toEqual(['websocket_client']);
+    expect(findings.get('websocket_client')?.message).toContain(message);
+    expect(findings.get('media')?.verdict).toBe('skip');
+    expectNothingLeft();
+  });
+
+  it.each([
+    ['no authorities', {}, 'names no authorities'],
+    [
+      'another host',
+      { uri: MEDIA_URI.replace('gw.', 'old.'), shown: { ca_list_file: '/ca' } },
+      'leads to old.example.com',
+    ],
+    [
+      'no subprotocol',
+      { protocols: '', shown: { ca_list_file: '/ca' } },
+      'has not protocols = media',
+    ],
+  ])('warns of %s', async (_name, more, message) => {
+    await play({ websocketClients: { media_gw: { ...section, ...more } } });
+    asterisk.faults.rest = ({ path }) =>
+      path === 'channels/externalMedia' ? { status: 400, body: {} } : undefined;
+    expect((await examine(client)).get('websocket_client')).toMatchObject({
+      verdict: 'warn',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('hears tones both ways over sockets that Asterisk opens', async () => {
+    const door = new WebSocketServer({
+      port: 0,
+      host: '127.0.0.1',
+      handleProtocols: () => 'media',
+    });
+    close.push(() => new Promise((resolve) => door.close(resolve)));
+    await new Promise((resolve) => door.once('listening', resolve));
+    door.on('connection', (socket) => {
+      const listener = provider.pbx.takeSocket({
+        sendText: (text) => socket.send(text),
+        sendBinary: (bytes) => socket.send(bytes),
+        bufferedBytes: 0,
+        open: true,
+        close: (code) => socket.close(code),
+      });
+      socket.on('message', (data: Buffer, isBinary) => {
+        if (isBinary) listener.onBinary(data);
+        else listener.onText(data.toString());
+      });
+      socket.on('close', (code) => listener.onClose(code, ''));
+    });
+    const { port } = door.address() as AddressInfo;
+    const uri = `ws://127.0.0.1:${port}/api/v1/telephony/ws/ari`;
+    await play({ websocketClients: { media_gw: { uri, protocols: 'media' } } });
+    await connectApp();
+    const findings = await examine(client);
+    expect(findings.get('media')).toMatchObject({
+      verdict: 'pass',
+      message: expect.stringContaining('websocket_client, ulaw'),
+    });
+    expectNothingLeft();
+  });
+
+  it('names a connection at whose end nobody listens', async () => {
+    const uri = 'ws://127.0.0.1:9/api/v1/telephony/ws/ari';
+    await play({ websocketClients: { media_gw: { uri, protocols: 'media' } } });
+    await connectApp();
+    const findings = await examine(client);
+    expect(failed(findings)).toEqual(['media']);
+    expect(findings.get('media')?.message).toContain('could not open its socket to the gateway');
+    expect(findings.get('media')?.advice).toContain('"Client start error"');
+    expectNothingLeft();
+  });
+});
+
+describe('the doctor on numbers and the dialplan', () => {
+  it.each([
+    ['a number that no context knows', {}, ['8'], 'numbers', 'warn', 'knows 8'],
+    [
+      'a number that a context knows with or without +',
+      {},
+      ['+15550100'],
+      'numbers',
+      'pass',
+      '+15550100 in',
+    ],
+    ['no number', {}, [], 'numbers', 'warn', 'no active number'],
+    [
+      'an endpoint that there is not',
+      { dial_template: 'PJSIP/{number}@nope' },
+      [],
+      'outbound',
+      'fail',
+      'no endpoint nope',
+    ],
+    [
+      'an endpoint that is offline',
+      { dial_template: 'PJSIP/{number}@dead' },
+      [],
+      'outbound',
+      'warn',
+      'dead is offline',
+    ],
+    [
+      'no endpoint',
+      { dial_template: 'PJSIP/{number}' },
+      [],
+      'outbound',
+      'warn',
+      'telephones of this PBX',
+    ],
+    [
+      'a context',
+      { dial_template: 'Local/{number}@out-dest/n' },
+      [],
+      'outbound',
+      'pass',
+      'by the context out-dest',
+    ],
+    [
+      'a context that there is not',
+      { dial_template: 'Local/{number}@nope/n' },
+      [],
+      'outbound',
+      'fail',
+      'no context nope',
+    ],
+    [
+      'a Local channel without /n',
+      { dial_template: 'Local/{number}@out-dest' },
+      [],
+      'outbound',
+      'warn',
+      'lacks /n',
+    ],
+    [
+      'a context of transfers',
+      { transfer_context: 'agents' },
+      [],
+      'transfer',
+      'pass',
+      'has the context agents',
+    ],
+    [
+      'no context of transfers',
+      { transfer_context: 'nope' },
+      [],
+      'transfer',
+      'fail',
+      'no context nope',
+    ],
+  ])('names %s', async (_name, fields, numbers, key, verdict, message) => {
+    await play();
+    await connectApp();
+    expect((await examine(fields, numbers)).get(key)).toMatchObject({
+      verdict,
+      message: expect.stringContaining(message),
+    });
+    expectNothingLeft();
+  });
+
+  it('says that it cannot ask where Asterisk makes no channel', async () => {
+    await play();
+    asterisk.faults.rest = ({ path, query }) =>
+      path === 'channels/externalMedia' && query.get('transport') === null
+        ? { status: 501, body: { message: 'not supported' } }
+        : undefined;
+    expect(verdicts(await examine())).toMatchObject({ numbers: 'skip', outbound: 'skip' });
+  });
+});
+
+describe('the doctor where Asterisk opens the connection', () => {
+  it('says so if it has not', async () => {
+    await play();
+    const findings = await examine({ connection: 'incoming' });
+    expect(verdicts(findings)).toEqual({ connection: 'fail' });
+    expect(findings.get('connection')?.advice).toContain(`apps = ${APP}`);
+  });
+});

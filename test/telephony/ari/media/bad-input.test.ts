@@ -1,0 +1,260 @@
+// What bad input gets, of an administrator's or of Asterisk's: a clear error or a drop that is counted, the
+// call ended or carried on as the caller would wish, and never a PBX that waits for us.
+
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { linkFault } from '../../../../src/telephony/ari/connection/connection-fault.ts';
+import { LegSocket } from '../../../../src/telephony/ari/media/leg-socket.ts';
+import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
+import type { Credentials } from '../../../../src/telephony/provider/terms.ts';
+import { type FakeAsterisk, startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
+import { pump } from '../../../fakes/asterisk/pump.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import {
+  atEnd,
+  clientTable,
+  credentialsOf,
+  type Gateway,
+  gateway,
+  isUp,
+  nothingLeft,
+  patient,
+  rings,
+  table,
+  talks,
+  until,
+} from '../ari-harness.ts';
+
+/** A connection that does not come about. */
+async function refused(
+  credentials: (asterisk: FakeAsterisk) => Credentials,
+  prepare: (asterisk: FakeAsterisk) => void = () => undefined,
+): Promise<Gateway & { asterisk: FakeAsterisk; clock: FakeClock }> {
+  const clock = new FakeClock();
+  const asterisk = await startAsterisk({ clock, app: 'app' });
+  atEnd(() => asterisk.stop());
+  atEnd(pump(clock));
+  prepare(asterisk);
+  const made = gateway(clock, credentials(asterisk));
+  await until(() => made.connection.state.kind === 'down', 'the refusal');
+  return { ...made, asterisk, clock };
+}
+
+describe('a configuration with', () => {
+  it('a wrong password is said to have one, and works once it is mended', async () => {
+    const at = await refused((asterisk) => credentialsOf(asterisk, { app_password: 'wrong' }));
+    expect(at.connection.state).toMatchObject({ code: 'PBX_UNAUTHORIZED', isPermanent: true });
+    expect(JSON.stringify([at.room.states, at.lines()])).not.toContain('wrong');
+    at.asterisk.users['gw'] = { password: 'wrong' };
+    await isUp(at);
+  });
+
+  it('a user who may only read is told what to change', async () => {
+    const login = { app_name: 'gwro', app_password: 'rosecret' };
+    const at = await refused((asterisk) => credentialsOf(asterisk, login));
+    expect(at.connection.state).toMatchObject({ code: 'PBX_READ_ONLY', isPermanent: true });
+    expect(at.room.states.map(({ kind }) => kind)).not.toContain('up');
+  });
+
+  it('an address that has no ARI is told so', async () => {
+    const at = await refused(({ url }) => credentialsOf({ url: `${url}/pbx` }));
+    expect(at.connection.state).toMatchObject({ code: 'PBX_NO_ARI', isPermanent: true });
+  });
+
+  it('https:// for a port that speaks plain HTTP is told so', async () => {
+    const at = await refused(({ url }) => credentialsOf({ url: url.replace('http:', 'https:') }));
+    expect(at.connection.state).toMatchObject({ code: 'PBX_TLS', isPermanent: true });
+  });
+
+  it.each([
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'NODE_EXTRA_CA_CERTS'],
+    ['CERT_HAS_EXPIRED', 'has expired'],
+    ['CERT_NOT_YET_VALID', 'not valid yet'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another name'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'NODE_EXTRA_CA_CERTS'],
+  ])('a certificate of which TLS says %s is told so in words', (code, words) => {
+    const account = accountOf(credentialsOf({ url: 'https://pbx.example.com:8089' }));
+    const error = Object.assign(new Error('certificate'), { code });
+    const fault = linkFault(account, error);
+    expect(fault).toMatchObject({ code: 'PBX_TLS', isPermanent: true });
+    expect(fault.message).toContain(words);
+  });
+
+  it('a port where nothing listens is tried for ever', async () => {
+    const at = await refused(
+      (asterisk) => credentialsOf(asterisk),
+      (asterisk) => void asterisk.crash(),
+    );
+    expect(at.connection.state).toMatchObject({ code: 'PBX_UNREACHABLE', isPermanent: false });
+    await at.clock.advanceAsync(600_000, 5_000);
+    await at.asterisk.start();
+    await isUp(at);
+  });
+
+  it('a port that takes connections and says nothing is given up and tried again', async () => {
+    const server = createServer(() => undefined);
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    atEnd(() => server.close());
+    const { port } = server.address() as AddressInfo; // Of a TCP server.
+    const at = await refused(() => credentialsOf({ url: `http://127.0.0.1:${port}` }));
+    expect(at.connection.state).toMatchObject({ code: 'PBX_UNREACHABLE' });
+  });
+
+  it('an application that Asterisk does not show is tried again', async () => {
+    let times = 0;
+    const at = await refused(
+      (asterisk) => credentialsOf(asterisk),
+      (asterisk) => {
+        asterisk.faults.rest = ({ path }) => {
+          if (!path.startsWith('applications') || times > 3) return undefined;
+          times += 1;
+          return { status: 404, body: { message: 'Application not found' } };
+        };
+      },
+    );
+    expect(at.connection.state).toMatchObject({ code: 'PBX_UNREACHABLE', isPermanent: false });
+    await isUp(at);
+  });
+});
+
+describe('media that cannot be had', () => {
+  it.each([
+    ['a module that is not loaded', 501, 'chan_websocket.so'],
+    ['a codec that is not loaded', 500, 'codec'],
+  ])('for want of %s say so', async (_, status, word) => {
+    const at = await table();
+    at.asterisk.faults.rest = ({ path }) =>
+      path.endsWith('externalMedia') ? { status, body: { message: 'no' } } : undefined;
+    const { call, phone } = await rings(at);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toMatchObject({
+      code: 'PBX_MEDIA',
+      message: expect.stringContaining(word),
+    });
+    await phone.ended;
+    await nothingLeft(at);
+    const asked = at.asterisk.requests.filter(({ path }) => path.endsWith('externalMedia'));
+    expect(asked).toHaveLength(1);
+  });
+
+  it('of an Asterisk that is too old say which would do', async () => {
+    const at = await table({
+      asterisk: { version: '22.6.0' },
+      credentials: { media: 'websocket_server' },
+    });
+    const { call } = await rings(at);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toMatchObject({
+      code: 'PBX_TOO_OLD',
+      message: expect.stringContaining('22.8'),
+    });
+    await nothingLeft(at);
+  });
+
+  it.each([
+    ['no name', ''],
+    ['a wrong name', 'nobody'],
+  ])('for %s of the connection in websocket_client.conf say so', async (_, name) => {
+    const at = await table({
+      credentials: { media: 'websocket_client', ws_client_name: name },
+    });
+    const { call } = await rings(at);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toMatchObject({
+      code: 'PBX_MEDIA',
+      message: expect.stringContaining('websocket_client.conf'),
+    });
+    await nothingLeft(at);
+  });
+
+  it('because Asterisk does not reach us say what to look at', async () => {
+    const at = await clientTable();
+    const client = at.asterisk.media.clients.get('gw');
+    if (client !== undefined) client.uri = 'ws://127.0.0.1:9/nothing';
+    const { call } = await rings(at);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toMatchObject({
+      code: 'PBX_MEDIA',
+      message: expect.stringContaining('tls_enabled'),
+    });
+    await nothingLeft(at);
+  });
+});
+
+describe('an Asterisk that hangs', () => {
+  it('in the answer to a caller is given up, and the caller is let go', async () => {
+    const at = await table();
+    let isHanging = true;
+    at.asterisk.faults.rest = ({ path }) =>
+      path.endsWith('/answer') && isHanging ? 'hang' : undefined;
+    const { call, phone } = await rings(at);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toMatchObject({
+      code: 'PROVIDER_TIMEOUT',
+    });
+    await phone.ended;
+    await nothingLeft(at);
+    isHanging = false;
+    const next = await talks(at);
+    next.audio.close();
+    await nothingLeft(at);
+  });
+
+  it('in what is asked of it after the connection is tried again', async () => {
+    let isHanging = true;
+    const at = await refused(
+      (asterisk) => credentialsOf(asterisk),
+      (asterisk) => {
+        asterisk.faults.rest = () => (isHanging ? 'hang' : undefined);
+      },
+    );
+    expect(at.connection.state).toMatchObject({ code: 'PBX_UNREACHABLE' });
+    isHanging = false;
+    await isUp(at);
+  });
+});
+
+describe('messages of a media socket', () => {
+  const heard: string[] = [];
+  afterEach(() => void heard.splice(0));
+
+  function socket(): { leg: LegSocket; from: ReturnType<LegSocket['carry']> } {
+    const leg = new LegSocket(
+      {
+        onClosed: () => undefined,
+        onLost: () => undefined,
+        onQueue: (n) => heard.push(`queue ${n}`),
+      },
+      () => 0,
+    );
+    leg.admit(() => ({
+      onText: (text) => heard.push(text),
+      onBinary: (bytes) => heard.push(`${bytes.length} bytes`),
+      onClose: (code) => heard.push(`closed ${code}`),
+    }));
+    const inner = {
+      sendText: () => undefined,
+      sendBinary: () => undefined,
+      close: () => undefined,
+      bufferedBytes: 0,
+      open: true,
+    };
+    return { leg, from: leg.carry(inner) };
+  }
+
+  it('that are not known or no words at all end nothing', () => {
+    const { leg, from } = socket();
+    from.onText('{"event":"SOMETHING_NEW","channel_id":"x"}');
+    from.onText('\u0000\u0001');
+    from.onText('{"event":');
+    from.onText('STATUS queue_length:none');
+    from.onBinary(new Uint8Array(0));
+    from.onBinary(new Uint8Array(60_000));
+    expect(leg.open).toBe(true);
+    expect(heard.at(-1)).toBe('60000 bytes');
+  });
+
+  it('that begin anew are not passed on twice', () => {
+    const { from } = socket();
+    const start = '{"event":"MEDIA_START","channel_id":"x","format":"ulaw"}';
+    from.onText(start);
+    from.onText(start);
+    expect(heard).toEqual([start]);
+  });
+});

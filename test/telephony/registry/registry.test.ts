@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { providerName } from '../../../src/model/provider.ts';
+import { systemRandom } from '../../../src/std/random.ts';
+import { createProviders } from '../../../src/telephony/registry/registry.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+
+const providers = createProviders({ clock: new FakeClock(), random: systemRandom });
+
+describe('the registry of providers', () => {
+  it('finds what is built by its name, and nothing else', () => {
+    const built = providerName.options.filter((name) => providers.byName(name) !== undefined);
+    expect(built).toContain('twilio');
+    expect(built).not.toContain('vonage');
+    for (const name of built) expect(providers.byName(name)?.name).toBe(name);
+  });
+
+  it('holds calls over Twilio, with a short lead and marks that come back after a clear', () => {
+    const twilio = providers.hosted.find(({ name }) => name === 'twilio');
+    expect(twilio?.capabilities).toMatchObject({
+      answerStyle: 'markup',
+      closeEndsCall: true,
+      idempotentDial: false,
+    });
+    expect(twilio?.createMedia().traits).toEqual({
+      marks: 'echo-on-clear',
+      clear: true,
+      leadMs: { aim: 60, max: 160, step: 80 },
+    });
+  });
+});
