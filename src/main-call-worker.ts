@@ -1,7 +1,7 @@
 // The composition root of a worker behind the front: calls of hosted providers, and nothing else.
 
-import { Recovery } from './call/recovery.ts';
-import { Switchboard } from './call/switchboard.ts';
+import { Switchboard } from './call/control/call-control.ts';
+import { Recovery } from './call/control/crash-recovery.ts';
 import type { Config } from './config.ts';
 import { serveCalls } from './crew/calls.ts';
 import type { Obedient } from './crew/command.ts';

@@ -1,13 +1,13 @@
 // What every process that runs calls is made of: store, speech, providers, and the doors of their media.
 
 import { loadVad } from './audio/vad/vad-loader.ts';
-import { addressGuard } from './call/address-guard.ts';
-import { credentialHeadersFrom } from './call/credential-headers.ts';
-import type { CallDeps } from './call/deps.ts';
-import { EventLog } from './call/event-log.ts';
-import { createOutside } from './call/outside.ts';
-import { SoundLibrary } from './call/sound-library.ts';
-import type { Switchboard } from './call/switchboard.ts';
+import type { Switchboard } from './call/control/call-control.ts';
+import { credentialHeadersFrom } from './call/http/credential-headers.ts';
+import { createOutside } from './call/http/guarded-http.ts';
+import { addressGuard } from './call/http/ssrf-guard.ts';
+import { EventLog } from './call/log/event-log.ts';
+import type { CallDeps } from './call/setup/call-deps.ts';
+import { SoundLibrary } from './call/setup/sound-library.ts';
 import type { Config } from './config.ts';
 import type { Link } from './crew/link.ts';
 import { FRONT, nodeOfWorker } from './crew/message.ts';

@@ -2,7 +2,7 @@
 // One stereo recording is stored; the mono mix and the single tracks are drawn from it when asked for.
 // Source: contract decision 2, §6.2 and §6.4.
 
-import { artifactUrl } from '../call/urls.ts';
+import { artifactUrl } from '../call/setup/callback-urls.ts';
 import type { Artifact, Run } from '../model/run.ts';
 import type { ApiDeps } from './deps.ts';
 

@@ -3,11 +3,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { AgentWriter } from '../call/agent-writer.ts';
-import type { CallDesk } from '../call/desk.ts';
-import type { SoundLibrary } from '../call/sound-library.ts';
-import type { TextChatDesk } from '../call/text-chat-desk.ts';
-import type { ToolRequestDeps } from '../call/tool-request.ts';
+import type { CallDesk } from '../call/call-service.ts';
+import type { TextChatDesk } from '../call/chat/text-chat-service.ts';
+import type { ToolRequestDeps } from '../call/http/tool-request.ts';
+import type { SoundLibrary } from '../call/setup/sound-library.ts';
 import type { Log } from '../log.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { ServicesInUse } from '../model/speech-services.ts';
@@ -19,6 +18,7 @@ import type { FileStore } from '../store/files/file-store.ts';
 import type { FileLinks } from '../store/files/signed-links.ts';
 import type { Store } from '../store/store.ts';
 import type { TelephonyProvider } from '../telephony/provider/provider.ts';
+import type { AgentWriter } from '../workflow/authoring/agent-writer.ts';
 import type { Access } from './access.ts';
 import type { EventStreams } from './event-streams.ts';
 

@@ -2,8 +2,8 @@
 // read is waited for and then left; nothing piles up for it. Source: WHATWG HTML, "Server-sent events".
 
 import type { ServerResponse } from 'node:http';
-import type { Feed, FeedMessage } from '../call/feed.ts';
-import type { LiveCalls, Watcher } from '../call/live.ts';
+import type { Feed, FeedMessage } from '../call/log/event-feed.ts';
+import type { LiveCalls, Watcher } from '../call/log/live-watchers.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 
 /** Proxies give up a silent connection after a minute, some after half of one. */

@@ -2,7 +2,7 @@
 // stops.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Feed } from '../call/feed.ts';
+import type { Feed } from '../call/log/event-feed.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { EventStream, type StreamDeps } from './event-stream.ts';
 

@@ -1,8 +1,8 @@
 // A run as it travels. In lists the heavy parts are null. Source: specification §2.5, contract decision
 // 3 and §6.2.
 
-import { feedbackItems } from '../call/projection/feedback.ts';
-import { countingEvents } from '../call/projection/rewound.ts';
+import { countingEvents } from '../call/log/effective-events.ts';
+import { feedbackItems } from '../call/log/realtime-feedback.ts';
 import { type CallStatus, callStatus, mayFollow } from '../model/provider.ts';
 import type { Artifact, Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';

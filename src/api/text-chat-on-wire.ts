@@ -1,6 +1,6 @@
 // A conversation in writing as it travels. Source: contract §11.1.
 
-import { checkpointOf } from '../call/projection/checkpoint.ts';
+import { checkpointOf } from '../call/log/chat-checkpoint.ts';
 import type { TextChat, TextChatTurn } from '../store/runs/text-chat-store.ts';
 import type { TextChatOut, TextChatTurnOut } from './wire/text-chat.ts';
 import { isoTime } from './wire/values.ts';

@@ -1,7 +1,7 @@
 // What clients do to a campaign after they made it: start, pause, resume. Each is one statement in the
 // store; who comes second is told the state that he finds. Source: contract §9.1, §9.2.
 
-import { findConfiguration } from '../call/route.ts';
+import { findConfiguration } from '../call/outbound/outbound-route.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { Store } from '../store/store.ts';

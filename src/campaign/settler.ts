@@ -1,7 +1,7 @@
 // Ends attempts whose run is completed, once each, puts contacts off whose dial placed no call, and looks at
 // how a campaign's calls go.
 
-import type { CampaignDesk } from '../call/campaign-call.ts';
+import type { CampaignDesk } from '../call/outbound/campaign-calls.ts';
 import type { Log } from '../log.ts';
 import { campaignAttempts } from '../metrics/metrics.ts';
 import {

@@ -2,7 +2,7 @@
 // answer.
 
 import { z } from 'zod';
-import type { CallDesk } from '../call/desk.ts';
+import type { CallDesk } from '../call/call-service.ts';
 import { providerName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Link } from './link.ts';

@@ -2,7 +2,7 @@
 // somebody watches.
 
 import { z } from 'zod';
-import type { LiveCalls } from '../call/live.ts';
+import type { LiveCalls } from '../call/log/live-watchers.ts';
 import type { Link } from './link.ts';
 import { FRONT } from './message.ts';
 

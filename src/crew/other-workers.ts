@@ -2,7 +2,7 @@
 // said nothing for a while gets no new call.
 
 import type { z } from 'zod';
-import type { Crew, OtherWorker } from '../call/crew.ts';
+import type { Crew, OtherWorker } from '../cluster/worker-pool.ts';
 import type { Clock } from '../std/clock.ts';
 import { LOAD_MS, load, webhookReply } from './calls.ts';
 import type { Link } from './link.ts';

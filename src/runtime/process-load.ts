@@ -35,3 +35,10 @@ export function processLoadMeter(): LoadMeter {
     },
   };
 }
+
+export interface LoadLimits {
+  /** Share of the event loop's time and of the processors, 0 to 1; infinite: no limit. */
+  load: number;
+  /** How late timers may be; infinite: no limit. Audio is sent 60 ms ahead at least. */
+  delayMs: number;
+}

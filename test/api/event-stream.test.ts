@@ -5,9 +5,9 @@ import { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { EventStream } from '../../src/api/event-stream.ts';
-import type { Feed, FeedMessage } from '../../src/call/feed.ts';
-import { LiveCalls } from '../../src/call/live.ts';
-import type { FeedbackItem } from '../../src/call/projection/feedback.ts';
+import type { Feed, FeedMessage } from '../../src/call/log/event-feed.ts';
+import { LiveCalls } from '../../src/call/log/live-watchers.ts';
+import type { FeedbackItem } from '../../src/call/log/realtime-feedback.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 
 /** Tells what a test puts into it. */

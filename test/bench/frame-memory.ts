@@ -4,12 +4,12 @@
 
 import { Duplex } from 'node:stream';
 import { getHeapStatistics } from 'node:v8';
-import { MediaLink, type MediaLinkListener } from '../../src/call/media-link.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { registry } from '../../src/metrics/metrics.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
+import { MediaLink, type MediaLinkListener } from '../../src/telephony/provider/media-session.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import {
   DEFAULT_MEDIA_LIMITS,

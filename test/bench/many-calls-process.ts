@@ -5,12 +5,12 @@
 // change its figures. Prints one line of JSON.
 
 import { FRAME_MS, RATE_HZ } from '../../src/audio/pcm.ts';
-import { MediaLink, type MediaLinkListener } from '../../src/call/media-link.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
+import { MediaLink, type MediaLinkListener } from '../../src/telephony/provider/media-session.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import type { MediaSocket } from '../../src/transport/media-socket.ts';
 import { quietLog } from '../fakes/quiet-log.ts';

@@ -7,7 +7,7 @@ import { type Campaign, RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import type { ContactStore } from '../../src/store/campaigns/contact-store.ts';
-import { type CallRoom, withCallRoom } from '../call/call-room.ts';
+import { type CallRoom, withCallRoom } from '../call/call-harness.ts';
 import { settle } from '../fakes/fake-clock.ts';
 import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { FaultyProvider } from './faulty-provider.ts';

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Dispatcher } from '../../src/campaign/dispatcher.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import { withCallRoom } from '../call/call-room.ts';
+import { withCallRoom } from '../call/call-harness.ts';
 
 const CAMPAIGNS = 100;
 const LOOK_MS = 500;

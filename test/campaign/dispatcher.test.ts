@@ -2,7 +2,7 @@
 // real time, twice a second.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CampaignLine, Fate, Placed } from '../../src/call/campaign-call.ts';
+import type { CampaignLine, Fate, Placed } from '../../src/call/outbound/campaign-calls.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { campaignDeferred } from '../../src/metrics/metrics.ts';

@@ -2,7 +2,7 @@
 // §4.7, contract §6.1. What is checked, in which order, is the call room's business.
 
 import { z } from 'zod';
-import type { StartCall } from '../../call/desk.ts';
+import type { StartCall } from '../../call/call-service.ts';
 import { agentKeyGuard, starterOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { agentKeyRequired } from '../openapi.ts';

@@ -2,8 +2,8 @@
 // the items are the contract's (§8.10).
 
 import { z } from 'zod';
-import { OrganizationFeed } from '../../call/organization-feed.ts';
-import { RunFeed } from '../../call/run-feed.ts';
+import { OrganizationFeed } from '../../call/log/organization-feed.ts';
+import { RunFeed } from '../../call/log/run-feed.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { principalOf, streamGuard } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';

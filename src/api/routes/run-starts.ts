@@ -3,7 +3,7 @@
 // and who sends an Idempotency-Key again gets the same answer. Source: contract §6.1.
 
 import { z } from 'zod';
-import { findTestAgent } from '../../call/agent.ts';
+import { findTestAgent } from '../../call/setup/resolve-agent.ts';
 import type { Direction } from '../../model/provider.ts';
 import { principalOf, starterOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';

@@ -2,7 +2,7 @@
 // is answered with the whole session. Source: contract §11.1.
 
 import { z } from 'zod';
-import type { TextChatId } from '../../call/text-chat-desk.ts';
+import type { TextChatId } from '../../call/chat/text-chat-service.ts';
 import { principalOf } from '../auth.ts';
 import type { Api, ApiDeps } from '../deps.ts';
 import { keyRequired } from '../openapi.ts';

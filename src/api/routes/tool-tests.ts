@@ -2,7 +2,7 @@
 // Source: contract §10.1.
 
 import { z } from 'zod';
-import { sendToolRequest, type ToolRequestDeps } from '../../call/tool-request.ts';
+import { sendToolRequest, type ToolRequestDeps } from '../../call/http/tool-request.ts';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import { type HttpApiConfig, toolDefinition } from '../../workflow/tools/definition.ts';

@@ -1,7 +1,7 @@
 // Agents from a description in plain words, over HTTP. Source: contract §5.1.
 
 import { describe, expect, it } from 'vitest';
-import { AgentWriter } from '../../../src/call/agent-writer.ts';
+import { AgentWriter } from '../../../src/workflow/authoring/agent-writer.ts';
 import { ReviewerModel } from '../../fakes/reviewer-model.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Api } from '../../../src/api/deps.ts';
 import { EventStreams } from '../../../src/api/event-streams.ts';
 import { buildServer } from '../../../src/api/server.ts';
-import { LiveCalls } from '../../../src/call/live.ts';
+import { LiveCalls } from '../../../src/call/log/live-watchers.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { EventClient } from '../event-client.ts';

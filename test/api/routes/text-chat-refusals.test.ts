@@ -1,7 +1,7 @@
 // What conversations in writing are refused for, row by row and on every operation. Source: contract §11.1.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { TextChatDesk } from '../../../src/call/text-chat-desk.ts';
+import type { TextChatDesk } from '../../../src/call/chat/text-chat-service.ts';
 import { type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { withApi } from '../served.ts';
 import { talking } from '../talking-workflow.ts';

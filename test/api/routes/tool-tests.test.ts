@@ -1,9 +1,9 @@
 // Tools that are tried out. Source: contract §10.1, §8.7.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { addressGuard } from '../../../src/call/address-guard.ts';
-import { credentialHeadersFrom } from '../../../src/call/credential-headers.ts';
-import { createOutside } from '../../../src/call/outside.ts';
+import { credentialHeadersFrom } from '../../../src/call/http/credential-headers.ts';
+import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { addressGuard } from '../../../src/call/http/ssrf-guard.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { withApi } from '../served.ts';

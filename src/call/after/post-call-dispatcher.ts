@@ -1,0 +1,100 @@
+// Everything that happens once calls are over, on every node at once: reviews, then webhooks. The store
+// says what is due, so nothing is lost with a process.
+
+import { deliveries, deliveryOldestSeconds } from '../../metrics/metrics.ts';
+import type { Timer } from '../../std/clock.ts';
+import { WorkLoop } from '../../std/job-loop.ts';
+import type { Afterwork, Delivery } from '../../store/deliveries/delivery-store.ts';
+import { AFTERWORK_LEASE_MS, type AfterworkDeps, doAfterwork } from './post-call-job.ts';
+import { ATTEMPTS_MAX, type DeliverDeps, deliver } from './webhook-delivery.ts';
+
+const LOOK_MS = 1_000;
+/** Reviews wait for models, deliveries for receivers: neither costs this process much. */
+const AFTERWORK_SLOTS = 16;
+const DELIVERY_SLOTS = 32;
+/** Of one organization, so that slow receivers of one leave the others room. */
+const SLOTS_PER_ORGANIZATION = 8;
+/** Longer than a send and the statements around it. */
+const DELIVERY_LEASE_MS = 60_000;
+const MEASURE_MS = 15_000;
+
+export class AfterCall {
+  readonly #deps: AfterworkDeps & DeliverDeps;
+  readonly #afterworks: WorkLoop<Afterwork>;
+  readonly #deliveries: WorkLoop<Delivery>;
+  #timer: Timer | undefined;
+  #hasStopped = false;
+
+  constructor(deps: AfterworkDeps & DeliverDeps) {
+    this.#deps = deps;
+    const { clock, log, store } = deps;
+    const common = { clock, log, everyMs: LOOK_MS, slotsPerOwner: SLOTS_PER_ORGANIZATION };
+    this.#afterworks = new WorkLoop<Afterwork>({
+      ...common,
+      name: 'afterwork',
+      slots: AFTERWORK_SLOTS,
+      claim: (limit, except) =>
+        store.afterworks.claim({ limit, except, leaseMs: AFTERWORK_LEASE_MS }),
+      ownerOf: ({ organizationId }) => organizationId,
+      perform: async (work, signal) => {
+        if (await doAfterwork(deps, work, signal)) this.#deliveries.wake();
+      },
+      giveBack: ({ runId }) => store.afterworks.postpone(runId, 0),
+    });
+    this.#deliveries = new WorkLoop<Delivery>({
+      ...common,
+      name: 'deliveries',
+      slots: DELIVERY_SLOTS,
+      claim: (limit, except) => this.#claimDeliveries(limit, except),
+      ownerOf: ({ organizationId }) => organizationId,
+      perform: (delivery, signal) => deliver(deps, delivery, signal),
+      giveBack: ({ id, claims }) => store.deliveries.release(id, claims),
+    });
+  }
+
+  start(): void {
+    this.#afterworks.start();
+    this.#deliveries.start();
+    this.#measure();
+  }
+
+  /** A run was completed here. */
+  wake(): void {
+    this.#afterworks.wake();
+  }
+
+  /** Takes up nothing any more; what is under way may end within a few seconds. */
+  async stop(): Promise<void> {
+    this.#hasStopped = true;
+    this.#timer?.cancel();
+    await Promise.all([this.#afterworks.stop(), this.#deliveries.stop()]);
+  }
+
+  /** Those that are to be sent; one whose last attempt a kill cut short is over. */
+  async #claimDeliveries(limit: number, except: readonly string[]): Promise<Delivery[]> {
+    const { store, log } = this.#deps;
+    const claim = { limit, except, leaseMs: DELIVERY_LEASE_MS, attemptsMax: ATTEMPTS_MAX };
+    const claimed = await store.deliveries.claim(claim);
+    for (const { id, runId, state } of claimed) {
+      if (state !== 'dead_letter') continue;
+      deliveries.inc({ result: 'dead_letter' });
+      log.warn({ deliveryId: id, runId }, 'webhook given up: its last attempt was cut short');
+    }
+    return claimed.filter(({ state }) => state === 'sending');
+  }
+
+  #measure(): void {
+    if (this.#hasStopped) return;
+    const { clock, store, log } = this.#deps;
+    store.deliveries
+      .oldestWaiting()
+      .then((oldest) => {
+        const ageMs = oldest === undefined ? 0 : clock.now() - oldest.getTime();
+        deliveryOldestSeconds.set(Math.max(0, ageMs) / 1_000);
+      })
+      .catch((error: unknown) => log.debug({ err: error }, 'waiting webhooks not counted'))
+      .finally(() => {
+        if (!this.#hasStopped) this.#timer = clock.after(MEASURE_MS, () => this.#measure());
+      });
+  }
+}

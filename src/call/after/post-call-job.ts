@@ -1,0 +1,165 @@
+// What is due for one completed run: its reviews, then its webhooks with what they say about it. Every
+// step may be interrupted and begun again: a review that is stored is not asked for twice, the webhooks
+// are made all together with the end of the work.
+
+import type { Log } from '../../log.ts';
+import { reviews } from '../../metrics/metrics.ts';
+import type { Run } from '../../model/run.ts';
+import type { WorkflowDefinition } from '../../model/workflow.ts';
+import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import type { Afterwork, ReviewRecord } from '../../store/deliveries/delivery-store.ts';
+import type { Store } from '../../store/store.ts';
+import {
+  type Review,
+  reviewsOf,
+  type Webhook,
+  webhooksOf,
+} from '../../workflow/graph/post-call-nodes.ts';
+import { countingEvents } from '../log/effective-events.ts';
+import { annotationKey, failedReview, reviewCall } from './review.ts';
+import type { ReviewModelDeps } from './review-model.ts';
+import { deliveryOf } from './webhook-payload.ts';
+
+/** All reviews of a run in one go. */
+const REVIEWS_MS = 120_000;
+/** Longer than the reviews and the statements around them. */
+export const AFTERWORK_LEASE_MS = 180_000;
+/** Tries of the reviews, those that a kill cut short included. */
+const REVIEW_TRIES_MAX = 3;
+const REVIEW_AGAIN_MS = 20_000;
+/** A review is not tried again once its call has been over for this long: its webhooks wait for it. */
+const HOLD_MS_MAX = 300_000;
+/** Work that fails in itself, for whatever reason, is given up in the end: about two hours. */
+const TRIES_MAX = 20;
+const AGAIN_FIRST_MS = 5_000;
+const AGAIN_MS_MAX = 600_000;
+
+export interface AfterworkDeps extends ReviewModelDeps {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  publicUrl: string;
+}
+
+/** True if the run has deliveries that can be sent. */
+export async function doAfterwork(
+  deps: AfterworkDeps,
+  work: Afterwork,
+  stop: AbortSignal,
+): Promise<boolean> {
+  const { store, log } = deps;
+  const { runId, claims } = work;
+  try {
+    return await attempt(deps, work, stop);
+  } catch (error) {
+    if (claims >= TRIES_MAX) {
+      log.error({ err: error, runId }, 'afterwork of a call given up');
+      await store.afterworks.finish(runId, []);
+    } else {
+      log.warn({ err: error, runId, claims }, 'afterwork of a call failed');
+      const delayMs = Math.min(AGAIN_MS_MAX, AGAIN_FIRST_MS * 2 ** (claims - 1));
+      await store.afterworks.postpone(runId, delayMs);
+    }
+    return false;
+  }
+}
+
+async function attempt(deps: AfterworkDeps, work: Afterwork, stop: AbortSignal): Promise<boolean> {
+  const { store } = deps;
+  const run = await store.runs.find(work.runId);
+  const version =
+    run === undefined ? undefined : await store.workflows.version(run.workflowId, run.definitionId);
+  if (run === undefined || version === undefined) {
+    await store.afterworks.finish(work.runId, []);
+    return false;
+  }
+  const { definition } = version;
+  const areReviewed = await review(deps, { work, run, definition }, stop);
+  if (!areReviewed) {
+    await store.afterworks.postpone(run.id, REVIEW_AGAIN_MS);
+    return false;
+  }
+  return fire(deps, run.id, webhooksOf(definition));
+}
+
+interface Reviewing {
+  work: Afterwork;
+  run: Run;
+  definition: WorkflowDefinition;
+}
+
+/** False if a review failed and is worth another try. */
+async function review(
+  deps: AfterworkDeps,
+  { work, run, definition }: Reviewing,
+  stop: AbortSignal,
+): Promise<boolean> {
+  const open = reviewsOf(definition).filter((each) => {
+    return !Object.hasOwn(run.annotations, annotationKey(each));
+  });
+  if (open.length === 0) return true;
+  const events = countingEvents(await deps.store.runs.events(run.id));
+  const now = deps.clock.now();
+  const isLast =
+    work.claims >= REVIEW_TRIES_MAX || now - work.since.getTime() + REVIEW_AGAIN_MS > HOLD_MS_MAX;
+  const deadline = deadlineSignal(deps.clock, REVIEWS_MS, 'reviews', stop);
+  const { signal } = deadline;
+  try {
+    const call = { run, definition, events };
+    let areAll = true;
+    for (const each of open) {
+      const look = () => reviewCall(deps, each, call, { isLast, now, signal });
+      const record = await settled(deps, each, { work, run, isLast, stop }, look);
+      if (record === undefined) areAll = false;
+      else await deps.store.afterworks.annotate(run.id, record);
+    }
+    return areAll;
+  } finally {
+    deadline.done();
+  }
+}
+
+/** The review's result; undefined if it is to be tried again. */
+async function settled(
+  { log }: AfterworkDeps,
+  each: Review,
+  facts: { work: Afterwork; run: Run; isLast: boolean; stop: AbortSignal },
+  look: () => Promise<ReviewRecord>,
+): Promise<ReviewRecord | undefined> {
+  const { work, run, isLast, stop } = facts;
+  // Whatever kills the process each time must not do so for ever.
+  if (work.claims > REVIEW_TRIES_MAX) return failedReview(each, 'interrupted');
+  try {
+    const record = await look();
+    const isSkipped = record.annotation['skipped'] === true;
+    reviews.inc({ result: isSkipped ? 'skipped' : 'done' });
+    return record;
+  } catch (error) {
+    log.warn({ err: error, runId: run.id, nodeId: each.nodeId, isLast }, 'review of a call failed');
+    reviews.inc({ result: 'failed' });
+    return isLast && !stop.aborted ? failedReview(each, 'failed') : undefined;
+  }
+}
+
+/** The run is read again: the reviews are in it. */
+async function fire(
+  { store, clock, publicUrl }: AfterworkDeps,
+  runId: string,
+  webhooks: readonly Webhook[],
+): Promise<boolean> {
+  const run = webhooks.length === 0 ? undefined : await store.runs.find(runId);
+  const workflow =
+    run === undefined ? undefined : await store.workflows.get(run.organizationId, run.workflowId);
+  if (run === undefined || workflow === undefined) {
+    await store.afterworks.finish(runId, []);
+    return false;
+  }
+  const token = await store.runs.publicToken(run.id);
+  const facts = { run, workflow, token, publicUrl, now: clock.now() };
+  await store.afterworks.finish(
+    runId,
+    webhooks.map((webhook) => deliveryOf(webhook, facts)),
+  );
+  return true;
+}

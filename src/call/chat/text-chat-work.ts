@@ -1,0 +1,321 @@
+// One piece of work on a conversation in writing, from the moment at which it is held to its settling: a
+// turn, an end, a step back. Its events are stored before it counts; a kill at any line leaves work that
+// the next reader gives up for lost. Source: contract §11.1.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { textChatTurns } from '../../metrics/metrics.ts';
+import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+import type { Run } from '../../model/run.ts';
+import type { WorkflowConfigurations, WorkflowVersion } from '../../model/workflow.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import type { TextChat } from '../../store/runs/text-chat-store.ts';
+import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
+import { INITIAL_STATE } from '../../workflow/engine/state.ts';
+import { createEngine, type DialogueState, type Engine } from '../../workflow/engine.ts';
+import { parseGraph } from '../../workflow/graph/graph.ts';
+import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
+import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
+import { finishRun } from '../closing/finish-run.ts';
+import { countingEvents } from '../log/effective-events.ts';
+import type { RunLog } from '../log/event-log.ts';
+import { feedbackItems } from '../log/realtime-feedback.ts';
+import { outcomeOf } from '../log/run-outcome.ts';
+import type { EndedBy } from '../session/close-session.ts';
+import { withRunIds } from '../setup/call-context.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import { settingsOf } from '../setup/call-plan.ts';
+import { planTools } from '../setup/plan-tools.ts';
+import { runTurn, type TurnEvent, type TurnResult } from './text-chat-turn.ts';
+
+/** Nobody waits longer for an answer in writing. */
+export const TURN_MS_MAX = 60_000;
+/** An end that could not be carried out is looked after then. */
+const FINISH_AGAIN_MS = 60_000;
+
+export type TextChatDeps = Pick<
+  CallDeps,
+  | 'store'
+  | 'files'
+  | 'events'
+  | 'clock'
+  | 'random'
+  | 'log'
+  | 'llm'
+  | 'outside'
+  | 'credentialHeaders'
+  | 'onCompleted'
+>;
+
+export interface ChatPlan {
+  engine: Engine;
+  settings: WorkflowConfigurations;
+}
+
+/** Throws WORKFLOW_INVALID. */
+export async function planChat(
+  deps: TextChatDeps,
+  of: Pick<Run, 'organizationId' | 'initialContext'> & { id?: string },
+  version: WorkflowVersion,
+): Promise<ChatPlan> {
+  const settings = settingsOf(version.configurations);
+  const graph = parseGraph(version.definition);
+  // Of clips the words are enough.
+  const policy = deps.llm === undefined ? 'scripted' : 'model';
+  const tools = policy === 'model' ? await planTools(deps, of, version.definition) : NO_TOOLS;
+  const refs = [...clipRefsOf(version.definition, of.initialContext), ...toolClipRefs(tools)];
+  const rows = refs.length === 0 ? [] : await deps.store.clips.find(of.organizationId, refs);
+  const engine = createEngine({
+    graph,
+    policy,
+    tools,
+    settings,
+    clips: ({ by, value }) => rows.find((clip) => clip[by] === value),
+  });
+  return { engine, settings };
+}
+
+/** Work that is held: settling it wants the revision that taking it gave. */
+export interface HeldChat {
+  chat: TextChat;
+  revision: number;
+  idleMs: number;
+  /** Another may have given it up for lost from then on: nothing is written any more. */
+  until: number;
+  signal: AbortSignal;
+}
+
+/** A turn: what was written, and all that follows until the agent waits. One that fails counts for nothing,
+ *  and the chat goes on from where it stood before. Throws TEXT_CHAT_TURN_FAILED, GATEWAY_DRAINING,
+ *  STORE_UNAVAILABLE. */
+export function answer(
+  deps: TextChatDeps,
+  held: HeldChat,
+  plan: ChatPlan,
+  text: string | null,
+): Promise<void> {
+  return logged(deps, held.chat, async (runLog) => {
+    const result = await converse(deps, held, { plan, text, runLog }).catch(async (error) => {
+      deps.log.error({ err: error, runId: held.chat.run.id }, 'turn of a text chat failed');
+      textChatTurns.inc({ result: 'failed' });
+      await settleFailure(deps, held, runLog);
+      throw failureOf(held, error);
+    });
+    if (result.ended !== null) {
+      noteEnd(deps, held.chat, runLog, { reason: result.ended, by: 'agent' });
+    }
+    await settleTurn(deps, held, runLog, result);
+    textChatTurns.inc({ result: 'answered' });
+  });
+}
+
+async function converse(
+  deps: TextChatDeps,
+  held: HeldChat,
+  { plan, text, runLog }: { plan: ChatPlan; text: string | null; runLog: RunLog },
+): Promise<TurnResult> {
+  const { chat, signal } = held;
+  const { run } = chat;
+  const { initialContext } = withRunIds(run);
+  const events: TurnEvent[] = [];
+  // Also where the opening was cut short.
+  if (chat.state === null)
+    events.push({ type: 'started', direction: run.callType, initialContext });
+  if (text !== null) events.push({ type: 'caller-turn', text, confidence: null, source: 'chat' });
+  const deadline = deadlineSignal(deps.clock, TURN_MS_MAX, 'text chat turn', signal);
+  try {
+    const turn = turnDeps(deps, held, plan.engine, runLog);
+    return await runTurn(turn, stateOf(chat), events, deadline.signal);
+  } finally {
+    deadline.done();
+  }
+}
+
+function failureOf({ signal }: HeldChat, error: unknown): GatewayError {
+  if (signal.aborted) return new GatewayError('GATEWAY_DRAINING');
+  if (codeOf(error) === 'TEXT_CHAT_TURN_FAILED') return error as GatewayError; // By its code.
+  const reason = error instanceof GatewayError ? error.message : 'unexpected error';
+  return new GatewayError('TEXT_CHAT_TURN_FAILED', { reason }, error);
+}
+
+/** An end from outside: what was said is taken down, then the chat is completed. `plan` is undefined for a
+ *  definition that cannot run any more. Throws STORE_UNAVAILABLE. */
+export function conclude(
+  deps: TextChatDeps,
+  held: HeldChat,
+  plan: ChatPlan | undefined,
+  how: { reason: EndReason; by: EndedBy },
+): Promise<void> {
+  const { chat, signal } = held;
+  return logged(deps, chat, async (runLog) => {
+    if (plan !== undefined) {
+      const turn = turnDeps(deps, held, plan.engine, runLog);
+      const ending: TurnEvent = { type: 'ending', reason: how.reason };
+      await runTurn(turn, stateOf(chat), [ending], signal).catch((error: unknown) => {
+        deps.log.error(
+          { err: error, runId: chat.run.id },
+          'text chat ended without its last values',
+        );
+      });
+    }
+    noteEnd(deps, chat, runLog, how);
+    await settle(deps, held, runLog, { status: 'completed' });
+  });
+}
+
+/** Everything after the event `toSeq` counts no more, nor do the turns after `turnId`; null discards
+ *  nothing. */
+export function stepBack(
+  deps: TextChatDeps,
+  held: HeldChat,
+  to: { turnId: string; toSeq: number } | null,
+): Promise<void> {
+  return logged(deps, held.chat, async (runLog) => {
+    if (to !== null) forget(deps, held.chat, runLog, to.toSeq);
+    const status = to === null ? 'idle' : 'rewound';
+    await settle(deps, held, runLog, { status, rewindTo: to?.turnId ?? null });
+  });
+}
+
+/** Gives up what another process has left undone. False if somebody else was faster. */
+export async function giveUp(deps: TextChatDeps, chat: TextChat): Promise<boolean> {
+  return logged(deps, chat, async (runLog) => {
+    if (lastSeq(runLog) > chat.eventSeq) forget(deps, chat, runLog, chat.eventSeq);
+    await deps.events.flush();
+    const isOurs = await deps.store.textChats.release(chat.run.id, chat.revision, lastSeq(runLog));
+    if (isOurs) deps.log.warn({ runId: chat.run.id }, 'text chat was left in the middle of a turn');
+    return isOurs;
+  });
+}
+
+/** Outcome, transcript and state of a chat that has ended. May be done again. */
+export async function finishChat(deps: TextChatDeps, { run }: TextChat): Promise<void> {
+  const { store } = deps;
+  const version = await store.workflows.version(run.workflowId, run.definitionId);
+  await finishRun(deps, run, {
+    events: countingEvents(await store.runs.events(run.id)),
+    fallbackReason: 'user_hangup',
+    settings: version?.configurations ?? {},
+  });
+  await store.textChats.close(run.id);
+}
+
+async function logged<T>(
+  deps: TextChatDeps,
+  chat: TextChat,
+  work: (runLog: RunLog) => Promise<T>,
+): Promise<T> {
+  const runLog = await deps.events.open(chat.run.id);
+  try {
+    return await work(runLog);
+  } finally {
+    // The next turn may be another process's.
+    deps.events.release(chat.run.id);
+  }
+}
+
+async function settleFailure(deps: TextChatDeps, held: HeldChat, runLog: RunLog): Promise<void> {
+  if (deps.clock.now() >= held.until) throw lostTo(held);
+  if (lastSeq(runLog) > held.chat.eventSeq) forget(deps, held.chat, runLog, held.chat.eventSeq);
+  const turn = { status: 'failed' as const, assistantText: null, events: [], usage: {} };
+  await settle(deps, held, runLog, { status: 'error', turn });
+}
+
+function settleTurn(
+  deps: TextChatDeps,
+  held: HeldChat,
+  runLog: RunLog,
+  { state, said, ended }: TurnResult,
+): Promise<void> {
+  const events = runLog.events.filter(({ seq }) => seq > held.chat.eventSeq);
+  const { initialContext: _, ...kept } = state;
+  return settle(deps, held, runLog, {
+    status: ended === null ? 'idle' : 'completed',
+    turn: {
+      status: 'completed',
+      assistantText: said.length === 0 ? null : said.join('\n'),
+      events: itemsOf(events),
+      usage: usageOf(events),
+      state: kept,
+    },
+  });
+}
+
+/** Throws TEXT_CHAT_CONFLICT if the work was given up for lost meanwhile. */
+async function settle(
+  deps: TextChatDeps,
+  held: HeldChat,
+  runLog: RunLog,
+  settled: Pick<
+    Parameters<TextChatDeps['store']['textChats']['settle']>[2],
+    'status' | 'turn' | 'rewindTo'
+  >,
+): Promise<void> {
+  const { chat, revision, idleMs } = held;
+  await deps.events.flush();
+  const isSettled = await deps.store.textChats.settle(chat.run.id, revision, {
+    ...settled,
+    eventSeq: lastSeq(runLog),
+    dueMs: settled.status === 'completed' ? FINISH_AGAIN_MS : idleMs,
+  });
+  if (isSettled) return;
+  throw lostTo(held);
+}
+
+function lostTo({ revision }: HeldChat): GatewayError {
+  return new GatewayError('TEXT_CHAT_CONFLICT', { expected: revision, actual: revision + 1 });
+}
+
+function turnDeps(deps: TextChatDeps, held: HeldChat, engine: Engine, runLog: RunLog) {
+  const { run } = held.chat;
+  const { llm, clock, outside, credentialHeaders } = deps;
+  const mediaMs = (): number => sinceStart(deps, run);
+  const note = (body: CallEventBody): void => {
+    if (clock.now() >= held.until) throw lostTo(held);
+    runLog.append(body, mediaMs());
+  };
+  const log = deps.log.child({ runId: run.id });
+  const toolRequests = { outside, credentialHeaders };
+  return { run, engine, llm, clock, log, toolRequests, note, mediaMs };
+}
+
+function sinceStart({ clock }: Pick<TextChatDeps, 'clock'>, run: Run): number {
+  return Math.max(0, clock.now() - run.createdAt.getTime());
+}
+
+function noteEnd(
+  deps: TextChatDeps,
+  { run, updatedAt }: TextChat,
+  runLog: RunLog,
+  { reason, by }: { reason: EndReason; by: EndedBy },
+): void {
+  // Silence until somebody looked is no conversation.
+  const ms =
+    by === 'gateway' ? updatedAt.getTime() - run.createdAt.getTime() : sinceStart(deps, run);
+  runLog.append({ type: 'call.ended', reason, by, durationS: ms / 1_000 }, ms);
+}
+
+function forget(deps: TextChatDeps, { run }: TextChat, runLog: RunLog, toSeq: number): void {
+  runLog.append({ type: 'chat.rewound', toSeq }, sinceStart(deps, run));
+}
+
+function lastSeq({ events }: RunLog): number {
+  return events.at(-1)?.seq ?? 0;
+}
+
+/** What is stored is written by `settleTurn` alone; fields that a later version knows are as at the
+ *  beginning. */
+function stateOf({ run, state }: TextChat): DialogueState {
+  if (state === null) return INITIAL_STATE;
+  return { ...INITIAL_STATE, ...state, initialContext: withRunIds(run).initialContext };
+}
+
+function itemsOf(events: readonly CallEvent[]): Record<string, unknown>[] {
+  return feedbackItems(events).map((item) => ({ ...item }));
+}
+
+/** In the form of a run's usage. */
+function usageOf(events: readonly CallEvent[]): Record<string, unknown> {
+  const { llm } = outcomeOf(events, 'unknown').usageInfo;
+  return { llm };
+}

@@ -1,0 +1,324 @@
+// Conversations in writing, on the same engine as calls: who may change one when, and which are ended for
+// silence. Any process may take any turn of a chat. What a piece of work does is text-chat-work's.
+// Source: contract §11.1.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+import { WorkLoop } from '../../std/job-loop.ts';
+import type { DueTextChat, Hold, NewTurn, TextChat } from '../../store/runs/text-chat-store.ts';
+import type { EndedBy } from '../session/close-session.ts';
+import { withoutReserved } from '../setup/call-context.ts';
+import { findTestAgent } from '../setup/resolve-agent.ts';
+import type { NewTextChat, TextChatDesk, TextChatId } from './text-chat-service.ts';
+import {
+  answer,
+  type ChatPlan,
+  conclude,
+  finishChat,
+  giveUp,
+  type HeldChat,
+  planChat,
+  stepBack,
+  type TextChatDeps,
+  TURN_MS_MAX,
+} from './text-chat-work.ts';
+
+/** Turns in a chat, those that were taken back included: each is stored with where it led. */
+export const TURNS_MAX = 200;
+/** Characters of both sides in a chat: about a model's context. */
+export const CHARACTERS_MAX = 200_000;
+/** Turns at a time in this process: each may wait for a model. */
+const WORKS_MAX = 200;
+/** Longer than a turn and the statements around it. */
+const HOLD_MS = TURN_MS_MAX + 30_000;
+/** How long a turn that is under way may take once the process is to stop. */
+const STOP_GRACE_MS = 5_000;
+const SWEEP_MS = 300_000;
+/** Chats that are ended at a time, in all and of one organization: each may ask a model for its values. */
+const SWEEP_SLOTS = 8;
+const SWEEP_SLOTS_PER_ORGANIZATION = 4;
+/** Times that a reader repairs what others are changing meanwhile. */
+const READS_MAX = 3;
+
+export class TextChats implements TextChatDesk {
+  readonly #deps: TextChatDeps;
+  readonly #abort = new AbortController();
+  readonly #sweep: WorkLoop<DueTextChat>;
+  /** What is under way here, by the token under which it is held. */
+  readonly #works = new Map<string, Promise<unknown>>();
+  #hasStopped = false;
+
+  constructor(deps: TextChatDeps) {
+    this.#deps = deps;
+    const { clock, log, store } = deps;
+    this.#sweep = new WorkLoop<DueTextChat>({
+      name: 'text chats',
+      clock,
+      log,
+      everyMs: SWEEP_MS,
+      slots: SWEEP_SLOTS,
+      slotsPerOwner: SWEEP_SLOTS_PER_ORGANIZATION,
+      claim: (limit, except) => store.textChats.claimDue({ limit, except, leaseMs: HOLD_MS }),
+      ownerOf: ({ organizationId }) => organizationId,
+      perform: (due) => this.#lookAfter(due),
+      giveBack: async () => undefined, // It comes back by itself.
+    });
+  }
+
+  /** Begins to look for chats that have fallen silent. */
+  start(): void {
+    this.#sweep.start();
+  }
+
+  /** Takes no work any more; what is under way may end within a few seconds, then its turn fails. */
+  async stop(): Promise<void> {
+    this.#hasStopped = true;
+    const grace = this.#deps.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
+    await Promise.allSettled([this.#sweep.stop(), ...this.#works.values()]);
+    grace.cancel();
+  }
+
+  async create(wanted: NewTextChat): Promise<TextChat> {
+    const { store, random } = this.#deps;
+    const { organizationId } = wanted;
+    const { workflow, version } = await findTestAgent(
+      this.#deps,
+      organizationId,
+      wanted.workflowId,
+    );
+    const initialContext = {
+      ...version.templateContextVariables,
+      ...withoutReserved(wanted.initialContext),
+    };
+    const plan = await planChat(this.#deps, { organizationId, initialContext }, version);
+    const run = {
+      organizationId,
+      workflowId: workflow.id,
+      definitionId: version.id,
+      name: wanted.name ?? `WR-TEXT-${random.bytes(3).toString('hex').toUpperCase()}`,
+      mode: 'textchat',
+      callType: 'inbound' as const,
+      configurationId: null,
+      providerCallId: null,
+      initialContext,
+      gatheredContext: {},
+      logs: {},
+      annotations: wanted.annotations,
+    };
+    return this.#work(plan.settings.text_chat_inactivity_timeout_seconds, async (hold) => {
+      const chat = await store.textChats.create(run, this.#newTurn(null), hold);
+      await answer(this.#deps, this.#held(chat, chat.revision, hold), plan, null).catch(
+        (error: unknown) => {
+          // It can be gone on with all the same: who writes next hears the opening first.
+          if (codeOf(error) !== 'TEXT_CHAT_TURN_FAILED') throw error;
+        },
+      );
+      return this.#ended(chat.run.id);
+    });
+  }
+
+  async get(id: TextChatId): Promise<TextChat> {
+    return this.#usable(() => this.#find(id));
+  }
+
+  async say(id: TextChatId, text: string, expectedRevision: number | null): Promise<TextChat> {
+    const chat = await this.#forChange(id, expectedRevision);
+    if (chat.status === 'completed') throw new GatewayError('TEXT_CHAT_ENDED');
+    refuseFull(chat, text);
+    const plan = await this.#planOf(chat);
+    return this.#take(chat, plan, this.#newTurn(text), async (held) => {
+      await answer(this.#deps, held, plan, text);
+      return this.#ended(id.runId);
+    });
+  }
+
+  async end(id: TextChatId, expectedRevision: number | null): Promise<TextChat> {
+    const chat = await this.#forChange(id, expectedRevision);
+    if (chat.status === 'completed') {
+      return chat.run.state === 'completed' ? chat : this.#ended(id.runId);
+    }
+    return this.#end(chat, { reason: 'user_hangup', by: 'caller' });
+  }
+
+  async rewind(
+    id: TextChatId,
+    turnId: string | null,
+    expectedRevision: number | null,
+  ): Promise<TextChat> {
+    const chat = await this.#forChange(id, expectedRevision);
+    if (chat.status === 'completed') throw new GatewayError('TEXT_CHAT_ENDED');
+    const turn = chat.turns.find((each) => each.id === turnId);
+    if (turnId !== null && turn === undefined) throw new GatewayError('TEXT_CHAT_TURN_NOT_FOUND');
+    const to = turn === undefined ? null : { turnId: turn.id, toSeq: turn.eventSeq ?? 0 };
+    const plan = await this.#planOf(chat).catch(noPlan);
+    return this.#take(chat, plan, undefined, async (held) => {
+      await stepBack(this.#deps, held, to);
+      return this.#read(id.runId);
+    });
+  }
+
+  /** Ended, or given up for lost, or its end is carried out once more. */
+  async #lookAfter({ runId, revision }: DueTextChat): Promise<void> {
+    const found = await this.#read(runId);
+    if (found.status === 'completed') {
+      await finishChat(this.#deps, found);
+      return;
+    }
+    if (found.revision !== revision || (isPending(found) && !this.#isLost(found))) return;
+    const chat = await this.#usable(() => this.#read(runId));
+    if (isPending(chat)) return;
+    await this.#end(chat, { reason: 'user_idle_max_duration_exceeded', by: 'gateway' }).catch(
+      (error: unknown) => {
+        if (codeOf(error) !== 'TEXT_CHAT_CONFLICT') throw error; // Somebody has written meanwhile.
+      },
+    );
+  }
+
+  async #end(chat: TextChat, how: { reason: EndReason; by: EndedBy }): Promise<TextChat> {
+    const plan = await this.#planOf(chat).catch(noPlan);
+    return this.#take(chat, plan, undefined, async (held) => {
+      await conclude(this.#deps, held, plan, how);
+      return this.#ended(chat.run.id);
+    });
+  }
+
+  /** Throws TEXT_CHAT_NOT_FOUND, RUN_NOT_TEXT_CHAT. */
+  async #find({ organizationId, workflowId, runId }: TextChatId): Promise<TextChat> {
+    const { store } = this.#deps;
+    const chat = await store.textChats.get(organizationId, runId);
+    if (chat?.run.workflowId === workflowId) return chat;
+    const run = chat === undefined ? await store.runs.get(organizationId, runId) : undefined;
+    const isOther = run?.workflowId === workflowId && run.mode !== 'textchat';
+    throw new GatewayError(isOther ? 'RUN_NOT_TEXT_CHAT' : 'TEXT_CHAT_NOT_FOUND');
+  }
+
+  async #read(runId: string): Promise<TextChat> {
+    const chat = await this.#deps.store.textChats.find(runId);
+    if (chat === undefined) throw new GatewayError('TEXT_CHAT_NOT_FOUND');
+    return chat;
+  }
+
+  /** A chat that a killed process held is free again. */
+  async #usable(read: () => Promise<TextChat>): Promise<TextChat> {
+    for (let reads = 1; ; reads += 1) {
+      const chat = await read();
+      if (!isPending(chat) || !this.#isLost(chat) || reads > READS_MAX) return chat;
+      await giveUp(this.#deps, chat);
+    }
+  }
+
+  #isLost({ hold }: TextChat): boolean {
+    if (hold === null) return true;
+    if (hold.isThisNode) return !this.#works.has(hold.token);
+    return hold.isOver;
+  }
+
+  /** Throws TEXT_CHAT_CONFLICT. One that has ended may be of any revision. */
+  async #forChange(id: TextChatId, expectedRevision: number | null): Promise<TextChat> {
+    const chat = await this.get(id);
+    if (chat.status === 'completed') return chat;
+    const { revision } = chat;
+    // Who expects nothing would have liked the one before the work that is under way.
+    const expected = expectedRevision ?? (isPending(chat) ? revision - 1 : revision);
+    if (isPending(chat) || expected !== revision) throw conflict(expected, revision);
+    return chat;
+  }
+
+  /** Throws WORKFLOW_INVALID. */
+  async #planOf({ run }: TextChat): Promise<ChatPlan> {
+    const version = await this.#deps.store.workflows.version(run.workflowId, run.definitionId);
+    if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+    return planChat(this.#deps, run, version);
+  }
+
+  /** Holds the chat for `work`. Throws TEXT_CHAT_CONFLICT if somebody else was faster. */
+  #take(
+    chat: TextChat,
+    plan: ChatPlan | undefined,
+    turn: NewTurn | undefined,
+    work: (held: HeldChat) => Promise<TextChat>,
+  ): Promise<TextChat> {
+    return this.#work(plan?.settings.text_chat_inactivity_timeout_seconds, async (hold) => {
+      const { run, revision } = chat;
+      const taken = await this.#deps.store.textChats.take(run.id, revision, hold, turn);
+      if (taken === undefined) throw conflict(revision, (await this.#read(run.id)).revision);
+      return work(this.#held(chat, taken, hold));
+    });
+  }
+
+  #held(chat: TextChat, revision: number, { idleMs, until }: OwnHold): HeldChat {
+    return { chat, revision, idleMs, until, signal: this.#abort.signal };
+  }
+
+  /** Throws GATEWAY_DRAINING, QUEUE_FULL. */
+  async #work(
+    idleS = HOLD_MS / 1_000,
+    work: (hold: OwnHold) => Promise<TextChat>,
+  ): Promise<TextChat> {
+    if (this.#hasStopped) throw new GatewayError('GATEWAY_DRAINING');
+    if (this.#works.size >= WORKS_MAX)
+      throw new GatewayError('QUEUE_FULL', { queue: 'text chats' });
+    const token = this.#deps.random.uuid();
+    const until = this.#deps.clock.now() + HOLD_MS;
+    // Known here before it is stored: what is held by this process and not known is lost.
+    const running = Promise.resolve().then(() =>
+      work({ token, ms: HOLD_MS, idleMs: idleS * 1_000, until }),
+    );
+    this.#works.set(token, running);
+    try {
+      return await running;
+    } finally {
+      this.#works.delete(token);
+    }
+  }
+
+  /** The chat as it is; if it has ended, with everything that follows from it. */
+  async #ended(runId: string): Promise<TextChat> {
+    const chat = await this.#read(runId);
+    if (chat.status !== 'completed') return chat;
+    try {
+      await finishChat(this.#deps, chat);
+    } catch (error) {
+      this.#deps.log.error({ err: error, runId }, 'end of a text chat not carried out yet');
+    }
+    return this.#read(runId);
+  }
+
+  #newTurn(userText: string | null): NewTurn {
+    return { id: `turn_${this.#deps.random.bytes(6).toString('hex')}`, userText };
+  }
+}
+
+/** As this process counts it: from before it was stored, so that it ends here first. */
+interface OwnHold extends Hold {
+  until: number;
+}
+
+function isPending({ status }: TextChat): boolean {
+  return status === 'pending_assistant_turn';
+}
+
+function conflict(expected: number, actual: number): GatewayError {
+  return new GatewayError('TEXT_CHAT_CONFLICT', { expected, actual });
+}
+
+/** A definition that cannot run any more can still be ended. */
+function noPlan(error: unknown): undefined {
+  if (codeOf(error) !== 'WORKFLOW_INVALID') throw error;
+  return undefined;
+}
+
+/** Throws TEXT_CHAT_FULL. */
+function refuseFull({ turns, discarded }: TextChat, text: string): void {
+  const all = [...turns, ...discarded.flatMap((each) => each.turns)];
+  if (all.length >= TURNS_MAX) {
+    throw new GatewayError('TEXT_CHAT_FULL', { max: TURNS_MAX, what: 'turns' });
+  }
+  const characters = all.reduce(
+    (sum, turn) => sum + (turn.userText?.length ?? 0) + (turn.assistantText?.length ?? 0),
+    text.length,
+  );
+  if (characters > CHARACTERS_MAX) {
+    throw new GatewayError('TEXT_CHAT_FULL', { max: CHARACTERS_MAX, what: 'characters' });
+  }
+}

@@ -1,0 +1,104 @@
+// The calls of this process: those that ring, those waiting for their media socket, those being let in,
+// those that have it.
+
+import type { Run } from '../../model/run.ts';
+import type { TelephonyConfiguration } from '../../model/telephony.ts';
+import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import type { CallSession } from '../session/session.ts';
+import type { CallPlan } from '../setup/call-plan.ts';
+
+/** Calls that may wait for their media at once; more than any process can carry. */
+const PENDING_MAX = 5_000;
+
+/** A call that has no media yet. */
+export interface UnconnectedCall {
+  run: Run;
+  configuration: TelephonyConfiguration;
+  provider: TelephonyProvider;
+}
+
+export class Roster {
+  /** At most as many as the organizations may have calls. */
+  readonly #dialled = new Map<string, UnconnectedCall>();
+  readonly #pending = new Map<string, CallPlan>();
+  readonly #entering = new Set<string>();
+  readonly #sessions = new Map<string, CallSession>();
+
+  get activeCalls(): number {
+    return this.#sessions.size;
+  }
+
+  get pendingCalls(): number {
+    return this.#dialled.size + this.#pending.size + this.#entering.size;
+  }
+
+  sessions(): CallSession[] {
+    return [...this.#sessions.values()];
+  }
+
+  session(runId: string): CallSession | undefined {
+    return this.#sessions.get(runId);
+  }
+
+  /** Those that ring or wait for their media. */
+  unconnected(): UnconnectedCall[] {
+    return [...this.#dialled.values(), ...this.#pending.values()];
+  }
+
+  /** Whether the run's call is one of this process. */
+  holds(runId: string): boolean {
+    return this.#dialled.has(runId) || this.#pending.has(runId) || this.connected(runId);
+  }
+
+  /** A call is placed: it counts until it is answered or dropped. */
+  ring(call: UnconnectedCall): void {
+    this.#dialled.set(call.run.id, call);
+  }
+
+  /** False if too many wait already. */
+  expect(plan: CallPlan): boolean {
+    if (this.#pending.size >= PENDING_MAX) return false;
+    this.#dialled.delete(plan.run.id);
+    this.#pending.set(plan.run.id, plan);
+    return true;
+  }
+
+  /** Whether the run's plan is made and waits for its media. */
+  isExpected(runId: string): boolean {
+    return this.#pending.has(runId);
+  }
+
+  /** The plan that waits for `runId`, which is being let in from here until `enter` or `turnAway`. */
+  letIn(runId: string): CallPlan | undefined {
+    const plan = this.#pending.get(runId);
+    if (plan === undefined) return undefined;
+    this.#pending.delete(runId);
+    this.#entering.add(runId);
+    return plan;
+  }
+
+  turnAway(runId: string): void {
+    this.#entering.delete(runId);
+  }
+
+  enter(session: CallSession): void {
+    const { id } = session.plan.run;
+    this.#entering.delete(id);
+    this.#sessions.set(id, session);
+  }
+
+  leave(runId: string): void {
+    this.#sessions.delete(runId);
+  }
+
+  /** The call will not come any more. */
+  drop(runId: string): void {
+    this.#dialled.delete(runId);
+    this.#pending.delete(runId);
+  }
+
+  /** Whether its media is there, or at the door. */
+  connected(runId: string): boolean {
+    return this.#sessions.has(runId) || this.#entering.has(runId);
+  }
+}

@@ -1,0 +1,121 @@
+// Closes a run whose call never reached our media: busy, not answered, refused, failed, lost.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { callsEnded } from '../../metrics/metrics.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+import type { TerminalStatus } from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import { isObject } from '../../std/json.ts';
+import { finishRun } from '../closing/finish-run.ts';
+import { stamp } from '../log/transcript.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import type { Roster, UnconnectedCall } from './call-registry.ts';
+
+const HANG_UP_MS = 5_000;
+
+interface Closing {
+  reason: EndReason;
+  /** `provider` if it says that the call is over; else it is told to hang up. */
+  by: 'provider' | 'gateway';
+  fault?: { code: string; message: string };
+}
+
+/** A call that was answered and ended without our hearing it has failed to connect. */
+export function unconnectedReason(status: TerminalStatus): EndReason {
+  return status === 'completed' ? 'system_connect_error' : status;
+}
+
+/** Several may come here for one run: the first one's reason stands, and the line is hung up once. */
+export async function closeUnconnected(
+  deps: CallDeps,
+  call: UnconnectedCall,
+  { reason, by, fault }: Closing,
+): Promise<void> {
+  const { run, provider } = call;
+  const runLog = await deps.events.open(run.id);
+  const isFirst = !runLog.events.some(({ body }) => body.type === 'call.ended');
+  if (isFirst) {
+    if (fault !== undefined) runLog.append({ type: 'fault', ...fault, fatal: true }, 0);
+    runLog.append({ type: 'call.ended', reason, by, durationS: 0 }, 0);
+    callsEnded.inc({ provider: provider.name, reason });
+    if (by === 'gateway') await hangUp(deps, call);
+  }
+  await deps.events.flush();
+  await finishRun(deps, run, {
+    events: runLog.events,
+    fallbackReason: reason,
+    settings: {},
+  });
+  deps.events.release(run.id);
+}
+
+/** Contract §7.6: a call that could not be begun leaves a completed run that says what went wrong.
+ *  Never throws: a run that stays open is closed by its watch. */
+export async function closeFailed(
+  deps: CallDeps,
+  call: UnconnectedCall,
+  error: unknown,
+): Promise<void> {
+  const { run } = call;
+  const message = error instanceof GatewayError ? error.message : 'unexpected error';
+  const fault = { code: codeOf(error) ?? 'UNEXPECTED', message };
+  try {
+    await deps.store.runs.appendCallback(run.id, 'start-failed', {
+      status: 'failed',
+      timestamp: stamp(deps.clock.now()),
+      data: { error: message },
+    });
+    await closeUnconnected(deps, call, { reason: 'error', by: 'gateway', fault });
+  } catch (failure) {
+    deps.log.error({ err: failure, runId: run.id }, 'failed call not closed');
+  }
+}
+
+/** What a call knows of that rang when its gateway went: whoever placed it may place it again. */
+export const GATEWAY_STOPPED = {
+  code: 'GATEWAY_STOPPED',
+  message: 'The gateway stopped before anybody answered',
+};
+
+/** Ends a call that nobody is to answer any more. Throws if the store is away. */
+export async function giveUp(
+  deps: CallDeps,
+  roster: Pick<Roster, 'drop'>,
+  call: UnconnectedCall & { fault?: Closing['fault'] },
+): Promise<void> {
+  const { id } = call.run;
+  const { fault } = call;
+  roster.drop(id);
+  const run = await deps.store.runs.find(id);
+  if (run?.state !== 'initialized') return;
+  const closing = { reason: 'system_cancelled', by: 'gateway' } as const;
+  await closeUnconnected(deps, { ...call, run }, fault ? { ...closing, fault } : closing);
+}
+
+/** Why the run's call could not be begun; undefined if it was. In words for clients. */
+export function startFailure({ logs }: Run): string | undefined {
+  const entries = logs['telephony_status_callbacks'];
+  if (!Array.isArray(entries)) return undefined;
+  for (const entry of entries) {
+    // A provider's own entry names its call.
+    if (!isObject(entry) || 'call_id' in entry || !isObject(entry['data'])) continue;
+    const { error } = entry['data'];
+    if (typeof error === 'string') return error;
+  }
+  return undefined;
+}
+
+/** Best effort: a call that we lost sight of must not stay up. */
+async function hangUp(deps: CallDeps, call: UnconnectedCall): Promise<void> {
+  const { run, configuration, provider } = call;
+  if (run.providerCallId === null) return;
+  const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
+  try {
+    await provider.control.hangUp(configuration.credentials, run.providerCallId, deadline.signal);
+  } catch (error) {
+    deps.log.warn({ err: error, runId: run.id }, 'lost call not hung up');
+  } finally {
+    deadline.done();
+  }
+}

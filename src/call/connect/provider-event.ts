@@ -1,0 +1,198 @@
+// A provider's callback about one of our runs: status, or who answered. Stored once, in whatever order
+// and however often it is delivered; only a step forward has an effect. Source: contract §7.6.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { webhooks } from '../../metrics/metrics.ts';
+import {
+  isTerminal,
+  mayFollow,
+  type ProviderName,
+  type TerminalStatus,
+} from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
+import type { TelephonyConfiguration } from '../../model/telephony.ts';
+import {
+  type HostedProvider,
+  isHosted,
+  type ProviderEvent,
+  type ProviderRequest,
+  type WebhookReply,
+} from '../../telephony/provider/provider.ts';
+import { stamp } from '../log/transcript.ts';
+import { hangsUpOnMachines } from '../setup/answering-machine.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import type { Roster, UnconnectedCall } from './call-registry.ts';
+import { closeUnconnected, unconnectedReason } from './end-unconnected.ts';
+
+/** The media of a call that the provider calls ended closes by itself within this time. */
+const MEDIA_CLOSES_MS = 3_000;
+
+export type CallStep = Omit<Extract<ProviderEvent, { kind: 'status' }>, 'kind'>;
+
+export interface ProviderCall {
+  run: Run;
+  configuration: TelephonyConfiguration;
+  provider: HostedProvider;
+}
+
+/** Finds the run's call and proves the request. Undefined for an unknown run. Throws
+ *  WEBHOOK_SIGNATURE. */
+export async function verifiedCall(
+  deps: CallDeps,
+  name: ProviderName,
+  runId: string,
+  request: ProviderRequest,
+): Promise<ProviderCall | undefined> {
+  const provider = deps.providers.byName(name);
+  const run = await deps.store.runs.find(runId);
+  if (provider === undefined || !isHosted(provider)) return undefined;
+  if (run === undefined || run.configurationId === null) return undefined;
+  const { organizationId, configurationId } = run;
+  const configuration = await deps.store.telephony.getConfiguration(
+    organizationId,
+    configurationId,
+  );
+  if (configuration === undefined || configuration.provider !== name) return undefined;
+  if (!provider.webhook.verify(request, configuration.credentials)) {
+    webhooks.inc({ provider: name, result: 'signature' });
+    throw new GatewayError('WEBHOOK_SIGNATURE');
+  }
+  return { run, configuration, provider };
+}
+
+/** The call as its answer webhook names it, should the answer to our dial have been lost. */
+export async function withCallId(
+  deps: CallDeps,
+  call: ProviderCall,
+  request: ProviderRequest,
+): Promise<ProviderCall> {
+  const event = call.provider.webhook.parse(request);
+  if (call.run.providerCallId !== null || !('callId' in event)) return call;
+  const run = await deps.store.runs.patch(call.run.id, {
+    providerCallId: event.callId,
+    gatheredContext: { call_id: event.callId },
+  });
+  return run === undefined ? call : { ...call, run };
+}
+
+export async function takeProviderEvent(
+  deps: CallDeps,
+  roster: Roster,
+  request: { name: ProviderName; runId: string; request: ProviderRequest },
+): Promise<WebhookReply> {
+  const call = await verifiedCall(deps, request.name, request.runId, request.request);
+  if (call === undefined) {
+    webhooks.inc({ provider: request.name, result: 'unknown_run' });
+    return IGNORED;
+  }
+  const event = call.provider.webhook.parse(request.request);
+  if (event.kind === 'status') await takeStatus(deps, roster, call, event);
+  if (event.kind === 'answered-by') await takeAnsweredBy(deps, roster, call, event);
+  webhooks.inc({ provider: request.name, result: 'taken' });
+  return call.provider.webhook.acknowledge();
+}
+
+const IGNORED: WebhookReply = {
+  status: 200,
+  contentType: 'application/json',
+  body: JSON.stringify({ status: 'ignored', reason: 'unknown_run' }),
+};
+
+/** Takes a step of a call, however it was told of. */
+export async function takeStatus(
+  deps: CallDeps,
+  roster: Roster,
+  call: UnconnectedCall,
+  event: CallStep,
+): Promise<void> {
+  const { run } = call;
+  const isNew = await deps.store.runs.appendCallback(run.id, event.dedupeKey, {
+    status: event.status,
+    timestamp: stamp(deps.clock.now()),
+    call_id: event.callId,
+    duration: event.durationS,
+    sequence: event.sequence ?? null,
+    raw: event.raw,
+  });
+  if (isNew && run.providerCallId === null) {
+    await deps.store.runs.patch(run.id, { providerCallId: event.callId });
+  }
+  // Another leg of the call may come and go.
+  const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
+  if (!isOurs || run.state === 'completed') return;
+  await noteStatus(deps, roster, run.id, event);
+  if (!isTerminal(event.status)) return;
+  // A repeated delivery gets here as well: the first one may have failed half-way.
+  await takeTerminal(deps, roster, call, event.status);
+}
+
+/** Into the log of a call that this process runs, if it is a step forward: another process numbers the
+ *  events of its own calls. */
+async function noteStatus(
+  deps: CallDeps,
+  roster: Roster,
+  runId: string,
+  event: CallStep,
+): Promise<void> {
+  if (!roster.holds(runId)) return;
+  const runLog = await deps.events.open(runId);
+  const { status, providerStatus, callId, durationS, raw } = event;
+  const last = runLog.events.findLast(({ body }) => body.type === 'call.status')?.body;
+  if (last?.type === 'call.status' && !mayFollow(status, last.status)) return;
+  const fact = { status, providerStatus, callId, durationS, raw };
+  const body = { type: 'call.status', ...fact } as const;
+  const session = roster.session(runId);
+  if (session === undefined) runLog.append(body, 0);
+  else session.note(body);
+}
+
+/** With media, the socket's close ends the call; its loss is made up for after a moment. */
+async function takeTerminal(
+  deps: CallDeps,
+  roster: Roster,
+  call: UnconnectedCall,
+  status: TerminalStatus,
+): Promise<void> {
+  const { id } = call.run;
+  const session = roster.session(id);
+  if (session?.isAnswered === false) {
+    void session.end(unconnectedReason(status), 'provider');
+    return;
+  }
+  if (!roster.connected(id)) {
+    if (await talksElsewhere(deps, call.run)) return; // Its media tells that process.
+    roster.drop(id);
+    await closeUnconnected(deps, call, { reason: unconnectedReason(status), by: 'provider' });
+    return;
+  }
+  deps.clock.after(MEDIA_CLOSES_MS, () => {
+    void roster.session(id)?.end('user_hangup', 'provider');
+  });
+}
+
+async function talksElsewhere(deps: CallDeps, run: Run): Promise<boolean> {
+  if (run.state !== 'running') return false;
+  return (await deps.store.runs.owner(run.id))?.isOwn === false;
+}
+
+async function takeAnsweredBy(
+  deps: CallDeps,
+  roster: Roster,
+  { run }: ProviderCall,
+  event: Extract<ProviderEvent, { kind: 'answered-by' }>,
+): Promise<void> {
+  const isNew = await deps.store.runs.appendCallback(run.id, event.dedupeKey, {
+    status: 'answered-by',
+    timestamp: stamp(deps.clock.now()),
+    call_id: event.callId,
+    answered_by: event.answeredBy,
+  });
+  if (!isNew || run.state === 'completed') return;
+  const fact = { type: 'call.answered-by', answeredBy: event.answeredBy } as const;
+  const session = roster.session(run.id);
+  session?.note(fact);
+  if (session === undefined) (await deps.events.open(run.id)).append(fact, 0);
+  else if (event.machine && hangsUpOnMachines(session.plan)) {
+    void session.end('voicemail_detected', 'gateway');
+  }
+}

@@ -1,0 +1,193 @@
+// The call room's front: what the API and the media server ask for, and draining before a stop.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { callsRefused } from '../../metrics/metrics.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
+import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
+import type { Admission, MediaPath } from '../../transport/websocket/media-server.ts';
+import type { CallDesk, StartCall, StartedCall, TestCall } from '../call-service.ts';
+import { TextChats } from '../chat/text-chat.ts';
+import { Roster, type UnconnectedCall } from '../connect/call-registry.ts';
+import { GATEWAY_STOPPED, giveUp } from '../connect/end-unconnected.ts';
+import { admitMedia } from '../connect/media-admission.ts';
+import { watchForMedia } from '../connect/media-watchdog.ts';
+import { answerCall } from '../connect/prepare-call.ts';
+import { takeProviderEvent, verifiedCall, withCallId } from '../connect/provider-event.ts';
+import { answerInbound, refuseInbound } from '../inbound/inbound-webhook.ts';
+import { CampaignCalls } from '../outbound/campaign-calls.ts';
+import { Starts } from '../outbound/idempotent-starts.ts';
+import { PbxLines } from '../pbx/pbx-connections.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import { hangUpRun } from './hang-up.ts';
+import { CallAdmission } from './overload-control.ts';
+import { type DigitsWanted, sendDigits } from './send-digits.ts';
+
+/** How often a draining process looks whether its calls are over. */
+const DRAIN_LOOK_MS = 100;
+
+export class Switchboard implements CallDesk {
+  readonly #deps: CallDeps;
+  readonly #roster = new Roster();
+  readonly #starts: Starts;
+  #draining = false;
+  /** Calls that are being placed, or whose webhook is being answered. */
+  #starting = 0;
+  readonly #admission: CallAdmission | undefined;
+
+  readonly campaignCalls: CampaignCalls;
+  readonly textChats: TextChats;
+  readonly pbxLines: PbxLines;
+
+  constructor(deps: CallDeps) {
+    this.#deps = deps;
+    this.#starts = new Starts(deps, this.#roster);
+    this.campaignCalls = new CampaignCalls(deps, this.#roster, () => this.#refusal() === undefined);
+    this.textChats = new TextChats(deps);
+    this.pbxLines = new PbxLines(deps, this.#roster, () => this.#refusal());
+    if (deps.load === undefined) return;
+    const counts = () => ({ talking: this.activeCalls, all: this.#allCalls });
+    const onLoop = (busy: number) => deps.mediaClock.feel(busy);
+    this.#admission = new CallAdmission({ ...deps, ...deps.load, counts, onLoop });
+  }
+
+  get activeCalls(): number {
+    return this.#roster.activeCalls;
+  }
+
+  /** Those that ring, wait for their media or talk. */
+  get calls(): number {
+    const { activeCalls, pendingCalls } = this.#roster;
+    return activeCalls + pendingCalls + this.#starting;
+  }
+
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
+  /** Whether the run's call is one of this process. */
+  holds(runId: string): boolean {
+    return this.#roster.holds(runId);
+  }
+
+  /** Whether the run's plan is made here, or its call talks here already. */
+  hasAnswered(runId: string): boolean {
+    return this.#roster.isExpected(runId) || this.#roster.connected(runId);
+  }
+
+  /** A call that we have dialled is to be answered by another process; its log is all stored then. The
+   *  request is its answer webhook. Throws WEBHOOK_SIGNATURE. */
+  async letGo(name: ProviderName, runId: string, request: ProviderRequest): Promise<void> {
+    if (!this.#roster.holds(runId)) return;
+    await verifiedCall(this.#deps, name, runId, request);
+    this.#roster.drop(runId);
+    await this.#deps.events.flush();
+    this.#deps.events.release(runId);
+  }
+
+  start(request: StartCall): Promise<StartedCall> {
+    return this.#start(() => this.#starts.start(request));
+  }
+
+  startTest(request: TestCall): Promise<StartedCall> {
+    return this.#start(() => this.#starts.startTest(request));
+  }
+
+  async #start(start: () => Promise<Run>): Promise<StartedCall> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      callsRefused.inc({ code: refusal.code });
+      throw refusal;
+    }
+    const run = await this.#counted(start);
+    return { runId: run.id, runName: run.name };
+  }
+
+  /** A call counts from the moment that somebody sees to it. */
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
+    this.#starting += 1;
+    try {
+      return await work();
+    } finally {
+      this.#starting -= 1;
+    }
+  }
+
+  hangUp(wanted: { organizationId: string; runId: string }): Promise<Run> {
+    return hangUpRun(this.#deps, this.#roster, wanted);
+  }
+
+  sendDigits(wanted: DigitsWanted): Promise<void> {
+    return sendDigits(this.#deps, this.#roster, wanted);
+  }
+
+  async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return refuseInbound(this.#deps, request, refusal);
+    return this.#counted(() => answerInbound(this.#deps, this.#roster, request, workflowId));
+  }
+
+  async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    const verified = await verifiedCall(this.#deps, name, runId, request);
+    if (verified === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    const call = await withCallId(this.#deps, verified, request);
+    if (call.run.state !== 'initialized') return call.provider.webhook.reject('error');
+    // Another process has dialled it.
+    if (!this.#roster.holds(runId)) watchForMedia(this.#deps, this.#roster, call);
+    try {
+      return await answerCall(this.#deps, this.#roster, call);
+    } catch (error) {
+      this.#deps.log.error({ err: error, runId }, 'call not answered');
+      return call.provider.webhook.reject('error');
+    }
+  }
+
+  async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return takeProviderEvent(this.#deps, this.#roster, { name, runId, request });
+  }
+
+  /** A media socket asks to be let in (transport's `authorize`). */
+  admit(path: MediaPath, headers: Record<string, string | undefined>): Promise<Admission> {
+    return admitMedia(this.#deps, this.#roster, path, headers);
+  }
+
+  /** Takes no new call and waits for the running ones; after `limitMs` they are ended. */
+  async drain(limitMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock, log, events } = this.#deps;
+    const deadline = clock.monotonicMs() + limitMs;
+    log.info({ calls: this.activeCalls }, 'draining');
+    while (this.#allCalls > 0) {
+      if (clock.monotonicMs() >= deadline) break;
+      await new Promise<void>((resolve) => clock.after(DRAIN_LOOK_MS, resolve));
+    }
+    const left = this.#roster.sessions();
+    await Promise.all([
+      ...left.map((session) => session.end('system_cancelled', 'gateway')),
+      ...this.#roster.unconnected().map((call) => this.#giveUp(call)),
+    ]);
+    await this.pbxLines.stop();
+    await this.textChats.stop();
+    this.#admission?.stop();
+    await events.flush();
+  }
+
+  get #allCalls(): number {
+    return this.calls + this.pbxLines.busy;
+  }
+
+  /** Why no new call is taken now, if none is. */
+  #refusal(): GatewayError | undefined {
+    if (this.#draining) return new GatewayError('GATEWAY_DRAINING');
+    return this.#admission?.isOpen === false ? new GatewayError('GATEWAY_OVERLOADED') : undefined;
+  }
+
+  /** Never rejects. */
+  async #giveUp(call: UnconnectedCall): Promise<void> {
+    try {
+      await giveUp(this.#deps, this.#roster, { ...call, fault: GATEWAY_STOPPED });
+    } catch (error) {
+      this.#deps.log.error({ err: error, runId: call.run.id }, 'unconnected call not closed');
+    }
+  }
+}

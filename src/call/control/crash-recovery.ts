@@ -1,0 +1,71 @@
+// When runs that nobody runs any more are looked for: at the start, and now and then for those of other
+// processes that have died since. How one is closed is orphaned-runs.ts' business.
+
+import type { Run } from '../../model/run.ts';
+import type { Timer } from '../../std/clock.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import { closeLeftOver } from './orphaned-runs.ts';
+
+/** A process is dead after a minute of silence; twice as often an outage cannot hide between looks. */
+const LOOK_MS = 30_000;
+
+export class Recovery {
+  readonly #deps: CallDeps;
+  #timer: Timer | undefined;
+  #hasStopped = false;
+  /** The store was away: the living have not been able to report either. */
+  #wasAway = false;
+  /** Taken over, but not closed yet. */
+  #left: Run[] = [];
+
+  constructor(deps: CallDeps) {
+    this.#deps = deps;
+  }
+
+  /** Closes every open run of this node's former processes and of dead nodes; returns how many. Providers
+   *  are told meanwhile. Called once. Throws STORE_UNAVAILABLE. */
+  async start(): Promise<number> {
+    const closed = await this.#close(await this.#deps.store.runs.openRuns());
+    this.#wait();
+    return closed;
+  }
+
+  stop(): void {
+    this.#hasStopped = true;
+    this.#timer?.cancel();
+  }
+
+  #wait(): void {
+    if (this.#hasStopped) return;
+    this.#timer = this.#deps.clock.after(LOOK_MS, () => {
+      this.#look()
+        .catch((error: unknown) => {
+          this.#wasAway = true;
+          this.#deps.log.error({ err: error }, 'runs of dead processes not looked up');
+        })
+        .finally(() => this.#wait());
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { runs } = this.#deps.store;
+    if (this.#wasAway) {
+      await runs.find(ANY_RUN);
+      this.#wasAway = false; // By the next look, whoever lives has reported.
+      return;
+    }
+    await this.#close([...this.#left, ...(await runs.openRuns())]);
+  }
+
+  async #close(runs: readonly Run[]): Promise<number> {
+    const { closed, failed } = await closeLeftOver(this.#deps, runs);
+    this.#left = failed;
+    if (closed > 0) {
+      this.#deps.log.warn({ runs: closed }, 'runs left open by a killed process are closed');
+    }
+    return closed;
+  }
+}
+
+/** Only whether the store answers is of interest. */
+const ANY_RUN = '1';

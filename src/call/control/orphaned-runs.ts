@@ -1,0 +1,75 @@
+// What a killed process left behind: runs that are open and that nobody runs any more. Each is closed
+// with what was stored, and the provider is told to hang up.
+
+import { codeOf } from '../../errors/gateway-error.ts';
+import type { Run } from '../../model/run.ts';
+import { finishRun } from '../closing/finish-run.ts';
+import { hangUpLine } from '../closing/provider-hang-up.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+
+/** Providers take a handful of requests a second and account. */
+const HANG_UPS_MAX = 8;
+
+export interface Recovered {
+  closed: number;
+  /** Those that could not be closed; each has been logged. */
+  failed: Run[];
+  /** The lines that may still be open are hung up. Never rejects. */
+  hungUp: Promise<void>;
+}
+
+/** Closes runs that are nobody's. Never rejects, and does not wait for the providers. */
+export async function closeLeftOver(deps: CallDeps, runs: readonly Run[]): Promise<Recovered> {
+  const failed: Run[] = [];
+  const lines: Run[] = [];
+  for (const run of runs) {
+    try {
+      await close(deps, run, () => lines.push(run));
+    } catch (error) {
+      deps.log.error({ err: error, runId: run.id }, 'open run not closed');
+      failed.push(run);
+    }
+  }
+  return { closed: runs.length - failed.length, failed, hungUp: hangUpAll(deps, lines) };
+}
+
+async function close(deps: CallDeps, run: Run, onLineOpen: () => void): Promise<void> {
+  const runLog = await deps.events.open(run.id);
+  const mediaMs = runLog.events.reduce((last, event) => Math.max(last, event.mediaMs), 0);
+  const reason = run.state === 'running' ? 'unexpected_error' : 'system_connect_error';
+  // The call may have ended well before its outcome could be stored.
+  const hasEnded = runLog.events.some(({ body }) => body.type === 'call.ended');
+  if (!hasEnded) {
+    onLineOpen();
+    const message = 'The gateway stopped during the call';
+    const durationS = mediaMs / 1_000;
+    runLog.append({ type: 'fault', code: 'GATEWAY_STOPPED', message, fatal: true }, mediaMs);
+    runLog.append({ type: 'call.ended', reason, by: 'gateway', durationS }, mediaMs);
+  }
+  await deps.events.flush();
+  const version = await deps.store.workflows.version(run.workflowId, run.definitionId);
+  await finishRun(deps, run, {
+    events: runLog.events,
+    fallbackReason: reason,
+    settings: version?.configurations ?? {},
+  });
+  deps.events.release(run.id);
+}
+
+async function hangUpAll(deps: CallDeps, runs: readonly Run[]): Promise<void> {
+  const waiting = runs.values();
+  const work = async (): Promise<void> => {
+    for (const run of waiting) await hangUp(deps, run);
+  };
+  await Promise.all(Array.from({ length: HANG_UPS_MAX }, work));
+}
+
+/** The provider may still hold the line open. */
+async function hangUp(deps: CallDeps, run: Run): Promise<void> {
+  try {
+    await hangUpLine(deps, run);
+  } catch (error) {
+    if (codeOf(error) === 'CALL_OUT_OF_REACH') return; // There never was a line that we knew of.
+    deps.log.warn({ err: error, runId: run.id }, 'left-over call not hung up');
+  }
+}

@@ -1,0 +1,142 @@
+// Whether this process takes new calls: not while those it has are so many that their audio would suffer.
+// It looks at the load once a second, learns from it what a call costs, and counts calls ahead whose load
+// has not come yet. It knows nothing of what a refused call is told.
+
+import type { Log } from '../../log.ts';
+import { callLoad, loopDelaySeconds, overloaded, processLoad } from '../../metrics/metrics.ts';
+import type { LoadLimits, LoadMeter } from '../../runtime/process-load.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+
+export interface CallCounts {
+  /** Calls whose audio flows. */
+  talking: number;
+  /** These, and all that are on their way here. */
+  all: number;
+}
+
+/** With fewer calls it is not they that are too much: the process has just begun, or imports a file. */
+const CALLS_MIN = 10;
+/** What a call is taken to cost before enough of them show it. Many more are taken when it is less. */
+const CALL_LOAD = 0.0025;
+const CALLS_TO_LEARN = 20;
+/** Share of a new figure in the kept one, each second: load follows within two, the cost within ten. */
+const LOAD_WEIGHT = 0.5;
+const COST_WEIGHT = 0.1;
+/** Twenty times a second a timer shows how late it is. */
+const SAMPLE_MS = 50;
+const SAMPLES = 20;
+/** Seconds in a row that close the door, and that open it: one stall of half a second does not. */
+const LATE_LOOKS = 3;
+const CALM_LOOKS = 3;
+/** At its limit a process opens and closes all the time. */
+const WARN_MS = 60_000;
+
+export class CallAdmission {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #meter: LoadMeter;
+  readonly #limits: LoadLimits;
+  readonly #counts: () => CallCounts;
+  readonly #onLoop: (busy: number) => void;
+  /** By how many milliseconds each of the last timers was late. */
+  #delaysMs: number[] = [];
+  #timer: Timer | undefined;
+  #load = 0;
+  #callLoad = CALL_LOAD;
+  /** Calls that talked at the last looks, and those whose load `#load` has in it. */
+  #talked = [0, 0];
+  #felt = 0;
+  #isLate = false;
+  /** Looks in a row that speak against `#isLate`. */
+  #doubts = 0;
+  #warnedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: {
+    clock: Clock;
+    log: Log;
+    meter: LoadMeter;
+    limits: LoadLimits;
+    counts: () => CallCounts;
+    /** Each second, the share of the event loop's time in which it had work. */
+    onLoop: (busy: number) => void;
+  }) {
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#meter = options.meter;
+    this.#limits = options.limits;
+    this.#counts = options.counts;
+    this.#onLoop = options.onLoop;
+    this.#sampleLater();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  /** Whether there is room for one more call. */
+  get isOpen(): boolean {
+    const { all } = this.#counts();
+    if (all < CALLS_MIN) return true;
+    if (this.#isLate) return false;
+    const coming = Math.max(0, all + 1 - this.#felt);
+    return this.#load + coming * this.#callLoad <= this.#limits.load;
+  }
+
+  #sampleLater(): void {
+    const dueMs = this.#clock.monotonicMs() + SAMPLE_MS;
+    this.#timer = this.#clock.after(SAMPLE_MS, () => {
+      this.#delaysMs.push(Math.max(0, this.#clock.monotonicMs() - dueMs));
+      if (this.#delaysMs.length === SAMPLES) this.#look();
+      this.#sampleLater();
+    });
+  }
+
+  #look(): void {
+    const { loop, cpu } = this.#meter.take();
+    this.#onLoop(loop);
+    const { talking } = this.#counts();
+    this.#load += (Math.max(loop, cpu) - this.#load) * LOAD_WEIGHT;
+    if (talking >= CALLS_TO_LEARN) {
+      this.#callLoad += (this.#load / talking - this.#callLoad) * COST_WEIGHT;
+    }
+    // The load of younger ones is not in the figures yet.
+    this.#felt = Math.min(talking, ...this.#talked);
+    this.#talked = [...this.#talked.slice(1), talking];
+    const delayMs = secondLargest(this.#delaysMs);
+    this.#delaysMs = [];
+    this.#judge(delayMs);
+    processLoad.set({ part: 'loop' }, loop);
+    processLoad.set({ part: 'cpu' }, cpu);
+    loopDelaySeconds.set(delayMs / 1_000);
+    callLoad.set(this.#callLoad);
+    const { isOpen } = this;
+    overloaded.set(isOpen ? 0 : 1);
+    if (!isOpen) this.#warn(delayMs, talking);
+  }
+
+  #judge(delayMs: number): void {
+    const limitMs = this.#limits.delayMs;
+    const isDoubt = this.#isLate ? delayMs < limitMs / 2 : delayMs > limitMs;
+    this.#doubts = isDoubt ? this.#doubts + 1 : 0;
+    if (this.#doubts < (this.#isLate ? CALM_LOOKS : LATE_LOOKS)) return;
+    this.#isLate = !this.#isLate;
+    this.#doubts = 0;
+  }
+
+  #warn(delayMs: number, calls: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#warnedAtMs < WARN_MS) return;
+    this.#warnedAtMs = nowMs;
+    const facts = { calls, load: round(this.#load), delayMs: Math.round(delayMs) };
+    this.#log.warn(facts, 'at the limit: new calls are refused');
+  }
+}
+
+/** Of one second: what nineteen in twenty timers are not later than. */
+function secondLargest(delaysMs: readonly number[]): number {
+  return delaysMs.toSorted((one, other) => other - one)[1] ?? 0;
+}
+
+function round(share: number): number {
+  return Math.round(share * 100) / 100;
+}

@@ -1,0 +1,49 @@
+// Pressing keys in a call that talks, on a client's word: for the voice menus of whoever was called. Where the
+// provider carries it out it does not matter which node holds the call; where it cannot, the one that holds it
+// sends their tones.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import { lineOf } from '../closing/provider-hang-up.ts';
+import type { Roster } from '../connect/call-registry.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+
+const SEND_MS_MAX = 5_000;
+
+export interface DigitsWanted {
+  organizationId: string;
+  runId: string;
+  /** 0-9 * # A-D, `w` for a pause. */
+  digits: string;
+}
+
+/** Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, DIGITS_WAITING, CALL_OUT_OF_REACH, PROVIDER_*
+ *  codes. */
+export async function sendDigits(
+  deps: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
+  roster: Pick<Roster, 'session'>,
+  { organizationId, runId, digits }: DigitsWanted,
+): Promise<void> {
+  const run = await deps.store.runs.get(organizationId, runId);
+  if (run === undefined) throw new GatewayError('RUN_NOT_FOUND');
+  if (run.state !== 'running') throw new GatewayError('CALL_NOT_TALKING');
+  const line = await lineOf(deps, run);
+  if (line === undefined || run.providerCallId === null)
+    throw new GatewayError('CALL_OUT_OF_REACH');
+  const { provider, configuration } = line;
+  if (provider.control.sendDigits === undefined) {
+    const session = roster.session(runId);
+    if (session === undefined) {
+      throw new GatewayError('DIGITS_UNSUPPORTED', { provider: provider.name });
+    }
+    session.press(digits);
+    return;
+  }
+  const deadline = deadlineSignal(deps.clock, SEND_MS_MAX, 'send digits');
+  try {
+    const { credentials } = configuration;
+    await provider.control.sendDigits(credentials, run.providerCallId, digits, deadline.signal);
+  } finally {
+    deadline.done();
+  }
+}

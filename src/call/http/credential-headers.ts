@@ -1,0 +1,18 @@
+// The headers that a request of an organization shows to another system.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { headersOfCredential } from '../../model/credential.ts';
+import type { CredentialStore } from '../../store/library/credential-store.ts';
+import type { CredentialHeaders } from './guarded-http.ts';
+
+export function credentialHeadersFrom({
+  credentials,
+}: {
+  credentials: Pick<CredentialStore, 'open'>;
+}): CredentialHeaders {
+  return async (organizationId, uuid) => {
+    const opened = await credentials.open(organizationId, uuid);
+    if (opened === undefined) throw new GatewayError('CREDENTIAL_NOT_FOUND');
+    return headersOfCredential(opened.type, opened.data);
+  };
+}

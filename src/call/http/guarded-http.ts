@@ -1,0 +1,111 @@
+// Requests to addresses that an organization names: webhooks, variables before a call. Only http and
+// https, only to public addresses (looked at once the name is resolved, so that a name cannot change its
+// mind) and those that the operator has opened, no redirects, no more of an answer than asked for.
+// Deadlines are the caller's.
+
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, type Dispatcher, request } from 'undici';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { isPublicAddress } from './public-address.ts';
+import type { AddressGuard } from './ssrf-guard.ts';
+
+/** Connections to one receiver. */
+const CONNECTIONS_MAX = 16;
+const URL_CHARACTERS_MAX = 4_000;
+const ANSWER_BYTES_MAX = 262_144;
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export interface OutgoingRequest {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  /** Undefined for none. */
+  body: string | undefined;
+}
+
+export interface OutgoingReply {
+  status: number;
+  /** The body, or its begin. */
+  text: string;
+}
+
+export interface Outside {
+  /** Any status is a reply; redirects are not followed. Rejects with OUTSIDE_FORBIDDEN, the network's
+   *  error, or the signal's reason. */
+  send(request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingReply>;
+  /** Throws OUTSIDE_FORBIDDEN for what is no address to call, whatever its name resolves to. */
+  check(url: string): void;
+  /** Resolves names for connections; refuses those that are not public. */
+  readonly lookup: LookupFunction;
+  close(): Promise<void>;
+}
+
+/** The headers of a stored credential. Throws CREDENTIAL_NOT_FOUND. */
+export type CredentialHeaders = (
+  organizationId: string,
+  uuid: string,
+) => Promise<Record<string, string>>;
+
+/** `isAllowed` decides about addresses; default: public ones. */
+export function createOutside(isAllowed: AddressGuard = isPublicAddress): Outside {
+  const lookup = guardedLookup(isAllowed);
+  const agent = new Agent({
+    connections: CONNECTIONS_MAX,
+    pipelining: 1,
+    connect: { lookup },
+  });
+  const check = (text: string): void => {
+    const url = text.length <= URL_CHARACTERS_MAX && URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol)) throw forbidden('the address');
+    if (url.username !== '' || url.password !== '') throw forbidden('a password in the address');
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host) !== 0 && !isAllowed(host, host)) throw forbidden('a private network');
+  };
+  return {
+    check,
+    lookup,
+    async send({ method, url, headers, body }, signal) {
+      check(url);
+      const known = METHODS.find((each) => each === method);
+      if (known === undefined) throw forbidden('the method');
+      const options = { method: known, headers, signal, dispatcher: agent, body: body ?? null };
+      const response = await request(url, options);
+      return { status: response.statusCode, text: await beginOf(response.body) };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function guardedLookup(isAllowed: AddressGuard): LookupFunction {
+  return (host, options, callback) => {
+    systemLookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      const [first] = addresses ?? [];
+      if (error !== null || first === undefined) {
+        callback(error ?? forbidden('a name without an address'), '', 0);
+      } else if (!addresses.every(({ address }) => isAllowed(address, host))) {
+        callback(forbidden('a private network'), '', 0);
+      } else if (options.all === true) {
+        callback(null, addresses);
+      } else {
+        callback(null, first.address, first.family);
+      }
+    });
+  };
+}
+
+async function beginOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= ANSWER_BYTES_MAX) break;
+  }
+  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX).toString();
+}
+
+function forbidden(reason: string): GatewayError {
+  return new GatewayError('OUTSIDE_FORBIDDEN', { reason });
+}

@@ -1,0 +1,67 @@
+// A tool's request, sent: to public addresses only, with its credential, within its time. Source:
+// contract §8.7. What is asked is workflow/tools' business, what becomes of the answer the caller's.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import { parseJson } from '../../std/json.ts';
+import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
+import type { CredentialHeaders, Outside } from './guarded-http.ts';
+
+export interface ToolRequestDeps {
+  outside: Pick<Outside, 'send'>;
+  credentialHeaders: CredentialHeaders;
+  clock: Clock;
+}
+
+export interface ToolAnswer {
+  /** Any: redirects and errors are answers too. */
+  status: number;
+  /** The JSON of the body, or its text. Null if it is empty. */
+  data: unknown;
+}
+
+/** Throws CREDENTIAL_NOT_FOUND, OUTSIDE_FORBIDDEN, TIMED_OUT, TOOL_UNREACHABLE, or the signal's reason. */
+export async function sendToolRequest(
+  { outside, credentialHeaders, clock }: ToolRequestDeps,
+  { organizationId, request }: { organizationId: string; request: ToolRequest },
+  signal: AbortSignal,
+): Promise<ToolAnswer> {
+  const { method, url, body, credentialUuid, timeoutMs } = request;
+  const deadline = deadlineSignal(clock, timeoutMs, 'request of a tool', signal);
+  try {
+    const credential =
+      credentialUuid === null ? {} : await credentialHeaders(organizationId, credentialUuid);
+    const headers = joined(request.headers, credential);
+    const sent = { method, url, headers, body: body ?? undefined };
+    const { status, text } = await outside.send(sent, deadline.signal);
+    return { status, data: dataOf(text) };
+  } catch (error) {
+    deadline.signal.throwIfAborted();
+    if (error instanceof GatewayError) throw error;
+    throw new GatewayError('TOOL_UNREACHABLE', { reason: reasonOf(error) }, error);
+  } finally {
+    deadline.done();
+  }
+}
+
+function dataOf(text: string): unknown {
+  if (text === '') return null;
+  const data = parseJson(text);
+  return data === undefined ? text : data;
+}
+
+/** Of headers of one name, in any case, the credential's count. */
+function joined(
+  own: Record<string, string>,
+  credential: Record<string, string>,
+): Record<string, string> {
+  const names = new Set(Object.keys(credential).map((name) => name.toLowerCase()));
+  const rest = Object.entries(own).filter(([name]) => !names.has(name.toLowerCase()));
+  return { ...Object.fromEntries(rest), ...credential };
+}
+
+/** Without the address: it may hold a secret. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
+}

@@ -1,0 +1,84 @@
+// What every inbound call goes through, by webhook or from a PBX: the agent that answers it, its run,
+// and the reason if it is refused.
+
+import { codeOf } from '../../errors/gateway-error.ts';
+import { callsStarted } from '../../metrics/metrics.ts';
+import { requireUsable } from '../../model/json-limits.ts';
+import type { TelephonyConfiguration } from '../../model/telephony.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
+import type { StartedRun } from '../../store/runs/run-start-store.ts';
+import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import type { RejectReason } from '../../telephony/provider/terms.ts';
+import { inboundContext } from '../setup/call-context.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+
+export class Refusal extends Error {
+  readonly reason: RejectReason;
+  constructor(reason: RejectReason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+export function reasonOf(error: unknown): RejectReason {
+  if (error instanceof Refusal) return error.reason;
+  const code = codeOf(error);
+  if (code === 'CALL_LIMIT_REACHED' || code === 'GATEWAY_OVERLOADED') return 'busy';
+  return code === 'GATEWAY_DRAINING' ? 'draining' : 'error';
+}
+
+/** Throws Refusal if nobody answers, AGENT_OVERSIZED. */
+export async function inboundAgent(
+  deps: CallDeps,
+  { organizationId }: TelephonyConfiguration,
+  workflowId: string | null,
+): Promise<WorkflowVersion> {
+  const version =
+    workflowId === null
+      ? undefined
+      : await deps.store.workflows.inService(organizationId, workflowId);
+  if (version === undefined) throw new Refusal('no-workflow');
+  return requireUsable(version);
+}
+
+interface InboundCall {
+  configuration: TelephonyConfiguration;
+  version: WorkflowVersion;
+  provider: TelephonyProvider;
+  callId: string;
+  from: string;
+  to: string;
+  /** Of the run. */
+  name: string;
+  /** As the provider names it; null if it does not. */
+  accountId: string | null;
+  /** What it said of the call. */
+  raw: Record<string, unknown>;
+}
+
+/** The run of a call; one that came before gets the same. Throws CALL_LIMIT_REACHED. */
+export async function createInboundRun(deps: CallDeps, call: InboundCall): Promise<StartedRun> {
+  const { configuration, version, callId, from, to } = call;
+  const { name: provider } = call.provider;
+  const { organizationId, id: configurationId } = configuration;
+  const started = await deps.store.runs.create({
+    organizationId,
+    workflowId: version.workflowId,
+    definitionId: version.id,
+    name: call.name,
+    mode: provider,
+    callType: 'inbound',
+    configurationId,
+    providerCallId: callId,
+    initialContext: inboundContext({ provider, configurationId, from, to, callId }),
+    gatheredContext: { provider, call_id: callId },
+    logs: { inbound_webhook: { account_id: call.accountId, raw_webhook_data: call.raw } },
+  });
+  const { run, isNew } = started;
+  const runLog = await deps.events.open(run.id, { isNew });
+  if (runLog.events.length > 0) return started; // It was told of twice and was first elsewhere.
+  runLog.append({ type: 'call.created', direction: 'inbound', provider, from, to }, 0);
+  callsStarted.inc({ provider, direction: 'inbound' });
+  deps.log.info({ runId: run.id, provider }, 'inbound call');
+  return started;
+}

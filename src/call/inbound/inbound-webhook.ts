@@ -1,0 +1,116 @@
+// An inbound call's webhook: which configuration and number it reaches, whether the provider really sent
+// it, which agent answers. Order of checks: contract §7.2. Every refusal is spoken markup, status 200.
+
+import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
+import { callsRefused, webhooks } from '../../metrics/metrics.ts';
+import type { TelephonyConfiguration } from '../../model/telephony.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
+import type { StartedRun } from '../../store/runs/run-start-store.ts';
+import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
+import type {
+  HostedProvider,
+  ProviderEvent,
+  ProviderRequest,
+  WebhookReply,
+} from '../../telephony/provider/provider.ts';
+import type { Roster } from '../connect/call-registry.ts';
+import { watchForMedia } from '../connect/media-watchdog.ts';
+import { answerCall } from '../connect/prepare-call.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import { createInboundRun, inboundAgent, Refusal, reasonOf } from './inbound-run.ts';
+
+type InboundCall = Extract<ProviderEvent, { kind: 'inbound-call' }>;
+
+/** For a request that no provider recognises. */
+const NOBODY: WebhookReply = {
+  status: 200,
+  contentType: 'text/xml; charset=utf-8',
+  body: '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>',
+};
+
+/** `workflowId` comes from the deprecated route, where the URL selects the agent. */
+export async function answerInbound(
+  deps: CallDeps,
+  roster: Roster,
+  request: ProviderRequest,
+  workflowId: string | null,
+): Promise<WebhookReply> {
+  const provider = deps.providers.hosted.find(({ webhook }) => webhook.recognises(request));
+  if (provider === undefined) {
+    webhooks.inc({ provider: 'unknown', result: 'unrecognised' });
+    return NOBODY;
+  }
+  try {
+    const event = provider.webhook.parse(request);
+    if (event.kind !== 'inbound-call') return provider.webhook.acknowledge();
+    const reply = await connect(deps, roster, { provider, request, event, workflowId });
+    webhooks.inc({ provider: provider.name, result: 'answered' });
+    return reply;
+  } catch (error) {
+    const reason = reasonOf(error);
+    webhooks.inc({ provider: provider.name, result: reason });
+    callsRefused.inc({ code: codeOf(error) ?? reason });
+    if (reason === 'error' && codeOf(error) !== 'WEBHOOK_MALFORMED')
+      deps.log.error({ err: error }, 'inbound call not answered');
+    else deps.log.warn({ reason, provider: provider.name }, 'inbound call refused');
+    return provider.webhook.reject(reason);
+  }
+}
+
+interface Inbound {
+  provider: HostedProvider;
+  request: ProviderRequest;
+  event: InboundCall;
+  workflowId: string | null;
+}
+
+async function connect(deps: CallDeps, roster: Roster, inbound: Inbound): Promise<WebhookReply> {
+  const { provider, request } = inbound;
+  const { configuration, version } = await findAgent(deps, inbound);
+  if (!provider.webhook.verify(request, configuration.credentials)) throw new Refusal('signature');
+  const { run, isNew } = await createRun(deps, { configuration, version, inbound });
+  if (run.state !== 'initialized' || roster.connected(run.id)) throw new Refusal('error');
+  if (!roster.holds(run.id)) watchForMedia(deps, roster, { run, configuration, provider });
+  const fresh = isNew ? version : undefined;
+  return answerCall(deps, roster, { run, configuration, provider, fresh });
+}
+
+async function findAgent(
+  deps: CallDeps,
+  { provider, event, workflowId }: Inbound,
+): Promise<{ configuration: TelephonyConfiguration; version: WorkflowVersion }> {
+  const to = normalizeAddress(event.to, null)?.normalized;
+  const found =
+    to === undefined
+      ? undefined
+      : await deps.store.telephony.findInbound(provider.name, event.accountId, to);
+  if (found === undefined) throw new Refusal('not-configured');
+  const { configuration, number } = found;
+  const version = await inboundAgent(deps, configuration, workflowId ?? number.inboundWorkflowId);
+  return { configuration, version };
+}
+
+function createRun(
+  deps: CallDeps,
+  found: { configuration: TelephonyConfiguration; version: WorkflowVersion; inbound: Inbound },
+): Promise<StartedRun> {
+  const { configuration, version, inbound } = found;
+  const { provider, event } = inbound;
+  const { callId, accountId, from, to, raw } = event;
+  const digits = String(deps.random.integer(100_000_000)).padStart(8, '0');
+  const name = `WR-TEL-IN-${digits}`;
+  const call = { callId, accountId, from, to, raw };
+  return createInboundRun(deps, { ...call, name, configuration, version, provider });
+}
+
+/** Says in the provider's words that this gateway takes no call now: GATEWAY_DRAINING, GATEWAY_OVERLOADED.
+ *  Nothing is looked up. */
+export function refuseInbound(
+  { providers }: Pick<CallDeps, 'providers'>,
+  request: ProviderRequest,
+  refusal: GatewayError,
+): WebhookReply {
+  callsRefused.inc({ code: refusal.code });
+  const provider = providers.hosted.find(({ webhook }) => webhook.recognises(request));
+  return provider?.webhook.reject(reasonOf(refusal)) ?? NOBODY;
+}

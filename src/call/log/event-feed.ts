@@ -1,0 +1,37 @@
+// What clients who watch calls are told, in order and from any point on. The stored logs are read behind
+// cursors, so that nothing is missed or told twice, whichever node runs a call and however slow the
+// client is.
+
+import type { FeedbackItem } from './realtime-feedback.ts';
+
+/** One message. `data` is JSON. */
+export interface FeedMessage {
+  /** From where to go on after this one; null for what is not kept. */
+  id: string | null;
+  /** Null for what happens in a call; else what the message is about. */
+  event: 'started' | 'completed' | null;
+  data: Record<string, unknown>;
+}
+
+export interface Feed {
+  /** What there is by now; empty if nothing is new. Throws STORE_UNAVAILABLE. */
+  read(): Promise<FeedMessage[]>;
+  /** There will be nothing more. */
+  readonly isOver: boolean;
+  /** Runs that it tells of at the moment. */
+  readonly runIds: Iterable<string>;
+  /** What is told of a run's item that is not kept. */
+  liveMessage(runId: string, item: FeedbackItem): FeedMessage;
+}
+
+/** Events of one run that are read at a time. */
+export const EVENTS_MAX = 500;
+
+export function messageOf(
+  run: { id: string; workflowId: string },
+  item: FeedbackItem,
+  id: string | null,
+): FeedMessage {
+  const data = { workflow_run_id: run.id, workflow_id: run.workflowId, ...item };
+  return { id, event: null, data };
+}

@@ -1,0 +1,152 @@
+// Writes what happens in calls to the store as it happens: one batch for all calls every FLUSH_MS, so
+// that a killed process loses less than a second. Keeps each run's events for its projections.
+
+import { codeOf } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { eventsStored } from '../../metrics/metrics.ts';
+import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import { LiveCalls, type LiveType } from './live-watchers.ts';
+import { stamp } from './transcript.ts';
+
+const FLUSH_MS = 200;
+/** One statement carries at most this many rows. */
+const BATCH_MAX = 500;
+/** Events that may wait while the database is away, some 100 MB: a busy call has two in three seconds, so
+ *  this is five minutes of a thousand calls. */
+const WAITING_MAX = 200_000;
+/** Pause after a failed write. */
+const RETRY_MS = 1_000;
+
+export interface EventSink {
+  appendEvents(events: readonly CallEvent[]): Promise<void>;
+  events(runId: string): Promise<CallEvent[]>;
+}
+
+export interface RunLog {
+  readonly events: readonly CallEvent[];
+  append(body: CallEventBody, mediaMs: number): void;
+  /** Says what is not kept to whoever watches. */
+  tell(type: LiveType): void;
+}
+
+export class EventLog {
+  /** Who watches the calls of this process. */
+  readonly live = new LiveCalls();
+  readonly #sink: EventSink;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #waiting: CallEvent[] = [];
+  #timer: Timer | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  /** One log per run, so that its numbers have one source. */
+  readonly #runs = new Map<string, Promise<RunLog>>();
+
+  constructor(deps: { sink: EventSink; clock: Clock; log: Log }) {
+    this.#sink = deps.sink;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+  }
+
+  /** The run's log, with what was stored before; of a run that is new nothing was. The same one until it is
+   *  released. */
+  open(runId: string, { isNew }: { isNew: boolean } = { isNew: false }): Promise<RunLog> {
+    const known = this.#runs.get(runId);
+    if (known !== undefined) return known;
+    const opening = isNew ? Promise.resolve(this.#logOf(runId, [])) : this.#load(runId);
+    this.#runs.set(runId, opening);
+    opening.catch(() => this.#runs.delete(runId));
+    return opening;
+  }
+
+  /** The run is completed; its events need not be kept here any longer. */
+  release(runId: string): void {
+    this.#runs.delete(runId);
+  }
+
+  async #load(runId: string): Promise<RunLog> {
+    await this.flush();
+    return this.#logOf(runId, await this.#sink.events(runId));
+  }
+
+  #logOf(runId: string, events: CallEvent[]): RunLog {
+    let seq = events.reduce((last, event) => Math.max(last, event.seq), 0);
+    return {
+      events,
+      append: (body, mediaMs) => {
+        seq += 1;
+        const event = { runId, seq, at: this.#clock.now(), mediaMs: Math.round(mediaMs), body };
+        events.push(event);
+        this.#enqueue(event);
+      },
+      tell: (type) => {
+        const timestamp = stamp(this.#clock.now());
+        this.live.tell(runId, { type, payload: {}, timestamp });
+      },
+    };
+  }
+
+  /** Resolves when everything appended so far is stored, or the store has refused it once more. */
+  flush(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    return this.#write();
+  }
+
+  #enqueue(event: CallEvent): void {
+    if (this.#waiting.length >= WAITING_MAX) {
+      eventsStored.inc({ result: 'lost' });
+      return;
+    }
+    this.#waiting.push(event);
+    this.#timer ??= this.#clock.after(FLUSH_MS, () => this.#due());
+  }
+
+  #due(): void {
+    this.#timer = undefined;
+    void this.#write();
+  }
+
+  /** Writes follow one another, so that a run's events are stored in order. */
+  #write(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#writeAll());
+    return this.#writing;
+  }
+
+  /** Never rejects. Stops at a failure and comes back after RETRY_MS. Of a batch that the store refuses,
+   *  not being away, the event that is to blame is dropped: it must not keep those of all other calls. */
+  async #writeAll(): Promise<void> {
+    let size = BATCH_MAX;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, size);
+      try {
+        await this.#sink.appendEvents(batch);
+        size = BATCH_MAX;
+      } catch (error) {
+        if (!isOfStore(error) && batch.length > 1) {
+          size = Math.ceil(batch.length / 2);
+          continue;
+        }
+        if (!isOfStore(error)) this.#drop(error);
+        eventsStored.inc({ result: 'failed' });
+        this.#log.error({ err: error, waiting: this.#waiting.length }, 'events not stored yet');
+        this.#timer ??= this.#clock.after(RETRY_MS, () => this.#due());
+        return;
+      }
+      this.#waiting.splice(0, batch.length);
+      eventsStored.inc({ result: 'stored' }, batch.length);
+      this.live.stored(batch.map(({ runId }) => runId));
+    }
+  }
+  /** The first of those that wait. */
+  #drop(error: unknown): void {
+    const [event] = this.#waiting.splice(0, 1);
+    eventsStored.inc({ result: 'lost' });
+    this.#log.error({ err: error, runId: event?.runId, type: event?.body.type }, 'event refused');
+  }
+}
+
+/** Sent once more it may be taken. */
+function isOfStore(error: unknown): boolean {
+  return codeOf(error)?.startsWith('STORE_') ?? false;
+}

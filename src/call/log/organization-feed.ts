@@ -1,0 +1,150 @@
+// What happens in all calls of an organization: of those that go on, from their first event, and of
+// every one that begins. A message's id says how far each of them was told.
+
+import type { CallEvent } from '../../model/call-event.ts';
+import type { EventCursor, FollowedRun } from '../../store/runs/run-filters.ts';
+import type { Store } from '../../store/store.ts';
+import { EVENTS_MAX, type Feed, type FeedMessage, messageOf } from './event-feed.ts';
+import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
+import { completedMessage } from './run-feed.ts';
+
+/** Calls that are told of at a time. The others wait until one is over; nothing of them is lost. */
+const FOLLOWED_MAX = 200;
+/** Events of each call in one reading are fewer, the more calls there are. */
+const EVENTS_OF_EACH_MIN = 20;
+
+interface Followed {
+  run: FollowedRun;
+  feedback: Feedback;
+  seq: number;
+  /** What the client has already. */
+  toldSeq: number;
+}
+
+export class OrganizationFeed implements Feed {
+  readonly isOver = false;
+  readonly #store: Pick<Store, 'runs'>;
+  readonly #organizationId: string;
+  readonly #followed = new Map<string, Followed>();
+  /** How far calls were told before, until they are followed again. */
+  readonly #resumed: Map<string, number>;
+  /** Younger runs are new. Undefined until the first reading. */
+  #newestId: string | undefined;
+
+  /** `lastId` is the id of the last message that the client has; anything else is none. */
+  constructor(store: Pick<Store, 'runs'>, organizationId: string, lastId: string | undefined) {
+    this.#store = store;
+    this.#organizationId = organizationId;
+    const { newestId, cursors } = placeIn(lastId);
+    this.#newestId = newestId;
+    this.#resumed = new Map(cursors.map(({ runId, seq }) => [runId, seq]));
+  }
+
+  get runIds(): Iterable<string> {
+    return this.#followed.keys();
+  }
+
+  async read(): Promise<FeedMessage[]> {
+    const messages = await this.#follow();
+    // Pages that the client has already give nothing.
+    let isMore: boolean;
+    do {
+      isMore = await this.#readPage(messages);
+    } while (isMore && messages.length === 0);
+    return messages;
+  }
+
+  /** True if there is more behind it. */
+  async #readPage(messages: FeedMessage[]): Promise<boolean> {
+    const all = [...this.#followed.values()];
+    const limit = Math.max(EVENTS_OF_EACH_MIN, Math.floor(EVENTS_MAX / Math.max(1, all.length)));
+    const cursors = all.map(({ run, seq }) => ({ runId: run.id, seq }));
+    const counts = new Map<string, number>();
+    for (const event of await this.#store.runs.eventsAfter(cursors, limit)) {
+      counts.set(event.runId, (counts.get(event.runId) ?? 0) + 1);
+      this.#tell(event, messages);
+    }
+    const isFull = ({ run }: Followed): boolean => (counts.get(run.id) ?? 0) >= limit;
+    for (const followed of all) {
+      if (!followed.run.isCompleted || isFull(followed)) continue;
+      this.#followed.delete(followed.run.id);
+      messages.push(completedMessage(followed.run, this.#place()));
+    }
+    return all.some(isFull);
+  }
+
+  #tell(event: CallEvent, messages: FeedMessage[]): void {
+    const followed = this.#followed.get(event.runId);
+    if (followed === undefined) return;
+    followed.seq = event.seq;
+    const item = followed.feedback.next(event);
+    if (item === undefined || event.seq <= followed.toldSeq) return;
+    messages.push(messageOf(followed.run, item, this.#place()));
+  }
+
+  /** Looks which calls there are; tells of those that have begun. */
+  async #follow(): Promise<FeedMessage[]> {
+    const { runs } = this.#store;
+    this.#newestId ??= await runs.newestId(this.#organizationId);
+    const known = [...this.#resumed.keys(), ...this.#followed.keys()];
+    const newestId = this.#newestId;
+    const found = await runs.toFollow(this.#organizationId, { known, afterId: newestId });
+    const messages: FeedMessage[] = [];
+    for (const run of found) {
+      const followed = this.#followed.get(run.id);
+      if (followed !== undefined) followed.run = run;
+      else if (this.#followed.size < FOLLOWED_MAX) messages.push(...this.#begin(run));
+      else break; // By age: those that come after this one are told of later.
+    }
+    return messages;
+  }
+
+  #begin(run: FollowedRun): FeedMessage[] {
+    const toldSeq = this.#resumed.get(run.id);
+    this.#resumed.delete(run.id);
+    this.#followed.set(run.id, { run, feedback: new Feedback(), seq: 0, toldSeq: toldSeq ?? 0 });
+    if (isNewer(run.id, this.#newestId ?? '0')) this.#newestId = run.id;
+    return toldSeq === undefined ? [startedMessage(run, this.#place())] : [];
+  }
+
+  liveMessage(runId: string, item: FeedbackItem): FeedMessage {
+    const run = this.#followed.get(runId)?.run ?? { id: runId, workflowId: '' };
+    return messageOf(run, item, null);
+  }
+
+  /** `newest;run:seq,run:seq` */
+  #place(): string {
+    const cursors = [...this.#followed.values()].map(
+      ({ run, seq, toldSeq }) => `${run.id}:${Math.max(seq, toldSeq)}`,
+    );
+    return `${this.#newestId ?? '0'};${cursors.join(',')}`;
+  }
+}
+
+function startedMessage(run: FollowedRun, id: string): FeedMessage {
+  const data = {
+    workflow_run_id: run.id,
+    workflow_id: run.workflowId,
+    name: run.name,
+    mode: run.mode,
+    call_type: run.callType,
+  };
+  return { id, event: 'started', data };
+}
+
+function isNewer(one: string, other: string): boolean {
+  return BigInt(one) > BigInt(other);
+}
+
+/** What a message's id says. Nothing, if it is none of ours. */
+function placeIn(id: string | undefined): {
+  newestId: string | undefined;
+  cursors: EventCursor[];
+} {
+  const [, newestId, list = ''] = /^(\d{1,18});([\d:,]{0,7000})$/.exec(id ?? '') ?? [];
+  const cursors = [...list.matchAll(/(\d{1,18}):(\d{1,9})(?:,|$)/g)].map(([, runId, seq]) => ({
+    runId: runId ?? '',
+    seq: Number(seq),
+  }));
+  return { newestId, cursors: cursors.slice(0, FOLLOWED_MAX) };
+}

@@ -1,0 +1,82 @@
+// What happens in one run, from its first event or from behind a given one to its end.
+
+import type { Run } from '../../model/run.ts';
+import type { Store } from '../../store/store.ts';
+import { EVENTS_MAX, type Feed, type FeedMessage, messageOf } from './event-feed.ts';
+import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
+
+export class RunFeed implements Feed {
+  readonly #store: Pick<Store, 'runs'>;
+  readonly #run: Run;
+  readonly #feedback = new Feedback();
+  /** What was told before; the log is read from its begin all the same, as items build on it. */
+  readonly #toldSeq: number;
+  #seq = 0;
+  #isOver = false;
+
+  /** `lastId` is the id of the last message that the client has, `run:seq`; anything else is none. */
+  constructor(store: Pick<Store, 'runs'>, run: Run, lastId: string | undefined) {
+    this.#store = store;
+    this.#run = run;
+    this.#toldSeq = seqIn(lastId, run.id);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get runIds(): string[] {
+    return [this.#run.id];
+  }
+
+  async read(): Promise<FeedMessage[]> {
+    const messages: FeedMessage[] = [];
+    // Pages that the client has already give nothing.
+    while (messages.length === 0 && !this.#isOver) {
+      if (await this.#readPage(messages)) break;
+    }
+    return messages;
+  }
+
+  /** True if it was the last one so far. */
+  async #readPage(messages: FeedMessage[]): Promise<boolean> {
+    const { runs } = this.#store;
+    const { id, organizationId } = this.#run;
+    // The state first: everything is in the log of a run that is completed.
+    const current = await runs.get(organizationId, id);
+    const events = await runs.eventsAfter([{ runId: id, seq: this.#seq }], EVENTS_MAX);
+    for (const event of events) {
+      this.#seq = event.seq;
+      const item = this.#feedback.next(event);
+      if (item === undefined || event.seq <= this.#toldSeq) continue;
+      messages.push(messageOf(this.#run, item, `${id}:${event.seq}`));
+    }
+    const isLast = events.length < EVENTS_MAX;
+    if (isLast && (current === undefined || current.state === 'completed')) {
+      this.#isOver = true;
+      messages.push(completedMessage({ ...this.#run, ...current }, null));
+    }
+    return isLast;
+  }
+
+  liveMessage(_runId: string, item: FeedbackItem): FeedMessage {
+    return messageOf(this.#run, item, null);
+  }
+}
+
+export function completedMessage(
+  run: { id: string; workflowId: string; disposition: string | null },
+  id: string | null,
+): FeedMessage {
+  const data = {
+    workflow_run_id: run.id,
+    workflow_id: run.workflowId,
+    disposition: run.disposition,
+  };
+  return { id, event: 'completed', data };
+}
+
+function seqIn(lastId: string | undefined, runId: string): number {
+  const [, run, seq] = /^(\d{1,19}):(\d{1,9})$/.exec(lastId ?? '') ?? [];
+  return run === runId ? Number(seq) : 0;
+}

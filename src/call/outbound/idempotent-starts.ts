@@ -1,0 +1,79 @@
+// Calls that clients start, each once: a request that comes again with its key gets the answer of the
+// first, also while that one's call is still being placed, and after a kill in between.
+
+import { codeOf } from '../../errors/gateway-error.ts';
+import { callsRefused } from '../../metrics/metrics.ts';
+import type { Run } from '../../model/run.ts';
+import type { StartedRun } from '../../store/runs/run-start-store.ts';
+import type { StartCall, TestCall } from '../call-service.ts';
+import type { Roster } from '../connect/call-registry.ts';
+import { startFailure } from '../connect/end-unconnected.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import { notPlaced, placeCall } from './dial.ts';
+import { startKey } from './idempotency-key.ts';
+import type { Route } from './outbound-route.ts';
+import { type Prepared, prepareStart } from './start-call.ts';
+import { prepareTest } from './start-test-call.ts';
+
+export class Starts {
+  readonly #deps: CallDeps;
+  readonly #roster: Roster;
+  /** By run; as many as the organizations may have calls. */
+  readonly #placing = new Map<string, Promise<void>>();
+
+  constructor(deps: CallDeps, roster: Roster) {
+    this.#deps = deps;
+    this.#roster = roster;
+  }
+
+  /** Throws what contract §6.1 names. After a refusal by the provider the run is kept, completed. */
+  start(request: StartCall): Promise<Run> {
+    return this.#once(request, () => prepareStart(this.#deps, request));
+  }
+
+  startTest(request: TestCall): Promise<Run> {
+    return this.#once(request, () => prepareTest(this.#deps, request));
+  }
+
+  async #once(request: StartCall | TestCall, prepare: () => Promise<Prepared>): Promise<Run> {
+    const { organizationId, idempotencyKey, apiKeyId: _, apiKeyCreatedBy: __, ...asked } = request;
+    const key = startKey(idempotencyKey, asked);
+    const { starts, accounts } = this.#deps.store;
+    const known = key === undefined ? undefined : await starts.startedBy(organizationId, key);
+    if (known !== undefined) return this.#answerAgain(known);
+    const { route, to, begin } = await prepare();
+    const limit = await accounts.concurrentCallLimit(organizationId);
+    const { run, isNew } = await counted(begin(limit, key));
+    if (!isNew) return this.#answerAgain(run);
+    await this.#place(run, route, to);
+    return run;
+  }
+
+  async #place(run: Run, route: Route, to: string): Promise<void> {
+    const placing = placeCall(this.#deps, this.#roster, { run, route, to });
+    this.#placing.set(run.id, placing);
+    try {
+      await placing;
+    } finally {
+      this.#placing.delete(run.id);
+    }
+  }
+
+  /** As the first request was answered, or will be. */
+  async #answerAgain(run: Run): Promise<Run> {
+    await this.#placing.get(run.id);
+    const reason = startFailure(run);
+    if (reason !== undefined) throw notPlaced(run, reason);
+    return run;
+  }
+}
+
+async function counted(beginning: Promise<StartedRun>): Promise<StartedRun> {
+  try {
+    return await beginning;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== undefined) callsRefused.inc({ code });
+    throw error;
+  }
+}

@@ -1,0 +1,354 @@
+// The calls of one PBX connection: a caller who rings, a callee who answers, and every step between.
+// What is told of one call is taken in its order; connecting it runs beside, and stops when it is over.
+
+import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
+import { callsRefused, pbxCalls } from '../../metrics/metrics.ts';
+import { isTerminal } from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
+import type { TelephonyConfiguration } from '../../model/telephony.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import type {
+  PbxConnection,
+  PbxInboundCall,
+  PbxMedia,
+  PbxStatus,
+} from '../../telephony/provider/pbx.ts';
+import type { PbxProvider } from '../../telephony/provider/provider.ts';
+import type { RejectReason } from '../../telephony/provider/terms.ts';
+import type { Roster, UnconnectedCall } from '../connect/call-registry.ts';
+import { closeFailed } from '../connect/end-unconnected.ts';
+import { admitOpened, beginTalk } from '../connect/media-admission.ts';
+import { watchForMedia } from '../connect/media-watchdog.ts';
+import { prepareCall } from '../connect/prepare-call.ts';
+import { takeStatus } from '../connect/provider-event.ts';
+import { numberCalled } from '../inbound/called-number.ts';
+import { createInboundRun, inboundAgent, Refusal, reasonOf } from '../inbound/inbound-run.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import { PbxSteps, type SteppedCall } from './per-call-queue.ts';
+
+/** Calls of one PBX that may be on their way at once; a PBX that rings more is turned away. */
+const CALLS_MAX = 1_000;
+/** From the answer to audio that flows: a PBX does it in tenths of a second. */
+const OPEN_MS_MAX = 15_000;
+/** For the PBX to tell why a call could not be connected, if the caller has left. */
+const WHY_MS_MAX = 1_000;
+const HANG_UP_MS_MAX = 5_000;
+/** Characters of a run's name. */
+const NAME_MAX = 100;
+
+/** One that we dialled. */
+interface OwnCall {
+  callId: string;
+  runId: string;
+}
+
+interface Joining {
+  gone: AbortSignal;
+  /** Else it rings, and is not given up for want of its media. */
+  isAnswered: boolean;
+}
+
+export interface PbxCallsOptions {
+  /** As it is now: credentials may change while calls go on. */
+  configuration: () => TelephonyConfiguration;
+  provider: PbxProvider;
+  connection: () => PbxConnection;
+  /** Why no new call is taken now, if none is. */
+  refusal: () => GatewayError | undefined;
+}
+
+export class PbxCalls {
+  readonly #deps: CallDeps;
+  readonly #roster: Roster;
+  readonly #options: PbxCallsOptions;
+  readonly #steps: PbxSteps;
+  /** By run: plans that are being made. */
+  readonly #preparing = new Map<string, Promise<unknown>>();
+
+  constructor(deps: CallDeps, roster: Roster, options: PbxCallsOptions) {
+    this.#deps = deps;
+    this.#roster = roster;
+    this.#options = options;
+    this.#steps = new PbxSteps(deps.log);
+  }
+
+  /** Calls that are neither connected nor left alone yet. */
+  get busy(): number {
+    return this.#steps.busy;
+  }
+
+  inbound(call: PbxInboundCall): void {
+    const refusal = this.#options.refusal();
+    if (refusal !== undefined || this.#steps.busy >= CALLS_MAX) {
+      this.#refuse(call.callId, refusal ?? new Refusal('busy'));
+      return;
+    }
+    this.#steps.take(call.callId, (stepped) => this.#takeInbound(call, stepped));
+  }
+
+  earlyMedia(call: OwnCall): void {
+    this.#steps.take(call.callId, (stepped) => this.#takeEarlyMedia(call, stepped));
+  }
+
+  answered(call: OwnCall): void {
+    this.#steps.take(call.callId, (stepped) => this.#takeAnswered(call, stepped));
+  }
+
+  status(status: PbxStatus): void {
+    const isOver = isTerminal(status.status);
+    if (isOver) this.#steps.over(status.callId);
+    this.#steps.take(status.callId, () => this.#takeStatus(status));
+  }
+
+  // Inbound.
+
+  async #takeInbound(call: PbxInboundCall, stepped: SteppedCall): Promise<void> {
+    try {
+      const run = await this.#runOf(call);
+      if (run === undefined) return;
+      const ringing = { run, ...this.#line };
+      watchForMedia(this.#deps, this.#roster, ringing);
+      this.#connect(call.callId, ringing, stepped);
+    } catch (error) {
+      this.#refuse(call.callId, error);
+    }
+  }
+
+  /** Undefined for a call that is told of again while it goes on. Throws Refusal, CALL_LIMIT_REACHED. */
+  async #runOf(call: PbxInboundCall): Promise<Run | undefined> {
+    const { connection } = this.#options;
+    const { configuration, provider } = this.#line;
+    const { store } = this.#deps;
+    const known = await store.runs.findByProviderCall(configuration.id, call.callId);
+    if (known !== undefined) return this.#again(known);
+    const version = await this.#agent(call);
+    void connection().ring(call.callId);
+    const { run } = await createInboundRun(this.#deps, {
+      ...call,
+      configuration,
+      version,
+      provider,
+      accountId: null,
+      name: `${provider.name.toUpperCase()} Inbound ${call.from}`.slice(0, NAME_MAX),
+    });
+    return run;
+  }
+
+  /** A call that rang when its gateway was killed rings on. One that is over for us, and that the dialplan
+   *  hands to us once more, would wait in silence. */
+  #again(run: Run): Run | undefined {
+    if (run.state === 'completed') throw new Refusal('busy');
+    const isWaiting = run.state === 'initialized' && !this.#roster.holds(run.id);
+    return isWaiting && !this.#preparing.has(run.id) ? run : undefined;
+  }
+
+  async #agent(call: PbxInboundCall): Promise<WorkflowVersion> {
+    const { configuration } = this.#line;
+    const numbers = await this.#deps.store.telephony.listNumbers(configuration.id);
+    const number = numberCalled(call.to, numbers);
+    if (number === undefined) throw new Refusal('not-configured');
+    return inboundAgent(this.#deps, configuration, number.inboundWorkflowId);
+  }
+
+  #refuse(callId: string, error: unknown): void {
+    const { connection } = this.#options;
+    const { configuration, provider } = this.#line;
+    const reason: RejectReason = reasonOf(error);
+    pbxCalls.inc({ provider: provider.name, result: reason });
+    callsRefused.inc({ code: codeOf(error) ?? reason });
+    const facts = { reason, provider: provider.name, configurationId: configuration.id };
+    if (reason === 'error') this.#deps.log.error({ err: error, ...facts }, 'call not answered');
+    else this.#deps.log.warn(facts, 'inbound call refused');
+    void connection().refuse(callId, reason);
+  }
+
+  // Outbound.
+
+  /** Its announcements are recorded; should that fail, it is answered like any other. */
+  async #takeEarlyMedia({ callId, runId }: OwnCall, stepped: SteppedCall): Promise<void> {
+    const run = await this.#runNamed(runId);
+    if (run?.state !== 'initialized' || this.#roster.connected(runId)) return;
+    const call = { run: await this.#named(run, callId), ...this.#line };
+    stepped.joining = this.#join(callId, call, { gone: stepped.gone, isAnswered: false });
+    stepped.beside(stepped.joining);
+  }
+
+  async #takeAnswered({ callId, runId }: OwnCall, stepped: SteppedCall): Promise<void> {
+    await stepped.joining;
+    const run = await this.#runNamed(runId);
+    if (run === undefined || run.state === 'completed') {
+      await this.#hangUp(callId);
+      return;
+    }
+    if (run.state !== 'initialized') return;
+    const session = this.#roster.session(runId);
+    if (session !== undefined) {
+      await beginTalk(this.#deps, session);
+      pbxCalls.inc({ provider: this.#line.provider.name, result: 'connected' });
+    } else if (!this.#roster.connected(runId)) {
+      this.#connect(callId, { run: await this.#named(run, callId), ...this.#line }, stepped);
+    }
+  }
+
+  /** The PBX's answer to our dial may come later than what it tells of the call. */
+  async #named(run: Run, callId: string): Promise<Run> {
+    if (run.providerCallId !== null) return run;
+    const patch = { providerCallId: callId, gatheredContext: { call_id: callId } };
+    return (await this.#deps.store.runs.patch(run.id, patch)) ?? run;
+  }
+
+  /** Of this configuration only: what a PBX says names no run of others. */
+  async #runNamed(runId: string): Promise<Run | undefined> {
+    const run = await this.#deps.store.runs.find(runId);
+    return run?.configurationId === this.#line.configuration.id ? run : undefined;
+  }
+
+  // Both.
+
+  async #takeStatus(status: PbxStatus): Promise<void> {
+    const { runId, callId } = status;
+    const { runs } = this.#deps.store;
+    const found =
+      runId === null
+        ? await runs.findByProviderCall(this.#line.configuration.id, callId)
+        : await this.#runNamed(runId);
+    if (found === undefined) return; // A call that was turned away.
+    const run = await this.#named(found, callId);
+    if (run.callType === 'outbound' && run.state === 'initialized' && !isTerminal(status.status)) {
+      this.#prepareAhead({ run, ...this.#line });
+    }
+    // What is being made would wait for a call that is over.
+    if (isTerminal(status.status)) await this.#preparing.get(run.id)?.catch(() => undefined);
+    await takeStatus(
+      this.#deps,
+      this.#roster,
+      { run, ...this.#line },
+      { ...status, sequence: undefined },
+    );
+  }
+
+  /** While it rings: the plan, and the first words. */
+  #prepareAhead(call: UnconnectedCall): void {
+    const { id } = call.run;
+    if (this.#preparing.has(id) || this.#roster.isExpected(id) || this.#roster.connected(id))
+      return;
+    // Another node may have dialled it.
+    if (!this.#roster.holds(id)) watchForMedia(this.#deps, this.#roster, call);
+    this.#prepare(call).catch((error: unknown) => {
+      this.#deps.log.error({ err: error, runId: id }, 'call not prepared');
+    });
+  }
+
+  /** Once for a call. Throws what `prepareCall` does; the run is completed then. */
+  async #prepare(call: UnconnectedCall): Promise<void> {
+    const { id } = call.run;
+    if (this.#roster.isExpected(id)) return;
+    const preparing = this.#preparing.get(id) ?? prepareCall(this.#deps, this.#roster, call);
+    this.#preparing.set(id, preparing);
+    try {
+      await preparing;
+    } finally {
+      this.#preparing.delete(id);
+    }
+  }
+
+  /** Beside what else is told of the call. */
+  #connect(callId: string, call: UnconnectedCall, stepped: SteppedCall): void {
+    const joined = this.#join(callId, call, { gone: stepped.gone, isAnswered: true });
+    const counted = joined
+      .then((result) => pbxCalls.inc({ provider: call.provider.name, result }))
+      .catch((error: unknown) => {
+        this.#deps.log.error({ err: error, runId: call.run.id }, 'call not connected');
+      });
+    stepped.beside(counted);
+  }
+
+  /** Never rejects for a call that rings. */
+  async #join(
+    callId: string,
+    call: UnconnectedCall,
+    { gone, isAnswered }: Joining,
+  ): Promise<'connected' | 'gone' | 'failed'> {
+    const { id } = call.run;
+    try {
+      await this.#prepare(call);
+    } catch (error) {
+      // The run is closed, and the call hung up.
+      this.#deps.log.error({ err: error, runId: id }, 'call not prepared');
+      return 'failed';
+    }
+    try {
+      if (gone.aborted) return 'gone';
+      const media = await this.#openMedia(callId, gone);
+      const { protocol } = media;
+      const door = { protocol, isAnswered };
+      const admission = await admitOpened(this.#deps, this.#roster, id, door);
+      if ('accept' in admission) {
+        media.admit(admission.accept);
+        return 'connected';
+      }
+      await this.#hangUp(callId); // Closed meanwhile.
+      return 'gone';
+    } catch (error) {
+      if (isAnswered) return this.#notJoined(call, gone, error);
+      this.#deps.log.warn({ err: error, runId: id }, 'a call that rings is not heard');
+      return 'failed';
+    }
+  }
+
+  async #openMedia(callId: string, gone: AbortSignal): Promise<PbxMedia> {
+    const { clock } = this.#deps;
+    const deadline = deadlineSignal(clock, OPEN_MS_MAX, 'connect the call', gone);
+    try {
+      return await this.#options.connection().openMedia(callId, deadline.signal);
+    } finally {
+      deadline.done();
+    }
+  }
+
+  async #notJoined(
+    call: UnconnectedCall,
+    gone: AbortSignal,
+    error: unknown,
+  ): Promise<'gone' | 'failed'> {
+    await this.#untilGone(gone);
+    if (gone.aborted) return 'gone'; // Its last status closes the run.
+    const { id } = call.run;
+    const run = await this.#deps.store.runs.find(id);
+    if (run?.state === 'completed') return 'gone'; // A client has hung it up.
+    this.#deps.log.error({ err: error, runId: id }, 'call not connected');
+    this.#roster.drop(id);
+    await closeFailed(this.#deps, call, error);
+    return 'failed';
+  }
+
+  async #untilGone(gone: AbortSignal): Promise<void> {
+    if (gone.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#deps.clock.after(WHY_MS_MAX, resolve);
+      gone.addEventListener('abort', () => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** Best effort. */
+  async #hangUp(callId: string): Promise<void> {
+    const { configuration, provider } = this.#line;
+    const deadline = deadlineSignal(this.#deps.clock, HANG_UP_MS_MAX, 'hang up');
+    try {
+      await provider.control.hangUp(configuration.credentials, callId, deadline.signal);
+    } catch (error) {
+      this.#deps.log.warn({ err: error, callId }, 'call not hung up');
+    } finally {
+      deadline.done();
+    }
+  }
+
+  get #line(): { configuration: TelephonyConfiguration; provider: PbxProvider } {
+    const { configuration, provider } = this.#options;
+    return { configuration: configuration(), provider };
+  }
+}

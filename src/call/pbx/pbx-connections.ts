@@ -1,0 +1,165 @@
+// The connections to PBXs that this node holds: one for each configuration that it has the lease of, in
+// whatever state that PBX is. Follows configurations as they are made, changed and deleted, and shows
+// those whose PBX is out of reach as out of use, until it is back.
+
+import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { Timer } from '../../std/clock.ts';
+import type { HeldConfiguration } from '../../store/telephony/lease-store.ts';
+import type { Roster } from '../connect/call-registry.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import { PbxLine } from './pbx-connection.ts';
+
+/** How soon a change that another node has stored is followed. */
+const LOOK_MS = 2_000;
+/** How long a killed node's PBXs wait for another: a database that is slow for a moment costs none. */
+const LEASE_MS = 8_000;
+/** Connections of one node. */
+const LINES_MAX = 1_000;
+/** Characters of a reason that is shown. */
+const REASON_MAX = 500;
+
+export class PbxLines {
+  readonly #deps: CallDeps;
+  readonly #roster: Roster;
+  readonly #refusal: () => GatewayError | undefined;
+  /** By configuration. */
+  readonly #lines = new Map<string, PbxLine>();
+  #timer: Timer | undefined;
+  #looking: Promise<void> | undefined;
+  #isDue = false;
+  #wasAway = false;
+  #state: 'new' | 'running' | 'stopped' = 'new';
+
+  constructor(deps: CallDeps, roster: Roster, refusal: () => GatewayError | undefined) {
+    this.#deps = deps;
+    this.#roster = roster;
+    this.#refusal = refusal;
+  }
+
+  /** Calls that neither talk nor are left alone. */
+  get busy(): number {
+    return [...this.#lines.values()].reduce((all, line) => all + line.busy, 0);
+  }
+
+  /** Settles once the connections are begun. */
+  async start(): Promise<void> {
+    if (this.#deps.providers.pbx.length === 0) return;
+    this.#state = 'running';
+    await this.wake();
+  }
+
+  /** Looks at once: a configuration was made, changed or deleted here. Never rejects. */
+  async wake(): Promise<void> {
+    if (this.#state !== 'running') return;
+    this.#isDue = true;
+    this.#looking ??= this.#lookWhileDue();
+    await this.#looking;
+  }
+
+  /** Lets go of all PBXs; calls that talk go on. Never rejects. */
+  async stop(): Promise<void> {
+    const wasRunning = this.#state === 'running';
+    this.#state = 'stopped';
+    this.#timer?.cancel();
+    await this.#looking;
+    await Promise.all([...this.#lines.values()].map((line) => line.close()));
+    this.#lines.clear();
+    if (!wasRunning) return;
+    await this.#deps.store.leases.release().catch((error: unknown) => {
+      this.#deps.log.warn({ err: error }, 'leases of PBXs not given back');
+    });
+  }
+
+  async #lookWhileDue(): Promise<void> {
+    while (this.#isDue && this.#state === 'running') {
+      this.#isDue = false;
+      this.#timer?.cancel();
+      await this.#lookSafely();
+      this.#timer = this.#deps.clock.after(LOOK_MS, () => void this.wake());
+    }
+    this.#looking = undefined;
+    if (this.#state === 'stopped') this.#timer?.cancel();
+  }
+
+  /** While the store is away every connection stays: no other node can take one either. */
+  async #lookSafely(): Promise<void> {
+    try {
+      await this.#look();
+      this.#wasAway = false;
+    } catch (error) {
+      if (!this.#wasAway) this.#deps.log.error({ err: error }, 'PBXs to connect not looked up');
+      this.#wasAway = true;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { store, providers, log } = this.#deps;
+    const held = await store.leases.claim({
+      providers: providers.pbx.map(({ name }) => name),
+      leaseMs: LEASE_MS,
+      max: LINES_MAX,
+    });
+    const ids = new Set(held.map(({ id }) => id));
+    // All at once: one after the other would take longer than the lease.
+    const leaving: Promise<void>[] = [];
+    for (const [id, line] of this.#lines) {
+      if (ids.has(id)) continue;
+      log.info({ configurationId: id }, 'the PBX is not ours any more');
+      leaving.push(this.#close(id, line));
+    }
+    try {
+      for (const each of held) await this.#follow(each, leaving);
+    } finally {
+      await Promise.all(leaving);
+    }
+  }
+
+  async #follow(configuration: HeldConfiguration, leaving: Promise<void>[]): Promise<void> {
+    const { id, inactiveSince } = configuration;
+    const line = this.#lines.get(id);
+    if (line === undefined) {
+      this.#connect(configuration);
+      return;
+    }
+    // Somebody wants it tried again at once.
+    const isTakenBack = line.isShownDown && inactiveSince === null;
+    if (line.isOf(configuration) && !isTakenBack) {
+      await this.#show(line, configuration);
+      return;
+    }
+    if (line.renew(configuration)) return;
+    leaving.push(this.#close(id, line).then(() => this.#connect(configuration)));
+  }
+
+  #connect(configuration: HeldConfiguration): void {
+    const provider = this.#deps.providers.pbx.find(({ name }) => name === configuration.provider);
+    if (provider === undefined || this.#state !== 'running') return;
+    const line = new PbxLine(this.#deps, this.#roster, {
+      configuration,
+      provider,
+      refusal: this.#refusal,
+      onUp: () => void this.wake(),
+    });
+    this.#lines.set(configuration.id, line);
+  }
+
+  async #close(id: string, line: PbxLine): Promise<void> {
+    this.#lines.delete(id);
+    await line.close();
+  }
+
+  /** Brings what clients see in line with how the PBX is. */
+  async #show(line: PbxLine, configuration: HeldConfiguration): Promise<void> {
+    const { telephony } = this.#deps.store;
+    const { id, organizationId, inactiveSince, inactiveReason } = configuration;
+    line.isShownDown = inactiveSince !== null;
+    if (line.isUp && line.isShownDown) {
+      await telephony.reactivate(organizationId, id);
+      line.isShownDown = false;
+    }
+    const reason = line.fault?.slice(0, REASON_MAX);
+    if (reason === undefined || reason === inactiveReason) return;
+    await telephony.deactivate(organizationId, id, reason);
+    line.isShownDown = true;
+  }
+}

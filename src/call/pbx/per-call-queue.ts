@@ -1,0 +1,83 @@
+// What a PBX tells of each of its calls, taken in its order, one step after the other; calls do not wait for
+// one another.
+
+import type { Log } from '../../log.ts';
+
+/** Steps of one call that may wait: a call has a handful. */
+const STEPS_MAX = 100;
+
+/** A call of which something is being done. */
+export interface SteppedCall {
+  /** Fires when the call is over. */
+  readonly gone: AbortSignal;
+  /** Its media, while they are being opened before its answer. Does not reject. */
+  joining: Promise<unknown> | undefined;
+  /** Goes on beside the steps; the call counts as busy until it settles. Must not reject. */
+  beside(work: Promise<unknown>): void;
+}
+
+export class PbxSteps {
+  readonly #log: Log;
+  readonly #calls = new Map<string, Call>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Calls of which something is being done. */
+  get busy(): number {
+    return this.#calls.size;
+  }
+
+  /** The call is over: what waits for it waits in vain. */
+  over(callId: string): void {
+    this.#calls.get(callId)?.over();
+  }
+
+  take(callId: string, work: (call: SteppedCall) => Promise<void>): void {
+    const call = this.#calls.get(callId) ?? new Call(() => this.#calls.delete(callId));
+    this.#calls.set(callId, call);
+    if (call.waiting >= STEPS_MAX) {
+      this.#log.warn({ callId }, 'a PBX tells more of a call than is taken');
+      return;
+    }
+    call.next(() =>
+      work(call).catch((error: unknown) =>
+        this.#log.error({ err: error, callId }, 'step not taken'),
+      ),
+    );
+  }
+}
+
+class Call implements SteppedCall {
+  waiting = 0;
+  joining: Promise<unknown> | undefined;
+  readonly #gone = new AbortController();
+  readonly #onIdle: () => void;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(onIdle: () => void) {
+    this.#onIdle = onIdle;
+  }
+
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  over(): void {
+    this.#gone.abort();
+  }
+
+  next(work: () => Promise<unknown>): void {
+    this.#last = this.#last.then(work);
+    this.beside(this.#last);
+  }
+
+  beside(work: Promise<unknown>): void {
+    this.waiting += 1;
+    void work.finally(() => {
+      this.waiting -= 1;
+      if (this.waiting === 0) this.#onIdle();
+    });
+  }
+}

@@ -1,0 +1,26 @@
+// What a call's requests to the language model come to: answers and values for the conversation, usage and
+// faults for the run's log.
+
+import type { DialogueQueue } from '../dialogue/dialogue-queue.ts';
+import type { GenerationListener } from '../dialogue/generation.ts';
+import type { SessionRecord } from './session-events.ts';
+
+/** `onBroken`: our own fault, the call cannot go on. */
+export function hearModel(
+  dialogue: DialogueQueue,
+  record: SessionRecord,
+  onBroken: (error: unknown) => void,
+): GenerationListener {
+  return {
+    onAnswer: (requestId, { text, toolCalls }) =>
+      dialogue.tell({ type: 'model-answered', requestId, text, toolCalls }),
+    onFailure: (requestId, code) => dialogue.tell({ type: 'model-failed', requestId, code }),
+    onExtracted: (extractionId, values) =>
+      dialogue.tell({ type: 'extracted', extractionId, values }),
+    onExtractionFailure: (extractionId, code) =>
+      dialogue.tell({ type: 'extraction-failed', extractionId, code }),
+    onUsage: (usage) => record.note(usage),
+    onFault: (error) => record.fault(error, false),
+    onBroken,
+  };
+}

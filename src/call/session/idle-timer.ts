@@ -1,0 +1,35 @@
+// Notices that nobody has spoken for a while. It waits again while either side is at it.
+
+import type { Clock, Timer } from '../../std/clock.ts';
+
+export class IdleWatch {
+  readonly #clock: Clock;
+  readonly #idleMs: number;
+  readonly #busy: () => boolean;
+  readonly #onIdle: () => void;
+  #timer: Timer | undefined;
+
+  constructor(options: { clock: Clock; idleMs: number; busy: () => boolean; onIdle: () => void }) {
+    this.#clock = options.clock;
+    this.#idleMs = options.idleMs;
+    this.#busy = options.busy;
+    this.#onIdle = options.onIdle;
+  }
+
+  /** Somebody did something: the silence begins anew. */
+  touch(): void {
+    this.stop();
+    this.#timer = this.#clock.after(this.#idleMs, () => this.#due());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #due(): void {
+    const silent = !this.#busy();
+    this.touch();
+    if (silent) this.#onIdle();
+  }
+}

@@ -1,0 +1,389 @@
+// One phone call from its media socket to its end. Every event goes through one queue to the pure engine,
+// which says what to do; this file has it done. It knows no provider and no service by name.
+
+import { codecByName } from '../../codec/registry.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { callsActive } from '../../metrics/metrics.ts';
+import type { CallEventBody } from '../../model/call-event.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+import type { CallAudio } from '../../pipeline/call-audio.ts';
+import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detector.ts';
+import type { RecordingFile } from '../../pipeline/recorder.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { MediaProtocol, MediaStart } from '../../telephony/provider/media-protocol.ts';
+import { DEAF, MediaLink, type MediaLinkListener } from '../../telephony/provider/media-session.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
+import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
+import { DialogueQueue } from '../dialogue/dialogue-queue.ts';
+import { Generation } from '../dialogue/generation.ts';
+import type { RunLog } from '../log/event-log.ts';
+import { isUnwanted } from '../setup/answering-machine.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import type { CallPlan } from '../setup/call-plan.ts';
+import { onceFetched } from '../setup/pre-call-fetch.ts';
+import { AgentSpeech } from './agent-speech.ts';
+import { hearAudio } from './audio-listener.ts';
+import { CallTimers, guardedClock } from './call-timers.ts';
+import { type EndedBy, endCall } from './close-session.ts';
+import { hearModel } from './generation-listener.ts';
+import { IdleWatch } from './idle-timer.ts';
+import { CallerMute } from './mute-state.ts';
+import { openAudio } from './session-audio.ts';
+import { SessionRecord } from './session-events.ts';
+import { ToolRunner } from './tool-runner.ts';
+
+/** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
+const LEAVE_MS_MAX = 10_000;
+/** For the provider to say how a call ended that nobody has answered, once its media are gone. */
+const VERDICT_MS_MAX = 3_000;
+
+type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
+
+export interface SessionOptions {
+  plan: CallPlan;
+  runLog: RunLog;
+  /** Undefined if the file could not be opened: the call goes on without a recording. */
+  recording: RecordingFile | undefined;
+  /** Else the phone still rings: what sounds there is recorded, and nobody is heard or spoken to before
+   *  `answer`. */
+  isAnswered: boolean;
+  /** Called once, when everything about the call is stored. */
+  onEnded: () => void;
+}
+
+export class CallSession {
+  readonly plan: CallPlan;
+  readonly #deps: CallDeps;
+  readonly #clock: Clock;
+  readonly #options: SessionOptions;
+  readonly #log: Log;
+  readonly #record: SessionRecord;
+  readonly #mute: CallerMute;
+  readonly #abort = new AbortController();
+  readonly #generation: Generation;
+  readonly #speech: AgentSpeech;
+  readonly #tools: ToolRunner;
+  readonly #idle: IdleWatch;
+  readonly #timers: CallTimers;
+  readonly #dialogue: DialogueQueue;
+  #by: EndedBy = 'agent';
+  /** The provider's id of the call; from its media where the run does not know it yet. */
+  #callId: string | null;
+  /** Media time of the answer; undefined before. */
+  #answeredMs: number | undefined;
+  /** Media time at which the caller left. */
+  #leftMs: number | undefined;
+  #link: MediaLink | undefined;
+  #audio: CallAudio | undefined;
+  #end: Promise<void> | undefined;
+
+  constructor(deps: CallDeps, options: SessionOptions) {
+    const { plan } = options;
+    this.plan = plan;
+    this.#deps = deps;
+    this.#options = options;
+    this.#callId = plan.run.providerCallId;
+    this.#answeredMs = options.isAnswered ? 0 : undefined;
+    this.#clock = guardedClock(deps.clock, (error) => this.#fail(error, 'unexpected_error'));
+    this.#timers = new CallTimers(this.#clock);
+    this.#log = deps.log.child({ runId: plan.run.id });
+    this.#record = new SessionRecord(options.runLog, () => this.#audio?.mediaMs ?? 0);
+    this.#mute = new CallerMute((type) => options.runLog.tell(type));
+    this.#dialogue = new DialogueQueue({
+      engine: plan.engine,
+      clock: deps.clock,
+      perform: (action) => this.#perform(action),
+      onStepped: (state) => this.#mute.follow(state),
+      onBroken: (error) => this.#broken(error),
+      onFull: (error) => this.#fail(error, 'unexpected_error'),
+    });
+    this.#generation = new Generation({
+      llm: deps.llm,
+      listener: hearModel(this.#dialogue, this.#record, (error) =>
+        this.#fail(error, 'unexpected_error'),
+      ),
+      log: this.#log,
+      clock: this.#clock,
+      callSignal: this.#abort.signal,
+    });
+    this.#speech = new AgentSpeech({
+      record: this.#record,
+      generation: this.#generation,
+      clips: plan.clips,
+      audio: () => this.#audio,
+    });
+    this.#tools = new ToolRunner(deps, {
+      plan,
+      clock: this.#clock,
+      log: this.#log,
+      callSignal: this.#abort.signal,
+      callId: () => this.#callId,
+      onEvent: (event) => this.#dialogue.tell(event),
+      onBroken: (error) => this.#fail(error, 'unexpected_error'),
+      consultation: deps,
+    });
+    this.#idle = new IdleWatch({
+      clock: this.#clock,
+      idleMs: plan.settings.max_user_idle_timeout * 1_000,
+      busy: () => this.#busy(),
+      onIdle: () => this.#dialogue.tell({ type: 'idle' }),
+    });
+  }
+
+  /** The call's media socket is here. Called once. */
+  attach(socket: MediaSocket, protocol: MediaProtocol): MediaSocketListener {
+    if (this.#end !== undefined) {
+      socket.close(CLOSE.goingAway, 'the call is over');
+      return DEAF;
+    }
+    callsActive.inc({ provider: this.plan.provider.name });
+    this.#link = new MediaLink({
+      socket,
+      protocol,
+      listener: this.#hearLink(),
+      clock: this.#clock,
+      log: this.#log,
+    });
+    return this.#link;
+  }
+
+  get isAnswered(): boolean {
+    return this.#answeredMs !== undefined;
+  }
+
+  /** Somebody has answered: the conversation begins. */
+  answer(): void {
+    if (this.isAnswered || this.#end !== undefined) return;
+    this.#answeredMs = this.#audio?.mediaMs ?? 0;
+    this.#guarded(() => this.#begin());
+  }
+
+  /** Tones of keys for the far end, behind what is being said. Throws CALL_NOT_TALKING, DIGITS_WAITING. */
+  press(digits: string): void {
+    const audio = this.#audio;
+    const isOver = this.#leftMs !== undefined || this.#end !== undefined;
+    if (audio === undefined || !this.isAnswered || isOver) {
+      throw new GatewayError('CALL_NOT_TALKING');
+    }
+    if (!audio.press(digits)) throw new GatewayError('DIGITS_WAITING');
+  }
+
+  /** A fact from outside the media, such as the verdict on who answered. */
+  note(body: CallEventBody): void {
+    this.#record.note(body);
+  }
+
+  /** Ends the call once; later calls wait for the same end. Never rejects. */
+  end(reason: EndReason, by: EndedBy): Promise<void> {
+    this.#dialogue.close();
+    this.#mute.follow({ phase: 'ended', tools: null });
+    // It is set before closing begins: what closing brings about must not end the call once more.
+    this.#end ??= Promise.resolve().then(() => this.#close(reason, by));
+    return this.#end;
+  }
+
+  // What the rooms below report.
+
+  #hearLink(): MediaLinkListener {
+    return {
+      onStart: (start) => this.#guarded(() => this.#open(start)),
+      onAudio: (payload, timestampMs) => this.#hear(payload, timestampMs),
+      onDigit: (digit) => {
+        if (this.isAnswered) this.#guarded(() => this.#audio?.digit(digit));
+      },
+      onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
+      onUnplayed: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
+      onFault: (error) => this.#fail(error, 'pipeline_error'),
+      onEnd: () => this.#left(),
+      onSilent: () => this.#fail(new GatewayError('MEDIA_SILENT'), 'system_connect_error'),
+    };
+  }
+
+  #open(start: MediaStart): void {
+    const { plan } = this;
+    const link = this.#link;
+    if (link === undefined || this.#end !== undefined) return;
+    this.#callId ??= start.callId;
+    if (this.#callId !== start.callId) {
+      this.#fail(new GatewayError('MEDIA_UNAUTHORIZED'), 'system_connect_error');
+      return;
+    }
+    const audio = openAudio(this.#deps, {
+      plan,
+      start,
+      link,
+      recording: this.#options.recording,
+      clock: this.#clock,
+      listener: hearAudio({
+        record: this.#record,
+        dialogue: this.#dialogue,
+        idle: this.#idle,
+        mute: this.#mute,
+        onBroken: (error) => this.#fail(error, 'unexpected_error'),
+        log: this.#log,
+      }),
+      onAnsweredBy: (answeredBy) => this.#answeredBy(answeredBy),
+      log: this.#log,
+    });
+    this.#audio = audio;
+    for (const fault of plan.faults) this.#record.fault(fault, false);
+    const { name, rateHz } = codecByName(start.codecIn);
+    this.#record.note({ type: 'media.started', codec: name, rateHz });
+    this.#log.info('media started');
+    if (this.isAnswered) this.#begin();
+  }
+
+  #begin(): void {
+    const { plan } = this;
+    const audio = this.#audio;
+    if (audio === undefined) return; // It begins with its media.
+    audio.listen();
+    this.#timers.after(plan.settings.max_call_duration * 1_000, () =>
+      this.#leave('call_duration_exceeded', 'gateway'),
+    );
+    this.#idle.touch();
+    const begin = (initialContext: Record<string, unknown>) => {
+      audio.ring(false);
+      this.#dialogue.tell({ type: 'started', direction: plan.run.callType, initialContext });
+    };
+    onceFetched(plan, begin, () => {
+      audio.ring(true);
+      this.#mute.follow(this.#dialogue.state);
+    });
+  }
+
+  #answeredBy(answeredBy: AnsweredBy): void {
+    this.#record.note({ type: 'call.answered-by', answeredBy });
+    if (isUnwanted(this.plan, answeredBy)) void this.end('voicemail_detected', 'gateway');
+  }
+
+  #hear(payload: Uint8Array, timestampMs: number): void {
+    try {
+      this.#audio?.audioIn(payload, timestampMs);
+    } catch (error) {
+      this.#fail(error, 'unexpected_error');
+    }
+  }
+
+  /** The media are gone. */
+  #left(): void {
+    if (this.isAnswered) this.#leave('user_hangup', 'caller');
+    else this.#timers.after(VERDICT_MS_MAX, () => void this.end('no-answer', 'provider'));
+  }
+
+  /** The conversation is over from outside: the engine may still take down what was said, then it
+   *  ends the call. */
+  #leave(reason: EndReason, by: EndedBy): void {
+    const audio = this.#audio;
+    if (audio === undefined) {
+      void this.end(reason, by);
+      return;
+    }
+    if (this.#by !== 'caller') this.#by = by;
+    this.#timers.after(LEAVE_MS_MAX, () => void this.end(reason, this.#by));
+    this.#dialogue.tell({ type: 'ending', reason });
+    this.#guarded(() => {
+      audio.stop();
+      if (by !== 'caller') return;
+      this.#leftMs ??= audio.mediaMs;
+      void audio.close();
+    });
+  }
+
+  /** Whether silence on the line means nothing just now. */
+  #busy(): boolean {
+    const audio = this.#audio;
+    const isAsking = this.#generation.pending || this.#tools.pending;
+    return audio === undefined || audio.speaking || audio.callerSpeaking || isAsking;
+  }
+
+  /** Since the answer. */
+  get #talkedMs(): number {
+    if (this.#answeredMs === undefined) return 0;
+    return (this.#leftMs ?? this.#audio?.mediaMs ?? 0) - this.#answeredMs;
+  }
+
+  #perform(action: DialogueAction): void {
+    switch (action.type) {
+      case 'say':
+        this.#speech.say(action);
+        break;
+      case 'generate':
+        this.#speech.generate(action);
+        break;
+      case 'abandon':
+        this.#generation.abandon(action.requestId);
+        break;
+      case 'extract':
+        this.#generation.extract(action);
+        break;
+      case 'expect':
+        this.#audio?.expect(action.expectation);
+        break;
+      case 'wait':
+        this.#wait(action);
+        break;
+      case 'log':
+        this.#record.note(action.body);
+        break;
+      case 'call-out':
+      case 'transfer':
+      case 'stop-tool':
+        this.#tools.perform(action);
+        break;
+      case 'end':
+        // A caller who was handed over has left our media as if they had hung up.
+        void this.end(action.reason, action.reason === 'transfer_call' ? 'agent' : this.#by);
+    }
+  }
+
+  #wait({ waitId, delayMs }: Act<'wait'>): void {
+    this.#timers.after(delayMs, () => this.#dialogue.tell({ type: 'waited', waitId }));
+  }
+
+  /** A fault in our own code ends this call, and only this one. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  #broken(error: unknown): void {
+    this.#fail(error, codeOf(error) === undefined ? 'unexpected_error' : 'pipeline_error');
+  }
+
+  #fail(error: unknown, reason: EndReason): void {
+    this.#log.error({ err: error }, 'call failed');
+    if (this.#end !== undefined) return;
+    this.#record.fault(error, true);
+    void this.end(reason, 'gateway');
+  }
+
+  async #close(reason: EndReason, by: EndedBy): Promise<void> {
+    this.#abort.abort();
+    this.#idle.stop();
+    this.#timers.cancelAll();
+    try {
+      await endCall(this.#deps, {
+        plan: this.plan,
+        record: this.#record,
+        events: this.#options.runLog.events,
+        audio: this.#audio,
+        recording: this.#options.recording,
+        link: this.#link,
+        log: this.#log,
+        callId: this.#callId,
+        durationS: this.#talkedMs / 1_000,
+        reason,
+        by,
+      });
+    } catch (error) {
+      this.#log.error({ err: error }, 'call not closed in full');
+    }
+    if (this.#link !== undefined) callsActive.dec({ provider: this.plan.provider.name });
+    this.#options.onEnded();
+  }
+}

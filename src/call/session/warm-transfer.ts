@@ -1,0 +1,192 @@
+// Speaking to a colleague before a caller is brought to them: who calls and why, again and again until they
+// take the call or do not. What they say is not listened to: they have their keys, or hang up.
+
+import { codecByName } from '../../codec/registry.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { CallAudio } from '../../pipeline/call-audio.ts';
+import type { CallAudioListener } from '../../pipeline/call-audio-listener.ts';
+import type { CallAudioOptions } from '../../pipeline/call-audio-options.ts';
+import { defaultTuning } from '../../pipeline/turn/turn-tuning.ts';
+import type { MediaStart } from '../../telephony/provider/media-protocol.ts';
+import { MediaLink, type MediaLinkListener } from '../../telephony/provider/media-session.ts';
+import type { PbxMedia } from '../../telephony/provider/pbx.ts';
+import type { Announcement } from '../../workflow/tools/transfer-call-tool.ts';
+import { CallTimers, guardedClock } from './call-timers.ts';
+
+/** For their audio to come, and for the text to be said once; a minute of speech is the most. */
+const ANNOUNCING_MS_MAX = 75_000;
+/** They may have missed the first words. */
+const REPEAT_MS = 3_000;
+
+export interface ConsultationDeps
+  extends Pick<CallAudioOptions, 'clock' | 'mediaClock' | 'vad' | 'tts' | 'voice'> {
+  log: Log;
+}
+
+/** How long it takes at most. */
+export function consultationMsMax({ decisionS }: Announcement): number {
+  return ANNOUNCING_MS_MAX + decisionS * 1_000;
+}
+
+/** Settles when they take the call. Throws TRANSFER_DECLINED if they do not, what makes it impossible, and
+ *  the signal's reason. */
+export function consult(
+  deps: ConsultationDeps,
+  { announcement, media }: { announcement: Announcement; media: PbxMedia },
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onEnd = (error?: unknown): void => {
+      signal.removeEventListener('abort', onAbort);
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    const consultation = new Consultation(deps, announcement, onEnd);
+    const onAbort = (): void => consultation.end(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    consultation.begin(media);
+    if (signal.aborted) onAbort();
+  });
+}
+
+class Consultation {
+  readonly #deps: ConsultationDeps;
+  readonly #announcement: Announcement;
+  readonly #onEnd: (error?: unknown) => void;
+  readonly #timers: CallTimers;
+  #link: MediaLink | undefined;
+  #audio: CallAudio | undefined;
+  #utterances = 0;
+  #isAnnounced = false;
+  #isOver = false;
+
+  constructor(
+    deps: ConsultationDeps,
+    announcement: Announcement,
+    onEnd: (error?: unknown) => void,
+  ) {
+    const clock = guardedClock(deps.clock, (error) => this.end(error));
+    this.#deps = { ...deps, clock };
+    this.#announcement = announcement;
+    this.#onEnd = onEnd;
+    this.#timers = new CallTimers(clock);
+  }
+
+  begin(media: PbxMedia): void {
+    const { clock, log } = this.#deps;
+    const { protocol } = media;
+    this.#timers.after(ANNOUNCING_MS_MAX, () => this.#announced());
+    media.admit((socket) => {
+      this.#link = new MediaLink({ socket, protocol, listener: this.#hearLink(), clock, log });
+      return this.#link;
+    });
+  }
+
+  /** Once. Without an error they take the call. */
+  end(error?: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#timers.cancelAll();
+    try {
+      void this.#audio?.close();
+    } catch (fault) {
+      this.#deps.log.warn({ err: fault }, 'the audio of a colleague was not closed in full');
+    }
+    this.#onEnd(error);
+  }
+
+  #hearLink(): MediaLinkListener {
+    return {
+      onStart: (start) => this.#guarded(() => this.#open(start)),
+      onAudio: (payload, timestampMs) =>
+        this.#guarded(() => this.#audio?.audioIn(payload, timestampMs)),
+      onDigit: (digit) => this.#guarded(() => this.#audio?.digit(digit)),
+      onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
+      onUnplayed: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
+      onFault: (error) => this.end(error),
+      onEnd: () => this.#decline('their audio ended'),
+      onSilent: () => this.end(new GatewayError('MEDIA_SILENT')),
+    };
+  }
+
+  #open({ codecIn, codecOut }: MediaStart): void {
+    const link = this.#link;
+    if (link === undefined || this.#isOver) return;
+    const { clock, mediaClock, vad, tts, voice, log } = this.#deps;
+    const { marks, leadMs } = link.traits;
+    this.#audio = new CallAudio({
+      clock,
+      mediaClock,
+      vad,
+      tts,
+      voice,
+      log,
+      codecIn: codecByName(codecIn),
+      codecOut: codecByName(codecOut),
+      wire: link,
+      lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
+      marks,
+      stt: undefined,
+      recording: undefined,
+      tuning: defaultTuning,
+      listener: this.#hearAudio(),
+    });
+    this.#say();
+  }
+
+  #hearAudio(): CallAudioListener {
+    const passOver = (): void => undefined;
+    return {
+      onCallerSpeech: passOver,
+      onPartial: passOver,
+      onInterruption: passOver,
+      onTurn: passOver,
+      onBackchannel: passOver,
+      onDigit: (digit) => this.#key(digit),
+      onUtteranceStarted: passOver,
+      onUtteranceFinished: () => this.#said(),
+      onFault: (error) => this.#deps.log.warn({ err: error }, 'a colleague is not spoken to'),
+      onBroken: (error) => this.end(error),
+    };
+  }
+
+  #say(): void {
+    this.#utterances += 1;
+    const utteranceId = this.#utterances;
+    const speech = this.#audio?.speak({ utteranceId, interruptible: false });
+    speech?.text(this.#announcement.text);
+    speech?.end();
+  }
+
+  #said(): void {
+    this.#announced();
+    if (!this.#isOver) this.#timers.after(REPEAT_MS, () => this.#say());
+  }
+
+  #announced(): void {
+    if (this.#isAnnounced || this.#isOver) return;
+    this.#isAnnounced = true;
+    const { accept, decisionS } = this.#announcement;
+    if (accept === 'stay') this.end();
+    else this.#timers.after(decisionS * 1_000, () => this.#decline('they pressed no key in time'));
+  }
+
+  #key(digit: string): void {
+    if (digit === this.#announcement.refuseKey) this.#decline('they refused it by a key');
+    else this.end();
+  }
+
+  #decline(reason: string): void {
+    this.end(new GatewayError('TRANSFER_DECLINED', { reason }));
+  }
+
+  /** A fault in our own code ends the transfer, and not the caller's call. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.end(error);
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// Answering machines: whether one has answered, by the provider's word or by ear, and what becomes of the
+// call then. Source: contract §8.8.
+
+import type { CallEvent } from '../../model/call-event.ts';
+import type {
+  AnsweredBy,
+  AnsweringMachineOptions,
+} from '../../pipeline/listen/answering-machine-detector.ts';
+import { isObject } from '../../std/json.ts';
+import type { CallPlan } from './call-plan.ts';
+
+/** Greetings of people are shorter; those of machines mostly go on, or end in a beep. */
+const LONG_SPEECH_MS = 5_000;
+/** What the setting may be, in seconds. */
+const LONG_SPEECH_S = { min: 1, max: 60 };
+
+/** Whether a machine is known to have answered the call, which its agent does not talk to. */
+export function isForMachine(plan: CallPlan, events: readonly CallEvent[]): boolean {
+  const told = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
+  return told?.type === 'call.answered-by' && isUnwanted(plan, told.answeredBy);
+}
+
+/** Whether the call ends when this one has answered it. */
+export function isUnwanted(plan: CallPlan, answeredBy: string): boolean {
+  return isMachine(answeredBy) && hangsUpOnMachines(plan);
+}
+
+/** The agent's own setting, as it was stored. */
+export function hangsUpOnMachines({ storedSettings }: CallPlan): boolean {
+  const detection = storedSettings['voicemail_detection'];
+  return isObject(detection) && detection['enabled'] === true;
+}
+
+function isMachine(answeredBy: string): boolean {
+  return /^(machine|fax)/.test(answeredBy);
+}
+
+/** How to listen for one; undefined where the provider says who answered, or somebody called us. */
+export function machineEar(
+  plan: CallPlan,
+  onVerdict: (answeredBy: AnsweredBy) => void,
+): AnsweringMachineOptions | undefined {
+  const { run, provider, storedSettings } = plan;
+  if (run.callType !== 'outbound' || provider.capabilities.answeringMachine) return undefined;
+  return { longSpeechMs: longSpeechMs(storedSettings['voicemail_detection']), onVerdict };
+}
+
+function longSpeechMs(detection: unknown): number {
+  const seconds = isObject(detection) ? detection['long_speech_timeout'] : undefined;
+  if (typeof seconds !== 'number' || Number.isNaN(seconds)) return LONG_SPEECH_MS;
+  const { min, max } = LONG_SPEECH_S;
+  return Math.min(max, Math.max(min, seconds)) * 1_000;
+}

@@ -1,0 +1,58 @@
+// What the gateway itself puts into a run's contexts. Source: contract §5.6 (system keys), §8.9.
+
+import type { ProviderName } from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
+
+/** Keys that a client's `initial_context` cannot set. */
+const RESERVED = new Set(['provider', 'runtime_configuration', 'mps_correlation_id']);
+
+export function withoutReserved(context: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(context).filter(([key]) => !RESERVED.has(key)));
+}
+
+export function outboundContext(facts: {
+  client: Record<string, unknown>;
+  provider: ProviderName;
+  configurationId: string;
+  from: string | null;
+  to: string;
+}): Record<string, unknown> {
+  return {
+    ...withoutReserved(facts.client),
+    phone_number: facts.to,
+    called_number: facts.to,
+    caller_number: facts.from,
+    direction: 'outbound',
+    provider: facts.provider,
+    telephony_configuration_id: facts.configurationId,
+  };
+}
+
+export function inboundContext(facts: {
+  provider: ProviderName;
+  configurationId: string;
+  from: string;
+  to: string;
+  callId: string;
+}): Record<string, unknown> {
+  return {
+    caller_number: facts.from,
+    called_number: facts.to,
+    direction: 'inbound',
+    provider: facts.provider,
+    telephony_configuration_id: facts.configurationId,
+    call_id: facts.callId,
+  };
+}
+
+/** The run with its own ids in its initial context, as prompts may name them. */
+export function withRunIds(run: Run): Run {
+  return {
+    ...run,
+    initialContext: {
+      ...run.initialContext,
+      workflow_run_id: run.id,
+      ...(run.providerCallId === null ? {} : { call_id: run.providerCallId }),
+    },
+  };
+}

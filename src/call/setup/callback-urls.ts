@@ -1,0 +1,38 @@
+// The URLs at which providers reach a run's webhooks and media socket, and limits of a phone call.
+
+import type { ProviderName } from '../../model/provider.ts';
+import type { Artifact } from '../../model/run.ts';
+
+/** Seconds that a callee's phone rings before we give up. */
+export const RING_S = 60;
+/** The longest call that we ask a provider for; the workflow's own limit is at most 1,200 s. */
+export const CALL_S_MAX = 1_260;
+
+/** `publicUrl` has no trailing slash. */
+export function callbackUrls(
+  publicUrl: string,
+  provider: ProviderName,
+  runId: string,
+): { answerUrl: string; statusUrl: string; answeredByUrl: string } {
+  const base = `${publicUrl}/api/v1/telephony`;
+  return {
+    answerUrl: `${base}/${provider}/answer/${runId}`,
+    statusUrl: `${base}/${provider}/status-callback/${runId}`,
+    answeredByUrl: `${base}/${provider}/answered-by/${runId}`,
+  };
+}
+
+/** The secret is in the path: some providers drop query strings. */
+export function mediaUrl(
+  publicUrl: string,
+  run: { workflowId: string; organizationId: string; id: string },
+  token: string,
+): string {
+  const base = publicUrl.replace(/^http/, 'ws');
+  return `${base}/api/v1/telephony/ws/${run.workflowId}/${run.organizationId}/${run.id}/${token}`;
+}
+
+/** A URL under a run's public token, which never expires; what it leads to does. */
+export function artifactUrl(publicUrl: string, token: string, artifact: Artifact): string {
+  return `${publicUrl}/api/v1/public/download/workflow/${token}/${artifact}`;
+}

@@ -1,0 +1,29 @@
+// The check at the start for agents that are too large for calls: each start of one is refused, so their owner
+// must know before somebody calls.
+
+import type { Log } from '../../log.ts';
+import type { OpenStore } from '../../store/open.ts';
+
+/** Agents that the log names one by one. */
+const NAMED_MAX = 20;
+
+/** Logs a line for each, and how many there are beyond those. Never rejects. */
+export async function logOversizedAgents(
+  store: Pick<OpenStore, 'oversizedVersions'>,
+  log: Log,
+): Promise<void> {
+  let count = 0;
+  try {
+    for await (const { organizationId, workflowId, status, excess } of store.oversizedVersions()) {
+      count += 1;
+      if (count > NAMED_MAX) continue;
+      log.warn(
+        { organizationId, workflowId, status, excess },
+        'agent is too large for calls: make it smaller and publish it again',
+      );
+    }
+  } catch (error) {
+    log.warn({ err: error }, 'sizes of agents not checked');
+  }
+  if (count > NAMED_MAX) log.warn({ agents: count }, 'agents are too large for calls');
+}

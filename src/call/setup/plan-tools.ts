@@ -1,0 +1,49 @@
+// The tools of a call, loaded while the phone rings. A tool that is not to be had is left out: the call
+// goes on without it.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Run } from '../../model/run.ts';
+import type { WorkflowDefinition } from '../../model/workflow.ts';
+import { within } from '../../std/deadline.ts';
+import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { parseGraph } from '../../workflow/graph/graph.ts';
+import { NO_TOOLS, type NodeTools, offeredTools } from '../../workflow/tools/offered-functions.ts';
+import { toolUuidsOf } from '../../workflow/tools/tool-references.ts';
+import type { CallDeps } from './call-deps.ts';
+
+/** The phone rings meanwhile. */
+const LOAD_MS_MAX = 3_000;
+
+/** Throws WORKFLOW_INVALID. */
+export async function planTools(
+  { store, clock, log }: Pick<CallDeps, 'store' | 'clock' | 'log'>,
+  run: Pick<Run, 'organizationId'> & { id?: string },
+  definition: WorkflowDefinition,
+): Promise<NodeTools> {
+  const { nodes } = parseGraph(definition);
+  const uuids = toolUuidsOf(definition);
+  if (uuids.length === 0) return NO_TOOLS;
+  const runLog = run.id === undefined ? log : log.child({ runId: run.id });
+  try {
+    const loading = store.tools.find(run.organizationId, uuids);
+    const tools = await within(clock, LOAD_MS_MAX, 'tools of a call', loading);
+    const { offered, skipped } = offeredTools(nodes.values(), tools);
+    for (const each of skipped) runLog.warn(each, 'tool not offered');
+    return offered;
+  } catch (error) {
+    runLog.error({ err: error }, 'tools of a call not loaded');
+    return NO_TOOLS;
+  }
+}
+
+/** What the call's provider cannot do of its tools: each fails when it is used. */
+export function toolFaults(
+  { name, capabilities }: TelephonyProvider,
+  tools: NodeTools,
+): GatewayError[] {
+  if (capabilities.transfer.includes('warm')) return [];
+  const isWarm = [...tools.values()].some((offered) =>
+    offered.some(({ definition: { type, config } }) => type === 'transfer_call' && config.warm),
+  );
+  return isWarm ? [new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: name })] : [];
+}

@@ -1,0 +1,159 @@
+// Asks an organization's server for variables while the phone rings. The call waits for them before its
+// first word, and goes on without them if none come. Source: contract §8.1.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { preCallFetches } from '../../metrics/metrics.ts';
+import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
+import type { Run } from '../../model/run.ts';
+import type { WorkflowDefinition } from '../../model/workflow.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import { isObject, parseJson } from '../../std/json.ts';
+import { jsonExcess } from '../../std/json-size.ts';
+import { type PreCallRequest, preCallRequestOf } from '../../workflow/graph/pre-call-request.ts';
+import { withoutReserved } from './call-context.ts';
+import type { CallDeps } from './call-deps.ts';
+
+const FETCH_MS = 10_000;
+
+export interface PreCallFetch {
+  /** The run's initial context with what was fetched. Settles within 10 s; never rejects. */
+  readonly context: Promise<Record<string, unknown>>;
+  /** Told of a fault in what waits for it. */
+  onBroken(error: unknown): void;
+}
+
+/** Undefined if the agent asks for nothing. */
+export function startPreCallFetch(
+  deps: CallDeps,
+  run: Run,
+  definition: WorkflowDefinition,
+): PreCallFetch | undefined {
+  const request = preCallRequestOf(definition, run.callType);
+  if (request === undefined) return undefined;
+  const onBroken = (error: unknown): void => {
+    deps.log.error({ err: error, runId: run.id }, 'what waited for variables failed');
+  };
+  return { context: fetchContext(deps, run, request), onBroken };
+}
+
+/** `use` is called with the initial context of the call: at once where nothing is fetched, else some time
+ *  after `onWait`. */
+export function onceFetched(
+  { run, preCall }: { run: Run; preCall: PreCallFetch | undefined },
+  use: (initialContext: Record<string, unknown>) => void,
+  onWait?: () => void,
+): void {
+  if (preCall === undefined) {
+    use(run.initialContext);
+    return;
+  }
+  onWait?.();
+  preCall.context.then(use).catch(preCall.onBroken);
+}
+
+async function fetchContext(
+  deps: CallDeps,
+  run: Run,
+  request: PreCallRequest,
+): Promise<Record<string, unknown>> {
+  try {
+    const variables = await fetchVariables(deps, run, request);
+    preCallFetches.inc({ result: 'ok' });
+    void keep(deps, run, variables); // The caller does not wait for the database.
+    return { ...run.initialContext, ...variables };
+  } catch (error) {
+    preCallFetches.inc({ result: codeOf(error) === 'TIMED_OUT' ? 'timeout' : 'failed' });
+    void noteFailure(deps, run, error);
+    return run.initialContext;
+  }
+}
+
+async function fetchVariables(
+  { clock, outside, credentialHeaders }: CallDeps,
+  run: Run,
+  { url, credentialUuid }: PreCallRequest,
+): Promise<Record<string, unknown>> {
+  const deadline = deadlineSignal(clock, FETCH_MS, 'variables before the call');
+  try {
+    const credential =
+      credentialUuid === null ? {} : await credentialHeaders(run.organizationId, credentialUuid);
+    const reply = await outside.send(
+      {
+        method: 'POST',
+        url,
+        headers: { ['Content-Type']: 'application/json', ...credential },
+        body: JSON.stringify(questionOf(run)),
+      },
+      deadline.signal,
+    );
+    if (reply.status < 200 || reply.status >= 300) throw failed(`status ${reply.status}`);
+    const answer = parseJson(reply.text);
+    if (!isObject(answer)) throw failed('no JSON object');
+    const variables = variablesIn(answer);
+    const excess = jsonExcess(variables, CONTEXT_LIMITS);
+    if (excess !== undefined) throw failed(excess);
+    return variables;
+  } finally {
+    deadline.done();
+  }
+}
+
+/** The event has one name for both directions. */
+function questionOf({ workflowId, initialContext }: Run): object {
+  return {
+    event: 'call_inbound',
+    call_inbound: {
+      agent_id: Number(workflowId),
+      from_number: initialContext['caller_number'] ?? '',
+      to_number: initialContext['called_number'] ?? '',
+    },
+  };
+}
+
+/** Of the places where variables may be, the first that has an object counts. */
+export function variablesIn(answer: Record<string, unknown>): Record<string, unknown> {
+  const { call_inbound: inner } = answer;
+  for (const place of isObject(inner) ? [inner, answer] : [answer]) {
+    for (const name of ['initial_context', 'dynamic_variables']) {
+      const variables = place[name];
+      if (isObject(variables)) return withoutReserved(variables);
+    }
+  }
+  return {};
+}
+
+/** The run shows what its call was held with. Never rejects. */
+async function keep(
+  { store, log }: CallDeps,
+  run: Run,
+  variables: Record<string, unknown>,
+): Promise<void> {
+  try {
+    await store.runs.patch(run.id, { initialContext: variables });
+  } catch (error) {
+    log.error({ err: error, runId: run.id }, 'fetched variables not stored');
+  }
+}
+
+/** Never rejects. */
+async function noteFailure(
+  { store, events, log }: CallDeps,
+  run: Run,
+  error: unknown,
+): Promise<void> {
+  log.warn({ err: error, runId: run.id }, 'no variables before the call');
+  const known = error instanceof GatewayError ? error : failed('the server was not reached');
+  const { code, message } = known;
+  try {
+    const current = await store.runs.find(run.id);
+    if (current === undefined || current.state === 'completed') return; // Its log is closed.
+    const runLog = await events.open(run.id);
+    runLog.append({ type: 'fault', code, message, fatal: false }, 0);
+  } catch (failure) {
+    log.error({ err: failure, runId: run.id }, 'event not noted');
+  }
+}
+
+function failed(reason: string): GatewayError {
+  return new GatewayError('PRE_CALL_FETCH_FAILED', { reason });
+}

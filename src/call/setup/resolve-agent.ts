@@ -1,0 +1,66 @@
+// Which agent a call is for: a workflow by its uuid or by one of its triggers, and the version that runs.
+// The order of the checks is the contract's (§6.1).
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { requireUsable } from '../../model/json-limits.ts';
+import type { Workflow, WorkflowVersion } from '../../model/workflow.ts';
+import { isTriggerEnabled } from '../../workflow/graph/trigger-path.ts';
+import type { StartCall } from '../call-service.ts';
+import type { CallDeps } from './call-deps.ts';
+
+export interface Agent {
+  workflow: Workflow;
+  version: WorkflowVersion;
+}
+
+/** Throws what contract §6.1 names for agents, and AGENT_OVERSIZED. */
+export async function findAgent(deps: CallDeps, request: StartCall): Promise<Agent> {
+  const { agent, organizationId, mode } = request;
+  const workflow =
+    agent.type === 'workflow_uuid'
+      ? await byUuid(deps, organizationId, agent.identifier)
+      : await byTrigger(deps, organizationId, agent.identifier);
+  if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
+  const { workflows } = deps.store;
+  const draft = mode === 'test' ? await workflows.draft(workflow.id) : undefined;
+  const version = draft ?? (await workflows.published(workflow.id));
+  if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  if (agent.type === 'trigger_path') {
+    const isEnabled = isTriggerEnabled(version.definition, agent.identifier);
+    if (isEnabled === undefined) throw new GatewayError('TRIGGER_NOT_IN_AGENT');
+    if (!isEnabled) throw new GatewayError('TRIGGER_NOT_ACTIVE');
+  }
+  return { workflow, version: requireUsable(version) };
+}
+
+/** The draft of a workflow, or what is published. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
+ *  AGENT_NOT_PUBLISHED, AGENT_OVERSIZED. */
+export async function findTestAgent(
+  { store }: Pick<CallDeps, 'store'>,
+  organizationId: string,
+  workflowId: string,
+): Promise<Agent> {
+  const workflow = await store.workflows.get(organizationId, workflowId);
+  if (workflow === undefined) throw new GatewayError('AGENT_NOT_FOUND');
+  if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
+  const { workflows } = store;
+  const version = (await workflows.draft(workflow.id)) ?? (await workflows.published(workflow.id));
+  if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  return { workflow, version: requireUsable(version) };
+}
+
+async function byUuid(deps: CallDeps, organizationId: string, uuid: string): Promise<Workflow> {
+  const workflow = await deps.store.workflows.findByUuid(uuid);
+  if (workflow?.organizationId !== organizationId) throw new GatewayError('AGENT_NOT_FOUND');
+  return workflow;
+}
+
+async function byTrigger(deps: CallDeps, organizationId: string, path: string): Promise<Workflow> {
+  const trigger = await deps.store.workflows.findTrigger(path);
+  if (trigger === undefined) throw new GatewayError('TRIGGER_NOT_FOUND');
+  if (trigger.workflow.organizationId !== organizationId) {
+    throw new GatewayError('TRIGGER_FORBIDDEN');
+  }
+  if (!trigger.isActive) throw new GatewayError('TRIGGER_NOT_ACTIVE');
+  return trigger.workflow;
+}

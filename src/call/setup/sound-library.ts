@@ -1,0 +1,155 @@
+// Recorded sound for calls: the organization's clips and its background noise, decoded once and kept for the
+// next calls. What cannot be had in time is left out: a call goes on without it.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { Clip, ClipRef } from '../../model/clip.ts';
+import { loopOf } from '../../pipeline/speak/background-noise.ts';
+import { decodeClip, inspectClip } from '../../pipeline/speak/clip-decoder.ts';
+import type { Clock } from '../../std/clock.ts';
+import { within } from '../../std/deadline.ts';
+import type { FileStore } from '../../store/files/file-store.ts';
+import type { ClipStore } from '../../store/library/clip-store.ts';
+import type { ClipFinder } from '../../workflow/engine/clip-refs.ts';
+
+/** The phone rings meanwhile. */
+const LOAD_MS_MAX = 3_000;
+/** As much as an utterance holds. */
+export const CLIP_SECONDS_MAX = 60;
+/** Two minutes of background are 2 MB. */
+const NOISE_SECONDS_MAX = 120;
+/** As large as an upload may be. */
+const FILE_BYTES_MAX = 10_485_760;
+/** Sound kept for the next calls: an hour of clips. */
+const CACHE_BYTES_MAX = 64 * 1024 * 1024;
+/** Sound that one call may hold: ten minutes of clips. Those beyond are spoken. */
+const CALL_BYTES_MAX = 10 * 1024 * 1024;
+
+export interface CallClips {
+  find: ClipFinder;
+  /** At 8 kHz, borrowed; undefined if the file could not be read. */
+  samples(clipId: string): Int16Array | undefined;
+  /** Loads clips of which only now is known that they are needed. Never rejects. */
+  add(refs: readonly ClipRef[]): Promise<void>;
+}
+
+export class SoundLibrary {
+  readonly #store: { clips: ClipStore };
+  readonly #files: FileStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #kept = new Map<string, Int16Array>();
+  readonly #loading = new Map<string, Promise<Int16Array>>();
+  #keptBytes = 0;
+
+  constructor(deps: { store: { clips: ClipStore }; files: FileStore; clock: Clock; log: Log }) {
+    this.#store = deps.store;
+    this.#files = deps.files;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+  }
+
+  /** Never rejects: clips that fail are missing. */
+  async clips(organizationId: string, refs: readonly ClipRef[]): Promise<CallClips> {
+    const rows: Clip[] = [];
+    const sounds = new Map<string, Int16Array>();
+    let bytes = 0;
+    const load = async (wanted: readonly ClipRef[]): Promise<void> => {
+      const found = await this.#store.clips.find(organizationId, wanted);
+      rows.push(...found);
+      for (const { id, storageKey } of found) {
+        const samples = await this.#attempt(storageKey, CLIP_SECONDS_MAX);
+        bytes += samples?.byteLength ?? 0;
+        if (samples !== undefined && bytes <= CALL_BYTES_MAX) sounds.set(id, samples);
+      }
+    };
+    const add = (wanted: readonly ClipRef[]): Promise<void> => {
+      if (wanted.length === 0) return Promise.resolve();
+      const work = within(this.#clock, LOAD_MS_MAX, 'clips of a call', load(wanted));
+      return work.catch((error: unknown) => {
+        this.#log.warn({ err: error }, 'clips of a call not loaded');
+      });
+    };
+    await add(refs);
+    return {
+      find: ({ by, value }) => rows.find((clip) => clip[by] === value),
+      samples: (clipId) => sounds.get(clipId),
+      add,
+    };
+  }
+
+  /** The organization's background noise as a loop; undefined if it cannot be had. Never rejects. */
+  async noise(organizationId: string, key: string): Promise<Int16Array | undefined> {
+    if (!key.startsWith(`ambient_noise/${organizationId}/`)) return undefined;
+    const work = this.#attempt(key, NOISE_SECONDS_MAX);
+    return within(this.#clock, LOAD_MS_MAX, 'background noise', work).catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'background noise not loaded');
+      return undefined;
+    });
+  }
+
+  /** Whether a file that was sent can be played. Throws CLIP_UNUSABLE with the reason, FILE_KEY_INVALID. */
+  async check(name: string, key: string): Promise<void> {
+    const unusable = (reason: string) => new GatewayError('CLIP_UNUSABLE', { name, reason });
+    const status = await this.#files.stat(key);
+    if (status === undefined) throw unusable('its file was not sent');
+    if (status.size > FILE_BYTES_MAX) throw unusable('its file is too large');
+    let seconds: number;
+    try {
+      ({ seconds } = inspectClip(await this.#files.readAll(key)));
+    } catch (error) {
+      throw error instanceof GatewayError ? unusable(String(error.facts['reason'])) : error;
+    }
+    if (seconds > CLIP_SECONDS_MAX) throw unusable(`it is longer than ${CLIP_SECONDS_MAX} seconds`);
+  }
+
+  async #attempt(key: string, secondsMax: number): Promise<Int16Array | undefined> {
+    try {
+      return await this.#sound(key, secondsMax);
+    } catch (error) {
+      this.#log.warn({ err: error, key }, 'sound file not loaded');
+      return undefined;
+    }
+  }
+
+  /** Throws FILE_NOT_FOUND, FILE_KEY_INVALID, WAV_UNREADABLE. */
+  async #sound(key: string, secondsMax: number): Promise<Int16Array> {
+    const status = await this.#files.stat(key);
+    if (status === undefined) throw new GatewayError('FILE_NOT_FOUND');
+    if (status.size > FILE_BYTES_MAX)
+      throw new GatewayError('FILE_OVERSIZED', { bytes: status.size });
+    // A file that was sent again is another sound.
+    const version = `${key} ${status.size} ${status.modifiedAt.getTime()}`;
+    const kept = this.#kept.get(version);
+    if (kept !== undefined) {
+      // The map's order is the order of use.
+      this.#kept.delete(version);
+      this.#kept.set(version, kept);
+      return kept;
+    }
+    const loading = this.#loading.get(version) ?? this.#load(key, version, secondsMax);
+    this.#loading.set(version, loading);
+    return loading;
+  }
+
+  async #load(key: string, version: string, secondsMax: number): Promise<Int16Array> {
+    try {
+      const samples = await decodeClip(await this.#files.readAll(key), secondsMax);
+      const sound = secondsMax === NOISE_SECONDS_MAX ? loopOf(samples) : samples;
+      this.#keep(version, sound);
+      return sound;
+    } finally {
+      this.#loading.delete(version);
+    }
+  }
+
+  #keep(version: string, sound: Int16Array): void {
+    this.#kept.set(version, sound);
+    this.#keptBytes += sound.byteLength;
+    for (const [oldest, { byteLength }] of this.#kept) {
+      if (this.#keptBytes <= CACHE_BYTES_MAX) break;
+      this.#kept.delete(oldest);
+      this.#keptBytes -= byteLength;
+    }
+  }
+}

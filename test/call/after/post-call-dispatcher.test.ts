@@ -1,0 +1,226 @@
+// From the end of a call to its webhook at the receiver, through whatever ends calls and whatever kills
+// processes. Source: contract §7.6, §8.10, appendix A.7.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { AfterCall } from '../../../src/call/after/post-call-dispatcher.ts';
+import { Recovery } from '../../../src/call/control/crash-recovery.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import type { Run } from '../../../src/model/run.ts';
+import { ReviewerModel } from '../../fakes/reviewer-model.ts';
+import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
+import type { Data } from '../../workflow/definitions.ts';
+import { drinks, PUBLIC_URL, withCallRoom } from '../call-harness.ts';
+
+const at = withCallRoom();
+let receiver: RestServer;
+let model: ReviewerModel;
+let running: AfterCall[] = [];
+
+beforeAll(async () => {
+  receiver = await startRestServer();
+});
+beforeEach(() => {
+  receiver.asked.length = 0;
+  receiver.answer = { status: 200, body: {} };
+  model = new ReviewerModel();
+});
+afterEach(async () => {
+  const stopped = running.map((each) => each.stop());
+  running = [];
+  at.room.clock.advance(5_000);
+  await Promise.all(stopped);
+});
+afterAll(async () => {
+  await receiver.close();
+});
+
+const TEMPLATE = {
+  run: '{{workflow_run_id}}',
+  who: '{{initial_context.caller_number}}',
+  drink: '{{gathered_context.drink}}',
+  url: '{{transcript_url}}',
+  tags: '{{annotations.tags}}',
+};
+
+function hook(data: Data = {}, id = 'hook'): Data {
+  const url = `${receiver.url}/${id}`;
+  return {
+    id,
+    type: 'webhook',
+    data: { name: 'Hook', endpoint_url: url, payload_template: TEMPLATE, ...data },
+  };
+}
+
+function qa(data: Data = {}): Data {
+  return { id: 'qa1', type: 'qa', data: { name: 'QA', qa_min_call_duration: 0, ...data } };
+}
+
+function prepare(...nodes: Data[]) {
+  return at.room.prepare({
+    ...drinks,
+    nodes: [...drinks.nodes, ...(nodes as typeof drinks.nodes)],
+  });
+}
+
+function afterCall(): AfterCall {
+  const { deps } = at.room;
+  const made = new AfterCall({
+    ...deps,
+    llm: model,
+  });
+  running.push(made);
+  return made;
+}
+
+async function heldCall(): Promise<Run> {
+  const { stream, run } = await at.room.inboundCall();
+  await at.room.heardOut(stream);
+  await at.room.says(stream, 'tea');
+  await at.room.passUntil(() => stream.closed !== undefined);
+  return at.room.ended(run);
+}
+
+const bodies = () => receiver.asked.map(({ body }) => JSON.parse(body));
+
+describe('when a call is over', () => {
+  it('its webhook is sent, rendered once, under the public address of its transcript', async () => {
+    await prepare(hook());
+    const run = await heldCall();
+    afterCall().start();
+    await at.room.until(() => receiver.asked.length === 1);
+    const token = (await at.room.run(run.id)).publicAccessToken;
+    expect(bodies()).toEqual([
+      {
+        run: run.id,
+        who: '+14155550100',
+        drink: 'tea',
+        url: `${PUBLIC_URL}/api/v1/public/download/workflow/${token}/transcript`,
+        tags: '',
+        call_disposition: 'user_qualified',
+      },
+    ]);
+  });
+
+  it('reviews come first and are in the webhook', async () => {
+    await prepare(qa(), hook());
+    const run = await heldCall();
+    model.answers = ['{"tags":["short"],"call_quality_score":8,"summary":"Fine."}'];
+    afterCall().start();
+    await at.room.until(() => receiver.asked.length === 1);
+    expect(bodies()[0]).toMatchObject({ tags: '["short"]' });
+    const { annotations, usageInfo } = await at.room.run(run.id);
+    expect(annotations).toMatchObject({
+      tags: ['short'],
+      qa_qa1: { model: 'judge-1', node_results: { ask: { node_name: 'Ask', score: 8 } } },
+    });
+    expect(usageInfo).toMatchObject({ llm: { 'QAAnalysis|||judge-1': { prompt_tokens: 200 } } });
+  });
+
+  it('a review that fails is tried again, and in the end the webhook goes without it', async () => {
+    await prepare(qa(), hook());
+    const run = await heldCall();
+    model.answers = [new GatewayError('LLM_FAILED', { reason: 'away' })];
+    afterCall().start();
+    await at.room.passThrough(() => receiver.asked.length === 1);
+    // Twice the first of two parts, and at last both.
+    expect(model.requests).toHaveLength(4);
+    const { annotations } = await at.room.run(run.id);
+    expect(annotations).toMatchObject({
+      qa_qa1: { node_results: { ask: { error: 'LLM_FAILED' } } },
+    });
+  });
+
+  it('a review that never answers holds the webhook for some minutes, no longer', async () => {
+    await prepare(qa(), hook());
+    const run = await heldCall();
+    model.answers = ['hang'];
+    const begin = at.room.clock.now();
+    afterCall().start();
+    for (const tries of [1, 2, 3]) {
+      await at.room.passThrough(() => model.requests.length === tries);
+      at.room.clock.advance(120_000);
+    }
+    await at.room.passThrough(() => receiver.asked.length === 1);
+    expect(at.room.clock.now() - begin).toBeLessThan(10 * 60_000);
+    expect((await at.room.run(run.id)).annotations).toHaveProperty('qa_qa1');
+  });
+
+  it('every webhook node gets its own delivery, whatever becomes of the others', async () => {
+    await prepare(hook(), hook({ http_method: 'GET' }, 'other'), hook({ enabled: false }, 'off'));
+    await heldCall();
+    receiver.answer = ({ path }) => ({ status: path === '/hook' ? 500 : 200, body: {} });
+    afterCall().start();
+    await at.room.until(() => receiver.asked.length === 2);
+    expect(receiver.asked.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'GET /other',
+      'POST /hook',
+    ]);
+  });
+
+  it('that never connected, its webhook is sent as well', async () => {
+    await prepare(hook());
+    const { runId } = await at.room.start();
+    await at.room.status(runId, 'CallStatus=busy&CallDuration=0');
+    await at.room.completed({ id: runId });
+    afterCall().start();
+    await at.room.until(() => receiver.asked.length === 1);
+    expect(bodies()[0]).toMatchObject({ run: runId, call_disposition: 'busy', url: '' });
+  });
+
+  it('by a kill of the process, its webhook is sent after recovery', async () => {
+    await prepare(hook());
+    const { stream, run } = await at.room.inboundCall();
+    await at.room.heardOut(stream);
+    await at.room.at.sql(`update runs set owner_node = 'dead'`);
+    const recovery = new Recovery(at.room.deps);
+    await recovery.start();
+    recovery.stop();
+    afterCall().start();
+    await at.room.until(() => receiver.asked.length === 1);
+    expect(bodies()[0]).toMatchObject({ run: run.id, call_disposition: 'unexpected_error' });
+    stream.lose();
+    await at.room.ended(run);
+  });
+
+  it('two processes send its webhook once', async () => {
+    await prepare(hook());
+    const run = await heldCall();
+    afterCall().start();
+    afterCall().start();
+    await at.room.until(() => receiver.asked.length >= 1);
+    const { organizationId } = run;
+    await at.room.until(async () => {
+      const page = { limit: 10, offset: 0, state: 'delivered' } as const;
+      return (await at.room.at.store.deliveries.list(organizationId, page)).total === 1;
+    });
+    await at.room.pass(3_000);
+    expect(receiver.asked).toHaveLength(1);
+  });
+
+  it('and its process is killed before a review is stored, another takes over', async () => {
+    await prepare(qa(), hook());
+    const run = await heldCall();
+    const { store } = at.room.at;
+    const claim = { limit: 1, except: [], leaseMs: 180_000 };
+    expect(await store.afterworks.claim(claim)).toMatchObject([{ runId: run.id }]);
+    // Killed here: nothing is reported.
+    afterCall().start();
+    at.room.clock.advance(179_000);
+    await at.room.pass(20);
+    expect(model.requests).toEqual([]);
+    at.room.clock.advance(2_000);
+    await at.room.until(() => receiver.asked.length === 1);
+    expect(model.requests).toHaveLength(2);
+  });
+
+  it('leaves no work behind if its agent wants none', async () => {
+    await prepare();
+    await heldCall();
+    afterCall().start();
+    await at.room.until(async () => {
+      return (await at.room.at.sql('select * from afterworks')).length === 0;
+    });
+    expect(await at.room.at.sql('select * from deliveries')).toEqual([]);
+    expect(receiver.asked).toEqual([]);
+  });
+});

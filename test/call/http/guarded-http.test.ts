@@ -1,0 +1,100 @@
+// Requests to where an organization wants them: our own networks are out of reach. Source: contract §8.7
+// (private networks are refused), IANA's special-purpose address registries.
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { isPublicAddress } from '../../../src/call/http/public-address.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
+
+const never = new AbortController().signal;
+const outside = createOutside();
+const loopback = createOutside(() => true);
+let server: RestServer;
+
+beforeAll(async () => {
+  server = await startRestServer();
+});
+afterAll(async () => {
+  await Promise.all([outside.close(), loopback.close(), server.close()]);
+});
+
+function get(url: string, by = outside) {
+  return by.send({ method: 'GET', url, headers: {}, body: undefined }, never);
+}
+
+const refused = (url: string) => get(url).then(undefined, (error: unknown) => codeOf(error));
+
+describe('a request to the outside', () => {
+  it.each([
+    'http://127.0.0.1/',
+    'http://127.1/',
+    'http://2130706433/',
+    'http://0x7f.0.0.1/',
+    'http://0/',
+    'http://10.1.2.3/',
+    'http://172.31.255.255/',
+    'http://192.168.0.1/',
+    'http://100.64.0.1/',
+    'http://169.254.169.254/latest/meta-data',
+    'http://[::1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:a00:1]/',
+    'http://[fd00::1]/',
+    'http://[fe80::1]/',
+    'http://[64:ff9b::7f00:1]/',
+    'http://[2002:7f00:1::]/',
+    'http://localhost/',
+    'http://user:pass@8.8.8.8/',
+    'ftp://8.8.8.8/',
+    'file:///etc/passwd',
+    '/relative',
+    'nonsense',
+    '',
+  ])('to %s is refused', async (url) => {
+    expect(await refused(url)).toBe('OUTSIDE_FORBIDDEN');
+  });
+
+  it.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111'])(
+    'may reach %s',
+    (address) => {
+      expect(isPublicAddress(address)).toBe(true);
+    },
+  );
+
+  it('follows no redirect and takes any status for a reply', async () => {
+    server.answer = { status: 302, body: { to: 'elsewhere' } };
+    expect(await get(server.url, loopback)).toEqual({ status: 302, text: '{"to":"elsewhere"}' });
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('reads no more of an answer than is asked for', async () => {
+    server.answer = { status: 200, body: 'x'.repeat(3_000_000) };
+    expect((await get(server.url, loopback)).text.length).toBe(262_144);
+  });
+
+  it('ends with its signal', async () => {
+    server.answer = 'hang';
+    const controller = new AbortController();
+    const arrived = server.next();
+    const request = { method: 'POST', url: server.url, headers: {}, body: '{}' };
+    const sent = loopback.send(request, controller.signal);
+    await arrived;
+    controller.abort(new Error('enough'));
+    await expect(sent).rejects.toThrow('enough');
+  });
+});
+
+it('any text is an address to call, or refused', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.webUrl()), (text) => {
+      try {
+        outside.check(text);
+        expect(new URL(text).protocol).toMatch(/^https?:$/);
+      } catch (error) {
+        expect(codeOf(error)).toBe('OUTSIDE_FORBIDDEN');
+      }
+    }),
+  );
+});

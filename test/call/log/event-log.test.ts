@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { EventLog } from '../../../src/call/log/event-log.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { eventsStored } from '../../../src/metrics/metrics.ts';
+import type { CallEvent } from '../../../src/model/call-event.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+
+/** The store takes no event of it. */
+const REFUSED = '13';
+
+/** A store of events that can be told to fail, and that notices events out of order. */
+class FakeSink {
+  readonly stored: CallEvent[] = [];
+  failures = 0;
+  batches = 0;
+
+  async appendEvents(events: readonly CallEvent[]): Promise<void> {
+    await Promise.resolve();
+    if (this.failures > 0) {
+      this.failures -= 1;
+      throw new GatewayError('STORE_UNAVAILABLE');
+    }
+    if (events.some(({ runId }) => runId === REFUSED)) throw new Error('violates a constraint');
+    this.batches += 1;
+    this.stored.push(...events);
+  }
+
+  async events(runId: string): Promise<CallEvent[]> {
+    return this.stored.filter((event) => event.runId === runId);
+  }
+}
+
+function setUp() {
+  const clock = new FakeClock();
+  const sink = new FakeSink();
+  return { clock, sink, events: new EventLog({ sink, clock, log: quietLog().log }) };
+}
+
+const digit = (value: string) => ({ type: 'dtmf', digit: value }) as const;
+
+describe('the event log', () => {
+  it('stores what happened within a second, in one batch for all calls', async () => {
+    const { clock, sink, events } = setUp();
+    const a = await events.open('1');
+    const b = await events.open('2');
+    a.append(digit('1'), 0);
+    b.append(digit('2'), 0);
+    a.append(digit('3'), 20.4);
+    clock.advance(999);
+    await settle();
+    expect(sink.batches).toBe(1);
+    expect(sink.stored.map(({ runId, seq, mediaMs }) => [runId, seq, mediaMs])).toEqual([
+      ['1', 1, 0],
+      ['2', 1, 0],
+      ['1', 2, 20],
+    ]);
+  });
+
+  it('asks nothing of the store for the log of a run that is new', async () => {
+    const { clock, sink, events } = setUp();
+    sink.events = () => Promise.reject(new Error('asked'));
+    const log = await events.open('1', { isNew: true });
+    expect(await events.open('1')).toBe(log);
+    log.append(digit('1'), 0);
+    await clock.advanceAsync(999, 100);
+    expect(sink.stored.map(({ seq }) => seq)).toEqual([1]);
+  });
+
+  it('drops an event that the store refuses, and stores all others', async () => {
+    const { clock, sink, events } = setUp();
+    const [refused, good] = [await events.open(REFUSED), await events.open('1')];
+    for (let i = 0; i < 40; i += 1) {
+      if (i === 7 || i === 8) refused.append(digit('9'), 0);
+      good.append(digit('1'), 0);
+    }
+    await clock.advanceAsync(3_000, 100);
+    expect(sink.stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+  });
+
+  it('keeps events in order while the database is away, and loses none', async () => {
+    const { clock, sink, events } = setUp();
+    const run = await events.open('1');
+    sink.failures = 3;
+    for (const value of ['1', '2', '3', '4']) {
+      run.append(digit(value), 0);
+      await clock.advanceAsync(600, 100);
+    }
+    await clock.advanceAsync(5_000, 500);
+    expect(sink.stored.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('holds 200,000 events while the database is away, and counts what it loses', async () => {
+    const { clock, sink, events } = setUp();
+    const lost = async (): Promise<number> => {
+      const { values } = await eventsStored.get();
+      return values.find(({ labels }) => labels.result === 'lost')?.value ?? 0;
+    };
+    const lostBefore = await lost();
+    const run = await events.open('1');
+    sink.failures = 1;
+    for (let i = 0; i < 200_003; i += 1) run.append(digit('1'), 0);
+    expect((await lost()) - lostBefore).toBe(3);
+    expect(run.events).toHaveLength(200_003);
+    await events.flush();
+    clock.advance(1_000);
+    await events.flush();
+    expect(sink.stored).toHaveLength(200_000);
+    expect(sink.batches).toBe(400);
+  });
+
+  it('goes on counting where the stored log ends', async () => {
+    const { sink, events } = setUp();
+    const first = await events.open('1');
+    first.append(digit('1'), 0);
+    events.release('1');
+    const again = await events.open('1');
+    again.append(digit('2'), 0);
+    await events.flush();
+    expect(sink.stored.map(({ seq }) => seq)).toEqual([1, 2]);
+    expect(again.events).toHaveLength(2);
+  });
+
+  it('gives everyone the same log of a run', async () => {
+    const { events } = setUp();
+    const [one, other] = await Promise.all([events.open('1'), events.open('1')]);
+    expect(one).toBe(other);
+  });
+
+  it('flushes at once when asked to', async () => {
+    const { sink, events } = setUp();
+    (await events.open('1')).append(digit('9'), 0);
+    await events.flush();
+    expect(sink.stored).toHaveLength(1);
+  });
+});

@@ -1,0 +1,194 @@
+// How a campaign's call is placed, and what becomes of it where the provider, the store or we ourselves
+// give no clear word. What the dispatcher makes of it is its own test's business.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CampaignLine } from '../../../src/call/outbound/campaign-calls.ts';
+import { outcomeOf } from '../../../src/campaign/outcome.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
+import type { Run } from '../../../src/model/run.ts';
+import type { Claim } from '../../../src/store/campaigns/contact-store.ts';
+import { deferred } from '../../fakes/deferred.ts';
+import { rows } from '../../store/campaigns/dial-queue-fixture.ts';
+import type { Answer } from '../../telephony/provider/rest-server.ts';
+import { CALL, twilioAnswers, withCallRoom } from '../call-harness.ts';
+
+const held = withCallRoom();
+let line: CampaignLine;
+let claims: Claim[];
+
+const calls = () => held.room.switchboard.campaignCalls;
+const store = () => held.room.at.store;
+
+beforeEach(async () => {
+  const { at, workflow } = await held.room.prepare();
+  await held.room.addNumber('+14155550102');
+  const { organizationId } = at.owner;
+  const campaign = await store().campaigns.create(organizationId, {
+    name: 'c',
+    workflowId: workflow.id,
+    sourceId: `campaigns/${organizationId}/a.csv`,
+    configurationId: null,
+    retry: RETRY_DEFAULT,
+    maxConcurrency: null,
+    schedule: null,
+    breaker: null,
+    ratePerSecond: 1_000,
+  });
+  await store().contacts.add(campaign.id, rows(4));
+  await at.sql("update campaigns set state = 'running'");
+  line = await calls().line(campaign);
+  claims = await store().contacts.claim(campaign.id, {
+    count: 4,
+    openMax: 4,
+    ratePerSecond: 1_000,
+    configuration: line.configuration,
+    horizonMs: 1_000,
+    leaseMs: 30_000,
+  });
+});
+
+async function begun(claim = claims.shift()): Promise<{ claim: Claim; run: Run }> {
+  if (claim === undefined) throw new Error('nobody is due');
+  const run = await store().contacts.begin(claim, calls().runOf(line, claim, 'csv_0'), 10);
+  if (run === undefined) throw new Error('not begun');
+  return { claim, run };
+}
+
+/** Twilio's list of calls. */
+function list(sids: readonly string[]): Answer {
+  const dateCreated = 'Thu, 15 Jan 2026 09:00:00 +0000';
+  const calls = sids.map((sid) => ({ sid, status: 'ringing', date_created: dateCreated }));
+  return { status: 200, body: { calls } };
+}
+
+/** Dials once. */
+async function place(answer: Answer, listed: Answer = list([])) {
+  held.room.rest.answer = (asked) => {
+    if (asked.method === 'POST' && asked.path.endsWith('/Calls.json')) return answer;
+    return asked.path.includes('/Calls.json?') ? listed : twilioAnswers(asked);
+  };
+  const { claim, run } = await begun();
+  const placed = await calls().place(line, claim, run);
+  return { placed, claim, run: await held.room.run(run.id) };
+}
+
+/** As the dispatcher sees it. */
+async function outcome(): Promise<string | undefined> {
+  const [open] = await store().contacts.settleable();
+  return open && outcomeOf(open);
+}
+
+const taken = { status: 201, body: { sid: CALL, status: 'queued' } };
+const sentDials = () => held.room.dials.filter(({ method }) => method === 'POST');
+
+describe('a call of a campaign', () => {
+  it('is placed with caller ids in turn, and its run says whose it is', async () => {
+    const made: Run[] = [];
+    for (const claim of [...claims]) made.push((await begun(claim)).run);
+    const callers = made.map(({ initialContext }) => initialContext['caller_number']);
+    expect(callers[1]).not.toBe(callers[0]);
+    expect(callers.slice(2)).toEqual(callers.slice(0, 2));
+    expect(made[0]?.initialContext).toMatchObject({
+      name: 'n0',
+      campaign_id: line.campaign.id,
+      source_uuid: 'csv_0_row_2',
+      called_number: '+14152000000',
+      direction: 'outbound',
+    });
+  });
+
+  it('is put off where the provider has no room', async () => {
+    const { placed, run } = await place({ status: 429, body: { code: 20_429 } });
+    expect(placed).toBe('put-off');
+    expect(run.state).toBe('initialized');
+  });
+
+  it('is closed with an outcome where the provider refuses it', async () => {
+    const { placed, run } = await place({ status: 400, body: { code: 21_211 } });
+    expect([placed, run.state]).toEqual(['refused', 'completed']);
+    expect(await outcome()).toBe('failed');
+    expect(sentDials()).toHaveLength(1);
+  });
+
+  const serverError: Answer = { status: 500, body: { code: 20_500 } };
+  it.each<[string, Answer]>([
+    ['answered 500', serverError],
+    ['cut', 'reset'],
+  ])('whose dial is %s is in doubt: its run is open, and it is dialled once', async (_how, how) => {
+    const { placed, run } = await place(how);
+    expect([placed, run.state, run.providerCallId]).toEqual(['in-doubt', 'initialized', null]);
+    expect(await held.room.bodies(run, 'fault')).toMatchObject([
+      { code: 'PROVIDER_UNCERTAIN', fatal: false },
+    ]);
+    expect(sentDials()).toHaveLength(1);
+  });
+
+  it('that is over before its dial fails keeps its log as it is', async () => {
+    const over = deferred();
+    held.room.rest.answer = { status: 500, body: {}, until: over.promise };
+    const { claim, run } = await begun();
+    const placing = calls().place(line, claim, run);
+    await held.room.status(run.id, 'CallStatus=busy&SequenceNumber=1');
+    await held.room.completed(run);
+    const before = await held.room.events(run);
+    over.resolve();
+    expect(await placing).toBe('in-doubt');
+    expect(await held.room.events(run)).toEqual(before);
+    expect(await outcome()).toBe('busy');
+  });
+
+  it('in doubt is found in the provider’s list, and its run goes on with it', async () => {
+    const { run } = await place('reset', list([CALL]));
+    expect(await calls().fateOf(run)).toBe('there');
+    expect(await held.room.run(run.id)).toMatchObject({
+      state: 'initialized',
+      providerCallId: CALL,
+    });
+    expect(held.room.hangUps).toEqual([]);
+  });
+
+  it('in doubt is not in the provider’s list, or the list is shown to nobody, or cannot be read', async () => {
+    const { run } = await place('reset');
+    expect(await calls().fateOf(run)).toBe('none');
+    const refused = await place('reset', { status: 403, body: {} });
+    expect(await calls().fateOf(refused.run)).toBe('unknowable');
+    const broken = await place('reset', serverError);
+    await expect(calls().fateOf(broken.run)).rejects.toMatchObject({ code: 'PROVIDER_FAILED' });
+  });
+
+  it('that did not reach the provider certainly was not placed', async () => {
+    const { port } = new URL(held.room.rest.url);
+    const closed = held.room.rest.url.replace(port, '9'); // Nobody listens there.
+    const credentials = { ...line.configuration.credentials, api_base_url: closed };
+    line = { ...line, configuration: { ...line.configuration, credentials } };
+    const { claim, run } = await begun();
+    expect(await calls().place(line, claim, run)).toBe('fault');
+    await store().contacts.giveBack(claim.attemptId, 0);
+    expect(await store().runs.find(run.id)).toBeUndefined();
+  });
+
+  it('is placed although the store is away when the provider takes it', async () => {
+    const { runs } = held.room.deps.store;
+    const away = () => Promise.reject(new GatewayError('STORE_UNAVAILABLE'));
+    Object.assign(runs, { patch: away, events: away, find: away });
+    const { placed } = await place(taken);
+    expect(placed).toBe('placed');
+    expect(sentDials()).toHaveLength(1);
+  });
+
+  it('that still rings when the gateway stops is looked up by the next one, and hung up', async () => {
+    const { run } = await place(taken);
+    await held.room.switchboard.drain(0);
+    expect(await outcome()).toBe('look-up');
+    expect(await calls().fateOf(await held.room.run(run.id))).toBe('completed');
+    expect(held.room.hangUps).toHaveLength(1);
+  });
+
+  it('that a client hangs up while it rings is not made again', async () => {
+    const { run } = await place(taken);
+    await held.room.switchboard.hangUp({ organizationId: run.organizationId, runId: run.id });
+    await held.room.completed(run);
+    expect(await outcome()).toBe('canceled');
+  });
+});

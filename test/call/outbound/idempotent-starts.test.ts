@@ -1,0 +1,262 @@
+// Requests for a call that come again, and calls to try an agent out. Source: contract §6.1, §13.1 item 8.
+
+import { describe, expect, it } from 'vitest';
+import type { StartCall, TestCall } from '../../../src/call/call-service.ts';
+import { Switchboard } from '../../../src/call/control/call-control.ts';
+import { closeLeftOver } from '../../../src/call/control/orphaned-runs.ts';
+import { startKey } from '../../../src/call/outbound/idempotency-key.ts';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { CALL, CALLER, chat, NUMBER, withCallRoom } from '../call-harness.ts';
+
+const held = withCallRoom();
+const KEYED = { idempotencyKey: 'order-7' };
+
+const refusal = (start: Promise<unknown>): Promise<string | undefined> =>
+  start.then(
+    () => 'started',
+    (error: unknown) => codeOf(error) ?? String(error),
+  );
+
+describe('a request that comes again with its key', () => {
+  it('gets the first answer and places no second call', async () => {
+    const room = await held.room.prepare();
+    const first = await room.start({ ...KEYED, initialContext: { a: 1, b: { c: 1, d: [2] } } });
+    const again = await room.start({ ...KEYED, initialContext: { b: { d: [2], c: 1 }, a: 1 } });
+    expect(again).toEqual(first);
+    expect(room.dials).toHaveLength(1);
+    expect(await room.runs()).toHaveLength(1);
+  });
+
+  it('gets it while the call is still being placed', async () => {
+    const room = await held.room.prepare();
+    const all = await Promise.all([room.start(KEYED), room.start(KEYED), room.start(KEYED)]);
+    expect(new Set(all.map(({ runId }) => runId)).size).toBe(1);
+    expect(room.dials).toHaveLength(1);
+  });
+
+  it('gets the refusal of the provider again', async () => {
+    const room = await held.room.prepare();
+    room.rest.answer = { status: 400, body: { code: 21_211, message: 'no such number' } };
+    const answers = [await message(room.start(KEYED)), await message(room.start(KEYED))];
+    expect(answers[0]).toMatch(/^Failed to initiate call: /);
+    expect(answers[1]).toBe(answers[0]);
+    expect(room.dials).toHaveLength(1);
+  });
+
+  it('gets its run though the agent is gone by then and no place is free', async () => {
+    const room = await held.room.prepare();
+    const { store, owner } = room.at;
+    const first = await room.start(KEYED);
+    await store.workflows.setStatus(owner.organizationId, room.workflow.id, 'archived');
+    expect(await room.start(KEYED)).toEqual(first);
+    expect(await refusal(room.start())).toBe('AGENT_NOT_ACTIVE');
+  });
+
+  it('gets the run that exists, if the process was killed in between', async () => {
+    const room = await held.room.prepare();
+    room.rest.answer = 'hang';
+    let isSettled = false;
+    const lost = room.start(KEYED); // Nobody hears of it any more.
+    void refusal(lost).then(() => {
+      isSettled = true;
+    });
+    await room.until(() => room.dials.length === 1);
+    const [run] = await room.runs();
+    room.rest.answer = { status: 200, body: { sid: CALL, status: 'completed' } };
+    const next = new Switchboard(room.deps);
+    await closeLeftOver(room.deps, run === undefined ? [] : [run]);
+    const request = { ...KEYED, ...(await requestOf(room)) };
+    expect(await next.start(request)).toMatchObject({ runId: run?.id });
+    expect(room.dials).toHaveLength(1);
+    room.clock.advance(20_000);
+    await room.until(() => isSettled);
+  });
+
+  it('is another request if anything in it differs', async () => {
+    const room = await held.room.prepare();
+    await room.start(KEYED);
+    const others: Partial<StartCall>[] = [
+      { phoneNumber: '+14155550199' },
+      { initialContext: { a: 1 } },
+      { mode: 'test' },
+      { agent: { type: 'workflow_uuid', identifier: 'x' } },
+      { configurationId: room.configuration.id },
+      { fromPhoneNumberId: room.number.id },
+    ];
+    for (const other of others) {
+      expect(await refusal(room.start({ ...KEYED, ...other }))).toBe('START_KEY_REUSED');
+    }
+    expect(await refusal(room.startTest(KEYED))).toBe('START_KEY_REUSED');
+    // Who asks does not matter.
+    expect(await refusal(room.start({ ...KEYED, apiKeyId: '8' }))).toBe('started');
+    expect(room.dials).toHaveLength(1);
+  });
+
+  it('is not held to a request that was refused before there was a run', async () => {
+    const room = await held.room.prepare();
+    const bad = { ...KEYED, agent: { type: 'workflow_uuid', identifier: 'x' } as const };
+    expect(await refusal(room.start(bad))).toBe('AGENT_NOT_FOUND');
+    expect(await refusal(room.start(KEYED))).toBe('started');
+  });
+
+  it('never mistakes a list for an object', () => {
+    const hash = (value: unknown) => startKey('k', { value })?.requestHash;
+    expect(hash({ a: 1 })).toBe(hash({ a: 1 }));
+    expect(hash([['a', 1]])).not.toBe(hash({ a: 1 }));
+    expect(hash({ entries: [['a', 1]] })).not.toBe(hash({ a: 1 }));
+  });
+});
+
+async function message(start: Promise<unknown>): Promise<string> {
+  return start.then(
+    () => 'started',
+    (error: unknown) => (error instanceof Error ? error.message : ''),
+  );
+}
+
+async function requestOf(room: typeof held.room): Promise<StartCall> {
+  return {
+    organizationId: room.at.owner.organizationId,
+    apiKeyId: '7',
+    apiKeyCreatedBy: '1',
+    agent: { type: 'workflow_uuid', identifier: room.workflow.uuid },
+    mode: 'production',
+    phoneNumber: CALLER,
+    initialContext: {},
+    configurationId: null,
+    fromPhoneNumberId: null,
+    ...KEYED,
+  };
+}
+
+describe('a test call', () => {
+  it('is refused with the first reason in the order of the contract, and without a run', async () => {
+    const room = await held.room.prepare();
+    const { store, owner } = room.at;
+    const { organizationId } = owner;
+    const refused = (more: Partial<TestCall> = {}) => refusal(room.startTest(more));
+    const nothing = { workflowId: '999999', phoneNumber: null, runId: '999999' };
+    await store.telephony.deleteConfiguration(organizationId, room.configuration.id);
+    expect(await refused(nothing)).toBe('TEST_NOT_CONFIGURED');
+    expect(await refused({ ...nothing, configurationId: '999999' })).toBe(
+      'TEST_CONFIGURATION_NOT_FOUND',
+    );
+    room.configuration = await room.configure('Main');
+    expect(await refused(nothing)).toBe('CONFIGURATION_NOT_READY');
+    room.number = await room.addNumber(NUMBER);
+    expect(await refused({ ...nothing, fromPhoneNumberId: '999999' })).toBe('CALLER_ID_NOT_FOUND');
+    expect(await refused(nothing)).toBe('AGENT_NOT_FOUND');
+    const { workflowId: _, ...named } = nothing;
+    await store.workflows.setStatus(organizationId, room.workflow.id, 'archived');
+    expect(await refused(named)).toBe('AGENT_NOT_ACTIVE');
+    await store.workflows.setStatus(organizationId, room.workflow.id, 'active');
+    expect(await refused(named)).toBe('PHONE_NUMBER_MISSING');
+    expect(await refused({ runId: '999999' })).toBe('RUN_NOT_FOUND');
+    expect(await room.runs()).toEqual([]);
+    const { runId } = await room.startTest();
+    expect(await refused({ runId })).toBe('RUN_HAS_CALL');
+    const idle = await idleRun(room);
+    const other = await otherAgent(room);
+    expect(await refused({ runId: idle, workflowId: other })).toBe('RUN_OF_OTHER_WORKFLOW');
+    await room.at.sql('update organizations set concurrent_call_limit = 1');
+    expect(await refused({ runId: idle })).toBe('CALL_LIMIT_REACHED');
+    expect(await refused()).toBe('CALL_LIMIT_REACHED');
+    expect(room.dials).toHaveLength(1);
+  });
+
+  it('runs the draft, with the variables of its template', async () => {
+    const room = await held.room.prepare();
+    const draft = await room.at.store.workflows.saveDraft(room.workflow.id, {
+      definition: chat,
+      templateContextVariables: { who: 'Ada', called_number: 'forged' },
+    });
+    const { runId, runName } = await room.startTest();
+    expect(runName).toMatch(/^WR-TEL-OUT-\d{8}$/);
+    expect(await room.run(runId)).toMatchObject({
+      definitionId: draft.id,
+      initialContext: { who: 'Ada', called_number: CALLER, trigger_mode: 'test' },
+      gatheredContext: { provider: 'twilio', call_id: CALL },
+    });
+    expect((await room.run(runId)).gatheredContext).not.toHaveProperty('triggered_by');
+  });
+
+  it('goes to the test number of the organization if it names none', async () => {
+    const room = await held.room.prepare();
+    const { organizationId } = room.at.owner;
+    const testPhoneNumber = '+14155550177';
+    await room.at.store.organizations.setPreferences(organizationId, { testPhoneNumber });
+    await room.startTest({ phoneNumber: null });
+    expect(new URLSearchParams(room.dials[0]?.body).get('To')).toBe(testPhoneNumber);
+  });
+
+  it('goes out on a run that was created for it, once', async () => {
+    const room = await held.room.prepare();
+    const runId = await idleRun(room);
+    expect(await room.startTest({ runId, ...KEYED })).toEqual({ runId, runName: 'mine' });
+    expect(await room.startTest({ runId, ...KEYED })).toEqual({ runId, runName: 'mine' });
+    expect(await room.run(runId)).toMatchObject({ mode: 'twilio', providerCallId: CALL });
+    expect(room.dials).toHaveLength(1);
+    expect(await refusal(room.startTest({ runId }))).toBe('RUN_HAS_CALL');
+  });
+});
+
+describe('a run, however it was started', () => {
+  it('is of a version of its own agent', async () => {
+    const room = await held.room.prepare();
+    const { store } = room.at;
+    const other = await otherAgent(room);
+    // Versions of both in turn, so that no id is one's by chance.
+    await store.workflows.saveDraft(room.workflow.id, { definition: chat });
+    await store.workflows.saveDraft(other, { definition: chat });
+    const idle = await idleRun(room);
+    const { runId: production } = await room.start();
+    const { runId: test } = await room.startTest();
+    const { runId: theirs } = await room.startTest({ workflowId: other });
+    const onIdle = await refusal(room.startTest({ runId: idle, workflowId: other }));
+    expect(onIdle).toBe('RUN_OF_OTHER_WORKFLOW');
+    await room.startTest({ runId: idle });
+    const rows = await room.at.sql(
+      'select r.id, r.workflow_id, v.workflow_id as of_workflow from runs r join workflow_versions v on v.id = r.definition_id',
+    );
+    const found = rows.map((row) =>
+      [row['id'], row['workflow_id'], row['of_workflow']].map(String),
+    );
+    const mine = room.workflow.id;
+    expect(found.sort()).toEqual(
+      [
+        [idle, mine, mine],
+        [production, mine, mine],
+        [test, mine, mine],
+        [theirs, other, other],
+      ].sort(),
+    );
+  });
+});
+
+async function idleRun(room: typeof held.room): Promise<string> {
+  const { id } = await room.at.store.starts.createIdle({
+    organizationId: room.at.owner.organizationId,
+    workflowId: room.workflow.id,
+    definitionId: room.version.id,
+    name: 'mine',
+    mode: 'smallwebrtc',
+    callType: 'inbound',
+    configurationId: null,
+    providerCallId: null,
+    initialContext: {},
+    gatheredContext: {},
+    logs: {},
+  });
+  return id;
+}
+
+async function otherAgent(room: typeof held.room): Promise<string> {
+  const { workflow } = await room.at.store.workflows.create(room.at.owner, {
+    name: 'Other',
+    triggerPaths: [],
+    definition: chat,
+    configurations: {},
+    templateContextVariables: {},
+  });
+  return workflow.id;
+}

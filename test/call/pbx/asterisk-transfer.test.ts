@@ -1,0 +1,105 @@
+// A whole call over an Asterisk that is played, whose caller is brought to a colleague whom the agent has spoken
+// to: the real call room, store and connector. Source: contract §7.5, §8.7, and beyond it.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Dialplan } from '../../fakes/asterisk/dialplan.ts';
+import { type FakeAsterisk, startAsterisk } from '../../fakes/asterisk/fake-asterisk.ts';
+import type { Phone } from '../../fakes/asterisk/phone.ts';
+import { type CallRoom, withCallRoom } from '../call-harness.ts';
+import { ScriptedModel } from '../scripted-model.ts';
+import { withTools } from '../session/tools-harness.ts';
+import { APP, hasHeardOut, isLoud, pace, withAsterisk } from './asterisk-harness.ts';
+import { EXTENSION } from './pbx-harness.ts';
+
+const held = withCallRoom();
+const TOLD = 'It is about a bill.';
+let room: CallRoom;
+let llm: ScriptedModel;
+let asterisk: FakeAsterisk;
+let stopClock: () => void;
+
+beforeEach(async () => {
+  room = await withTools(held.room, {
+    name: 'Front desk',
+    definition: {
+      type: 'transfer_call',
+      config: {
+        destination: '700',
+        parameters: [{ name: 'topic', type: 'string', description: 'What about' }],
+        warm: { message: 'It is about {{topic}}.', caller_hears: 'ringback' },
+      },
+    },
+  });
+  llm = new ScriptedModel(room.clock);
+  llm.answers = [{ call: 'front_desk', given: { topic: 'a bill' } }, { say: ['Nobody is free.'] }];
+  room.deps.llm = llm;
+  const dialplan: Dialplan = {
+    'out-dest': { '700': [{ app: 'Answer' }, { app: 'Wait', ms: 600_000 }] },
+  };
+  asterisk = await startAsterisk({ clock: room.clock, app: APP, dialplan });
+  stopClock = pace(room.clock, () => 4);
+  await withAsterisk(room, asterisk, { dial_template: 'Local/{number}@out-dest/n' });
+});
+
+afterEach(async () => {
+  await room.switchboard.pbxLines.stop();
+  await asterisk.stop();
+  stopClock();
+});
+
+/** A caller has asked for a colleague, who listens to the agent. */
+async function asked(): Promise<{ caller: Phone; colleague: Phone }> {
+  const caller = asterisk.placeCall({ from: '5551234', to: EXTENSION });
+  await room.until(() => hasHeardOut(caller));
+  caller.press('1');
+  await room.until(() => asterisk.phones.length === 2);
+  const colleague = asterisk.phone('700');
+  await room.until(() => colleague.heard.some(isLoud));
+  return { caller, colleague };
+}
+
+const nothingIsLeft = () =>
+  room.until(() => asterisk.channels.length === 0 && asterisk.bridgeIds.length === 0);
+
+describe('a caller who asks for a colleague', () => {
+  it('is with them when they have heard why, and pressed a key', async () => {
+    const { caller, colleague } = await asked();
+    expect(room.tts.asked.at(-1)).toBe(TOLD);
+    colleague.press('1');
+    const [run] = await room.runs();
+    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'transfer_call' });
+    const { length } = colleague.heard;
+    void caller.say(new Int16Array(8_000).fill(5_000));
+    await room.until(() => colleague.heard.slice(length).some(isLoud));
+    expect(asterisk.bridgeIds).toHaveLength(1);
+    colleague.hangUp();
+    await caller.ended;
+    await nothingIsLeft();
+    expect(asterisk.complaints).toEqual([]);
+    expect(room.errors).toEqual([]);
+  });
+
+  it('is told by the agent that they refuse', async () => {
+    const { caller, colleague } = await asked();
+    const { length } = caller.heard;
+    colleague.press('*');
+    await colleague.ended;
+    await room.until(() => room.tts.asked.at(-1) === 'Nobody is free.');
+    await room.until(() => caller.heard.slice(length).some(isLoud));
+    expect(llm.spoken.at(-1)?.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      content: expect.stringContaining('"reason":"declined"'),
+    });
+    caller.hangUp();
+    await nothingIsLeft();
+    expect(room.errors).toEqual([]);
+  });
+
+  it('and hangs up: the colleague is not kept', async () => {
+    const { caller, colleague } = await asked();
+    caller.hangUp();
+    await colleague.ended;
+    await room.until(async () => (await room.runs())[0]?.state === 'completed');
+    await nothingIsLeft();
+  });
+});

@@ -1,0 +1,204 @@
+// Calls that are heard before anybody answers: what sounds there is recorded, the call rings all the same,
+// and its agent begins when somebody answers.
+
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import type { CallStatus } from '../../../src/model/provider.ts';
+import type { FakeConnection } from '../../fakes/fake-pbx.ts';
+import { type CallRoom, chat, GOODBYE, GREETING, withCallRoom } from '../call-harness.ts';
+import type { Stream } from '../stream.ts';
+import { readWav } from '../wav-reader.ts';
+import { mediaOf, withPbx } from './pbx-harness.ts';
+
+const held = withCallRoom();
+
+interface Heard {
+  room: CallRoom;
+  pbx: FakeConnection;
+  runId: string;
+  callId: string;
+  stream: Stream;
+}
+
+/** It rings, and an announcement is heard. */
+async function heard(room: CallRoom): Promise<Heard> {
+  const pbx = await withPbx(room);
+  const { runId } = await room.start();
+  const callId = `o${runId}`;
+  pbx.status(callId, 'ringing', { runId });
+  pbx.earlyMedia(runId);
+  const stream = await mediaOf(room, callId);
+  stream.line = 'voice';
+  return { room, pbx, runId, callId, stream };
+}
+
+async function answer({ room, pbx, runId, callId, stream }: Heard): Promise<void> {
+  stream.line = 'silence';
+  pbx.status(callId, 'in-progress', { runId });
+  pbx.answer(runId);
+  await room.until(async () => (await room.run(runId)).state === 'running');
+}
+
+describe('a call that is heard while it rings', () => {
+  it('rings: its agent neither hears nor speaks, whatever is said', async () => {
+    const at = await heard(await held.room.prepare());
+    const { room, pbx, runId, callId, stream } = at;
+    await room.pass(20_000);
+    expect(await room.run(runId)).toMatchObject({ state: 'initialized', startedAt: null });
+    expect(stream.frames).toBe(0);
+    expect(room.stt.expectation).toBeUndefined();
+    const steps = await room.bodies({ id: runId }, 'call.status');
+    expect(steps.map(({ status }) => status)).toEqual(['ringing']);
+    pbx.status(callId, 'no-answer', { runId });
+    await room.ended({ id: runId });
+  });
+
+  it('begins when it is answered, and its talk is counted from there', async () => {
+    const at = await heard(await held.room.prepare());
+    const { room, runId, stream } = at;
+    await room.pass(5_000);
+    await answer(at);
+    await room.heardOut(stream);
+    await room.says(stream, 'tea');
+    await room.heardOut(stream);
+    const done = await room.ended({ id: runId });
+    expect(done).toMatchObject({ state: 'completed', disposition: 'user_qualified' });
+    expect(await room.transcript(done)).toEqual([
+      `assistant: ${GREETING}`,
+      'user: tea',
+      `assistant: ${GOODBYE}`,
+    ]);
+    const [recording] = await room.bodies(done, 'recording.finished');
+    const recordedS = recording?.seconds ?? 0;
+    expect(recordedS - (done.durationS ?? 0)).toBeCloseTo(5, 0);
+    const [recognition] = await room.bodies(done, 'recognition.usage');
+    expect(recognition?.seconds).toBe(done.durationS);
+    expect(at.pbx.opened).toEqual([at.callId]);
+    expect(room.errors).toEqual([]);
+  });
+
+  it('leaves what was heard in its recording', async () => {
+    const at = await heard(await held.room.prepare());
+    const { room, runId, stream, callId } = at;
+    await room.pass(2_000);
+    stream.line = 'silence';
+    await room.pass(1_000);
+    at.pbx.status(callId, 'no-answer', { runId });
+    const done = await room.ended({ id: runId });
+    const recording = readWav(await room.deps.files.readAll(done.recordingKey ?? ''));
+    expect(recording.seconds).toBeCloseTo(3, 1);
+    expect(recording.loud('left', 1_000)).toBe(true);
+    expect(recording.loud('left', 2_500)).toBe(false);
+    expect(recording.loud('right', 1_000)).toBe(false);
+  });
+
+  it.each<[CallStatus, string]>([
+    ['busy', 'busy'],
+    ['no-answer', 'no-answer'],
+    ['failed', 'failed'],
+    ['canceled', 'canceled'],
+  ])('and ends as %s is closed as %s, without a talk', async (status, disposition) => {
+    const at = await heard(await held.room.prepare());
+    const { room, runId, callId, pbx } = at;
+    await room.pass(2_000);
+    pbx.status(callId, status, { runId });
+    pbx.end(callId);
+    const done = await room.ended({ id: runId });
+    expect(done).toMatchObject({ disposition, durationS: 0, startedAt: null });
+    expect(done.gatheredContext).toMatchObject({
+      call_tags: ['not_connected', `telephony_${disposition}`],
+    });
+    expect(await room.at.store.runs.countOpen()).toBe(0);
+    expect(room.pbx.hangUps).toEqual([]);
+    expect(room.errors).toEqual([]);
+  });
+
+  it('and whose media are gone first is closed as the PBX says a moment later', async () => {
+    const at = await heard(await held.room.prepare());
+    const { room, runId, callId, pbx } = at;
+    pbx.end(callId);
+    await room.pass(500);
+    pbx.status(callId, 'busy', { runId });
+    expect(await room.ended({ id: runId })).toMatchObject({ disposition: 'busy' });
+  });
+
+  it('and of whose end nothing is told was not answered', async () => {
+    const at = await heard(await held.room.prepare());
+    const { room, runId, callId, pbx } = at;
+    pbx.end(callId);
+    await room.passThrough(async () => (await room.run(runId)).state === 'completed');
+    expect(await room.ended({ id: runId })).toMatchObject({ disposition: 'no-answer' });
+  });
+
+  it('is hung up by a client', async () => {
+    const at = await heard(await held.room.prepare());
+    const { room, runId, callId } = at;
+    await room.switchboard.hangUp({ organizationId: room.at.owner.organizationId, runId });
+    expect(await room.ended({ id: runId })).toMatchObject({
+      disposition: 'system_cancelled',
+      durationS: 0,
+    });
+    expect(room.pbx.hangUps).toEqual([callId]);
+  });
+
+  it('may ring for longer than its agent waits for a word, or talks', async () => {
+    const settings = { max_user_idle_timeout: 10, max_call_duration: 30 };
+    const at = await heard(await held.room.prepare(chat, settings));
+    const { room, runId, stream } = at;
+    await room.pass(50_000);
+    expect((await room.run(runId)).state).toBe('initialized');
+    await answer(at);
+    await room.heardOut(stream);
+    await room.pass(5_000);
+    expect((await room.run(runId)).state).toBe('running');
+  });
+
+  it('is answered while its media are being opened: they are opened once', async () => {
+    const room = await held.room.prepare();
+    const pbx = await withPbx(room);
+    let open = (): void => undefined;
+    pbx.onOpen = () => new Promise((resolve) => (open = resolve));
+    const { runId } = await room.start();
+    pbx.earlyMedia(runId);
+    await room.until(() => pbx.opened.length === 1);
+    pbx.answer(runId);
+    open();
+    const stream = await mediaOf(room, `o${runId}`);
+    await room.heardOut(stream);
+    expect(pbx.opened).toHaveLength(1);
+    expect((await room.run(runId)).state).toBe('running');
+  });
+
+  it('that cannot be heard rings on, and talks when it is answered', async () => {
+    const room = await held.room.prepare();
+    const pbx = await withPbx(room);
+    pbx.onOpen = () => Promise.reject(new GatewayError('PBX_MEDIA', { reason: 'refused' }));
+    const { runId } = await room.start();
+    pbx.earlyMedia(runId);
+    await room.until(() => pbx.opened.length === 1 && room.switchboard.pbxLines.busy === 0);
+    expect(room.pbx.hangUps).toEqual([]);
+    pbx.onOpen = () => Promise.resolve();
+    pbx.answer(runId);
+    const stream = await mediaOf(room, `o${runId}`);
+    await room.heardOut(stream);
+    expect(room.errors).toEqual([]);
+  });
+
+  it('whose answer cannot be stored is ended', async () => {
+    const at = await heard(await held.room.prepare());
+    const { room, pbx, runId } = at;
+    const { patch } = room.deps.store.runs;
+    let isAway = true;
+    Object.assign(room.deps.store.runs, {
+      patch: (...args: Parameters<typeof patch>) => {
+        if (!isAway) return patch(...args);
+        isAway = false;
+        return Promise.reject(new Error('away'));
+      },
+    });
+    pbx.answer(runId);
+    const done = await room.ended({ id: runId });
+    expect(done).toMatchObject({ disposition: 'system_connect_error', durationS: 0 });
+    expect(room.pbx.hangUps).toEqual([at.callId]);
+  });
+});

@@ -1,0 +1,384 @@
+// A call under way without a model: what callers, sockets and services do wrong, and what becomes of it.
+// Source: contract §6.3, §7.4, §8.4, §8.6; speech §3.
+
+import { describe, expect, it, vi } from 'vitest';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { CallAudio } from '../../../src/pipeline/call-audio.ts';
+import {
+  CALL,
+  type CallRoom,
+  drinks,
+  GREETING,
+  mediaUrlIn,
+  withCallRoom,
+} from '../call-harness.ts';
+import type { Stream } from '../stream.ts';
+
+const held = withCallRoom();
+
+const faults = async (room: CallRoom, run: { id: string }) =>
+  (await room.bodies(run, 'fault')).map(({ code, fatal }) => [code, fatal]);
+
+/** Runs the call to its end by a key. */
+async function finish(room: CallRoom, stream: Stream, run: { id: string }) {
+  stream.key('1');
+  await room.heardOut(stream);
+  return room.ended(run);
+}
+
+describe('a media stream', () => {
+  it('of another call than was answered ends the call', async () => {
+    const room = await held.room.prepare();
+    const stream = await room.connect(await room.ring());
+    stream.start('CA-another');
+    const [run] = await room.runs();
+    const done = await room.ended(run as { id: string });
+    expect(done.disposition).toBe('system_connect_error');
+    expect(await faults(room, done)).toEqual([['MEDIA_UNAUTHORIZED', true]]);
+    expect(stream.closed?.code).toBe(1000);
+    expect(room.hangUps[0]?.path).toContain(CALL);
+    expect(stream.frames).toBe(0);
+  });
+
+  it('that does not start in time ends the call', async () => {
+    const room = await held.room.prepare();
+    const stream = await room.connect(await room.ring());
+    stream.line = 'nothing';
+    await room.pass(9_900);
+    expect(stream.open).toBe(true);
+    await room.pass(200);
+    const [run] = await room.runs();
+    const done = await room.ended(run as { id: string });
+    expect(done.disposition).toBe('system_connect_error');
+    expect(await faults(room, done)).toEqual([['MEDIA_SILENT', true]]);
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('in an encoding that is not ours ends the call', async () => {
+    const room = await held.room.prepare();
+    const stream = await room.connect(await room.ring());
+    const mediaFormat = { encoding: 'audio/x-alaw', sampleRate: 8000, channels: 1 };
+    stream.tell({ event: 'start', start: { callSid: CALL, mediaFormat } });
+    const [run] = await room.runs();
+    const done = await room.ended(run as { id: string });
+    expect(done.disposition).toBe('pipeline_error');
+    expect(await faults(room, done)).toEqual([['MEDIA_CODEC', true]]);
+    expect(stream.closed?.code).toBe(4400);
+  });
+
+  it('may break the protocol twenty times, not more', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    for (let n = 0; n < 20; n++) stream.text('{"event":"media"}');
+    await room.heardOut(stream);
+    expect(stream.open).toBe(true);
+    stream.text('not JSON');
+    const done = await room.ended(run);
+    expect(done.disposition).toBe('pipeline_error');
+    expect(stream.closed?.code).toBe(4400);
+    expect(await faults(room, run)).toEqual([['MEDIA_MALFORMED', true]]);
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('that starts twice is the same call', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    stream.start();
+    await room.heardOut(stream);
+    expect((await finish(room, stream, run)).disposition).toBe('user_qualified');
+    expect(await room.bodies(run, 'media.started')).toHaveLength(1);
+  });
+
+  it('that is lost ends the call as a hang-up', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    stream.lose(1006);
+    expect((await room.ended(run)).disposition).toBe('user_hangup');
+  });
+});
+
+describe('a caller', () => {
+  it('who hangs up mid-sentence leaves only the words that were heard', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.pass(360);
+    stream.hangUp();
+    const done = await room.ended(run);
+    const [line] = await room.transcript(done);
+    const heard = line?.replace('assistant: ', '') ?? '';
+    expect(heard).not.toBe('');
+    expect(GREETING.startsWith(heard)).toBe(true);
+    expect(heard.length).toBeLessThan(GREETING.length);
+    expect(done.durationS).toBeLessThan(0.5);
+    expect(done.usageInfo?.['call_duration_seconds']).toBe(0);
+  });
+
+  it('who interrupts is heard, and the agent is silent at once', async () => {
+    const long = structuredClone(drinks);
+    const text = `${GREETING} We have a great many of both, from all the countries of the earth.`;
+    if (long.nodes[0] !== undefined) {
+      long.nodes[0].data = { ...long.nodes[0].data, say: text, allow_interrupt: true };
+    }
+    const room = await held.room.prepare(long);
+    const { stream, run } = await room.inboundCall();
+    await room.pass(1_000);
+    await room.says(stream, 'coffee');
+    expect(stream.farEnd.clears).toBeGreaterThan(0);
+    await room.passUntil(() => room.tts.asked.includes('Goodbye.'));
+    await room.heardOut(stream);
+    const done = await room.ended(run);
+    expect(done.gatheredContext['drink']).toBe('coffee');
+    expect(await room.bodies(run, 'interruption')).toMatchObject([{ cause: 'speech' }]);
+    const [first, ...rest] = await room.transcript(done);
+    expect(text.startsWith(first?.replace('assistant: ', '') ?? 'x')).toBe(true);
+    expect(first?.length).toBeLessThan(text.length);
+    expect(rest).toEqual(['user: coffee', 'assistant: Coffee it is. Goodbye.']);
+  });
+
+  it('who is silent is asked once, then told goodbye', async () => {
+    const room = await held.room.prepare(drinks, { max_user_idle_timeout: 5 });
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    await room.pass(5_100);
+    await room.heardOut(stream);
+    expect(room.tts.asked.join(' ')).toContain('Are you still there?');
+    await room.pass(5_100);
+    await room.heardOut(stream);
+    const done = await room.ended(run);
+    expect(done.disposition).toBe('user_idle_max_duration_exceeded');
+    expect((await room.transcript(done)).at(-1)).toMatch(/Goodbye\.$/);
+    expect(stream.farEnd.clears).toBe(0);
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('who stays on the line is cut off at the longest duration', async () => {
+    const room = await held.room.prepare(drinks, { max_call_duration: 20 });
+    const { run } = await room.inboundCall();
+    await room.pass(19_900);
+    expect(room.hangUps).toEqual([]);
+    await room.pass(200);
+    const done = await room.ended(run);
+    expect(done.disposition).toBe('call_duration_exceeded');
+    expect(done.durationS).toBeCloseTo(20, 0);
+    expect(room.hangUps).toHaveLength(1);
+  });
+});
+
+describe('a service or a disk that fails', () => {
+  it('mid-sentence is noted, and the call goes on', async () => {
+    const room = await held.room.prepare();
+    room.tts.fails = { text: 'Tea or', afterMs: 100 };
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    const done = await finish(room, stream, run);
+    expect(done.disposition).toBe('user_qualified');
+    expect(await faults(room, run)).toEqual([['TTS_FAILED', false]]);
+  });
+
+  it('and recognises no more leaves the keypad', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    room.stt.die();
+    const done = await finish(room, stream, run);
+    expect(done.gatheredContext['drink']).toBe('tea');
+    expect(await faults(room, run)).toEqual([['STT_FAILED', false]]);
+  });
+
+  it('and opens no recording leaves a call without one', async () => {
+    const room = await held.room.prepare();
+    room.deps.files.create = () => Promise.reject(new Error('no such folder'));
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    const done = await finish(room, stream, run);
+    expect(done).toMatchObject({ disposition: 'user_qualified', recordingKey: null });
+    expect(await faults(room, run)).toEqual([['RECORDING_FAILED', false]]);
+  });
+
+  it.each(['full', 'hung'])(
+    'and whose disk is %s mid-call leaves what was written',
+    async (how) => {
+      const room = await held.room.prepare();
+      const { create } = room.deps.files;
+      let bytes = 0;
+      let error: Error | undefined;
+      room.deps.files.create = async (key) => {
+        const file = await create(key);
+        return {
+          append: (chunk) => {
+            bytes += chunk.length;
+            if (bytes < 40_000) return file.append(chunk);
+            if (how === 'full') error = new Error('ENOSPC');
+            return how === 'full';
+          },
+          skip: (count) => file.skip(count),
+          patch: (offset, chunk) => file.patch(offset, chunk),
+          size: 0,
+          lostBytes: 0,
+          get error() {
+            return error;
+          },
+          close: () => file.close(),
+        };
+      };
+      const { stream, run } = await room.inboundCall();
+      await room.heardOut(stream);
+      await room.pass(2_000);
+      const done = await finish(room, stream, run);
+      expect(done).toMatchObject({ state: 'completed', disposition: 'user_qualified' });
+      expect(await faults(room, run)).toEqual([['RECORDING_FAILED', false]]);
+    },
+  );
+
+  const away = new GatewayError('STORE_UNAVAILABLE');
+
+  it('and has the store away during the call loses no event', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    const { appendEvents } = room.deps.store.runs;
+    room.deps.store.runs.appendEvents = () => Promise.reject(away);
+    await room.heardOut(stream);
+    await room.pass(3_000);
+    room.deps.store.runs.appendEvents = appendEvents;
+    await room.pass(1_200);
+    const done = await finish(room, stream, run);
+    expect(done.disposition).toBe('user_qualified');
+    const events = await room.events(run);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events.at(-1)?.body.type).toBe('call.ended');
+  });
+
+  it('and has the store away at the end completes the run when it is back', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    const { patch, appendEvents } = room.deps.store.runs;
+    room.deps.store.runs.patch = () => Promise.reject(away);
+    room.deps.store.runs.appendEvents = () => Promise.reject(away);
+    stream.key('1');
+    await room.heardOut(stream);
+    await room.until(() => room.switchboard.activeCalls === 0);
+    expect(room.hangUps).toHaveLength(1);
+    await room.pass(25_000);
+    expect((await room.run(run.id)).state).toBe('running');
+    Object.assign(room.deps.store.runs, { patch, appendEvents });
+    await room.pass(10_100);
+    const done = await room.ended(run);
+    expect(done.disposition).toBe('user_qualified');
+    expect((await room.events(run)).at(-1)?.body.type).toBe('call.ended');
+  });
+});
+
+describe('a media socket that we close for a fault', () => {
+  it.each([
+    [1008, 'MEDIA_FLOOD', 'MEDIA_FLOOD'],
+    [1009, 'MEDIA_OVERSIZED', 'MEDIA_OVERSIZED'],
+    [1008, 'MEDIA_STALLED', 'MEDIA_STALLED'],
+    [1011, 'internal error', 'UNEXPECTED'],
+  ])('(%i %s) ends the call as an error, and says which', async (code, reason, fault) => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    stream.lose(code, reason);
+    const done = await room.ended(run);
+    expect(done.disposition).toBe('pipeline_error');
+    expect(await faults(room, run)).toEqual([[fault, true]]);
+    expect(done.gatheredContext['error']).toEqual(expect.any(String));
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('because nothing came has not connected', async () => {
+    const room = await held.room.prepare();
+    const url = mediaUrlIn(await room.ring());
+    const stream = await room.connectTo(url);
+    stream.lose(1008, 'MEDIA_SILENT');
+    const [run] = await room.runs();
+    const done = await room.ended({ id: run?.id ?? '' });
+    expect(done.disposition).toBe('system_connect_error');
+  });
+
+  it('is none when the far end closes it in its own words', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    stream.lose(1008, 'policy');
+    expect((await room.ended(run)).disposition).toBe('user_hangup');
+    expect(await faults(room, run)).toEqual([]);
+  });
+});
+
+describe('an error of our own', () => {
+  it('in a timer ends that call alone', async () => {
+    const room = await held.room.prepare();
+    const sick = await room.inboundCall();
+    await room.heardOut(sick.stream);
+    const healthy = await room.inboundCall({ callId: 'CA2' });
+    await room.heardOut(healthy.stream);
+    const speaking = vi.spyOn(CallAudio.prototype, 'speaking', 'get');
+    speaking.mockImplementationOnce(() => {
+      throw new Error('the pipeline is broken');
+    });
+    await room.passUntil(() => speaking.mock.calls.length > 0);
+    speaking.mockRestore();
+    const done = await room.completed(sick.run);
+    expect(done.disposition).toBe('unexpected_error');
+    expect(await faults(room, sick.run)).toEqual([['UNEXPECTED', true]]);
+    const well = await finish(room, healthy.stream, healthy.run);
+    expect(well.disposition).toBe('user_qualified');
+  });
+
+  it('in one call ends that call alone', async () => {
+    const room = await held.room.prepare();
+    const sick = await room.inboundCall();
+    const healthy = await room.inboundCall({ callId: 'CA2' });
+    await room.pass(200);
+    sick.stream.broken = true;
+    await room.pass(100);
+    const done = await room.completed(sick.run);
+    expect(done.disposition).toBe('unexpected_error');
+    expect(await faults(room, sick.run)).toEqual([['UNEXPECTED', true]]);
+    expect(sick.stream.closed?.code).toBe(1000);
+    await room.heardOut(healthy.stream);
+    expect((await finish(room, healthy.stream, healthy.run)).disposition).toBe('user_qualified');
+    expect(room.hangUps).toHaveLength(2);
+  });
+
+  it('while the caller is heard ends that call alone', async () => {
+    const room = await held.room.prepare();
+    const { open } = room.deps.vad;
+    let isBroken = false;
+    room.deps.vad.open = (listener) => {
+      const vad = open.call(room.deps.vad, listener);
+      return {
+        ...vad,
+        push(window, endMs) {
+          if (isBroken) throw new Error('the detector is broken');
+          vad.push(window, endMs);
+        },
+      };
+    };
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    isBroken = true;
+    await room.pass(100);
+    expect((await room.ended(run)).disposition).toBe('unexpected_error');
+    expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('in the engine ends that call alone', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    const now = room.clock.now.bind(room.clock);
+    room.clock.now = () => {
+      room.clock.now = now;
+      throw new Error('the clock is broken');
+    };
+    stream.key('1');
+    await room.pass(100);
+    const done = await room.ended(run);
+    expect(done.disposition).toMatch(/unexpected_error/);
+    expect(mediaUrlIn(await room.ring('CallSid=CA2'))).toContain('wss://');
+  });
+});

@@ -1,0 +1,29 @@
+// The call room with an agent who may use tools.
+
+import type { ToolCategory } from '../../../src/model/tool.ts';
+import { definition, edge, end, start } from '../../workflow/definitions.ts';
+import type { CallRoom } from '../call-harness.ts';
+
+export interface ToolSpec {
+  name: string;
+  definition: { type: ToolCategory; config?: Record<string, unknown> };
+}
+
+/** Its agent greets, and may use the tools. */
+export async function withTools(room: CallRoom, ...specs: ToolSpec[]): Promise<CallRoom> {
+  const { store, owner } = room.at;
+  const uuids: string[] = [];
+  for (const { name, definition: content } of specs) {
+    const { uuid } = await store.tools.create(owner, {
+      name,
+      description: `Use it to ${name}.`,
+      category: content.type,
+      icon: null,
+      iconColor: null,
+      definition: content,
+    });
+    uuids.push(uuid);
+  }
+  const first = start('talk', { name: 'Talk', greeting: 'Hello.', tool_uuids: uuids });
+  return room.prepare(definition([first, end('bye')], [edge('talk', 'bye', { label: 'Finish' })]));
+}

@@ -1,0 +1,401 @@
+// Tools in whole calls: the model is a server that speaks chat completions, what the tools ask is a
+// server on loopback, and so is Twilio. Source: contract §8.4, §8.7, §8.9, §8.10.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { credentialHeadersFrom } from '../../../src/call/http/credential-headers.ts';
+import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { feedbackItems } from '../../../src/call/log/realtime-feedback.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
+import { deferred } from '../../fakes/deferred.ts';
+import {
+  calls,
+  type FakeOpenAiServer,
+  says,
+  startOpenAiServer,
+} from '../../fakes/openai-server.ts';
+import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
+import { type CallRoom, twilioAnswers, withCallRoom } from '../call-harness.ts';
+import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
+import { type Answer, ScriptedModel } from '../scripted-model.ts';
+import { type ToolSpec, withTools } from './tools-harness.ts';
+
+const at = withCallRoom();
+let shop: RestServer;
+let model: FakeOpenAiServer;
+
+beforeAll(async () => {
+  shop = await startRestServer();
+  model = await startOpenAiServer();
+});
+beforeEach(() => {
+  shop.asked.length = 0;
+  shop.answer = { status: 200, body: { total: 12.5 } };
+  model.requests.length = 0;
+});
+afterAll(async () => {
+  await Promise.all([shop.close(), model.close()]);
+});
+
+const orderTool = (more = {}): ToolSpec => ({
+  name: 'Find order',
+  definition: {
+    type: 'http_api',
+    config: {
+      method: 'GET',
+      url: `${shop.url}/orders/{{id}}`,
+      parameters: [{ name: 'id', type: 'string', description: 'Number' }],
+      customMessage: 'One moment, {{caller_number}}.',
+      ...more,
+    },
+  },
+});
+const calculatorTool: ToolSpec = { name: 'Sums', definition: { type: 'calculator' } };
+const transferTool = (more = {}): ToolSpec => ({
+  name: 'Front desk',
+  definition: {
+    type: 'transfer_call',
+    config: {
+      destination: '+14155550199',
+      messageType: 'custom',
+      customMessage: 'I put you through now.',
+      timeout: 20,
+      ...more,
+    },
+  },
+});
+const endTool: ToolSpec = {
+  name: 'Hang up',
+  definition: { type: 'end_call', config: { endCallReason: true } },
+};
+
+const offered = z.object({
+  tools: z.array(z.object({ function: z.object({ name: z.string() }) })),
+});
+
+async function withModel(answers: Answer[], ...specs: ToolSpec[]) {
+  const llm = new ScriptedModel(at.room.clock);
+  llm.answers = answers;
+  at.room.deps.llm = llm;
+  const room = await withTools(at.room, ...specs);
+  const { stream, run } = await room.inboundCall();
+  await room.heardOut(stream);
+  await room.says(stream, 'please');
+  return { room, llm, stream, run };
+}
+
+const results = (llm: ScriptedModel) =>
+  llm.spoken
+    .at(-1)
+    ?.messages.flatMap((message) => (message.role === 'tool' ? [JSON.parse(message.content)] : []));
+const saidAtLast = (room: CallRoom) => room.tts.asked.at(-1);
+
+describe('a call in which the model uses tools', () => {
+  it('asks another system, does a sum, and hands the caller over', async () => {
+    const { room } = at;
+    const credential = await room.at.store.credentials.create(room.at.owner, {
+      name: 'Shop',
+      description: null,
+      type: 'bearer_token',
+      data: { token: 'of-the-shop' },
+    });
+    room.deps.credentialHeaders = credentialHeadersFrom(room.at.store);
+    const { clock, log } = room.deps;
+    const server = { service: 'openai' as const, baseUrl: model.baseUrl, model: 'm' };
+    room.deps.llm = openLanguageModel([{ ...server, apiKey: 'k' }], { clock, log });
+    model.script(
+      calls('find_order', { id: 'A 7' }, { id: 'call_1' }),
+      calls('safe_calculator', { expression: '12.5 * 2' }, { id: 'call_2' }),
+      says('That makes twenty five dollars.'),
+      calls('front_desk', {}, { id: 'call_3' }),
+    );
+    await withTools(
+      at.room,
+      orderTool({ credential_uuid: credential.uuid }),
+      calculatorTool,
+      transferTool(),
+    );
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    await room.says(stream, 'what do two of order seven cost');
+    await room.passThrough(() => model.requests.length === 3);
+    await room.passThrough(() => saidAtLast(room) === 'That makes twenty five dollars.');
+    await room.heardOut(stream);
+    await room.says(stream, 'let me talk to somebody');
+    await room.passThrough(() => room.rest.asked.some(({ body }) => body.startsWith('Twiml=')));
+    const done = await room.ended(run);
+    await room.deps.llm?.close();
+
+    expect(shop.asked).toMatchObject([
+      {
+        method: 'GET',
+        path: '/orders/A%207?id=A%207',
+        headers: { authorization: 'Bearer of-the-shop' },
+      },
+    ]);
+    const { tools } = offered.parse(model.requests[0]?.body);
+    const names = tools.map((tool) => tool.function.name);
+    expect(names).toEqual(['find_order', 'safe_calculator', 'front_desk', 'finish']);
+    expect(room.tts.asked).toContain('One moment, +14155550100.');
+    const transfer = new URLSearchParams(room.rest.asked.at(-1)?.body).get('Twiml');
+    expect(transfer).toContain('<Number>+14155550199</Number>');
+    expect(transfer).toContain('timeout="20"');
+    expect(transfer).toContain('callerId="+14155550101"');
+
+    expect(done.disposition).toBe('transfer_call');
+    expect(room.hangUps).toEqual([]);
+    expect(await room.transcript(done)).toEqual([
+      'assistant: Hello.',
+      'user: what do two of order seven cost',
+      'assistant: One moment, +14155550100.',
+      'assistant: That makes twenty five dollars.',
+      'user: let me talk to somebody',
+      'assistant: I put you through now.',
+    ]);
+    const items = feedbackItems(await room.events(run)).filter(({ type }) =>
+      type.startsWith('rtf-function'),
+    );
+    expect(items.map(({ type, payload }) => [type, payload['function_name']])).toEqual([
+      ['rtf-function-call-start', 'find_order'],
+      ['rtf-function-call-end', 'find_order'],
+      ['rtf-function-call-start', 'safe_calculator'],
+      ['rtf-function-call-end', 'safe_calculator'],
+      ['rtf-function-call-start', 'front_desk'],
+      ['rtf-function-call-end', 'front_desk'],
+    ]);
+    expect(items[1]?.payload['result']).toBe(
+      '{"status":"success","status_code":200,"data":{"total":12.5}}',
+    );
+    expect(items[3]?.payload['result']).toBe('{"expression":"12.5 * 2","result":25}');
+    expect(items[5]?.payload['result']).toContain('transfer_success');
+    expect(JSON.stringify(room.lines)).not.toContain('of-the-shop');
+    expect(room.errors).toEqual([]);
+  });
+
+  it('is ended by the tool for it, with the reason as its disposition', async () => {
+    const answers = [{ say: ['Goodbye.'], call: 'hang_up', given: { reason: 'not_interested' } }];
+    const { room, stream, run } = await withModel(answers, endTool);
+    await room.heardOut(stream);
+    const done = await room.ended(run);
+    expect(done.disposition).toBe('not_interested');
+    expect(done.gatheredContext).toMatchObject({
+      call_disposition: 'not_interested',
+      mapped_call_disposition: 'not_interested',
+      call_status: 'end_call_tool',
+      call_tags: ['not_interested', 'user_speech', 'end_call_tool'],
+    });
+    expect(room.hangUps).toHaveLength(1);
+  });
+});
+
+/** The model has called, and the request has arrived. */
+async function requested(room: CallRoom, llm: ScriptedModel): Promise<void> {
+  await room.passUntil(() => llm.spoken.length === 1);
+  await room.pass(60);
+  await room.until(() => shop.asked.length === 1);
+}
+
+describe('a tool', () => {
+  const asks: Answer = { call: 'find_order', given: { id: '1' } };
+
+  it('that gets no reply in time is given up, and the caller is spoken to', async () => {
+    shop.answer = 'hang';
+    const { room, llm } = await withModel(
+      [asks, { say: ['Sorry.'] }],
+      orderTool({ timeout_ms: 900 }),
+    );
+    await requested(room, llm);
+    await room.pass(1_000);
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toEqual([
+      { status: 'error', error: 'The server did not answer in time.' },
+    ]);
+  });
+
+  it('may not reach our own networks', async () => {
+    at.room.deps.outside = createOutside();
+    const { room, llm } = await withModel([asks, { say: ['Sorry.'] }], orderTool());
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toEqual([
+      { status: 'error', error: 'This must not be called from here: a private network' },
+    ]);
+    expect(shop.asked).toEqual([]);
+  });
+
+  it('whose credential is gone tells the model, and asks nobody', async () => {
+    at.room.deps.credentialHeaders = credentialHeadersFrom(at.room.at.store);
+    const tool = orderTool({ credential_uuid: 'gone' });
+    const { room, llm } = await withModel([asks, { say: ['Sorry.'] }], tool);
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toEqual([{ status: 'error', error: 'Credential not found' }]);
+    expect(shop.asked).toEqual([]);
+  });
+
+  it('is closed when the caller hangs up', async () => {
+    shop.answer = 'hang';
+    const { room, llm, stream, run } = await withModel([asks], orderTool());
+    await requested(room, llm);
+    stream.hangUp();
+    expect((await room.ended(run)).disposition).toBe('user_hangup');
+    const returned = await room.bodies(run, 'function.returned');
+    expect(returned.map(({ result }) => JSON.parse(result).status)).toEqual(['error']);
+  });
+
+  it('keeps the agent from asking whether the caller is there', async () => {
+    shop.answer = 'hang';
+    const { room, llm } = await withModel([asks], orderTool({ timeout_ms: 30_000 }));
+    await requested(room, llm);
+    await room.pass(20_000);
+    expect(llm.spoken).toHaveLength(1);
+  });
+
+  it('that is archived or has the name of an edge is not offered, and the log says so', async () => {
+    const edgeName = { ...calculatorTool, ...orderTool(), name: 'Finish' };
+    const { room, llm } = await withModel([{ say: ['Yes?'] }], edgeName);
+    await room.passThrough(() => llm.spoken.length === 1);
+    expect(llm.spoken[0]?.tools.map(({ name }) => name)).toEqual(['finish']);
+    expect(room.lines).toContainEqual(
+      expect.objectContaining({ msg: 'tool not offered', reason: 'name taken', nodeId: 'talk' }),
+    );
+  });
+
+  it('that cannot be loaded does not keep the call from being held', async () => {
+    const { store } = at.room.deps;
+    const tools = { ...store.tools, find: () => Promise.reject(new Error('database away')) };
+    at.room.deps.store = { ...store, tools };
+    const { room, llm } = await withModel([{ say: ['Yes?'] }], orderTool());
+    await room.passThrough(() => llm.spoken.length === 1);
+    expect(llm.spoken[0]?.tools.map(({ name }) => name)).toEqual(['finish']);
+  });
+});
+
+describe('a transfer', () => {
+  const asks: Answer = { call: 'front_desk' };
+  const sorry: Answer = { say: ['Nobody is there.'] };
+
+  it('that the provider refuses is told to the model, and the call goes on', async () => {
+    const { room } = at;
+    room.rest.answer = (asked) =>
+      asked.body.startsWith('Twiml=') ? { status: 400, body: { code: 1 } } : twilioAnswers(asked);
+    const { llm, stream } = await withModel([asks, sorry], transferTool());
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toEqual([
+      {
+        status: 'transfer_failed',
+        reason: 'provider_error',
+        message: 'The telephone provider refused the transfer.',
+      },
+    ]);
+    expect(stream.open).toBe(true);
+  });
+
+  it.each([
+    ['', 'no_destination'],
+    ['\n', 'no_destination'],
+    ['1001', 'provider_error'],
+  ])('to %j fails with %s, and the caller stays', async (destination, reason) => {
+    const { room, llm } = await withModel([asks, sorry], transferTool({ destination }));
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toMatchObject([{ status: 'transfer_failed', reason }]);
+    expect(room.rest.asked.filter(({ body }) => body.startsWith('Twiml='))).toEqual([]);
+  });
+
+  it('that ends the media before the provider has answered is no hang-up', async () => {
+    const { room } = at;
+    const answer = deferred();
+    room.rest.answer = (asked) => {
+      const usual = twilioAnswers(asked);
+      return asked.body.startsWith('Twiml=') ? { ...usual, until: answer.promise } : usual;
+    };
+    const { llm, stream, run } = await withModel([asks], transferTool());
+    await room.heardOut(stream);
+    await room.until(() => room.rest.asked.some(({ body }) => body.startsWith('Twiml=')));
+    stream.hangUp();
+    await room.pass(200);
+    answer.resolve();
+    const done = await room.ended(run);
+    expect(done.disposition).toBe('transfer_call');
+    expect(room.hangUps).toEqual([]);
+    expect(llm.spoken).toHaveLength(1);
+    await room.status(run.id, 'CallStatus=completed&CallDuration=60&SequenceNumber=4');
+    expect((await room.run(run.id)).disposition).toBe('transfer_call');
+  });
+});
+
+describe('a transfer over a PBX', () => {
+  const asks: Answer = { call: 'front_desk' };
+  const sorry: Answer = { say: ['Nobody is there.'] };
+
+  const transferring = async () => {
+    const llm = new ScriptedModel(at.room.clock);
+    llm.answers = [asks, sorry];
+    at.room.deps.llm = llm;
+    const room = await withTools(at.room, transferTool());
+    const pbx = await withPbx(room);
+    pbx.inbound('phone', EXTENSION);
+    const stream = await mediaOf(room, 'phone');
+    await room.heardOut(stream);
+    await room.says(stream, 'please');
+    return { room, pbx, llm, stream };
+  };
+
+  it('waits for as long as the destination rings, and then the caller is with it', async () => {
+    const answer = deferred();
+    at.room.pbx.onTransfer = () => answer.promise;
+    const { room, llm, stream } = await transferring();
+    await room.passThrough(() => room.pbx.transfers.length === 1);
+    const to = '14155550199';
+    expect(room.pbx.transfers).toEqual([{ callId: 'phone', to, callerId: '8000', ringS: 20 }]);
+    await room.pass(19_000);
+    expect(stream.open).toBe(true);
+    answer.resolve();
+    await room.until(() => !stream.open);
+    const [run] = await room.runs();
+    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'transfer_call' });
+    expect(room.pbx.hangUps).toEqual([]);
+    expect(llm.spoken).toHaveLength(1);
+  });
+
+  it.each([
+    ['TRANSFER_BUSY', 'busy', 'The destination is busy.'],
+    ['TRANSFER_NO_ANSWER', 'no_answer', 'Nobody answers at the destination.'],
+    ['TRANSFER_FAILED', 'call_failed', 'The destination could not be reached.'],
+  ] as const)(
+    'that fails with %s is explained to the model as %s',
+    async (code, reason, message) => {
+      at.room.pbx.onTransfer = () => Promise.reject(new GatewayError(code, { reason: 'x' }));
+      const { room, llm, stream } = await transferring();
+      await room.passThrough(() => llm.spoken.length === 2);
+      expect(results(llm)).toEqual([{ status: 'transfer_failed', reason, message }]);
+      expect(stream.open).toBe(true);
+    },
+  );
+
+  it('that the PBX forgets is given up a few seconds after the ringing', async () => {
+    at.room.pbx.onTransfer = (signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    const { room, llm } = await transferring();
+    await room.passThrough(() => room.pbx.transfers.length === 1);
+    await room.pass(24_000);
+    expect(llm.spoken).toHaveLength(1);
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toMatchObject([{ reason: 'timeout' }]);
+  });
+
+  it('is broken off when the caller hangs up meanwhile', async () => {
+    const signals: AbortSignal[] = [];
+    at.room.pbx.onTransfer = (signal) => {
+      signals.push(signal);
+      return new Promise(() => undefined);
+    };
+    const { room, pbx } = await transferring();
+    await room.passThrough(() => room.pbx.transfers.length === 1);
+    pbx.end('phone');
+    const [run] = await room.runs();
+    await room.passThrough(() => signals[0]?.aborted === true);
+    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'user_hangup' });
+  });
+});

@@ -1,0 +1,194 @@
+// Calls in which the agent speaks to a colleague before the caller is brought to them: what they are told, what
+// becomes of the call, and lines over which it cannot be done. Source: contract §8.7, and beyond it.
+
+import { describe, expect, it } from 'vitest';
+import type { PbxMedia } from '../../../src/telephony/provider/pbx.ts';
+import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
+import { deferred } from '../../fakes/deferred.ts';
+import { type CallRoom, withCallRoom } from '../call-harness.ts';
+import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
+import { type Answer, ScriptedModel } from '../scripted-model.ts';
+import { Stream } from '../stream.ts';
+import { withTools } from './tools-harness.ts';
+
+const at = withCallRoom();
+const asks: Answer = { call: 'front_desk', given: { topic: 'a bill' } };
+const sorry: Answer = { say: ['Nobody has time.'] };
+const TOLD = 'Call from +14155550100 about a bill.';
+
+async function prepare(warm: object | null): Promise<{ room: CallRoom; llm: ScriptedModel }> {
+  const { room } = at;
+  const llm = new ScriptedModel(room.clock);
+  llm.answers = [asks, sorry];
+  room.deps.llm = llm;
+  await withTools(room, {
+    name: 'Front desk',
+    definition: {
+      type: 'transfer_call',
+      config: {
+        destination: '+14155550199',
+        timeout: 20,
+        parameters: [{ name: 'topic', type: 'string', description: 'What about' }],
+        warm,
+      },
+    },
+  });
+  return { room, llm };
+}
+
+/** The caller is to be put through; the colleague's end of their own audio. */
+async function transferring(more: object = {}) {
+  const { room, llm } = await prepare({
+    message: 'Call from {{caller_number}} about {{topic}}.',
+    timeout: 10,
+    ...more,
+  });
+  const colleague = new Stream({ clock: room.clock, callId: 'colleague', oneWayMs: 0 });
+  const answered = deferred();
+  room.pbx.onTransfer = async (signal, { warm }) => {
+    signal.addEventListener('abort', () => answered.reject(signal.reason as Error));
+    await answered.promise;
+    const protocol = createTwilioMedia();
+    const admit: PbxMedia['admit'] = (accept) => {
+      colleague.listen(accept(colleague));
+      colleague.start();
+      room.streams.push(colleague);
+    };
+    await warm?.consult({ protocol, admit }, signal);
+  };
+  const pbx = await withPbx(room);
+  pbx.inbound('phone', EXTENSION);
+  const caller = await mediaOf(room, 'phone');
+  await room.heardOut(caller);
+  await room.says(caller, 'please');
+  await room.passThrough(() => room.pbx.transfers.length === 1);
+  return { room, llm, pbx, caller, colleague, answer: () => answered.resolve() };
+}
+
+const results = (llm: ScriptedModel) =>
+  llm.spoken
+    .at(-1)
+    ?.messages.flatMap((message) => (message.role === 'tool' ? [JSON.parse(message.content)] : []));
+
+describe('a transfer that is announced to the colleague', () => {
+  it('tells them who calls and why, and is done when they press a key', async () => {
+    const { room, caller, colleague, answer } = await transferring();
+    expect(room.pbx.transfers).toMatchObject([
+      { callId: 'phone', to: '14155550199', ringS: 20, warm: { callerHears: 'music' } },
+    ]);
+    await room.pass(19_000);
+    answer();
+    await room.passUntil(() => colleague.frames > 30);
+    expect(room.tts.asked.at(-1)).toBe(TOLD);
+    expect(caller.open).toBe(true);
+    const { frames } = caller;
+    await room.pass(2_000);
+    expect(caller.frames).toBe(frames); // What the colleague is told is none of the caller's business.
+    colleague.key('1');
+    await room.until(() => !caller.open);
+    const [run] = await room.runs();
+    const done = await room.ended({ id: run?.id ?? '' });
+    expect(done).toMatchObject({ disposition: 'transfer_call' });
+    expect(await room.transcript(done)).toEqual(['assistant: Hello.', 'user: please']);
+    expect(room.pbx.hangUps).toEqual([]);
+    expect(room.errors).toEqual([]);
+    expect(JSON.stringify(room.lines)).not.toContain(TOLD);
+  });
+
+  it.each([
+    ['by a key', (colleague: Stream) => colleague.key('*')],
+    ['by hanging up', (colleague: Stream) => colleague.hangUp()],
+  ])(
+    'and that they refuse %s is explained to the model; the caller is spoken to',
+    async (_, refuse) => {
+      const { room, llm, caller, colleague, answer } = await transferring();
+      answer();
+      await room.passUntil(() => colleague.frames > 30);
+      refuse(colleague);
+      await room.passThrough(() => llm.spoken.length === 2);
+      expect(results(llm)).toEqual([
+        {
+          status: 'transfer_failed',
+          reason: 'declined',
+          message: 'Somebody answered at the destination, but did not take the call.',
+        },
+      ]);
+      await room.heardOut(caller);
+      expect(room.tts.asked.at(-1)).toBe('Nobody has time.');
+    },
+  );
+
+  it('and to which they say nothing is given up after the time for that', async () => {
+    const { room, llm, colleague, answer } = await transferring();
+    answer();
+    await room.passUntil(() => colleague.frames > 10);
+    await room.pass(TOLD.length * 30 + 9_000);
+    expect(llm.spoken).toHaveLength(1);
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toMatchObject([{ reason: 'declined' }]);
+  });
+
+  it('and is taken by staying on the line, if that is enough', async () => {
+    const { room, caller, answer } = await transferring({
+      accept: 'stay',
+      caller_hears: 'ringback',
+    });
+    expect(room.pbx.transfers).toMatchObject([{ warm: { callerHears: 'ringback' } }]);
+    answer();
+    await room.passThrough(() => !caller.open);
+    const [run] = await room.runs();
+    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'transfer_call' });
+  });
+
+  it('is broken off when the caller hangs up meanwhile', async () => {
+    const { room, pbx, colleague, answer } = await transferring();
+    answer();
+    await room.passUntil(() => colleague.frames > 30);
+    pbx.end('phone');
+    const [run] = await room.runs();
+    await room.passThrough(() => room.switchboard.activeCalls === 0);
+    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'user_hangup' });
+    const { frames } = colleague;
+    await room.pass(1_000);
+    expect(colleague.frames).toBe(frames);
+  });
+
+  it('that the PBX forgets is given up in the end', async () => {
+    const { room, llm } = await transferring();
+    await room.pass(20_000 + 5_000 + 75_000);
+    expect(llm.spoken).toHaveLength(1);
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toMatchObject([{ reason: 'timeout' }]);
+  });
+});
+
+describe('where nobody can be spoken to before a transfer', () => {
+  it('the run says so from its beginning, and the transfer fails', async () => {
+    const { room, llm } = await prepare({ message: 'A call.' });
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    const faults = await room.bodies(run, 'fault');
+    expect(faults).toMatchObject([{ code: 'TRANSFER_WARM_UNSUPPORTED', fatal: false }]);
+    await room.says(stream, 'please');
+    await room.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toEqual([
+      {
+        status: 'transfer_failed',
+        reason: 'provider_does_not_support_warm_transfer',
+        message: 'Over this line nobody can be spoken to before a call is transferred to them.',
+      },
+    ]);
+    expect(room.rest.asked.filter(({ body }) => body.startsWith('Twiml='))).toEqual([]);
+    expect(stream.open).toBe(true);
+  });
+
+  it('other transfers go on as ever', async () => {
+    const { room } = await prepare(null);
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    await room.says(stream, 'please');
+    await room.passThrough(() => room.rest.asked.some(({ body }) => body.startsWith('Twiml=')));
+    expect(await room.ended(run)).toMatchObject({ disposition: 'transfer_call' });
+    expect(await room.bodies(run, 'fault')).toEqual([]);
+  });
+});
