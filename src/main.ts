@@ -5,6 +5,15 @@ import { createAccess } from './api/access.ts';
 import type { Api } from './api/deps.ts';
 import { EventStreams, STREAM_LIFE_MS } from './api/event-streams.ts';
 import { buildServer } from './api/server.ts';
+import { startCallWorker } from './app/call-worker.ts';
+import {
+  gatewayNode,
+  openGateway,
+  openMediaDoors,
+  STOP_MS_MAX,
+  type Worker,
+} from './app/gateway-parts.ts';
+import { type FirstKey, supervise } from './app/supervisor.ts';
 import { AfterCall } from './call/after/post-call-dispatcher.ts';
 import type { CallDesk } from './call/call-service.ts';
 import { Switchboard } from './call/control/call-control.ts';
@@ -15,28 +24,19 @@ import { logOversizedAgents } from './call/setup/oversized-agents.ts';
 import type { SoundLibrary } from './call/setup/sound-library.ts';
 import { Dispatcher } from './campaign/dispatcher.ts';
 import { syncNext } from './campaign/sync.ts';
+import { Link } from './cluster/ipc-channel.ts';
+import { FRONT, SUPERVISOR } from './cluster/ipc-message.ts';
+import { hearOthers } from './cluster/live-relay.ts';
+import { allFigures, tellFigures } from './cluster/metrics-aggregation.ts';
+import { channelToSupervisor } from './cluster/process-transport.ts';
+import { handOver } from './cluster/socket-handoff.ts';
+import { type Obedient, obey } from './cluster/worker-commands.ts';
+import { OtherWorkers } from './cluster/worker-directory.ts';
 import { FrontDesk } from './cluster/worker-router.ts';
+import { workerIn } from './cluster/worker-supervisor.ts';
 import { type Config, readConfig } from './config.ts';
-import { type Obedient, obey } from './crew/command.ts';
-import { allFigures, tellFigures } from './crew/figures.ts';
-import { Link } from './crew/link.ts';
-import { hearOthers } from './crew/live.ts';
-import { FRONT, SUPERVISOR } from './crew/message.ts';
-import { OtherWorkers } from './crew/other-workers.ts';
-import { channelToSupervisor } from './crew/process-channel.ts';
-import { workerIn } from './crew/supervisor.ts';
-import { handOver } from './crew/upgrade.ts';
 import { codeOf, GatewayError } from './errors/gateway-error.ts';
 import { createLog, type Log } from './log.ts';
-import { startCallWorker } from './main-call-worker.ts';
-import {
-  gatewayNode,
-  openGateway,
-  openMediaDoors,
-  STOP_MS_MAX,
-  type Worker,
-} from './main-parts.ts';
-import { type FirstKey, supervise } from './main-supervisor.ts';
 import { registry } from './metrics/metrics.ts';
 import { collectSeldom } from './runtime/gc-tuning.ts';
 import { favourEventLoop } from './runtime/thread-priority.ts';

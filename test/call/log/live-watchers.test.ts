@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LiveCalls } from '../../../src/call/log/live-watchers.ts';
-import type { Link } from '../../../src/crew/link.ts';
-import { hearOthers, tellNews } from '../../../src/crew/live.ts';
-import { wires } from '../../crew/wires.ts';
+import type { Link } from '../../../src/cluster/ipc-channel.ts';
+import { hearOthers, tellNews } from '../../../src/cluster/live-relay.ts';
+import { wires } from '../../cluster/linked-channels.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { withCallRoom } from '../call-harness.ts';
 

@@ -2,11 +2,11 @@
 // said nothing for a while gets no new call.
 
 import type { z } from 'zod';
-import type { Crew, OtherWorker } from '../cluster/worker-pool.ts';
 import type { Clock } from '../std/clock.ts';
-import { LOAD_MS, load, webhookReply } from './calls.ts';
-import type { Link } from './link.ts';
-import { gone, nodeOfWorker } from './message.ts';
+import type { Link } from './ipc-channel.ts';
+import { gone, nodeOfWorker } from './ipc-message.ts';
+import { LOAD_MS, load, webhookReply } from './worker-calls.ts';
+import type { Crew, OtherWorker } from './worker-pool.ts';
 
 /** Providers wait ten to fifteen seconds for the answer to a webhook; a plan is made in tenths of one. */
 const ASK_MS_MAX = 4_000;

@@ -9,9 +9,9 @@ import { workerDeaths, workersUp } from '../metrics/metrics.ts';
 import type { Entry } from '../runtime/entry-point.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { RestartPause } from '../std/restart-backoff.ts';
-import { type Channel, Link } from './link.ts';
-import { FRONT, type Message, message, SUPERVISOR } from './message.ts';
-import { send } from './process-channel.ts';
+import { type Channel, Link } from './ipc-channel.ts';
+import { FRONT, type Message, message, SUPERVISOR } from './ipc-message.ts';
+import { send } from './process-transport.ts';
 
 /** Voices and recognisers are loaded on a machine that may be busy. */
 const START_MS_MAX = 90_000;

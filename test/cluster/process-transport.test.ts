@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { send } from '../../src/crew/process-channel.ts';
+import { send } from '../../src/cluster/process-transport.ts';
 
 const program = fileURLToPath(new URL('./late-process.ts', import.meta.url));
 

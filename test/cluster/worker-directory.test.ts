@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type CallWorker, LOAD_MS, serveCalls } from '../../src/crew/calls.ts';
-import type { Link } from '../../src/crew/link.ts';
-import { OtherWorkers } from '../../src/crew/other-workers.ts';
+import type { Link } from '../../src/cluster/ipc-channel.ts';
+import { type CallWorker, LOAD_MS, serveCalls } from '../../src/cluster/worker-calls.ts';
+import { OtherWorkers } from '../../src/cluster/worker-directory.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { formPost } from '../telephony/provider/provider-request.ts';
-import { wires } from './wires.ts';
+import { wires } from './linked-channels.ts';
 
 const request = formPost('https://gw.example.com/x', 'CallSid=CA1&To=%2B1', {});
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Link } from '../../src/crew/link.ts';
+import type { Link } from '../../src/cluster/ipc-channel.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { wires } from './wires.ts';
+import { wires } from './linked-channels.ts';
 
 function two() {
   const clock = new FakeClock();

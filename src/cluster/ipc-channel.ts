@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import { type Message, message } from './message.ts';
+import { type Message, message } from './ipc-message.ts';
 
 /** Requests that may be unanswered: calls that begin, and a few. */
 const ASKED_MAX = 5_000;

@@ -1,16 +1,16 @@
 // The composition root of a gateway with several workers: the first process, which keeps the database and
 // the workers running and takes part in no call.
 
-import type { Config } from './config.ts';
-import { tellFigures } from './crew/figures.ts';
-import { Supervisor } from './crew/supervisor.ts';
-import type { Log } from './log.ts';
-import { leaveReplaced } from './main-parts.ts';
-import { collectProcessMetrics, registry } from './metrics/metrics.ts';
-import { entryPoint } from './runtime/entry-point.ts';
-import { systemClock as clock } from './std/clock.ts';
-import { systemRandom as random } from './std/random.ts';
-import { openStore } from './store/open.ts';
+import { tellFigures } from '../cluster/metrics-aggregation.ts';
+import { Supervisor } from '../cluster/worker-supervisor.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import { collectProcessMetrics, registry } from '../metrics/metrics.ts';
+import { entryPoint } from '../runtime/entry-point.ts';
+import { systemClock as clock } from '../std/clock.ts';
+import { systemRandom as random } from '../std/random.ts';
+import { openStore } from '../store/open.ts';
+import { leaveReplaced } from './gateway-parts.ts';
 
 /** For whoever says where the gateway listens. */
 export interface FirstKey {
@@ -38,7 +38,7 @@ export async function supervise(config: Config, log: Log): Promise<Supervised> {
     random,
     log,
   });
-  const entry = entryPoint('./main.ts', import.meta.url);
+  const entry = entryPoint('../main.ts', import.meta.url);
   const supervisor = new Supervisor({ workers, entry, epoch: store.epoch, clock, log });
   tellFigures(supervisor.link, registry);
   try {

@@ -3,8 +3,8 @@
 
 import { z } from 'zod';
 import type { LiveCalls } from '../call/log/live-watchers.ts';
-import type { Link } from './link.ts';
-import { FRONT } from './message.ts';
+import type { Link } from './ipc-channel.ts';
+import { FRONT } from './ipc-message.ts';
 
 const watched = z.object({ isWatched: z.boolean() });
 const news = z.union([

@@ -3,8 +3,8 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
-import type { Channel } from './link.ts';
-import type { Message } from './message.ts';
+import type { Channel } from './ipc-channel.ts';
+import type { Message } from './ipc-message.ts';
 
 /** In a worker. `onLost` is called when the supervisor is gone. */
 export function channelToSupervisor(onLost: () => void): Channel {

@@ -3,7 +3,7 @@
 
 import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
-import { type Channel, Link } from '../../src/crew/link.ts';
+import { type Channel, Link } from '../../src/cluster/ipc-channel.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 

@@ -1,17 +1,17 @@
 // The composition root of a worker behind the front: calls of hosted providers, and nothing else.
 
-import { Switchboard } from './call/control/call-control.ts';
-import { Recovery } from './call/control/crash-recovery.ts';
-import type { Config } from './config.ts';
-import { serveCalls } from './crew/calls.ts';
-import type { Obedient } from './crew/command.ts';
-import { tellNews } from './crew/live.ts';
-import { FRONT } from './crew/message.ts';
-import { takeHandedOver } from './crew/upgrade.ts';
-import type { Log } from './log.ts';
-import { openGateway, openMediaDoors, STOP_MS_MAX, type Worker } from './main-parts.ts';
-import { systemClock as clock } from './std/clock.ts';
-import { within } from './std/deadline.ts';
+import { Switchboard } from '../call/control/call-control.ts';
+import { Recovery } from '../call/control/crash-recovery.ts';
+import { FRONT } from '../cluster/ipc-message.ts';
+import { tellNews } from '../cluster/live-relay.ts';
+import { takeHandedOver } from '../cluster/socket-handoff.ts';
+import { serveCalls } from '../cluster/worker-calls.ts';
+import type { Obedient } from '../cluster/worker-commands.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import { systemClock as clock } from '../std/clock.ts';
+import { within } from '../std/deadline.ts';
+import { openGateway, openMediaDoors, STOP_MS_MAX, type Worker } from './gateway-parts.ts';
 
 /** A worker behind the front: calls of hosted providers, and nothing else. */
 export async function startCallWorker(config: Config, log: Log, worker: Worker): Promise<Obedient> {

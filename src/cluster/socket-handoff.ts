@@ -6,8 +6,8 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import { workerOfToken } from '../transport/media-token.ts';
-import type { Link } from './link.ts';
-import { FRONT, WORKERS_MAX } from './message.ts';
+import type { Link } from './ipc-channel.ts';
+import { FRONT, WORKERS_MAX } from './ipc-message.ts';
 
 export type TakeUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 

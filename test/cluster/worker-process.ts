@@ -1,11 +1,11 @@
 // A worker for tests of the supervisor: says who it is, passes on what it is told, and dies when it is told to.
 // Those numbered 9 and above never serve.
 
-import { obey } from '../../src/crew/command.ts';
-import { Link } from '../../src/crew/link.ts';
-import { channelToSupervisor } from '../../src/crew/process-channel.ts';
-import { workerIn } from '../../src/crew/supervisor.ts';
-import { takeHandedOver } from '../../src/crew/upgrade.ts';
+import { Link } from '../../src/cluster/ipc-channel.ts';
+import { channelToSupervisor } from '../../src/cluster/process-transport.ts';
+import { takeHandedOver } from '../../src/cluster/socket-handoff.ts';
+import { obey } from '../../src/cluster/worker-commands.ts';
+import { workerIn } from '../../src/cluster/worker-supervisor.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 

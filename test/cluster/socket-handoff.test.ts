@@ -5,10 +5,10 @@ import { type AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Link } from '../../src/crew/link.ts';
-import { handOver, takeHandedOver } from '../../src/crew/upgrade.ts';
+import type { Link } from '../../src/cluster/ipc-channel.ts';
+import { handOver, takeHandedOver } from '../../src/cluster/socket-handoff.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { wires } from './wires.ts';
+import { wires } from './linked-channels.ts';
 
 const PATH = '/api/v1/telephony/ws/1/2/3/';
 

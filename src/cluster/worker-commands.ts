@@ -1,8 +1,8 @@
 // A worker's obedience: it takes its commands from the supervisor, not from signals, which a terminal or a
 // service manager sends to every process of the group.
 
-import type { Link } from './link.ts';
-import { SUPERVISOR } from './message.ts';
+import type { Link } from './ipc-channel.ts';
+import { SUPERVISOR } from './ipc-message.ts';
 
 export interface Obedient {
   /** Takes no new call, and settles when none is left. */

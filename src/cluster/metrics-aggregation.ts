@@ -6,7 +6,7 @@ import { AggregatorRegistry, type Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
 import { metricsOf, type ReadMetric } from '../metrics/exposition.ts';
-import type { Link } from './link.ts';
+import type { Link } from './ipc-channel.ts';
 
 /** A process that is too busy to tell is left out. */
 const TELL_MS_MAX = 1_000;

@@ -1,12 +1,12 @@
-// Calls of hosted providers on other workers: what the front asks of them (other-workers.ts), and how they
+// Calls of hosted providers on other workers: what the front asks of them (worker-directory.ts), and how they
 // answer.
 
 import { z } from 'zod';
 import type { CallDesk } from '../call/call-service.ts';
 import { providerName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
-import type { Link } from './link.ts';
-import { FRONT } from './message.ts';
+import type { Link } from './ipc-channel.ts';
+import { FRONT } from './ipc-message.ts';
 
 /** How often a worker says how many calls it has. */
 export const LOAD_MS = 500;

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { allFigures, tellFigures } from '../../src/crew/figures.ts';
-import type { Link } from '../../src/crew/link.ts';
+import type { Link } from '../../src/cluster/ipc-channel.ts';
+import { allFigures, tellFigures } from '../../src/cluster/metrics-aggregation.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { wires } from './wires.ts';
+import { wires } from './linked-channels.ts';
 
 function measured(value: number): Registry {
   const registry = new Registry();
