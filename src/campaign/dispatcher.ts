@@ -11,12 +11,12 @@ import type { Clock, Timer } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 import type { Claim, RunningCampaign } from '../store/campaigns/contact-store.ts';
 import type { Store } from '../store/store.ts';
-import { type FreeCalls, FreeCallsOfLook } from './free-calls.ts';
+import { Settler } from './attempt-settler.ts';
+import { type FreeCalls, FreeCallsOfLook } from './call-capacity.ts';
+import { mayRing } from './calling-window.ts';
+import { sourceKeyOf } from './contact-file-name.ts';
 import { ProviderFaults } from './provider-faults.ts';
-import { Settler } from './settler.ts';
-import { sourceKeyOf } from './source-key.ts';
 import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
-import { mayRing } from './window.ts';
 
 /** Between looks while a campaign runs, and while none does. */
 const LOOK_MS = 500;

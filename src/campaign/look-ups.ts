@@ -9,7 +9,7 @@ import type { AttemptOutcome } from '../model/campaign.ts';
 import type { Run } from '../model/run.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ContactStore, OpenAttempt } from '../store/campaigns/contact-store.ts';
-import { outcomeOfFate } from './outcome.ts';
+import { outcomeOfFate } from './contact-outcome.ts';
 
 /** Between two look-ups that find nothing, for proof. Lists have been seen to lag by 45 s. */
 const PROOF_MS = 60_000;

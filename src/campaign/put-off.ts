@@ -1,5 +1,5 @@
 // How long a contact is put off whose dial the provider failed without placing a call. Apart from the calls that
-// a contact gets: those are outcome.ts.
+// a contact gets: those are contact-outcome.ts.
 
 import type { OpenAttempt } from '../store/campaigns/contact-store.ts';
 

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { ApiError, SpecMismatchError, Workflow } from '@dograh/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { syncNext } from '../../src/campaign/sync.ts';
+import { syncNext } from '../../src/campaign/contact-sync.ts';
 import { catalogue } from '../../src/workflow/graph/node-catalogue.ts';
 import { templates } from '../../src/workflow/templates/template-registry.ts';
 import { campaignRoom } from './campaign-room.ts';

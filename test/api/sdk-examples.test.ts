@@ -6,7 +6,7 @@
 import type { AddressInfo } from 'node:net';
 import { Workflow } from '@dograh/sdk';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { syncNext } from '../../src/campaign/sync.ts';
+import { syncNext } from '../../src/campaign/contact-sync.ts';
 import { catalogue } from '../../src/workflow/graph/node-catalogue.ts';
 import { campaignRoom } from './campaign-room.ts';
 import { PythonSdk } from './python-sdk/client.ts';

@@ -2,8 +2,8 @@
 // and §4.13, contract §9.1 and §9.9.
 
 import { z } from 'zod';
+import { checkSourceKey } from '../../campaign/contact-file.ts';
 import { campaignOf } from '../../campaign/lifecycle.ts';
-import { checkSourceKey } from '../../campaign/source-file.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { LINK_LIFE_S, linkTo } from '../artifacts.ts';
 import { principalOf } from '../auth.ts';

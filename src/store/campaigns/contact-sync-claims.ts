@@ -1,6 +1,6 @@
 // The way of a contact file into the store: one process at a time reads it, batch after batch, and may be
 // killed at any of them; whoever takes over begins anew and finds the rows that are there. What a file
-// says is campaign/contact-source's business. Source: contract §9.2.
+// says is campaign/contact-rows's business. Source: contract §9.2.
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Campaign } from '../../model/campaign.ts';

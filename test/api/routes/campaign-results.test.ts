@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { syncNext } from '../../../src/campaign/sync.ts';
+import { syncNext } from '../../../src/campaign/contact-sync.ts';
 import type { RunPatch } from '../../../src/store/runs/run-store.ts';
 import { type CampaignRoom, campaignRoom } from '../campaign-room.ts';
 import { PUBLIC_URL, withApi } from '../served.ts';

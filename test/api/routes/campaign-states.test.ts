@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { syncNext } from '../../../src/campaign/sync.ts';
+import { syncNext } from '../../../src/campaign/contact-sync.ts';
 import { type CampaignRoom, campaignRoom } from '../campaign-room.ts';
 import { withApi } from '../served.ts';
 

@@ -3,7 +3,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CampaignLine } from '../../../src/call/outbound/campaign-calls.ts';
-import { outcomeOf } from '../../../src/campaign/outcome.ts';
+import { outcomeOf } from '../../../src/campaign/contact-outcome.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import type { Run } from '../../../src/model/run.ts';

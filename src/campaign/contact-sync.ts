@@ -8,7 +8,7 @@ import type { Campaign } from '../model/campaign.ts';
 import type { NewContact } from '../store/campaigns/contact-store.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import type { Store } from '../store/store.ts';
-import { checkSource, checkSourceKey, contactsOf } from './source-file.ts';
+import { checkSource, checkSourceKey, contactsOf } from './contact-file.ts';
 
 /** Rows of one statement: some 100 KB, and far below its deadline. */
 const BATCH_ROWS = 500;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mayRing } from '../../src/campaign/window.ts';
+import { mayRing } from '../../src/campaign/calling-window.ts';
 
 const at = (text: string): number => Date.parse(text);
 const schedule = (timezone: string, ...slots: [number, string, string][]) => ({

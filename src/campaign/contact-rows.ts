@@ -2,8 +2,8 @@
 // of a file are told together. Source: contract §5.6, §9.3, specification §2.8.
 
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
-import { nameList, SourceFaults } from './source-faults.ts';
-import { invalid, readRecords } from './source-records.ts';
+import { nameList, SourceFaults } from './contact-file-errors.ts';
+import { invalid, readRecords } from './csv-records.ts';
 
 /** One row to call. */
 export interface SourceContact {

@@ -3,8 +3,8 @@
 
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { FileStore } from '../store/files/file-store.ts';
-import { readContacts, type SourceContact, type SourceRules } from './contact-source.ts';
-import { invalid, SOURCE_BYTES_MAX } from './source-records.ts';
+import { readContacts, type SourceContact, type SourceRules } from './contact-rows.ts';
+import { invalid, SOURCE_BYTES_MAX } from './csv-records.ts';
 
 const KEY = /^campaigns\/(\d{1,19})\/[^/]+$/;
 

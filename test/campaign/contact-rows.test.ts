@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readContacts, type SourceContact } from '../../src/campaign/contact-source.ts';
+import { readContacts, type SourceContact } from '../../src/campaign/contact-rows.ts';
 import { codeOf } from '../../src/errors/gateway-error.ts';
 
 async function* pieces(...parts: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {

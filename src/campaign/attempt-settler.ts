@@ -13,9 +13,9 @@ import {
 import type { Clock } from '../std/clock.ts';
 import type { OpenAttempt } from '../store/campaigns/contact-store.ts';
 import type { Store } from '../store/store.ts';
-import { tripped } from './breaker.ts';
+import { tripped } from './circuit-breaker.ts';
+import { outcomeOf, settlementOf } from './contact-outcome.ts';
 import { LookUps, type Verdict } from './look-ups.ts';
-import { outcomeOf, settlementOf } from './outcome.ts';
 import { putOffMs } from './put-off.ts';
 
 export interface SettlerDeps {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf, outcomeOfFate, settlementOf } from '../../src/campaign/outcome.ts';
+import { outcomeOf, outcomeOfFate, settlementOf } from '../../src/campaign/contact-outcome.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import { runOf } from './outcome-run.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type SyncDeps, syncNext } from '../../src/campaign/sync.ts';
+import { type SyncDeps, syncNext } from '../../src/campaign/contact-sync.ts';
 import { withCampaigns } from '../store/campaigns/campaign-harness.ts';
 import { engines } from '../store/databases.ts';
 import { withStore } from '../store/engines.ts';

@@ -1,5 +1,5 @@
 // A contact file's bytes as records of cells: UTF-8 text, comma-separated, quoted cells over several
-// lines, any line ends. What the cells mean is contact-source.ts's business. Source: RFC 4180; contract §9.3.
+// lines, any line ends. What the cells mean is contact-rows.ts's business. Source: RFC 4180; contract §9.3.
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

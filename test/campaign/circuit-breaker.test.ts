@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tripped } from '../../src/campaign/breaker.ts';
+import { tripped } from '../../src/campaign/circuit-breaker.ts';
 import type { AttemptOutcome } from '../../src/model/campaign.ts';
 
 const outcomes = (facts: Partial<Record<AttemptOutcome, number>>) =>
