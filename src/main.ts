@@ -1,9 +1,9 @@
 // The composition root: the only file that knows every room. Read top to bottom to see the system.
 
 import { readFileSync } from 'node:fs';
-import { createAccess } from './api/access.ts';
-import type { Api } from './api/deps.ts';
-import { EventStreams, STREAM_LIFE_MS } from './api/event-streams.ts';
+import { createAccess } from './api/http/access.ts';
+import type { Api } from './api/http/api-deps.ts';
+import { EventStreams, STREAM_LIFE_MS } from './api/http/event-streams.ts';
 import { buildServer } from './api/server.ts';
 import { startCallWorker } from './app/call-worker.ts';
 import {

@@ -1,5 +1,5 @@
 // Every error the gateway raises on purpose: one row per code (errors-stored, errors-live), one class.
-// Callers match on `code`, never on `message`. HTTP statuses live in api/reply.ts, not here.
+// Callers match on `code`, never on `message`. HTTP statuses live in api/http/error-reply.ts, not here.
 
 import { liveErrors } from './call-codes.ts';
 import { storedErrors } from './resource-codes.ts';

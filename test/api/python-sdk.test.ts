@@ -8,10 +8,10 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { syncNext } from '../../src/campaign/contact-sync.ts';
 import { catalogue } from '../../src/workflow/graph/node-catalogue.ts';
 import { templates } from '../../src/workflow/templates/template-registry.ts';
-import { campaignRoom } from './campaign-room.ts';
+import { campaignRoom } from './campaigns/campaign-harness.ts';
 import { PythonSdk } from './python-sdk/client.ts';
+import { withStoredRuns } from './runs/stored-runs.ts';
 import { smallWorkflow, withApi } from './served.ts';
-import { withStoredRuns } from './stored-runs.ts';
 
 const served = withApi();
 const stored = withStoredRuns(served);

@@ -8,7 +8,7 @@ import { Workflow } from '@dograh/sdk';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { syncNext } from '../../src/campaign/contact-sync.ts';
 import { catalogue } from '../../src/workflow/graph/node-catalogue.ts';
-import { campaignRoom } from './campaign-room.ts';
+import { campaignRoom } from './campaigns/campaign-harness.ts';
 import { PythonSdk } from './python-sdk/client.ts';
 import { smallWorkflow, withApi } from './served.ts';
 import { TypeScriptSdk } from './typescript-sdk.ts';

@@ -2,9 +2,9 @@
 // desk that only writes down. Requests are injected.
 
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { type Access, type AccessOptions, createAccess } from '../../src/api/access.ts';
-import type { Api, ApiDeps } from '../../src/api/deps.ts';
-import { EventStreams } from '../../src/api/event-streams.ts';
+import { type Access, type AccessOptions, createAccess } from '../../src/api/http/access.ts';
+import type { Api, ApiDeps } from '../../src/api/http/api-deps.ts';
+import { EventStreams } from '../../src/api/http/event-streams.ts';
 import { buildServer } from '../../src/api/server.ts';
 import { TextChats } from '../../src/call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../../src/call/http/credential-headers.ts';

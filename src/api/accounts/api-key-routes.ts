@@ -1,0 +1,127 @@
+// Keys of the API: /user/api-keys. Source: contract §3.4.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ApiKey } from '../../store/accounts/account-store.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, idOut, isoTime, isoTimeOrNull, queryFlag, timeOut } from '../http/values.ts';
+
+const keyOut = z
+  .object({
+    id: idOut,
+    name: z.string(),
+    key_prefix: z.string(),
+    is_active: z.boolean(),
+    created_at: timeOut,
+    last_used_at: timeOut.nullable(),
+    archived_at: timeOut.nullable(),
+  })
+  .meta({ id: 'APIKeyResponse' });
+
+const keyCreated = z.object({
+  id: idOut,
+  name: z.string(),
+  key_prefix: z.string(),
+  api_key: z.string().meta({ description: 'Shown this once.' }),
+  created_at: timeOut,
+});
+
+const done = z.object({ success: z.literal(true), message: z.string() });
+const params = z.object({ api_key_id: idIn });
+const common = { tags: ['keys'], security: keyRequired };
+
+export function apiKeyRoutes(api: Api, deps: ApiDeps): void {
+  const { accounts } = deps.store;
+
+  api.get(
+    '/user/api-keys',
+    {
+      schema: {
+        ...common,
+        operationId: 'listApiKeys',
+        summary: "The organization's keys.",
+        querystring: z.object({ include_archived: queryFlag.default(false) }),
+        response: { 200: z.array(keyOut), ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const keys = await accounts.listApiKeys(organizationId, request.query.include_archived);
+      return keys.map(keyOnWire);
+    },
+  );
+
+  api.post(
+    '/user/api-keys',
+    {
+      schema: {
+        ...common,
+        operationId: 'createApiKey',
+        summary: 'A new key.',
+        body: z.object({ name: z.string().min(1).max(255) }),
+        response: { 200: keyCreated, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { record, apiKey } = await accounts.createApiKey(
+        principalOf(request),
+        request.body.name,
+      );
+      const { id, name, prefix, createdAt } = record;
+      return { id, name, key_prefix: prefix, api_key: apiKey, created_at: isoTime(createdAt) };
+    },
+  );
+
+  api.delete(
+    '/user/api-keys/:api_key_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'archiveApiKey',
+        summary: 'Takes a key out of use.',
+        params,
+        response: { 200: done, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const found = await accounts.archiveApiKey(organizationId, request.params.api_key_id);
+      if (!found) throw new GatewayError('API_KEY_NOT_FOUND');
+      return { success: true as const, message: 'API key archived successfully' };
+    },
+  );
+
+  api.put(
+    '/user/api-keys/:api_key_id/reactivate',
+    {
+      schema: {
+        ...common,
+        operationId: 'reactivateApiKey',
+        summary: 'Takes an archived key back into use.',
+        params,
+        response: { 200: done, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const found = await accounts.reactivateApiKey(organizationId, request.params.api_key_id);
+      if (!found) throw new GatewayError('API_KEY_NOT_FOUND');
+      return { success: true as const, message: 'API key reactivated successfully' };
+    },
+  );
+}
+
+function keyOnWire(key: ApiKey): z.infer<typeof keyOut> {
+  return {
+    id: key.id,
+    name: key.name,
+    key_prefix: key.prefix,
+    is_active: key.isActive,
+    created_at: isoTime(key.createdAt),
+    last_used_at: isoTimeOrNull(key.lastUsedAt),
+    archived_at: isoTimeOrNull(key.archivedAt),
+  };
+}

@@ -1,0 +1,161 @@
+// Signing up, logging in, who am I: /auth. Source: contract §3.2 and §3.3.
+
+import type { FastifyRequest } from 'fastify';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { User } from '../../store/accounts/users.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { clientName } from '../http/attempt-limit.ts';
+import { ownerOfKey, principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { CREDENTIALS_BYTES_MAX } from '../http/request-bodies.ts';
+import { type LogIn, loggedIn, logIn, signUp, userOnWire, userOut } from './user-schema.ts';
+
+/** Who checks credentials if it is the gateway itself; with another every route here is 404. */
+const OWN_PROVIDER = 'local';
+const common = { tags: ['accounts'] };
+const ELSEWHERE = [
+  ['POST', '/auth/signup'],
+  ['POST', '/auth/login'],
+  ['GET', '/auth/me'],
+] as const;
+
+/** Take no key. */
+export function logInRoutes(api: Api, deps: ApiDeps): void {
+  if (deps.authProvider !== OWN_PROVIDER) {
+    elsewhere(api);
+    return;
+  }
+
+  api.post(
+    '/auth/signup',
+    {
+      bodyLimit: CREDENTIALS_BYTES_MAX,
+      schema: {
+        ...common,
+        operationId: 'signUp',
+        summary: "A new user in a new organization; with an API key, a log-in for the key's user.",
+        body: signUp,
+        response: { 200: loggedIn, ...faults(401, 403, 409) },
+      },
+    },
+    async (request) => {
+      const { email, password, name } = request.body;
+      const claim = await claimOf(deps, request);
+      const client = clientName(request.ip);
+      if (claim === undefined) deps.access.signUpsOfClient.take(client);
+      const passwordHash = await deps.access.passwords.hash(password);
+      const user = await claimedOrNew(deps, claim, { email, passwordHash }, name ?? null);
+      return session(deps, user);
+    },
+  );
+
+  api.post(
+    '/auth/login',
+    {
+      bodyLimit: CREDENTIALS_BYTES_MAX,
+      schema: {
+        ...common,
+        operationId: 'logIn',
+        summary: 'A token for a user with email and password.',
+        body: logIn,
+        response: { 200: loggedIn, ...faults(401) },
+      },
+    },
+    async (request) => session(deps, await limited(deps, request, request.body)),
+  );
+}
+
+/** Behind the guard. */
+export function authRoutes(api: Api, deps: ApiDeps): void {
+  if (deps.authProvider !== OWN_PROVIDER) return;
+
+  api.get(
+    '/auth/me',
+    {
+      schema: {
+        ...common,
+        security: keyRequired,
+        operationId: 'getOwnUser',
+        summary: 'Who asks.',
+        response: { 200: userOut, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const user = await deps.store.users.get(principalOf(request).userId);
+      if (user === undefined) throw new GatewayError('USER_NOT_FOUND');
+      return userOnWire(user);
+    },
+  );
+}
+
+/** Clients look here first, whoever checks credentials: they are told in the contract's word. */
+function elsewhere(api: Api): void {
+  for (const [method, url] of ELSEWHERE) {
+    api.route({
+      method,
+      url,
+      schema: { hide: true },
+      handler: async () => {
+        throw new GatewayError('LOG_IN_ELSEWHERE');
+      },
+    });
+  }
+}
+
+async function session(deps: ApiDeps, user: User) {
+  return { token: await deps.access.tokens.issue(user), user: userOnWire(user) };
+}
+
+/** The user that a key in the request stands for. Throws API_KEY_INVALID, and SIGN_UP_CLOSED without a
+ *  key where strangers may not sign up. */
+async function claimOf(deps: ApiDeps, request: FastifyRequest): Promise<string | undefined> {
+  const key = request.headers['x-api-key'];
+  if (typeof key === 'string') {
+    return (await ownerOfKey(deps, request, key, 'API_KEY_INVALID')).userId;
+  }
+  if (!deps.access.isSignUpOpen) throw new GatewayError('SIGN_UP_CLOSED');
+  return undefined;
+}
+
+/** Throws EMAIL_TAKEN, LOG_IN_EXISTS. */
+async function claimedOrNew(
+  { store }: ApiDeps,
+  userId: string | undefined,
+  logIn: { email: string; passwordHash: string },
+  name: string | null,
+): Promise<User> {
+  if (userId === undefined) return store.users.signUp(logIn, name);
+  const user = await store.users.giveLogIn(userId, logIn);
+  if (user === undefined) throw new GatewayError('LOG_IN_EXISTS');
+  return user;
+}
+
+/** The user who logs in. Only refusals count. Throws LOG_IN_REFUSED, TOO_MANY_ATTEMPTS, QUEUE_FULL. */
+async function limited(deps: ApiDeps, request: FastifyRequest, body: LogIn): Promise<User> {
+  const { logInsOfAddress, logInsOfClient } = deps.access;
+  const client = clientName(request.ip);
+  const address = body.email.toLowerCase();
+  logInsOfClient.take(client);
+  logInsOfAddress.take(address);
+  try {
+    const user = await provenUser(deps, body);
+    logInsOfClient.giveBack(client);
+    logInsOfAddress.forget(address);
+    return user;
+  } catch (error) {
+    if (codeOf(error) !== 'LOG_IN_REFUSED') {
+      logInsOfClient.giveBack(client);
+      logInsOfAddress.giveBack(address);
+    }
+    throw error;
+  }
+}
+
+/** Takes as long for an unknown address as for a wrong password. */
+async function provenUser({ store, access }: ApiDeps, { email, password }: LogIn): Promise<User> {
+  const known = await store.users.findLogIn(email);
+  const isRight = await access.passwords.isRight(password, known?.passwordHash);
+  if (!isRight || known === undefined) throw new GatewayError('LOG_IN_REFUSED');
+  return known.user;
+}

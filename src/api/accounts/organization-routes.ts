@@ -1,0 +1,152 @@
+// The organization that asks: what it is, what it prefers, which dispositions its calls can get. Source:
+// contract §3.5 and §8.9.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { endReason, ownEndReasons } from '../../model/end-reason.ts';
+import { isTimeZone } from '../../std/time-zone.ts';
+import type { OrganizationPreferences } from '../../store/accounts/organizations.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idOut } from '../http/values.ts';
+import { organizationProviderId } from './user-schema.ts';
+
+const common = { tags: ['accounts'], security: keyRequired };
+
+const context = z
+  .object({
+    organization_id: idOut.nullable(),
+    organization_provider_id: z.string().nullable(),
+    model_services: z.object({
+      config_source: z.literal('empty').meta({ description: "The gateway's own services." }),
+      has_model_configuration_v2: z.boolean(),
+      managed_service_version: z.null(),
+      uses_managed_service_v2: z.boolean(),
+    }),
+  })
+  .meta({ id: 'OrganizationContextResponse' });
+
+const preferences = z
+  .object({
+    test_phone_number: z.string().nullable(),
+    timezone: z.string().nullable(),
+    external_pbx_integrations_enabled: z.boolean(),
+  })
+  .meta({ id: 'OrganizationPreferences' });
+
+const preferencesUpdate = z.object({
+  test_phone_number: z.string().trim().max(64).nullish(),
+  timezone: z
+    .string()
+    .max(64)
+    .refine((name) => isTimeZone(name), 'not a time zone of the IANA database')
+    .nullish(),
+  external_pbx_integrations_enabled: z.boolean().nullish(),
+});
+
+const dispositionCodes = z
+  .object({ codes: z.array(z.string()), end_task_reason_codes: z.array(z.string()) })
+  .meta({ id: 'DispositionCodesResponse' });
+
+export function organizationRoutes(api: Api, deps: ApiDeps): void {
+  const { organizations } = deps.store;
+
+  api.get(
+    '/organizations/context',
+    {
+      schema: {
+        ...common,
+        operationId: 'getOrganizationContext',
+        summary: 'The organization that asks, and where its services are set.',
+        response: { 200: context, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      return {
+        organization_id: organizationId,
+        organization_provider_id: organizationProviderId(organizationId),
+        model_services: {
+          config_source: 'empty' as const,
+          has_model_configuration_v2: false,
+          managed_service_version: null,
+          uses_managed_service_v2: false,
+        },
+      };
+    },
+  );
+
+  api.get(
+    '/organizations/preferences',
+    {
+      schema: {
+        ...common,
+        operationId: 'getPreferences',
+        summary: 'What the organization prefers.',
+        response: { 200: preferences, ...faults(401) },
+      },
+    },
+    async (request) =>
+      preferencesOnWire(await organizations.preferences(principalOf(request).organizationId)),
+  );
+
+  api.put(
+    '/organizations/preferences',
+    {
+      schema: {
+        ...common,
+        operationId: 'updatePreferences',
+        summary: 'Changes what it prefers; what is left out stays, null clears.',
+        body: preferencesUpdate,
+        response: { 200: preferences, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const patch = patchOf(request.body);
+      return preferencesOnWire(await organizations.setPreferences(organizationId, patch));
+    },
+  );
+
+  api.get(
+    '/organizations/disposition-codes',
+    {
+      schema: {
+        ...common,
+        operationId: 'listDispositionCodes',
+        summary: "Dispositions that calls can get: the gateway's own, then the agents'.",
+        response: { 200: dispositionCodes, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const given = await organizations.dispositions(principalOf(request).organizationId);
+      const system: readonly string[] = endReason.options;
+      const custom = given.filter((code) => !system.includes(code));
+      return { codes: [...system, ...custom], end_task_reason_codes: [...ownEndReasons] };
+    },
+  );
+}
+
+/** An empty number is none. */
+function patchOf(body: z.infer<typeof preferencesUpdate>): Partial<OrganizationPreferences> {
+  const { test_phone_number: number, timezone, external_pbx_integrations_enabled: enabled } = body;
+  return {
+    ...(number === undefined ? {} : { testPhoneNumber: number === '' ? null : number }),
+    ...(timezone === undefined ? {} : { timezone }),
+    ...(typeof enabled === 'boolean' ? { externalPbxIntegrationsEnabled: enabled } : {}),
+  };
+}
+
+function preferencesOnWire(
+  stored: OrganizationPreferences | undefined,
+): z.infer<typeof preferences> {
+  // The organization went away between the guard and here: so did the key.
+  if (stored === undefined) throw new GatewayError('TOKEN_INVALID');
+  return {
+    test_phone_number: stored.testPhoneNumber,
+    timezone: stored.timezone,
+    external_pbx_integrations_enabled: stored.externalPbxIntegrationsEnabled,
+  };
+}

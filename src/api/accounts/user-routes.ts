@@ -1,0 +1,90 @@
+// The user who asks: /user/auth/user and what the user interface notes about its tour. Source: contract §3.5.
+
+import { z } from 'zod';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idOut, isoTimeOrNull, momentIn, timeOut } from '../http/values.ts';
+
+const common = { tags: ['accounts'], security: keyRequired };
+
+/** Names of hints and steps; an interface has tens of them. */
+const names = z.array(z.string().min(1).max(100)).max(500);
+/** As stored: what the database does not take is left out of it. */
+const namesOut = z.array(z.string());
+
+const authUser = z
+  .object({ id: idOut, is_superuser: z.boolean() })
+  .meta({ id: 'AuthUserResponse' });
+
+const onboarding = z
+  .object({
+    completed_at: timeOut.nullable().default(null),
+    skipped: z.boolean().default(false),
+    seen_tooltips: namesOut.default([]),
+    completed_actions: namesOut.default([]),
+  })
+  .meta({ id: 'OnboardingState' });
+
+const onboardingUpdate = z.object({
+  completed_at: momentIn.nullish(),
+  skipped: z.boolean().nullish(),
+  seen_tooltips: names.nullish(),
+  completed_actions: names.nullish(),
+});
+
+export function userRoutes(api: Api, deps: ApiDeps): void {
+  const { users } = deps.store;
+
+  api.get(
+    '/user/auth/user',
+    {
+      schema: {
+        ...common,
+        operationId: 'getAuthUser',
+        summary: 'The id of who asks. Nobody is above the organizations.',
+        response: { 200: authUser, ...faults(401) },
+      },
+    },
+    async (request) => ({ id: principalOf(request).userId, is_superuser: false }),
+  );
+
+  api.get(
+    '/user/onboarding-state',
+    {
+      schema: {
+        ...common,
+        operationId: 'getOnboardingState',
+        summary: 'What a user interface has noted about its tour.',
+        response: { 200: onboarding, ...faults(401) },
+      },
+    },
+    async (request) => onboarding.parse(await users.onboarding(principalOf(request).userId)),
+  );
+
+  api.put(
+    '/user/onboarding-state',
+    {
+      schema: {
+        ...common,
+        operationId: 'updateOnboardingState',
+        summary: 'Changes it; what is left out stays.',
+        body: onboardingUpdate,
+        response: { 200: onboarding, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const patch = noted(request.body);
+      return onboarding.parse(await users.setOnboarding(principalOf(request).userId, patch));
+    },
+  );
+}
+
+/** Null clears the time; anywhere else it means "unchanged". */
+function noted(body: z.infer<typeof onboardingUpdate>): Record<string, unknown> {
+  const { completed_at: at, ...rest } = body;
+  const given = Object.entries(rest).filter(([, value]) => value !== null && value !== undefined);
+  if (at === undefined) return Object.fromEntries(given);
+  return { ...Object.fromEntries(given), completed_at: isoTimeOrNull(at) };
+}

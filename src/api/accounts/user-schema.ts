@@ -1,0 +1,55 @@
+// Users as they travel, and what they send to sign up and to log in. Source: contract §3.3.
+
+import { z } from 'zod';
+import type { User } from '../../store/accounts/users.ts';
+import { idOut } from '../http/values.ts';
+
+const email = z.email({ error: 'not a valid email address' }).max(254);
+/** Longer text costs time to hash and is nobody's password. */
+const PASSWORD_CHARACTERS_MAX = 1_024;
+
+export const signUp = z.object({
+  email,
+  password: z.string().min(8).max(PASSWORD_CHARACTERS_MAX),
+  name: z.string().max(255).nullish(),
+});
+
+export const logIn = z.object({ email, password: z.string().max(PASSWORD_CHARACTERS_MAX) });
+export type LogIn = z.infer<typeof logIn>;
+
+export const userOut = z
+  .object({
+    id: idOut,
+    email: z.string().nullable(),
+    name: z.string().nullable(),
+    organization_id: idOut.nullable(),
+    provider_id: z.string().nullable(),
+  })
+  .meta({ id: 'UserResponse' });
+
+export const loggedIn = z
+  .object({
+    token: z.string().meta({ description: 'For `Authorization: Bearer`.' }),
+    user: userOut,
+  })
+  .meta({ id: 'AuthResponse' });
+
+export function userOnWire(user: User): z.infer<typeof userOut> {
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    organization_id: user.organizationId,
+    provider_id: providerIdOf(user.id),
+  };
+}
+
+/** As the identity provider would call a user. */
+export function providerIdOf(userId: string): string {
+  return `local_${userId}`;
+}
+
+/** As the identity provider would call it. */
+export function organizationProviderId(organizationId: string): string {
+  return `org_local_${organizationId}`;
+}

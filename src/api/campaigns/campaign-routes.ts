@@ -1,0 +1,179 @@
+// Campaigns: make, list, read, change, and what a form for a new one is filled with. Source:
+// specification §2.6 and §4.10, contract §9.1 and §9.10.
+
+import { z } from 'zod';
+import { campaignOf } from '../../campaign/lifecycle.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { type Campaign, RETRY_DEFAULT } from '../../model/campaign.ts';
+import { Turns } from '../../std/serial-queue.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn } from '../http/values.ts';
+import { checkTelephony, newCampaign, settingsOf } from './campaign-input.ts';
+import { campaignsOnWire, shownCampaign } from './campaign-mapping.ts';
+import {
+  campaignCreate,
+  campaignDefaults,
+  campaignOut,
+  campaignPage,
+  campaignUpdate,
+  pageQuery,
+} from './campaign-schema.ts';
+import { breakerOnWire, retryOnWire, scheduleOnWire } from './campaign-settings-schema.ts';
+
+const common = { tags: ['campaigns'], security: keyRequired };
+const params = z.object({ campaign_id: idIn });
+/** A file of 10 MB takes two seconds of computing: one is read at a time, so that calls do not notice. */
+const READS_WAITING_MAX = 20;
+
+export function campaignRoutes(api: Api, deps: ApiDeps): void {
+  createRoute(api, deps);
+  readRoutes(api, deps);
+  updateRoute(api, deps);
+  defaultsRoute(api, deps);
+}
+
+function createRoute(api: Api, deps: ApiDeps): void {
+  const reading = new Turns('contact files', READS_WAITING_MAX);
+  api.post(
+    '/campaign/create',
+    {
+      schema: {
+        ...common,
+        operationId: 'createCampaign',
+        summary: 'A new campaign for an uploaded contact file, which is checked here.',
+        body: campaignCreate,
+        response: { 200: campaignOut, ...faults(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const input = await newCampaign(deps, reading, organizationId, request.body);
+      return shownCampaign(deps, await deps.store.campaigns.create(organizationId, input));
+    },
+  );
+}
+
+function readRoutes(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/campaign',
+    {
+      schema: {
+        ...common,
+        operationId: 'listCampaigns',
+        summary: 'Campaigns, newest first, by pages.',
+        querystring: pageQuery,
+        response: { 200: campaignPage, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { page, limit } = request.query;
+      const offset = (page - 1) * limit;
+      const listed = await deps.store.campaigns.list(organizationId, { limit, offset });
+      return {
+        campaigns: await campaignsOnWire(deps, listed.campaigns),
+        total_count: listed.total,
+        page,
+        limit,
+        total_pages: Math.ceil(listed.total / limit),
+      };
+    },
+  );
+
+  api.get(
+    '/campaign/:campaign_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'getCampaign',
+        summary: 'One campaign with its counters and its log.',
+        params,
+        response: { 200: campaignOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { campaign_id: id } = request.params;
+      return shownCampaign(deps, await campaignOf(deps, organizationId, id));
+    },
+  );
+}
+
+function updateRoute(api: Api, deps: ApiDeps): void {
+  api.patch(
+    '/campaign/:campaign_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'updateCampaign',
+        summary: 'Changes the name and settings; what is left out stays.',
+        params,
+        body: campaignUpdate,
+        response: { 200: campaignOut, ...faults(400, 401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { campaign_id: id } = request.params;
+      const { name, ...sent } = request.body;
+      const before = living(await campaignOf(deps, organizationId, id));
+      const settings = settingsOf(sent);
+      if (settings.maxConcurrency !== undefined) {
+        const { configurationId } = before;
+        await checkTelephony(deps, { organizationId, configurationId, ...settings });
+      }
+      const patch = { ...settings, ...(typeof name === 'string' ? { name } : {}) };
+      const changed = await deps.store.campaigns.update(organizationId, id, patch);
+      // It may have ended meanwhile.
+      return shownCampaign(deps, changed ?? living(await campaignOf(deps, organizationId, id)));
+    },
+  );
+}
+
+/** Throws CAMPAIGN_ENDED. */
+function living(campaign: Campaign): Campaign {
+  const { state } = campaign;
+  if (state === 'completed' || state === 'failed')
+    throw new GatewayError('CAMPAIGN_ENDED', { state });
+  return campaign;
+}
+
+function defaultsRoute(api: Api, deps: ApiDeps): void {
+  const { store } = deps;
+  api.get(
+    '/organizations/campaign-defaults',
+    {
+      schema: {
+        ...common,
+        operationId: 'getCampaignDefaults',
+        summary: 'What a form for a new campaign is filled with.',
+        response: { 200: campaignDefaults, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const configurations = await store.telephony.listConfigurations(organizationId);
+      const byDefault = configurations.find(({ isDefaultOutbound }) => isDefaultOutbound);
+      const { campaigns } = await store.campaigns.list(organizationId, { limit: 1, offset: 0 });
+      return {
+        concurrent_call_limit: await store.accounts.concurrentCallLimit(organizationId),
+        from_numbers_count: byDefault?.activePhoneNumbers ?? 0,
+        default_retry_config: retryOnWire(RETRY_DEFAULT),
+        last_campaign_settings: campaigns.map(settingsOnWire)[0] ?? null,
+      };
+    },
+  );
+}
+
+function settingsOnWire({ retry, maxConcurrency, ratePerSecond, schedule, breaker }: Campaign) {
+  return {
+    retry_config: retryOnWire(retry),
+    max_concurrency: maxConcurrency,
+    rate_limit_per_second: ratePerSecond,
+    schedule_config: schedule === null ? null : scheduleOnWire(schedule),
+    circuit_breaker: breaker === null ? null : breakerOnWire(breaker),
+  };
+}

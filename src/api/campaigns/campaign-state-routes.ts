@@ -1,0 +1,95 @@
+// What moves a campaign from state to state: start, pause, resume, and the redial of a completed one.
+// Source: specification §4.12, contract §9.1, §9.2 and §9.11.
+
+import { z } from 'zod';
+import { pauseCampaign, resumeCampaign, startCampaign } from '../../campaign/lifecycle.ts';
+import { redialCampaign } from '../../campaign/redial.ts';
+import { type RetryReason, retryReason } from '../../model/campaign.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn } from '../http/values.ts';
+import { shownCampaign } from './campaign-mapping.ts';
+import { campaignOut, campaignRedial } from './campaign-schema.ts';
+import { retrySettingsOf } from './campaign-settings-schema.ts';
+
+const common = { tags: ['campaigns'], security: keyRequired };
+const params = z.object({ campaign_id: idIn });
+
+const moves = {
+  start: {
+    operationId: 'startCampaign',
+    summary: 'Reads the contact file, then calls.',
+    make: startCampaign,
+  },
+  pause: {
+    operationId: 'pauseCampaign',
+    summary: 'Places no more calls; those under way go on.',
+    make: pauseCampaign,
+  },
+  resume: {
+    operationId: 'resumeCampaign',
+    summary: 'Goes on where the campaign was paused.',
+    make: resumeCampaign,
+  },
+};
+
+export function campaignStateRoutes(api: Api, deps: ApiDeps): void {
+  moveRoutes(api, deps);
+  redialRoute(api, deps);
+}
+
+function moveRoutes(api: Api, deps: ApiDeps): void {
+  for (const [name, { make, ...described }] of Object.entries(moves)) {
+    api.post(
+      `/campaign/:campaign_id/${name}`,
+      {
+        schema: {
+          ...common,
+          ...described,
+          params,
+          response: { 200: campaignOut, ...faults(400, 401, 404) },
+        },
+      },
+      async (request) => {
+        const { organizationId } = principalOf(request);
+        return shownCampaign(deps, await make(deps, organizationId, request.params.campaign_id));
+      },
+    );
+  }
+}
+
+function redialRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/campaign/:campaign_id/redial',
+    {
+      schema: {
+        ...common,
+        operationId: 'redialCampaign',
+        summary: 'A new campaign for those whom a completed one did not reach.',
+        params,
+        body: campaignRedial,
+        response: { 200: campaignOut, ...faults(400, 401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { name, retry_config: retry, ...chosen } = request.body;
+      const child = await redialCampaign(deps, organizationId, request.params.campaign_id, {
+        name: name ?? null,
+        outcomes: outcomesOf(chosen),
+        retry: retry ? retrySettingsOf(retry) : null,
+      });
+      return shownCampaign(deps, child);
+    },
+  );
+}
+
+function outcomesOf(chosen: {
+  retry_on_voicemail: boolean;
+  retry_on_no_answer: boolean;
+  retry_on_busy: boolean;
+}): RetryReason[] {
+  return retryReason.options.filter((reason) => chosen[`retry_on_${reason}`]);
+}

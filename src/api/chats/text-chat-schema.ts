@@ -1,0 +1,93 @@
+// Conversations in writing as they travel. Source: contract §11.1; what `checkpoint` and a discarded future
+// hold is the reference's.
+
+import { z } from 'zod';
+import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
+import { freeObject, idOut, timeOut, within } from '../http/values.ts';
+
+/** Half of what a call takes: the context is in every prompt that names it. */
+const contextIn = within(freeObject, { ...CONTEXT_LIMITS, bytesMax: 32_768 });
+
+/** As much as a spoken turn of several minutes. */
+export const TEXT_CHARACTERS_MAX = 4_000;
+const revision = z
+  .int()
+  .nullish()
+  .meta({ description: 'Refused with 409 if the session has another revision by then.' });
+
+export const textChatCreate = z.object({
+  name: z.string().min(1).max(255).nullish(),
+  initial_context: contextIn.nullish(),
+  annotations: contextIn.nullish(),
+});
+
+export const textChatMessage = z.object({
+  text: z.string().min(1).max(TEXT_CHARACTERS_MAX),
+  expected_revision: revision,
+});
+
+export const textChatEnd = z.object({ expected_revision: revision });
+
+export const textChatRewind = z.object({
+  cursor_turn_id: z.string().max(50).nullish().meta({
+    description: 'The last turn that is kept; null goes on from the last one.',
+  }),
+  expected_revision: revision,
+});
+
+const chatMessage = z.object({ text: z.string(), created_at: timeOut });
+
+const textChatTurn = z.object({
+  id: z.string().meta({ examples: ['turn_0123456789ab'] }),
+  status: z.enum(['pending', 'completed', 'failed']),
+  created_at: timeOut,
+  user_message: chatMessage.nullable(),
+  assistant_message: chatMessage.nullable(),
+  events: z.array(freeObject),
+  usage: freeObject,
+});
+export type TextChatTurnOut = z.infer<typeof textChatTurn>;
+
+const sessionData = z.object({
+  version: z.literal(1),
+  status: z.enum(['idle', 'pending_assistant_turn', 'rewound', 'error', 'completed']),
+  cursor_turn_id: z.string().nullable(),
+  turns: z.array(textChatTurn),
+  discarded_future: z.array(
+    z.object({
+      rewound_from_turn_id: z.string(),
+      discarded_at: timeOut,
+      turns: z.array(textChatTurn),
+    }),
+  ),
+  simulator: z.object({ enabled: z.boolean(), config: freeObject }),
+});
+
+const checkpoint = z.object({
+  version: z.literal(1),
+  anchor_turn_id: z.string().nullable(),
+  current_node_id: z.string().nullable(),
+  messages: z.array(freeObject),
+  gathered_context: freeObject,
+  tool_state: freeObject,
+});
+
+export const textChatOut = z
+  .object({
+    workflow_run_id: idOut,
+    workflow_id: idOut,
+    name: z.string(),
+    mode: z.string(),
+    state: z.enum(['initialized', 'running', 'completed']),
+    is_completed: z.boolean(),
+    revision: z.int(),
+    initial_context: freeObject,
+    gathered_context: freeObject,
+    annotations: freeObject,
+    session_data: sessionData,
+    checkpoint,
+    created_at: timeOut,
+    updated_at: timeOut,
+  })
+  .meta({ id: 'WorkflowRunTextSessionResponse' });
+export type TextChatOut = z.infer<typeof textChatOut>;

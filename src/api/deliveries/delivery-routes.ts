@@ -1,0 +1,140 @@
+// Webhooks after calls: what became of them, sending one again, and the secret that signs them.
+// Ours: the reference delivers without showing it, and does not sign (contract §13.1 item 11).
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, queryInteger } from '../http/values.ts';
+import {
+  deliveryDetail,
+  deliveryDetailOnWire,
+  deliveryOnWire,
+  deliveryPage,
+  deliveryStatus,
+  secretOnWire,
+  signingSecretMade,
+  signingSecretOut,
+} from './delivery-schema.ts';
+
+const ROOT = '/organizations/webhook-deliveries';
+const SECRET = '/organizations/webhook-signing-secret';
+/** Receivers have a day to take over a new secret. */
+const GRACE_MS = 86_400_000;
+/** Rows that are skipped are still read. */
+const PAGE_MAX = 1_000_000;
+
+const common = { tags: ['runs'], security: keyRequired };
+const params = z.object({ delivery_id: idIn });
+const pageQuery = z.object({
+  status: deliveryStatus.optional(),
+  run_id: idIn.optional(),
+  page: queryInteger(1, PAGE_MAX).default(1),
+  limit: queryInteger(1, 100).default(50),
+});
+
+export function webhookDeliveryRoutes(api: Api, deps: ApiDeps): void {
+  const { deliveries } = deps.store;
+
+  api.get(
+    ROOT,
+    {
+      schema: {
+        ...common,
+        operationId: 'listWebhookDeliveries',
+        summary: 'Webhooks after calls, newest first, by pages.',
+        querystring: pageQuery,
+        response: { 200: deliveryPage, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { status: state, run_id: runId, page, limit } = request.query;
+      const filter = { state, runId, limit, offset: (page - 1) * limit };
+      const found = await deliveries.list(organizationId, filter);
+      return {
+        deliveries: found.deliveries.map(deliveryOnWire),
+        total_count: found.total,
+        page,
+        limit,
+        total_pages: Math.ceil(found.total / limit),
+      };
+    },
+  );
+
+  api.get(
+    `${ROOT}/:delivery_id`,
+    {
+      schema: {
+        ...common,
+        operationId: 'getWebhookDelivery',
+        summary: 'One webhook with what it says.',
+        params,
+        response: { 200: deliveryDetail, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const found = await deliveries.get(organizationId, request.params.delivery_id);
+      if (found === undefined) throw new GatewayError('DELIVERY_NOT_FOUND');
+      return deliveryDetailOnWire(found);
+    },
+  );
+
+  api.post(
+    `${ROOT}/:delivery_id/redeliver`,
+    {
+      schema: {
+        ...common,
+        operationId: 'redeliverWebhook',
+        summary: 'Sends a webhook once more, with all its attempts; one under way is left alone.',
+        params,
+        response: { 200: deliveryDetail, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const found = await deliveries.redeliver(organizationId, request.params.delivery_id);
+      if (found === undefined) throw new GatewayError('DELIVERY_NOT_FOUND');
+      return deliveryDetailOnWire(found);
+    },
+  );
+
+  signingSecretRoutes(api, deps);
+}
+
+function signingSecretRoutes(api: Api, deps: ApiDeps): void {
+  const { signingSecrets } = deps.store;
+
+  api.get(
+    SECRET,
+    {
+      schema: {
+        ...common,
+        operationId: 'getWebhookSigningSecret',
+        summary: 'Which secret signs webhooks, by its first characters.',
+        response: { 200: signingSecretOut, ...faults(401) },
+      },
+    },
+    async (request) => secretOnWire(await signingSecrets.get(principalOf(request).organizationId)),
+  );
+
+  api.post(
+    SECRET,
+    {
+      schema: {
+        ...common,
+        operationId: 'rotateWebhookSigningSecret',
+        summary: 'A new secret; the one before signs as well for a day.',
+        response: { 200: signingSecretMade, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { record, secret } = await signingSecrets.rotate(organizationId, GRACE_MS);
+      return { ...secretOnWire(record), secret };
+    },
+  );
+}

@@ -1,0 +1,153 @@
+// Files without a key: a run's public token leads to a signed link, and a signed link to the bytes, whole
+// or a range of them. Source: contract §6.4; RFC 9110, 13 and 14.
+
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { ARTIFACTS } from '../../model/run.ts';
+import { openTrack, trackBytes } from '../../store/files/recording-tracks.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { byteRange } from '../http/byte-range.ts';
+import { faults } from '../http/error-schema.ts';
+import { queryFlag } from '../http/values.ts';
+import { artifactKey, linkTo } from './run-artifacts.ts';
+import { type StoredFile, storedFileOf } from './stored-file.ts';
+
+const tags = ['runs'];
+const nothing = z.literal('');
+const bytes = z.string().meta({ format: 'binary' });
+
+export function downloadRoutes(api: Api, deps: ApiDeps): void {
+  tokenRoute(api, deps);
+  fileRoute(api, deps);
+}
+
+function tokenRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/public/download/workflow/:token/:artifact_type',
+    {
+      schema: {
+        tags,
+        operationId: 'downloadArtifact',
+        summary: "Leads to a run's file, by the run's public token.",
+        params: z.object({ token: z.string(), artifact_type: z.string() }),
+        querystring: z.object({
+          inline: queryFlag.default(false),
+          mix: z.enum(['mono']).optional().meta({ description: 'One channel instead of two.' }),
+        }),
+        response: {
+          302: nothing.meta({ description: 'The link, good for an hour.' }),
+          ...faults(400, 404),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { token, artifact_type: name } = request.params;
+      const artifact = ARTIFACTS.find((each) => each === name);
+      if (artifact === undefined) throw new GatewayError('ARTIFACT_TYPE_UNKNOWN');
+      const run = await deps.store.runs.findByToken(token);
+      if (run === undefined) throw new GatewayError('ARTIFACT_TOKEN_INVALID');
+      const key = artifactKey(run, artifact, request.query.mix);
+      if (key === null) throw new GatewayError('ARTIFACT_MISSING', { artifact });
+      reply.header('Cache-Control', 'no-store');
+      return reply.redirect(linkTo(deps, key, { inline: request.query.inline }), 302);
+    },
+  );
+}
+
+function fileRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/files/*',
+    {
+      schema: {
+        tags,
+        operationId: 'getFile',
+        summary: 'A file by a signed link.',
+        params: z.object({ '*': z.string() }),
+        response: {
+          200: {
+            description: 'The file.',
+            content: { 'application/octet-stream': { schema: bytes } },
+          },
+          206: {
+            description: 'A range of it.',
+            content: { 'application/octet-stream': { schema: bytes } },
+          },
+          304: nothing.meta({ description: 'What the client has is still good.' }),
+          416: nothing.meta({ description: 'The file has no such range.' }),
+          ...faults(400, 403, 404),
+        },
+      },
+    },
+    async (request, reply) => {
+      const link = deps.links.verify({
+        method: request.method,
+        key: request.params['*'],
+        query: queryOf(request),
+      });
+      const file = storedFileOf(link.key);
+      const stored = await deps.files.stat(file.storedKey);
+      if (stored === undefined) throw new GatewayError('FILE_NOT_FOUND');
+      const size = file.track === null ? stored.size : trackBytes(stored.size);
+      const etag = `"${stored.size.toString(36)}-${stored.modifiedAt.getTime().toString(36)}"`;
+      reply
+        .type(file.contentType)
+        .header('Content-Disposition', disposition(link.inline, link.fileName ?? 'file'))
+        .header('X-Content-Type-Options', 'nosniff')
+        .header('Cache-Control', 'private, max-age=0, must-revalidate')
+        .header('Accept-Ranges', 'bytes')
+        .header('Last-Modified', stored.modifiedAt.toUTCString())
+        .header('ETag', etag);
+      if (isKnown(request.headers['if-none-match'], etag)) return reply.status(304).send('');
+      return sendBytes(deps, { request, reply, file, size, etag });
+    },
+  );
+}
+
+interface Sending {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  file: StoredFile;
+  size: number;
+  etag: string;
+}
+
+async function sendBytes(deps: ApiDeps, sending: Sending): Promise<FastifyReply> {
+  const { request, reply, file, size, etag } = sending;
+  const condition = request.headers['if-range'];
+  const wanted = condition === undefined || condition === etag ? request.headers.range : undefined;
+  const range = byteRange(wanted, size);
+  if (range === 'unsatisfiable') {
+    return reply.status(416).header('Content-Range', `bytes */${size}`).send('');
+  }
+  const { start, end } = range ?? { start: 0, end: size - 1 };
+  if (range !== undefined) {
+    reply.status(206).header('Content-Range', `bytes ${start}-${end}/${size}`);
+  }
+  reply.header('Content-Length', end - start + 1);
+  if (request.method === 'HEAD' || size === 0) return reply.send(Readable.from([]));
+  const { storedKey, track } = file;
+  const stream =
+    track === null
+      ? await deps.files.read(storedKey, { start, end })
+      : await openTrack(deps.files, { key: storedKey, track, start, end });
+  return reply.send(stream);
+}
+
+/** The query as it came: everything in it is under the signature or ignored. */
+function queryOf(request: FastifyRequest): Record<string, unknown> {
+  return typeof request.query === 'object' && request.query !== null ? { ...request.query } : {};
+}
+
+function isKnown(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined) return false;
+  return condition
+    .split(',')
+    .some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag);
+}
+
+function disposition(inline: boolean, fileName: string): string {
+  const plain = fileName.replace(/[^\w.-]/g, '_');
+  return `${inline ? 'inline' : 'attachment'}; filename="${plain}"`;
+}

@@ -1,0 +1,157 @@
+// Links to files, and for sending files, for those who hold a key. Source: contract decision 2, §6.4, §6.5.
+
+import { z } from 'zod';
+import { LINK_LIFE_S_MAX } from '../../store/files/signed-links.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { queryFlag, queryInteger } from '../http/values.ts';
+import { FILES_PATH, LINK_LIFE_S, linkTo } from './run-artifacts.ts';
+import { ownFile } from './stored-file.ts';
+import { safeFileName, uploadUrl } from './upload-links.ts';
+
+const CONTACTS_BYTES_MAX = 10_485_760;
+const CONTACTS_LINK_S = 900;
+
+const common = { tags: ['runs'], security: keyRequired };
+
+const linkQuery = z.object({
+  key: z
+    .string()
+    .max(4_000)
+    .meta({
+      description: 'A storage key, or a URL as a run carries it.',
+      examples: ['recordings/42.wav'],
+    }),
+  expires_in: queryInteger(1, LINK_LIFE_S_MAX).default(LINK_LIFE_S),
+  inline: queryFlag.default(false),
+  storage_backend: z.string().max(50).optional(),
+});
+
+const metadata = z.object({
+  size: z.int(),
+  created_at: z.null(),
+  modified_at: z.string(),
+  etag: z.null(),
+  content_type: z.string(),
+});
+
+const contactsIn = z
+  .object({
+    file_name: z
+      .string()
+      .max(255)
+      .regex(/.*\.csv$/)
+      .meta({ examples: ['contacts.csv'] }),
+    file_size: z.int().gt(0).lte(CONTACTS_BYTES_MAX).meta({ description: 'Bytes, at most.' }),
+    content_type: z
+      .string()
+      .max(100)
+      .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w=.-]+)*$/)
+      .default('text/csv')
+      .meta({ description: 'What the request that sends the file will say.' }),
+  })
+  .meta({ id: 'PresignedUploadUrlRequest' });
+
+const contactsLink = z
+  .object({
+    upload_url: z.string().meta({ description: 'Takes the file by PUT, without a key.' }),
+    file_key: z.string().meta({ description: "A campaign's `source_id`." }),
+    expires_in: z.int().meta({ description: 'Seconds.' }),
+  })
+  .meta({ id: 'PresignedUploadUrlResponse' });
+
+export function fileRoutes(api: Api, deps: ApiDeps): void {
+  linkRoutes(api, deps);
+
+  api.post(
+    '/s3/presigned-upload-url',
+    {
+      schema: {
+        tags: ['campaigns'],
+        security: keyRequired,
+        operationId: 'createContactsUpload',
+        summary: "A link to send a campaign's contacts to.",
+        body: contactsIn,
+        response: { 200: contactsLink, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { file_name: name, file_size: bytesMax, content_type: contentType } = request.body;
+      const key = `campaigns/${organizationId}/${deps.random.uuid()}_${safeFileName(name)}`;
+      const upload = { key, contentType, bytesMax, expiresInS: CONTACTS_LINK_S };
+      return {
+        upload_url: uploadUrl(deps, upload),
+        file_key: key,
+        expires_in: CONTACTS_LINK_S,
+      };
+    },
+  );
+}
+
+function linkRoutes(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/s3/signed-url',
+    {
+      schema: {
+        ...common,
+        operationId: 'getSignedUrl',
+        summary: 'A link to a file that works without a key, for a while.',
+        querystring: linkQuery,
+        response: {
+          200: z.object({ url: z.string(), expires_in: z.int() }),
+          ...faults(400, 401, 403),
+        },
+      },
+    },
+    async (request) => {
+      const { key, expires_in: expiresInS, inline } = request.query;
+      const file = await ownFile(deps, principalOf(request).organizationId, keyOf(deps, key));
+      return { url: linkTo(deps, file.key, { inline, expiresInS }), expires_in: expiresInS };
+    },
+  );
+
+  api.get(
+    '/s3/file-metadata',
+    {
+      schema: {
+        ...common,
+        operationId: 'getFileMetadata',
+        summary: 'Size and time of a file.',
+        querystring: linkQuery.pick({ key: true }),
+        response: {
+          200: z.object({ key: z.string(), metadata: metadata.nullable() }),
+          ...faults(400, 401, 403),
+        },
+      },
+    },
+    async (request) => {
+      const file = await ownFile(
+        deps,
+        principalOf(request).organizationId,
+        keyOf(deps, request.query.key),
+      );
+      const status = await deps.files.stat(file.storedKey);
+      if (status === undefined) return { key: file.key, metadata: null };
+      return {
+        key: file.key,
+        metadata: {
+          size: status.size,
+          created_at: null,
+          modified_at: status.modifiedAt.toISOString(),
+          etag: null,
+          content_type: file.contentType,
+        },
+      };
+    },
+  );
+}
+
+/** The key in a URL of ours; anything else is a key already. */
+function keyOf(deps: ApiDeps, keyOrUrl: string): string {
+  const base = deps.publicUrl + FILES_PATH;
+  if (!keyOrUrl.startsWith(base)) return keyOrUrl;
+  return keyOrUrl.slice(base.length).split('?')[0] ?? '';
+}

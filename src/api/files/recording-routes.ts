@@ -1,0 +1,246 @@
+// The library of recorded speech, and the background noise of agents: links to send files to, and what was
+// made of them. Source: contract §5.1, §10.3.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, queryInteger } from '../http/values.ts';
+import {
+  mimeType,
+  recordingId,
+  recordingOnWire,
+  recordingOut,
+  recordingsIn,
+  recordingsOut,
+  uploadsIn,
+  uploadsOut,
+} from './recording-schema.ts';
+import { ownFile } from './stored-file.ts';
+import { STORAGE_BACKEND, safeFileName, uploadUrl } from './upload-links.ts';
+
+const LINK_S = 1_800;
+const NOISE_BYTES_MAX = 10_485_760;
+const LIST_MAX = 1_000;
+/** Of names that the gateway gives: no two are alike. */
+const NAME_BYTES = 8;
+
+const common = { tags: ['recordings'], security: keyRequired };
+
+export function recordingRoutes(api: Api, deps: ApiDeps): void {
+  uploadRoutes(api, deps);
+  listRoute(api, deps);
+  changeRoutes(api, deps);
+  transcribeRoute(api);
+}
+
+function uploadRoutes(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow-recordings/upload-url',
+    {
+      schema: {
+        ...common,
+        operationId: 'createRecordingUploads',
+        summary: 'Links to send recordings to.',
+        body: uploadsIn,
+        response: { 200: uploadsOut, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const items = request.body.files.map((file) => {
+        const name = deps.random.bytes(NAME_BYTES).toString('hex');
+        const key = `recordings/${organizationId}/${name}/${safeFileName(file.filename)}`;
+        const upload = { key, contentType: file.mime_type, bytesMax: file.file_size };
+        const url = uploadUrl(deps, { ...upload, expiresInS: LINK_S });
+        return { upload_url: url, recording_id: name, storage_key: key };
+      });
+      return { items };
+    },
+  );
+
+  api.post(
+    '/workflow/ambient-noise/upload-url',
+    {
+      schema: {
+        ...common,
+        operationId: 'createAmbientNoiseUpload',
+        summary: "A link to send an agent's background noise to.",
+        body: z
+          .object({
+            workflow_id: idIn,
+            filename: z.string().min(1).max(255),
+            mime_type: mimeType,
+            file_size: z.int().gt(0).lte(NOISE_BYTES_MAX),
+          })
+          .meta({ id: 'AmbientNoiseUploadRequest' }),
+        response: {
+          200: z
+            .object({
+              upload_url: z.string(),
+              storage_key: z.string(),
+              storage_backend: z.enum(['s3', 'minio']),
+            })
+            .meta({ id: 'AmbientNoiseUploadResponse' }),
+          ...faults(401, 404),
+        },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { workflow_id: id, filename, mime_type: contentType, file_size: size } = request.body;
+      const workflow = await deps.store.workflows.get(organizationId, id);
+      if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+      const name = `${deps.random.uuid()}_${safeFileName(filename)}`;
+      const key = `ambient_noise/${organizationId}/${workflow.id}/${name}`;
+      const upload = { key, contentType, bytesMax: size, expiresInS: LINK_S };
+      return {
+        upload_url: uploadUrl(deps, upload),
+        storage_key: key,
+        storage_backend: STORAGE_BACKEND,
+      };
+    },
+  );
+}
+
+function listRoute(api: Api, deps: ApiDeps): void {
+  const text = z.string().max(200).optional();
+  api.get(
+    '/workflow-recordings/',
+    {
+      schema: {
+        ...common,
+        operationId: 'listRecordings',
+        summary: "The organization's recordings, newest first.",
+        querystring: z.object({
+          workflow_id: idIn.optional().meta({ description: 'With those for every agent.' }),
+          tts_provider: text,
+          tts_model: text,
+          tts_voice_id: text,
+          limit: queryInteger(1, LIST_MAX).default(LIST_MAX),
+          offset: queryInteger(0).default(0),
+        }),
+        response: { 200: recordingsOut, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { workflow_id: workflowId, limit, offset, ...voice } = request.query;
+      const filter = {
+        ...(workflowId === undefined ? {} : { workflowId }),
+        ...(voice.tts_provider === undefined ? {} : { ttsProvider: voice.tts_provider }),
+        ...(voice.tts_model === undefined ? {} : { ttsModel: voice.tts_model }),
+        ...(voice.tts_voice_id === undefined ? {} : { ttsVoiceId: voice.tts_voice_id }),
+      };
+      const page = { limit, offset };
+      const { clips, total } = await deps.store.clips.list(organizationId, filter, page);
+      return { recordings: clips.map(recordingOnWire), total };
+    },
+  );
+}
+
+function changeRoutes(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow-recordings/',
+    {
+      schema: {
+        ...common,
+        operationId: 'createRecordings',
+        summary: 'Recordings made of files that were sent; all of them or none.',
+        body: recordingsIn,
+        response: { 200: recordingsOut, ...faults(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request) => {
+      const owner = principalOf(request);
+      const { recordings } = request.body;
+      for (const { recording_id: name, storage_key: key } of recordings) {
+        const file = await ownFile(deps, owner.organizationId, key);
+        if ('runId' in file.owner || !key.startsWith('recordings/')) {
+          throw new GatewayError('FILE_KEY_INVALID');
+        }
+        await deps.sounds.check(name, key);
+      }
+      const clips = await deps.store.clips.create(
+        owner,
+        recordings.map((recording) => ({
+          name: recording.recording_id,
+          transcript: recording.transcript,
+          storageKey: recording.storage_key,
+          workflowId: recording.workflow_id,
+          ttsProvider: recording.tts_provider,
+          ttsModel: recording.tts_model,
+          ttsVoiceId: recording.tts_voice_id,
+          metadata: recording.metadata ?? {},
+        })),
+      );
+      return { recordings: clips.map(recordingOnWire), total: clips.length };
+    },
+  );
+
+  api.patch(
+    '/workflow-recordings/:id',
+    {
+      schema: {
+        ...common,
+        operationId: 'renameRecording',
+        summary: 'Gives a recording another name.',
+        params: z.object({ id: idIn }),
+        body: z.object({ recording_id: recordingId }).meta({ id: 'RecordingUpdateRequestSchema' }),
+        response: { 200: recordingOut, ...faults(401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { id } = request.params;
+      const clip = await deps.store.clips.rename(organizationId, id, request.body.recording_id);
+      if (clip === undefined) throw new GatewayError('CLIP_NOT_FOUND');
+      return recordingOnWire(clip);
+    },
+  );
+
+  api.delete(
+    '/workflow-recordings/:recording_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'deleteRecording',
+        summary: 'Takes a recording out of use.',
+        params: z.object({ recording_id: z.string() }),
+        response: {
+          200: z.object({ success: z.literal(true), message: z.string() }),
+          ...faults(401, 404),
+        },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { recording_id: name } = request.params;
+      const found = await deps.store.clips.remove(organizationId, name);
+      if (!found) throw new GatewayError('CLIP_NOT_FOUND');
+      return { success: true as const, message: 'Recording deleted successfully' };
+    },
+  );
+}
+
+/** Free speech is beyond the recognisers that this version has: clients are told, whatever they send. */
+function transcribeRoute(api: Api): void {
+  api.post(
+    '/workflow-recordings/transcribe',
+    {
+      bodyLimit: 2 * 5_242_880,
+      config: { providerBody: true },
+      schema: {
+        ...common,
+        operationId: 'transcribeRecording',
+        summary: 'The words in a sound file; needs a recogniser for free speech.',
+        response: { 200: z.object({ transcript: z.string() }), ...faults(400, 401) },
+      },
+    },
+    async () => {
+      throw new GatewayError('TRANSCRIPTION_UNAVAILABLE');
+    },
+  );
+}

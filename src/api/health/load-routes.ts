@@ -1,0 +1,85 @@
+// How busy the gateway is, for what starts and stops processes: /health/active-calls and
+// /health/autoscale-metric. Behind a secret of its own. Source: contract §3.1.
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { faults } from '../http/error-schema.ts';
+import { queryInteger } from '../http/values.ts';
+import { LoopLag } from './loop-lag.ts';
+
+/** Ours, and the one that the reference's deployments send. */
+const SECRET_HEADERS = ['x-patchbay-devops-secret', 'x-dograh-devops-secret'] as const;
+/** Processes kept in reserve, in calls. */
+const BUFFER_MAX = 1_000_000;
+
+const activeCalls = z
+  .object({
+    active_calls: z.int().meta({ description: 'Calls of this gateway.' }),
+    loop_lag_p95_ms: z.number(),
+    loop_lag_max_ms: z.number(),
+  })
+  .meta({ id: 'ActiveCallsResponse' });
+
+const autoscaleMetric = z
+  .object({ value: z.int().meta({ description: 'Calls of all processes, and the buffer.' }) })
+  .meta({ id: 'AutoscaleMetricResponse' });
+
+export function loadRoutes(api: Api, deps: ApiDeps): void {
+  const lag = new LoopLag(deps.clock);
+  api.addHook('onClose', async () => lag.close());
+
+  api.get(
+    '/health/active-calls',
+    {
+      onRequest: secretGuard(deps),
+      schema: {
+        tags: ['service'],
+        operationId: 'getActiveCalls',
+        summary: 'Calls of this gateway, and how late its event loop ran since it was last asked.',
+        response: { 200: activeCalls, ...faults(403) },
+      },
+    },
+    async () => {
+      const { p95Ms, maxMs } = lag.read();
+      return {
+        active_calls: deps.desk.activeCalls,
+        loop_lag_p95_ms: p95Ms,
+        loop_lag_max_ms: maxMs,
+      };
+    },
+  );
+
+  api.get(
+    '/health/autoscale-metric',
+    {
+      onRequest: secretGuard(deps),
+      schema: {
+        tags: ['service'],
+        operationId: 'getAutoscaleMetric',
+        summary: 'How many calls there should be room for.',
+        querystring: z.object({ buffer: queryInteger(0, BUFFER_MAX).default(0) }),
+        response: { 200: autoscaleMetric, ...faults(403) },
+      },
+    },
+    async (request) => ({ value: (await deps.store.runs.countOpen()) + request.query.buffer }),
+  );
+}
+
+/** Throws DEVOPS_SECRET_UNSET, DEVOPS_SECRET_WRONG. */
+function secretGuard({ devopsSecret }: ApiDeps): (request: FastifyRequest) => Promise<void> {
+  return async (request) => {
+    if (devopsSecret === undefined) throw new GatewayError('DEVOPS_SECRET_UNSET');
+    const given = SECRET_HEADERS.map((name) => request.headers[name]);
+    const isRight = given.some((text) => typeof text === 'string' && isEqual(text, devopsSecret));
+    if (!isRight) throw new GatewayError('DEVOPS_SECRET_WRONG');
+  };
+}
+
+/** In constant time, whatever the lengths. */
+function isEqual(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => createHash('sha256').update(text).digest());
+  return a !== undefined && b !== undefined && timingSafeEqual(a, b);
+}

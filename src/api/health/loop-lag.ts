@@ -1,0 +1,61 @@
+// How late the event loop runs: the figures of two windows, the one before and the one under way. A window
+// ends when someone asks after a minute or more.
+
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Clock } from '../../std/clock.ts';
+
+/** How often it is measured; every measured value holds this much in it. */
+const RESOLUTION_MS = 10;
+const WINDOW_MS_MIN = 60_000;
+const NS_PER_MS = 1e6;
+
+export interface LagFigures {
+  p95Ms: number;
+  maxMs: number;
+}
+
+export class LoopLag {
+  readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  readonly #clock: Clock;
+  #lastWindow: LagFigures = { p95Ms: 0, maxMs: 0 };
+  #windowFrom: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#histogram.enable();
+    this.#windowFrom = clock.monotonicMs();
+  }
+
+  /** The worse of the two windows, in milliseconds; zero if the loop is on time. */
+  read(): LagFigures {
+    const window = this.#current();
+    const figures = {
+      p95Ms: Math.max(window.p95Ms, this.#lastWindow.p95Ms),
+      maxMs: Math.max(window.maxMs, this.#lastWindow.maxMs),
+    };
+    if (this.#clock.monotonicMs() - this.#windowFrom >= WINDOW_MS_MIN) this.#nextWindow(window);
+    return figures;
+  }
+
+  close(): void {
+    this.#histogram.disable();
+  }
+
+  #nextWindow(ended: LagFigures): void {
+    this.#lastWindow = ended;
+    this.#histogram.reset();
+    this.#windowFrom = this.#clock.monotonicMs();
+  }
+
+  #current(): LagFigures {
+    return {
+      p95Ms: lateMs(this.#histogram.percentile(95)),
+      maxMs: lateMs(this.#histogram.max),
+    };
+  }
+}
+
+/** To a thousandth. */
+function lateMs(measuredNs: number): number {
+  return Math.max(0, Math.round((measuredNs / NS_PER_MS - RESOLUTION_MS) * 1_000) / 1_000);
+}

@@ -1,0 +1,56 @@
+// What the doors of the API need: tokens and passwords of users, how often anyone may fail, and whether
+// strangers may sign up.
+
+import type { Clock } from '../../std/clock.ts';
+import type { Random } from '../../std/random.ts';
+import { type AttemptAllowance, AttemptLimit } from './attempt-limit.ts';
+import { type PasswordCost, Passwords } from './passwords.ts';
+import { UserTokens } from './user-tokens.ts';
+
+const MINUTE_MS = 60_000;
+
+/** People mistype a few times; ten in a quarter of an hour make a hundred years of a weak password. */
+const LOG_INS_OF_ADDRESS: AttemptAllowance = { attemptsMax: 10, windowMs: 15 * MINUTE_MS };
+/** An office behind one address has several people. */
+const LOG_INS_OF_CLIENT: AttemptAllowance = { attemptsMax: 50, windowMs: 15 * MINUTE_MS };
+/** Each makes an organization. */
+const SIGN_UPS_OF_CLIENT: AttemptAllowance = { attemptsMax: 20, windowMs: 60 * MINUTE_MS };
+/** A program with an archived key asks again and again. */
+const BAD_KEYS_OF_CLIENT: AttemptAllowance = { attemptsMax: 100, windowMs: MINUTE_MS };
+
+export interface Access {
+  tokens: UserTokens;
+  passwords: Passwords;
+  /** Strangers may make an organization of their own. */
+  isSignUpOpen: boolean;
+  logInsOfAddress: AttemptLimit;
+  logInsOfClient: AttemptLimit;
+  signUpsOfClient: AttemptLimit;
+  badKeysOfClient: AttemptLimit;
+}
+
+export interface AccessOptions {
+  clock: Clock;
+  random: Random;
+  isSignUpOpen: boolean;
+  tokenKeys: readonly Uint8Array[];
+  tokenHours: number;
+  /** Default: what a password is worth. */
+  passwordCost?: PasswordCost;
+  /** Default 100 in a minute. */
+  badKeys?: AttemptAllowance;
+}
+
+export function createAccess(options: AccessOptions): Access {
+  const { clock, random, isSignUpOpen, tokenKeys, tokenHours } = options;
+  const limit = (allowance: AttemptAllowance) => new AttemptLimit(clock, allowance);
+  return {
+    tokens: new UserTokens({ clock, keys: tokenKeys, lifeHours: tokenHours }),
+    passwords: new Passwords(random, options.passwordCost),
+    isSignUpOpen,
+    logInsOfAddress: limit(LOG_INS_OF_ADDRESS),
+    logInsOfClient: limit(LOG_INS_OF_CLIENT),
+    signUpsOfClient: limit(SIGN_UPS_OF_CLIENT),
+    badKeysOfClient: limit(options.badKeys ?? BAD_KEYS_OF_CLIENT),
+  };
+}

@@ -1,0 +1,79 @@
+// How often someone may fail: attempts are counted by a name (an address, a client) within a window that
+// begins with the first. In memory, per process; a restart forgives.
+
+import { isIPv6 } from 'node:net';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../std/clock.ts';
+
+/** Names remembered. Beyond, the oldest is forgotten: filling this takes that many clients. */
+const NAMES_MAX = 10_000;
+
+interface Counted {
+  attempts: number;
+  endsAt: number;
+}
+
+export interface AttemptAllowance {
+  attemptsMax: number;
+  windowMs: number;
+}
+
+export class AttemptLimit {
+  readonly #clock: Clock;
+  readonly #allowance: AttemptAllowance;
+  readonly #names = new Map<string, Counted>();
+
+  constructor(clock: Clock, allowance: AttemptAllowance) {
+    this.#clock = clock;
+    this.#allowance = allowance;
+  }
+
+  /** Counts an attempt, before it is known how it ends: of many at once no more pass. Throws
+   *  TOO_MANY_ATTEMPTS. */
+  take(name: string): void {
+    const now = this.#clock.monotonicMs();
+    const counted = this.#current(name, now);
+    if (counted.attempts >= this.#allowance.attemptsMax) {
+      const retryAfterS = Math.ceil((counted.endsAt - now) / 1_000);
+      throw new GatewayError('TOO_MANY_ATTEMPTS', { retryAfterS });
+    }
+    counted.attempts += 1;
+  }
+
+  /** The attempt did not fail: it does not count. */
+  giveBack(name: string): void {
+    const counted = this.#names.get(name);
+    if (counted !== undefined && counted.attempts > 0) counted.attempts -= 1;
+  }
+
+  /** Begins anew with a clean slate. */
+  forget(name: string): void {
+    this.#names.delete(name);
+  }
+
+  #current(name: string, now: number): Counted {
+    const counted = this.#names.get(name);
+    if (counted !== undefined && counted.endsAt > now) return counted;
+    this.#names.delete(name);
+    const [oldest] = this.#names.keys();
+    if (this.#names.size >= NAMES_MAX && oldest !== undefined) this.#names.delete(oldest);
+    const fresh = { attempts: 0, endsAt: now + this.#allowance.windowMs };
+    this.#names.set(name, fresh);
+    return fresh;
+  }
+}
+
+/** Whom an address stands for: itself, or with version 6 the network of 64 bits, which one client has
+ *  for itself. */
+export function clientName(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped?.[1] !== undefined) return mapped[1];
+  const [bare = ''] = address.split('%');
+  if (!isIPv6(bare)) return address;
+  const [head = '', tail] = bare.toLowerCase().split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
+  const groups = [...before, ...zeros, ...after].slice(0, 4);
+  return groups.map((group) => group.replace(/^0+(?=.)/, '')).join(':');
+}

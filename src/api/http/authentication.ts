@@ -1,0 +1,109 @@
+// Who makes a request: `X-API-Key` first, then `Authorization` with a user's token or a key in it. A key is
+// checked by the store, by its hash; whose token it is, too. Source: contract §3.2.
+
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Principal } from '../../store/accounts/account-store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Access } from './access.ts';
+import { clientName } from './attempt-limit.ts';
+import { missingError } from './validation.ts';
+
+/** Our keys have 47 characters; nothing longer is worth hashing. */
+const KEY_LENGTH_MAX = 512;
+/** Header, claims and signature, as no key looks. */
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+type Guard = (request: FastifyRequest) => Promise<void>;
+type KeyRefusal = 'API_KEY_INVALID' | 'TOKEN_INVALID' | 'AGENT_API_KEY_INVALID';
+
+export interface AuthDeps {
+  store: Store;
+  access: Access;
+}
+
+/** Lets only holders of a key or a token in. A key in `X-API-Key`, whatever it holds, is the only one
+ *  tried. */
+export function keyGuard(deps: AuthDeps): Guard {
+  return async (request) => {
+    const key = request.headers['x-api-key'];
+    if (typeof key === 'string') {
+      request.principal = await ownerOfKey(deps, request, key, 'API_KEY_INVALID');
+      return;
+    }
+    const { authorization } = request.headers;
+    if (authorization === undefined || authorization === '') {
+      throw new GatewayError('CREDENTIALS_MISSING');
+    }
+    const token = authorization.replace(/^bearer\s+/i, '').trim();
+    request.principal = TOKEN.test(token)
+      ? await ownerOfToken(deps, token)
+      : await ownerOfKey(deps, request, token, 'TOKEN_INVALID');
+  };
+}
+
+/** The same for event streams, which browsers open without a header: the query may hold `api_key`, or
+ *  `token` with a user's token. A header goes first. */
+export function streamGuard(deps: AuthDeps): Guard {
+  const guard = keyGuard(deps);
+  return async (request) => {
+    const { 'x-api-key': key, authorization = '' } = request.headers;
+    const asked = streamQuery.safeParse(request.query).data;
+    if (typeof key === 'string' || authorization !== '' || asked === undefined) {
+      return guard(request);
+    }
+    if (asked.api_key !== undefined) {
+      request.principal = await ownerOfKey(deps, request, asked.api_key, 'API_KEY_INVALID');
+    } else if (asked.token !== undefined) {
+      request.principal = await ownerOfToken(deps, asked.token);
+    } else await guard(request);
+  };
+}
+
+const streamQuery = z.object({ api_key: z.string().optional(), token: z.string().optional() });
+
+/** The same for starts of calls, where a missing header is a fault of the request. */
+export function agentKeyGuard(deps: AuthDeps): Guard {
+  return async (request) => {
+    const key = request.headers['x-api-key'];
+    if (typeof key !== 'string') throw missingError(['header', 'X-API-Key']);
+    request.principal = await ownerOfKey(deps, request, key, 'AGENT_API_KEY_INVALID');
+  };
+}
+
+/** Who asks, on a route behind a guard. */
+export function principalOf(request: FastifyRequest): Principal {
+  if (request.principal === null) throw new GatewayError('CREDENTIALS_MISSING');
+  return request.principal;
+}
+
+/** Who asks, as the starter of a call. */
+export function starterOf(request: FastifyRequest) {
+  const { organizationId, userId, apiKeyId } = principalOf(request);
+  return { organizationId, apiKeyId, apiKeyCreatedBy: userId };
+}
+
+/** Throws `refusal`, or TOO_MANY_ATTEMPTS to a client that came with too many bad keys. A good key is
+ *  let in whatever came before it. */
+export async function ownerOfKey(
+  { store, access }: AuthDeps,
+  request: FastifyRequest,
+  key: string,
+  refusal: KeyRefusal,
+): Promise<Principal> {
+  const fits = key !== '' && key.length <= KEY_LENGTH_MAX;
+  const principal = fits ? await store.accounts.authenticate(key) : undefined;
+  if (principal !== undefined) return principal;
+  access.badKeysOfClient.take(clientName(request.ip));
+  throw new GatewayError(refusal);
+}
+
+/** Throws TOKEN_INVALID, USER_NOT_FOUND. */
+async function ownerOfToken({ store, access }: AuthDeps, token: string): Promise<Principal> {
+  const userId = await access.tokens.userOf(token);
+  if (userId === undefined) throw new GatewayError('TOKEN_INVALID');
+  const user = await store.users.get(userId);
+  if (user === undefined) throw new GatewayError('USER_NOT_FOUND');
+  return { organizationId: user.organizationId, userId: user.id, apiKeyId: null };
+}

@@ -1,0 +1,188 @@
+// One client that watches calls: server-sent events, from a feed to a response. A client that does not
+// read is waited for and then left; nothing piles up for it. Source: WHATWG HTML, "Server-sent events".
+
+import type { ServerResponse } from 'node:http';
+import type { Feed, FeedMessage } from '../../call/log/event-feed.ts';
+import type { LiveCalls, Watcher } from '../../call/log/live-watchers.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+
+/** Proxies give up a silent connection after a minute, some after half of one. */
+const HEARTBEAT_MS = 15_000;
+/** Calls of other nodes are looked up this often; those of this one report by themselves. */
+const LOOK_MS = 1_000;
+/** Between two readings, however much happens. */
+const PAUSE_MS = 250;
+/** A client that takes nothing for so long is not there. */
+const STALL_MS_MAX = 30_000;
+/** For the last words to reach a client that is slow. */
+const FAREWELL_MS = 2_000;
+/** Said once and not kept: more than a call says between two readings. */
+const LIVE_MAX = 100;
+
+/** Why a stream ends before its call. */
+export type CloseReason = 'slow' | 'closing' | 'lifetime' | 'unavailable';
+
+export interface StreamDeps {
+  clock: Clock;
+  live: LiveCalls;
+  lifeMs: number;
+}
+
+export class EventStream implements Watcher {
+  readonly #deps: StreamDeps;
+  readonly #feed: Feed;
+  readonly #response: ServerResponse;
+  readonly #watches = new Map<string, () => void>();
+  #live: FeedMessage[] = [];
+  #isStored = false;
+  #isGone = false;
+  #reason: CloseReason | undefined;
+  #heartbeat: Timer | undefined;
+  #wake: () => void = () => undefined;
+
+  constructor(deps: StreamDeps, feed: Feed, response: ServerResponse) {
+    this.#deps = deps;
+    this.#feed = feed;
+    this.#response = response;
+    response.once('close', () => this.#leave());
+  }
+
+  onStored(): void {
+    this.#isStored = true;
+    this.#wake();
+  }
+
+  onLive(runId: string, item: Parameters<Watcher['onLive']>[1]): void {
+    if (this.#live.length >= LIVE_MAX) return;
+    this.#live.push(this.#feed.liveMessage(runId, item));
+    this.#wake();
+  }
+
+  /** Ends the stream with a word about why. */
+  close(reason: CloseReason): void {
+    this.#reason ??= reason;
+    this.#wake();
+  }
+
+  /** Tells everything there is and goes on until the feed is over, the client is gone or `close` is
+   *  called. `isFollowing`: not only what there is by now. Rejects if the store fails. */
+  async run(first: readonly FeedMessage[], isFollowing: boolean): Promise<void> {
+    const { clock, lifeMs } = this.#deps;
+    const life = clock.after(lifeMs, () => this.close('lifetime'));
+    this.#response.write('retry: 3000\n\n');
+    this.#beat();
+    try {
+      await this.#writeAll(first);
+      while (!this.#isGone && this.#reason === undefined && !this.#feed.isOver) {
+        this.#watchAll();
+        this.#isStored = false;
+        const messages = await this.#feed.read();
+        await this.#writeAll(messages);
+        if (messages.length > 0) continue;
+        if (!isFollowing) break;
+        await this.#news();
+      }
+    } catch (error) {
+      this.#reason ??= 'unavailable';
+      throw error;
+    } finally {
+      life.cancel();
+      for (const unwatch of this.#watches.values()) unwatch();
+      this.#end();
+    }
+  }
+
+  #watchAll(): void {
+    const wanted = new Set(this.#feed.runIds);
+    for (const [runId, unwatch] of this.#watches) {
+      if (wanted.has(runId)) continue;
+      unwatch();
+      this.#watches.delete(runId);
+    }
+    for (const runId of wanted) {
+      if (!this.#watches.has(runId)) this.#watches.set(runId, this.#deps.live.watch(runId, this));
+    }
+  }
+
+  /** Until it is time to read again. What is not kept is told meanwhile. */
+  async #news(): Promise<void> {
+    const { clock } = this.#deps;
+    const since = clock.monotonicMs();
+    for (;;) {
+      await this.#writeAll(this.#live.splice(0));
+      const passedMs = clock.monotonicMs() - since;
+      const dueMs = (this.#isStored ? PAUSE_MS : LOOK_MS) - passedMs;
+      if (this.#isGone || this.#reason !== undefined || dueMs <= 0) return;
+      if (this.#live.length === 0) await this.#sleep(dueMs);
+    }
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#deps.clock.after(ms, resolve);
+      this.#wake = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  async #writeAll(messages: readonly FeedMessage[]): Promise<void> {
+    for (const message of messages) {
+      if (this.#isGone || this.#reason !== undefined) return;
+      await this.#write(textOf(message));
+    }
+    if (messages.length > 0) this.#beat();
+  }
+
+  /** Something was written: the next sign of life is due later. */
+  #beat(): void {
+    this.#heartbeat?.cancel();
+    if (this.#isGone) return;
+    this.#heartbeat = this.#deps.clock.after(HEARTBEAT_MS, () => {
+      // A client that reads nothing gets no signs of life either.
+      if (!this.#response.writableNeedDrain) this.#response.write(': still here\n\n');
+      this.#beat();
+    });
+  }
+
+  /** Waits while the client does not read; ends the stream if that takes too long. */
+  async #write(text: string): Promise<void> {
+    if (this.#response.write(text)) return;
+    const isDrained = await new Promise<boolean>((resolve) => {
+      const timer = this.#deps.clock.after(STALL_MS_MAX, () => resolve(false));
+      const settle = (): void => {
+        timer.cancel();
+        resolve(true);
+      };
+      this.#response.once('drain', settle);
+      this.#response.once('close', settle);
+    });
+    if (!isDrained) this.close('slow');
+  }
+
+  #end(): void {
+    this.#heartbeat?.cancel();
+    if (this.#isGone) return;
+    if (this.#reason !== undefined) {
+      this.#response.write(`event: closed\ndata: ${JSON.stringify({ reason: this.#reason })}\n\n`);
+    }
+    this.#response.end();
+    const { clock } = this.#deps;
+    const farewell = clock.after(FAREWELL_MS, () => this.#response.destroy());
+    this.#response.once('close', () => farewell.cancel());
+  }
+
+  #leave(): void {
+    this.#isGone = true;
+    this.#heartbeat?.cancel();
+    this.#wake();
+  }
+}
+
+/** JSON has no line breaks of its own. */
+function textOf({ id, event, data }: FeedMessage): string {
+  const idLine = id === null ? '' : `id: ${id}\n`;
+  const eventLine = event === null ? '' : `event: ${event}\n`;
+  return `${idLine}${eventLine}data: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,86 @@
+// All event streams of this process: how many an organization may have, and their end when the process
+// stops.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Feed } from '../../call/log/event-feed.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { EventStream, type StreamDeps } from './event-stream.ts';
+
+/** After that the client comes back, perhaps to another process. */
+export const STREAM_LIFE_MS = 3_600_000;
+/** People before dashboards, and some programs. */
+const OF_ORGANIZATION_MAX = 20;
+/** Each looks into the store once a second. */
+const OF_PROCESS_MAX = 500;
+
+export class EventStreams {
+  readonly #deps: StreamDeps;
+  readonly #open = new Map<EventStream, string>();
+  #isClosing = false;
+
+  constructor(deps: StreamDeps) {
+    this.#deps = deps;
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** Answers with what the feed tells. Resolves when the stream is over. With `lastId` a feed that is
+   *  over and has nothing new is answered 204: the client need not come again. Throws STREAMS_FULL,
+   *  GATEWAY_DRAINING, STORE_UNAVAILABLE before the first byte. */
+  async answer(
+    feed: Feed,
+    { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+    options: { organizationId: string; isFollowing: boolean; isResumed: boolean },
+  ): Promise<void> {
+    const { organizationId, isFollowing, isResumed } = options;
+    this.#refuse(organizationId);
+    const stream = new EventStream(this.#deps, feed, reply.raw);
+    this.#open.set(stream, organizationId);
+    try {
+      const first = await feed.read();
+      const hasNews = first.some(({ event }) => event !== 'completed');
+      if (feed.isOver && isResumed && !hasNews) {
+        await reply.status(204).send();
+        return;
+      }
+      begin(request, reply);
+      await stream.run(first, isFollowing).catch((error: unknown) => {
+        request.log.warn({ err: error }, 'event stream ended');
+      });
+    } finally {
+      this.#open.delete(stream);
+    }
+  }
+
+  /** Ends all of them with a word; clients come back to another process. */
+  close(): void {
+    this.#isClosing = true;
+    for (const stream of this.#open.keys()) stream.close('closing');
+  }
+
+  #refuse(organizationId: string): void {
+    if (this.#isClosing) throw new GatewayError('GATEWAY_DRAINING');
+    if (this.#open.size >= OF_PROCESS_MAX) {
+      throw new GatewayError('STREAMS_FULL', { limit: OF_PROCESS_MAX });
+    }
+    const own = [...this.#open.values()].filter((each) => each === organizationId).length;
+    if (own >= OF_ORGANIZATION_MAX) {
+      throw new GatewayError('STREAMS_FULL', { limit: OF_ORGANIZATION_MAX });
+    }
+  }
+}
+
+/** From here on the response is the stream's. */
+function begin(request: FastifyRequest, reply: FastifyReply): void {
+  reply
+    .header('X-Request-Id', request.id)
+    .header('Content-Type', 'text/event-stream; charset=utf-8')
+    .header('Cache-Control', 'no-store')
+    // Proxies hold answers back to send larger pieces.
+    .header('X-Accel-Buffering', 'no');
+  const headers = reply.getHeaders();
+  reply.hijack();
+  reply.raw.writeHead(200, headers as Record<string, string | string[] | number>); // None is undefined.
+}

@@ -1,0 +1,168 @@
+// Request bodies: the bytes are kept, then read by their content type. JSON and forms only; anything
+// else is an object that fits no schema. Not the checking of what is in them (validation.ts). The pieces of a body
+// are counted before it is parsed: 2 MB of tiny members would hold up everything else for most of a second.
+
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../std/clock.ts';
+import { isObject } from '../../std/json.ts';
+import { jsonSize } from '../../std/json-size.ts';
+import type { ProviderRequest } from '../../telephony/provider/provider.ts';
+import type { Api } from './api-deps.ts';
+import { jsonError } from './validation.ts';
+
+/** A workflow of 500 nodes with long prompts is well below 1 MiB. */
+export const BODY_BYTES_MAX = 2_097_152;
+/** Bodies with log-ins or credentials: a private key has 4 kB. Strangers may send these. */
+export const CREDENTIALS_BYTES_MAX = 16_384;
+/** A workflow may hold 20,000 values, the variables and settings beside it some thousands. */
+const BODY_VALUES_MAX = 25_000;
+/** Providers send below 100. */
+const PROVIDER_VALUES_MAX = 2_000;
+/** A client that sends its body slower than this is cut off. */
+export const BODY_MS_MAX = 30_000;
+/** Levels of nesting; workflows need less than 10. Deeper ones overflow the stack further on. */
+const NESTING_MAX = 64;
+/** Fields of a form; providers send below 60. */
+const FORM_FIELDS_MAX = 500;
+
+export function readBodies(api: Api, clock: Clock): void {
+  api.decorateRequest('rawBody');
+  api.addHook('onRequest', async (request) => {
+    request.rawBody = Buffer.alloc(0);
+  });
+  api.addHook('preParsing', async (request) => {
+    if (request.routeOptions.config.streamedBody !== true) limitTime(request.raw, clock);
+  });
+  api.removeAllContentTypeParsers();
+  api.addContentTypeParser(
+    '*',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: unknown) => {
+      request.rawBody = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+      return request.routeOptions.config.providerBody === true ? null : apiBody(request);
+    },
+  );
+}
+
+/** Ends the connection unless the whole body is there in time. */
+function limitTime(request: IncomingMessage, clock: Clock): void {
+  if (request.complete) return;
+  const timer = clock.after(BODY_MS_MAX, () => {
+    if (!request.complete) request.destroy();
+  });
+  request.once('end', () => timer.cancel());
+  request.once('close', () => timer.cancel());
+}
+
+/** What the schema will check. A body of another type stays text, which fits no object. */
+function apiBody(request: FastifyRequest): unknown {
+  const { rawBody } = request;
+  if (rawBody.length === 0) return undefined;
+  const type = contentType(request);
+  if (type === '' || type === 'application/json' || type.endsWith('+json')) {
+    return json(rawBody, BODY_VALUES_MAX);
+  }
+  const text = rawBody.toString('utf8');
+  if (type === 'application/x-www-form-urlencoded') return lastValues(formFields(text));
+  return text;
+}
+
+function contentType(request: FastifyRequest): string {
+  return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** Throws BODY_VALUES, RequestInvalid. */
+function json(bytes: Buffer, valuesMax: number): unknown {
+  const { values, depth } = jsonSize(bytes, valuesMax);
+  if (depth > NESTING_MAX) throw jsonError(`nested deeper than ${NESTING_MAX} levels`, 0);
+  if (values > valuesMax) throw new GatewayError('BODY_VALUES', { max: valuesMax });
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return mayNamePrototype(bytes) ? withoutPrototypes(value) : value;
+  } catch (error) {
+    throw jsonError('Expecting value', offsetOf(error));
+  }
+}
+
+/** Plainly or by escapes. */
+function mayNamePrototype(bytes: Buffer): boolean {
+  return bytes.includes('__proto__') || bytes.includes('\\u00');
+}
+
+function offsetOf(error: unknown): number {
+  const at = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined;
+  return at === undefined ? 0 : Number(at);
+}
+
+/** A copy without keys that would set a prototype when copied on. */
+function withoutPrototypes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPrototypes);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => key !== '__proto__')
+      .map(([key, each]) => [key, withoutPrototypes(each)]),
+  );
+}
+
+/** Undefined for what is no JSON, or JSON that no provider sends. */
+function jsonOrNothing(bytes: Buffer): unknown {
+  try {
+    return json(bytes, PROVIDER_VALUES_MAX);
+  } catch {
+    return undefined; // The provider's own parser says what it misses.
+  }
+}
+
+function formFields(text: string): Record<string, string[]> {
+  const fields: Record<string, string[]> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(firstFields(text))) {
+    const values = fields[name];
+    if (values === undefined) fields[name] = [value];
+    else values.push(value);
+  }
+  return fields;
+}
+
+/** The text of the first FORM_FIELDS_MAX fields. */
+function firstFields(text: string): string {
+  let end = -1;
+  for (let count = 0; count < FORM_FIELDS_MAX; count += 1) {
+    end = text.indexOf('&', end + 1);
+    if (end < 0) return text;
+  }
+  return text.slice(0, end);
+}
+
+function lastValues(fields: Record<string, string[]>): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).map(([name, all]) => [name, all.at(-1) ?? '']));
+}
+
+/** A provider's request as its folder reads it. The URL is the configured one: what a provider signed,
+ *  whatever a proxy made of the Host header. */
+export function providerRequest(request: FastifyRequest, publicUrl: string): ProviderRequest {
+  const { rawBody } = request;
+  const isForm = contentType(request) === 'application/x-www-form-urlencoded';
+  const formAll = isForm ? formFields(rawBody.toString('utf8')) : {};
+  return {
+    method: request.method,
+    url: publicUrl + request.raw.url,
+    headers: Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.join(', ') : value,
+      ]),
+    ),
+    rawBody,
+    form: lastValues(formAll),
+    formAll,
+    json: isForm ? undefined : jsonOrNothing(rawBody),
+  };
+}
+
+/** A query as FastAPI reads it: of a repeated name, the last value. */
+export function readQuery(text: string): Record<string, string> {
+  return lastValues(formFields(text));
+}

@@ -1,0 +1,162 @@
+// Requests that do not fit their schema, in the words of pydantic 2: zod's issues become the items of
+// a 422 body. Secrets are never echoed. Source: contract §1, specification §2.9.
+
+import type { z } from 'zod';
+import { providerName } from '../../model/provider.ts';
+import { isObject } from '../../std/json.ts';
+import { secretFieldsOf } from '../../telephony/registry/configuration.ts';
+import { isInteger, locOf, type RequestPart } from './error-location.ts';
+import type { ValidationItem } from './error-schema.ts';
+import { type PydanticFault, pydanticFault } from './pydantic-errors.ts';
+
+/** Items in one reply; more help nobody and multiply a hostile body. */
+const ITEMS_MAX = 100;
+/** How much of a wrong value is echoed. */
+const ECHO_DEPTH_MAX = 6;
+const ECHO_MEMBERS_MAX = 50;
+const ECHO_CHARACTERS_MAX = 500;
+
+/** A request that does not fit. Answered as 422 by error-reply.ts. */
+export class RequestInvalid extends Error {
+  override readonly name = 'RequestInvalid';
+  readonly items: readonly ValidationItem[];
+
+  constructor(items: readonly ValidationItem[]) {
+    super('The request is not valid');
+    this.items = items;
+  }
+}
+
+/** For checks that no schema can make. `loc` begins with the part of the request. */
+export function valueError(loc: (string | number)[], message: string, input: unknown) {
+  return new RequestInvalid([
+    {
+      type: 'value_error',
+      loc,
+      msg: `Value error, ${message}`,
+      input: echo(input),
+      ctx: { error: message },
+    },
+  ]);
+}
+
+export function missingError(loc: (string | number)[]): RequestInvalid {
+  return new RequestInvalid([{ type: 'missing', loc, msg: 'Field required', input: null }]);
+}
+
+/** A body that is not JSON. `at` is the offset of the first wrong character, as far as it is known. */
+export function jsonError(reason: string, at: number): RequestInvalid {
+  return new RequestInvalid([
+    {
+      type: 'json_invalid',
+      loc: ['body', at],
+      msg: 'JSON decode error',
+      input: {},
+      ctx: { error: reason },
+    },
+  ]);
+}
+
+/** Fastify's validator for one part of a request. The result is the schema's output. */
+export function validatorCompiler({
+  schema,
+  httpPart,
+}: {
+  schema: z.ZodType;
+  httpPart?: string;
+}): (data: unknown) => { value: unknown } | { error: RequestInvalid } {
+  const part = requestPart(httpPart);
+  return (data) => {
+    const result = schema.safeParse(data);
+    if (result.success) return { value: result.data };
+    return {
+      error: new RequestInvalid(validationItems(result.error.issues, { schema, data, part })),
+    };
+  };
+}
+
+function requestPart(httpPart: string | undefined): RequestPart {
+  if (httpPart === 'params') return 'path';
+  if (httpPart === 'querystring') return 'query';
+  return httpPart === 'headers' ? 'header' : 'body';
+}
+
+interface Checked {
+  schema: z.ZodType;
+  data: unknown;
+  part: RequestPart;
+}
+
+/** `prefix` is where `data` lies in the request, if it is not the whole part. */
+export function validationItems(
+  issues: readonly z.core.$ZodIssue[],
+  { schema, data, part }: Checked,
+  prefix: (string | number)[] = [],
+): ValidationItem[] {
+  return firstFaults(issues, data, (path) => isInteger(schema, data, path)).map(
+    ({ type, path, msg, input, ctx }) => ({
+      type,
+      loc: [part, ...prefix, ...locOf(schema, data, path)],
+      msg,
+      // Of a missing field the whole object around it is shown.
+      input: isSecretPath(type === 'missing' ? path.slice(0, -1) : path)
+        ? hidden(input)
+        : echo(input),
+      ...(ctx === undefined ? {} : { ctx }),
+    }),
+  );
+}
+
+/** No more of them than are sent: wording one costs microseconds, and a body can have thousands. */
+function firstFaults(
+  issues: readonly z.core.$ZodIssue[],
+  data: unknown,
+  isInteger: (path: readonly PropertyKey[]) => boolean,
+): PydanticFault[] {
+  const faults: PydanticFault[] = [];
+  for (const issue of issues) {
+    if (faults.length >= ITEMS_MAX) break;
+    faults.push(...pydanticFault(issue, data, isInteger));
+  }
+  return faults.slice(0, ITEMS_MAX);
+}
+
+const SECRETS = new Set([
+  ...providerName.options.flatMap((provider) =>
+    secretFieldsOf(provider).map((path) => path.split('.').at(-1) ?? path),
+  ),
+  'api_key',
+  'password',
+  'secret',
+  'token',
+  'authorization',
+  'credential_data',
+  'header_value',
+]);
+
+function isSecretName(name: string): boolean {
+  return SECRETS.has(name.toLowerCase()) || /([_-]key|[_-]token|[_-]secret|password)$/i.test(name);
+}
+
+function isSecretPath(path: readonly PropertyKey[]): boolean {
+  return path.some((key) => typeof key === 'string' && isSecretName(key));
+}
+
+function hidden(value: unknown): unknown {
+  return value === null || value === undefined ? null : '***';
+}
+
+/** A wrong value, small enough to send back and without anything secret. */
+function echo(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return value.slice(0, ECHO_CHARACTERS_MAX);
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  if (depth >= ECHO_DEPTH_MAX) return '…';
+  if (Array.isArray(value)) {
+    return value.slice(0, ECHO_MEMBERS_MAX).map((each) => echo(each, depth + 1));
+  }
+  if (!isObject(value)) return null;
+  const entries = Object.entries(value).slice(0, ECHO_MEMBERS_MAX);
+  return Object.fromEntries(
+    entries.map(([key, each]) => [key, isSecretName(key) ? hidden(each) : echo(each, depth + 1)]),
+  );
+}

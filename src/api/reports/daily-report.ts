@@ -1,0 +1,52 @@
+// A day's calls in numbers: how they ended, the five most frequent ways and the rest, and how long they
+// were. Source: contract §9.11.
+
+import { type DayOfCalls, LENGTHS_S } from '../../store/runs/report-store.ts';
+import type { DailyReportOut } from './usage-schema.ts';
+
+/** Dispositions with a line of their own. */
+const SHOWN_MAX = 5;
+/** Dispositions of calls that were handed over; the last one is the reference's. */
+const TRANSFERS = new Set(['transfer_call', 'call_transferred', 'XFER']);
+
+type Distributions = Pick<
+  DailyReportOut,
+  'metrics' | 'disposition_distribution' | 'call_duration_distribution'
+>;
+
+export function dailyReportOf({ calls, dispositions, lengths }: DayOfCalls): Distributions {
+  const percentage = (count: number): number =>
+    calls === 0 ? 0 : Math.round((count / calls) * 10_000) / 100;
+  const shown = dispositions.slice(0, SHOWN_MAX).map(({ disposition, calls: count }) => ({
+    disposition,
+    count,
+    percentage: percentage(count),
+  }));
+  const other = calls - shown.reduce((sum, { count }) => sum + count, 0);
+  const transferred = dispositions.filter(({ disposition }) => TRANSFERS.has(disposition));
+  return {
+    metrics: {
+      total_runs: calls,
+      xfer_count: transferred.reduce((sum, each) => sum + each.calls, 0),
+    },
+    disposition_distribution:
+      other === 0
+        ? shown
+        : [...shown, { disposition: 'Other', count: other, percentage: percentage(other) }],
+    call_duration_distribution: lengths.map((count, i) => ({
+      ...rangeOf(i),
+      count,
+      percentage: percentage(count),
+    })),
+  };
+}
+
+function rangeOf(i: number) {
+  const start = LENGTHS_S[i - 1] ?? 0;
+  const end = LENGTHS_S[i] ?? null;
+  return {
+    bucket: end === null ? `>${start}` : `${start}-${end}`,
+    range_start: start,
+    range_end: end,
+  };
+}

@@ -1,0 +1,167 @@
+// Reports for people: an agent's calls as CSV, and a day of calls in numbers. Source: contract §9.11.
+
+import { z } from 'zod';
+import { beginOfDay, dayAfter, isDay } from '../../std/calendar-day.ts';
+import { isTimeZone } from '../../std/time-zone.ts';
+import type { ReportRow, Span } from '../../store/runs/report-store.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, isoTime } from '../http/values.ts';
+import { workflowOf } from '../workflows/workflow-mapping.ts';
+import { dailyReportOf } from './daily-report.ts';
+import { filterOf, reportOut, reportQuery, sendReport } from './run-report.ts';
+import { dailyReport, dailyRun, workflowOption } from './usage-schema.ts';
+
+const common = { tags: ['runs'], security: keyRequired };
+/** Calls of one day that are listed; the report as CSV has them all. */
+const RUNS_MAX = 5_000;
+/** Days with calls lie between. At the ends of the calendar no zone's day has both its ends. */
+const DAYS = { first: '1970-01-01', last: '2999-12-31' } as const;
+
+const dayQuery = z.object({
+  date: z
+    .string()
+    .max(20)
+    .refine(isReportDay, {
+      error: `Input should be a valid date from ${DAYS.first} to ${DAYS.last}`,
+    })
+    .meta({ examples: ['2026-05-01'] }),
+  timezone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, { error: 'Input should be a time zone of the IANA database' })
+    .meta({ examples: ['Europe/Oslo'] }),
+  workflow_id: idIn.optional(),
+});
+type DayQuery = z.infer<typeof dayQuery>;
+
+export function reportRoutes(api: Api, deps: ApiDeps): void {
+  csvRoute(api, deps);
+  dayRoutes(api, deps);
+}
+
+function csvRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/workflow/:workflow_id/report',
+    {
+      schema: {
+        ...common,
+        operationId: 'downloadWorkflowReport',
+        summary: "An agent's calls as CSV.",
+        params: z.object({ workflow_id: idIn }),
+        querystring: reportQuery,
+        response: { 200: reportOut, ...faults(401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
+      const scope = { organizationId, workflowId: id };
+      const filter = filterOf(request.query);
+      return sendReport(deps, reply, { scope, filter, name: `workflow_${id}_report` });
+    },
+  );
+}
+
+function dayRoutes(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/organizations/reports/daily',
+    {
+      schema: {
+        ...common,
+        operationId: 'getDailyReport',
+        summary: 'How the calls of a day went and how long they were.',
+        querystring: dayQuery,
+        response: { 200: dailyReport, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { date, timezone } = request.query;
+      const { organizationId } = principalOf(request);
+      const scope = await scopeOf(deps, organizationId, request.query);
+      const day = await deps.store.reports.day(scope, spanOf(request.query));
+      return { date, timezone, workflow_id: scope.workflowId ?? null, ...dailyReportOf(day) };
+    },
+  );
+
+  api.get(
+    '/organizations/reports/workflows',
+    {
+      schema: {
+        ...common,
+        operationId: 'listReportWorkflows',
+        summary: 'The agents that a report can be about.',
+        response: { 200: z.array(workflowOption), ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const all = await deps.store.workflows.list(organizationId, ['active', 'archived']);
+      return all.map(({ id, name }) => ({ id, name }));
+    },
+  );
+
+  api.get(
+    '/organizations/reports/daily/runs',
+    {
+      schema: {
+        ...common,
+        operationId: 'listDailyRuns',
+        summary: `The calls of a day, newest first; at most ${RUNS_MAX}.`,
+        querystring: dayQuery,
+        response: { 200: z.array(dailyRun), ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const rows = await rowsOfDay(deps, organizationId, request.query);
+      const ids = [...new Set(rows.map(({ workflowId }) => workflowId))];
+      const names = await deps.store.reports.workflowNames(organizationId, ids);
+      return rows.map((row) => ({
+        phone_number: row.phoneNumber ?? '',
+        disposition: row.disposition ?? 'unknown',
+        duration_seconds: row.durationS,
+        workflow_id: row.workflowId,
+        run_id: row.id,
+        workflow_name: names.get(row.workflowId) ?? '',
+        created_at: isoTime(row.createdAt),
+      }));
+    },
+  );
+}
+
+function isReportDay(text: string): boolean {
+  return isDay(text) && text >= DAYS.first && text <= DAYS.last;
+}
+
+/** Throws WORKFLOW_NOT_FOUND. */
+async function scopeOf(deps: ApiDeps, organizationId: string, { workflow_id: id }: DayQuery) {
+  if (id === undefined) return { organizationId };
+  return { organizationId, workflowId: (await workflowOf(deps, organizationId, id)).id };
+}
+
+function spanOf({ date, timezone }: DayQuery): Span {
+  return {
+    from: new Date(beginOfDay(date, timezone)),
+    to: new Date(beginOfDay(dayAfter(date, 1), timezone)),
+  };
+}
+
+async function rowsOfDay(
+  deps: ApiDeps,
+  organizationId: string,
+  query: DayQuery,
+): Promise<ReportRow[]> {
+  const scope = await scopeOf(deps, organizationId, query);
+  const { from, to } = spanOf(query);
+  const filter = { createdFrom: from, createdTo: new Date(to.getTime() - 1) };
+  const rows: ReportRow[] = [];
+  let page = await deps.store.reports.rows(scope, filter, undefined);
+  while (page.length > 0 && rows.length < RUNS_MAX) {
+    rows.push(...page);
+    page = await deps.store.reports.rows(scope, filter, page.at(-1));
+  }
+  return rows.slice(0, RUNS_MAX);
+}

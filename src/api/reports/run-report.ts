@@ -1,0 +1,105 @@
+// A table of calls as CSV, read from the store page by page while it is sent: a hundred thousand calls
+// take no more memory than a few hundred. Source: contract §9.11.
+
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { ReportRow } from '../../store/runs/report-store.ts';
+import type { RunFilter, RunScope } from '../../store/runs/run-filters.ts';
+import { publicUrlOf } from '../files/run-artifacts.ts';
+import type { ApiDeps } from '../http/api-deps.ts';
+import { csvLine } from '../http/csv.ts';
+import { isoTime, momentIn } from '../http/values.ts';
+
+const BEFORE_VARIABLES = [
+  'Run ID',
+  'Campaign ID',
+  'Agent ID',
+  'Agent Definition ID',
+  'Created At',
+  'Phone Number',
+  'Call Disposition',
+  'Call Duration (s)',
+] as const;
+const AFTER_VARIABLES = ['Call Tags', 'Transcript URL', 'Recording URL'] as const;
+
+export const reportQuery = z.object({
+  start_date: momentIn.optional().meta({ description: 'Calls that were created from then on.' }),
+  end_date: momentIn.optional().meta({ description: 'Calls that were created until then.' }),
+});
+
+/** The response schema of a report. */
+export const reportOut = {
+  description: 'Completed calls that have a length, newest first, with a column for each variable.',
+  content: { 'text/csv': { schema: z.string() } },
+};
+
+export function filterOf(query: z.infer<typeof reportQuery>): RunFilter {
+  const { start_date: from, end_date: to } = query;
+  return {
+    ...(from === undefined ? {} : { createdFrom: from }),
+    ...(to === undefined ? {} : { createdTo: to }),
+  };
+}
+
+/** Answers with the report; `name` is the file's, without its end. */
+export function sendReport(
+  deps: ApiDeps,
+  reply: FastifyReply,
+  report: { scope: RunScope; filter: RunFilter; name: string },
+): FastifyReply {
+  return reply
+    .type('text/csv; charset=utf-8')
+    .header('Content-Disposition', `attachment; filename="${report.name}.csv"`)
+    .header('Cache-Control', 'no-store')
+    .send(Readable.from(reportLines(deps, report.scope, report.filter)));
+}
+
+/** The header line, then the lines of a page of calls at a time. */
+export async function* reportLines(
+  deps: Pick<ApiDeps, 'store' | 'publicUrl'>,
+  scope: RunScope,
+  filter: RunFilter,
+): AsyncGenerator<string> {
+  const { reports } = deps.store;
+  const variables = await reports.variables(scope, filter);
+  yield csvLine([...BEFORE_VARIABLES, ...variables, ...AFTER_VARIABLES]);
+  let rows = await reports.rows(scope, filter, undefined);
+  while (rows.length > 0) {
+    const urls = await urlsOf(deps, rows);
+    yield rows.map((row) => lineOf(row, variables, urls)).join('');
+    rows = await reports.rows(scope, filter, rows.at(-1));
+  }
+}
+
+type Urls = (row: ReportRow, artifact: 'transcript' | 'recording') => string | null;
+
+async function urlsOf(
+  deps: Pick<ApiDeps, 'store' | 'publicUrl'>,
+  rows: readonly ReportRow[],
+): Promise<Urls> {
+  const withFiles = rows.filter(({ hasTranscript, hasRecording }) => hasTranscript || hasRecording);
+  const tokens = await deps.store.runs.publicTokens(withFiles.map(({ id }) => id));
+  return (row, artifact) => {
+    const token = tokens.get(row.id);
+    const has = artifact === 'transcript' ? row.hasTranscript : row.hasRecording;
+    return token === undefined || !has ? null : publicUrlOf(deps, token, artifact);
+  };
+}
+
+function lineOf(row: ReportRow, variables: readonly string[], urls: Urls): string {
+  return csvLine([
+    row.id,
+    row.campaignId,
+    row.workflowId,
+    row.definitionId,
+    isoTime(row.createdAt),
+    row.phoneNumber,
+    row.disposition,
+    row.durationS,
+    ...variables.map((name) => (Object.hasOwn(row.extracted, name) ? row.extracted[name] : null)),
+    row.tags.join(', '),
+    urls(row, 'transcript'),
+    urls(row, 'recording'),
+  ]);
+}

@@ -1,0 +1,172 @@
+// Calls that go on at this moment: which there are, hanging one up, pressing keys in it. Ours; the reference has neither
+// (contract §13.1 item 8).
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ActiveCall } from '../../store/runs/run-filters.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, idOut, isoTime, queryInteger, timeOut } from '../http/values.ts';
+
+const common = { tags: ['calls'], security: keyRequired };
+const PAGE_MAX = 10_000;
+
+const activeCall = z.object({
+  workflow_run_id: idOut,
+  workflow_id: idOut,
+  workflow_name: z.string(),
+  campaign_id: idOut.nullable(),
+  name: z.string().meta({ description: "The run's." }),
+  provider: z.string(),
+  call_id: z.string().nullable().meta({ description: "The provider's." }),
+  direction: z.enum(['inbound', 'outbound']),
+  caller_number: z.string().nullable(),
+  called_number: z.string().nullable(),
+  state: z.enum(['ringing', 'answered']),
+  since: timeOut.meta({ description: 'When it was answered, else when it began to ring.' }),
+  node: z.string().meta({ description: 'The gateway process that runs the call.' }),
+});
+
+const activeCalls = z.object({
+  calls: z.array(activeCall),
+  total_count: z.int(),
+  page: z.int(),
+  limit: z.int(),
+  total_pages: z.int(),
+});
+
+const hungUp = z.object({
+  workflow_run_id: idOut,
+  state: z.enum(['initialized', 'running', 'completed']).meta({
+    description: "Completed once the call is closed; another node's is so a moment later.",
+  }),
+  disposition: z.string().nullable(),
+});
+
+export function activeCallRoutes(api: Api, deps: ApiDeps): void {
+  listRoute(api, deps);
+  hangUpRoute(api, deps);
+  digitsRoute(api, deps);
+}
+
+function listRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/calls/active',
+    {
+      schema: {
+        ...common,
+        operationId: 'listActiveCalls',
+        summary: "The organization's calls that ring or talk at this moment, on all nodes.",
+        querystring: z.object({
+          page: queryInteger(1, PAGE_MAX).default(1),
+          limit: queryInteger(1, 100).default(50),
+        }),
+        response: { 200: activeCalls, ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { page, limit } = request.query;
+      const offset = (page - 1) * limit;
+      const { calls, total } = await deps.store.runs.activeCalls(organizationId, { limit, offset });
+      const ids = calls.map(({ run }) => run.workflowId);
+      const names = await deps.store.reports.workflowNames(organizationId, ids);
+      return {
+        calls: calls.map((active) => onWire(active, names)),
+        total_count: total,
+        page,
+        limit,
+        total_pages: Math.ceil(total / limit),
+      };
+    },
+  );
+}
+
+function onWire(
+  { run, node }: ActiveCall,
+  workflowNames: ReadonlyMap<string, string>,
+): z.infer<typeof activeCall> {
+  const number = (key: string): string | null => {
+    const value = run.initialContext[key];
+    return typeof value === 'string' ? value : null;
+  };
+  return {
+    workflow_run_id: run.id,
+    workflow_id: run.workflowId,
+    workflow_name: workflowNames.get(run.workflowId) ?? '',
+    campaign_id: run.campaignId,
+    name: run.name,
+    provider: run.mode,
+    call_id: run.providerCallId,
+    direction: run.callType,
+    caller_number: number('caller_number'),
+    called_number: number('called_number'),
+    state: run.state === 'running' ? 'answered' : 'ringing',
+    since: isoTime(run.startedAt ?? run.createdAt),
+    node: hostOf(node),
+  };
+}
+
+/** A node is named by its host and its data folder, if nobody named it; the folder is nobody's
+ *  business. */
+function hostOf(node: string): string {
+  const [host = node] = node.split(':/');
+  return host;
+}
+
+function hangUpRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/:workflow_id/runs/:run_id/hang-up',
+    {
+      schema: {
+        ...common,
+        operationId: 'hangUpCall',
+        summary:
+          "Ends a run's call, ringing or talking; a run that was never dialled is closed. Asked again, it changes nothing.",
+        params: z.object({ workflow_id: idIn, run_id: idIn }),
+        response: { 200: hungUp, ...faults(401, 404, 409, 502) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { workflow_id: workflowId, run_id: runId } = request.params;
+      const known = await deps.store.runs.get(organizationId, runId);
+      if (known?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      const run = await deps.desk.hangUp({ organizationId, runId });
+      return { workflow_run_id: run.id, state: run.state, disposition: run.disposition };
+    },
+  );
+}
+
+const keys = z.object({
+  digits: z
+    .string()
+    .regex(/^[0-9*#A-Dw]{1,64}$/)
+    .meta({ description: 'Keys, 0-9 * # A-D; `w` is a pause of half a second.' }),
+});
+
+function digitsRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/:workflow_id/runs/:run_id/digits',
+    {
+      schema: {
+        ...common,
+        operationId: 'sendDigits',
+        summary: 'Presses keys in a call that talks: by the provider, else by their tones.',
+        params: z.object({ workflow_id: idIn, run_id: idIn }),
+        body: keys,
+        response: { 200: z.object({ workflow_run_id: idOut }), ...faults(400, 401, 404, 409, 502) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { workflow_id: workflowId, run_id: runId } = request.params;
+      const known = await deps.store.runs.get(organizationId, runId);
+      if (known?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      await deps.desk.sendDigits({ organizationId, runId, digits: request.body.digits });
+      return { workflow_run_id: runId };
+    },
+  );
+}

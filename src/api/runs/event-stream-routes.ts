@@ -1,0 +1,105 @@
+// Watching calls as they go on: server-sent events of one run, and of all runs of the organization. Ours;
+// the items are the contract's (§8.10).
+
+import { z } from 'zod';
+import { OrganizationFeed } from '../../call/log/organization-feed.ts';
+import { RunFeed } from '../../call/log/run-feed.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf, streamGuard } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, queryFlag } from '../http/values.ts';
+
+const common = { tags: ['runs'], security: keyRequired };
+
+/** Longest place in an organization's events. */
+const LAST_ID_LENGTH_MAX = 8_000;
+
+const query = z.object({
+  follow: queryFlag.default(true).meta({
+    description: 'False: only what has happened by now.',
+  }),
+  api_key: z.string().optional().meta({
+    description: 'For browsers, whose EventSource sends no headers.',
+  }),
+  token: z.string().optional().meta({ description: 'The same with the token of a user.' }),
+});
+const headers = z.looseObject({
+  'last-event-id': z.string().max(LAST_ID_LENGTH_MAX).optional().meta({
+    description: 'Id of the last event that the client has: it gets what came after.',
+  }),
+});
+const stream = {
+  description: [
+    'Server-sent events. Events without a name are items of a call (`rtf-…`) with `workflow_run_id` and',
+    '`workflow_id`; `started` and `completed` say which calls begin and end; `closed` says why the stream',
+    'ends before that (`slow`, `closing`, `lifetime`, `unavailable`): come back with the last id.',
+  ].join(' '),
+  content: { 'text/event-stream': { schema: z.string() } },
+};
+const over = { description: 'The run is completed and nothing came after the given event.' };
+const response = { 200: stream, 204: z.null().meta(over), ...faults(401, 404, 429) };
+
+export function eventRoutes(api: Api, deps: ApiDeps): void {
+  const { streams, store } = deps;
+  api.addHook('preClose', async () => streams.close());
+
+  api.get(
+    '/workflow/:workflow_id/runs/:run_id/events',
+    {
+      exposeHeadRoute: false,
+      onRequest: streamGuard(deps),
+      schema: {
+        ...common,
+        operationId: 'watchRun',
+        summary: 'What happens in a run, from its begin to its end.',
+        params: z.object({ workflow_id: idIn, run_id: idIn }),
+        querystring: query,
+        headers,
+        response,
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { workflow_id: workflowId, run_id: runId } = request.params;
+      const run = await store.runs.get(organizationId, runId);
+      if (run?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      const lastId = request.headers['last-event-id'];
+      const feed = new RunFeed(store, run, lastId);
+      await streams.answer(
+        feed,
+        { request, reply },
+        { organizationId, isFollowing: request.query.follow, isResumed: lastId !== undefined },
+      );
+      return reply;
+    },
+  );
+
+  api.get(
+    '/organizations/events',
+    {
+      exposeHeadRoute: false,
+      onRequest: streamGuard(deps),
+      schema: {
+        ...common,
+        operationId: 'watchCalls',
+        summary: "What happens in all of the organization's calls that go on or begin.",
+        querystring: query,
+        headers,
+        response,
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const lastId = request.headers['last-event-id'];
+      const feed = new OrganizationFeed(store, organizationId, lastId);
+      await streams.answer(
+        feed,
+        { request, reply },
+        { organizationId, isFollowing: request.query.follow, isResumed: lastId !== undefined },
+      );
+      return reply;
+    },
+  );
+}

@@ -1,0 +1,121 @@
+// The `filters` of a list of runs: a JSON array of {attribute, type, value}. Lists of one agent or one
+// campaign take fewer attributes than an organization's. Source: contract §6.2.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { direction, providerName } from '../../model/provider.ts';
+import { isObject, parseJson } from '../../std/json.ts';
+import type { RunFilter } from '../../store/runs/run-filters.ts';
+import { idIn, momentIn } from '../http/values.ts';
+
+/** More say nothing new. */
+const FILTERS_MAX = 20;
+/** Words in one filter, and characters in one word. */
+const CODES_MAX = 200;
+const CODE_LENGTH_MAX = 255;
+
+export interface RunFilters {
+  filter: RunFilter;
+  applied: Record<string, unknown>[];
+}
+
+/** Which attributes a list takes. */
+export type RunList = 'agent' | 'campaign' | 'organization';
+
+const item = z.looseObject({ attribute: z.string(), type: z.string().optional() });
+const range = z.object({ min: z.number().nullish(), max: z.number().nullish() });
+const word = z.string().max(CODE_LENGTH_MAX);
+const codes = z.object({ codes: z.array(word).max(CODES_MAX) });
+const part = z.object({ value: word });
+const oneId = z.object({ value: idIn });
+const channel = z.object({ status: z.enum(['telephony', 'web', 'chat']) });
+
+/** Modes by channel, those of former versions of the reference too. */
+const channelModes = {
+  telephony: [...providerName.options, 'stasis', 'VOICE'],
+  web: ['webrtc', 'smallwebrtc'],
+  chat: ['textchat', 'CHAT'],
+} as const;
+
+type Readers = Readonly<Record<string, (value: unknown) => RunFilter>>;
+
+/** Each attribute's value, as a filter of the store. */
+const readers: Readers = {
+  dateRange(value) {
+    const { from, to } = z
+      .object({ from: momentIn.nullish(), to: momentIn.nullish() })
+      .parse(value);
+    return { ...(from ? { createdFrom: from } : {}), ...(to ? { createdTo: to } : {}) };
+  },
+  dispositionCode(value) {
+    const { codes: dispositions } = codes.parse(value);
+    return dispositions.length === 0 ? {} : { dispositions };
+  },
+  duration(value) {
+    const { min, max } = range.parse(value);
+    return {
+      ...(typeof min === 'number' ? { durationMinS: min } : {}),
+      ...(typeof max === 'number' ? { durationMaxS: max } : {}),
+    };
+  },
+  status(value) {
+    const { status } = z.object({ status: z.enum(['completed', 'in_progress']) }).parse(value);
+    return { completed: status === 'completed' };
+  },
+  tokenUsage(value) {
+    const { min, max } = range.parse(value);
+    return {
+      ...(typeof min === 'number' ? { tokensMin: min } : {}),
+      ...(typeof max === 'number' ? { tokensMax: max } : {}),
+    };
+  },
+};
+
+const readersOfOrganization: Readers = {
+  ...readers,
+  runId: (value) => ({ id: oneId.parse(value).value }),
+  workflowId: (value) => ({ workflowId: oneId.parse(value).value }),
+  campaignId: (value) => ({ campaignId: oneId.parse(value).value }),
+  callTags(value) {
+    const { codes: tags } = codes.parse(value);
+    return tags.length === 0 ? {} : { tags };
+  },
+  callerNumber(value) {
+    const { value: callerNumber } = part.parse(value);
+    return callerNumber === '' ? {} : { callerNumber };
+  },
+  calledNumber(value) {
+    const { value: calledNumber } = part.parse(value);
+    return calledNumber === '' ? {} : { calledNumber };
+  },
+  callDirection: (value) => ({ direction: z.object({ status: direction }).parse(value).status }),
+  callChannel: (value) => ({ modes: channelModes[channel.parse(value).status] }),
+};
+
+/** Throws FILTER_INVALID, FILTER_FORBIDDEN. An item without `type` is ignored. Of two items with the
+ *  same attribute the later one holds. */
+export function parseFilters(text: string | undefined, list: RunList): RunFilters {
+  const filters: RunFilters = { filter: {}, applied: [] };
+  if (text === undefined || text === '') return filters;
+  const items = z.array(item).max(FILTERS_MAX).safeParse(parseJson(text));
+  if (!items.success) throw new GatewayError('FILTER_INVALID');
+  const known = list === 'organization' ? readersOfOrganization : readers;
+  for (const each of items.data) {
+    const read = Object.hasOwn(known, each.attribute) ? known[each.attribute] : undefined;
+    if (read === undefined) {
+      throw new GatewayError('FILTER_FORBIDDEN', { attribute: each.attribute.slice(0, 100) });
+    }
+    if (each.type === undefined) continue;
+    Object.assign(filters.filter, filterBy(read, each['value']));
+    if (isObject(each)) filters.applied.push(each);
+  }
+  return filters;
+}
+
+function filterBy(read: (value: unknown) => RunFilter, value: unknown): RunFilter {
+  try {
+    return read(value);
+  } catch (error) {
+    throw new GatewayError('FILTER_INVALID', {}, error);
+  }
+}

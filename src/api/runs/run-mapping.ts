@@ -1,0 +1,119 @@
+// A run as it travels. In lists the heavy parts are null. Source: specification §2.5, contract decision
+// 3 and §6.2.
+
+import { countingEvents } from '../../call/log/effective-events.ts';
+import { feedbackItems } from '../../call/log/realtime-feedback.ts';
+import { type CallStatus, callStatus, mayFollow } from '../../model/provider.ts';
+import type { Artifact, Run } from '../../model/run.ts';
+import { isObject } from '../../std/json.ts';
+import { artifactKey, linkTo, publicUrlOf } from '../files/run-artifacts.ts';
+import type { ApiDeps } from '../http/api-deps.ts';
+import { isoTime, isoTimeOrNull } from '../http/values.ts';
+import type { RunOut } from './run-schema.ts';
+
+/** Everything; a run with files gets its public token here, or more time for it. */
+export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
+  const hasFiles = run.recordingKey !== null || run.transcriptKey !== null;
+  const token = hasFiles ? await deps.store.runs.publicToken(run.id) : null;
+  const publicUrl = (artifact: Artifact): string | null =>
+    token === null || artifactKey(run, artifact) === null
+      ? null
+      : publicUrlOf(deps, token, artifact);
+  return {
+    ...runListItem(deps, run),
+    transcript_public_url: publicUrl('transcript'),
+    recording_public_url: publicUrl('recording'),
+    user_recording_public_url: publicUrl('user_recording'),
+    bot_recording_public_url: publicUrl('bot_recording'),
+    public_access_token: token,
+    usage_info: run.usageInfo,
+    logs: await logsOf(deps, run),
+    annotations: run.annotations,
+  };
+}
+
+/** While a call runs, what has happened so far comes from its event log (at most a second old). */
+async function logsOf({ store }: Pick<ApiDeps, 'store'>, run: Run): Promise<RunOut['logs']> {
+  if (run.state !== 'running') return run.logs;
+  const events = await store.runs.events(run.id);
+  return { ...run.logs, realtime_feedback_events: feedbackItems(countingEvents(events)) };
+}
+
+export function runListItem(deps: ApiDeps, run: Run): RunOut {
+  const url = (artifact: Artifact): string | null => {
+    const key = artifactKey(run, artifact);
+    return key === null ? null : linkTo(deps, key);
+  };
+  return {
+    id: run.id,
+    workflow_id: run.workflowId,
+    name: run.name,
+    mode: run.mode,
+    created_at: isoTime(run.createdAt),
+    is_completed: run.state === 'completed',
+    transcript_url: url('transcript'),
+    recording_url: url('recording'),
+    user_recording_url: url('user_recording'),
+    bot_recording_url: url('bot_recording'),
+    transcript_public_url: null,
+    recording_public_url: null,
+    user_recording_public_url: null,
+    bot_recording_public_url: null,
+    public_access_token: null,
+    cost_info: run.costInfo,
+    usage_info: null,
+    definition_id: run.definitionId,
+    initial_context: run.initialContext,
+    gathered_context: run.gatheredContext,
+    call_type: run.callType,
+    logs: null,
+    annotations: null,
+    state: run.state,
+    status: statusOf(run),
+    duration: run.durationS,
+    started_at: isoTimeOrNull(run.startedAt),
+    ended_at: isoTimeOrNull(run.endedAt),
+    disposition: run.disposition,
+  };
+}
+
+/** How a call ended if nobody was reached; these are end reasons and statuses in one. */
+const UNREACHED = ['busy', 'no-answer', 'failed', 'canceled', 'error'] as const;
+
+/** In the words of providers' statuses: what the provider said last, or how the call ended. */
+function statusOf(run: Run): RunOut['status'] {
+  if (run.state === 'running') return 'in-progress';
+  if (run.state === 'initialized') return furthestCallback(run) ?? 'initiated';
+  const reason = run.gatheredContext['call_status'] ?? run.disposition;
+  return UNREACHED.find((each) => each === reason) ?? 'completed';
+}
+
+interface Callback {
+  status: CallStatus;
+  sequence: number;
+}
+
+/** Callbacks arrive in any order: how far the call has come, by the provider's count where it is the
+ *  same stage. Entries that are no call status do not matter. */
+function furthestCallback({ logs }: Run): CallStatus | undefined {
+  const entries = logs['telephony_status_callbacks'];
+  if (!Array.isArray(entries)) return undefined;
+  let furthest: Callback | undefined;
+  for (const entry of entries.map(callbackOf)) {
+    if (entry !== undefined && isFurther(entry, furthest)) furthest = entry;
+  }
+  return furthest?.status;
+}
+
+function isFurther(one: Callback, other: Callback | undefined): boolean {
+  if (other === undefined || mayFollow(one.status, other.status)) return true;
+  return !mayFollow(other.status, one.status) && one.sequence > other.sequence;
+}
+
+function callbackOf(entry: unknown): Callback | undefined {
+  if (!isObject(entry)) return undefined;
+  const { data: status } = callStatus.safeParse(entry['status']);
+  if (status === undefined) return undefined;
+  const { sequence } = entry;
+  return { status, sequence: typeof sequence === 'number' ? sequence : -1 };
+}

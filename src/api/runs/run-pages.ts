@@ -1,0 +1,58 @@
+// Pages of runs as clients ask for them: of an agent, a campaign or the organization. Source: contract
+// §6.2.
+
+import { z } from 'zod';
+import type { RunPage, RunScope } from '../../store/runs/run-filters.ts';
+import type { ApiDeps } from '../http/api-deps.ts';
+import { queryInteger } from '../http/values.ts';
+import { parseFilters, type RunFilters, type RunList } from './run-filter-query.ts';
+import { runListItem } from './run-mapping.ts';
+
+/** Rows that are skipped are still read. */
+const PAGE_MAX = 1_000_000;
+
+export const runPageQuery = z.object({
+  page: queryInteger(1, PAGE_MAX).default(1),
+  limit: queryInteger(1, 100).default(50),
+  filters: z
+    .string()
+    .max(10_000)
+    .optional()
+    .meta({
+      description: 'A JSON array of {attribute, type, value}.',
+      examples: ['[{"attribute":"duration","type":"numberRange","value":{"min":60}}]'],
+    }),
+  sort_by: z.string().max(50).optional().meta({ description: '`duration`; else by age.' }),
+  sort_order: z.string().max(10).default('desc').meta({ description: '`asc`; else descending.' }),
+});
+export type RunPageQuery = z.infer<typeof runPageQuery>;
+
+/** The body of a page. Throws FILTER_INVALID, FILTER_FORBIDDEN. */
+export async function pageOfRuns(
+  deps: ApiDeps,
+  asked: { scope: RunScope; list: RunList; query: RunPageQuery },
+) {
+  const { scope, list, query } = asked;
+  const { filter, applied } = parseFilters(query.filters, list);
+  const { runs, total } = await deps.store.runs.list(scope, storePage(query, filter));
+  return {
+    runs: runs.map((run) => runListItem(deps, run)),
+    ...pageFacts(query, total),
+    applied_filters: applied.length === 0 ? null : applied,
+  };
+}
+
+export function storePage(query: RunPageQuery, filter: RunFilters['filter']): RunPage {
+  const { page, limit, sort_by: sortBy, sort_order: order } = query;
+  return {
+    filter,
+    sortBy: sortBy === 'duration' ? 'duration' : 'created_at',
+    descending: order !== 'asc',
+    limit,
+    offset: (page - 1) * limit,
+  };
+}
+
+export function pageFacts({ page, limit }: RunPageQuery, total: number) {
+  return { total_count: total, page, limit, total_pages: Math.ceil(total / limit) };
+}

@@ -1,0 +1,55 @@
+// Runs of a workflow: one, and pages of them. Source: specification §4.9, contract §6.2.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn } from '../http/values.ts';
+import { workflowOf } from '../workflows/workflow-mapping.ts';
+import { runDetail } from './run-mapping.ts';
+import { pageOfRuns, runPageQuery } from './run-pages.ts';
+import { runOut, runPage } from './run-schema.ts';
+
+const common = { tags: ['runs'], security: keyRequired };
+export function runRoutes(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/workflow/:workflow_id/runs/:run_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'getRun',
+        summary: 'What became of one call.',
+        params: z.object({ workflow_id: idIn, run_id: idIn }),
+        response: { 200: runOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const run = await deps.store.runs.get(organizationId, request.params.run_id);
+      if (run?.workflowId !== request.params.workflow_id) throw new GatewayError('RUN_NOT_FOUND');
+      return runDetail(deps, run);
+    },
+  );
+
+  api.get(
+    '/workflow/:workflow_id/runs',
+    {
+      schema: {
+        ...common,
+        operationId: 'listRuns',
+        summary: "An agent's runs, filtered and sorted, by pages.",
+        params: z.object({ workflow_id: idIn }),
+        querystring: runPageQuery,
+        response: { 200: runPage, ...faults(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
+      const scope = { organizationId, workflowId: id };
+      return pageOfRuns(deps, { scope, list: 'agent', query: request.query });
+    },
+  );
+}

@@ -1,0 +1,106 @@
+// Trying an agent out: creating a run without a call, and placing a test call, on such a run or on a new
+// one. A provider's refusal is 400 here too, not its own status: its 401 says nothing of the client's key,
+// and who sends an Idempotency-Key again gets the same answer. Source: contract §6.1.
+
+import { z } from 'zod';
+import { findTestAgent } from '../../call/setup/resolve-agent.ts';
+import type { Direction } from '../../model/provider.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf, starterOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, isoTime } from '../http/values.ts';
+import { createRun, runCreated, startHeaders, testCall, testCallStarted } from './run-schema.ts';
+
+const security = keyRequired;
+
+export function runStartRoutes(api: Api, deps: ApiDeps): void {
+  testCallRoute(api, deps);
+  createRoute(api, deps);
+}
+
+function testCallRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/telephony/initiate-call',
+    {
+      schema: {
+        tags: ['calls'],
+        security,
+        operationId: 'initiateCall',
+        summary: 'Calls a number to try an agent out, with its draft if there is one.',
+        headers: startHeaders,
+        body: testCall,
+        response: { 200: testCallStarted, ...faults(400, 401, 404, 409, 429) },
+      },
+    },
+    async (request) => {
+      const { body, headers } = request;
+      const { runId, runName } = await deps.desk.startTest({
+        ...starterOf(request),
+        workflowId: body.workflow_id,
+        runId: body.workflow_run_id ?? null,
+        phoneNumber: body.phone_number || null,
+        configurationId: body.telephony_configuration_id ?? null,
+        fromPhoneNumberId: body.from_phone_number_id ?? null,
+        idempotencyKey: headers['idempotency-key'] ?? null,
+      });
+      return {
+        message: `Call initiated successfully with run name ${runName}`,
+        workflow_run_id: runId,
+        workflow_run_name: runName,
+      };
+    },
+  );
+}
+
+function createRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/:workflow_id/runs',
+    {
+      schema: {
+        tags: ['runs'],
+        security,
+        operationId: 'createRun',
+        summary: 'Creates a run without a call; a test call can be placed on it.',
+        params: z.object({ workflow_id: idIn }),
+        body: createRun,
+        response: { 200: runCreated, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { mode, name } = request.body;
+      const { workflow_id: workflowId } = request.params;
+      const { workflow, version } = await findTestAgent(deps, organizationId, workflowId);
+      const initialContext = version.templateContextVariables;
+      const run = await deps.store.starts.createIdle({
+        organizationId,
+        workflowId: workflow.id,
+        definitionId: version.id,
+        name,
+        mode,
+        callType: directionOf(mode, initialContext),
+        configurationId: null,
+        providerCallId: null,
+        initialContext,
+        gatheredContext: {},
+        logs: {},
+      });
+      return {
+        id: run.id,
+        workflow_id: run.workflowId,
+        name: run.name,
+        mode: run.mode,
+        created_at: isoTime(run.createdAt),
+        definition_id: run.definitionId,
+        initial_context: run.initialContext,
+      };
+    },
+  );
+}
+
+/** A browser's caller calls us, unless the agent says that it calls. */
+function directionOf(mode: string, variables: Record<string, unknown>): Direction {
+  if (mode !== 'smallwebrtc') return 'outbound';
+  return variables['direction'] === 'outbound' ? 'outbound' : 'inbound';
+}

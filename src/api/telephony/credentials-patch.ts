@@ -1,0 +1,51 @@
+// A change to stored credentials: what is sent replaces, a mask and a field left out keep what is stored.
+// Source: specification §4.2, contract decision 5.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { TelephonyConfiguration } from '../../model/telephony.ts';
+import type { Credentials } from '../../telephony/provider/terms.ts';
+import {
+  accountIdOf,
+  configurationSchema,
+  misdirected,
+  type ProviderConfigurationPatch,
+  restoreMasked,
+  secretFieldsOf,
+} from '../../telephony/registry/configuration.ts';
+import { RequestInvalid, validationItems, valueError } from '../http/validation.ts';
+
+export interface CredentialsPatch {
+  credentials: Credentials;
+  accountId: string | null;
+  secretFields: readonly string[];
+}
+
+/** Throws CONFIGURATION_PROVIDER_FIXED, and RequestInvalid if the outcome is no whole configuration. */
+export function patchedCredentials(
+  stored: TelephonyConfiguration,
+  patch: ProviderConfigurationPatch,
+): CredentialsPatch {
+  const { provider, credentials } = stored;
+  if (patch.provider !== provider) throw new GatewayError('CONFIGURATION_PROVIDER_FIXED');
+  const { provider: _same, ...incoming } = patch;
+  const move = misdirected(provider, incoming, credentials);
+  if (move !== undefined) {
+    const { field, secret } = move;
+    const message = `to change ${field}, send ${secret} again in clear`;
+    throw valueError(['body', 'config', provider, field], message, undefined);
+  }
+  const merged = { ...credentials, ...restoreMasked(provider, incoming, credentials), provider };
+  const checked = configurationSchema.safeParse(merged);
+  if (!checked.success) {
+    const whole = { schema: configurationSchema, data: merged, part: 'body' as const };
+    throw new RequestInvalid(validationItems(checked.error.issues, whole, ['config']));
+  }
+  const { provider: _kept, ...fields } = checked.data;
+  // Keys that the gateway keeps beside the fields are in no schema.
+  const outcome: Credentials = { ...credentials, ...fields };
+  return {
+    credentials: outcome,
+    accountId: accountIdOf(provider, outcome),
+    secretFields: secretFieldsOf(provider),
+  };
+}

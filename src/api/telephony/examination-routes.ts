@@ -1,0 +1,93 @@
+// POST /organizations/telephony-configs/{id}/examine: looks for everything that could keep calls over a PBX
+// from working. Not part of the reference's API.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import type { Pbx } from '../../telephony/provider/pbx.ts';
+import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn } from '../http/values.ts';
+import { configurationOf } from './configuration-routes.ts';
+
+/** Longer than all checks of an examination together may take; proxies wait for 60 s. */
+const EXAMINATION_MS_MAX = 55_000;
+/** At a time, of all organizations. Each holds a few channels of somebody's PBX. */
+const EXAMINATIONS_MAX = 10;
+/** Numbers whose way through the dialplan is looked at. */
+const NUMBERS_MAX = 50;
+
+const finding = z
+  .object({
+    key: z.string().describe('What was examined; stable.'),
+    title: z.string(),
+    verdict: z.enum(['pass', 'warn', 'fail', 'skip']),
+    message: z.string().describe('What was seen.'),
+    advice: z.string().nullable().describe('What to do.'),
+  })
+  .meta({ id: 'TelephonyFinding' });
+
+const examination = z
+  .object({
+    ok: z.boolean().describe('Nothing was found that keeps calls from working.'),
+    findings: z.array(finding),
+  })
+  .meta({ id: 'TelephonyExamination' });
+
+export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
+  /** Configurations that are being examined. */
+  const running = new Set<string>();
+
+  api.post(
+    '/organizations/telephony-configs/:config_id/examine',
+    {
+      schema: {
+        tags: ['telephony'],
+        security: keyRequired,
+        operationId: 'examineTelephonyConfiguration',
+        summary:
+          'Examines the PBX of a configuration, with a test of its audio, in up to a minute.',
+        params: z.object({ config_id: idIn }),
+        response: { 200: examination, ...faults(400, 401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const stored = await configurationOf(deps, organizationId, request.params.config_id);
+      const pbx = pbxOf(deps.providerByName(stored.provider), stored.provider);
+      if (running.has(stored.id)) throw new GatewayError('EXAMINATION_RUNNING');
+      if (running.size >= EXAMINATIONS_MAX) {
+        throw new GatewayError('QUEUE_FULL', { queue: 'examinations' });
+      }
+      running.add(stored.id);
+      const deadline = deadlineSignal(deps.clock, EXAMINATION_MS_MAX, 'examination');
+      try {
+        const numbers = await deps.store.telephony.listNumbers(stored.id);
+        const active = numbers.filter(({ isActive }) => isActive).slice(0, NUMBERS_MAX);
+        const findings = await pbx.examine(
+          { configurationId: stored.id, credentials: stored.credentials },
+          {
+            numbers: active.map(({ address }) => address),
+            publicUrl: deps.publicUrl,
+            log: deps.log,
+          },
+          deadline.signal,
+        );
+        return { ok: findings.every(({ verdict }) => verdict !== 'fail'), findings };
+      } finally {
+        deadline.done();
+        running.delete(stored.id);
+      }
+    },
+  );
+}
+
+/** Throws PROVIDER_NOT_BUILT, EXAMINATION_UNSUPPORTED. */
+function pbxOf(provider: TelephonyProvider | undefined, name: string): Pbx {
+  if (provider === undefined) throw new GatewayError('PROVIDER_NOT_BUILT', { provider: name });
+  if ('pbx' in provider) return provider.pbx;
+  throw new GatewayError('EXAMINATION_UNSUPPORTED', { provider: name });
+}

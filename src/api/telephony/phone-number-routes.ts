@@ -1,0 +1,303 @@
+// Phone numbers of a telephony configuration. Source: contract §4.3.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { PhoneNumber } from '../../model/telephony.ts';
+import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
+import {
+  lacksCountry,
+  type NormalAddress,
+  normalizeAddress,
+} from '../../telephony/provider/phone-address.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { valueError } from '../http/validation.ts';
+import { idIn, isoTime } from '../http/values.ts';
+import { configurationOf } from './configuration-routes.ts';
+import { checkOwnership, syncInbound } from './provider-sync.ts';
+import {
+  type PhoneNumberUpdate,
+  type ProviderSync,
+  phoneNumberCreate,
+  phoneNumberOut,
+  phoneNumberUpdate,
+  providerSync,
+} from './telephony-schema.ts';
+
+const common = { tags: ['telephony'], security: keyRequired };
+const ROOT = '/organizations/telephony-configs/:config_id/phone-numbers';
+const parent = z.object({ config_id: idIn });
+const params = z.object({ config_id: idIn, phone_number_id: idIn });
+
+type NamedNumber = PhoneNumber & { workflowName: string | null };
+
+export function phoneNumberRoutes(api: Api, deps: ApiDeps): void {
+  readRoutes(api, deps);
+  createRoute(api, deps);
+  changeRoutes(api, deps);
+  deleteRoute(api, deps);
+}
+
+function readRoutes(api: Api, deps: ApiDeps): void {
+  api.get(
+    ROOT,
+    {
+      schema: {
+        ...common,
+        operationId: 'listPhoneNumbers',
+        summary: "The configuration's phone numbers.",
+        params: parent,
+        response: {
+          200: z.object({ phone_numbers: z.array(phoneNumberOut) }),
+          ...faults(401, 404),
+        },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { id } = await configurationOf(deps, organizationId, request.params.config_id);
+      const numbers = await deps.store.telephony.listNumbers(id);
+      return { phone_numbers: numbers.map((number) => numberOnWire(number, null)) };
+    },
+  );
+
+  api.get(
+    `${ROOT}/:phone_number_id`,
+    {
+      schema: {
+        ...common,
+        operationId: 'getPhoneNumber',
+        summary: 'One phone number.',
+        params,
+        response: { 200: phoneNumberOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { number } = await numberOf(deps, organizationId, request.params);
+      return numberOnWire(number, null);
+    },
+  );
+}
+
+function createRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    ROOT,
+    {
+      schema: {
+        ...common,
+        operationId: 'createPhoneNumber',
+        summary: 'Adds a phone number that the provider account owns.',
+        params: parent,
+        body: phoneNumberCreate,
+        response: { 200: phoneNumberOut, ...faults(400, 401, 404, 409, 502) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const configuration = await configurationOf(deps, organizationId, request.params.config_id);
+      const { body } = request;
+      const countryCode = body.country_code ?? null;
+      const address = checkedAddress(body.address, countryCode);
+      const inboundWorkflowId = body.inbound_workflow_id ?? null;
+      await checkAttachments(deps, configuration, body);
+      await checkOwnership(deps, configuration, {
+        address: body.address,
+        addressNormalized: address.normalized,
+      });
+      const { id } = await deps.store.telephony.createNumber(organizationId, configuration.id, {
+        address: body.address,
+        addressNormalized: address.normalized,
+        addressType: address.type,
+        countryCode,
+        label: body.label ?? null,
+        inboundWorkflowId,
+        trunkId: body.telephony_trunk_id ?? null,
+        isActive: body.is_active,
+        isDefaultCallerId: body.is_default_caller_id,
+        extraMetadata: body.extra_metadata,
+      });
+      const number = await storedNumber(deps, configuration.id, id);
+      const isAttached = inboundWorkflowId !== null;
+      const sync = isAttached ? await syncInbound(deps, configuration, number, true) : null;
+      return numberOnWire(number, sync);
+    },
+  );
+}
+
+function changeRoutes(api: Api, deps: ApiDeps): void {
+  api.put(
+    `${ROOT}/:phone_number_id`,
+    {
+      schema: {
+        ...common,
+        operationId: 'updatePhoneNumber',
+        summary: 'Changes a phone number; its address is fixed.',
+        params,
+        body: phoneNumberUpdate,
+        response: { 200: phoneNumberOut, ...faults(401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { configuration, number } = await numberOf(deps, organizationId, request.params);
+      await checkAttachments(deps, configuration, request.body);
+      const patch = patchOf(request.body);
+      await deps.store.telephony.updateNumber(configuration.id, number.id, patch);
+      const changed = await storedNumber(deps, configuration.id, number.id);
+      const sync =
+        patch.inboundWorkflowId === undefined
+          ? null
+          : await syncInbound(deps, configuration, changed, patch.inboundWorkflowId !== null);
+      return numberOnWire(changed, sync);
+    },
+  );
+
+  api.post(
+    `${ROOT}/:phone_number_id/set-default-caller`,
+    {
+      schema: {
+        ...common,
+        operationId: 'setDefaultCaller',
+        summary: "Makes this the configuration's caller number.",
+        params,
+        response: { 200: phoneNumberOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { configuration, number } = await numberOf(deps, organizationId, request.params);
+      await deps.store.telephony.setDefaultCaller(configuration.id, number.id);
+      return numberOnWire(await storedNumber(deps, configuration.id, number.id), null);
+    },
+  );
+}
+
+function deleteRoute(api: Api, deps: ApiDeps): void {
+  api.delete(
+    `${ROOT}/:phone_number_id`,
+    {
+      schema: {
+        ...common,
+        operationId: 'deletePhoneNumber',
+        summary: 'Deletes a phone number; its inbound calls no longer come to us.',
+        params,
+        response: {
+          200: z.object({ message: z.string(), provider_sync: providerSync.nullable() }),
+          ...faults(401, 404, 502),
+        },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { configuration, number } = await numberOf(deps, organizationId, request.params);
+      const sync = await detach(deps, configuration, number);
+      await deps.store.telephony.deleteNumber(configuration.id, number.id);
+      return { message: 'Phone number deleted', provider_sync: sync };
+    },
+  );
+}
+
+/** Throws PROVIDER_FAILED if the provider keeps sending the number's calls here: the row stays then. */
+async function detach(
+  deps: ApiDeps,
+  configuration: ConfigurationSummary,
+  number: PhoneNumber,
+): Promise<ProviderSync | null> {
+  if (number.inboundWorkflowId === null) return null;
+  const sync = await syncInbound(deps, configuration, number, false);
+  const { provider } = configuration;
+  if (!sync.ok && deps.providerByName(provider) !== undefined) {
+    throw new GatewayError('PROVIDER_FAILED', { provider, reason: sync.message ?? 'refused' });
+  }
+  return sync;
+}
+
+/** Throws RequestInvalid. */
+function checkedAddress(raw: string, countryCode: string | null): NormalAddress {
+  const loc = ['body', 'address'];
+  if (lacksCountry(raw, countryCode)) {
+    const message = 'a number without + needs a country_code';
+    throw valueError(loc, message, raw);
+  }
+  const address = normalizeAddress(raw, countryCode);
+  if (address === undefined) throw valueError(loc, 'not a phone number, SIP URI or extension', raw);
+  return address;
+}
+
+/** Before anything else is asked. Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
+async function checkAttachments(
+  { store }: ApiDeps,
+  configuration: ConfigurationSummary,
+  body: {
+    inbound_workflow_id?: string | null | undefined;
+    telephony_trunk_id?: string | null | undefined;
+  },
+): Promise<void> {
+  const { telephony_trunk_id: trunkId, inbound_workflow_id: id } = body;
+  if (typeof trunkId === 'string') {
+    const trunks = await store.trunks.list(configuration.id);
+    if (!trunks.some((trunk) => trunk.id === trunkId)) throw new GatewayError('TRUNK_NOT_FOUND');
+  }
+  if (id === null || id === undefined) return;
+  const workflow = await store.workflows.get(configuration.organizationId, id);
+  if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+}
+
+/** An explicit null clears a label or a country; for the rest it means "unchanged". */
+function patchOf(
+  body: PhoneNumberUpdate,
+): Parameters<ApiDeps['store']['telephony']['updateNumber']>[2] {
+  const workflowId = body.clear_inbound_workflow ? null : (body.inbound_workflow_id ?? undefined);
+  const trunkId = body.clear_trunk ? null : (body.telephony_trunk_id ?? undefined);
+  return {
+    ...(body.label === undefined ? {} : { label: body.label }),
+    ...(body.country_code === undefined ? {} : { countryCode: body.country_code }),
+    ...(workflowId === undefined ? {} : { inboundWorkflowId: workflowId }),
+    ...(trunkId === undefined ? {} : { trunkId }),
+    ...(typeof body.is_active === 'boolean' ? { isActive: body.is_active } : {}),
+    ...(body.extra_metadata ? { extraMetadata: body.extra_metadata } : {}),
+  };
+}
+
+/** Throws CONFIGURATION_NOT_FOUND, PHONE_NUMBER_NOT_FOUND. */
+async function numberOf(
+  deps: ApiDeps,
+  organizationId: string,
+  ids: z.infer<typeof params>,
+): Promise<{ configuration: ConfigurationSummary; number: NamedNumber }> {
+  const configuration = await configurationOf(deps, organizationId, ids.config_id);
+  return { configuration, number: await storedNumber(deps, configuration.id, ids.phone_number_id) };
+}
+
+async function storedNumber(deps: ApiDeps, configurationId: string, id: string) {
+  const number = await deps.store.telephony.getNumber(configurationId, id);
+  if (number === undefined) throw new GatewayError('PHONE_NUMBER_NOT_FOUND');
+  return number;
+}
+
+function numberOnWire(
+  number: NamedNumber,
+  sync: ProviderSync | null,
+): z.infer<typeof phoneNumberOut> {
+  return {
+    id: number.id,
+    telephony_configuration_id: number.configurationId,
+    address: number.address,
+    address_normalized: number.addressNormalized,
+    address_type: number.addressType,
+    country_code: number.countryCode,
+    label: number.label,
+    inbound_workflow_id: number.inboundWorkflowId,
+    inbound_workflow_name: number.workflowName,
+    telephony_trunk_id: number.trunkId,
+    is_active: number.isActive,
+    is_default_caller_id: number.isDefaultCallerId,
+    extra_metadata: number.extraMetadata,
+    created_at: isoTime(number.createdAt),
+    updated_at: isoTime(number.updatedAt),
+    provider_sync: sync,
+  };
+}

@@ -1,0 +1,92 @@
+// A phone number at its provider: is it the account's, and where do its inbound calls go. What fails
+// there is told, never hidden. Source: contract §4.3.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import type { ApiDeps } from '../http/api-deps.ts';
+import type { ProviderSync } from './telephony-schema.ts';
+
+/** A provider's answer must come within this time; a client waits for it. */
+const PROVIDER_MS = 10_000;
+
+const INBOUND_PATH = '/api/v1/telephony/inbound/run';
+
+/** Throws PHONE_NUMBER_NOT_OWNED, and PROVIDER_* if the provider cannot be asked. A provider that
+ *  knows no ownership, or that is not built, owns everything. */
+export async function checkOwnership(
+  deps: ApiDeps,
+  { provider: name, credentials }: TelephonyConfiguration,
+  number: { address: string; addressNormalized: string },
+): Promise<void> {
+  const provider = deps.providerByName(name);
+  if (provider === undefined) return;
+  const address = provider.formatAddress(number.addressNormalized);
+  const owns = await inTime(deps.clock, name, (signal) =>
+    provider.control.ownsNumber(credentials, address, signal),
+  );
+  if (owns === false) throw new GatewayError('PHONE_NUMBER_NOT_OWNED', { address: number.address });
+}
+
+/** Points the number's inbound calls at us, or away (`attached` false). Never throws. */
+export async function syncInbound(
+  deps: ApiDeps,
+  configuration: TelephonyConfiguration,
+  number: PhoneNumber,
+  attached: boolean,
+): Promise<ProviderSync> {
+  const provider = deps.providerByName(configuration.provider);
+  if (provider === undefined) {
+    const { message } = new GatewayError('PROVIDER_NOT_BUILT', {
+      provider: configuration.provider,
+    });
+    return { ok: false, message };
+  }
+  return configure(deps, provider, {
+    credentials: configuration.credentials,
+    address: provider.formatAddress(number.addressNormalized),
+    url: attached ? deps.publicUrl + INBOUND_PATH : null,
+  });
+}
+
+async function configure(
+  deps: ApiDeps,
+  { name, control }: TelephonyProvider,
+  wish: { credentials: Record<string, unknown>; address: string; url: string | null },
+): Promise<ProviderSync> {
+  try {
+    const { ok, message } = await inTime(deps.clock, name, (signal) =>
+      control.configureInbound(wish.credentials, wish.address, wish.url, signal),
+    );
+    return { ok, message };
+  } catch (error) {
+    return { ok: false, message: reasonOf(error, deps.log) };
+  }
+}
+
+/** The outcome of `ask`, or PROVIDER_TIMEOUT even if it does not heed its signal. */
+async function inTime<T>(
+  clock: Clock,
+  provider: string,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const late = new GatewayError('PROVIDER_TIMEOUT', { provider });
+  const isUp = new Promise<never>((_resolve, reject) => {
+    controller.signal.addEventListener('abort', () => reject(late), { once: true });
+  });
+  const timer = clock.after(PROVIDER_MS, () => controller.abort(late));
+  try {
+    return await Promise.race([ask(controller.signal), isUp]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+function reasonOf(error: unknown, log: Log): string {
+  if (error instanceof GatewayError) return error.message;
+  log.error({ err: error }, 'inbound calls not configured');
+  return 'The provider could not be asked';
+}

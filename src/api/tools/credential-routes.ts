@@ -1,0 +1,162 @@
+// Credentials for other systems: /credentials. Source: contract §10.2.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { type Credential, type CredentialType, credentialData } from '../../model/credential.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import {
+  credentialCreate,
+  credentialOnWire,
+  credentialOut,
+  credentialUpdate,
+} from './credential-schema.ts';
+
+const common = { tags: ['tools'], security: keyRequired };
+const params = z.object({ credential_uuid: z.string().max(100) });
+const ROOT = '/credentials';
+
+export function credentialRoutes(api: Api, deps: ApiDeps): void {
+  readRoutes(api, deps);
+  writeRoutes(api, deps);
+}
+
+function readRoutes(api: Api, deps: ApiDeps): void {
+  const { credentials } = deps.store;
+
+  api.get(
+    ROOT,
+    {
+      schema: {
+        ...common,
+        operationId: 'listCredentials',
+        summary: 'All credentials by name, without their secrets.',
+        response: { 200: z.array(credentialOut), ...faults(401) },
+      },
+    },
+    async (request) => {
+      const all = await credentials.list(principalOf(request).organizationId);
+      return all.map(credentialOnWire);
+    },
+  );
+
+  api.get(
+    `${ROOT}/:credential_uuid`,
+    {
+      schema: {
+        ...common,
+        operationId: 'getCredential',
+        summary: 'One credential, without its secret.',
+        params,
+        response: { 200: credentialOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { credential_uuid: uuid } = request.params;
+      return credentialOnWire(found(await credentials.get(organizationId, uuid)));
+    },
+  );
+}
+
+function writeRoutes(api: Api, deps: ApiDeps): void {
+  const { credentials } = deps.store;
+
+  api.post(
+    ROOT,
+    {
+      schema: {
+        ...common,
+        operationId: 'createCredential',
+        summary: 'A new credential; its secret is sealed and never shown.',
+        body: credentialCreate,
+        response: { 200: credentialOut, ...faults(400, 401, 409) },
+      },
+    },
+    async (request) => {
+      const { name, description, credential_type: type, credential_data: sent } = request.body;
+      const data = checkedData(type, sent);
+      const input = { name, description: description ?? null, type, data };
+      return credentialOnWire(await credentials.create(principalOf(request), input));
+    },
+  );
+
+  api.put(
+    `${ROOT}/:credential_uuid`,
+    {
+      schema: {
+        ...common,
+        operationId: 'updateCredential',
+        summary: 'Changes a credential; what is left out stays.',
+        params,
+        body: credentialUpdate,
+        response: { 200: credentialOut, ...faults(400, 401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { credential_uuid: uuid } = request.params;
+      const stored = found(await credentials.get(organizationId, uuid));
+      const { name, description } = request.body;
+      const changed = await credentials.update(organizationId, uuid, {
+        ...(typeof name === 'string' ? { name } : {}),
+        ...(description === undefined ? {} : { description }),
+        ...secretIn(request.body, stored),
+      });
+      return credentialOnWire(found(changed));
+    },
+  );
+
+  api.delete(
+    `${ROOT}/:credential_uuid`,
+    {
+      schema: {
+        ...common,
+        operationId: 'deleteCredential',
+        summary: 'Deletes a credential; requests that name it fail from then on.',
+        params,
+        response: {
+          200: z.object({ status: z.literal('deleted'), uuid: z.string() }),
+          ...faults(401, 404),
+        },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { credential_uuid: uuid } = request.params;
+      const isGone = await credentials.remove(organizationId, uuid);
+      if (!isGone) throw new GatewayError('CREDENTIAL_NOT_FOUND');
+      return { status: 'deleted' as const, uuid };
+    },
+  );
+}
+
+function found(credential: Credential | undefined): Credential {
+  if (credential === undefined) throw new GatewayError('CREDENTIAL_NOT_FOUND');
+  return credential;
+}
+
+/** A new secret, if one is sent. Another kind of credential needs data of its own: what is stored does
+ *  not fit it. Throws CREDENTIAL_INVALID. */
+function secretIn(
+  { credential_type: type, credential_data: data }: z.infer<typeof credentialUpdate>,
+  stored: Credential,
+): { secret?: { type: CredentialType; data: Record<string, unknown> } } {
+  const kind = type ?? stored.type;
+  const isUnchanged = (data ?? null) === null && kind === stored.type;
+  return isUnchanged ? {} : { secret: { type: kind, data: checkedData(kind, data ?? {}) } };
+}
+
+/** What the kind of credential consists of, and nothing else. Throws CREDENTIAL_INVALID, which names
+ *  fields and never quotes a value. */
+function checkedData(type: CredentialType, data: Record<string, unknown>): Record<string, unknown> {
+  const checked = credentialData[type].safeParse(data);
+  if (checked.success) return checked.data;
+  const problems = checked.error.issues.map(({ path, message }) => {
+    const field = String(path[0] ?? '');
+    return Object.hasOwn(data, field) ? `${field}: ${message}` : `${field} is required`;
+  });
+  throw new GatewayError('CREDENTIAL_INVALID', { type, problems: problems.join('; ') });
+}

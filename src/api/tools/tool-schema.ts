@@ -1,0 +1,79 @@
+// Tools as they travel. Source: contract §10.1.
+
+import { z } from 'zod';
+import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
+import { type Tool, toolCategory, toolStatus } from '../../model/tool.ts';
+import { toolDefinition } from '../../workflow/tools/definition.ts';
+import { providerIdOf } from '../accounts/user-schema.ts';
+import { freeObject, idOut, isoTime, isoTimeOrNull, timeOut, within } from '../http/values.ts';
+import { maskHeaders } from './masked-headers.ts';
+
+const DEFAULT_ICON = 'globe';
+const DEFAULT_COLOR = '#3B82F6';
+
+const name = z.string().min(1).max(255);
+const description = z.string().max(4_000);
+const icon = z.string().max(100);
+const definitionIn = within(toolDefinition, CONTEXT_LIMITS);
+
+export const toolCreate = z
+  .object({
+    name,
+    description: description
+      .nullable()
+      .default(null)
+      .meta({ description: 'Tells the model when to use the tool.' }),
+    category: toolCategory.nullish().meta({ description: 'As the type of the definition.' }),
+    icon: icon.nullable().default(DEFAULT_ICON),
+    icon_color: icon.nullable().default(DEFAULT_COLOR),
+    definition: definitionIn,
+  })
+  .refine(({ category, definition }) => !category || category === definition.type, {
+    path: ['category'],
+    error: 'category must be the type of the definition',
+  });
+
+/** Null changes nothing, but takes away what may be missing. */
+export const toolUpdate = z.object({
+  name: name.nullish(),
+  description: description.nullish(),
+  icon: icon.nullish(),
+  icon_color: icon.nullish(),
+  definition: definitionIn.nullish(),
+  status: toolStatus.nullish(),
+});
+
+export const toolOut = z
+  .object({
+    id: idOut,
+    tool_uuid: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    category: toolCategory,
+    icon: z.string().nullable(),
+    icon_color: z.string().nullable(),
+    status: toolStatus,
+    definition: freeObject,
+    created_at: timeOut,
+    updated_at: timeOut.nullable(),
+    created_by: z.object({ id: idOut, provider_id: z.string() }).nullable(),
+  })
+  .meta({ id: 'ToolResponse' });
+
+export function toolOnWire(tool: Tool): z.infer<typeof toolOut> {
+  const { userId } = tool;
+  return {
+    id: tool.id,
+    tool_uuid: tool.uuid,
+    name: tool.name,
+    description: tool.description,
+    category: tool.category,
+    icon: tool.icon,
+    icon_color: tool.iconColor,
+    status: tool.status,
+    definition: maskHeaders(tool.definition),
+    created_at: isoTime(tool.createdAt),
+    updated_at: isoTimeOrNull(tool.updatedAt),
+    created_by: userId === null ? null : { id: userId, provider_id: providerIdOf(userId) },
+  };
+}

@@ -1,0 +1,148 @@
+// Trying out a tool: its request is made once, as a call would, and shown with what came of it.
+// Source: contract §10.1.
+
+import { z } from 'zod';
+import { sendToolRequest, type ToolRequestDeps } from '../../call/http/tool-request.ts';
+import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
+import { parseJson } from '../../std/json.ts';
+import { type HttpApiConfig, toolDefinition } from '../../workflow/tools/definition.ts';
+import { httpApiRequest } from '../../workflow/tools/http-api-tool.ts';
+import { checkedArguments, presetValues } from '../../workflow/tools/parameters.ts';
+import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { toolOf } from './tool-routes.ts';
+import { type ToolTestOut, toolTest, toolTestOut } from './tool-test-schema.ts';
+
+const MASK = '***';
+/** They hold no secret. */
+const SHOWN_HEADERS: readonly string[] = ['content-type', 'accept', 'user-agent'];
+
+export function toolTestRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/tools/:tool_uuid/test',
+    {
+      schema: {
+        tags: ['tools'],
+        security: keyRequired,
+        operationId: 'testTool',
+        summary: 'Makes the request of an http_api tool, once, and shows what came of it.',
+        params: z.object({ tool_uuid: z.string().max(100) }),
+        body: toolTest.nullish(),
+        response: { 200: toolTestOut, ...faults(400, 401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const tool = await toolOf(deps, organizationId, request.params.tool_uuid);
+      const { type } = tool.definition;
+      if (type !== 'http_api') throw new GatewayError('TOOL_NOT_TESTABLE', { type: String(type) });
+      const definition = toolDefinition.parse(tool.definition);
+      if (definition.type !== 'http_api') throw new GatewayError('TOOL_NOT_TESTABLE', { type });
+      const { llm_params: given, preset_params: presets } = request.body ?? {};
+      const trial = { organizationId, config: definition.config, now: deps.clock.now() };
+      return tried(deps.toolRequests, trial, { given: given ?? {}, presets: presets ?? {} });
+    },
+  );
+}
+
+interface Trial {
+  organizationId: string;
+  config: HttpApiConfig;
+  now: number;
+}
+
+interface Values {
+  given: Record<string, unknown>;
+  presets: Record<string, unknown>;
+}
+
+async function tried(deps: ToolRequestDeps, trial: Trial, values: Values): Promise<ToolTestOut> {
+  const { organizationId, config } = trial;
+  const startedMs = deps.clock.monotonicMs();
+  let request: ToolRequest | undefined;
+  try {
+    request = requestOf(trial, values);
+    const answer = await sendToolRequest(
+      deps,
+      { organizationId, request },
+      new AbortController().signal,
+    );
+    return {
+      ...shown(config, request),
+      status: 'success',
+      status_code: answer.status,
+      data: answer.data,
+      error: null,
+      hint: hintOfStatus(answer.status),
+      duration_ms: Math.round(deps.clock.monotonicMs() - startedMs),
+    };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return {
+      ...shown(config, request),
+      status: 'error',
+      status_code: null,
+      data: null,
+      error: error.message,
+      hint: hints[error.code] ?? null,
+      duration_ms: Math.round(deps.clock.monotonicMs() - startedMs),
+    };
+  }
+}
+
+/** There is no call: templates that name its variables are empty, `presets` take their place. Throws
+ *  TOOL_ARGUMENTS, TOOL_URL. */
+function requestOf({ config, now }: Trial, { given, presets }: Values): ToolRequest {
+  const context = { values: {}, now };
+  const isGiven = (name: string): boolean => (presets[name] ?? null) !== null;
+  const all = config.preset_parameters.map((preset) => ({ ...preset, description: '' }));
+  const fromAuthor = presetValues(
+    all.filter(({ name }) => !isGiven(name)),
+    context,
+  );
+  const fromTest = checkedArguments(
+    all.filter(({ name }) => isGiven(name)),
+    presets,
+  );
+  return httpApiRequest(config, given, context, { ...fromAuthor, ...fromTest });
+}
+
+function shown(config: HttpApiConfig, request: ToolRequest | undefined) {
+  const { method, url, headers, body } = request ?? { ...config, body: null };
+  const query = URL.canParse(url) ? [...new URL(url).searchParams] : [];
+  return {
+    request_method: method,
+    request_url: url,
+    request_headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [
+        name,
+        SHOWN_HEADERS.includes(name.toLowerCase()) ? value : MASK,
+      ]),
+    ),
+    request_body: body === null ? null : parseJson(body),
+    request_params: query.length === 0 ? null : Object.fromEntries(query),
+  };
+}
+
+const hints: Partial<Record<ErrorCode, string>> = {
+  TOOL_ARGUMENTS:
+    'Send in llm_params what the model would give, in preset_params what the templates come to in a call.',
+  TOOL_URL: 'Values that are put into the address must stay in its path and query.',
+  OUTSIDE_FORBIDDEN:
+    'Tools reach public addresses only, and those that the operator opens (PATCHBAY_OUTSIDE_ALLOW).',
+  CREDENTIAL_NOT_FOUND: 'The credential of the tool was deleted: choose another one.',
+  TIMED_OUT: 'The server took longer than timeout_ms. Callers wait in silence for so long.',
+  TOOL_UNREACHABLE: 'Look at the host and the port of the address.',
+};
+
+function hintOfStatus(status: number): string | null {
+  if (status < 300) return null;
+  if (status < 400) return 'Redirects are not followed: enter the address that it leads to.';
+  if (status === 401 || status === 403)
+    return 'Look at the credential and the headers of the tool.';
+  if (status === 404 || status === 405) return 'Look at the method and the path of the address.';
+  return null;
+}

@@ -1,0 +1,50 @@
+// An agent from a description in plain words. Source: contract §5.1.
+
+import { z } from 'zod';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { storableDefinition, workflowOnWire } from './workflow-mapping.ts';
+import { WORKFLOW_NAME_MAX, workflowOut } from './workflow-schema.ts';
+
+const wish = z.object({
+  call_type: z.enum(['inbound', 'outbound']),
+  use_case: z.string().min(1).max(2_000).describe('What the agent is for.'),
+  activity_description: z.string().min(1).max(10_000).describe('What it shall do in a call.'),
+});
+
+export function agentWritingRoutes(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/create/template',
+    {
+      schema: {
+        tags: ['workflows'],
+        security: keyRequired,
+        operationId: 'writeWorkflow',
+        summary: 'A new agent, written by the language model of the gateway.',
+        body: wish,
+        response: { 200: workflowOut, ...faults(400, 401, 502) },
+      },
+    },
+    async (request) => {
+      const { call_type, use_case, activity_description } = request.body;
+      const definition = await deps.writer.write({
+        callType: call_type,
+        useCase: use_case,
+        activity: activity_description,
+      });
+      const owner = principalOf(request);
+      const { organizationId } = owner;
+      const place = { organizationId, workflowId: null };
+      const content = await storableDefinition(deps, definition, place);
+      const { workflow, version } = await deps.store.workflows.create(owner, {
+        name: use_case.slice(0, WORKFLOW_NAME_MAX),
+        ...content,
+        configurations: {},
+        templateContextVariables: {},
+      });
+      return workflowOnWire(workflow, version, { totalRuns: 0 });
+    },
+  );
+}

@@ -1,0 +1,136 @@
+// Folders that agents are filed in. Source: contract §5.1 and §10.3.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { WorkflowFolder } from '../../model/workflow.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, idOut, isoTime, timeOut } from '../http/values.ts';
+import { listedOnWire } from './workflow-mapping.ts';
+import { workflowListItem } from './workflow-schema.ts';
+
+const common = { tags: ['workflows'], security: keyRequired };
+const params = z.object({ folder_id: idIn });
+const body = z.object({ name: z.string().min(1).max(100) });
+
+const folderOut = z
+  .object({ id: idOut, name: z.string(), created_at: timeOut })
+  .meta({ id: 'FolderResponse' });
+
+export function folderRoutes(api: Api, deps: ApiDeps): void {
+  listRoutes(api, deps);
+  changeRoutes(api, deps);
+  fileRoute(api, deps);
+}
+
+function listRoutes(api: Api, deps: ApiDeps): void {
+  const { folders } = deps.store;
+
+  api.get(
+    '/folder/',
+    {
+      schema: {
+        ...common,
+        operationId: 'listFolders',
+        summary: 'All folders, by name.',
+        response: { 200: z.array(folderOut), ...faults(401) },
+      },
+    },
+    async (request) => {
+      const all = await folders.list(principalOf(request).organizationId);
+      return all.map(folderOnWire);
+    },
+  );
+
+  api.post(
+    '/folder/',
+    {
+      schema: {
+        ...common,
+        operationId: 'createFolder',
+        summary: 'A new folder.',
+        body,
+        response: { 200: folderOut, ...faults(401, 409) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      return folderOnWire(await folders.create(organizationId, request.body.name));
+    },
+  );
+}
+
+function changeRoutes(api: Api, deps: ApiDeps): void {
+  const { folders } = deps.store;
+
+  api.put(
+    '/folder/:folder_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'renameFolder',
+        summary: 'Renames a folder.',
+        params,
+        body,
+        response: { 200: folderOut, ...faults(401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { folder_id: id } = request.params;
+      const folder = await folders.rename(organizationId, id, request.body.name);
+      if (folder === undefined) throw new GatewayError('FOLDER_NOT_FOUND');
+      return folderOnWire(folder);
+    },
+  );
+
+  api.delete(
+    '/folder/:folder_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'deleteFolder',
+        summary: 'Deletes a folder; its agents stay, in none.',
+        params,
+        response: { 200: z.object({ success: z.literal(true) }), ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const gone = await folders.delete(organizationId, request.params.folder_id);
+      if (!gone) throw new GatewayError('FOLDER_NOT_FOUND');
+      return { success: true as const };
+    },
+  );
+}
+
+function fileRoute(api: Api, deps: ApiDeps): void {
+  const { workflows } = deps.store;
+  api.put(
+    '/workflow/:workflow_id/folder',
+    {
+      schema: {
+        ...common,
+        operationId: 'moveWorkflowToFolder',
+        summary: 'Files an agent in a folder; null takes it out.',
+        params: z.object({ workflow_id: idIn }),
+        body: z.object({ folder_id: idIn.nullish() }),
+        response: { 200: workflowListItem, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { workflow_id: id } = request.params;
+      const folderId = request.body.folder_id ?? null;
+      const workflow = await workflows.moveToFolder(organizationId, id, folderId);
+      if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+      return listedOnWire({ ...workflow, totalRuns: await workflows.totalRuns(id) });
+    },
+  );
+}
+
+function folderOnWire({ id, name, createdAt }: WorkflowFolder): z.infer<typeof folderOut> {
+  return { id, name, created_at: isoTime(createdAt) };
+}

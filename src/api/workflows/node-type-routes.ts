@@ -1,0 +1,49 @@
+// The catalogue of node types, by which editors and builders make agents. Source: contract §12.1.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { nodeSpec } from '../../model/node-spec.ts';
+import { catalogue, nodeSpecOf, SPEC_VERSION } from '../../workflow/graph/node-catalogue.ts';
+import type { Api } from '../http/api-deps.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+
+const common = { tags: ['workflows'], security: keyRequired };
+
+const nodeTypesOut = z
+  .object({ spec_version: z.string(), node_types: z.array(nodeSpec) })
+  .meta({ id: 'NodeTypesResponse' });
+
+export function nodeTypeRoutes(api: Api): void {
+  api.get(
+    '/node-types',
+    {
+      schema: {
+        ...common,
+        operationId: 'listNodeTypes',
+        summary: 'Every node type, with what its nodes may hold.',
+        response: { 200: nodeTypesOut, ...faults(401) },
+      },
+    },
+    async () => ({ spec_version: SPEC_VERSION, node_types: [...catalogue] }),
+  );
+
+  api.get(
+    '/node-types/:name',
+    {
+      schema: {
+        ...common,
+        operationId: 'getNodeType',
+        summary: 'One node type.',
+        params: z.object({ name: z.string().max(100) }),
+        response: { 200: nodeSpec, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { name } = request.params;
+      const spec = nodeSpecOf(name);
+      if (spec === undefined) throw new GatewayError('NODE_TYPE_UNKNOWN', { name });
+      return spec;
+    },
+  );
+}

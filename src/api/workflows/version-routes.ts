@@ -1,0 +1,141 @@
+// Versions of a workflow: list, draft, check, publish. Source: contract §5.1, §5.2.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults, workflowProblem } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, idOut, isoTimeOrNull, queryInteger, timeOut } from '../http/values.ts';
+import { WorkflowRefused } from '../http/workflow-refused.ts';
+import {
+  problemsOf,
+  shownVersion,
+  versionOnWire,
+  warningsOf,
+  workflowOf,
+} from './workflow-mapping.ts';
+import { workflowVersionOut } from './workflow-schema.ts';
+
+const common = { tags: ['workflows'], security: keyRequired };
+const params = z.object({ workflow_id: idIn });
+/** A list without a limit of its own still has this one. */
+const VERSIONS_MAX = 1_000;
+
+const published = z.object({
+  id: idOut,
+  version_number: z.int(),
+  status: z.literal('published'),
+  published_at: timeOut.nullable(),
+});
+
+export function workflowVersionRoutes(api: Api, deps: ApiDeps): void {
+  readRoutes(api, deps);
+  draftRoutes(api, deps);
+}
+
+function readRoutes(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/workflow/:workflow_id/versions',
+    {
+      schema: {
+        ...common,
+        operationId: 'listWorkflowVersions',
+        summary: 'Versions, newest first.',
+        params,
+        querystring: z.object({
+          limit: queryInteger(1, 100).optional(),
+          offset: queryInteger(0).default(0),
+        }),
+        response: { 200: z.array(workflowVersionOut), ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
+      const { limit = VERSIONS_MAX, offset } = request.query;
+      const versions = await deps.store.workflows.versions(id, { limit, offset });
+      return versions.map(versionOnWire);
+    },
+  );
+
+  api.post(
+    '/workflow/:workflow_id/validate',
+    {
+      schema: {
+        ...common,
+        operationId: 'validateWorkflow',
+        summary: 'Whether the draft, or what is published, is complete and consistent.',
+        params,
+        response: {
+          200: z.object({
+            is_valid: z.literal(true),
+            errors: z.array(z.never()),
+            /** What keeps it from working on this gateway as it is set up. */
+            warnings: z.array(workflowProblem),
+          }),
+          ...faults(401, 404),
+        },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
+      const version = await shownVersion(deps, id);
+      if (version === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+      const problems = await problemsOf(deps, organizationId, version);
+      if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
+      return { is_valid: true as const, errors: [], warnings: warningsOf(deps, version) };
+    },
+  );
+}
+
+function draftRoutes(api: Api, deps: ApiDeps): void {
+  const { workflows } = deps.store;
+
+  api.post(
+    '/workflow/:workflow_id/create-draft',
+    {
+      schema: {
+        ...common,
+        operationId: 'createWorkflowDraft',
+        summary: 'The draft, made from what is published if there is none.',
+        params,
+        response: { 200: workflowVersionOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
+      return versionOnWire(await workflows.createDraft(id));
+    },
+  );
+
+  api.post(
+    '/workflow/:workflow_id/publish',
+    {
+      schema: {
+        ...common,
+        operationId: 'publishWorkflow',
+        summary: 'Makes the draft what calls use.',
+        params,
+        response: { 200: published, ...faults(400, 401, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
+      const draft = await workflows.draft(id);
+      if (draft === undefined) throw new GatewayError('WORKFLOW_NO_DRAFT');
+      const problems = await problemsOf(deps, organizationId, draft);
+      if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
+      const version = await workflows.publish(id);
+      return {
+        id: version.id,
+        version_number: version.versionNumber,
+        status: 'published' as const,
+        published_at: isoTimeOrNull(version.publishedAt),
+      };
+    },
+  );
+}

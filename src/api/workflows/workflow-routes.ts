@@ -1,0 +1,253 @@
+// Workflows: create, list, read, change, status. Source: specification §4.8, contract §5.1.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Workflow, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
+import { isObject } from '../../std/json.ts';
+import type { WorkflowContent } from '../../store/workflows/workflow-store.ts';
+import { keepUnseen, stripUnknownData } from '../../workflow/graph/node-data.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idIn, idOut } from '../http/values.ts';
+import { keepExternalPbx } from './external-pbx.ts';
+import { restoreKeys, restoreNodeKeys } from './masked-keys.ts';
+import {
+  listedOnWire,
+  shownVersion,
+  storableDefinition,
+  workflowOf,
+  workflowOnWire,
+} from './workflow-mapping.ts';
+import {
+  workflowCreate,
+  workflowListItem,
+  workflowOut,
+  workflowStatusUpdate,
+  workflowUpdate,
+} from './workflow-schema.ts';
+
+const common = { tags: ['workflows'], security: keyRequired };
+const params = z.object({ workflow_id: idIn });
+const statusQuery = z.object({ status: z.string().max(100).optional() });
+const STATUSES: readonly WorkflowStatus[] = ['active', 'archived'];
+
+export function workflowRoutes(api: Api, deps: ApiDeps): void {
+  createRoute(api, deps);
+  listRoutes(api, deps);
+  readRoute(api, deps);
+  updateRoute(api, deps);
+  statusRoute(api, deps);
+}
+
+function createRoute(api: Api, deps: ApiDeps): void {
+  api.post(
+    '/workflow/create/definition',
+    {
+      schema: {
+        ...common,
+        operationId: 'createWorkflow',
+        summary: 'A new agent; its definition is version 1, published.',
+        body: workflowCreate,
+        response: { 200: workflowOut, ...faults(401, 409) },
+      },
+    },
+    async (request) => {
+      const { name, workflow_definition: sent } = request.body;
+      const owner = principalOf(request);
+      const { organizationId } = owner;
+      const content = await storableDefinition(deps, sent, { organizationId, workflowId: null });
+      const { workflow, version } = await deps.store.workflows.create(owner, {
+        name,
+        ...content,
+        configurations: {},
+        templateContextVariables: {},
+      });
+      return workflowOnWire(workflow, version, { totalRuns: 0 });
+    },
+  );
+}
+
+function listRoutes(api: Api, deps: ApiDeps): void {
+  const { workflows } = deps.store;
+
+  api.get(
+    '/workflow/fetch',
+    {
+      schema: {
+        ...common,
+        operationId: 'listWorkflows',
+        summary: 'All agents, or those of a status.',
+        querystring: statusQuery,
+        response: { 200: z.array(workflowListItem), ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const all = await workflows.list(organizationId, statusesOf(request.query.status));
+      return all.map(listedOnWire);
+    },
+  );
+
+  api.get(
+    '/workflow/summary',
+    {
+      schema: {
+        ...common,
+        operationId: 'listWorkflowNames',
+        summary: 'Ids and names of agents.',
+        querystring: statusQuery,
+        response: { 200: z.array(z.object({ id: idOut, name: z.string() })), ...faults(401) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const all = await workflows.list(organizationId, statusesOf(request.query.status));
+      return all.map(({ id, name }) => ({ id, name }));
+    },
+  );
+
+  api.get(
+    '/workflow/count',
+    {
+      schema: {
+        ...common,
+        operationId: 'countWorkflows',
+        summary: 'How many agents there are, by status.',
+        response: {
+          200: z.object({ total: z.int(), active: z.int(), archived: z.int() }),
+          ...faults(401),
+        },
+      },
+    },
+    async (request) => {
+      const { active, archived } = await workflows.count(principalOf(request).organizationId);
+      return { total: active + archived, active, archived };
+    },
+  );
+}
+
+function readRoute(api: Api, deps: ApiDeps): void {
+  api.get(
+    '/workflow/fetch/:workflow_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'getWorkflow',
+        summary: 'One agent with its draft, or with what is published.',
+        params,
+        response: { 200: workflowOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      return shownWorkflow(deps, organizationId, request.params.workflow_id, { isLoadable: true });
+    },
+  );
+}
+
+function updateRoute(api: Api, deps: ApiDeps): void {
+  const { workflows } = deps.store;
+  api.put(
+    '/workflow/:workflow_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'updateWorkflow',
+        summary: 'Renames an agent; other changes go into its draft.',
+        params,
+        body: workflowUpdate,
+        response: { 200: workflowOut, ...faults(401, 403, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const workflow = await workflowOf(deps, organizationId, request.params.workflow_id);
+      const { id } = workflow;
+      const change = await draftChange(deps, workflow, request.body);
+      if (Object.keys(change).length > 0) await workflows.saveDraft(id, change);
+      const { name } = request.body;
+      if (typeof name === 'string') await workflows.rename(organizationId, id, name);
+      return shownWorkflow(deps, organizationId, id);
+    },
+  );
+}
+
+type DraftChange = Partial<WorkflowContent> & { triggerPaths?: readonly string[] };
+
+async function draftChange(
+  deps: ApiDeps,
+  workflow: Workflow,
+  body: z.infer<typeof workflowUpdate>,
+): Promise<DraftChange> {
+  const shown = await shownVersion(deps, workflow.id);
+  const definition = body.workflow_definition;
+  const configurations = body.workflow_configurations;
+  const variables = body.template_context_variables;
+  const stored = shown?.configurations;
+  const sent = isObject(configurations) ? restoreKeys(configurations, stored) : undefined;
+  return {
+    ...(isObject(definition)
+      ? await changedDefinition(deps, workflow, { sent: definition, stored: shown?.definition })
+      : {}),
+    ...(isObject(sent)
+      ? { configurations: await keepExternalPbx(deps, workflow.organizationId, { sent, stored }) }
+      : {}),
+    ...(isObject(variables) ? { templateContextVariables: variables } : {}),
+  };
+}
+
+function changedDefinition(
+  deps: ApiDeps,
+  { id, organizationId }: Workflow,
+  { sent, stored }: { sent: WorkflowDefinition; stored: WorkflowDefinition | undefined },
+) {
+  const known = stripUnknownData(keepUnseen(restoreNodeKeys(sent, stored), stored));
+  return storableDefinition(deps, known, { organizationId, workflowId: id });
+}
+
+function statusRoute(api: Api, deps: ApiDeps): void {
+  api.put(
+    '/workflow/:workflow_id/status',
+    {
+      schema: {
+        ...common,
+        operationId: 'setWorkflowStatus',
+        summary: 'Archives an agent, or takes it back.',
+        params,
+        body: workflowStatusUpdate,
+        response: { 200: workflowOut, ...faults(401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const id = request.params.workflow_id;
+      const changed = await deps.store.workflows.setStatus(organizationId, id, request.body.status);
+      if (changed === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+      return shownWorkflow(deps, organizationId, id);
+    },
+  );
+}
+
+async function shownWorkflow(
+  deps: ApiDeps,
+  organizationId: string,
+  id: string,
+  options: { isLoadable?: boolean } = {},
+): Promise<z.infer<typeof workflowOut>> {
+  const workflow = await workflowOf(deps, organizationId, id);
+  const version = await shownVersion(deps, workflow.id);
+  const totalRuns = await deps.store.workflows.totalRuns(workflow.id);
+  return workflowOnWire(workflow, version, { totalRuns, ...options });
+}
+
+/** A comma list; all statuses if there is none. Throws WORKFLOW_STATUS_INVALID. */
+function statusesOf(list: string | undefined): WorkflowStatus[] {
+  if (list === undefined || list === '') return [...STATUSES];
+  return list.split(',').map((word) => {
+    const status = STATUSES.find((each) => each === word.trim());
+    if (status === undefined) throw new GatewayError('WORKFLOW_STATUS_INVALID', { status: word });
+    return status;
+  });
+}
