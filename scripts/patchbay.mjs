@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `patchbay` (package.json, bin): builds what is missing, then runs dist/cli.js.
+// The command `patchbay` (package.json, bin): builds what is missing, then runs dist/cli/cli.js.
 // Plain Node. What it prints of itself goes to standard error.
 
 import { existsSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 if (existsSync(join(root, 'src'))) await buildIfNeeded(); // An image carries the build alone.
-const { runCli } = await import(pathToFileURL(join(root, 'dist/cli.js')).href);
+const { runCli } = await import(pathToFileURL(join(root, 'dist/cli/cli.js')).href);
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   out: (text) => process.stdout.write(text),

@@ -85,8 +85,9 @@ describe('tidy', () => {
         .map((name) => `codec/${name.replace('.ts', '.test.ts')}`),
       ...readdirSync('src/telephony', { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
-        .filter(({ name }) => existsSync(`src/telephony/${name}/media.ts`))
-        .map(({ name }) => `telephony/${name}/media.test.ts`),
+        .flatMap(({ name }) => [`telephony/${name}/media`, `telephony/${name}/media/media`])
+        .filter((path) => existsSync(`src/${path}.ts`))
+        .map((path) => `${path}.test.ts`),
     ];
     expect(wanted.filter((path) => !tests.includes(path))).toEqual([]);
   });

@@ -23,7 +23,7 @@ beforeEach(() => {
   for (const script of ['patchbay.mjs', 'build.mjs']) {
     cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   }
-  for (const path of ['tsconfig.json', 'package-lock.json', 'src/cli.ts']) file(path, '{}');
+  for (const path of ['tsconfig.json', 'package-lock.json', 'src/cli/cli.ts']) file(path, '{}');
   file('scripts/extract-vad.mjs', "console.log('weights');");
 });
 
@@ -41,8 +41,8 @@ const command = `exports.runCli = async (args, io) => {
   return 3;
 };`;
 const compiler = `const fs = require('node:fs');
-  fs.mkdirSync('dist', { recursive: true });
-  fs.writeFileSync('dist/cli.js', ${JSON.stringify(command)});
+  fs.mkdirSync('dist/cli', { recursive: true });
+  fs.writeFileSync('dist/cli/cli.js', ${JSON.stringify(command)});
   fs.appendFileSync('built', 'x');`;
 
 function patchbay(...args: string[]) {
@@ -73,12 +73,12 @@ describe('the command', () => {
   it('leaves with 1 if the build failed', () => {
     file('node_modules/typescript/bin/tsc', 'process.exit(2);');
     expect(patchbay('help')).toMatchObject({ status: 1, stderr: 'Building ...\nweights\n' });
-    expect(existsSync(join(folder, 'dist/cli.js'))).toBe(false);
+    expect(existsSync(join(folder, 'dist/cli/cli.js'))).toBe(false);
   });
 
   it('runs the build that an image carries, where there are no sources', () => {
     rmSync(join(folder, 'src'), { recursive: true });
-    file('dist/cli.js', command);
+    file('dist/cli/cli.js', command);
     expect(patchbay('help')).toMatchObject({ status: 3, stdout: 'help http://gw' });
   });
 });

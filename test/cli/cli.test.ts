@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCli } from '../src/cli.ts';
+import { runCli } from '../../src/cli/cli.ts';
 
 let server: Server;
 let url: string;

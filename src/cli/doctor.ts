@@ -1,7 +1,7 @@
 // The command `patchbay doctor`: has the gateway examine the PBX of a configuration, and prints it.
 
 import { z } from 'zod';
-import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './cli-api.ts';
+import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';
 
 export const doctorOptions = {
   url: { type: 'string' },

@@ -2,10 +2,10 @@
 // scripts/patchbay.mjs starts it and hands in arguments, environment and output.
 
 import { parseArgs } from 'node:util';
-import type { CliIo } from './cli-api.ts';
-import { asteriskConfig, asteriskOptions } from './cli-asterisk.ts';
-import { doctor, doctorOptions } from './cli-doctor.ts';
-import { GatewayError } from './errors/gateway-error.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { asteriskConfig, asteriskOptions } from './asterisk-config.ts';
+import { doctor, doctorOptions } from './doctor.ts';
+import type { CliIo } from './gateway-client.ts';
 
 const USAGE = `Usage:
   npx patchbay asterisk config --url URL [options]   what to put into Asterisk's files

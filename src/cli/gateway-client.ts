@@ -1,10 +1,10 @@
 // What the command `patchbay` asks the gateway: one request each, with a deadline and words for what went wrong.
 
 import { z } from 'zod';
-import { GatewayError } from './errors/gateway-error.ts';
-import { systemClock } from './std/clock.ts';
-import { deadlineSignal } from './std/deadline.ts';
-import { parseJson } from './std/json.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { systemClock } from '../std/clock.ts';
+import { deadlineSignal } from '../std/deadline.ts';
+import { parseJson } from '../std/json.ts';
 
 /** An examination takes up to a minute. */
 const ANSWER_MS_MAX = 90_000;

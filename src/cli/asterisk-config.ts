@@ -2,6 +2,8 @@
 // or from a configuration of the gateway.
 
 import { z } from 'zod';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { systemRandom } from '../std/random.ts';
 import {
   ADMIN_MODES,
   ADMIN_NAME,
@@ -11,10 +13,8 @@ import {
   type AdminPlan,
   type AdminWishes,
   adminPlan,
-} from './cli/asterisk-files.ts';
-import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './cli-api.ts';
-import { GatewayError } from './errors/gateway-error.ts';
-import { systemRandom } from './std/random.ts';
+} from './asterisk-files.ts';
+import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';
 
 const text = { type: 'string' } as const;
 export const asteriskOptions = {
