@@ -2,8 +2,8 @@
 // and far ends on another. Every call has Twilio framing both ways, voice activity detection, an event log
 // and a recording; the agent speaks the whole time.
 
+import { measureLoad } from '../load/figures/measure.ts';
 import { startOwnGateway } from '../load/load-target.ts';
-import { measureLoad } from '../load/measure.ts';
 
 const CALLS_PER_SECOND = 20;
 /** What the gateway is ahead on Twilio's lines with the frame that is due. */

@@ -17,7 +17,7 @@ import {
 } from '../../src/transport/websocket/media-connection.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
-import { AudioMessages, startMessage } from '../load/twilio-wire.ts';
+import { AudioMessages, startMessage } from '../load/caller/twilio-wire.ts';
 import { minuteTts, nowhere, silentListener } from './silent-services.ts';
 import { StepClock } from './step-clock.ts';
 

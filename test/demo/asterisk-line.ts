@@ -5,7 +5,7 @@ import WebSocket from 'ws';
 import { FRAME_MS, FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { comfortNoise } from '../audio/sounds.ts';
-import { type Account, type AriSession, idOf } from '../fakes/asterisk/ari-session.ts';
+import { type Account, type AriSession, idOf } from '../fakes/asterisk/scenarios/ari-session.ts';
 
 /** What a person at a telephone does. */
 export interface PersonsLine {

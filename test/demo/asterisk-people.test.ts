@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { sine } from '../audio/sounds.ts';
-import { AriSession, idOf } from '../fakes/asterisk/ari-session.ts';
+import { AriSession, idOf } from '../fakes/asterisk/scenarios/ari-session.ts';
 import { AsteriskLine } from './asterisk-line.ts';
 import { AsteriskPeople } from './asterisk-people.ts';
 import { type CallerLine, rms } from './caller.ts';

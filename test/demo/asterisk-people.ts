@@ -2,8 +2,8 @@
 // Asterisk is a simulated one, or the one at an address. Both have a context `pbx-in` that hands every number
 // to an application: that of the call's variable TARGET, else `gw`, which is ours (asterisk §1).
 
-import { type Account, AriSession, ask, idOf } from '../fakes/asterisk/ari-session.ts';
 import { type FakeAsterisk, startAsterisk } from '../fakes/asterisk/fake-asterisk.ts';
+import { type Account, AriSession, ask, idOf } from '../fakes/asterisk/scenarios/ari-session.ts';
 import { AsteriskLine } from './asterisk-line.ts';
 import { holdLine } from './asterisk-person.ts';
 import type { CallerLine } from './caller.ts';

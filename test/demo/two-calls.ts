@@ -1,7 +1,7 @@
 // The demo's calls from beginning to end, as a client of the API holds them: set-up, following a call while
 // it runs, fetching what it left. Used by the demo, which prints, and by the end-to-end tests, which do not.
 
-import { ask } from '../fakes/asterisk/ari-session.ts';
+import { ask } from '../fakes/asterisk/scenarios/ari-session.ts';
 import { type ApiClient, download, type RunDetail } from './api-client.ts';
 import { Conversation, type ConversationLine } from './conversation.ts';
 import { ACCOUNT_SID, AUTH_TOKEN, type CallEnded, type ProviderLink } from './provider-link.ts';

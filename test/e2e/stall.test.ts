@@ -2,11 +2,11 @@
 // calls.
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { LoadClient } from '../load/load-client.ts';
-import type { LoadSummary } from '../load/load-summary.ts';
+import { LoadClient } from '../load/caller/load-client.ts';
+import type { LoadSummary } from '../load/figures/load-summary.ts';
+import { loadOptionsOf, pause } from '../load/figures/measure.ts';
+import { processFigures } from '../load/figures/process-figures.ts';
 import { type LoadTarget, startOwnGateway } from '../load/load-target.ts';
-import { loadOptionsOf, pause } from '../load/measure.ts';
-import { processFigures } from '../load/process-figures.ts';
 
 const CALLS = 20;
 /** The heap of a fresh process grows by some 70 MB of itself. */

@@ -1,7 +1,7 @@
 // The gateway's end of one of our streams, for tests: its own reading and writing of the protocol.
 
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
-import { startMessage } from './twilio-wire.ts';
+import { startMessage } from './caller/twilio-wire.ts';
 
 export const CALL_SID = `CA${'3'.repeat(32)}`;
 export const STREAM_SID = `MZ${'3'.repeat(32)}`;

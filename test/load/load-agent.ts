@@ -3,9 +3,9 @@
 // synthesised once: what is measured is the gateway, not a voice.
 
 import type { ApiClient } from '../demo/api-client.ts';
-import type { Account } from './inbound-ring.ts';
+import type { Account } from './caller/inbound-ring.ts';
+import { markedClip, wavOf } from './caller/prepared-speech.ts';
 import type { Scenario } from './load-options.ts';
-import { markedClip, wavOf } from './prepared-speech.ts';
 
 export interface AgentOptions extends Account {
   scenario: Scenario;

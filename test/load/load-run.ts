@@ -1,17 +1,22 @@
 // All calls of one load measurement in one process: places them, keeps them at their 20 ms, hangs them up,
 // and sums up what their far ends heard.
 
-import { type Caller, type CallerLine, InterruptingCaller, TalkingCaller } from './callers.ts';
-import { FRAME_MS } from './ear.ts';
-import { heardNothing } from './heard.ts';
-import { Histogram } from './histogram.ts';
-import { type Account, ring } from './inbound-ring.ts';
-import { LoadCall } from './load-call.ts';
+import {
+  type Caller,
+  type CallerLine,
+  InterruptingCaller,
+  TalkingCaller,
+} from './caller/callers.ts';
+import { FRAME_MS } from './caller/ear.ts';
+import { heardNothing } from './caller/heard.ts';
+import { type Account, ring } from './caller/inbound-ring.ts';
+import { LoadCall } from './caller/load-call.ts';
+import { callerAnswer, callerTalk, silentFrame } from './caller/prepared-speech.ts';
+import { GatewayReader } from './caller/twilio-wire.ts';
+import { Histogram } from './figures/histogram.ts';
+import { type LoadSummary, summaryOf } from './figures/load-summary.ts';
+import { noticedNothing } from './figures/noticed.ts';
 import type { Scenario } from './load-options.ts';
-import { type LoadSummary, summaryOf } from './load-summary.ts';
-import { noticedNothing } from './noticed.ts';
-import { callerAnswer, callerTalk, silentFrame } from './prepared-speech.ts';
-import { GatewayReader } from './twilio-wire.ts';
 
 /** Calls are spread over this many turns in 20 ms: real callers are not in step either. */
 const SLOTS = 5;

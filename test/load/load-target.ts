@@ -8,10 +8,10 @@ import { ApiClient } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import type { Account } from './inbound-ring.ts';
+import type { Account } from './caller/inbound-ring.ts';
+import { pinFamily } from './figures/process-figures.ts';
 import { setUpAgent } from './load-agent.ts';
 import type { Scenario } from './load-options.ts';
-import { pinFamily } from './process-figures.ts';
 
 const INBOUND_PATH = '/api/v1/telephony/inbound/run';
 const NUMBER = '+15550100999';

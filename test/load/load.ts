@@ -2,13 +2,13 @@
 
 import { writeFileSync } from 'node:fs';
 import { machine } from '../bench/machine.ts';
-import { doubtsOf } from './goal.ts';
+import { doubtsOf } from './figures/goal.ts';
+import { type CallOptions, type LoadFigures, measureLoad, warmUp } from './figures/measure.ts';
+import { plotLateness } from './figures/plot.ts';
+import { climb, highestHeld, type Step } from './figures/ramp.ts';
+import { measureSeries } from './figures/series.ts';
 import { helpText, type LoadCommand, readCommand } from './load-options.ts';
 import { type LoadTarget, ringGateway, startOwnGateway, useGateway } from './load-target.ts';
-import { type CallOptions, type LoadFigures, measureLoad, warmUp } from './measure.ts';
-import { plotLateness } from './plot.ts';
-import { climb, highestHeld, type Step } from './ramp.ts';
-import { measureSeries } from './series.ts';
 
 /** One gateway and its load are kept apart; several workers share the cores with the load. */
 const GATEWAY_CORE = '0';

@@ -5,9 +5,9 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../fake-clock.ts';
-import { MediaClient } from './ari-session.ts';
 import { type FakeAsterisk, startAsterisk } from './fake-asterisk.ts';
-import { pump } from './pump.ts';
+import { pump } from './media/pump.ts';
+import { MediaClient } from './scenarios/ari-session.ts';
 
 interface Resource {
   id: string;

@@ -4,7 +4,7 @@
 import { FRAME_SAMPLES, RATE_HZ } from '../../../src/audio/pcm.ts';
 import { ringBack, type Sound } from '../../../src/audio/tones/tone-generator.ts';
 import { sine } from '../../audio/sounds.ts';
-import { type Frame, RateConverter } from './frame.ts';
+import { type Frame, RateConverter } from './media/frame.ts';
 
 /** Frames of one member that wait for the mix. */
 const WAITING_FRAMES_MAX = 10;

@@ -2,7 +2,7 @@
 // channel leads to (the other half of a pair, a media socket, a telephone) is its line.
 
 import type { Bridge } from './bridge.ts';
-import type { Frame } from './frame.ts';
+import type { Frame } from './media/frame.ts';
 import type { Phone } from './phone.ts';
 
 export type ChannelState = 'Down' | 'Ring' | 'Ringing' | 'Up' | 'Busy';

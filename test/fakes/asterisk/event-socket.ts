@@ -2,7 +2,7 @@
 
 import type WebSocket from 'ws';
 import type { Pbx } from './pbx.ts';
-import type { RestAnswer, RestRequest } from './rest.ts';
+import type { RestAnswer, RestRequest } from './rest/rest.ts';
 import type { AriEvent, EventSink } from './stasis.ts';
 
 const reasons: Record<number, string> = {

@@ -8,9 +8,9 @@ import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { FakeClock } from '../fake-clock.ts';
-import { type Account, AriSession, idOf, MediaClient } from './ari-session.ts';
 import { type FakeAsterisk, type FakeAsteriskOptions, startAsterisk } from './fake-asterisk.ts';
-import { pump } from './pump.ts';
+import { pump } from './media/pump.ts';
+import { type Account, AriSession, idOf, MediaClient } from './scenarios/ari-session.ts';
 
 const media = { app: 'app', format: 'ulaw', transport: 'websocket', encapsulation: 'none' };
 const closers: (() => unknown)[] = [];

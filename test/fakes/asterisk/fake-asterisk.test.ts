@@ -3,9 +3,9 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../fake-clock.ts';
-import { type Account, AriSession, ask, idOf, MediaClient } from './ari-session.ts';
 import { type FakeAsterisk, startAsterisk } from './fake-asterisk.ts';
-import { pump } from './pump.ts';
+import { pump } from './media/pump.ts';
+import { type Account, AriSession, ask, idOf, MediaClient } from './scenarios/ari-session.ts';
 
 let clock: FakeClock;
 let asterisk: FakeAsterisk;

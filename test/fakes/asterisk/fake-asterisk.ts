@@ -5,26 +5,26 @@
 import type WebSocket from 'ws';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { freePort } from '../free-port.ts';
-import { apiDocs } from './api-docs.ts';
 import type { Channel } from './channel.ts';
 import { type Dialplan, standardDialplan } from './dialplan.ts';
 import { EventSocket } from './event-socket.ts';
-import { MediaLegs } from './external-media.ts';
 import type { Faults } from './faults.ts';
-import { AriHttp, type AriUser } from './http.ts';
+import { MediaLegs } from './media/external-media.ts';
+import { dialClient, type WebsocketClientFacts } from './media/websocket-client.ts';
 import { Pbx } from './pbx.ts';
 import type { Phone } from './phone.ts';
-import { type RestAnswer, type RestRequest, Router } from './rest.ts';
-import { asteriskRoutes, type Machine, standardModules } from './rest-asterisk.ts';
-import { bridgeRoutes } from './rest-bridges.ts';
-import { channelRoutes } from './rest-channels.ts';
-import { playbackRoutes } from './rest-playbacks.ts';
-import { settingsRoutes } from './rest-settings.ts';
-import { Runner } from './runner.ts';
+import { apiDocs } from './rest/api-docs.ts';
+import { AriHttp, type AriUser } from './rest/http.ts';
+import { type RestAnswer, type RestRequest, Router } from './rest/rest.ts';
+import { asteriskRoutes, type Machine, standardModules } from './rest/rest-asterisk.ts';
+import { bridgeRoutes } from './rest/rest-bridges.ts';
+import { channelRoutes } from './rest/rest-channels.ts';
+import { playbackRoutes } from './rest/rest-playbacks.ts';
+import { settingsRoutes } from './rest/rest-settings.ts';
+import { Runner } from './scenarios/runner.ts';
 import type { StasisApps } from './stasis.ts';
 import { Trunk } from './trunk.ts';
 import { versionOf } from './version.ts';
-import { dialClient, type WebsocketClientFacts } from './websocket-client.ts';
 
 export interface FakeAsteriskOptions {
   clock?: Clock;

@@ -1,7 +1,7 @@
 // What can be made to go wrong with the simulated PBX: the list of asterisk §2.9, and what a dying or
 // stuck machine does. Tests set a field and take it back.
 
-import type { RestAnswer, RestRequest } from './rest.ts';
+import type { RestAnswer, RestRequest } from './rest/rest.ts';
 
 export interface Faults {
   /** Looked at before every REST request. `hang`: never answered. An answer: given instead. */

@@ -8,8 +8,8 @@ import { Bridge } from './bridge.ts';
 import { causeOfSip, causeText, dialStatusOf, sipStatusOf } from './cause.ts';
 import { Channel, type ChannelFacts, type ChannelState } from './channel.ts';
 import { type Faults, noFaults } from './faults.ts';
+import { Ticker } from './media/ticker.ts';
 import { type AriEvent, StasisApps } from './stasis.ts';
-import { Ticker } from './ticker.ts';
 import type { Version } from './version.ts';
 
 /** What is told with a request to hang up. */
@@ -27,7 +27,7 @@ export class Pbx {
   readonly channels = new Map<string, Channel>();
   readonly bridges = new Map<string, Bridge>();
   readonly faults: Faults = noFaults();
-  /** What the gateway did that a real PBX suffers from: see protocol rules in chan-websocket.ts. */
+  /** What the gateway did that a real PBX suffers from: see protocol rules in fakes/asterisk/media/chan-websocket.ts. */
   readonly complaints: string[] = [];
   /** Grows with every crash and restart. */
   generation = 0;

@@ -4,8 +4,8 @@
 import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../../src/audio/pcm.ts';
 import type { Sound } from '../../../src/audio/tones/tone-generator.ts';
 import type { Clock } from '../../../src/std/clock.ts';
-import { type Frame, RateConverter } from './frame.ts';
-import type { Ticker } from './ticker.ts';
+import { type Frame, RateConverter } from './media/frame.ts';
+import type { Ticker } from './media/ticker.ts';
 
 /** What waits to be played; a handset's jitter buffer holds no more. */
 const BUFFERED_SAMPLES_MAX = RATE_HZ;

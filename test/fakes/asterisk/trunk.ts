@@ -4,7 +4,7 @@
 import { type Channel, type Line, type Party, partyOf } from './channel.ts';
 import type { Pbx } from './pbx.ts';
 import type { Phone } from './phone.ts';
-import type { Runner } from './runner.ts';
+import type { Runner } from './scenarios/runner.ts';
 
 export interface Endpoint {
   /** Where its calls arrive. */

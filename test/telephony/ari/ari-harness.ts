@@ -21,13 +21,13 @@ import type { PbxProvider } from '../../../src/telephony/provider/provider.ts';
 import type { Credentials } from '../../../src/telephony/provider/terms.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
 import { createMediaServer } from '../../../src/transport/websocket/media-server.ts';
-import { ask, MediaClient } from '../../fakes/asterisk/ari-session.ts';
 import {
   type FakeAsterisk,
   type FakeAsteriskOptions,
   startAsterisk,
 } from '../../fakes/asterisk/fake-asterisk.ts';
-import { pump } from '../../fakes/asterisk/pump.ts';
+import { pump } from '../../fakes/asterisk/media/pump.ts';
+import { ask, MediaClient } from '../../fakes/asterisk/scenarios/ari-session.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 

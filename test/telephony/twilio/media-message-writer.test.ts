@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 import { AudioText } from '../../../src/telephony/twilio/media-message-writer.ts';
-import { startMessage } from '../../load/twilio-wire.ts';
+import { startMessage } from '../../load/caller/twilio-wire.ts';
 
 function messageOf(streamSid: string, payload: Uint8Array): string {
   const media = { payload: Buffer.from(payload).toString('base64') };

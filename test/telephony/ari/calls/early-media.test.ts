@@ -1,7 +1,7 @@
 // Calls whose far end is heard before anybody answers: a channel is made, and then dialled, once.
 
 import { describe, expect, it } from 'vitest';
-import type { RestAnswer } from '../../../fakes/asterisk/rest.ts';
+import type { RestAnswer } from '../../../fakes/asterisk/rest/rest.ts';
 import {
   Audio,
   dial,

@@ -16,7 +16,7 @@ import {
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
 import { createIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
 import { dialMedia } from '../../../../src/transport/websocket/websocket-client.ts';
-import { AriSession } from '../../../fakes/asterisk/ari-session.ts';
+import { AriSession } from '../../../fakes/asterisk/scenarios/ari-session.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import {

@@ -9,7 +9,7 @@ import { IncomingDoor } from '../../../../src/telephony/ari/connection/outbound-
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
 import { startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
-import { pump } from '../../../fakes/asterisk/pump.ts';
+import { pump } from '../../../fakes/asterisk/media/pump.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 

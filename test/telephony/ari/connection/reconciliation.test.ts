@@ -2,7 +2,7 @@
 // has ended is ended, and what belongs to nobody is taken away. Source: asterisk §0.19.
 
 import { describe, expect, it } from 'vitest';
-import { AriSession } from '../../../fakes/asterisk/ari-session.ts';
+import { AriSession } from '../../../fakes/asterisk/scenarios/ari-session.ts';
 import {
   Audio,
   dial,

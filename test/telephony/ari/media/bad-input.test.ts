@@ -9,7 +9,7 @@ import { LegSocket } from '../../../../src/telephony/ari/media/leg-socket.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
 import type { Credentials } from '../../../../src/telephony/provider/terms.ts';
 import { type FakeAsterisk, startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
-import { pump } from '../../../fakes/asterisk/pump.ts';
+import { pump } from '../../../fakes/asterisk/media/pump.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import {
   atEnd,

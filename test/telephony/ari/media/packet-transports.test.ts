@@ -7,7 +7,7 @@ import type { Credentials } from '../../../../src/telephony/provider/terms.ts';
 import { createAudioSocketServer } from '../../../../src/transport/audiosocket/audiosocket-server.ts';
 import { createRtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
 import { startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
-import { pump } from '../../../fakes/asterisk/pump.ts';
+import { pump } from '../../../fakes/asterisk/media/pump.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import {

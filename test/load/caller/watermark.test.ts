@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pcmu } from '../../src/codec/g711.ts';
+import { pcmu } from '../../../src/codec/g711.ts';
 import { markedClip, wavOf } from './prepared-speech.ts';
 import {
   FRAME_BYTES,

@@ -1,6 +1,6 @@
 // What the load process reports at its end: everything that the far ends heard and their callers noticed.
 
-import type { Heard } from './heard.ts';
+import type { Heard } from '../caller/heard.ts';
 import type { Histogram } from './histogram.ts';
 import type { Noticed } from './noticed.ts';
 

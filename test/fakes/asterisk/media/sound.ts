@@ -1,8 +1,8 @@
 // The sounds of the simulated PBX, computed: nothing here is a recording. `hello-world` and the like have
 // the lengths and the rhythm of Asterisk's prompts, so that silence and speech lie where they would.
 
-import { RATE_HZ } from '../../../src/audio/pcm.ts';
-import { sine } from '../../audio/sounds.ts';
+import { RATE_HZ } from '../../../../src/audio/pcm.ts';
+import { sine } from '../../../audio/sounds.ts';
 
 /** A syllable and the gap after it. */
 const SYLLABLE_MS = 180;

@@ -1,7 +1,7 @@
 // Audio inside the simulated PBX: PCM with its rate. Each end converts to what it speaks.
 
-import type { SampleRateHz } from '../../../src/audio/pcm.ts';
-import { createResampler, type Resampler } from '../../../src/audio/resample/resampler.ts';
+import type { SampleRateHz } from '../../../../src/audio/pcm.ts';
+import { createResampler, type Resampler } from '../../../../src/audio/resample/resampler.ts';
 
 /** Borrowed until the call that hands it over returns. */
 export interface Frame {

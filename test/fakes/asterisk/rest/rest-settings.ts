@@ -1,9 +1,9 @@
 // What ARI shows of the PBX's settings: endpoints, and connections of websocket_client.conf with all that is
 // in their sections. Shapes as recorded from Asterisk 22.10.1.
 
+import type { WebsocketClient } from '../media/websocket-client.ts';
+import type { Trunk } from '../trunk.ts';
 import { ok, Refusal, type RestAnswer, type Routes } from './rest.ts';
-import type { Trunk } from './trunk.ts';
-import type { WebsocketClient } from './websocket-client.ts';
 
 export function settingsRoutes(
   clients: ReadonlyMap<string, WebsocketClient>,

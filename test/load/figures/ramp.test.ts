@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { heardNothing } from '../caller/heard.ts';
 import { doubtsOf } from './goal.ts';
-import { heardNothing } from './heard.ts';
 import { Histogram } from './histogram.ts';
 import { summaryOf } from './load-summary.ts';
 import type { LoadFigures } from './measure.ts';

@@ -1,12 +1,12 @@
 // Runs dialplan on a channel, step by step: what a person with a telephone does, or what hands an inbound
 // call to an application.
 
-import { sine } from '../../audio/sounds.ts';
-import type { Channel } from './channel.ts';
-import { type Dialplan, type Step, stepsOf } from './dialplan.ts';
-import type { Pbx } from './pbx.ts';
-import { Phone } from './phone.ts';
-import { prompt } from './sound.ts';
+import { sine } from '../../../audio/sounds.ts';
+import type { Channel } from '../channel.ts';
+import { type Dialplan, type Step, stepsOf } from '../dialplan.ts';
+import { prompt } from '../media/sound.ts';
+import type { Pbx } from '../pbx.ts';
+import { Phone } from '../phone.ts';
 
 /** Answer() waits so long for the first audio before the dialplan goes on. */
 const ANSWER_SETTLES_MS = 500;

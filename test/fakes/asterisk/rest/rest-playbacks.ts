@@ -1,7 +1,7 @@
 // ARI's playing of a tone to a bridge, and /playbacks, by which it ends. Only endless tones are played here.
 
-import type { Bridge } from './bridge.ts';
-import type { Pbx } from './pbx.ts';
+import type { Bridge } from '../bridge.ts';
+import type { Pbx } from '../pbx.ts';
 import { noContent, ok, type Params, Refusal, type RestAnswer, type Routes } from './rest.ts';
 
 interface Playback {

@@ -1,7 +1,7 @@
 // Lets a fake clock run while real sockets carry what is said: 20 ms of its time for every turn of the event
 // loop, so that minutes of ringing pass in a moment and everything still happens in the order of its time.
 
-import type { FakeClock } from '../fake-clock.ts';
+import type { FakeClock } from '../../fake-clock.ts';
 
 const STEP_MS = 20;
 /** Turns in which what is on its way over loopback arrives before time moves on. */

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { gatewayEnd, STREAM_SID } from './gateway-end.ts';
+import { gatewayEnd, STREAM_SID } from '../gateway-end.ts';
 import { HEADER_BYTES } from './media-client.ts';
 import { markedClip } from './prepared-speech.ts';
 import { AudioMessages, type GatewayListener, GatewayReader } from './twilio-wire.ts';

@@ -6,11 +6,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { FakeClock } from '../fake-clock.ts';
-import { freePort } from '../free-port.ts';
+import { FakeClock } from '../../fake-clock.ts';
+import { freePort } from '../../free-port.ts';
+import { startAsterisk } from '../fake-asterisk.ts';
+import { pump } from '../media/pump.ts';
 import { type Account, ask, type Event, idOf } from './ari-session.ts';
-import { startAsterisk } from './fake-asterisk.ts';
-import { pump } from './pump.ts';
 import { type Note, type Place, Stage } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 

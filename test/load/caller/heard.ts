@@ -1,6 +1,6 @@
 // What the far ends of a load measurement heard, all calls together.
 
-import { Histogram } from './histogram.ts';
+import { Histogram } from '../figures/histogram.ts';
 
 /** Where several calls put what they heard. Times are milliseconds. */
 export interface Heard {

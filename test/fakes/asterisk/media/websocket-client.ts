@@ -2,7 +2,7 @@
 // that stays). Tries again as configured; before 22.11 it waits for ever for an answer to its upgrade.
 
 import WebSocket from 'ws';
-import type { Pbx } from './pbx.ts';
+import type { Pbx } from '../pbx.ts';
 
 export interface WebsocketClientFacts {
   uri: string;

@@ -1,8 +1,8 @@
 // What the simulated callers do, frame by frame: those who talk all the time and press a key when the agent
 // falls silent, and those who cut in with real words. They know the call by its sound only.
 
+import type { Noticed } from '../figures/noticed.ts';
 import { FRAME_MS } from './ear.ts';
-import type { Noticed } from './noticed.ts';
 import type { Phrase } from './prepared-speech.ts';
 
 /** Silence after which a caller takes it to be their turn. */

@@ -1,11 +1,11 @@
 // ARI's /channels: dial, answer, ring, hold, keys, variables, hang up, go back to the dialplan.
 
-import { causeOfReason } from './cause.ts';
-import { type Channel, partyOf } from './channel.ts';
-import type { Pbx } from './pbx.ts';
+import { causeOfReason } from '../cause.ts';
+import { type Channel, partyOf } from '../channel.ts';
+import type { Pbx } from '../pbx.ts';
+import type { Runner } from '../scenarios/runner.ts';
+import type { Prepared, Trunk } from '../trunk.ts';
 import { noContent, ok, type Params, Refusal, type RestAnswer, type Routes } from './rest.ts';
-import type { Runner } from './runner.ts';
-import type { Prepared, Trunk } from './trunk.ts';
 
 const NOT_IN_STASIS = 'Channel not in Stasis application';
 const RING_MS_DEFAULT = 30_000;

@@ -2,12 +2,12 @@
 // sent, one message a frame of what it sends. Source: asterisk §2.3 to §2.6.
 
 import type WebSocket from 'ws';
-import type { Codec } from '../../../src/codec/codec.ts';
-import type { Channel, Line } from './channel.ts';
+import type { Codec } from '../../../../src/codec/codec.ts';
+import type { Channel, Line } from '../channel.ts';
+import type { Pbx } from '../pbx.ts';
 import { type Frame, RateConverter } from './frame.ts';
 import { decoded, encoded } from './media-format.ts';
 import { type MediaNotice, MediaQueue } from './media-queue.ts';
-import type { Pbx } from './pbx.ts';
 
 /** Longer text messages are not looked at. */
 const TEXT_CHARACTERS_MAX = 128;

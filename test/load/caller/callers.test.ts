@@ -1,8 +1,8 @@
 // What simulated callers do and what they notice, frame by frame on a clock of the test's own.
 
 import { describe, expect, it } from 'vitest';
+import { noticedNothing } from '../figures/noticed.ts';
 import { type Caller, InterruptingCaller, TalkingCaller } from './callers.ts';
-import { noticedNothing } from './noticed.ts';
 
 const silence = Buffer.from('silence');
 const phrase = { frames: ['one', 'two', 'three'].map((word) => Buffer.from(word)) };

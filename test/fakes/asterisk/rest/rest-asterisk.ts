@@ -1,9 +1,9 @@
 // ARI's /asterisk and /applications: who the PBX is, what it has loaded, who is connected and what each
 // wants to hear of.
 
-import type { Pbx } from './pbx.ts';
+import type { Pbx } from '../pbx.ts';
+import type { Application } from '../stasis.ts';
 import { noContent, ok, type Params, Refusal, type RestAnswer, type Routes } from './rest.ts';
-import type { Application } from './stasis.ts';
 
 export interface Machine {
   startedAt: string;

@@ -1,7 +1,7 @@
 // ARI's /bridges: mixing bridges, who is in them, music for all of them.
 
-import type { Bridge } from './bridge.ts';
-import type { Pbx } from './pbx.ts';
+import type { Bridge } from '../bridge.ts';
+import type { Pbx } from '../pbx.ts';
 import { noContent, ok, type Params, Refusal, type RestAnswer, type Routes } from './rest.ts';
 
 export function bridgeRoutes(pbx: Pbx): Routes {

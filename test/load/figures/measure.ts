@@ -1,13 +1,13 @@
 // One load measurement: all calls up, a moment to settle, then so many seconds of which everything is
 // taken: what the far ends heard, and what the gateway's processes used meanwhile.
 
+import { LoadClient } from '../caller/load-client.ts';
+import { clipFramesOf } from '../load-agent.ts';
+import type { Scenario } from '../load-options.ts';
+import type { LoadOptions } from '../load-run.ts';
+import type { LoadTarget } from '../load-target.ts';
 import { gatewayMetrics } from './gateway-metrics.ts';
-import { clipFramesOf } from './load-agent.ts';
-import { LoadClient } from './load-client.ts';
-import type { Scenario } from './load-options.ts';
-import type { LoadOptions } from './load-run.ts';
 import type { LoadSummary } from './load-summary.ts';
-import type { LoadTarget } from './load-target.ts';
 import {
   machineBusyMs,
   ownCores,

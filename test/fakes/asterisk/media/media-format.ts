@@ -1,7 +1,7 @@
 // Asterisk's names of audio formats, and the codecs that they are here.
 
-import type { Codec } from '../../../src/codec/codec.ts';
-import { codecByName } from '../../../src/codec/registry.ts';
+import type { Codec } from '../../../../src/codec/codec.ts';
+import { codecByName } from '../../../../src/codec/registry.ts';
 
 const codecs: Record<string, string> = {
   ulaw: 'PCMU',

@@ -3,11 +3,11 @@
 // Source: asterisk §3.
 
 import { connect, type Socket } from 'node:net';
-import type { Codec } from '../../../src/codec/codec.ts';
-import type { Channel, Line } from './channel.ts';
+import type { Codec } from '../../../../src/codec/codec.ts';
+import type { Channel, Line } from '../channel.ts';
+import type { Pbx } from '../pbx.ts';
 import { type Frame, RateConverter } from './frame.ts';
 import { decoded, encoded } from './media-format.ts';
-import type { Pbx } from './pbx.ts';
 
 const KIND_HANGUP = 0x00;
 const KIND_UUID = 0x01;

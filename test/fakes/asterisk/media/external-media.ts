@@ -2,12 +2,12 @@
 // AudioSocket or RTP.
 
 import { randomUUID } from 'node:crypto';
+import type { Channel } from '../channel.ts';
+import type { Pbx } from '../pbx.ts';
+import { ok, type Params, Refusal, type RestAnswer, type Routes } from '../rest/rest.ts';
 import { AudioSocketEnd } from './audiosocket-end.ts';
 import { ChanWebsocket, type Direction, type MediaFacts } from './chan-websocket.ts';
-import type { Channel } from './channel.ts';
 import { codecOfFormat } from './media-format.ts';
-import type { Pbx } from './pbx.ts';
-import { ok, type Params, Refusal, type RestAnswer, type Routes } from './rest.ts';
 import { RtpEnd } from './rtp-end.ts';
 import { dialClient, type WebsocketClient } from './websocket-client.ts';
 

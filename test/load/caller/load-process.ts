@@ -2,8 +2,8 @@
 // gateway: told what to do by load-client.ts, one message a step.
 
 import { z } from 'zod';
-import { type LoadOptions, LoadRun } from './load-run.ts';
-import type { LoadSummary } from './load-summary.ts';
+import type { LoadSummary } from '../figures/load-summary.ts';
+import { type LoadOptions, LoadRun } from '../load-run.ts';
 
 /** What the parent asks for. `place` may take a while; each order is answered once, in order. */
 export type Order =

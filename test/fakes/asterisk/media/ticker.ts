@@ -1,7 +1,7 @@
 // The 20 ms heartbeat of all audio: sources first, then ears, so that what is sent in one beat is heard in
 // it. Free of drift; a beat that comes late is followed at once by those that were missed.
 
-import type { Clock, Timer } from '../../../src/std/clock.ts';
+import type { Clock, Timer } from '../../../../src/std/clock.ts';
 
 const BEAT_MS = 20;
 /** After a longer stall (a suspended machine) the missed beats are given up. */

@@ -1,11 +1,11 @@
 // Thousands of short calls one after the other on a number of lines: what a gateway keeps of calls that are
 // over. Memory, descriptors and timers are looked at as it goes on and when it is at rest again.
 
+import { LoadClient } from '../caller/load-client.ts';
+import type { Series } from '../caller/load-process.ts';
+import type { LoadTarget } from '../load-target.ts';
 import { gatewayMetrics } from './gateway-metrics.ts';
-import { LoadClient } from './load-client.ts';
-import type { Series } from './load-process.ts';
 import type { LoadSummary } from './load-summary.ts';
-import type { LoadTarget } from './load-target.ts';
 import { type CallOptions, loadOptionsOf, pause } from './measure.ts';
 import { pin, processFigures } from './process-figures.ts';
 

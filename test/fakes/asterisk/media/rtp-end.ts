@@ -3,11 +3,11 @@
 
 import { createSocket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
+import type { Channel, Line } from '../channel.ts';
+import type { Pbx } from '../pbx.ts';
 import type { PacketTarget } from './audiosocket-end.ts';
-import type { Channel, Line } from './channel.ts';
 import { type Frame, RateConverter } from './frame.ts';
 import { decoded, encoded } from './media-format.ts';
-import type { Pbx } from './pbx.ts';
 
 const HEADER_BYTES = 12;
 /** Payload types that Asterisk sends; slin16 has a dynamic one, and is not understood when it comes back. */

@@ -2,8 +2,8 @@
 // frames, what the agent says as WAV files that carry the watermark.
 
 import { readFileSync } from 'node:fs';
-import { readWav, wavHeader } from '../../src/audio/wav.ts';
-import { pcmu } from '../../src/codec/g711.ts';
+import { readWav, wavHeader } from '../../../src/audio/wav.ts';
+import { pcmu } from '../../../src/codec/g711.ts';
 import { FRAME_BYTES, writeMark } from './watermark.ts';
 
 /** 13 s of four people, with their pauses. */
