@@ -8,53 +8,53 @@ import { buildServer } from './api/server.ts';
 import { startCallWorker } from './app/call-worker.ts';
 import {
   gatewayNode,
-  openGateway,
-  openMediaDoors,
+  openGatewayParts,
+  openMediaEndpoints,
   STOP_MS_MAX,
   type Worker,
 } from './app/gateway-parts.ts';
-import { type FirstKey, supervise } from './app/supervisor.ts';
-import { AfterCall } from './call/after/post-call-dispatcher.ts';
-import type { CallDesk } from './call/call-service.ts';
-import { Switchboard } from './call/control/call-control.ts';
-import { Recovery } from './call/control/crash-recovery.ts';
+import { type FirstApiKey, supervise } from './app/supervisor.ts';
+import { PostCallDispatcher } from './call/after/post-call-dispatcher.ts';
+import type { CallService } from './call/call-service.ts';
+import { CallControl } from './call/control/call-control.ts';
+import { CrashRecovery } from './call/control/crash-recovery.ts';
 import type { ToolRequestDeps } from './call/http/tool-request.ts';
-import type { LiveCalls } from './call/log/live-watchers.ts';
+import type { LiveWatchers } from './call/log/live-watchers.ts';
 import { logOversizedAgents } from './call/setup/oversized-agents.ts';
-import type { SoundLibrary } from './call/setup/sound-library.ts';
+import type { ClipLibrary } from './call/setup/sound-library.ts';
 import { syncNext } from './campaign/contact-sync.ts';
 import { Dispatcher } from './campaign/dispatcher.ts';
-import { Link } from './cluster/ipc-channel.ts';
+import { IpcChannel } from './cluster/ipc-channel.ts';
 import { FRONT, SUPERVISOR } from './cluster/ipc-message.ts';
-import { hearOthers } from './cluster/live-relay.ts';
-import { allFigures, tellFigures } from './cluster/metrics-aggregation.ts';
-import { channelToSupervisor } from './cluster/process-transport.ts';
-import { handOver } from './cluster/socket-handoff.ts';
-import { type Obedient, obey } from './cluster/worker-commands.ts';
-import { OtherWorkers } from './cluster/worker-directory.ts';
-import { FrontDesk } from './cluster/worker-router.ts';
+import { relayFromWorkers } from './cluster/live-relay.ts';
+import { aggregateMetrics, shareMetrics } from './cluster/metrics-aggregation.ts';
+import { supervisorTransport } from './cluster/process-transport.ts';
+import { handOffSocket } from './cluster/socket-handoff.ts';
+import { type Drainable, followSupervisor } from './cluster/worker-commands.ts';
+import { WorkerDirectory } from './cluster/worker-directory.ts';
+import { WorkerRouter } from './cluster/worker-router.ts';
 import { workerIn } from './cluster/worker-supervisor.ts';
 import { type Config, readConfig } from './config.ts';
 import { codeOf, GatewayError } from './errors/gateway-error.ts';
 import { createLog, type Log } from './log.ts';
 import { registry } from './metrics/metrics.ts';
-import { collectSeldom } from './runtime/gc-tuning.ts';
-import { favourEventLoop } from './runtime/thread-priority.ts';
+import { tuneGarbageCollection } from './runtime/gc-tuning.ts';
+import { raiseEventLoopPriority } from './runtime/thread-priority.ts';
 import { systemClock as clock } from './std/clock.ts';
-import { within } from './std/deadline.ts';
+import { withDeadline } from './std/deadline.ts';
 import { systemRandom as random } from './std/random.ts';
-import type { OpenStore } from './store/open.ts';
+import type { StoreHandle } from './store/open.ts';
 import type { Providers } from './telephony/registry/registry.ts';
-import { AgentWriter } from './workflow/authoring/agent-writer.ts';
+import { WorkflowGenerator } from './workflow/authoring/agent-writer.ts';
 
-interface Started extends Obedient {
-  accounts: FirstKey;
+interface Started extends Drainable {
+  accounts: FirstApiKey;
 }
 
 /** A whole gateway, or the worker that is its front: with the API and everything that is done once. */
 async function start(config: Config, log: Log, worker: Worker | undefined): Promise<Started> {
   const link = worker?.link;
-  const open = await openGateway(config, log, worker);
+  const open = await openGatewayParts(config, log, worker);
   const { store, providers, speech } = open;
   const resealed = await store.resealSecrets();
   if (resealed > 0) log.info({ configurations: resealed }, 'secrets are sealed by the newest key');
@@ -62,10 +62,10 @@ async function start(config: Config, log: Log, worker: Worker | undefined): Prom
     dispatcher.wake();
     afterCall.wake();
   };
-  link?.onNote('completed', onCompleted);
+  link?.onNotification('completed', onCompleted);
   const callDeps = { ...open.calls, onCompleted };
-  const switchboard = new Switchboard(callDeps);
-  const recovery = new Recovery(callDeps);
+  const switchboard = new CallControl(callDeps);
+  const recovery = new CrashRecovery(callDeps);
   const dispatcher: Dispatcher = new Dispatcher({
     store,
     calls: switchboard.campaignCalls,
@@ -76,12 +76,12 @@ async function start(config: Config, log: Log, worker: Worker | undefined): Prom
     syncNext: (signal) => syncNext({ store, files: store.files, log }, signal),
     interruptedExtra: config.interruptedCallsExtra,
   });
-  const afterCall = new AfterCall(callDeps);
+  const afterCall = new PostCallDispatcher(callDeps);
   await recovery.start();
   afterCall.start();
   switchboard.textChats.start();
 
-  const media = openMediaDoors(providers, switchboard, log);
+  const media = openMediaEndpoints(providers, switchboard, log);
   const { live } = callDeps.events;
   const front = link && openFront(config, link, { store, switchboard, live, log });
   const toolRequests = callDeps;
@@ -90,7 +90,7 @@ async function start(config: Config, log: Log, worker: Worker | undefined): Prom
   const api = await buildApi(config, { ...parts, front, log });
   api.server.on('upgrade', (request, socket, head) => {
     const isTaken =
-      (link !== undefined && handOver(link, request, socket, head)) ||
+      (link !== undefined && handOffSocket(link, request, socket, head)) ||
       media.handleUpgrade(request, socket, head) ||
       providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
     if (!isTaken) socket.destroy();
@@ -107,7 +107,7 @@ async function start(config: Config, log: Log, worker: Worker | undefined): Prom
       await dispatcher.stop();
       await switchboard.drain(config.drainMs);
     },
-    close: () => within(clock, STOP_MS_MAX, 'stop', closeAll()),
+    close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
   };
 
   async function closeAll(): Promise<void> {
@@ -119,24 +119,24 @@ async function start(config: Config, log: Log, worker: Worker | undefined): Prom
 }
 
 interface Front {
-  desk: CallDesk;
+  desk: CallService;
   figures: () => Promise<string>;
 }
 
 /** The front's way to the other workers. */
 function openFront(
   config: Config,
-  link: Link,
-  open: { store: OpenStore; switchboard: Switchboard; live: LiveCalls; log: Log },
+  link: IpcChannel,
+  open: { store: StoreHandle; switchboard: CallControl; live: LiveWatchers; log: Log },
 ): Front {
   const { store, switchboard, live, log } = open;
-  const others = new OtherWorkers(link, { clock, gateway: gatewayNode(config) });
-  others.onJoined = hearOthers(link, live, () => others.numbers);
+  const others = new WorkerDirectory(link, { clock, gateway: gatewayNode(config) });
+  others.onJoined = relayFromWorkers(link, live, () => others.numbers);
   return {
-    desk: new FrontDesk(store, switchboard, others),
+    desk: new WorkerRouter(store, switchboard, others),
     figures: () => {
       const told = [SUPERVISOR, ...others.numbers];
-      return allFigures(link, { registry, others: told, log });
+      return aggregateMetrics(link, { registry, others: told, log });
     },
   };
 }
@@ -145,14 +145,14 @@ function openFront(
 function buildApi(
   config: Config,
   open: {
-    store: OpenStore;
+    store: StoreHandle;
     providers: Providers;
-    speech: Awaited<ReturnType<typeof openGateway>>['speech'];
+    speech: Awaited<ReturnType<typeof openGatewayParts>>['speech'];
     toolRequests: ToolRequestDeps;
-    sounds: SoundLibrary;
-    switchboard: Switchboard;
+    sounds: ClipLibrary;
+    switchboard: CallControl;
     dispatcher: Dispatcher;
-    live: LiveCalls;
+    live: LiveWatchers;
     front: Front | undefined;
     log: Log;
   },
@@ -180,7 +180,7 @@ function buildApi(
     streams: new EventStreams({ clock, live, lifeMs: STREAM_LIFE_MS }),
     textChats: switchboard.textChats,
     sounds,
-    writer: new AgentWriter({ llm: speech.llm, clock }),
+    writer: new WorkflowGenerator({ llm: speech.llm, clock }),
     log,
     clock,
     random,
@@ -202,7 +202,7 @@ function buildApi(
 }
 
 /** For people at the terminal: where it listens, where its data lies, and once the first key. */
-async function announce(config: Config, accounts: FirstKey): Promise<void> {
+async function announce(config: Config, accounts: FirstApiKey): Promise<void> {
   const lines = [`Patchbay listens on ${config.publicUrl} (docs at ${config.publicUrl}/docs)`];
   if (config.databaseUrl === undefined) lines.push(`Data folder: ${config.dataFolder}`);
   const first = await accounts.ensureFirst();
@@ -237,8 +237,8 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 
 async function main(): Promise<void> {
   const config = readConfig();
-  favourEventLoop();
-  collectSeldom();
+  raiseEventLoopPriority();
+  tuneGarbageCollection();
   const place = workerIn(process.argv);
   const log = createLog(config.log).child(place === undefined ? {} : { worker: place.number });
   // A fault that no call could be blamed for: the process is not to be trusted any more.
@@ -267,15 +267,15 @@ async function work(
 ): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
-  const channel = channelToSupervisor(() => process.exit(1));
-  const link = new Link(number, channel, { clock, log });
-  tellFigures(link, registry);
+  const channel = supervisorTransport(() => process.exit(1));
+  const link = new IpcChannel(number, channel, { clock, log });
+  shareMetrics(link, registry);
   const worker = { link, epoch };
   const serving =
     number === FRONT
       ? await start(config, log, worker)
       : await startCallWorker(config, log, worker);
-  obey(link, serving, (error) => {
+  followSupervisor(link, serving, (error) => {
     if (error !== undefined) log.error({ err: error }, 'stop failed');
     process.exit(error === undefined ? 0 : 1);
   });

@@ -1,14 +1,14 @@
 // What every process that runs calls is made of: store, speech, providers, and the doors of their media.
 
 import { loadVad } from '../audio/vad/vad-loader.ts';
-import type { Switchboard } from '../call/control/call-control.ts';
+import type { CallControl } from '../call/control/call-control.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
-import { createOutside } from '../call/http/guarded-http.ts';
-import { addressGuard } from '../call/http/ssrf-guard.ts';
+import { createGuardedHttp } from '../call/http/guarded-http.ts';
+import { ssrfGuard } from '../call/http/ssrf-guard.ts';
 import { EventLog } from '../call/log/event-log.ts';
 import type { CallDeps } from '../call/setup/call-deps.ts';
-import { SoundLibrary } from '../call/setup/sound-library.ts';
-import type { Link } from '../cluster/ipc-channel.ts';
+import { ClipLibrary } from '../call/setup/sound-library.ts';
+import type { IpcChannel } from '../cluster/ipc-channel.ts';
 import { FRONT, nodeOfWorker } from '../cluster/ipc-message.ts';
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -16,7 +16,7 @@ import type { Log } from '../log.ts';
 import { collectProcessMetrics } from '../metrics/metrics.ts';
 import { MediaClock } from '../pipeline/media-clock.ts';
 import { socketKernel } from '../runtime/direct-socket.ts';
-import { guardAgainstStalls } from '../runtime/event-loop-watchdog.ts';
+import { startEventLoopWatchdog } from '../runtime/event-loop-watchdog.ts';
 import { loadAddon } from '../runtime/native-kernels.ts';
 import { processLoadMeter } from '../runtime/process-load.ts';
 import { openLanguageModel } from '../speech/llm/registry.ts';
@@ -25,7 +25,7 @@ import type { SpeechToText } from '../speech/stt/stt.ts';
 import { openTextToSpeech } from '../speech/tts/registry.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { systemRandom as random } from '../std/random.ts';
-import { nodeName, type OpenStore, openStore } from '../store/open.ts';
+import { nodeName, openStore, type StoreHandle } from '../store/open.ts';
 import type { PacketMedia } from '../telephony/ari/media/packet-transports.ts';
 import { createProviders, type Providers } from '../telephony/registry/registry.ts';
 import { createAudioSocketServer } from '../transport/audiosocket/audiosocket-server.ts';
@@ -44,7 +44,7 @@ export function gatewayNode({ node, dataFolder }: Pick<Config, 'node' | 'dataFol
 
 /** One of the workers of a gateway. */
 export interface Worker {
-  link: Link;
+  link: IpcChannel;
   /** Of the process that started it. */
   epoch: string;
 }
@@ -59,7 +59,7 @@ export function leaveReplaced(log: Log): (error: GatewayError) => void {
 }
 
 /** What every process that runs calls has. */
-export async function openGateway(config: Config, log: Log, worker: Worker | undefined) {
+export async function openGatewayParts(config: Config, log: Log, worker: Worker | undefined) {
   collectProcessMetrics();
   const link = worker?.link;
   const gateway = gatewayNode(config);
@@ -81,7 +81,7 @@ export async function openGateway(config: Config, log: Log, worker: Worker | und
   const packets = await openPacketMedia(config, isFront, log);
   const providers = createProviders({ clock, random, packets });
   const calls = openCalls(config, { store, providers, speech, log, worker: link?.number });
-  const stallGuard = config.stallMs > 0 ? guardAgainstStalls(config.stallMs, clock) : undefined;
+  const stallGuard = config.stallMs > 0 ? startEventLoopWatchdog(config.stallMs, clock) : undefined;
   return {
     store,
     speech,
@@ -104,9 +104,9 @@ export async function openGateway(config: Config, log: Log, worker: Worker | und
 }
 
 /** Where media sockets come in: those of hosted providers by their path, those of PBXs by what they say. */
-export function openMediaDoors(
+export function openMediaEndpoints(
   providers: Providers,
-  switchboard: Switchboard,
+  switchboard: CallControl,
   log: Log,
 ): MediaServer {
   const addon = loadAddon();
@@ -141,7 +141,7 @@ async function closePacketMedia({ rtp, audioSockets }: PacketMedia): Promise<voi
 function openCalls(
   config: Config,
   open: {
-    store: OpenStore;
+    store: StoreHandle;
     providers: Providers;
     speech: Awaited<ReturnType<typeof openSpeech>>;
     log: Log;
@@ -156,12 +156,12 @@ function openCalls(
     files: store.files,
     events: new EventLog({ sink: store.runs, clock, log }),
     mediaClock: new MediaClock(clock),
-    sounds: new SoundLibrary({ store, files: store.files, clock, log }),
+    sounds: new ClipLibrary({ store, files: store.files, clock, log }),
     tokens: createMediaTokens({ clock, random, worker }),
     clock,
     random,
     log,
-    outside: createOutside(addressGuard(config.outsideAllowed)),
+    outside: createGuardedHttp(ssrfGuard(config.outsideAllowed)),
     credentialHeaders: credentialHeadersFrom(store),
     load: { meter: processLoadMeter(), limits: config.loadLimits },
     publicUrl: config.publicUrl,

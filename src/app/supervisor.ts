@@ -1,8 +1,8 @@
 // The composition root of a gateway with several workers: the first process, which keeps the database and
 // the workers running and takes part in no call.
 
-import { tellFigures } from '../cluster/metrics-aggregation.ts';
-import { Supervisor } from '../cluster/worker-supervisor.ts';
+import { shareMetrics } from '../cluster/metrics-aggregation.ts';
+import { WorkerSupervisor } from '../cluster/worker-supervisor.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics, registry } from '../metrics/metrics.ts';
@@ -13,17 +13,17 @@ import { openStore } from '../store/open.ts';
 import { leaveReplaced } from './gateway-parts.ts';
 
 /** For whoever says where the gateway listens. */
-export interface FirstKey {
+export interface FirstApiKey {
   ensureFirst(): Promise<{ apiKey: string } | undefined>;
 }
 
-export interface Supervised {
-  accounts: FirstKey;
+export interface SupervisedGateway {
+  accounts: FirstApiKey;
   stop(): Promise<void>;
 }
 
 /** Settles when all workers serve. Throws what the store throws, and WORKER_FAILED. */
-export async function supervise(config: Config, log: Log): Promise<Supervised> {
+export async function supervise(config: Config, log: Log): Promise<SupervisedGateway> {
   collectProcessMetrics();
   const { dataFolder, databaseUrl, node, callLimit, workers, drainMs } = config;
   const secrets = { keys: config.secretKeys };
@@ -39,8 +39,8 @@ export async function supervise(config: Config, log: Log): Promise<Supervised> {
     log,
   });
   const entry = entryPoint('../main.ts', import.meta.url);
-  const supervisor = new Supervisor({ workers, entry, epoch: store.epoch, clock, log });
-  tellFigures(supervisor.link, registry);
+  const supervisor = new WorkerSupervisor({ workers, entry, epoch: store.epoch, clock, log });
+  shareMetrics(supervisor.link, registry);
   try {
     await supervisor.start();
   } catch (error) {

@@ -26,7 +26,7 @@ const DYING_SAMPLES = 40;
 /** After so much nothing is left of what was said. */
 export const CONCEALED_SAMPLES_MAX = 6 * STEP_SAMPLES;
 
-export class Concealer {
+export class PacketLossConcealer {
   /** What was heard before the gap. */
   readonly #said = new Float64Array(CONCEALMENT_SAMPLES);
   /** Samples of the gap so far. */

@@ -45,7 +45,7 @@ export interface StartedCall {
   runName: string;
 }
 
-export interface CallDesk {
+export interface CallService {
   /** Errors in the order of contract §6.1. On a refusal by the provider the run is kept, completed. A
    *  request that comes again with its key gets the first one's answer; a key of another request
    *  throws START_KEY_REUSED. */

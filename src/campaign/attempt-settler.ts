@@ -1,7 +1,7 @@
 // Ends attempts whose run is completed, once each, puts contacts off whose dial placed no call, and looks at
 // how a campaign's calls go.
 
-import type { CampaignDesk } from '../call/outbound/campaign-calls.ts';
+import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
 import type { Log } from '../log.ts';
 import { campaignAttempts } from '../metrics/metrics.ts';
 import {
@@ -13,21 +13,21 @@ import {
 import type { Clock } from '../std/clock.ts';
 import type { OpenAttempt } from '../store/campaigns/contact-store.ts';
 import type { Store } from '../store/store.ts';
-import { tripped } from './circuit-breaker.ts';
-import { outcomeOf, settlementOf } from './contact-outcome.ts';
+import { isCircuitOpen } from './circuit-breaker.ts';
+import { contactOutcomeOf, settlementOf } from './contact-outcome.ts';
 import { LookUps, type Verdict } from './look-ups.ts';
 import { putOffMs } from './put-off.ts';
 
 export interface SettlerDeps {
   store: Store;
-  calls: CampaignDesk;
+  calls: CampaignCallService;
   clock: Clock;
   log: Log;
   /** See `CallLimits`. */
   interruptedExtra: number;
 }
 
-export class Settler {
+export class AttemptSettler {
   readonly #deps: SettlerDeps;
   readonly #lookUps: LookUps;
   /** Campaigns of which the breaker has seen every attempt that was settled here. */
@@ -54,7 +54,7 @@ export class Settler {
   async #settleEach(attempts: readonly OpenAttempt[]): Promise<void> {
     for (const attempt of attempts) {
       const { run } = attempt;
-      const told = outcomeOf(attempt);
+      const told = contactOutcomeOf(attempt);
       const isUnclear = told === 'look-up' && run !== undefined;
       const verdict = isUnclear ? this.#lookUps.verdictOf(attempt, run) : told;
       if (verdict === undefined || verdict === 'look-up') continue;
@@ -113,7 +113,7 @@ export class Settler {
     if (this.#watched.has(id)) return false;
     const { store, log } = this.#deps;
     const windowMs = (breaker ?? BREAKER_DEFAULT).windowS * 1_000;
-    const entry = tripped(await store.contacts.recentOutcomes(id, windowMs), breaker);
+    const entry = isCircuitOpen(await store.contacts.recentOutcomes(id, windowMs), breaker);
     const isTripped = entry !== undefined && (await store.contacts.stop(id, entry));
     this.#watched.add(id);
     if (!isTripped) return false;

@@ -3,22 +3,22 @@
 
 import type { Store } from '../store/store.ts';
 
-export interface FreeCalls {
+export interface CallCapacity {
   /** Calls of the organization at a time. */
   limit: number;
   /** Whoever claims takes off what was claimed. */
   free: number;
 }
 
-export class FreeCallsOfLook {
+export class CallCapacityOfTick {
   readonly #store: Pick<Store, 'accounts' | 'contacts'>;
-  readonly #byOrganization = new Map<string, FreeCalls>();
+  readonly #byOrganization = new Map<string, CallCapacity>();
 
   constructor(store: Pick<Store, 'accounts' | 'contacts'>) {
     this.#store = store;
   }
 
-  async of(organizationId: string): Promise<FreeCalls> {
+  async of(organizationId: string): Promise<CallCapacity> {
     const known = this.#byOrganization.get(organizationId);
     if (known !== undefined) return known;
     const { accounts, contacts } = this.#store;

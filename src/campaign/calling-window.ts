@@ -12,7 +12,7 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Whether calls may be placed at `atMs` (milliseconds since 1970). A slot's end is no part of it; an end
  *  before the start lies on the next day. Always true without a schedule. */
-export function mayRing(schedule: ScheduleSettings | null, atMs: number): boolean {
+export function isWithinCallingWindow(schedule: ScheduleSettings | null, atMs: number): boolean {
   if (schedule === null || !schedule.enabled) return true;
   const { day, minute } = localTime(schedule.timezone, atMs);
   return schedule.slots.some(({ dayOfWeek, start, end }) => {

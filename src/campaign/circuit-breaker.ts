@@ -13,7 +13,7 @@ const FAILURES: readonly AttemptOutcome[] = ['failed', 'error'];
 
 /** The log entry with which the campaign stops; undefined while it may go on. `outcomes` are those of the
  *  breaker's window. */
-export function tripped(
+export function isCircuitOpen(
   outcomes: ReadonlyMap<AttemptOutcome, number>,
   settings: BreakerSettings | null,
 ): Omit<CampaignLogEntry, 'at'> | undefined {

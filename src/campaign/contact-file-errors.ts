@@ -23,7 +23,7 @@ class RowNumbers {
   }
 }
 
-export class SourceFaults {
+export class ContactFileErrors {
   /** Of the header: nothing can be said of rows then. */
   readonly #header: string[] = [];
   readonly #badNumbers = new RowNumbers();

@@ -22,7 +22,7 @@ const BROKEN = new Set(['unexpected_error', 'pipeline_error', 'system_connect_er
 
 /** `look-up`: the provider gave no clear answer to the dial, or the gateway stopped before anybody answered;
  *  only the provider knows. */
-export function outcomeOf(attempt: OpenAttempt): AttemptOutcome | 'look-up' {
+export function contactOutcomeOf(attempt: OpenAttempt): AttemptOutcome | 'look-up' {
   const { run } = attempt;
   if (run === undefined) return 'unknown';
   if (run.state !== 'completed') return 'look-up';
@@ -45,7 +45,7 @@ function unconnected(
 
 /** Of a call that we lost sight of, by what the provider says of it. One that our stop left behind is broken
  *  off by that, whatever came of it without us. */
-export function outcomeOfFate(fate: CallStatus, run: Run): AttemptOutcome {
+export function contactOutcomeAfterCrash(fate: CallStatus, run: Run): AttemptOutcome {
   const told = byDisposition.get(fate);
   if (told !== undefined && told !== 'canceled') return told;
   return isStopped(run) ? 'interrupted' : 'error';

@@ -2,7 +2,7 @@
 // of a file are told together. Source: contract §5.6, §9.3, specification §2.8.
 
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
-import { nameList, SourceFaults } from './contact-file-errors.ts';
+import { ContactFileErrors, nameList } from './contact-file-errors.ts';
 import { invalid, readRecords } from './csv-records.ts';
 
 /** One row to call. */
@@ -43,7 +43,7 @@ export async function* readContacts(
   bytes: AsyncIterable<Uint8Array | string>,
   rules: SourceRules,
 ): AsyncGenerator<SourceContact> {
-  const faults = new SourceFaults();
+  const faults = new ContactFileErrors();
   const numbers = new Set<number>();
   let columns: Columns | undefined;
   let rows = 0;
@@ -76,7 +76,7 @@ interface Columns {
 function readHeader(
   cells: readonly string[],
   { requiredColumns }: SourceRules,
-  faults: SourceFaults,
+  faults: ContactFileErrors,
 ): Columns {
   const names = cells.map((cell) => cell.trim().toLowerCase());
   const numberAt = names.indexOf(NUMBER_COLUMN);
@@ -109,7 +109,7 @@ function isBlank(cells: readonly string[]): boolean {
 function readRow(
   { names, numberAt, required }: Columns,
   { row, cells }: { row: number; cells: readonly string[] },
-  faults: SourceFaults,
+  faults: ContactFileErrors,
 ): SourceContact | undefined {
   if (cells.slice(names.length).some((cell) => cell.trim() !== '')) faults.tooManyCells(row);
   const written = cells[numberAt]?.trim() ?? '';

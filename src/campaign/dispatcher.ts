@@ -2,18 +2,22 @@
 // organizations, on any number of nodes at once. Everything that must survive is in the store; what is
 // here (timers, pauses after a provider's refusal) may be lost at any moment. Source: contract §9.8.
 
-import type { CampaignDesk, CampaignLine, Placed } from '../call/outbound/campaign-calls.ts';
+import type {
+  CampaignCallService,
+  CampaignRoute,
+  Placed,
+} from '../call/outbound/campaign-calls.ts';
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics/metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
-import type { Claim, RunningCampaign } from '../store/campaigns/contact-store.ts';
+import type { ClaimedAttempt, RunningCampaign } from '../store/campaigns/contact-store.ts';
 import type { Store } from '../store/store.ts';
-import { Settler } from './attempt-settler.ts';
-import { type FreeCalls, FreeCallsOfLook } from './call-capacity.ts';
-import { mayRing } from './calling-window.ts';
+import { AttemptSettler } from './attempt-settler.ts';
+import { type CallCapacity, CallCapacityOfTick } from './call-capacity.ts';
+import { isWithinCallingWindow } from './calling-window.ts';
 import { sourceKeyOf } from './contact-file-name.ts';
 import { ProviderFaults } from './provider-faults.ts';
 import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
@@ -37,7 +41,7 @@ const PUT_OFF_MS = 2_000;
 
 export interface DispatcherDeps {
   store: Store;
-  calls: CampaignDesk;
+  calls: CampaignCallService;
   /** This process, as `runs.owner_node` names it. */
   node: string;
   clock: Clock;
@@ -51,7 +55,7 @@ export interface DispatcherDeps {
 
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
-  readonly #settler: Settler;
+  readonly #settler: AttemptSettler;
   #timer: Timer | undefined;
   #looking: Promise<void> | undefined;
   #again = false;
@@ -72,13 +76,13 @@ export class Dispatcher {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    this.#settler = new Settler(deps, () => this.wake());
+    this.#settler = new AttemptSettler(deps, () => this.wake());
     this.#faults = new ProviderFaults(deps);
   }
 
   /** Throws STORE_UNAVAILABLE. */
   async start(): Promise<void> {
-    await this.#deps.store.contacts.giveBackClaims(this.#deps.node);
+    await this.#deps.store.contacts.releaseClaims(this.#deps.node);
     this.#hasStarted = true;
     this.#lookNow();
   }
@@ -129,7 +133,7 @@ export class Dispatcher {
     const { contacts } = store;
     this.#syncing ??= this.#syncAll();
     await this.#settler.settleAll();
-    await contacts.giveBackClaims(undefined);
+    await contacts.releaseClaims(undefined);
     await this.#noteSent();
     await this.#giveBackStranded();
     await this.#measure();
@@ -138,7 +142,7 @@ export class Dispatcher {
     }
     const running = await contacts.running(HORIZON_MS);
     this.#settler.watchOnly(new Set(running.map(({ campaign }) => campaign.id)));
-    const freeCalls = new FreeCallsOfLook(store);
+    const freeCalls = new CallCapacityOfTick(store);
     for (const each of running) {
       if (this.#stopping.signal.aborted) break;
       try {
@@ -172,11 +176,11 @@ export class Dispatcher {
   /** Asks the store for no more than it needs: most campaigns have nobody to call at a moment. */
   async #serve(
     { campaign, isDue, openAttempts }: RunningCampaign,
-    freeCalls: FreeCallsOfLook,
+    freeCalls: CallCapacityOfTick,
   ): Promise<void> {
     if (await this.#settler.tripBreaker(campaign)) return;
     if (!isDue) return;
-    if (!mayRing(campaign.schedule, this.#deps.clock.now())) {
+    if (!isWithinCallingWindow(campaign.schedule, this.#deps.clock.now())) {
       campaignDeferred.inc({ reason: 'window' });
       return;
     }
@@ -220,13 +224,13 @@ export class Dispatcher {
     const { store, node } = this.#deps;
     for (const attemptId of await store.contacts.stranded(node)) {
       if (this.#mine.has(attemptId)) continue;
-      await store.contacts.giveBack(attemptId, 0);
+      await store.contacts.releaseAttempt(attemptId, 0);
     }
   }
 
   /** Pauses the campaign if no call can go out and people have to see to it. Waits for a PBX that is away, and
    *  says so in the campaign's log. */
-  async #lineOf(campaign: Campaign): Promise<CampaignLine | undefined> {
+  async #lineOf(campaign: Campaign): Promise<CampaignRoute | undefined> {
     try {
       const line = await this.#deps.calls.line(campaign);
       await noteTelephonyBack(this.#deps.store, campaign);
@@ -255,7 +259,10 @@ export class Dispatcher {
     return pause !== undefined && pause.untilMs > this.#deps.clock.monotonicMs();
   }
 
-  #claim({ campaign, configuration }: CampaignLine, { free, limit }: FreeCalls): Promise<Claim[]> {
+  #claim(
+    { campaign, configuration }: CampaignRoute,
+    { free, limit }: CallCapacity,
+  ): Promise<ClaimedAttempt[]> {
     return this.#deps.store.contacts.claim(campaign.id, {
       count: Math.min(CLAIMS_MAX, free),
       openMax: campaign.maxConcurrency ?? limit,
@@ -266,7 +273,7 @@ export class Dispatcher {
     });
   }
 
-  #dialInTurn(line: CampaignLine, claim: Claim): void {
+  #dialInTurn(line: CampaignRoute, claim: ClaimedAttempt): void {
     const { clock, log } = this.#deps;
     const work = new Promise<void>((resolve) => clock.after(claim.waitMs, resolve))
       .then(() => this.#dial(line, claim))
@@ -282,11 +289,11 @@ export class Dispatcher {
     this.#mine.add(claim.attemptId);
   }
 
-  async #dial(line: CampaignLine, claim: Claim): Promise<void> {
+  async #dial(line: CampaignRoute, claim: ClaimedAttempt): Promise<void> {
     const { store, calls } = this.#deps;
     const { attemptId } = claim;
     const run = (await this.#mayDial(line)) ? await this.#begin(line, claim) : undefined;
-    if (run === undefined) return store.contacts.giveBack(attemptId, 0);
+    if (run === undefined) return store.contacts.releaseAttempt(attemptId, 0);
     this.#sent.set(attemptId, 'in-doubt');
     const placed = await calls.place(line, claim, run);
     campaignDials.inc({ result: placed });
@@ -299,11 +306,11 @@ export class Dispatcher {
 
   #giveBack(attemptId: string): Promise<void> {
     const { store, random } = this.#deps;
-    return store.contacts.giveBack(attemptId, PUT_OFF_MS + random.integer(PUT_OFF_MS));
+    return store.contacts.releaseAttempt(attemptId, PUT_OFF_MS + random.integer(PUT_OFF_MS));
   }
 
   /** What the dial says of the provider. */
-  async #noteProvider(line: CampaignLine, claim: Claim, placed: Placed): Promise<void> {
+  async #noteProvider(line: CampaignRoute, claim: ClaimedAttempt, placed: Placed): Promise<void> {
     const { id } = line.configuration;
     if (placed === 'put-off') this.#pause(id);
     if (placed === 'placed') this.#pauses.delete(id);
@@ -312,7 +319,7 @@ export class Dispatcher {
   }
 
   /** By the hours that the campaign has at the moment of the dial: they may have changed since the claim. */
-  async #mayDial({ campaign: claimed, configuration }: CampaignLine): Promise<boolean> {
+  async #mayDial({ campaign: claimed, configuration }: CampaignRoute): Promise<boolean> {
     const { store, clock } = this.#deps;
     if (this.#stopping.signal.aborted || this.#isPaused(configuration.id)) return false;
     if (!this.#deps.calls.takesCalls) {
@@ -320,11 +327,11 @@ export class Dispatcher {
       return false;
     }
     const campaign = await store.campaigns.get(claimed.organizationId, claimed.id);
-    return campaign !== undefined && mayRing(campaign.schedule, clock.now());
+    return campaign !== undefined && isWithinCallingWindow(campaign.schedule, clock.now());
   }
 
   /** Undefined if the campaign was paused or waits for its provider, or others have taken the last free call. */
-  async #begin(line: CampaignLine, claim: Claim) {
+  async #begin(line: CampaignRoute, claim: ClaimedAttempt) {
     const { store, calls } = this.#deps;
     const run = calls.runOf(line, claim, sourceKeyOf(line.campaign.sourceId));
     const limit = await store.accounts.concurrentCallLimit(line.campaign.organizationId);

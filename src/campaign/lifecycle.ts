@@ -7,7 +7,7 @@ import type { Campaign } from '../model/campaign.ts';
 import type { Store } from '../store/store.ts';
 import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
 
-export interface CampaignDeps {
+export interface CampaignLifecycleDeps {
   store: Store;
   /** Told when a campaign has something to do at once. Must not throw. */
   onCampaignDue?: (() => void) | undefined;
@@ -15,7 +15,7 @@ export interface CampaignDeps {
 
 /** Throws CAMPAIGN_NOT_FOUND, for a foreign one too. */
 export async function campaignOf(
-  { store }: CampaignDeps,
+  { store }: CampaignLifecycleDeps,
   organizationId: string,
   id: string,
 ): Promise<Campaign> {
@@ -27,7 +27,7 @@ export async function campaignOf(
 /** Over what the campaign's calls go out; undefined if the organization has set up nothing yet. Throws
  *  CAMPAIGN_CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function telephonyOf(
-  deps: CampaignDeps,
+  deps: CampaignLifecycleDeps,
   wish: { organizationId: string; configurationId: string | null },
 ): Promise<ConfigurationSummary | undefined> {
   try {
@@ -42,7 +42,7 @@ export async function telephonyOf(
 
 /** Throws CAMPAIGN_TELEPHONY_MISSING, CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE and what `telephonyOf` does. */
 export async function startCampaign(
-  deps: CampaignDeps,
+  deps: CampaignLifecycleDeps,
   organizationId: string,
   id: string,
 ): Promise<Campaign> {
@@ -54,7 +54,7 @@ export async function startCampaign(
 
 /** Calls that are under way go on. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
 export async function pauseCampaign(
-  deps: CampaignDeps,
+  deps: CampaignLifecycleDeps,
   organizationId: string,
   id: string,
 ): Promise<Campaign> {
@@ -65,7 +65,7 @@ export async function pauseCampaign(
 
 /** As `startCampaign`. */
 export async function resumeCampaign(
-  deps: CampaignDeps,
+  deps: CampaignLifecycleDeps,
   organizationId: string,
   id: string,
 ): Promise<Campaign> {
@@ -75,7 +75,7 @@ export async function resumeCampaign(
   return resumed ?? refused(deps, { organizationId, id }, { action: 'resume', wanted: "'paused'" });
 }
 
-async function needTelephony(deps: CampaignDeps, organizationId: string, id: string) {
+async function needTelephony(deps: CampaignLifecycleDeps, organizationId: string, id: string) {
   const all = await deps.store.telephony.listConfigurations(organizationId);
   if (all.length === 0) throw new GatewayError('CAMPAIGN_TELEPHONY_MISSING');
   const { configurationId } = await campaignOf(deps, organizationId, id);
@@ -84,7 +84,7 @@ async function needTelephony(deps: CampaignDeps, organizationId: string, id: str
 }
 
 async function refused(
-  deps: CampaignDeps,
+  deps: CampaignLifecycleDeps,
   { organizationId, id }: { organizationId: string; id: string },
   { action, wanted }: { action: string; wanted: string },
 ): Promise<never> {

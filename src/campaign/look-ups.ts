@@ -2,14 +2,14 @@
 // under way when a process stopped. Providers' lists lag: that a call is not there is proved by two look-ups
 // that are far enough apart. The first of them is in the store, the rest may be lost at any moment.
 
-import type { CampaignDesk, Fate } from '../call/outbound/campaign-calls.ts';
+import type { CampaignCallService, Fate } from '../call/outbound/campaign-calls.ts';
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { AttemptOutcome } from '../model/campaign.ts';
 import type { Run } from '../model/run.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ContactStore, OpenAttempt } from '../store/campaigns/contact-store.ts';
-import { outcomeOfFate } from './contact-outcome.ts';
+import { contactOutcomeAfterCrash } from './contact-outcome.ts';
 
 /** Between two look-ups that find nothing, for proof. Lists have been seen to lag by 45 s. */
 const PROOF_MS = 60_000;
@@ -37,7 +37,7 @@ interface Look {
 
 export interface LookUpDeps {
   store: { contacts: Pick<ContactStore, 'placed' | 'missed'> };
-  calls: Pick<CampaignDesk, 'fateOf'>;
+  calls: Pick<CampaignCallService, 'outcomeAfterCrash'>;
   clock: Clock;
   log: Log;
 }
@@ -83,7 +83,7 @@ export class LookUps {
     let { failures } = look;
     let verdict: Verdict | undefined;
     try {
-      const fate = await calls.fateOf(run);
+      const fate = await calls.outcomeAfterCrash(run);
       verdict = await this.#verdict(attempt, run, fate);
       failures = 0;
     } catch (error) {
@@ -104,7 +104,7 @@ export class LookUps {
       await contacts.placed(attempt.id);
       return undefined;
     }
-    if (fate !== 'none') return outcomeOfFate(fate, run);
+    if (fate !== 'none') return contactOutcomeAfterCrash(fate, run);
     // As it was before this look-up began.
     if (attempt.missedMs !== null && attempt.missedMs >= PROOF_MS) return 'not-there';
     await contacts.missed(attempt.id);

@@ -1,10 +1,10 @@
 // Counts the dials that a provider fails in a row. The store has the count and makes campaigns wait by it; this
 // is what a process remembers, so that a dial that is answered costs the store nothing.
 
-import type { CampaignLine } from '../call/outbound/campaign-calls.ts';
+import type { CampaignRoute } from '../call/outbound/campaign-calls.ts';
 import type { Log } from '../log.ts';
 import { DIAL_FAULTS_MAX } from '../model/campaign.ts';
-import type { Claim } from '../store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../store/campaigns/contact-store.ts';
 import type { Store } from '../store/store.ts';
 
 export class ProviderFaults {
@@ -19,7 +19,7 @@ export class ProviderFaults {
   }
 
   /** Throws STORE_UNAVAILABLE. */
-  async failed({ campaign, configuration }: CampaignLine): Promise<void> {
+  async failed({ campaign, configuration }: CampaignRoute): Promise<void> {
     const { id: configurationId } = configuration;
     this.#failing.add(configurationId);
     const faults = await this.#store.contacts.providerFailed(configurationId, campaign.id);
@@ -28,7 +28,7 @@ export class ProviderFaults {
   }
 
   /** Whatever it says, it says something. Throws STORE_UNAVAILABLE. */
-  async answered({ configuration }: CampaignLine, claim: Claim): Promise<void> {
+  async answered({ configuration }: CampaignRoute, claim: ClaimedAttempt): Promise<void> {
     const { id: configurationId } = configuration;
     if (claim.providerFaults === 0 && !this.#failing.has(configurationId)) return;
     const hasEnded = await this.#store.contacts.providerAnswered(configurationId);

@@ -3,12 +3,12 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { Redial } from '../store/campaigns/campaign-store.ts';
-import { type CampaignDeps, campaignOf } from './lifecycle.ts';
+import { type CampaignLifecycleDeps, campaignOf } from './lifecycle.ts';
 
 /** The child, in state `created`. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE, CAMPAIGN_REDIALED,
  *  CAMPAIGN_NOBODY_LEFT. */
 export async function redialCampaign(
-  deps: CampaignDeps,
+  deps: CampaignLifecycleDeps,
   organizationId: string,
   parentId: string,
   redial: Redial,
@@ -20,7 +20,11 @@ export async function redialCampaign(
   return child ?? refused(deps, organizationId, parentId);
 }
 
-async function refused(deps: CampaignDeps, organizationId: string, id: string): Promise<never> {
+async function refused(
+  deps: CampaignLifecycleDeps,
+  organizationId: string,
+  id: string,
+): Promise<never> {
   const { state, redialedCampaignId } = await campaignOf(deps, organizationId, id);
   if (state !== 'completed') {
     throw new GatewayError('CAMPAIGN_STATE', { action: 'redial', wanted: "'completed'", state });

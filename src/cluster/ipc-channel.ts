@@ -5,14 +5,14 @@ import type { Socket } from 'node:net';
 import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import { type Message, message } from './ipc-message.ts';
+import { type IpcMessage, message } from './ipc-message.ts';
 
 /** Requests that may be unanswered: calls that begin, and a few. */
 const ASKED_MAX = 5_000;
 
-export interface Channel {
+export interface IpcTransport {
   /** False if nobody is there; `socket`, if there is one, is closed then. */
-  send(message: Message, socket: Socket | undefined): boolean;
+  send(message: IpcMessage, socket: Socket | undefined): boolean;
   /** Set once, by the link. `socket` is handed over with the message. */
   onMessage: (message: unknown, socket: Socket | undefined) => void;
 }
@@ -27,9 +27,9 @@ interface Asked {
   timer: Timer;
 }
 
-export class Link {
+export class IpcChannel {
   readonly number: number;
-  readonly #channel: Channel;
+  readonly #channel: IpcTransport;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #notes = new Map<string, OnNote>();
@@ -37,7 +37,7 @@ export class Link {
   readonly #asked = new Map<number, Asked>();
   #lastId = 0;
 
-  constructor(number: number, channel: Channel, { clock, log }: { clock: Clock; log: Log }) {
+  constructor(number: number, channel: IpcTransport, { clock, log }: { clock: Clock; log: Log }) {
     this.number = number;
     this.#channel = channel;
     this.#clock = clock;
@@ -45,7 +45,7 @@ export class Link {
     channel.onMessage = (text, socket) => this.#take(text, socket);
   }
 
-  onNote(topic: string, take: OnNote): void {
+  onNotification(topic: string, take: OnNote): void {
     this.#notes.set(topic, take);
   }
 
@@ -55,13 +55,13 @@ export class Link {
   }
 
   /** False if nobody is there to read it. */
-  note(to: number, topic: string, body: unknown, socket?: Socket): boolean {
+  notify(to: number, topic: string, body: unknown, socket?: Socket): boolean {
     return this.#channel.send({ kind: 'note', from: this.number, to, topic, body }, socket);
   }
 
   /** Throws WORKER_GONE if nobody is there or leaves meanwhile, TIMED_OUT after `ms`, and what the other
    *  end throws. */
-  ask(to: number, topic: string, body: unknown, ms: number): Promise<unknown> {
+  request(to: number, topic: string, body: unknown, ms: number): Promise<unknown> {
     if (this.#asked.size >= ASKED_MAX) {
       return Promise.reject(new GatewayError('QUEUE_FULL', { queue: 'requests to workers' }));
     }
@@ -72,13 +72,13 @@ export class Link {
         this.#settle(id)?.reject(new GatewayError('TIMED_OUT', { what: topic, ms })),
       );
       this.#asked.set(id, { to, resolve, reject, timer });
-      const request: Message = { kind: 'request', from: this.number, to, id, topic, body };
+      const request: IpcMessage = { kind: 'request', from: this.number, to, id, topic, body };
       if (!this.#channel.send(request, undefined)) this.#settle(id)?.reject(gone(to));
     });
   }
 
   /** Whoever waits for an answer of `worker` need not wait any more. */
-  lost(worker: number): void {
+  peerLost(worker: number): void {
     for (const [id, { to }] of this.#asked) {
       if (to === worker) this.#settle(id)?.reject(gone(worker));
     }
@@ -110,14 +110,19 @@ export class Link {
     }
   }
 
-  #takeNote({ topic, body, from }: Extract<Message, { kind: 'note' }>, socket?: Socket): void {
+  #takeNote({ topic, body, from }: Extract<IpcMessage, { kind: 'note' }>, socket?: Socket): void {
     const take = this.#notes.get(topic);
     if (take === undefined) socket?.destroy();
     else take(body, { from, socket });
   }
 
   /** Never rejects. */
-  async #answer({ from, id, topic, body }: Extract<Message, { kind: 'request' }>): Promise<void> {
+  async #answer({
+    from,
+    id,
+    topic,
+    body,
+  }: Extract<IpcMessage, { kind: 'request' }>): Promise<void> {
     const route = { from: this.number, to: from, id };
     try {
       const answer = this.#requests.get(topic);

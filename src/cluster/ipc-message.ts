@@ -29,10 +29,10 @@ export const message = z.discriminatedUnion('kind', [
   }),
 ]);
 
-export type Message = z.infer<typeof message>;
+export type IpcMessage = z.infer<typeof message>;
 
 /** A worker died. */
-export const gone = z.object({ worker: number });
+export const workerGone = z.object({ worker: number });
 
 /** How the store knows a worker of the gateway that it knows as `gateway`. */
 export function nodeOfWorker(gateway: string, worker: number): string {

@@ -2,8 +2,8 @@
 // somebody watches.
 
 import { z } from 'zod';
-import type { LiveCalls } from '../call/log/live-watchers.ts';
-import type { Link } from './ipc-channel.ts';
+import type { LiveWatchers } from '../call/log/live-watchers.ts';
+import type { IpcChannel } from './ipc-channel.ts';
 import { FRONT } from './ipc-message.ts';
 
 const watched = z.object({ isWatched: z.boolean() });
@@ -20,34 +20,34 @@ const news = z.union([
 ]);
 
 /** At the front. The function that it gives tells a worker that has joined whether somebody watches. */
-export function hearOthers(
-  link: Link,
-  live: LiveCalls,
+export function relayFromWorkers(
+  link: IpcChannel,
+  live: LiveWatchers,
   others: () => readonly number[],
 ): (joined: number) => void {
   let isWatched = false;
   const tell = (worker: number): void => {
-    link.note(worker, 'watched', { isWatched });
+    link.notify(worker, 'watched', { isWatched });
   };
   live.onWatched = (is) => {
     isWatched = is;
     for (const worker of others()) tell(worker);
   };
-  link.onNote('news', (body) => {
+  link.onNotification('news', (body) => {
     const told = news.parse(body);
-    if ('runIds' in told) live.stored(told.runIds);
-    else live.tell(told.runId, told.item);
+    if ('runIds' in told) live.notifyStored(told.runIds);
+    else live.emit(told.runId, told.item);
   });
   return tell;
 }
 
 /** At another worker. */
-export function tellNews(link: Link, live: LiveCalls): void {
-  link.onNote('watched', (body) => {
+export function relayToFront(link: IpcChannel, live: LiveWatchers): void {
+  link.onNotification('watched', (body) => {
     live.relay = watched.parse(body).isWatched
       ? {
-          onStored: (runIds) => link.note(FRONT, 'news', { runIds }),
-          onLive: (runId, item) => link.note(FRONT, 'news', { runId, item }),
+          onStored: (runIds) => link.notify(FRONT, 'news', { runIds }),
+          onLive: (runId, item) => link.notify(FRONT, 'news', { runId, item }),
         }
       : undefined;
   });

@@ -5,8 +5,8 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
-import { metricsOf, type ReadMetric } from '../metrics/exposition.ts';
-import type { Link } from './ipc-channel.ts';
+import { type MetricSample, metricsOf } from '../metrics/exposition.ts';
+import type { IpcChannel } from './ipc-channel.ts';
 
 /** A process that is too busy to tell is left out. */
 const TELL_MS_MAX = 1_000;
@@ -14,18 +14,18 @@ const TELL_MS_MAX = 1_000;
 const told = z.array(z.looseObject({ name: z.string() }));
 
 /** Answers with this process's metrics when it is asked. */
-export function tellFigures(link: Link, registry: Registry): void {
+export function shareMetrics(link: IpcChannel, registry: Registry): void {
   link.onRequest('figures', () => labelled(link, registry));
 }
 
 /** The text for Prometheus: ours, and those of `others` that tell. */
-export async function allFigures(
-  link: Link,
+export async function aggregateMetrics(
+  link: IpcChannel,
   { registry, others, log }: { registry: Registry; others: readonly number[]; log: Log },
 ): Promise<string> {
   const asked = others.map(async (worker) => {
     try {
-      return told.parse(await link.ask(worker, 'figures', {}, TELL_MS_MAX));
+      return told.parse(await link.request(worker, 'figures', {}, TELL_MS_MAX));
     } catch (error) {
       log.warn({ err: error, worker }, 'a process told no figures');
       return [];
@@ -38,7 +38,7 @@ export async function allFigures(
   return AggregatorRegistry.aggregate(kept).metrics();
 }
 
-async function labelled({ number }: Link, registry: Registry): Promise<ReadMetric[]> {
+async function labelled({ number }: IpcChannel, registry: Registry): Promise<MetricSample[]> {
   const metrics = await metricsOf(registry);
   const worker = String(number);
   return metrics.map((metric) => ({

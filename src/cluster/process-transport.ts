@@ -3,12 +3,12 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
-import type { Channel } from './ipc-channel.ts';
-import type { Message } from './ipc-message.ts';
+import type { IpcTransport } from './ipc-channel.ts';
+import type { IpcMessage } from './ipc-message.ts';
 
 /** In a worker. `onLost` is called when the supervisor is gone. */
-export function channelToSupervisor(onLost: () => void): Channel {
-  const channel: Channel = {
+export function supervisorTransport(onLost: () => void): IpcTransport {
+  const channel: IpcTransport = {
     send: (message, socket) => send(process, message, socket),
     onMessage: () => undefined,
   };
@@ -25,7 +25,7 @@ export function channelToSupervisor(onLost: () => void): Channel {
  *  `socket` is the other's from then on; it must have been read to the end, and be quiet. */
 export function send(
   over: Pick<ChildProcess, 'send' | 'connected'> | NodeJS.Process,
-  message: Message,
+  message: IpcMessage,
   socket: Socket | undefined,
 ): boolean {
   if (!over.connected || over.send === undefined) {

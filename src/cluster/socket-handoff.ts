@@ -6,10 +6,10 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import { workerOfToken } from '../transport/media-token.ts';
-import type { Link } from './ipc-channel.ts';
+import type { IpcChannel } from './ipc-channel.ts';
 import { FRONT, WORKERS_MAX } from './ipc-message.ts';
 
-export type TakeUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+export type AcceptUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 const asked = z.object({
   url: z.string(),
@@ -18,20 +18,25 @@ const asked = z.object({
 });
 
 /** Hands over what is another worker's; false if it is ours or nobody's, then nothing was done. */
-export function handOver(link: Link, request: IncomingMessage, at: Duplex, head: Buffer): boolean {
+export function handOffSocket(
+  link: IpcChannel,
+  request: IncomingMessage,
+  at: Duplex,
+  head: Buffer,
+): boolean {
   const { url = '', headers } = request;
   const token = url.split('?', 1)[0]?.split('/').filter(Boolean).at(-1) ?? '';
   const worker = workerOfToken(token);
   if (worker === undefined || worker === link.number || !(at instanceof Socket)) return false;
   if (worker < FRONT || worker > WORKERS_MAX || request.method !== 'GET') return false;
   const known = Object.fromEntries(Object.entries(headers).filter(([, value]) => value));
-  link.note(worker, 'upgrade', { url, headers: known, head }, at);
+  link.notify(worker, 'upgrade', { url, headers: known, head }, at);
   return true;
 }
 
 /** Takes the sockets that others hand over, as a server's `upgrade` event brings them. */
-export function takeHandedOver(link: Link, take: TakeUpgrade): void {
-  link.onNote('upgrade', (body, { socket }) => {
+export function acceptHandedOffSocket(link: IpcChannel, take: AcceptUpgrade): void {
+  link.onNotification('upgrade', (body, { socket }) => {
     const parsed = asked.safeParse(body);
     if (socket === undefined) return;
     if (!parsed.success) {

@@ -2,10 +2,10 @@
 // answer.
 
 import { z } from 'zod';
-import type { CallDesk } from '../call/call-service.ts';
+import type { CallService } from '../call/call-service.ts';
 import { providerName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
-import type { Link } from './ipc-channel.ts';
+import type { IpcChannel } from './ipc-channel.ts';
 import { FRONT } from './ipc-message.ts';
 
 /** How often a worker says how many calls it has. */
@@ -39,12 +39,19 @@ export const load = z.object({
 
 /** What a worker's calls are asked of. */
 export interface CallWorker
-  extends Pick<CallDesk, 'inbound' | 'answer' | 'event' | 'hangUp' | 'sendDigits' | 'activeCalls'> {
+  extends Pick<
+    CallService,
+    'inbound' | 'answer' | 'event' | 'hangUp' | 'sendDigits' | 'activeCalls'
+  > {
   readonly calls: number;
 }
 
 /** Answers what the front asks, and says how many calls there are, until `stop`. */
-export function serveCalls(link: Link, worker: CallWorker, clock: Clock): { stop(): void } {
+export function serveWorkerCalls(
+  link: IpcChannel,
+  worker: CallWorker,
+  clock: Clock,
+): { stop(): void } {
   link.onRequest('inbound', (body) => {
     const { request, workflowId } = inbound.parse(body);
     return worker.inbound(request, workflowId);
@@ -63,7 +70,7 @@ export function serveCalls(link: Link, worker: CallWorker, clock: Clock): { stop
   });
   let timer = clock.after(0, tell);
   function tell(): void {
-    link.note(FRONT, 'load', { active: worker.activeCalls, calls: worker.calls });
+    link.notify(FRONT, 'load', { active: worker.activeCalls, calls: worker.calls });
     timer = clock.after(LOAD_MS, tell);
   }
   return { stop: () => timer.cancel() };

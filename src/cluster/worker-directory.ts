@@ -3,10 +3,10 @@
 
 import type { z } from 'zod';
 import type { Clock } from '../std/clock.ts';
-import type { Link } from './ipc-channel.ts';
-import { gone, nodeOfWorker } from './ipc-message.ts';
+import type { IpcChannel } from './ipc-channel.ts';
+import { nodeOfWorker, workerGone } from './ipc-message.ts';
 import { LOAD_MS, load, webhookReply } from './worker-calls.ts';
-import type { Crew, OtherWorker } from './worker-pool.ts';
+import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
 /** Providers wait ten to fifteen seconds for the answer to a webhook; a plan is made in tenths of one. */
 const ASK_MS_MAX = 4_000;
@@ -20,11 +20,11 @@ interface Known extends z.infer<typeof load> {
   atMs: number;
   /** Calls that were given to it since it last spoke. */
   given: number;
-  worker: OtherWorker;
+  worker: PooledWorker;
 }
 
-export class OtherWorkers implements Crew {
-  readonly #link: Link;
+export class WorkerDirectory implements WorkerPool {
+  readonly #link: IpcChannel;
   readonly #clock: Clock;
   readonly #gateway: string;
   /** Called with the number of one that has come. */
@@ -32,11 +32,11 @@ export class OtherWorkers implements Crew {
   readonly #known = new Map<number, Known>();
 
   /** `gateway` is how the store knows the gateway, without a worker's number. */
-  constructor(link: Link, { clock, gateway }: { clock: Clock; gateway: string }) {
+  constructor(link: IpcChannel, { clock, gateway }: { clock: Clock; gateway: string }) {
     this.#link = link;
     this.#clock = clock;
     this.#gateway = gateway;
-    link.onNote('load', (body, { from }) => {
+    link.onNotification('load', (body, { from }) => {
       const { active, calls } = load.parse(body);
       const atMs = clock.monotonicMs();
       const before = this.#known.get(from);
@@ -44,10 +44,10 @@ export class OtherWorkers implements Crew {
       this.#known.set(from, { active, calls, atMs, given: 0, worker });
       if (before === undefined) this.onJoined(from);
     });
-    link.onNote('gone', (body) => {
-      const { worker } = gone.parse(body);
+    link.onNotification('gone', (body) => {
+      const { worker } = workerGone.parse(body);
       this.#known.delete(worker);
-      link.lost(worker);
+      link.peerLost(worker);
     });
   }
 
@@ -60,7 +60,7 @@ export class OtherWorkers implements Crew {
     return [...this.#known.values()].reduce((all, { active }) => all + active, 0);
   }
 
-  idlest(ownCalls: number): OtherWorker | undefined {
+  leastLoaded(ownCalls: number): PooledWorker | undefined {
     const heardMs = this.#clock.monotonicMs() - SILENT_MS_MAX;
     let best: Known | undefined;
     for (const each of this.#known.values()) {
@@ -72,25 +72,25 @@ export class OtherWorkers implements Crew {
     return best.worker;
   }
 
-  byNode(node: string): OtherWorker | undefined {
+  byNode(node: string): PooledWorker | undefined {
     for (const [number, { worker }] of this.#known) {
       if (nodeOfWorker(this.#gateway, number) === node) return worker;
     }
     return undefined;
   }
 
-  #worker(number: number): OtherWorker {
+  #worker(number: number): PooledWorker {
     const ask = async (topic: string, body: unknown) =>
-      webhookReply.parse(await this.#link.ask(number, topic, body, ASK_MS_MAX));
+      webhookReply.parse(await this.#link.request(number, topic, body, ASK_MS_MAX));
     return {
       inbound: (request, workflowId) => ask('inbound', { request, workflowId }),
       answer: (name, runId, request) => ask('answer', { name, runId, request }),
       event: (name, runId, request) => ask('event', { name, runId, request }),
       sendDigits: async (wanted) => {
-        await this.#link.ask(number, 'digits', wanted, DIGITS_MS_MAX);
+        await this.#link.request(number, 'digits', wanted, DIGITS_MS_MAX);
       },
       hangUp: async (wanted) => {
-        await this.#link.ask(number, 'hang-up', wanted, HANG_UP_MS_MAX);
+        await this.#link.request(number, 'hang-up', wanted, HANG_UP_MS_MAX);
       },
     };
   }

@@ -6,7 +6,7 @@ import type { ProviderName } from '../model/provider.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
 
 /** All throw WORKER_GONE and TIMED_OUT beside what CallDesk says. */
-export interface OtherWorker {
+export interface PooledWorker {
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;
   answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
@@ -15,11 +15,11 @@ export interface OtherWorker {
   hangUp(wanted: { organizationId: string; runId: string }): Promise<void>;
 }
 
-export interface Crew {
+export interface WorkerPool {
   /** Who has the fewest calls, if not more than `ownCalls`; undefined: nobody. */
-  idlest(ownCalls: number): OtherWorker | undefined;
+  leastLoaded(ownCalls: number): PooledWorker | undefined;
   /** The one that the store knows by that name, if it is one of ours. */
-  byNode(node: string): OtherWorker | undefined;
+  byNode(node: string): PooledWorker | undefined;
   /** Of all of them. */
   readonly activeCalls: number;
 }

@@ -3,22 +3,22 @@
 // it is going to talk. What is told of it later goes after it. Calls of PBXs and all that starts calls
 // stay here, at the connections to the PBXs.
 
-import type { CallDesk, StartCall, StartedCall, TestCall } from '../call/call-service.ts';
-import type { Switchboard } from '../call/control/call-control.ts';
+import type { CallService, StartCall, StartedCall, TestCall } from '../call/call-service.ts';
+import type { CallControl } from '../call/control/call-control.ts';
 import type { DigitsWanted } from '../call/control/send-digits.ts';
 import { codeOf } from '../errors/gateway-error.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { Store } from '../store/store.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
-import type { Crew, OtherWorker } from './worker-pool.ts';
+import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
-export class FrontDesk implements CallDesk {
+export class WorkerRouter implements CallService {
   readonly #store: Pick<Store, 'runs'>;
-  readonly #own: Switchboard;
-  readonly #crew: Crew;
+  readonly #own: CallControl;
+  readonly #crew: WorkerPool;
 
-  constructor(store: Pick<Store, 'runs'>, own: Switchboard, crew: Crew) {
+  constructor(store: Pick<Store, 'runs'>, own: CallControl, crew: WorkerPool) {
     this.#store = store;
     this.#own = own;
     this.#crew = crew;
@@ -69,7 +69,7 @@ export class FrontDesk implements CallDesk {
     if (this.#own.hasAnswered(runId)) return this.#own.answer(name, runId, request);
     const holder = (await this.#holder(runId)) ?? this.#idlest();
     if (holder === undefined) return this.#own.answer(name, runId, request);
-    await this.#own.letGo(name, runId, request);
+    await this.#own.releaseCall(name, runId, request);
     return (
       (await attempt(() => holder.answer(name, runId, request))) ??
       this.#own.answer(name, runId, request)
@@ -84,12 +84,12 @@ export class FrontDesk implements CallDesk {
     );
   }
 
-  #idlest(): OtherWorker | undefined {
-    return this.#own.isDraining ? undefined : this.#crew.idlest(this.#own.calls);
+  #idlest(): PooledWorker | undefined {
+    return this.#own.isDraining ? undefined : this.#crew.leastLoaded(this.#own.calls);
   }
 
   /** Undefined if it is this process, or none of ours. */
-  async #holder(runId: string): Promise<OtherWorker | undefined> {
+  async #holder(runId: string): Promise<PooledWorker | undefined> {
     if (this.#own.holds(runId)) return undefined;
     const owner = await this.#store.runs.owner(runId);
     return owner === undefined || owner.isOwn ? undefined : this.#crew.byNode(owner.node);

@@ -6,11 +6,11 @@ import { Socket } from 'node:net';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { workerDeaths, workersUp } from '../metrics/metrics.ts';
-import type { Entry } from '../runtime/entry-point.ts';
+import type { EntryPoint } from '../runtime/entry-point.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import { RestartPause } from '../std/restart-backoff.ts';
-import { type Channel, Link } from './ipc-channel.ts';
-import { FRONT, type Message, message, SUPERVISOR } from './ipc-message.ts';
+import { RestartBackoff } from '../std/restart-backoff.ts';
+import { IpcChannel, type IpcTransport } from './ipc-channel.ts';
+import { FRONT, type IpcMessage, message, SUPERVISOR } from './ipc-message.ts';
 import { send } from './process-transport.ts';
 
 /** Voices and recognisers are loaded on a machine that may be busy. */
@@ -24,7 +24,7 @@ interface Place {
   child: ChildProcess | undefined;
   isServing: boolean;
   hasDrained: boolean;
-  pause: RestartPause;
+  pause: RestartBackoff;
   restart: Timer | undefined;
 }
 
@@ -32,20 +32,20 @@ export interface SupervisorOptions {
   /** At least one. */
   workers: number;
   /** What a worker runs, with its number and the gateway's epoch as the last arguments. */
-  entry: Entry;
+  entry: EntryPoint;
   epoch: string;
   clock: Clock;
   log: Log;
 }
 
-export class Supervisor {
-  readonly link: Link;
+export class WorkerSupervisor {
+  readonly link: IpcChannel;
   readonly #options: SupervisorOptions;
   readonly #places: Place[];
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   /** Called when anything about a worker has changed. */
   #watchers = new Set<() => void>();
-  #deliver: Channel['onMessage'] = () => undefined;
+  #deliver: IpcTransport['onMessage'] = () => undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -55,17 +55,17 @@ export class Supervisor {
       child: undefined,
       isServing: false,
       hasDrained: false,
-      pause: new RestartPause(clock),
+      pause: new RestartBackoff(clock),
       restart: undefined,
     }));
-    const channel: Channel = {
+    const channel: IpcTransport = {
       send: (text, socket) => this.#carry(text, socket),
       onMessage: () => undefined,
     };
-    this.link = new Link(SUPERVISOR, channel, { clock, log });
+    this.link = new IpcChannel(SUPERVISOR, channel, { clock, log });
     this.#deliver = (text, socket) => channel.onMessage(text, socket);
-    this.link.onNote('serving', (_, { from }) => this.#serving(from));
-    this.link.onNote('drained', (_, { from }) => this.#change(from, { hasDrained: true }));
+    this.link.onNotification('serving', (_, { from }) => this.#serving(from));
+    this.link.onNotification('drained', (_, { from }) => this.#change(from, { hasDrained: true }));
   }
 
   /** Settles when all serve: the front first, which closes what an earlier gateway left behind. Throws
@@ -87,11 +87,11 @@ export class Supervisor {
     this.#phase = 'stopping';
     for (const { number, restart, child, isServing } of this.#places) {
       restart?.cancel();
-      if (isServing) this.link.note(number, 'drain', {});
+      if (isServing) this.link.notify(number, 'drain', {});
       else child?.kill('SIGKILL');
     }
     await this.#until(drainMsMax + LEAVE_MS_MAX, ({ child, hasDrained }) => !child || hasDrained);
-    for (const { number } of this.#places) this.link.note(number, 'stop', {});
+    for (const { number } of this.#places) this.link.notify(number, 'stop', {});
     await this.#until(LEAVE_MS_MAX, ({ child }) => child === undefined);
     this.kill();
   }
@@ -147,7 +147,7 @@ export class Supervisor {
     else this.#carry(parsed.data, socket);
   }
 
-  #carry(text: Message, socket: Socket | undefined): boolean {
+  #carry(text: IpcMessage, socket: Socket | undefined): boolean {
     const child = this.#places[text.to - 1]?.child;
     if (child !== undefined && send(child, text, socket)) return true;
     socket?.destroy();
@@ -161,7 +161,7 @@ export class Supervisor {
   #serving(number: number): void {
     const place = this.#places[number - 1];
     this.#options.log.info({ worker: number, pid: place?.child?.pid }, 'a worker serves');
-    place?.pause.served();
+    place?.pause.noteHealthy();
     this.#change(number, { isServing: true });
   }
 
@@ -169,13 +169,13 @@ export class Supervisor {
     const { log, clock } = this.#options;
     const { number } = place;
     this.#change(number, { child: undefined, isServing: false });
-    this.link.lost(number);
-    for (const other of this.#places) this.link.note(other.number, 'gone', { worker: number });
+    this.link.peerLost(number);
+    for (const other of this.#places) this.link.notify(other.number, 'gone', { worker: number });
     if (this.#phase === 'stopping') return;
     workerDeaths.inc();
     log.error({ worker: number, ...how }, 'a worker died');
     if (this.#phase === 'starting') return;
-    place.restart = clock.after(place.pause.died(), () => {
+    place.restart = clock.after(place.pause.nextDelayMs(), () => {
       if (this.#phase === 'serving') this.#run(place);
     });
   }

@@ -1,7 +1,7 @@
 // G.722 in compiled code, WebAssembly or addon. The state of a call's two directions lives here and goes in and
 // out with each block, so that calls need no place in the kernels' memory and nothing has to be closed.
 
-import type { Kernels } from '../runtime/native-kernels.ts';
+import type { NativeKernels } from '../runtime/native-kernels.ts';
 import type { Codec } from './codec.ts';
 
 /** What native/src/g722.c shares: one direction's state, and one block. */
@@ -16,10 +16,10 @@ interface Work {
 }
 
 /** The addon's memory is one for the process, and so is the place to work in. */
-const workIn = new WeakMap<Kernels, Work>();
+const workIn = new WeakMap<NativeKernels, Work>();
 
 /** The two directions of one call, in one instance of the kernels. Throws NATIVE_BROKEN if they lack it. */
-export function compiledG722(kernels: Kernels): Pick<Codec, 'decode' | 'encode'> {
+export function compiledG722(kernels: NativeKernels): Pick<Codec, 'decode' | 'encode'> {
   const work = workIn.get(kernels) ?? openWork(kernels);
   workIn.set(kernels, work);
   const { samples, payload: codes, bytesMax } = work;
@@ -61,7 +61,7 @@ function begun({ begin, state }: Work): Int32Array {
   return state.slice();
 }
 
-function openWork(kernels: Kernels): Work {
+function openWork(kernels: NativeKernels): Work {
   const { memory } = kernels;
   const number = (name: string) => kernels.function(name)();
   const bytesMax = number('g722BytesMax');

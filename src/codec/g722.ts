@@ -2,7 +2,7 @@
 // state: one codec per call. RFC 3551 gives it an RTP clock of 8 kHz. The arithmetic has several builds, to the
 // bit alike: g722-compiled (native/src/g722.c) and g722-portable. No loss concealment.
 
-import { sharedKernels } from '../runtime/native-kernels.ts';
+import { nativeKernels } from '../runtime/native-kernels.ts';
 import type { Codec } from './codec.ts';
 import { compiledG722 } from './g722-compiled.ts';
 import { PortableG722 } from './g722-portable.ts';
@@ -24,6 +24,6 @@ export function createG722(streams: G722Streams = fastestStreams()): Codec {
 }
 
 function fastestStreams(): G722Streams {
-  const kernels = sharedKernels();
+  const kernels = nativeKernels();
   return kernels === undefined ? new PortableG722() : compiledG722(kernels);
 }

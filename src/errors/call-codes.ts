@@ -1,7 +1,7 @@
 // The errors of what goes on outside: calls, campaigns, providers, PBXs, media, speech.
 // One row per code; `{name}` in a text is replaced by the fact of that name.
 
-export const liveErrors = {
+export const callErrors = {
   // Starting a call
   TELEPHONY_NOT_CONFIGURED: {
     retry: false,

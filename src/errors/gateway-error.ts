@@ -1,10 +1,10 @@
 // Every error the gateway raises on purpose: one row per code (errors-stored, errors-live), one class.
 // Callers match on `code`, never on `message`. HTTP statuses live in api/http/error-reply.ts, not here.
 
-import { liveErrors } from './call-codes.ts';
-import { storedErrors } from './resource-codes.ts';
+import { callErrors } from './call-codes.ts';
+import { resourceErrors } from './resource-codes.ts';
 
-const table = { ...storedErrors, ...liveErrors } satisfies Record<
+const table = { ...resourceErrors, ...callErrors } satisfies Record<
   string,
   { retry: boolean; text: string }
 >;

@@ -1,7 +1,7 @@
 // The errors of what is asked over the API and kept in the store: accounts, configurations, workflows, runs.
 // One row per code; `{name}` in a text is replaced by the fact of that name.
 
-export const storedErrors = {
+export const resourceErrors = {
   // Start
   CONFIG_INVALID: { retry: false, text: 'Configuration is invalid: {problems}' },
   NATIVE_BROKEN: { retry: false, text: 'The native module {file} is present but unusable' },

@@ -1,9 +1,9 @@
 // Reading a registry while calls run: in pieces, one reading after the other.
 
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client';
-import { nextTurn, systemClock } from '../std/clock.ts';
+import { nextTick, systemClock } from '../std/clock.ts';
 
-export type ReadMetric = MetricObjectWithValues<MetricValue<string>>;
+export type MetricSample = MetricObjectWithValues<MetricValue<string>>;
 
 /** Reading is interrupted after so long, as all of it takes 4 to 12 ms with 2,000 sockets, most of which asks the kernel. */
 const READING_MS_MAX = 1;
@@ -15,7 +15,7 @@ export async function metricsText(from: Registry): Promise<string> {
 }
 
 /** The metrics of a registry, read so that calls do not wait. */
-export async function metricsOf(from: Registry): Promise<ReadMetric[]> {
+export async function metricsOf(from: Registry): Promise<MetricSample[]> {
   const all = await inPieces(from, async (name) => from.getSingleMetric(name)?.get());
   return all.filter((metric) => metric !== undefined);
 }
@@ -37,7 +37,7 @@ async function readAll<T>(from: Registry, read: (name: string) => Promise<T>): P
   for (const { name } of from.getMetricsAsArray()) {
     all.push(await read(name));
     if (systemClock.monotonicMs() - sinceMs < READING_MS_MAX) continue;
-    await nextTurn();
+    await nextTick();
     sinceMs = systemClock.monotonicMs();
   }
   return all;

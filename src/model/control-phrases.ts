@@ -177,7 +177,7 @@ export function isBackchannel(text: string, language = 'en'): boolean {
 }
 
 /** Whether words that are still to come may make an acknowledgement of the text ("of", "okay got"). */
-export function mayBecomeBackchannel(text: string, language = 'en'): boolean {
+export function isBackchannelPrefix(text: string, language = 'en'): boolean {
   const words = plainWords(text).split(' ');
   if (words[0] === '' || words.length >= BACKCHANNEL_WORDS_MAX) return false;
   const phrases = phrasesOf('backchannel', language);
@@ -196,7 +196,7 @@ export function isStopWord(text: string, language = 'en'): boolean {
 }
 
 /** Whether the text says goodbye anywhere in it. */
-export function saysGoodbye(text: string, language = 'en'): boolean {
+export function isGoodbye(text: string, language = 'en'): boolean {
   const plain = ` ${plainWords(text)} `;
   return phrasesOf('goodbye', language).some((phrase) => plain.includes(` ${phrase} `));
 }

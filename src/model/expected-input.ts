@@ -13,7 +13,7 @@ export type SlotType =
   | 'money'
   | 'spelling';
 
-export interface Expectation {
+export interface ExpectedInput {
   /** True if only the phrases and slots below are meant; false for open speech. */
   closed: boolean;
   /** Lower-case phrases without punctuation. */
@@ -29,4 +29,4 @@ export interface Expectation {
   };
 }
 
-export const OPEN_SPEECH: Expectation = { closed: false, phrases: [], slots: [], boost: [] };
+export const OPEN_SPEECH: ExpectedInput = { closed: false, phrases: [], slots: [], boost: [] };

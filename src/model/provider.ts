@@ -39,7 +39,7 @@ function stage(status: CallStatus): number {
 }
 
 /** Whether a call can come to `next` after `last`: callbacks arrive in any order. */
-export function mayFollow(next: CallStatus, last: CallStatus): boolean {
+export function isStatusTransitionAllowed(next: CallStatus, last: CallStatus): boolean {
   return stage(next) > stage(last);
 }
 

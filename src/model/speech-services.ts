@@ -35,7 +35,7 @@ export const services = {
 } as const;
 
 /** What a gateway uses where nothing else is said; null for a job that it cannot do. */
-export interface ServicesInUse {
+export interface SpeechServiceNames {
   llm: keyof typeof services.llm;
   stt: keyof typeof services.stt | null;
   tts: keyof typeof services.tts;

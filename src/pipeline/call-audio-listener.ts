@@ -2,7 +2,7 @@
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 
-export interface CallerTurn {
+export interface CallerTurnFacts {
   text: string;
   /** 0..1, or null where the recogniser gives none. Keys are certain: 1. */
   confidence: number | null;
@@ -51,7 +51,7 @@ export interface CallAudioListener {
   onPartial(text: string): void;
   /** Confirmed. The utterances in flight are finished as interrupted right after. */
   onInterruption(facts: InterruptionFacts): void;
-  onTurn(turn: CallerTurn): void;
+  onTurn(turn: CallerTurnFacts): void;
   /** Heard while the agent spoke and no reason to stop, or wholly inside uninterruptible speech. */
   onBackchannel(text: string): void;
   /** Each key, for the log; the entry itself comes as a turn. */
@@ -66,7 +66,7 @@ export interface CallAudioListener {
 }
 
 /** One utterance, as its text comes. */
-export interface Speech {
+export interface UtteranceText {
   text(delta: string): void;
   end(): void;
   cancel(): void;

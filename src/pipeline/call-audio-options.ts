@@ -9,11 +9,11 @@ import type { Clock } from '../std/clock.ts';
 import type { CallAudioListener } from './call-audio-listener.ts';
 import type { AnsweringMachineOptions } from './listen/answering-machine-detector.ts';
 import type { MediaClock } from './media-clock.ts';
-import type { Inflow } from './receive/batched-reads.ts';
+import type { BatchedReadSource } from './receive/batched-reads.ts';
 import type { RecordingFile } from './recorder.ts';
-import type { AmbientNoise } from './speak/background-noise.ts';
+import type { BackgroundNoise } from './speak/background-noise.ts';
 import type { AudioWire } from './speak/frame-batch.ts';
-import type { LeadOptions } from './speak/send-ahead.ts';
+import type { SendAheadOptions } from './speak/send-ahead.ts';
 import type { TurnTuning } from './turn/turn-tuning.ts';
 
 export interface CallAudioOptions {
@@ -23,9 +23,9 @@ export interface CallAudioOptions {
   codecOut: Codec;
   wire: AudioWire;
   /** Default: the caller's audio comes when it comes. */
-  inflow?: Inflow | undefined;
+  inflow?: BatchedReadSource | undefined;
   /** Audio sent ahead of real time. */
-  lead: LeadOptions;
+  lead: SendAheadOptions;
   /** What the provider does with marks (providers §7.2). */
   marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
   vad: VadModel;
@@ -40,7 +40,7 @@ export interface CallAudioOptions {
   /** The caller is recorded and nothing else until `listen`. Default: not. */
   isDeaf?: boolean;
   /** Noise under the agent's voice and in its pauses. Default: none. */
-  ambient?: AmbientNoise | undefined;
+  ambient?: BackgroundNoise | undefined;
   /** Who answered is to be found out by ear. Default: not. */
   machine?: AnsweringMachineOptions | undefined;
   listener: CallAudioListener;

@@ -5,29 +5,29 @@ import { dtmfTones } from '../audio/tones/tone-generator.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { framesIn } from '../metrics/metrics.ts';
-import { type Expectation, OPEN_SPEECH } from '../model/expected-input.ts';
+import { type ExpectedInput, OPEN_SPEECH } from '../model/expected-input.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt/stt.ts';
 import type { Clock } from '../std/clock.ts';
 import type {
   CallAudioListener,
-  Speech,
   SpokenClip,
   UtteranceStart,
+  UtteranceText,
 } from './call-audio-listener.ts';
 import type { CallAudioOptions } from './call-audio-options.ts';
-import { Outbox } from './deferred-events.ts';
-import { AnsweringMachine } from './listen/answering-machine-detector.ts';
-import { EchoGuard } from './listen/echo-guard.ts';
+import { DeferredEvents } from './deferred-events.ts';
+import { AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
+import { EchoDetector } from './listen/echo-guard.ts';
 import { levelDb } from './listen/level.ts';
-import { Listener } from './listen/voice-activity.ts';
-import { GatheredInflow } from './receive/batched-reads.ts';
-import { Decoder } from './receive/depacketizer.ts';
-import { DigitCollector, type Entry } from './receive/digit-collector.ts';
-import { KeyEar } from './receive/in-band-dtmf.ts';
+import { VoiceActivityDetector } from './listen/voice-activity.ts';
+import { BatchedReader } from './receive/batched-reads.ts';
+import { Depacketizer } from './receive/depacketizer.ts';
+import { DigitCollector, type DigitEntry } from './receive/digit-collector.ts';
+import { InBandDtmf } from './receive/in-band-dtmf.ts';
 import { Recorder, type RecordingSummary } from './recorder.ts';
 import { AgentVoice } from './speak/agent-voice.ts';
-import type { FinishedUtterance, Utterance } from './speak/utterance.ts';
-import { Floor, type FloorListener } from './turn/turn-taking.ts';
+import type { Utterance, UtteranceResult } from './speak/utterance.ts';
+import { TurnTaking, type TurnTakingListener } from './turn/turn-taking.ts';
 
 /** Silence is taken for granted when the caller's audio stays away for this long. */
 const NO_MEDIA_MS = 200;
@@ -39,20 +39,20 @@ const TONES_ECHO_MS = 1_000;
 
 export class CallAudio {
   readonly #clock: Clock;
-  readonly #inflow: GatheredInflow;
+  readonly #inflow: BatchedReader;
   readonly #listener: CallAudioListener;
   readonly #log: Log;
   readonly #startAt: number;
-  readonly #outbox = new Outbox((error) => this.#listener.onBroken(error));
-  readonly #decoder: Decoder;
-  readonly #ears: Listener;
-  readonly #echo = new EchoGuard();
+  readonly #outbox = new DeferredEvents((error) => this.#listener.onBroken(error));
+  readonly #decoder: Depacketizer;
+  readonly #ears: VoiceActivityDetector;
+  readonly #echo = new EchoDetector();
   readonly #digits = new DigitCollector();
-  readonly #keyEar: KeyEar | undefined;
+  readonly #keyEar: InBandDtmf | undefined;
   readonly #agent: AgentVoice;
-  readonly #floor: Floor;
+  readonly #floor: TurnTaking;
   readonly #recorder: Recorder | undefined;
-  readonly #machine: AnsweringMachine | undefined;
+  readonly #machine: AnsweringMachineDetector | undefined;
   readonly #stt: SpeechToText | undefined;
   readonly #removeTurns: () => void;
   #isListening = false;
@@ -66,7 +66,7 @@ export class CallAudio {
   constructor(options: CallAudioOptions) {
     const { clock, mediaClock, codecIn, recording, stt, machine } = options;
     this.#clock = clock;
-    this.#inflow = new GatheredInflow(options.inflow);
+    this.#inflow = new BatchedReader(options.inflow);
     this.#listener = options.listener;
     this.#log = options.log;
     this.#startAt = Math.floor(clock.monotonicMs());
@@ -74,30 +74,33 @@ export class CallAudio {
       const onFault = (error: GatewayError) => this.#fault(error);
       this.#recorder = new Recorder({ file: recording, onFault });
     }
-    this.#decoder = new Decoder({ codec: codecIn, sink: (frame, atMs) => this.#hear(frame, atMs) });
-    this.#ears = new Listener({
+    this.#decoder = new Depacketizer({
+      codec: codecIn,
+      sink: (frame, atMs) => this.#hear(frame, atMs),
+    });
+    this.#ears = new VoiceActivityDetector({
       vad: options.vad,
       onWindow: () => this.#window(),
       onBroken: this.#outbox.broken,
     });
-    if (options.hearsKeys === true) this.#keyEar = new KeyEar((key) => this.#key(key));
+    if (options.hearsKeys === true) this.#keyEar = new InBandDtmf((key) => this.#key(key));
     this.#agent = this.#createAgent(options);
-    this.#floor = new Floor({
+    this.#floor = new TurnTaking({
       playout: this.#agent.playout,
       tuning: options.tuning,
       recognizer: stt?.capabilities,
       listener: this.#hearFloor(),
     });
     if (machine !== undefined) {
-      this.#machine = new AnsweringMachine({
+      this.#machine = new AnsweringMachineDetector({
         ...machine,
-        onVerdict: (who) => this.#outbox.put(() => machine.onVerdict(who)),
+        onVerdict: (who) => this.#outbox.defer(() => machine.onVerdict(who)),
       });
     }
     this.#stt = stt;
     if (options.isDeaf !== true) this.listen();
     const taker = { send: this.#sendDue, hear: this.#hearDue };
-    this.#removeTurns = mediaClock.add(taker, this.#outbox.broken, this.#agent.playout.isPatient);
+    this.#removeTurns = mediaClock.add(taker, this.#outbox.broken, this.#agent.playout.isStepped);
   }
 
   /** Whoever is on the line is heard from here on, and may be spoken to. */
@@ -125,48 +128,48 @@ export class CallAudio {
   audioIn(payload: Uint8Array, timestampMs: number): void {
     if (this.#closing !== undefined) return;
     this.#decoder.push(payload, timestampMs, this.mediaMs);
-    this.#outbox.tell();
+    this.#outbox.flush();
   }
 
   /** A key that the caller pressed: 0-9 * # A-D. Anything else is ignored. */
   digit(digit: string): void {
     if (this.#closing !== undefined || !KEY.test(digit)) return;
-    if (this.#keyEar?.signalled(digit, this.mediaMs) !== false) this.#key(digit);
-    this.#outbox.tell();
+    if (this.#keyEar?.noteSignalled(digit, this.mediaMs) !== false) this.#key(digit);
+    this.#outbox.flush();
   }
 
   /** The provider returned a mark. */
   mark(name: string): void {
     if (this.#closing !== undefined) return;
     this.#agent.playout.mark(name, this.mediaMs);
-    this.#outbox.tell();
+    this.#outbox.flush();
   }
 
   /** Of all audio sent so far, the far end has still to play this much, at least, in milliseconds. */
   unplayed(ms: number): void {
     if (this.#closing !== undefined) return;
     this.#agent.playout.unplayed(ms, this.mediaMs);
-    this.#outbox.tell();
+    this.#outbox.flush();
   }
 
   /** Queued in order behind what is being said. */
-  speak(options: { utteranceId: number; interruptible: boolean }): Speech {
+  speak(options: { utteranceId: number; interruptible: boolean }): UtteranceText {
     const speech = this.#agent.speak(options.utteranceId, options.interruptible);
-    this.#outbox.tell();
+    this.#outbox.flush();
     return speech;
   }
 
   /** A recorded clip, queued as `speak` does. */
   play(clip: SpokenClip): void {
     this.#agent.play(clip.utteranceId, clip.interruptible, clip);
-    this.#outbox.tell();
+    this.#outbox.flush();
   }
 
   /** The tones of keys (as `dtmfTones` takes them), queued as `speak` does; false if there is no place.
    *  Nothing is told of them. */
   press(digits: string): boolean {
     const isQueued = this.#agent.play(TONES, false, { text: '', samples: dtmfTones(digits) });
-    this.#outbox.tell();
+    this.#outbox.flush();
     return isQueued;
   }
 
@@ -177,7 +180,7 @@ export class CallAudio {
   }
 
   /** What is expected of the caller from now on. */
-  expect(expectation: Expectation): void {
+  expect(expectation: ExpectedInput): void {
     this.#recognizer?.expect(expectation);
     this.#floor.expect(expectation);
     this.#digits.expect(expectation);
@@ -186,7 +189,7 @@ export class CallAudio {
   /** Drops everything queued; silence. */
   stop(): void {
     this.#agent.stop();
-    this.#outbox.tell();
+    this.#outbox.flush();
   }
 
   /** Ends the services and finishes the recording. Undefined without a recording. Never rejects. */
@@ -206,7 +209,7 @@ export class CallAudio {
     const { late, duplicates, concealed } = this.#decoder;
     this.#log.debug({ late, duplicates, concealed }, 'caller audio ended');
     const summary = this.#recorder?.close(nowMs) ?? Promise.resolve(undefined);
-    this.#outbox.tell();
+    this.#outbox.flush();
     return summary;
   }
 
@@ -220,24 +223,24 @@ export class CallAudio {
     this.#echo.incoming(frameDb, atMs);
     this.#recognizer?.push(frame);
     this.#working = true;
-    this.#keyEar?.hear(frame, atMs);
+    this.#keyEar?.push(frame, atMs);
     this.#ears.push(frame, atMs, frameDb);
     this.#working = false;
     const isVoice = this.#admitted && this.#ears.voice.state === 'speech';
-    this.#machine?.hear(frame, frameDb, isVoice, atMs);
-    this.#floor.advance(this.mediaMs, this.#ears.heardMs);
+    this.#machine?.push(frame, frameDb, isVoice, atMs);
+    this.#floor.advance(this.mediaMs, this.#ears.positionMs);
   }
 
   #key(key: string): void {
     const nowMs = this.mediaMs;
-    this.#outbox.put(() => this.#listener.onDigit(key));
-    this.#floor.key(nowMs);
-    this.#entry(this.#digits.press(key, nowMs));
+    this.#outbox.defer(() => this.#listener.onDigit(key));
+    this.#floor.digit(nowMs);
+    this.#entry(this.#digits.push(key, nowMs));
   }
 
   #window(): void {
     this.#judge();
-    if (!this.#working) this.#outbox.tell();
+    if (!this.#working) this.#outbox.flush();
   }
 
   #judge(): void {
@@ -248,19 +251,19 @@ export class CallAudio {
       return;
     }
     // Asked each time: the guard learns how much echo this line has.
-    const suspected = this.#echo.suspects();
+    const suspected = this.#echo.isEcho();
     this.#admitted ||= !suspected;
     if (this.#admitted) this.#floor.voice(voice, this.mediaMs);
   }
 
-  #entry(entry: Entry | undefined): void {
+  #entry(entry: DigitEntry | undefined): void {
     if (entry === undefined) return;
     const { text, startMs, endMs } = entry;
     const now = this.#startAt + this.mediaMs;
     const lastSpeechAt = this.#startAt + endMs;
     const times = { startMs, endMs, lastSpeechAt, decidedAt: now, finalAt: now };
     const turn = { text, confidence: 1, source: 'dtmf', ...times } as const;
-    this.#outbox.put(() => this.#listener.onTurn(turn));
+    this.#outbox.defer(() => this.#listener.onTurn(turn));
   }
 
   #hearRecognizer(): RecognizerListener {
@@ -282,8 +285,8 @@ export class CallAudio {
     if (this.#recognizer !== undefined) this.#outbox.run(work);
   }
 
-  #hearFloor(): FloorListener {
-    const put = (news: () => void) => this.#outbox.put(news);
+  #hearFloor(): TurnTakingListener {
+    const put = (news: () => void) => this.#outbox.defer(news);
     const listener = this.#listener;
     return {
       onCallerSpeech: () => put(() => listener.onCallerSpeech()),
@@ -333,7 +336,7 @@ export class CallAudio {
           this.#echo.outgoing(levelDb(frame), atMs);
         },
         onFault: (error) => this.#fault(error),
-        onSettled: () => this.#outbox.tell(),
+        onSettled: () => this.#outbox.flush(),
       },
     });
   }
@@ -341,7 +344,7 @@ export class CallAudio {
   #started(utterance: Utterance, nowMs: number): void {
     const { id, interruptible, firstTextAt, firstAudioAt, startMs } = utterance;
     if (id === TONES) {
-      this.#keyEar?.deafUntil(Number.POSITIVE_INFINITY);
+      this.#keyEar?.ignoreUntil(Number.POSITIVE_INFINITY);
       return;
     }
     const firstFrameAt = this.#clock.monotonicMs();
@@ -353,47 +356,47 @@ export class CallAudio {
       firstFrameAt,
       mediaMs: startMs ?? nowMs,
     };
-    this.#outbox.put(() => this.#listener.onUtteranceStarted(facts));
+    this.#outbox.defer(() => this.#listener.onUtteranceStarted(facts));
   }
 
-  #finished(facts: FinishedUtterance): void {
+  #finished(facts: UtteranceResult): void {
     const { utterance, heardText, interrupted, endMs } = facts;
     this.#floor.finished(facts);
     if (utterance.id === TONES) {
-      this.#keyEar?.deafUntil(endMs + TONES_ECHO_MS);
+      this.#keyEar?.ignoreUntil(endMs + TONES_ECHO_MS);
       return;
     }
     const startMs = utterance.startMs ?? endMs;
     const report = { utteranceId: utterance.id, heardText, interrupted, startMs, endMs };
-    this.#outbox.put(() => this.#listener.onUtteranceFinished(report));
+    this.#outbox.defer(() => this.#listener.onUtteranceFinished(report));
   }
 
   #fault(error: GatewayError): void {
-    this.#outbox.put(() => this.#listener.onFault(error));
-    this.#outbox.tell();
+    this.#outbox.defer(() => this.#listener.onFault(error));
+    this.#outbox.flush();
   }
 
   readonly #sendDue = (nowAt: number, strideMs: number): void => {
     const nowMs = nowAt - this.#startAt;
     if (this.#isListening) this.#agent.playout.tick(nowMs, strideMs);
-    this.#outbox.tell();
+    this.#outbox.flush();
   };
 
   /** What has come of the caller, and what follows from it and from silence. */
   readonly #hearDue = (nowAt: number, strideMs: number): void => {
     const nowMs = nowAt - this.#startAt;
     this.#agent.playout.advance(nowMs); // An echo is known by what was told of before.
-    this.#inflow.turn(strideMs);
+    this.#inflow.poll(strideMs);
     if (this.#closing !== undefined) return;
     this.#decoder.tick(nowMs);
     if (this.#isListening) {
       this.#working = true;
       this.#ears.tick(nowMs);
       this.#working = false;
-      this.#floor.advance(nowMs, Math.max(this.#ears.heardMs, nowMs - NO_MEDIA_MS));
+      this.#floor.advance(nowMs, Math.max(this.#ears.positionMs, nowMs - NO_MEDIA_MS));
       this.#entry(this.#digits.tick(nowMs));
     }
     this.#recorder?.tick(nowMs);
-    this.#outbox.tell();
+    this.#outbox.flush();
   };
 }

@@ -5,7 +5,7 @@
 /** News of one call that wait for each other; more means a listener that feeds itself. */
 const WAITING_MAX = 1_000;
 
-export class Outbox {
+export class DeferredEvents {
   /** A bug was met: said once, as what it breaks is over then. */
   readonly broken: (error: unknown) => void;
   readonly #waiting: (() => void)[] = [];
@@ -24,16 +24,16 @@ export class Outbox {
   /** Does `work`, whose bug stays in this call, and tells what came of it. */
   run(work: () => void): void {
     this.#attempt(work);
-    this.tell();
+    this.flush();
   }
 
-  put(news: () => void): void {
+  defer(news: () => void): void {
     if (this.#waiting.length >= WAITING_MAX) throw new Error('a listener answers itself for ever');
     this.#waiting.push(news);
   }
 
   /** Tells what waits, in order, and what comes of it. Does nothing within itself. */
-  tell(): void {
+  flush(): void {
     if (this.#telling || this.#waiting.length === 0) return;
     this.#telling = true;
     for (let news = this.#waiting.shift(); news !== undefined; news = this.#waiting.shift())

@@ -12,7 +12,7 @@ import type { Clock, Timer } from '../std/clock.ts';
 /** What a call does at its turns. `nowMs` is the monotonic time in whole milliseconds, as a number with a fraction
  *  (or beyond 2^31, 25 days) leaves memory to collect wherever it is handed on; `strideMs` is that from one turn to
  *  the next. */
-export interface TurnTaker {
+export interface ClockSubscriber {
   /** What goes out. */
   send(nowMs: number, strideMs: number): void;
   /** What has come in. */
@@ -47,7 +47,7 @@ const EARLY_MS_MAX = 1;
 type Kind = 'patient' | 'prompt';
 
 interface Turn {
-  readonly taker: TurnTaker;
+  readonly taker: ClockSubscriber;
   /** With whom to tell if one throws. */
   readonly onThrow: (error: unknown) => void;
   readonly slot: Slot;
@@ -90,7 +90,7 @@ export class MediaClock {
   /** Gives `taker` turns until the returned function is called: every 20 ms, or in longer strides while the
    *  process is busy if it `isPatient`; only then `hear` may come later. If it throws, it is called no more and
    *  `onThrow`, which must not throw, is told; the others go on. */
-  add(taker: TurnTaker, onThrow: (error: unknown) => void, isPatient = false): () => void {
+  add(taker: ClockSubscriber, onThrow: (error: unknown) => void, isPatient = false): () => void {
     if (this.#size === 0) this.#startMs = this.#clock.monotonicMs() - this.#step * SLOT_MS;
     const slot = this.#emptiest();
     const kind = isPatient ? 'patient' : 'prompt';
@@ -102,7 +102,7 @@ export class MediaClock {
   }
 
   /** How busy the process was lately: the share of time in which its event loop had work, 0 to 1. */
-  feel(busy: number): void {
+  setLoad(busy: number): void {
     const nth = STRIDES.indexOf(this.#stride);
     if (busy >= this.#stride.busy) this.#stride = STRIDES[nth + 1] ?? LONGEST;
     else if (busy < this.#stride.calm) this.#stride = STRIDES[nth - 1] ?? SHORTEST;
@@ -177,7 +177,7 @@ export class MediaClock {
     for (let step = firstPrompt; step <= last; step++) this.#turnPrompt(step, 'hear');
   }
 
-  #turnPrompt(step: number, what: keyof TurnTaker): void {
+  #turnPrompt(step: number, what: keyof ClockSubscriber): void {
     for (let slots = 0; slots < SLOTS; slots += FRAME_SLOTS) {
       for (const turn of this.#slotOf(step + slots).prompt) this.#run(turn, what, FRAME_MS);
     }
@@ -219,7 +219,7 @@ export class MediaClock {
     return false;
   }
 
-  #run(turn: Turn, what: keyof TurnTaker, strideMs: number): void {
+  #run(turn: Turn, what: keyof ClockSubscriber, strideMs: number): void {
     if (turn.isOver) return;
     try {
       if (what === 'send') turn.taker.send(this.#nowMs, strideMs);

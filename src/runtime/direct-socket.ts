@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net';
 
-import type { ReadTaker } from './shared-reads.ts';
+import type { ReadHandler } from './shared-reads.ts';
 
 /** One for all connections; each call is over before another begins. Descriptors must be open sockets. */
 export interface SocketKernel {
@@ -40,26 +40,26 @@ export function socketKernel(compiled: Compiled): SocketKernel {
   };
 }
 
-export interface DirectOptions {
+export interface DirectSocketOptions {
   /** Reads into a buffer of its own: only so does it read nothing while it is paused. */
   socket: Socket;
   /** Of that connection. */
   descriptor: number;
   kernel: SocketKernel;
-  take: ReadTaker;
+  take: ReadHandler;
   /** Writes the head of a text message of that many bytes; gives the head's length. */
   writeHead: (into: Buffer, messageBytes: number) => number;
 }
 
-export class DirectSocket implements MediaReads {
+export class DirectSocket implements BatchedReads {
   readonly #socket: Socket;
   readonly #descriptor: number;
   readonly #kernel: SocketKernel;
-  readonly #take: ReadTaker;
-  readonly #writeHead: DirectOptions['writeHead'];
+  readonly #take: ReadHandler;
+  readonly #writeHead: DirectSocketOptions['writeHead'];
   #isGathering = false;
 
-  constructor({ socket, descriptor, kernel, take, writeHead }: DirectOptions) {
+  constructor({ socket, descriptor, kernel, take, writeHead }: DirectSocketOptions) {
     this.#writeHead = writeHead;
     this.#socket = socket;
     this.#descriptor = descriptor;
@@ -67,19 +67,19 @@ export class DirectSocket implements MediaReads {
     this.#take = take;
   }
 
-  gather(on: boolean): void {
+  setBatched(on: boolean): void {
     if (on === this.#isGathering || this.#socket.destroyed) return;
     this.#isGathering = on;
     if (on) this.#socket.pause();
     else this.#socket.resume();
   }
 
-  take(): void {
+  readNow(): void {
     // The descriptor of one that is destroyed may be another's already.
     if (!this.#isGathering || this.#socket.destroyed) return;
     const count = this.#kernel.receive(this.#descriptor);
     if (count > 0) this.#take(this.#kernel.received, count);
-    else if (count !== NOTHING) this.gather(false); // Node finds the end as well.
+    else if (count !== NOTHING) this.setBatched(false); // Node finds the end as well.
   }
 
   /** Sends a server's text message of up to 65,535 bytes, borrowed, in order with what Node writes. */
@@ -96,10 +96,10 @@ export class DirectSocket implements MediaReads {
 }
 
 /** Reads of a connection at moments of one's own choice, which serves many calls in turn for less. */
-export interface MediaReads {
+export interface BatchedReads {
   /** From here on the listener is told of what has come during `take` alone; with `false`, as it comes again.
    *  Whoever begins it takes until the socket is closed, or ends it: else nobody hears that the peer has gone. */
-  gather(on: boolean): void;
+  setBatched(on: boolean): void;
   /** Reads what has come, up to 64 kB; synchronous. */
-  take(): void;
+  readNow(): void;
 }

@@ -3,7 +3,7 @@
 
 import { fileURLToPath } from 'node:url';
 
-export interface Entry {
+export interface EntryPoint {
   /** Absolute path of the module to run. */
   path: string;
   /** Node flags that it needs. */
@@ -11,7 +11,7 @@ export interface Entry {
 }
 
 /** `path` is relative to `from` (an `import.meta.url`) and ends in `.ts`, as in the sources. */
-export function entryPoint(path: string, from: string): Entry {
+export function entryPoint(path: string, from: string): EntryPoint {
   if (from.endsWith('.ts')) {
     return { path: fileURLToPath(new URL(path, from)), execArgv: ['--import', 'tsx'] };
   }

@@ -3,20 +3,20 @@
 
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
-import type { Watched } from './event-loop-watchdog.ts';
+import type { WatchdogState } from './event-loop-watchdog.ts';
 
-const { shared, looksMax, lookMs } = workerData as Watched;
+const { shared, missedChecksMax, checkIntervalMs } = workerData as WatchdogState;
 const counters = new Int32Array(shared);
 const STDERR = 2;
 
 let seen = -1;
-for (let looks = 0; looks < looksMax; looks++) {
-  Atomics.wait(counters, 1, 0, lookMs);
+for (let looks = 0; looks < missedChecksMax; looks++) {
+  Atomics.wait(counters, 1, 0, checkIntervalMs);
   const beats = Atomics.load(counters, 0);
   if (beats !== seen) looks = 0;
   seen = beats;
 }
-const seconds = (looksMax * lookMs) / 1_000;
+const seconds = (missedChecksMax * checkIntervalMs) / 1_000;
 writeSync(
   STDERR,
   `The event loop has stood still for ${seconds} s: the gateway is killed (PATCHBAY_STALL_SECONDS)\n`,

@@ -10,24 +10,24 @@ import { workerEntry } from './entry-point.ts';
 const BEAT_MS = 250;
 
 /** For stall-guard-worker. */
-export interface Watched {
+export interface WatchdogState {
   /** Two counters, Int32: beats of the loop, and something to sleep on. */
   shared: SharedArrayBuffer;
   /** Looks in a row without a beat, after which the process is killed. */
-  looksMax: number;
-  lookMs: number;
+  missedChecksMax: number;
+  checkIntervalMs: number;
 }
 
-export interface StallGuard {
+export interface EventLoopWatchdog {
   stop(): Promise<void>;
 }
 
 /** `limitMs`: how long the loop may stand still. A process that is suspended as a whole does not count. */
-export function guardAgainstStalls(limitMs: number, clock: Clock): StallGuard {
+export function startEventLoopWatchdog(limitMs: number, clock: Clock): EventLoopWatchdog {
   const shared = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
   const beats = new Int32Array(shared);
   const looksMax = Math.ceil(limitMs / BEAT_MS);
-  const data: Watched = { shared, looksMax, lookMs: BEAT_MS };
+  const data: WatchdogState = { shared, missedChecksMax: looksMax, checkIntervalMs: BEAT_MS };
   const entry = workerEntry('./event-loop-watchdog-worker.ts', import.meta.url);
   const worker = new Worker(entry, { workerData: data, name: 'stall-guard' });
   worker.unref();

@@ -20,7 +20,7 @@ const SOURCES_SHA256 = 'cccba54bdfa5dda216d598bd52d018dfd5e929332d7d51da0c783d09
 const ADDON = 'kernels.node';
 const WASM = 'kernels.wasm';
 
-export type Artefact = keyof typeof artefacts;
+export type NativeArtifact = keyof typeof artefacts;
 
 /** Where artefacts may lie, first wins: beside a built program (dist/native), else in the repository. */
 export const nativeFolders: readonly string[] = [
@@ -31,7 +31,7 @@ export const nativeFolders: readonly string[] = [
 ].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
 
 /** The kernels' exported functions take and give numbers; addresses are byte offsets in `memory`. */
-export interface Kernels {
+export interface NativeKernels {
   readonly build: 'addon' | 'wasm';
   readonly memory: ArrayBuffer;
   function(name: string): (...values: number[]) => number;
@@ -53,7 +53,7 @@ declare namespace WebAssembly {
 
 /** The file's bytes, or undefined if it is in none of the folders. Throws NATIVE_BROKEN if the first one
  *  found is not the file this version was built with. */
-export function readArtefact(name: Artefact, folders = nativeFolders): Buffer | undefined {
+export function readArtefact(name: NativeArtifact, folders = nativeFolders): Buffer | undefined {
   const path = pathOf(name, folders);
   if (path === undefined) return undefined;
   const bytes = readFileSync(path);
@@ -64,21 +64,21 @@ export function readArtefact(name: Artefact, folders = nativeFolders): Buffer | 
 
 /** The kernels, fastest build first, or undefined if there is none. Throws NATIVE_BROKEN if the first one
  *  found cannot run, or was made of other sources. */
-export function loadKernels(folders = nativeFolders): Kernels | undefined {
+export function loadKernels(folders = nativeFolders): NativeKernels | undefined {
   return loadAddon(folders) ?? loadWasm(folders);
 }
 
-let shared: { kernels: Kernels | undefined } | undefined;
+let shared: { kernels: NativeKernels | undefined } | undefined;
 
 /** The kernels as loadKernels finds them, one instance for all of this thread: loaded at the first use. */
-export function sharedKernels(): Kernels | undefined {
+export function nativeKernels(): NativeKernels | undefined {
   shared ??= { kernels: loadKernels() };
   return shared.kernels;
 }
 
 /** The addon, whose memory is one for the whole process: each call gives the same kernels. It is the main
  *  thread's; for any other it is not present. */
-export function loadAddon(folders = nativeFolders): Kernels | undefined {
+export function loadAddon(folders = nativeFolders): NativeKernels | undefined {
   const path = isMainThread ? pathOf(ADDON, folders) : undefined;
   if (path === undefined) return undefined;
   let kernels = addons.get(path);
@@ -90,22 +90,22 @@ export function loadAddon(folders = nativeFolders): Kernels | undefined {
 }
 
 /** A new instance of the WebAssembly build, with its own memory. */
-export function loadWasm(folders = nativeFolders): Kernels | undefined {
+export function loadWasm(folders = nativeFolders): NativeKernels | undefined {
   const bytes = readArtefact(WASM, folders);
   return bytes && startWasm(bytes);
 }
 
 /** Instantiates a module's bytes. Throws NATIVE_BROKEN; so does `function` for a name it lacks. */
-export function startWasm(bytes: Uint8Array): Kernels {
+export function startWasm(bytes: Uint8Array): NativeKernels {
   const { exports } = instantiate(bytes);
   const { memory } = exports;
   if (!(memory instanceof WebAssembly.Memory)) throw broken(WASM, 'no memory');
   return kernelsOf('wasm', WASM, memory.buffer, exports);
 }
 
-const addons = new Map<string, Kernels>();
+const addons = new Map<string, NativeKernels>();
 
-function startAddon(path: string): Kernels {
+function startAddon(path: string): NativeKernels {
   const exports = requireAddon(path);
   const { memory, sources } = exports;
   if (sources !== SOURCES_SHA256) {
@@ -126,11 +126,11 @@ function requireAddon(path: string): Record<string, unknown> {
 }
 
 function kernelsOf(
-  build: Kernels['build'],
+  build: NativeKernels['build'],
   file: string,
   memory: ArrayBuffer,
   exports: Record<string, unknown>,
-): Kernels {
+): NativeKernels {
   return {
     build,
     memory,

@@ -12,14 +12,14 @@ export interface Load {
 
 export interface LoadMeter {
   /** Since it was asked last. */
-  take(): Load;
+  sample(): Load;
 }
 
 export function processLoadMeter(): LoadMeter {
   let loop = performance.eventLoopUtilization();
   let cpu = process.cpuUsage();
   return {
-    take() {
+    sample() {
       const loopNow = performance.eventLoopUtilization();
       const since = performance.eventLoopUtilization(loopNow, loop);
       const used = process.cpuUsage(cpu);

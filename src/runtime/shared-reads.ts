@@ -13,9 +13,9 @@ const READ_BYTES_MAX = 64 * 1024;
 const shared = Buffer.allocUnsafeSlow(READ_BYTES_MAX);
 
 /** The first `count` of `bytes` came; borrowed until the call returns, and may be changed. */
-export type ReadTaker = (bytes: Buffer, count: number) => void;
+export type ReadHandler = (bytes: Buffer, count: number) => void;
 
-export type SharedReads =
+export type SharedReadBuffer =
   /** It is read by its stream. */
   | { socket: Duplex }
   /** This one has taken its place, and is the connection of that descriptor; the given one is over, and its
@@ -23,7 +23,7 @@ export type SharedReads =
   | { socket: Socket; descriptor: number };
 
 /** Reads `socket` from the next event on. The result is the one to write to from then on. */
-export function readShared(socket: Duplex, take: ReadTaker): SharedReads {
+export function attachSharedReads(socket: Duplex, take: ReadHandler): SharedReadBuffer {
   const handle = handleOf(socket);
   if (handle === undefined) {
     socket.on('data', (chunk: Buffer) => take(chunk, chunk.length));

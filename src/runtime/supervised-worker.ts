@@ -36,7 +36,7 @@ export interface SupervisedWorker<In> {
 const STARTS_MAX = 5;
 const WINDOW_MS = 60_000;
 
-export function superviseWorker<In, Out>(
+export function startSupervisedWorker<In, Out>(
   options: SupervisedWorkerOptions<Out>,
 ): SupervisedWorker<In> {
   const { clock, log, name } = options;

@@ -18,17 +18,17 @@ const THIS_THREAD = '/proc/thread-self';
 /** The event loop goes before every thread that runs now beside it: those of the engine (collecting,
  *  compiling) and of file access. For the main thread; threads that start later are as urgent as it,
  *  until they yield themselves. */
-export function favourEventLoop(): void {
+export function raiseEventLoopPriority(): void {
   for (const thread of threads()) if (thread !== process.pid) yieldBy(thread, ASIDE_STEPS);
 }
 
 /** The whole process goes after those that it serves. */
-export function favourOtherProcesses(): void {
+export function lowerProcessPriority(): void {
   for (const thread of threads()) yieldBy(thread, SERVING_STEPS);
 }
 
 /** For a thread that was started to serve the event loop: it goes after it. */
-export function favourOtherThreads(): void {
+export function lowerThreadPriority(): void {
   try {
     yieldBy(Number(readlinkSync(THIS_THREAD).split('/').at(-1)), SERVING_STEPS);
   } catch {

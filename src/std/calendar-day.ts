@@ -24,7 +24,7 @@ export function dayAfter(day: string, days: number): string {
 }
 
 /** When `day` begins in `zone`, milliseconds since 1970. */
-export function beginOfDay(day: string, zone: string): number {
+export function startOfDay(day: string, zone: string): number {
   const utcMs = Date.parse(`${day}T00:00:00Z`);
   const moments = [utcMs - AROUND_MS, utcMs + AROUND_MS]
     .map((aroundMs) => utcMs - offsetMs(aroundMs, zone))

@@ -31,6 +31,6 @@ export const systemClock: Clock = {
 
 /** Resolves when whatever else is due in this process has had its turn: for long work that is cut into
  *  pieces. It measures no time, so tests need no fake. */
-export function nextTurn(): Promise<void> {
+export function nextTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

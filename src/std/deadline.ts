@@ -4,7 +4,12 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from './clock.ts';
 
 /** Settles as `work` does, or rejects with TIMED_OUT after `ms`. `work` is not stopped by this. */
-export function within<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
+export function withDeadline<T>(
+  clock: Clock,
+  ms: number,
+  what: string,
+  work: Promise<T>,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => reject(new GatewayError('TIMED_OUT', { what, ms })));
     work.then(resolve, reject).finally(() => timer.cancel());

@@ -8,7 +8,7 @@ import type { Clock, Timer } from './clock.ts';
 /** What is under way may end by itself for this long when the process stops. */
 const STOP_GRACE_MS = 5_000;
 
-export interface WorkLoopOptions<T> {
+export interface JobLoopOptions<T> {
   /** For the log. */
   name: string;
   clock: Clock;
@@ -27,8 +27,8 @@ export interface WorkLoopOptions<T> {
   giveBack(item: T): Promise<void>;
 }
 
-export class WorkLoop<T> {
-  readonly #options: WorkLoopOptions<T>;
+export class JobLoop<T> {
+  readonly #options: JobLoopOptions<T>;
   readonly #abort = new AbortController();
   readonly #running = new Map<Promise<void>, string>();
   #timer: Timer | undefined;
@@ -36,7 +36,7 @@ export class WorkLoop<T> {
   #wanted = false;
   #hasStopped = false;
 
-  constructor(options: WorkLoopOptions<T>) {
+  constructor(options: JobLoopOptions<T>) {
     this.#options = options;
   }
 

@@ -9,7 +9,7 @@ const STEP_MS = 500;
 const PAUSE_MS_MAX = 30_000;
 const QUIET_MS = 60_000;
 
-export class RestartPause {
+export class RestartBackoff {
   readonly #clock: Clock;
   /** Since the last quiet minute. */
   #deaths = 0;
@@ -20,12 +20,12 @@ export class RestartPause {
   }
 
   /** The process works. */
-  served(): void {
+  noteHealthy(): void {
     this.#servedSinceMs = this.#clock.monotonicMs();
   }
 
   /** The process died, or could not be started; gives the milliseconds to wait. */
-  died(): number {
+  nextDelayMs(): number {
     const since = this.#servedSinceMs;
     this.#servedSinceMs = undefined;
     if (since !== undefined && this.#clock.monotonicMs() - since > QUIET_MS) this.#deaths = 0;

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../errors/gateway-error.ts';
 
-export class Turns {
+export class SerialQueue {
   readonly #name: string;
   readonly #waitingMax: number;
   #last: Promise<unknown> = Promise.resolve();
@@ -15,7 +15,7 @@ export class Turns {
   }
 
   /** Settles as `work` does, which begins when all before it have settled. Throws QUEUE_FULL. */
-  async take<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#waiting > this.#waitingMax)
       throw new GatewayError('QUEUE_FULL', { queue: this.#name });
     this.#waiting += 1;

@@ -14,15 +14,15 @@ import { OrganizationRepository } from './accounts/organizations.ts';
 import { UserRepository } from './accounts/users.ts';
 import { campaignStore } from './campaigns/campaign-repository.ts';
 import { contactStore } from './campaigns/contact-repository.ts';
-import { openDatabase, type Target } from './db/connections.ts';
+import { type DatabaseTarget, openDatabase } from './db/connections.ts';
 import { type DatabaseTime, databaseTime } from './db/database-time.ts';
 import { EpochSocket } from './db/epoch-socket.ts';
-import { Upkeep } from './db/maintenance.ts';
+import { DatabaseMaintenance } from './db/maintenance.ts';
 import { migrate, ownMigrations } from './db/migrate.ts';
-import { NodePresence, type Surroundings } from './db/node-presence.ts';
+import { NodeHeartbeat, type Surroundings } from './db/node-presence.ts';
 import type { NodeIdentity, StoreContext } from './db/store-context.ts';
 import type { Tables } from './db/tables.ts';
-import { afterworkStore } from './deliveries/post-call-jobs.ts';
+import { postCallJobStore } from './deliveries/post-call-jobs.ts';
 import { resealSigningSecrets, signingSecretStore } from './deliveries/signing-secrets.ts';
 import { deliveryStore } from './deliveries/webhook-deliveries.ts';
 import { EmbeddedDatabase, embeddedSocketFolder } from './embedded/process-supervisor.ts';
@@ -35,7 +35,7 @@ import { resealTools } from './library/sealed-headers.ts';
 import { ToolRepository } from './library/tools.ts';
 import { ReportRepository } from './runs/reports.ts';
 import { runStore } from './runs/run-repository.ts';
-import { RunStartRepository } from './runs/run-starts.ts';
+import { IdempotentRunStarts } from './runs/run-starts.ts';
 import { TextChatRepository } from './runs/text-chats.ts';
 import { SecretBox } from './secrets/secret-box.ts';
 import { deriveKey, parseSecretKeys, readKeyFile, type SecretKey } from './secrets/secret-keys.ts';
@@ -81,7 +81,7 @@ export interface OpenStoreOptions {
   cacheFolder?: string | undefined;
 }
 
-export interface OpenStore extends Store {
+export interface StoreHandle extends Store {
   readonly files: FileStore;
   readonly links: FileLinks;
   /** Keys to sign users' tokens by, the newest first; the same at every start. */
@@ -97,7 +97,7 @@ export interface OpenStore extends Store {
 
 /** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE, NODE_NAME_TAKEN, NODE_REPLACED,
  *  MIGRATION_CHANGED, MIGRATION_UNKNOWN. */
-export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
+export async function openStore(options: OpenStoreOptions): Promise<StoreHandle> {
   const { clock, random, log, callLimit, time = databaseTime } = options;
   const dataFolder = resolve(options.dataFolder);
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
@@ -108,7 +108,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
   const secrets = new SecretBox(keys, random);
   const context = { ...identity, db, clock, time, random, secrets, callLimit, log };
   const place = await openPlace(context, { options, dataFolder, isAlone: engine.isAlone });
-  const upkeep = new Upkeep(engine.target, { clock, log });
+  const upkeep = new DatabaseMaintenance(engine.target, { clock, log });
   const closeAll = async (): Promise<void> => {
     await db.destroy();
     await engine.close();
@@ -116,7 +116,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
   };
   try {
     await migrate(engine.target, ownMigrations(), { clock, log });
-    await place.presence.enter();
+    await place.presence.start();
   } catch (error) {
     await closeAll();
     throw error;
@@ -142,7 +142,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
     alive: () => isAlive(db, clock),
     close: async () => {
       await upkeep.stop();
-      await place.presence.leave().catch((error: unknown) => {
+      await place.presence.stop().catch((error: unknown) => {
         log.warn({ err: error }, 'the node did not say goodbye');
       });
       await closeAll();
@@ -164,11 +164,11 @@ function newEpoch(random: Random): string {
 async function openPlace(
   context: StoreContext,
   of: { options: OpenStoreOptions; dataFolder: string; isAlone: boolean },
-): Promise<{ presence: NodePresence; close: () => Promise<void> }> {
+): Promise<{ presence: NodeHeartbeat; close: () => Promise<void> }> {
   const { options, dataFolder, isAlone } = of;
   const { gateway, databaseUrl, log, onReplaced } = options;
-  const open = (around: Surroundings): NodePresence =>
-    new NodePresence(context, around, { log, onReplaced });
+  const open = (around: Surroundings): NodeHeartbeat =>
+    new NodeHeartbeat(context, around, { log, onReplaced });
   const nothing = (): Promise<void> => Promise.resolve();
   if (isAlone) return { presence: open({ kind: 'alone' }), close: nothing };
   if (gateway !== undefined) {
@@ -180,7 +180,7 @@ async function openPlace(
 }
 
 interface OpenEngine {
-  target: Target;
+  target: DatabaseTarget;
   ready: () => Promise<void>;
   /** No other process can be at this database. */
   isAlone: boolean;
@@ -244,9 +244,9 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
     folders: new FolderRepository(context),
     runs: runStore(context),
     reports: new ReportRepository(context),
-    starts: new RunStartRepository(context),
+    starts: new IdempotentRunStarts(context),
     textChats: new TextChatRepository(context),
-    afterworks: afterworkStore(context),
+    afterworks: postCallJobStore(context),
     deliveries: deliveryStore(context),
     signingSecrets: signingSecretStore(context),
   };

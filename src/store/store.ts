@@ -7,8 +7,8 @@ import type { UserStore } from './accounts/users.ts';
 import type { CampaignStore } from './campaigns/campaign-store.ts';
 import type { ContactStore } from './campaigns/contact-store.ts';
 import type {
-  AfterworkStore,
   DeliveryStore,
+  PostCallJobStore,
   SigningSecretStore,
 } from './deliveries/delivery-store.ts';
 import type { ClipStore } from './library/clip-store.ts';
@@ -42,7 +42,7 @@ export interface Store {
   readonly reports: ReportStore;
   readonly starts: RunStartStore;
   readonly textChats: TextChatStore;
-  readonly afterworks: AfterworkStore;
+  readonly afterworks: PostCallJobStore;
   readonly deliveries: DeliveryStore;
   readonly signingSecrets: SigningSecretStore;
   /** False if the database does not answer within a second. */

@@ -1,7 +1,7 @@
 // What a call sees of its media connection: whole messages in and out, already within limits. No
 // envelope is parsed here.
 
-import type { MediaReads } from '../runtime/direct-socket.ts';
+import type { BatchedReads } from '../runtime/direct-socket.ts';
 
 /** Who receives a socket's messages. Calls are synchronous and in order. */
 export interface MediaSocketListener {
@@ -22,7 +22,7 @@ export interface MediaSocket {
   sendAscii?(message: Uint8Array): void;
   sendBinary(message: Uint8Array): void;
   /** Undefined where the connection is read by its stream alone. */
-  readonly reads?: MediaReads | undefined;
+  readonly reads?: BatchedReads | undefined;
   /** Bytes accepted but not yet handed to the kernel. */
   readonly bufferedBytes: number;
   readonly open: boolean;

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 
-export interface MediaTokens {
+export interface MediaTokenStore {
   /** A new token for the run; one that was issued before is void. Throws QUEUE_FULL. */
   issue(runId: string, ttlMs: number): string;
   /** Whether this is the run's token, unused and in time. True at most once; a wrong token leaves the
@@ -39,7 +39,7 @@ export function createMediaTokens(options: {
   random: Random;
   tokensMax?: number;
   worker?: number | undefined;
-}): MediaTokens {
+}): MediaTokenStore {
   const { clock, random, tokensMax = TOKENS_MAX, worker } = options;
   const issued = new Map<string, Issued>();
   const prefix = worker === undefined ? '' : `w${worker}-`;

@@ -4,26 +4,26 @@ import type { Clock } from '../std/clock.ts';
 
 const WINDOW_MS = 1_000;
 
-export interface Rate {
+export interface RateLimit {
   messagesPerSecondMax: number;
   bytesPerSecondMax: number;
 }
 
-export class RateWindow {
+export class RateLimiter {
   readonly #clock: Clock;
-  readonly #rate: Rate;
+  readonly #rate: RateLimit;
   #startMs: number;
   #messages = 0;
   #bytes = 0;
 
-  constructor(clock: Clock, rate: Rate) {
+  constructor(clock: Clock, rate: RateLimit) {
     this.#clock = clock;
     this.#rate = rate;
     this.#startMs = clock.monotonicMs();
   }
 
   /** Counts one message; false if it is too much. */
-  take(bytes: number): boolean {
+  allows(bytes: number): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#startMs >= WINDOW_MS) {
       this.#startMs = nowMs;

@@ -2,31 +2,31 @@
 // No clock, no socket, no service; the same for phone calls, text chat, tests and replays.
 // Source: contract §8.
 
-import { saysGoodbye } from '../model/control-phrases.ts';
+import { isGoodbye } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { DialoguePolicy, WorkflowConfigurations } from '../model/workflow.ts';
-import { type ClipFinder, NO_CLIPS } from './engine/clip-refs.ts';
+import { type FindClip, NO_CLIPS } from './engine/clip-refs.ts';
 import { type DialogueLines, ENGLISH_LINES } from './engine/default-lines.ts';
 import type { DialogueAction, DialogueEvent } from './engine/dialogue-events.ts';
 import {
   abandonRequest,
-  beginEnding,
-  close,
-  end,
+  endDialogue,
   endIfExtracted,
   endIfHeard,
+  startClosing,
+  startFarewell,
 } from './engine/ending.ts';
 import { dropExtraction, takeExtracted } from './engine/extraction.ts';
 import { greetingOf } from './engine/greeting.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
-import { enter } from './engine/node-transition.ts';
-import type { CallerTurn, Policy } from './engine/policy.ts';
+import { enterNode } from './engine/node-transition.ts';
+import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
 import { type Step, wait } from './engine/step.ts';
 import type { Graph } from './graph/graph.ts';
-import { takeAnswer, takeFailure } from './llm/llm-answer.ts';
-import { modelPolicy } from './llm/llm-policy.ts';
-import { calledOut, transferFailed } from './llm/tool-calls.ts';
+import { handleLlmFailure, handleLlmResponse } from './llm/llm-answer.ts';
+import { llmPolicy } from './llm/llm-policy.ts';
+import { toolResponded, transferFailed } from './llm/tool-calls.ts';
 import { transferIfHeard, transferred } from './llm/tool-transfer.ts';
 import { scriptedPolicy } from './scripted/scripted-policy.ts';
 import { NO_TOOLS, type NodeTools } from './tools/offered-functions.ts';
@@ -39,12 +39,12 @@ const BOOST_MAX = 100;
 /** The year 9999: what lies beyond has no four-digit year. */
 const MOMENT_MAX = 253_370_764_800_000;
 
-export interface EngineOptions {
+export interface DialogueEngineOptions {
   graph: Graph;
   policy: DialoguePolicy;
   settings: Pick<WorkflowConfigurations, 'dictionary'>;
   /** Default: there are no clips, texts are spoken in their place. */
-  clips?: ClipFinder;
+  clips?: FindClip;
   /** What nodes offer to the model beside their edges. Default: nothing. */
   tools?: NodeTools;
   /** The engine's own lines; English where none are given. */
@@ -66,7 +66,7 @@ export interface DialogueSummary {
   endReason: EndReason | null;
 }
 
-export interface Engine {
+export interface DialogueEngine {
   readonly initial: DialogueState;
   /** Any event in any state gives a result; what comes too late changes nothing. `state` is not
    *  written to. */
@@ -77,9 +77,9 @@ export interface Engine {
   summarize(state: DialogueState): DialogueSummary;
 }
 
-export function createEngine(options: EngineOptions): Engine {
+export function createEngine(options: DialogueEngineOptions): DialogueEngine {
   const { graph, policy, settings, lines, clips = NO_CLIPS, tools = NO_TOOLS } = options;
-  const speaker: Policy = policy === 'model' ? modelPolicy : scriptedPolicy;
+  const speaker: DialoguePolicyHandler = policy === 'model' ? llmPolicy : scriptedPolicy;
   const boost = settings.dictionary
     .split(',')
     .map((word) => word.trim())
@@ -108,7 +108,7 @@ function moment(at: number): number {
   return Number.isFinite(at) ? Math.min(Math.max(at, 0), MOMENT_MAX) : 0;
 }
 
-function take(step: Step, policy: Policy, event: DialogueEvent): void {
+function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): void {
   switch (event.type) {
     case 'started':
       begin(step, policy, event.initialContext);
@@ -134,7 +134,7 @@ function take(step: Step, policy: Policy, event: DialogueEvent): void {
       break;
     case 'called-out':
     case 'call-out-failed':
-      calledOut(step, event);
+      toolResponded(step, event);
       break;
     case 'transferred':
       handedOver(step, event.toolRunId);
@@ -155,12 +155,16 @@ function modelReplied(
   event: Extract<DialogueEvent, { type: 'model-answered' | 'model-failed' }>,
 ): void {
   if (step.state.request?.requestId !== event.requestId) return;
-  if (event.type === 'model-answered') takeAnswer(step, event);
-  else takeFailure(step);
+  if (event.type === 'model-answered') handleLlmResponse(step, event);
+  else handleLlmFailure(step);
   endIfHeard(step);
 }
 
-function begin(step: Step, policy: Policy, initialContext: Record<string, unknown>): void {
+function begin(
+  step: Step,
+  policy: DialoguePolicyHandler,
+  initialContext: Record<string, unknown>,
+): void {
   const { state, graph } = step;
   if (state.phase !== 'before') return;
   state.initialContext = structuredClone(initialContext);
@@ -172,21 +176,21 @@ function begin(step: Step, policy: Policy, initialContext: Record<string, unknow
   }
 }
 
-function open(step: Step, policy: Policy): void {
+function open(step: Step, policy: DialoguePolicyHandler): void {
   step.state.phase = 'talking';
-  enter(step, step.graph.start);
-  policy.open(step, greetingOf(step));
+  enterNode(step, step.graph.start);
+  policy.start(step, greetingOf(step));
 }
 
-function waited(step: Step, policy: Policy, waitId: number): void {
+function waited(step: Step, policy: DialoguePolicyHandler, waitId: number): void {
   const { phase, waits } = step.state;
   if (phase === 'delayed' && waitId === waits.opening) open(step, policy);
-  else if (phase === 'closing' && waitId === waits.closing) beginEnding(step);
-  else if (phase === 'ending' && waitId === waits.extraction) end(step);
+  else if (phase === 'closing' && waitId === waits.closing) startFarewell(step);
+  else if (phase === 'ending' && waitId === waits.extraction) endDialogue(step);
   else if (waitId === waits.announcement) transferIfHeard(step, { isOverdue: true });
 }
 
-function callerTurn(step: Step, policy: Policy, turn: CallerTurn): void {
+function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnEvent): void {
   const { state } = step;
   if (state.phase === 'before' || state.phase === 'ending') return;
   const text = turn.text.trim();
@@ -203,7 +207,7 @@ function callerTurn(step: Step, policy: Policy, turn: CallerTurn): void {
 
 function utteranceFinished(
   step: Step,
-  policy: Policy,
+  policy: DialoguePolicyHandler,
   event: Extract<DialogueEvent, { type: 'utterance-finished' }>,
 ): void {
   const { state } = step;
@@ -219,37 +223,37 @@ function utteranceFinished(
   endIfHeard(step);
 }
 
-function idle(step: Step, policy: Policy): void {
+function idle(step: Step, policy: DialoguePolicyHandler): void {
   const { state } = step;
-  if (state.phase === 'closing') beginEnding(step);
+  if (state.phase === 'closing') startFarewell(step);
   if (state.phase !== 'talking' || state.request !== null || state.tools !== null) return;
   state.idles += 1;
   if (state.idles === 1 && !hasTakenLeave(step)) {
-    policy.nudge(step);
+    policy.askIfPresent(step);
     return;
   }
-  if (state.idles > 1) policy.farewell(step);
-  close(step, 'user_idle_max_duration_exceeded');
+  if (state.idles > 1) policy.sayGoodbye(step);
+  startClosing(step, 'user_idle_max_duration_exceeded');
 }
 
 function handedOver(step: Step, toolRunId: number): void {
   if (!transferred(step, toolRunId)) return;
   if (step.state.phase === 'ending') endIfExtracted(step);
-  else beginEnding(step);
+  else startFarewell(step);
 }
 
 /** The agent said goodbye without going to an end node: nothing more is to be said. */
 function hasTakenLeave({ state }: Step): boolean {
   const last = lastSpoken(state);
-  return saysGoodbye(last) && !last.includes('?');
+  return isGoodbye(last) && !last.includes('?');
 }
 
 function ending(step: Step, reason: EndReason): void {
   const { state } = step;
   if (state.phase === 'ending') return;
   state.endReason ??= reason;
-  if (state.phase === 'before') end(step);
-  else beginEnding(step);
+  if (state.phase === 'before') endDialogue(step);
+  else startFarewell(step);
 }
 
 function summaryOf(graph: Graph, state: DialogueState): DialogueSummary {

@@ -2,20 +2,20 @@
 // desk that only writes down. Requests are injected.
 
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { type Access, type AccessOptions, createAccess } from '../../src/api/http/access.ts';
+import { type AccessOptions, type ApiAccess, createAccess } from '../../src/api/http/access.ts';
 import type { Api, ApiDeps } from '../../src/api/http/api-deps.ts';
 import { EventStreams } from '../../src/api/http/event-streams.ts';
 import { buildServer } from '../../src/api/server.ts';
 import { TextChats } from '../../src/call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../../src/call/http/credential-headers.ts';
-import { createOutside } from '../../src/call/http/guarded-http.ts';
+import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
-import { LiveCalls } from '../../src/call/log/live-watchers.ts';
-import { SoundLibrary } from '../../src/call/setup/sound-library.ts';
+import { LiveWatchers } from '../../src/call/log/live-watchers.ts';
+import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
-import { AgentWriter } from '../../src/workflow/authoring/agent-writer.ts';
+import { WorkflowGenerator } from '../../src/workflow/authoring/agent-writer.ts';
 import { FakeDesk } from '../fakes/fake-desk.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
 import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
@@ -62,7 +62,7 @@ export function testAccess(
   clock: Clock,
   tokenKeys: readonly Uint8Array[],
   more: Partial<AccessOptions> = {},
-): Access {
+): ApiAccess {
   return createAccess({
     clock,
     random: systemRandom,
@@ -91,11 +91,11 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
       access: testAccess(clock, test.store.tokenKeys),
       desk: served.desk,
       toolRequests: {
-        outside: createOutside(),
+        outside: createGuardedHttp(),
         credentialHeaders: credentialHeadersFrom(test.store),
         clock: systemClock,
       },
-      streams: new EventStreams({ clock: systemClock, live: new LiveCalls(), lifeMs: 300 }),
+      streams: new EventStreams({ clock: systemClock, live: new LiveWatchers(), lifeMs: 300 }),
       textChats: new TextChats({
         store: test.store,
         files: test.store.files,
@@ -104,16 +104,16 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
         random: systemRandom,
         log: test.log,
         llm: undefined,
-        outside: createOutside(() => false),
+        outside: createGuardedHttp(() => false),
         credentialHeaders: credentialHeadersFrom(test.store),
       }),
-      sounds: new SoundLibrary({
+      sounds: new ClipLibrary({
         store: test.store,
         files: test.store.files,
         clock,
         log: test.log,
       }),
-      writer: new AgentWriter({ llm: undefined, clock }),
+      writer: new WorkflowGenerator({ llm: undefined, clock }),
       log: test.log,
       clock,
       random: systemRandom,

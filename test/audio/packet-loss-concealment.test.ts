@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   CONCEALED_SAMPLES_MAX,
   CONCEALMENT_SAMPLES,
-  Concealer,
+  PacketLossConcealer,
 } from '../../src/audio/packet-loss-concealment.ts';
 import { amplitudeAt, meanSquare, noise, powerDb, sine } from './sine.ts';
 import { spoken } from './vad/vad-fixture.ts';
@@ -18,7 +18,7 @@ type Filling = () => (frame: Int16Array, isLost: boolean) => void;
 
 /** A concealer, and what was heard last. */
 class Line {
-  readonly #concealer = new Concealer();
+  readonly #concealer = new PacketLossConcealer();
   readonly #ring = new Int16Array(CONCEALMENT_SAMPLES + 7);
   #at = 0;
   #isGap = false;

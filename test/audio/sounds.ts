@@ -3,7 +3,7 @@
 
 import { gainOfDb } from '../../src/audio/gain.ts';
 import { RATE_HZ, type SampleRateHz } from '../../src/audio/pcm.ts';
-import type { Sound } from '../../src/audio/tones/tone-generator.ts';
+import type { ToneSamples } from '../../src/audio/tones/tone-generator.ts';
 import { meanSquare } from './sine.ts';
 
 /** What is told for silence: below one step of a 16-bit sample. */
@@ -18,7 +18,7 @@ export function levelDbfs(pcm: Int16Array): number {
 }
 
 /** A sine whose peak is `levelDbfs` against full scale (0 is the loudest). */
-export function sine(of: { hz: number; levelDbfs: number; rateHz?: SampleRateHz }): Sound {
+export function sine(of: { hz: number; levelDbfs: number; rateHz?: SampleRateHz }): ToneSamples {
   const step = (2 * Math.PI * of.hz) / (of.rateHz ?? RATE_HZ);
   const peak = 32_767 * gainOfDb(of.levelDbfs);
   let angle = 0;
@@ -38,7 +38,7 @@ const COMFORT_LEVEL_DBFS = -66;
 
 /** A faint hiss of `levelDbfs` (mean square), falling off to the highs as lines do. `seed`: any whole
  *  number; equal seeds give equal noise. */
-export function comfortNoise(of: { seed: number; levelDbfs?: number }): Sound {
+export function comfortNoise(of: { seed: number; levelDbfs?: number }): ToneSamples {
   // A one-pole low-pass of weight w lets w / (2 - w) of white noise's energy through; uniform white noise
   // has a third of its peak's.
   const weight = 0.5;
@@ -57,7 +57,7 @@ export function comfortNoise(of: { seed: number; levelDbfs?: number }): Sound {
 }
 
 /** So many frames of a sound, taken one by one. */
-export function taken(sound: Sound, frames: number, frameSamples = 160): Int16Array {
+export function taken(sound: ToneSamples, frames: number, frameSamples = 160): Int16Array {
   const pcm = new Int16Array(frames * frameSamples);
   for (let i = 0; i < frames; i++)
     sound.fill(pcm.subarray(i * frameSamples, (i + 1) * frameSamples));

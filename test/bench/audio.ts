@@ -3,7 +3,10 @@
 
 import { readFileSync } from 'node:fs';
 import { mixLoop } from '../../src/audio/gain.ts';
-import { CONCEALMENT_SAMPLES, Concealer } from '../../src/audio/packet-loss-concealment.ts';
+import {
+  CONCEALMENT_SAMPLES,
+  PacketLossConcealer,
+} from '../../src/audio/packet-loss-concealment.ts';
 import { FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { portableFilter } from '../../src/audio/resample/resample-portable.ts';
 import { createResampler, type Rates } from '../../src/audio/resample/resampler.ts';
@@ -119,7 +122,7 @@ function benchKeys(iterations: number): Record<string, number> {
 }
 
 function benchConcealment(iterations: number): Record<string, number> {
-  const concealer = new Concealer();
+  const concealer = new PacketLossConcealer();
   const heard = noise(CONCEALMENT_SAMPLES);
   const frame = new Int16Array(FRAME_SAMPLES);
   const work = () => {

@@ -9,7 +9,10 @@ import { registry } from '../../src/metrics/metrics.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
-import { MediaLink, type MediaLinkListener } from '../../src/telephony/provider/media-session.ts';
+import {
+  MediaSession,
+  type MediaSessionListener,
+} from '../../src/telephony/provider/media-session.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import {
   DEFAULT_MEDIA_LIMITS,
@@ -135,7 +138,7 @@ function begin(nth: number): SteadyCall {
 function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['admit']>[0]>[0]) {
   let audio: CallAudio | undefined;
   const nothing = () => undefined;
-  const listener: MediaLinkListener = {
+  const listener: MediaSessionListener = {
     onStart: () => {
       audio = open(link);
     },
@@ -145,14 +148,14 @@ function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['ad
     },
     onDigit: nothing,
     onMark: nothing,
-    onUnplayed: nothing,
+    onQueuedMs: nothing,
     onFault: (error) => {
       throw error;
     },
     onEnd: nothing,
-    onSilent: nothing,
+    onMediaInactive: nothing,
   };
-  const link = new MediaLink({
+  const link = new MediaSession({
     socket: media,
     protocol: createTwilioMedia(),
     listener,
@@ -162,7 +165,7 @@ function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['ad
   return link;
 }
 
-function open(link: MediaLink): CallAudio {
+function open(link: MediaSession): CallAudio {
   const { aim: aimMs, max: maxMs, step: stepMs } = link.traits.leadMs;
   let windows = 0;
   const audio = new CallAudio({

@@ -10,7 +10,10 @@ import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
-import { MediaLink, type MediaLinkListener } from '../../src/telephony/provider/media-session.ts';
+import {
+  MediaSession,
+  type MediaSessionListener,
+} from '../../src/telephony/provider/media-session.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import type { MediaSocket } from '../../src/transport/media-socket.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -60,14 +63,14 @@ class Rig {
   framesOut = 0;
   readonly #clock = new StepClock();
   readonly #mediaClock = new MediaClock(this.#clock);
-  readonly #links: MediaLink[] = [];
+  readonly #links: MediaSession[] = [];
   /** Every stream has the same id, so that one message serves all: those of a socket lie in a shared buffer. */
   readonly #messages = new AudioMessages(STREAM_SID);
   readonly #sent = Buffer.alloc(64 * 1024);
 
   begin(): void {
     let audio: CallAudio | undefined;
-    const link: MediaLink = new MediaLink({
+    const link: MediaSession = new MediaSession({
       socket: this.#socket(),
       protocol: createTwilioMedia(),
       listener: linkListener(
@@ -117,7 +120,7 @@ class Rig {
     return { inMs: heard - begin, outMs: performance.now() - heard };
   }
 
-  #open(link: MediaLink): CallAudio {
+  #open(link: MediaSession): CallAudio {
     const { aim: aimMs, max: maxMs, step: stepMs } = link.traits.leadMs;
     const audio = new CallAudio({
       ...{ clock: this.#clock, mediaClock: this.#mediaClock, log, wire: link },
@@ -160,9 +163,9 @@ class Rig {
 }
 
 function linkListener(
-  onStart: MediaLinkListener['onStart'],
-  onAudio: MediaLinkListener['onAudio'],
-): MediaLinkListener {
+  onStart: MediaSessionListener['onStart'],
+  onAudio: MediaSessionListener['onAudio'],
+): MediaSessionListener {
   const nothing = () => undefined;
   const onFault = (error: unknown) => {
     throw error;
@@ -172,9 +175,9 @@ function linkListener(
     ...{
       onDigit: nothing,
       onMark: nothing,
-      onUnplayed: nothing,
+      onQueuedMs: nothing,
       onEnd: nothing,
-      onSilent: nothing,
+      onMediaInactive: nothing,
     },
   };
 }

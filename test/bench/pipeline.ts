@@ -4,7 +4,10 @@
 import { pcmu } from '../../src/codec/g711.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
-import { AmbientNoise, officeNoise } from '../../src/pipeline/speak/background-noise.ts';
+import {
+  BackgroundNoise,
+  officeBackgroundNoise,
+} from '../../src/pipeline/speak/background-noise.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
@@ -73,7 +76,7 @@ async function measureAll(frames: number): Promise<PipelineBench> {
   if (outbound.sent() < frames) throw new Error('the bench did not send every frame');
   await outbound.audio.close();
 
-  const noisy = bench(new AmbientNoise(officeNoise(), 0.3));
+  const noisy = bench(new BackgroundNoise(officeBackgroundNoise(), 0.3));
   const noiseCost = measure(frames, () => tick(noisy.clock));
   if (noisy.sent() < frames) throw new Error('the bench did not send every frame of noise');
   await noisy.audio.close();
@@ -94,7 +97,11 @@ function tick(clock: StepClock): void {
   clock.tick();
 }
 
-function bench(ambient?: AmbientNoise): { clock: StepClock; audio: CallAudio; sent: () => number } {
+function bench(ambient?: BackgroundNoise): {
+  clock: StepClock;
+  audio: CallAudio;
+  sent: () => number;
+} {
   const clock = new StepClock();
   let sent = 0;
   const audio = new CallAudio({

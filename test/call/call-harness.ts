@@ -5,11 +5,11 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 import type { StartCall, StartedCall, TestCall } from '../../src/call/call-service.ts';
-import { Switchboard } from '../../src/call/control/call-control.ts';
-import { createOutside } from '../../src/call/http/guarded-http.ts';
+import { CallControl } from '../../src/call/control/call-control.ts';
+import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
 import type { CallDeps } from '../../src/call/setup/call-deps.ts';
-import { SoundLibrary } from '../../src/call/setup/sound-library.ts';
+import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { PhoneNumber } from '../../src/model/telephony.ts';
@@ -87,7 +87,7 @@ export class CallRoom {
   readonly rest: RestServer;
   /** Store and files are copies: a test may break a part of them. */
   readonly deps: CallDeps;
-  readonly switchboard: Switchboard;
+  readonly switchboard: CallControl;
   readonly streams: Stream[] = [];
   /** The provider `ari`. */
   readonly pbx: FakePbx;
@@ -124,7 +124,7 @@ export class CallRoom {
       stt: this.stt,
       tts: this.tts,
       llm: undefined,
-      sounds: new SoundLibrary({ store, files, clock, log }),
+      sounds: new ClipLibrary({ store, files, clock, log }),
       tokens: createMediaTokens({ clock, random: systemRandom }),
       voice: undefined,
       outside: loopback,
@@ -132,7 +132,7 @@ export class CallRoom {
       publicUrl: PUBLIC_URL,
       load,
     };
-    this.switchboard = new Switchboard(this.deps);
+    this.switchboard = new CallControl(this.deps);
     rest.asked.length = 0;
     rest.answer = twilioAnswers;
   }
@@ -434,7 +434,7 @@ function breakable(files: FileStore): FileStore {
 }
 
 /** Tests' receivers are on loopback. */
-const loopback = createOutside(() => true);
+const loopback = createGuardedHttp(() => true);
 
 /** A room per test; store and server per file. */
 export function withCallRoom(load?: CallDeps['load']): { room: CallRoom } {

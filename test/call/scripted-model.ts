@@ -3,9 +3,9 @@
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type {
   LanguageModel,
-  ModelAnswer,
-  ModelListener,
-  ModelRequest,
+  LlmListener,
+  LlmRequest,
+  LlmResponse,
 } from '../../src/speech/llm/llm.ts';
 import type { Clock } from '../../src/std/clock.ts';
 
@@ -24,7 +24,7 @@ export interface Answer {
 export class ScriptedModel implements LanguageModel {
   readonly name = 'scripted-model';
   readonly model = 'test';
-  readonly requests: ModelRequest[] = [];
+  readonly requests: LlmRequest[] = [];
   aborted = 0;
   /** In order; the last one is given again and again. */
   answers: Answer[] = [];
@@ -37,15 +37,11 @@ export class ScriptedModel implements LanguageModel {
   }
 
   /** Requests that are no extraction. */
-  get spoken(): ModelRequest[] {
+  get spoken(): LlmRequest[] {
     return this.requests.filter(({ json }) => !json);
   }
 
-  respond(
-    request: ModelRequest,
-    listener: ModelListener,
-    signal: AbortSignal,
-  ): Promise<ModelAnswer> {
+  respond(request: LlmRequest, listener: LlmListener, signal: AbortSignal): Promise<LlmResponse> {
     this.requests.push(request);
     const next = this.answers.length > 1 ? this.answers.shift() : this.answers[0];
     const answer: Answer = request.json ? { say: [this.extraction] } : (next ?? {});
@@ -78,7 +74,7 @@ export class ScriptedModel implements LanguageModel {
   }
 }
 
-function whole({ say = [], call, given = {} }: Answer): ModelAnswer {
+function whole({ say = [], call, given = {} }: Answer): LlmResponse {
   return {
     text: say.join(''),
     toolCalls: call === undefined ? [] : [{ id: 'call-1', name: call, arguments: given }],

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mayRing } from '../../src/campaign/calling-window.ts';
+import { isWithinCallingWindow } from '../../src/campaign/calling-window.ts';
 
 const at = (text: string): number => Date.parse(text);
 const schedule = (timezone: string, ...slots: [number, string, string][]) => ({
@@ -11,8 +11,10 @@ const schedule = (timezone: string, ...slots: [number, string, string][]) => ({
 
 describe('the window of a campaign', () => {
   it('is always open without a schedule, or with one that is switched off', () => {
-    expect(mayRing(null, 0)).toBe(true);
-    expect(mayRing({ ...schedule('UTC', [0, '09:00', '10:00']), enabled: false }, 0)).toBe(true);
+    expect(isWithinCallingWindow(null, 0)).toBe(true);
+    expect(
+      isWithinCallingWindow({ ...schedule('UTC', [0, '09:00', '10:00']), enabled: false }, 0),
+    ).toBe(true);
   });
 
   it.each([
@@ -22,14 +24,14 @@ describe('the window of a campaign', () => {
     ['2026-01-05T17:00:00Z', false],
     ['2026-01-06T12:00:00Z', false],
   ])('from Monday 09:00 to before 17:00: %s is %s', (text, open) => {
-    expect(mayRing(schedule('UTC', [0, '09:00', '17:00']), at(text))).toBe(open);
+    expect(isWithinCallingWindow(schedule('UTC', [0, '09:00', '17:00']), at(text))).toBe(open);
   });
 
   it("goes by the campaign's own zone, through the change to summer time", () => {
     const inOslo = schedule('Europe/Oslo', [6, '09:00', '10:00']);
-    expect(mayRing(inOslo, at('2026-03-22T08:30:00Z'))).toBe(true);
-    expect(mayRing(inOslo, at('2026-03-29T08:30:00Z'))).toBe(false);
-    expect(mayRing(inOslo, at('2026-03-29T07:30:00Z'))).toBe(true);
+    expect(isWithinCallingWindow(inOslo, at('2026-03-22T08:30:00Z'))).toBe(true);
+    expect(isWithinCallingWindow(inOslo, at('2026-03-29T08:30:00Z'))).toBe(false);
+    expect(isWithinCallingWindow(inOslo, at('2026-03-29T07:30:00Z'))).toBe(true);
   });
 
   it.each([
@@ -39,12 +41,16 @@ describe('the window of a campaign', () => {
     ['2026-01-12T02:00:00Z', false],
     ['2026-01-10T23:00:00Z', false],
   ])('over midnight, from Sunday 22:00 to Monday 02:00: %s is %s', (text, open) => {
-    expect(mayRing(schedule('UTC', [6, '22:00', '02:00']), at(text))).toBe(open);
+    expect(isWithinCallingWindow(schedule('UTC', [6, '22:00', '02:00']), at(text))).toBe(open);
   });
 
   it('may last to the end of the day', () => {
-    expect(mayRing(schedule('UTC', [0, '20:00', '24:00']), at('2026-01-05T23:59:59Z'))).toBe(true);
-    expect(mayRing(schedule('UTC', [0, '20:00', '24:00']), at('2026-01-06T00:00:00Z'))).toBe(false);
+    expect(
+      isWithinCallingWindow(schedule('UTC', [0, '20:00', '24:00']), at('2026-01-05T23:59:59Z')),
+    ).toBe(true);
+    expect(
+      isWithinCallingWindow(schedule('UTC', [0, '20:00', '24:00']), at('2026-01-06T00:00:00Z')),
+    ).toBe(false);
   });
 
   it('is open for as long as its slot is, any slot', () => {
@@ -58,7 +64,7 @@ describe('the window of a campaign', () => {
         const monday = at('2026-01-05T00:00:00Z');
         let open = 0;
         for (let minute = 0; minute < 7 * 1_440; minute += 1) {
-          if (mayRing(slots, monday + minute * 60_000)) open += 1;
+          if (isWithinCallingWindow(slots, monday + minute * 60_000)) open += 1;
         }
         expect(open).toBe((end - start + 1_440) % 1_440);
       }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tripped } from '../../src/campaign/circuit-breaker.ts';
+import { isCircuitOpen } from '../../src/campaign/circuit-breaker.ts';
 import type { AttemptOutcome } from '../../src/model/campaign.ts';
 
 const outcomes = (facts: Partial<Record<AttemptOutcome, number>>) =>
@@ -7,7 +7,7 @@ const outcomes = (facts: Partial<Record<AttemptOutcome, number>>) =>
 
 describe('the circuit breaker', () => {
   it('trips when half of at least five calls failed, if nothing else is set', () => {
-    expect(tripped(outcomes({ failed: 2, error: 1, answered: 2 }), null)).toEqual({
+    expect(isCircuitOpen(outcomes({ failed: 2, error: 1, answered: 2 }), null)).toEqual({
       level: 'warning',
       event: 'circuit_breaker_tripped',
       message: expect.stringContaining('3 of the last 5'),
@@ -19,24 +19,26 @@ describe('the circuit breaker', () => {
         window_seconds: 120,
       },
     });
-    expect(tripped(outcomes({ failed: 2, error: 2 }), null)).toBeUndefined();
-    expect(tripped(outcomes({ failed: 2, answered: 3 }), null)).toBeUndefined();
+    expect(isCircuitOpen(outcomes({ failed: 2, error: 2 }), null)).toBeUndefined();
+    expect(isCircuitOpen(outcomes({ failed: 2, answered: 3 }), null)).toBeUndefined();
   });
 
   it('takes busy, unanswered and canceled calls for a line that works', () => {
     const quiet = { busy: 20, no_answer: 20, canceled: 20, voicemail: 20 };
-    expect(tripped(outcomes({ ...quiet, failed: 5 }), null)).toBeUndefined();
+    expect(isCircuitOpen(outcomes({ ...quiet, failed: 5 }), null)).toBeUndefined();
   });
 
   it('leaves out what our own stops broke off, and dials that the provider failed', () => {
     const unheard = { interrupted: 100, unknown: 100, not_placed: 100 };
-    expect(tripped(outcomes({ ...unheard, failed: 5 }), null)).toBeDefined();
-    expect(tripped(outcomes({ ...unheard, failed: 4 }), null)).toBeUndefined();
+    expect(isCircuitOpen(outcomes({ ...unheard, failed: 5 }), null)).toBeDefined();
+    expect(isCircuitOpen(outcomes({ ...unheard, failed: 4 }), null)).toBeUndefined();
   });
 
   it('goes by its settings, and can be switched off', () => {
     const settings = { enabled: true, failureThreshold: 0.1, windowS: 60, minCalls: 2 };
-    expect(tripped(outcomes({ error: 1, answered: 9 }), settings)).toBeDefined();
-    expect(tripped(outcomes({ failed: 99 }), { ...settings, enabled: false })).toBeUndefined();
+    expect(isCircuitOpen(outcomes({ error: 1, answered: 9 }), settings)).toBeDefined();
+    expect(
+      isCircuitOpen(outcomes({ failed: 99 }), { ...settings, enabled: false }),
+    ).toBeUndefined();
   });
 });

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf, outcomeOfFate, settlementOf } from '../../src/campaign/contact-outcome.ts';
+import {
+  contactOutcomeAfterCrash,
+  contactOutcomeOf,
+  settlementOf,
+} from '../../src/campaign/contact-outcome.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import { runOf } from './outcome-run.ts';
@@ -56,7 +60,7 @@ describe('the outcome of an attempt', () => {
     ['lost on the way', { disposition: 'system_connect_error' }, 'error'],
     ['our stop while it rang', { ...stopped, disposition: 'system_connect_error' }, 'look-up'],
   ])('of %s', (_name, facts, outcome) => {
-    expect(outcomeOf(attempt(run(facts)))).toBe(outcome);
+    expect(contactOutcomeOf(attempt(run(facts)))).toBe(outcome);
   });
 
   it.each([
@@ -68,8 +72,8 @@ describe('the outcome of an attempt', () => {
   ] as const)(
     'where the provider says %s is %s after our stop, and %s of a call that we lost sight of',
     (fate, afterStop, otherwise) => {
-      expect(outcomeOfFate(fate, run(stopped))).toBe(afterStop);
-      expect(outcomeOfFate(fate, run({}))).toBe(otherwise);
+      expect(contactOutcomeAfterCrash(fate, run(stopped))).toBe(afterStop);
+      expect(contactOutcomeAfterCrash(fate, run({}))).toBe(otherwise);
     },
   );
 
@@ -78,14 +82,14 @@ describe('the outcome of an attempt', () => {
     const closed = run({ disposition: 'system_connect_error', providerCallId: null });
     for (const each of [open, closed]) {
       const inDoubt = { ...attempt(each, 'dialling'), isInDoubt: true };
-      expect(outcomeOf(inDoubt)).toBe('look-up');
+      expect(contactOutcomeOf(inDoubt)).toBe('look-up');
     }
   });
 
   it('of a dial that the provider refused is failed, and unknown where the run is gone', () => {
     const refused = run({ disposition: 'error', providerCallId: null });
-    expect(outcomeOf(attempt(refused, 'dialling'))).toBe('failed');
-    expect(outcomeOf(attempt(undefined))).toBe('unknown');
+    expect(contactOutcomeOf(attempt(refused, 'dialling'))).toBe('failed');
+    expect(contactOutcomeOf(attempt(undefined))).toBe('unknown');
   });
 });
 

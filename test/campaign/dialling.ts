@@ -69,7 +69,7 @@ export class Dialling {
         line: (campaign) => calls.line(campaign),
         runOf: (...from) => calls.runOf(...from),
         place: this.#countedCall(calls.place.bind(calls)),
-        fateOf: this.#countedCall(calls.fateOf.bind(calls)),
+        outcomeAfterCrash: this.#countedCall(calls.outcomeAfterCrash.bind(calls)),
       },
       node: store.node,
       clock,

@@ -2,7 +2,7 @@
 // real time, twice a second.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CampaignLine, Fate, Placed } from '../../src/call/outbound/campaign-calls.ts';
+import type { CampaignRoute, Fate, Placed } from '../../src/call/outbound/campaign-calls.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { campaignDeferred } from '../../src/metrics/metrics.ts';
@@ -10,7 +10,7 @@ import { type Campaign, RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import type { Claim } from '../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../src/store/campaigns/contact-store.ts';
 import { type Queue, queueOf, rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { withStore } from '../store/engines.ts';
 
@@ -18,16 +18,16 @@ const test = withStore();
 let queue: Queue;
 let dispatcher: Dispatcher;
 /** Who was rung, in order. */
-let rung: { claim: Claim; run: Run }[];
-let answer: (claim: Claim, run: Run) => Promise<Placed>;
+let rung: { claim: ClaimedAttempt; run: Run }[];
+let answer: (claim: ClaimedAttempt, run: Run) => Promise<Placed>;
 let fate: () => Promise<Fate>;
 let lineFault: GatewayError | undefined;
 let takesCalls = true;
 
-async function line(campaign: Campaign): Promise<CampaignLine> {
+async function line(campaign: Campaign): Promise<CampaignRoute> {
   if (lineFault !== undefined) throw lineFault;
   const configuration = { id: queue.configurationId, callsPerSecond: null };
-  return { campaign, configuration } as CampaignLine; // All that the dispatcher looks at.
+  return { campaign, configuration } as CampaignRoute; // All that the dispatcher looks at.
 }
 
 const deps = (interruptedExtra = 0): DispatcherDeps => ({
@@ -55,7 +55,7 @@ const deps = (interruptedExtra = 0): DispatcherDeps => ({
       rung.push({ claim, run });
       return answer(claim, run);
     },
-    fateOf: () => fate(),
+    outcomeAfterCrash: () => fate(),
   },
   node: test.store.node,
   clock: {
@@ -96,7 +96,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 
 /** The call is made and ends like that. */
 function ends(disposition: string) {
-  return async (claim: Claim, run: Run): Promise<Placed> => {
+  return async (claim: ClaimedAttempt, run: Run): Promise<Placed> => {
     await test.store.runs.patch(run.id, { providerCallId: `CA${claim.attemptId}` });
     const startedAt = disposition === 'user_hangup' ? { startedAt: new Date(0) } : {};
     await test.store.runs.patch(run.id, { state: 'completed', disposition, ...startedAt });

@@ -57,7 +57,10 @@ function newLookUps(): LookUps {
     return answer();
   };
   const { log } = quietLog();
-  return new LookUps({ store: { contacts }, calls: { fateOf }, clock, log }, () => undefined);
+  return new LookUps(
+    { store: { contacts }, calls: { outcomeAfterCrash: fateOf }, clock, log },
+    () => undefined,
+  );
 }
 
 /** As a look of the dispatcher, and what the provider says to it. */

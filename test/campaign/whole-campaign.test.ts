@@ -4,11 +4,11 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Switchboard } from '../../src/call/control/call-control.ts';
-import { createOutside } from '../../src/call/http/guarded-http.ts';
+import { CallControl } from '../../src/call/control/call-control.ts';
+import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
 import type { CallDeps } from '../../src/call/setup/call-deps.ts';
-import { SoundLibrary } from '../../src/call/setup/sound-library.ts';
+import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import { Dispatcher } from '../../src/campaign/dispatcher.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
@@ -33,7 +33,7 @@ const at = withStore('embedded');
 let http: Server;
 let media: MediaServer;
 let twilio: FakeTwilio;
-let switchboard: Switchboard;
+let switchboard: CallControl;
 let deps: CallDeps;
 let dispatcher: Dispatcher;
 
@@ -61,15 +61,15 @@ beforeEach(async () => {
     stt: undefined,
     tts: new FakeTts(systemClock),
     llm: undefined,
-    sounds: new SoundLibrary({ store, files: store.files, clock, log }),
+    sounds: new ClipLibrary({ store, files: store.files, clock, log }),
     tokens: createMediaTokens({ clock, random: systemRandom }),
     voice: undefined,
-    outside: createOutside(() => true),
+    outside: createGuardedHttp(() => true),
     credentialHeaders: () => Promise.resolve({}),
     publicUrl,
     onCompleted: () => dispatcher.wake(),
   };
-  switchboard = new Switchboard(deps);
+  switchboard = new CallControl(deps);
   const authorize = switchboard.admit.bind(switchboard);
   media = createMediaServer({ clock: systemClock, log, authorize });
   http.on('upgrade', (request, socket, head) => void media.handleUpgrade(request, socket, head));

@@ -3,12 +3,12 @@
 
 import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
-import { type Channel, Link } from '../../src/cluster/ipc-channel.ts';
+import { IpcChannel, type IpcTransport } from '../../src/cluster/ipc-channel.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
 export interface Wires {
-  links: Link[];
+  links: IpcChannel[];
   lines: () => Record<string, unknown>[];
   /** Nobody is there any more. */
   cut(number: number): void;
@@ -18,10 +18,10 @@ export interface Wires {
 /** Links with the numbers 0 to `count`-1. */
 export function wires(count: number, clock: Clock): Wires {
   const { log, lines } = quietLog();
-  const channels: (Channel | undefined)[] = [];
+  const channels: (IpcTransport | undefined)[] = [];
   const sockets: (Socket | undefined)[] = [];
   const links = Array.from({ length: count }, (_, number) => {
-    const channel: Channel = {
+    const channel: IpcTransport = {
       send(text, socket) {
         const to = channels[text.to];
         sockets.push(socket);
@@ -32,7 +32,7 @@ export function wires(count: number, clock: Clock): Wires {
       onMessage: () => undefined,
     };
     channels.push(channel);
-    return new Link(number, channel, { clock, log });
+    return new IpcChannel(number, channel, { clock, log });
   });
   const cut = (number: number): void => {
     channels[number] = undefined;

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import type { Link } from '../../src/cluster/ipc-channel.ts';
-import { allFigures, tellFigures } from '../../src/cluster/metrics-aggregation.ts';
+import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
+import { aggregateMetrics, shareMetrics } from '../../src/cluster/metrics-aggregation.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { wires } from './linked-channels.ts';
@@ -25,13 +25,13 @@ function measured(value: number): Registry {
 it('the metrics of all processes are one text, each told apart by its worker', async () => {
   const clock = new FakeClock();
   const { links, cut } = wires(3, clock);
-  const [supervisor, front, second] = links as [Link, Link, Link];
-  tellFigures(supervisor, new Registry());
+  const [supervisor, front, second] = links as [IpcChannel, IpcChannel, IpcChannel];
+  shareMetrics(supervisor, new Registry());
   const registry = measured(1);
-  tellFigures(front, registry);
-  tellFigures(second, measured(5));
+  shareMetrics(front, registry);
+  shareMetrics(second, measured(5));
   const { log, lines } = quietLog();
-  const all = () => allFigures(front, { registry, others: [0, 2], log });
+  const all = () => aggregateMetrics(front, { registry, others: [0, 2], log });
   const text = await all();
   const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   expect(samples.sort()).toEqual([

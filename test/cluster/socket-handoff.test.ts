@@ -5,8 +5,8 @@ import { type AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Link } from '../../src/cluster/ipc-channel.ts';
-import { handOver, takeHandedOver } from '../../src/cluster/socket-handoff.ts';
+import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
+import { acceptHandedOffSocket, handOffSocket } from '../../src/cluster/socket-handoff.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { wires } from './linked-channels.ts';
 
@@ -14,7 +14,7 @@ const PATH = '/api/v1/telephony/ws/1/2/3/';
 
 function three() {
   const made = wires(3, new FakeClock());
-  const [, front, second] = made.links as [Link, Link, Link];
+  const [, front, second] = made.links as [IpcChannel, IpcChannel, IpcChannel];
   return { ...made, front, second };
 }
 
@@ -36,7 +36,7 @@ describe('a media socket', () => {
     '',
   ])('whose path is %s stays', (url) => {
     const { front, sockets } = three();
-    expect(handOver(front, asked(url), new Socket(), Buffer.alloc(0))).toBe(false);
+    expect(handOffSocket(front, asked(url), new Socket(), Buffer.alloc(0))).toBe(false);
     expect(sockets).toEqual([]);
   });
 
@@ -44,12 +44,12 @@ describe('a media socket', () => {
     const { front, sockets } = three();
     for (const end of ['w2-abc', 'w2-abc/', 'w2-abc?x=/w1-abc']) {
       const socket = new Socket();
-      expect(handOver(front, asked(PATH + end), socket, Buffer.alloc(0))).toBe(true);
+      expect(handOffSocket(front, asked(PATH + end), socket, Buffer.alloc(0))).toBe(true);
       expect(sockets.at(-1)).toBe(socket);
     }
     const tunnel = new Duplex({ read: () => undefined });
-    expect(handOver(front, asked(`${PATH}w2-abc`), tunnel, Buffer.alloc(0))).toBe(false);
-    expect(handOver(front, asked(`${PATH}w2-a`, 'POST'), new Socket(), Buffer.alloc(0))).toBe(
+    expect(handOffSocket(front, asked(`${PATH}w2-abc`), tunnel, Buffer.alloc(0))).toBe(false);
+    expect(handOffSocket(front, asked(`${PATH}w2-a`, 'POST'), new Socket(), Buffer.alloc(0))).toBe(
       false,
     );
   });
@@ -69,13 +69,13 @@ describe('a media socket that was handed over', () => {
     const { front, second } = three();
     const acceptor = new WebSocketServer({ noServer: true });
     const opened: WebSocket[] = [];
-    takeHandedOver(second, (request, socket, head) => {
+    acceptHandedOffSocket(second, (request, socket, head) => {
       expect(request.url).toBe(`${PATH}w2-abc`);
       expect(request.headers['x-twilio-signature']).toBe('signed');
       acceptor.handleUpgrade(request, socket, head, (ws) => opened.push(ws));
     });
     server.on('upgrade', (request, socket, head) => {
-      expect(handOver(front, request, socket, head)).toBe(true);
+      expect(handOffSocket(front, request, socket, head)).toBe(true);
     });
     const status = await new Promise((resolve, reject) => {
       const headers = {
@@ -100,10 +100,10 @@ describe('a media socket that was handed over', () => {
 
   it('is closed if what was asked cannot be read', () => {
     const { front, second } = three();
-    takeHandedOver(second, () => expect.unreachable());
+    acceptHandedOffSocket(second, () => expect.unreachable());
     const socket = new Socket();
-    front.note(2, 'upgrade', { url: 7 }, socket);
+    front.notify(2, 'upgrade', { url: 7 }, socket);
     expect(socket.destroyed).toBe(true);
-    front.note(2, 'upgrade', { url: '/', headers: {}, head: new Uint8Array(0) });
+    front.notify(2, 'upgrade', { url: '/', headers: {}, head: new Uint8Array(0) });
   });
 });

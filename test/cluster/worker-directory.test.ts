@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Link } from '../../src/cluster/ipc-channel.ts';
-import { type CallWorker, LOAD_MS, serveCalls } from '../../src/cluster/worker-calls.ts';
-import { OtherWorkers } from '../../src/cluster/worker-directory.ts';
+import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
+import { type CallWorker, LOAD_MS, serveWorkerCalls } from '../../src/cluster/worker-calls.ts';
+import { WorkerDirectory } from '../../src/cluster/worker-directory.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { formPost } from '../telephony/provider/provider-request.ts';
@@ -12,11 +12,11 @@ const request = formPost('https://gw.example.com/x', 'CallSid=CA1&To=%2B1', {});
 function crew() {
   const clock = new FakeClock();
   const made = wires(4, clock);
-  const [, front, second, third] = made.links as [Link, Link, Link, Link];
-  const others = new OtherWorkers(front, { clock, gateway: 'host:/data' });
+  const [, front, second, third] = made.links as [IpcChannel, IpcChannel, IpcChannel, IpcChannel];
+  const others = new WorkerDirectory(front, { clock, gateway: 'host:/data' });
   const workers = [second, third].map((link) => {
     const worker = fakeWorker(link.number);
-    return { ...serveCalls(link, worker, clock), worker, link };
+    return { ...serveWorkerCalls(link, worker, clock), worker, link };
   });
   clock.advance(0);
   return { ...made, clock, front, others, workers };
@@ -46,22 +46,22 @@ describe('the other workers', () => {
     const { others, workers, clock } = crew();
     const [two, three] = [others.byNode('host:/data#2'), others.byNode('host:/data#3')];
     expect([two, three]).not.toContain(undefined);
-    expect([0, 0, 0].map(() => others.idlest(0))).toEqual([two, three, undefined]);
-    expect([1, 1].map(() => others.idlest(1))).toEqual([two, three]);
+    expect([0, 0, 0].map(() => others.leastLoaded(0))).toEqual([two, three, undefined]);
+    expect([1, 1].map(() => others.leastLoaded(1))).toEqual([two, three]);
     const [first] = workers;
     if (first !== undefined) first.worker.calls = 7;
     clock.advance(LOAD_MS);
-    expect(others.idlest(1)).toBe(three);
+    expect(others.leastLoaded(1)).toBe(three);
   });
 
   it('take no call while they say nothing, nor once they are gone', () => {
     const { others, workers, clock, links } = crew();
     workers[0]?.stop();
     clock.advance(5 * LOAD_MS);
-    expect(others.idlest(0)).toBe(others.byNode('host:/data#3'));
+    expect(others.leastLoaded(0)).toBe(others.byNode('host:/data#3'));
     expect(others.numbers).toEqual([2, 3]);
-    links[0]?.note(1, 'gone', { worker: 3 });
-    expect(others.idlest(9)).toBeUndefined();
+    links[0]?.notify(1, 'gone', { worker: 3 });
+    expect(others.leastLoaded(9)).toBeUndefined();
     expect(others.byNode('host:/data#3')).toBeUndefined();
     expect(others.byNode('other:/data#2')).toBeUndefined();
   });
@@ -87,7 +87,7 @@ describe('the other workers', () => {
 
   it('are told of as they come, and their calls are counted', () => {
     const { front, clock, workers } = crew();
-    const again = new OtherWorkers(front, { clock, gateway: 'host:/data' });
+    const again = new WorkerDirectory(front, { clock, gateway: 'host:/data' });
     const joined: number[] = [];
     again.onJoined = (worker) => joined.push(worker);
     for (const { worker } of workers) worker.activeCalls = 2;

@@ -1,23 +1,23 @@
 // A worker for tests of the supervisor: says who it is, passes on what it is told, and dies when it is told to.
 // Those numbered 9 and above never serve.
 
-import { Link } from '../../src/cluster/ipc-channel.ts';
-import { channelToSupervisor } from '../../src/cluster/process-transport.ts';
-import { takeHandedOver } from '../../src/cluster/socket-handoff.ts';
-import { obey } from '../../src/cluster/worker-commands.ts';
+import { IpcChannel } from '../../src/cluster/ipc-channel.ts';
+import { supervisorTransport } from '../../src/cluster/process-transport.ts';
+import { acceptHandedOffSocket } from '../../src/cluster/socket-handoff.ts';
+import { followSupervisor } from '../../src/cluster/worker-commands.ts';
 import { workerIn } from '../../src/cluster/worker-supervisor.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
 const number = workerIn(process.argv)?.number ?? 0;
 const { log } = quietLog();
-const channel = channelToSupervisor(() => process.exit(1));
-const link = new Link(number, channel, { clock, log });
+const channel = supervisorTransport(() => process.exit(1));
+const link = new IpcChannel(number, channel, { clock, log });
 link.onRequest('who', async () => ({ number, pid: process.pid }));
-link.onRequest('ask', async (to) => link.ask(Number(to), 'who', {}, 5_000));
+link.onRequest('ask', async (to) => link.request(Number(to), 'who', {}, 5_000));
 link.onRequest('never', () => new Promise(() => undefined));
-takeHandedOver(link, (request, socket) => socket.end(`${number} has ${request.url}`));
+acceptHandedOffSocket(link, (request, socket) => socket.end(`${number} has ${request.url}`));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 if (process.env['FAIL_WORKER'] === String(number)) process.exit(3);
 const settled = { drain: () => Promise.resolve(), close: () => Promise.resolve() };
-obey(link, settled, () => process.exit(0));
+followSupervisor(link, settled, () => process.exit(0));

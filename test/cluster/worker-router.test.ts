@@ -1,10 +1,10 @@
 // A gateway of several workers: where a call is answered, and where what is told of it goes.
 
 import { describe, expect, it } from 'vitest';
-import { Switchboard } from '../../src/call/control/call-control.ts';
+import { CallControl } from '../../src/call/control/call-control.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
-import type { Crew, OtherWorker } from '../../src/cluster/worker-pool.ts';
-import { FrontDesk } from '../../src/cluster/worker-router.ts';
+import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
+import { WorkerRouter } from '../../src/cluster/worker-router.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { createMediaTokens } from '../../src/transport/media-token.ts';
 import {
@@ -38,31 +38,31 @@ function withWorker(room: CallRoom) {
     },
   });
   const { log, clock, random } = deps;
-  const behind = new Switchboard({
+  const behind = new CallControl({
     ...deps,
     store: storeOf(BEHIND),
     events: new EventLog({ sink: runs, clock, log }),
     tokens: createMediaTokens({ clock, random, worker: 2 }),
   });
-  const own = new Switchboard({ ...deps, store: storeOf(FRONT) });
+  const own = new CallControl({ ...deps, store: storeOf(FRONT) });
   const at = { isThere: true, isIdle: true, asked: [] as string[] };
   const ask = <T>(what: string, work: () => Promise<T>): Promise<T> => {
     at.asked.push(what);
     return at.isThere ? work() : Promise.reject(new GatewayError('WORKER_GONE', { worker: 2 }));
   };
-  const worker: OtherWorker = {
+  const worker: PooledWorker = {
     inbound: (...from) => ask('inbound', () => behind.inbound(...from)),
     answer: (...from) => ask('answer', () => behind.answer(...from)),
     event: (...from) => ask('event', () => behind.event(...from)),
     sendDigits: (wanted) => ask('sendDigits', () => behind.sendDigits(wanted)),
     hangUp: (wanted) => ask('hangUp', async () => void (await behind.hangUp(wanted))),
   };
-  const crew: Crew = {
-    idlest: () => (at.isIdle ? worker : undefined),
+  const crew: WorkerPool = {
+    leastLoaded: () => (at.isIdle ? worker : undefined),
     byNode: (node) => (node === BEHIND ? worker : undefined),
     activeCalls: 3,
   };
-  return { at, behind, own, desk: new FrontDesk(storeOf(FRONT), own, crew) };
+  return { at, behind, own, desk: new WorkerRouter(storeOf(FRONT), own, crew) };
 }
 
 const owned = (room: CallRoom, id: string, node: string) =>
@@ -80,7 +80,7 @@ const answering = (runId: string, token?: string) =>
 const telling = (runId: string, status: string, n = 1) =>
   signed(url('status-callback', runId), form(status, n));
 
-async function dialled(room: CallRoom, own: Switchboard): Promise<string> {
+async function dialled(room: CallRoom, own: CallControl): Promise<string> {
   const { runId } = await own.start({
     organizationId: room.at.owner.organizationId,
     apiKeyId: '7',

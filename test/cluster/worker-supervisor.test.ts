@@ -5,8 +5,8 @@ import { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { handOver } from '../../src/cluster/socket-handoff.ts';
-import { Supervisor, workerIn } from '../../src/cluster/worker-supervisor.ts';
+import { handOffSocket } from '../../src/cluster/socket-handoff.ts';
+import { WorkerSupervisor, workerIn } from '../../src/cluster/worker-supervisor.ts';
 import { entryPoint } from '../../src/runtime/entry-point.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -15,7 +15,7 @@ const entry = entryPoint('./worker-process.ts', import.meta.url);
 const POLL = { timeout: 15_000 };
 const who = z.object({ number: z.number(), pid: z.number() });
 
-let supervisor: Supervisor;
+let supervisor: WorkerSupervisor;
 afterEach(() => {
   delete process.env['FAIL_WORKER'];
   supervisor.kill();
@@ -23,11 +23,11 @@ afterEach(() => {
 
 function supervised(workers: number) {
   const { log, lines } = quietLog();
-  supervisor = new Supervisor({ workers, entry, epoch: '7', clock, log });
+  supervisor = new WorkerSupervisor({ workers, entry, epoch: '7', clock, log });
   return {
     lines,
     ask: (to: number, topic: string, body: unknown = {}) =>
-      supervisor.link.ask(to, topic, body, 5_000),
+      supervisor.link.request(to, topic, body, 5_000),
   };
 }
 
@@ -65,7 +65,7 @@ describe('several workers', () => {
     const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
     const server = createServer((socket) => {
       const request = Object.assign(new IncomingMessage(socket), { url, method: 'GET' });
-      expect(handOver(supervisor.link, request, socket, Buffer.alloc(0))).toBe(true);
+      expect(handOffSocket(supervisor.link, request, socket, Buffer.alloc(0))).toBe(true);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');

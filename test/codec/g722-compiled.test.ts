@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { compiledG722 } from '../../src/codec/g722-compiled.ts';
-import { type Kernels, loadAddon, loadWasm } from '../../src/runtime/native-kernels.ts';
+import { loadAddon, loadWasm, type NativeKernels } from '../../src/runtime/native-kernels.ts';
 import { buildAddon, compiler } from '../runtime/built-addon.ts';
 import { g722Contract } from './g722-contract.ts';
 
-function present(kernels: Kernels | undefined): Kernels {
+function present(kernels: NativeKernels | undefined): NativeKernels {
   if (kernels === undefined) throw new Error('the kernels are not there');
   return kernels;
 }

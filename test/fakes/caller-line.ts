@@ -3,7 +3,7 @@
 
 import { gainOfDb } from '../../src/audio/gain.ts';
 import { FRAME_SAMPLES, RATE_HZ } from '../../src/audio/pcm.ts';
-import type { Sound } from '../../src/audio/tones/tone-generator.ts';
+import type { ToneSamples } from '../../src/audio/tones/tone-generator.ts';
 import type { FarEnd } from './far-end.ts';
 
 const PER_MS = RATE_HZ / 1_000;
@@ -21,7 +21,7 @@ export class CallerLine {
   /** What was sent, and when its first sample was. */
   readonly sent: number[] = [];
   startMs = Number.NaN;
-  noise: Sound | undefined;
+  noise: ToneSamples | undefined;
   echo: EchoPath | undefined;
   readonly #farEnd: FarEnd;
   readonly #sounds: { pcm: Int16Array; at: number }[] = [];

@@ -1,6 +1,6 @@
 // A call desk that writes down what it is asked and answers as it is told.
 
-import type { CallDesk, StartCall, StartedCall, TestCall } from '../../src/call/call-service.ts';
+import type { CallService, StartCall, StartedCall, TestCall } from '../../src/call/call-service.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider/provider.ts';
@@ -13,7 +13,7 @@ interface Taken {
   request: ProviderRequest;
 }
 
-export class FakeDesk implements CallDesk {
+export class FakeDesk implements CallService {
   readonly started: (StartCall | TestCall)[] = [];
   readonly taken: Taken[] = [];
   /** Thrown by everything instead of an answer. */

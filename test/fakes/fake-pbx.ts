@@ -19,7 +19,7 @@ import type {
   ProviderControl,
   TransferTarget,
 } from '../../src/telephony/provider/provider.ts';
-import type { Credentials, RejectReason } from '../../src/telephony/provider/terms.ts';
+import type { ProviderCredentials, RejectReason } from '../../src/telephony/provider/terms.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import type { MediaSocket, MediaSocketListener } from '../../src/transport/media-socket.ts';
 
@@ -166,7 +166,7 @@ export class FakeConnection implements PbxConnection {
     return Promise.resolve();
   }
 
-  renew(credentials: Credentials): boolean {
+  renew(credentials: ProviderCredentials): boolean {
     if (!this.isRenewable) return false;
     this.renewals += 1;
     this.account = { ...this.account, credentials };

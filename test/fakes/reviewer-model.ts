@@ -1,20 +1,20 @@
 // A language model that reviews calls by a script: each request takes the next answer, the last one stays.
 
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import type { LanguageModel, ModelAnswer, ModelRequest } from '../../src/speech/llm/llm.ts';
+import type { LanguageModel, LlmRequest, LlmResponse } from '../../src/speech/llm/llm.ts';
 
 export class ReviewerModel implements LanguageModel {
   readonly name = 'reviewer';
   readonly model = 'judge-1';
-  readonly requests: ModelRequest[] = [];
+  readonly requests: LlmRequest[] = [];
   /** Text, a failure, or no answer at all. */
   answers: (string | GatewayError | 'hang')[] = ['{}'];
 
   async respond(
-    request: ModelRequest,
+    request: LlmRequest,
     _listener: unknown,
     signal: AbortSignal,
-  ): Promise<ModelAnswer> {
+  ): Promise<LlmResponse> {
     signal.throwIfAborted();
     this.requests.push(request);
     const answer = this.answers.length > 1 ? this.answers.shift() : this.answers[0];

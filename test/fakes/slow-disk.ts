@@ -2,7 +2,11 @@
 
 import type { OpenedFile, Writes } from '../../src/store/files/file-writer.ts';
 import { WriteQueue } from '../../src/store/files/write-queue.ts';
-import { shareWrites, type WriteAt, WriteRing } from '../../src/store/files/write-ring-buffer.ts';
+import {
+  shareWrites,
+  type WriteAt,
+  WriteRingBuffer,
+} from '../../src/store/files/write-ring-buffer.ts';
 
 export class SlowDisk implements Writes {
   readonly queue: WriteQueue;
@@ -14,10 +18,10 @@ export class SlowDisk implements Writes {
   atOnceMax = Number.POSITIVE_INFINITY;
   /** What each write fails with. */
   fault: Error | undefined;
-  readonly #ring: WriteRing;
+  readonly #ring: WriteRingBuffer;
 
   constructor(bytesMax = 1 << 20) {
-    this.#ring = new WriteRing(shareWrites(bytesMax));
+    this.#ring = new WriteRingBuffer(shareWrites(bytesMax));
     this.queue = new WriteQueue(this.#ring, () => {
       this.wakeUps += 1;
     });
@@ -30,8 +34,8 @@ export class SlowDisk implements Writes {
   /** Carries out so many of the writes that wait; how many there were. */
   work(writesMax = Number.POSITIVE_INFINITY): number {
     let done = 0;
-    while (done < writesMax && this.#ring.takeOne(this.#write)) done += 1;
-    this.queue.look();
+    while (done < writesMax && this.#ring.dequeue(this.#write)) done += 1;
+    this.queue.collectResults();
     return done;
   }
 

@@ -3,7 +3,7 @@
 
 import type { VadModel } from '../../src/audio/vad/vad.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import type { Expectation } from '../../src/model/expected-input.ts';
+import type { ExpectedInput } from '../../src/model/expected-input.ts';
 import { levelDb } from '../../src/pipeline/listen/level.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech, WordTiming } from '../../src/speech/tts/tts.ts';
@@ -39,7 +39,7 @@ export class FakeStt implements SpeechToText {
   framesHeard = 0;
   begins = 0;
   finalizes = 0;
-  expectation: Expectation | undefined;
+  expectation: ExpectedInput | undefined;
   closed = false;
   readonly #clock: Clock;
   #listener: RecognizerListener | undefined;
@@ -49,7 +49,7 @@ export class FakeStt implements SpeechToText {
     this.#clock = clock;
   }
 
-  open(expectation: Expectation, listener: RecognizerListener): Recognizer {
+  open(expectation: ExpectedInput, listener: RecognizerListener): Recognizer {
     this.expectation = expectation;
     this.#listener = listener;
     return {

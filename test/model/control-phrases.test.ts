@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   isBackchannel,
+  isBackchannelPrefix,
+  isGoodbye,
   isStopWord,
-  mayBecomeBackchannel,
   phrasesOf,
   plainWords,
-  saysGoodbye,
 } from '../../src/model/control-phrases.ts';
 
 describe('phrases', () => {
@@ -36,8 +36,8 @@ describe('phrases', () => {
   });
 
   it('hears a goodbye within a sentence', () => {
-    expect(saysGoodbye('Thank you, good-bye!')).toBe(true);
-    expect(saysGoodbye('I will buy it')).toBe(false);
+    expect(isGoodbye('Thank you, good-bye!')).toBe(true);
+    expect(isGoodbye('I will buy it')).toBe(false);
   });
 
   it('makes plain words of any text', () => {
@@ -59,10 +59,10 @@ describe('phrases', () => {
 
 describe('words that are still coming', () => {
   it.each(['i', 'of', 'got', 'okay i', 'oh I'])('may make an acknowledgement of %j', (text) => {
-    expect(mayBecomeBackchannel(text)).toBe(true);
+    expect(isBackchannelPrefix(text)).toBe(true);
   });
 
   it.each(['', 'i want', 'okay i want', 'see', 'offer'])('make none of %j', (text) => {
-    expect(mayBecomeBackchannel(text)).toBe(false);
+    expect(isBackchannelPrefix(text)).toBe(false);
   });
 });

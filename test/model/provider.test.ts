@@ -1,20 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { callStatus, isTerminal, mayFollow } from '../../src/model/provider.ts';
+import { callStatus, isStatusTransitionAllowed, isTerminal } from '../../src/model/provider.ts';
 
 describe('the status of a call', () => {
   it('goes forward only', () => {
     const order = ['initiated', 'ringing', 'in-progress', 'completed'] as const;
     order.forEach((one, i) => {
       order.forEach((other, j) => {
-        expect(mayFollow(one, other)).toBe(i > j);
+        expect(isStatusTransitionAllowed(one, other)).toBe(i > j);
       });
     });
   });
 
   it('follows no end', () => {
     for (const end of callStatus.options.filter(isTerminal)) {
-      for (const next of callStatus.options) expect(mayFollow(next, end)).toBe(false);
-      expect(mayFollow(end, 'in-progress')).toBe(true);
+      for (const next of callStatus.options)
+        expect(isStatusTransitionAllowed(next, end)).toBe(false);
+      expect(isStatusTransitionAllowed(end, 'in-progress')).toBe(true);
     }
   });
 });

@@ -7,7 +7,7 @@ import type { GatewayError } from '../../src/errors/gateway-error.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import type {
   CallAudioListener,
-  CallerTurn,
+  CallerTurnFacts,
   InterruptionFacts,
   UtteranceReport,
   UtteranceStart,
@@ -28,7 +28,7 @@ export type News =
   | { type: 'speech' }
   | { type: 'partial'; text: string }
   | { type: 'interruption'; facts: InterruptionFacts }
-  | { type: 'turn'; turn: CallerTurn }
+  | { type: 'turn'; turn: CallerTurnFacts }
   | { type: 'backchannel'; text: string }
   | { type: 'digit'; digit: string }
   | { type: 'started'; facts: UtteranceStart }

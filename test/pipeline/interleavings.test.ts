@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Speech } from '../../src/pipeline/call-audio-listener.ts';
+import type { UtteranceText } from '../../src/pipeline/call-audio-listener.ts';
 import { CallRig } from './call-rig.ts';
 
 type Step =
@@ -70,7 +70,7 @@ describe('under random interleavings', () => {
 /** Returns the text of each utterance by its id. */
 async function perform(rig: CallRig, steps: readonly Step[]): Promise<Map<number, string>> {
   const texts = new Map<number, string>();
-  const open: { id: number; speech: Speech }[] = [];
+  const open: { id: number; speech: UtteranceText }[] = [];
   for (const each of steps) {
     if (each.do === 'say') say(rig, each, texts, open);
     else if ('which' in each) change(each, texts, open);
@@ -83,7 +83,7 @@ function say(
   rig: CallRig,
   step: Extract<Step, { do: 'say' }>,
   texts: Map<number, string>,
-  open: { id: number; speech: Speech }[],
+  open: { id: number; speech: UtteranceText }[],
 ): void {
   const id = texts.size + 1;
   texts.set(id, '');
@@ -100,7 +100,7 @@ function say(
 function change(
   step: Extract<Step, { which: number }>,
   texts: Map<number, string>,
-  open: { id: number; speech: Speech }[],
+  open: { id: number; speech: UtteranceText }[],
 ): void {
   const at = step.which % Math.max(1, open.length);
   const chosen = open[at];

@@ -11,7 +11,7 @@ const unexpected = (error: unknown) => expect(error).toBeUndefined();
 
 /** As the process does when it is busy. */
 function lengthen({ mediaClock }: CallRig, strideMs: number): void {
-  for (let ms = 20; ms < strideMs; ms *= 2) mediaClock.feel(0.9);
+  for (let ms = 20; ms < strideMs; ms *= 2) mediaClock.setLoad(0.9);
 }
 
 describe('a call in long strides', () => {
@@ -41,7 +41,7 @@ describe('a call in long strides', () => {
     rig.say(`${SPEECH} ${SPEECH}`);
     const felt = [0.9, 0.5, 0.9, 0.1, 0.9, 0.1, 0.1];
     for (let nth = 0; nth < 60; nth++) {
-      rig.mediaClock.feel(felt[nth % felt.length] ?? 0);
+      rig.mediaClock.setLoad(felt[nth % felt.length] ?? 0);
       await rig.run(100);
     }
     const { frames } = rig.farEnd;
@@ -54,19 +54,19 @@ describe('a call in long strides', () => {
     rig = new CallRig({
       lead: LEAD,
       inflow: {
-        gather: (on) => steps.push(on ? 'gather' : 'flow'),
-        take: () => steps.push('take'),
+        setBatched: (on) => steps.push(on ? 'gather' : 'flow'),
+        readNow: () => steps.push('take'),
       },
     });
     await rig.run(100);
     expect(steps).toEqual([]);
-    rig.mediaClock.feel(0.9);
+    rig.mediaClock.setLoad(0.9);
     await rig.run(120);
     expect(steps).toEqual(['gather', 'take', 'take', 'take']);
-    rig.mediaClock.feel(0.1);
+    rig.mediaClock.setLoad(0.1);
     await rig.run(100);
     expect(steps.splice(0)).toEqual(['gather', 'take', 'take', 'take', 'flow']);
-    rig.mediaClock.feel(0.9);
+    rig.mediaClock.setLoad(0.9);
     await rig.run(40);
     await rig.audio.close();
     await rig.run(100);
@@ -75,7 +75,7 @@ describe('a call in long strides', () => {
 
   it('speaks on while the process is behind, and reads at later turns', async () => {
     let reads = 0;
-    const inflow = { gather: () => undefined, take: () => reads++ };
+    const inflow = { setBatched: () => undefined, readNow: () => reads++ };
     rig = new CallRig({ lead: LEAD, inflow });
     const { clock, mediaClock, farEnd } = rig;
     lengthen(rig, 80);
@@ -95,8 +95,8 @@ describe('a call in long strides', () => {
   it('knows what has been played meanwhile when it hears, however late that is', async () => {
     const stale: number[] = [];
     const inflow = {
-      gather: () => undefined,
-      take: () => stale.push(rig.audio.mediaMs - (advance.mock.lastCall?.[0] ?? 0)),
+      setBatched: () => undefined,
+      readNow: () => stale.push(rig.audio.mediaMs - (advance.mock.lastCall?.[0] ?? 0)),
     };
     const advance = vi.spyOn(Playout.prototype, 'advance');
     rig = new CallRig({ lead: LEAD, inflow });
@@ -116,14 +116,14 @@ describe('a call in long strides', () => {
     rig = new CallRig({
       lead: LEAD,
       inflow: {
-        gather: () => undefined,
-        take: () => {
+        setBatched: () => undefined,
+        readNow: () => {
           turns++;
           if (turns === 3) void rig.audio.close();
         },
       },
     });
-    rig.mediaClock.feel(0.9);
+    rig.mediaClock.setLoad(0.9);
     rig.say(SPEECH);
     await rig.run(1_000);
     expect(turns).toBe(3);

@@ -72,7 +72,7 @@ describe('the media clock', () => {
 
   it.each([40, 80])('gives patient calls a turn in %d ms, the others as before', (strideMs) => {
     const { clock, media, turns, strides } = calls(100, (nth) => nth % 2 === 0);
-    for (let ms = 20; ms < strideMs; ms *= 2) media.feel(0.9);
+    for (let ms = 20; ms < strideMs; ms *= 2) media.setLoad(0.9);
     clock.advance(160);
     for (const times of turns) times.length = 0;
     clock.advance(4_000);
@@ -86,7 +86,7 @@ describe('the media clock', () => {
   it('stays busy until the process is calm, as it is less so by the longer stride', () => {
     const { clock, media, strides } = calls(1, () => true);
     const strideAt = (busy: number) => {
-      media.feel(busy);
+      media.setLoad(busy);
       clock.advance(160);
       return strides[0];
     };
@@ -103,7 +103,7 @@ describe('the media clock', () => {
     (longMs) => {
       const isPatient = (nth: number) => nth % 3 > 0;
       const { clock, media, turns } = calls(50, isPatient);
-      for (let ms = 20; ms < longMs; ms *= 2) media.feel(0.9);
+      for (let ms = 20; ms < longMs; ms *= 2) media.setLoad(0.9);
       clock.advance(400);
       for (const stallMs of [3, 7, 12, 18, 22, 39, 41, 500, 1_000]) {
         for (const times of turns) times.length = 0;
@@ -125,7 +125,7 @@ describe('the media clock', () => {
     (strideMs) => {
       const costs = { hearMs: (2 * strideMs) / 160, speakMs: 0.02 };
       const { clock, media, turns, heard } = calls(160, () => true, costs);
-      for (let ms = 20; ms < strideMs; ms *= 2) media.feel(0.9);
+      for (let ms = 20; ms < strideMs; ms *= 2) media.setLoad(0.9);
       clock.advance(8_000);
       for (const times of [...turns, ...heard]) times.length = 0;
       clock.advance(8_000);
@@ -139,8 +139,8 @@ describe('the media clock', () => {
 
   it('holds nobody up for long, however many wait to be heard', () => {
     const { clock, media } = calls(160, () => true, { hearMs: 1, speakMs: 0.02 });
-    media.feel(0.9);
-    media.feel(0.9);
+    media.setLoad(0.9);
+    media.setLoad(0.9);
     let lastMs = clock.monotonicMs();
     const gaps: number[] = [];
     const look = (): void => {
@@ -156,8 +156,8 @@ describe('the media clock', () => {
 
   it('hears each caller of the slowest process again', () => {
     const { clock, media, heard } = calls(160, () => true, { hearMs: 20, speakMs: 0.02 });
-    media.feel(0.9);
-    media.feel(0.9);
+    media.setLoad(0.9);
+    media.setLoad(0.9);
     clock.advance(20_000);
     for (const times of heard) times.length = 0;
     clock.advance(20_000);
@@ -174,7 +174,7 @@ describe('the media clock', () => {
         const taker = { send: () => steps.push('send'), hear: () => steps.push('hear') };
         media.add(taker, unexpected, nth % 4 > 0);
       }
-      for (let ms = 20; ms < longMs; ms *= 2) media.feel(0.9);
+      for (let ms = 20; ms < longMs; ms *= 2) media.setLoad(0.9);
       clock.advance(400);
       for (let ms = 0; ms < 80; ms++) {
         steps = [];
@@ -191,8 +191,8 @@ describe('the media clock', () => {
 
   it('hears everybody while it keeps up', () => {
     const { clock, media, turns, heard } = calls(160, () => true, { hearMs: 0.2, speakMs: 0.05 });
-    media.feel(0.9);
-    media.feel(0.9);
+    media.setLoad(0.9);
+    media.setLoad(0.9);
     clock.advance(8_000);
     expect(heard).toEqual(turns);
   });

@@ -1,10 +1,10 @@
 // The smaller stages, each alone.
 
 import { describe, expect, it } from 'vitest';
-import type { Expectation } from '../../src/model/expected-input.ts';
-import { Outbox } from '../../src/pipeline/deferred-events.ts';
-import { EchoGuard } from '../../src/pipeline/listen/echo-guard.ts';
-import { Listener } from '../../src/pipeline/listen/voice-activity.ts';
+import type { ExpectedInput } from '../../src/model/expected-input.ts';
+import { DeferredEvents } from '../../src/pipeline/deferred-events.ts';
+import { EchoDetector } from '../../src/pipeline/listen/echo-guard.ts';
+import { VoiceActivityDetector } from '../../src/pipeline/listen/voice-activity.ts';
 import { DigitCollector } from '../../src/pipeline/receive/digit-collector.ts';
 import { Segment, Utterance } from '../../src/pipeline/speak/utterance.ts';
 import { vadOf } from '../fakes/vad-of.ts';
@@ -12,7 +12,7 @@ import { vadOf } from '../fakes/vad-of.ts';
 const unexpected = (error: unknown) => expect(error).toBeUndefined();
 
 describe('keys', () => {
-  const expecting = (digits?: Expectation['digits'], closed = true): Expectation => ({
+  const expecting = (digits?: ExpectedInput['digits'], closed = true): ExpectedInput => ({
     closed,
     phrases: [],
     slots: [],
@@ -23,23 +23,23 @@ describe('keys', () => {
   it('are an entry once there are enough', () => {
     const keys = new DigitCollector();
     keys.expect(expecting({ countMax: 3, terminator: '#' }));
-    expect(keys.press('1', 0)).toBeUndefined();
-    expect(keys.press('2', 100)).toBeUndefined();
-    expect(keys.press('3', 200)).toEqual({ text: '123', startMs: 0, endMs: 200 });
+    expect(keys.push('1', 0)).toBeUndefined();
+    expect(keys.push('2', 100)).toBeUndefined();
+    expect(keys.push('3', 200)).toEqual({ text: '123', startMs: 0, endMs: 200 });
   });
 
   it('are an entry when the terminator comes, which is no part of it', () => {
     const keys = new DigitCollector();
     keys.expect(expecting({ countMax: 10, terminator: '#' }));
-    keys.press('4', 0);
-    expect(keys.press('#', 100)?.text).toBe('4');
-    expect(keys.press('#', 200)?.text).toBe('#');
+    keys.push('4', 0);
+    expect(keys.push('#', 100)?.text).toBe('4');
+    expect(keys.push('#', 200)?.text).toBe('#');
   });
 
   it('are an entry after a pause of two seconds', () => {
     const keys = new DigitCollector();
-    keys.press('4', 0);
-    keys.press('2', 1_000);
+    keys.push('4', 0);
+    keys.push('2', 1_000);
     expect(keys.tick(2_980)).toBeUndefined();
     expect(keys.tick(3_000)).toEqual({ text: '42', startMs: 0, endMs: 1_000 });
     expect(keys.tick(9_000)).toBeUndefined();
@@ -48,15 +48,15 @@ describe('keys', () => {
   it('are one each in a menu', () => {
     const keys = new DigitCollector();
     keys.expect(expecting());
-    expect(keys.press('1', 0)?.text).toBe('1');
-    expect(keys.press('#', 0)?.text).toBe('#');
+    expect(keys.push('1', 0)?.text).toBe('1');
+    expect(keys.push('#', 0)?.text).toBe('#');
   });
 
   it('typed ahead count for the next question', () => {
     const keys = new DigitCollector();
     keys.expect(expecting({ countMax: 4, terminator: null }));
-    keys.press('1', 0);
-    keys.press('2', 100);
+    keys.push('1', 0);
+    keys.push('2', 100);
     keys.expect(expecting({ countMax: 2, terminator: null }));
     expect(keys.tick(120)?.text).toBe('12');
   });
@@ -67,7 +67,7 @@ describe('listening', () => {
     const states: string[] = [];
     const skipped: number[] = [];
     let window = 0;
-    const listener = new Listener({
+    const listener = new VoiceActivityDetector({
       vad: vadOf(() => ({
         process: () => probabilities[window++] ?? 0,
         skip: () => {
@@ -168,75 +168,75 @@ describe('the echo guard', () => {
   };
 
   it.each([2, 6, 15])('suspects the agent’s own voice that comes back after %i frames', (lag) => {
-    const guard = new EchoGuard();
+    const guard = new EchoDetector();
     let suspected = 0;
     for (let nth = 0; nth < 200; nth++) {
       guard.outgoing(speech(nth, 1), nth * 20);
       guard.incoming(Math.max(-60, speech(nth - lag, 1) - 12), nth * 20);
-      if (nth >= 70 && guard.suspects()) suspected++;
+      if (nth >= 70 && guard.isEcho()) suspected++;
     }
     expect(suspected).toBe(130);
   });
 
   it('knows a line with echo from the first word of the next utterance on', () => {
-    const guard = new EchoGuard();
+    const guard = new EchoDetector();
     for (let nth = 0; nth < 300; nth++) {
       const silent = nth > 150 && nth < 230;
       guard.outgoing(silent ? -70 : speech(nth, 1), nth * 20);
       const echo = nth - 8 > 150 && nth - 8 < 230 ? -70 : speech(nth - 8, 1) - 9;
       guard.incoming(Math.max(-60, echo), nth * 20);
-      const suspected = guard.suspects();
+      const suspected = guard.isEcho();
       if (nth > 245) expect(suspected, String(nth)).toBe(true);
     }
   });
 
   it('knows the caller on a line with echo by the level', () => {
-    const guard = new EchoGuard();
+    const guard = new EchoDetector();
     for (let nth = 0; nth < 200; nth++) {
       guard.outgoing(speech(nth, 1), nth * 20);
       const echo = Math.max(-60, speech(nth - 8, 1) - 15);
       guard.incoming(nth >= 150 ? -14 : echo, nth * 20);
-      const suspected = guard.suspects();
+      const suspected = guard.isEcho();
       if (nth >= 150) expect(suspected, String(nth)).toBe(false);
     }
   });
 
   it('hears a caller who is fainter than the agent over its echo within 40 ms', () => {
     for (let onset = 100; onset < 140; onset++) {
-      const guard = new EchoGuard();
+      const guard = new EchoDetector();
       for (let nth = 0; nth < onset + 8; nth++) {
         guard.outgoing(speech(nth, 1), nth * 20);
         const echo = Math.max(-60, speech(nth - 8, 1) - 20);
         guard.incoming(nth >= onset ? -27 : echo, nth * 20);
-        if (nth >= onset + 1) expect(guard.suspects(), `${onset} ${nth}`).toBe(false);
+        if (nth >= onset + 1) expect(guard.isEcho(), `${onset} ${nth}`).toBe(false);
       }
     }
   });
 
   it('suspects no caller on a line without echo, from the first 60 ms on', () => {
     for (let onset = 60; onset < 160; onset++) {
-      const guard = new EchoGuard();
+      const guard = new EchoDetector();
       for (let nth = 0; nth < onset + 5; nth++) {
         guard.outgoing(speech(nth, 1), nth * 20);
         guard.incoming(nth >= onset ? -24 : -60, nth * 20);
-        if (nth >= onset + 2) expect(guard.suspects(), `${onset} ${nth}`).toBe(false);
+        if (nth >= onset + 2) expect(guard.isEcho(), `${onset} ${nth}`).toBe(false);
       }
     }
   });
 
   it('suspects nothing while the agent is silent', () => {
-    const guard = new EchoGuard();
+    const guard = new EchoDetector();
     for (let nth = 0; nth < 50; nth++) guard.incoming(speech(nth, 3) - 20, nth * 20);
-    expect(guard.suspects()).toBe(false);
+    expect(guard.isEcho()).toBe(false);
   });
 
   it('forgets the agent’s voice half a second after it', () => {
-    const guard = new EchoGuard();
+    const guard = new EchoDetector();
     for (let nth = 0; nth < 100; nth++) {
       if (nth < 50) guard.outgoing(-20, nth * 20);
       guard.incoming(nth < 80 ? -60 : -45, nth * 20);
     }
-    expect(guard.suspects()).toBe(false);
+    expect(guard.isEcho()).toBe(false);
   });
 });
 
@@ -286,20 +286,20 @@ describe('what was heard of a sentence', () => {
 
 describe('news', () => {
   it('that a listener causes are told after it, in order', () => {
-    const outbox = new Outbox(unexpected);
+    const outbox = new DeferredEvents(unexpected);
     const told: string[] = [];
-    outbox.put(() => {
-      outbox.put(() => told.push('second'));
-      outbox.tell();
+    outbox.defer(() => {
+      outbox.defer(() => told.push('second'));
+      outbox.flush();
       told.push('first');
     });
-    outbox.tell();
+    outbox.flush();
     expect(told).toEqual(['first', 'second']);
   });
 
   it('without end are a fault', () => {
-    const outbox = new Outbox(unexpected);
-    for (let nth = 0; nth < 1_000; nth++) outbox.put(() => undefined);
-    expect(() => outbox.put(() => undefined)).toThrow();
+    const outbox = new DeferredEvents(unexpected);
+    for (let nth = 0; nth < 1_000; nth++) outbox.defer(() => undefined);
+    expect(() => outbox.defer(() => undefined)).toThrow();
   });
 });

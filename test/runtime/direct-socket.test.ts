@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DirectSocket, type SocketKernel, socketKernel } from '../../src/runtime/direct-socket.ts';
 import { loadAddon } from '../../src/runtime/native-kernels.ts';
-import { readShared } from '../../src/runtime/shared-reads.ts';
+import { attachSharedReads } from '../../src/runtime/shared-reads.ts';
 import { writeTextHead } from '../../src/transport/websocket/websocket-frames.ts';
 import { buildAddon, compiler } from './built-addon.ts';
 
@@ -39,7 +39,7 @@ describe.runIf(compiler !== undefined)('a connection that compiled code reads an
     const take = (bytes: Buffer, count: number): void => {
       heard.push(bytes.toString('latin1', 0, count));
     };
-    const reads = readShared(await accepted, take);
+    const reads = attachSharedReads(await accepted, take);
     if (!('descriptor' in reads)) throw new Error('not a connection of its own');
     const direct = new DirectSocket({ ...reads, kernel, take, writeHead: writeTextHead });
     const ends: string[] = [];
@@ -65,35 +65,35 @@ describe.runIf(compiler !== undefined)('a connection that compiled code reads an
     const { direct, peer, heard } = await pair();
     peer.write('one');
     await expect.poll(() => heard).toEqual(['one']);
-    direct.gather(true);
+    direct.setBatched(true);
     await said(peer, 'two');
     await said(peer, 'three');
     expect(heard).toEqual(['one']);
-    direct.take();
+    direct.readNow();
     expect(heard).toEqual(['one', 'twothree']);
-    direct.take();
+    direct.readNow();
     expect(heard).toEqual(['one', 'twothree']);
     await said(peer, 'four');
-    direct.gather(false);
+    direct.setBatched(false);
     await expect.poll(() => heard).toEqual(['one', 'twothree', 'four']);
     peer.write('five');
     await expect.poll(() => heard.at(-1)).toBe('five');
-    direct.take(); // Not while Node reads.
+    direct.readNow(); // Not while Node reads.
     expect(heard.join()).toBe('one,twothree,four,five');
   });
 
   it('brings the last words, then its end, as Node tells it', async () => {
     const { direct, socket, peer, heard, ends } = await pair();
-    direct.gather(true);
+    direct.setBatched(true);
     peer.end('bye');
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(ends).toEqual([]);
-    direct.take();
+    direct.readNow();
     expect(heard).toEqual(['bye']);
-    direct.take();
+    direct.readNow();
     await expect.poll(() => ends).toContain('end');
-    direct.gather(true);
-    direct.take();
+    direct.setBatched(true);
+    direct.readNow();
     socket.end();
     await expect.poll(() => ends).toEqual(['end', 'close']);
   });
@@ -101,22 +101,22 @@ describe.runIf(compiler !== undefined)('a connection that compiled code reads an
   it('tells of a connection that was torn down', async () => {
     const { direct, socket, peer, ends } = await pair();
     socket.on('end', () => socket.end());
-    direct.gather(true);
+    direct.setBatched(true);
     peer.resetAndDestroy();
     await new Promise((resolve) => setTimeout(resolve, 20));
-    direct.take();
+    direct.readNow();
     await expect.poll(() => ends).toContain('close');
   });
 
   it('finds out by sending, too', async () => {
     const { direct, socket, peer, ends } = await pair();
-    direct.gather(true);
+    direct.setBatched(true);
     peer.resetAndDestroy();
     await new Promise((resolve) => setTimeout(resolve, 20));
     for (let i = 0; i < 3; i++) if (!socket.destroyed) direct.sendText(TEXT);
     await expect.poll(() => ends).toContain('close');
     direct.sendText(TEXT);
-    direct.take();
+    direct.readNow();
   });
 
   it('keeps the order of all that is sent to a peer that stalls', async () => {
@@ -181,13 +181,13 @@ describe('a descriptor', () => {
       take: () => undefined,
       writeHead: writeTextHead,
     });
-    direct.gather(true);
-    direct.take();
+    direct.setBatched(true);
+    direct.readNow();
     expect(used).toEqual(['receive']);
     socket.destroy();
-    direct.take();
+    direct.readNow();
     direct.sendText(Buffer.from('text'));
-    direct.gather(false);
+    direct.setBatched(false);
     expect(used).toEqual(['receive']);
   });
 });

@@ -10,9 +10,9 @@ function guarded(
   work: string,
 ): Promise<{ code: number | null; signal: string | null; said: string }> {
   const code = `
-    import { guardAgainstStalls } from '${guard}';
+    import { startEventLoopWatchdog } from '${guard}';
     import { systemClock } from '${clock}';
-    const guard = guardAgainstStalls(1_000, systemClock);
+    const guard = startEventLoopWatchdog(1_000, systemClock);
     const stand = (ms) => { const end = Date.now() + ms; while (Date.now() < end); };
     const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
     ${work}`;

@@ -10,8 +10,8 @@ const source = new URL('../../src/runtime/gc-tuning.ts', import.meta.url);
 it('is one that the engine knows: it complains of others', async () => {
   const code = `
     import { setFlagsFromString } from 'node:v8';
-    import { collectSeldom } from ${JSON.stringify(source.href)};
-    collectSeldom();
+    import { tuneGarbageCollection } from ${JSON.stringify(source.href)};
+    tuneGarbageCollection();
     process.stderr.write('|');
     setFlagsFromString('--heap-growing-seldom=200');`;
   const flags = ['--import', 'tsx', '--input-type=module', '--eval', code];

@@ -5,12 +5,12 @@ describe('the load of the process', () => {
   it('is high after work and low after rest, since it was asked last', async () => {
     const meter = processLoadMeter();
     await new Promise((resolve) => setTimeout(resolve, 1));
-    meter.take();
+    meter.sample();
     const until = performance.now() + 100;
     while (performance.now() < until);
-    const worked = meter.take();
+    const worked = meter.sample();
     await new Promise((resolve) => setTimeout(resolve, 300));
-    const rested = meter.take();
+    const rested = meter.sample();
     expect(worked.loop).toBeGreaterThan(0.9);
     expect(worked.cpu).toBeGreaterThan(0);
     expect(rested.loop).toBeLessThan(worked.loop);

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { type Duplex, PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { readShared } from '../../src/runtime/shared-reads.ts';
+import { attachSharedReads } from '../../src/runtime/shared-reads.ts';
 
 it('takes the connection over from an HTTP server, which forgets it', async () => {
   const http = createServer();
@@ -18,7 +18,7 @@ it('takes the connection over from an HTTP server, which forgets it', async () =
   const accepted = await upgraded;
   const buffers = new Set<Buffer>();
   let heard = '';
-  const { socket } = readShared(accepted, (bytes, count) => {
+  const { socket } = attachSharedReads(accepted, (bytes, count) => {
     buffers.add(bytes);
     heard += bytes.toString('latin1', 0, count);
   });
@@ -44,7 +44,7 @@ it('reads any other stream as it is', async () => {
   const stream = new PassThrough();
   const heard: string[] = [];
   const take = (bytes: Buffer, count: number) => heard.push(bytes.toString('latin1', 0, count));
-  expect(readShared(stream, take)).toEqual({ socket: stream });
+  expect(attachSharedReads(stream, take)).toEqual({ socket: stream });
   stream.write('word');
   await expect.poll(() => heard).toEqual(['word']);
 });

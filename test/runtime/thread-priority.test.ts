@@ -18,7 +18,7 @@ async function nicenessAfter(call: string): Promise<Niceness> {
   const code = `
     import { readdirSync } from 'node:fs';
     import { getPriority } from 'node:os';
-    import { favourEventLoop, favourOtherProcesses } from ${JSON.stringify(source.href)};
+    import { raiseEventLoopPriority, lowerProcessPriority } from ${JSON.stringify(source.href)};
     ${call};
     const others = readdirSync('/proc/self/task').map(Number).filter((each) => each !== process.pid);
     const main = getPriority(process.pid);
@@ -35,14 +35,14 @@ describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux
   const serving = Math.min(19, usual + 5);
 
   it('lets the event loop go before the threads that collect garbage, compile and read files', async () => {
-    const { main, others } = await nicenessAfter('favourEventLoop()');
+    const { main, others } = await nicenessAfter('raiseEventLoopPriority()');
     expect(main).toBe(usual);
     expect(others.length).toBeGreaterThanOrEqual(4);
     expect(new Set(others)).toEqual(new Set([aside]));
   });
 
   it('lets a process go after those that it serves, with all of its threads', async () => {
-    const { main, others } = await nicenessAfter('favourOtherProcesses()');
+    const { main, others } = await nicenessAfter('lowerProcessPriority()');
     expect(new Set([main, ...others])).toEqual(new Set([serving]));
   });
 
@@ -50,8 +50,8 @@ describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux
     const code = `
       import { readdirSync, readlinkSync } from 'node:fs';
       import { getPriority } from 'node:os';
-      import { favourOtherThreads } from ${JSON.stringify(source.href)};
-      favourOtherThreads();
+      import { lowerThreadPriority } from ${JSON.stringify(source.href)};
+      lowerThreadPriority();
       const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
       const all = readdirSync('/proc/self/task').map(Number);
       const others = all.filter((each) => each !== thread).map((each) => getPriority(each));
@@ -63,7 +63,7 @@ describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux
   });
 
   it('goes no further down than the kernel has steps', async () => {
-    const { main } = await nicenessAfter('for (let i = 0; i < 5; i++) favourOtherProcesses()');
+    const { main } = await nicenessAfter('for (let i = 0; i < 5; i++) lowerProcessPriority()');
     expect(main).toBe(19);
   });
 });

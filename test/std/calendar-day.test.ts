@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beginOfDay, dayAfter, dayAt, isDay } from '../../src/std/calendar-day.ts';
+import { dayAfter, dayAt, isDay, startOfDay } from '../../src/std/calendar-day.ts';
 
-const begin = (day: string, zone: string) => new Date(beginOfDay(day, zone)).toISOString();
+const begin = (day: string, zone: string) => new Date(startOfDay(day, zone)).toISOString();
 
 describe('days in time zones', () => {
   it('begin at local midnight, in summer and in winter', () => {
@@ -16,7 +16,7 @@ describe('days in time zones', () => {
 
   it('that the clock is changed on have 23 or 25 hours', () => {
     const hours = (day: string) =>
-      (beginOfDay(dayAfter(day, 1), 'Europe/Oslo') - beginOfDay(day, 'Europe/Oslo')) / 3_600_000;
+      (startOfDay(dayAfter(day, 1), 'Europe/Oslo') - startOfDay(day, 'Europe/Oslo')) / 3_600_000;
     expect(hours('2026-03-29')).toBe(23);
     expect(hours('2026-10-25')).toBe(25);
     expect(hours('2026-10-26')).toBe(24);
@@ -40,7 +40,7 @@ describe('days in time zones', () => {
     void fc.assert(
       fc.property(moment, zone, (ms, name) => {
         const day = dayAt(ms, name);
-        const from = beginOfDay(day, name);
+        const from = startOfDay(day, name);
         expect(dayAt(from, name)).toBe(day);
         expect(dayAt(from - 1, name)).not.toBe(day);
         expect(from).toBeLessThanOrEqual(ms);

@@ -1,7 +1,7 @@
 // Work that a process takes up: bounded, of each owner fewer, given back at a stop.
 
 import { describe, expect, it } from 'vitest';
-import { WorkLoop } from '../../src/std/job-loop.ts';
+import { JobLoop } from '../../src/std/job-loop.ts';
 import { deferred } from '../fakes/deferred.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -26,7 +26,7 @@ class Bench {
     for (const job of taken) this.waiting.splice(this.waiting.indexOf(job), 1);
     return taken;
   };
-  readonly loop = new WorkLoop<Job>({
+  readonly loop = new JobLoop<Job>({
     name: 'bench',
     clock: this.clock,
     log: quietLog().log,

@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import type { Log } from '../../src/log.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import type { Target } from '../../src/store/db/connections.ts';
+import type { DatabaseTarget } from '../../src/store/db/connections.ts';
 import type { OpenStoreOptions } from '../../src/store/open.ts';
 
 export type EngineName = 'embedded' | 'server';
@@ -35,7 +35,7 @@ export function engines(): EngineName[] {
 
 export interface TestDatabase {
   dataFolder: string;
-  target: Target;
+  target: DatabaseTarget;
   options: (log: Log) => Omit<OpenStoreOptions, 'clock'>;
   connect: () => Promise<Client>;
   stop: () => Promise<void>;

@@ -5,23 +5,23 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Log } from '../../src/log.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
-import type { Target } from '../../src/store/db/connections.ts';
+import type { DatabaseTarget } from '../../src/store/db/connections.ts';
 import type { DatabaseTime } from '../../src/store/db/database-time.ts';
-import { type OpenStore, type OpenStoreOptions, openStore } from '../../src/store/open.ts';
+import { type OpenStoreOptions, openStore, type StoreHandle } from '../../src/store/open.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { type EngineName, startDatabase, type TestDatabase } from './databases.ts';
 import { keptDatabase } from './kept-database.ts';
 
 export interface TestStore {
-  store: OpenStore;
+  store: StoreHandle;
   /** The clock of the repositories. Timers of the process supervision run on the real one. */
   clock: FakeClock;
   log: Log;
   lines: () => Record<string, unknown>[];
   dataFolder: string;
   /** For what works below the repositories. */
-  target: () => Target;
+  target: () => DatabaseTarget;
   /** A connection to the database itself. */
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   owner: { organizationId: string; userId: string };
@@ -39,7 +39,7 @@ export function withStore(engine: EngineName = 'embedded'): TestStore {
     database = started;
     const { log, lines } = quietLog();
     const { dataFolder } = started;
-    const target = (): Target => started.target;
+    const target = (): DatabaseTarget => started.target;
     Object.assign(test, { dataFolder, target, log, lines, clock: new FakeClock() });
     test.store = await openStore({
       ...started.options(log),

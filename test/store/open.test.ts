@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import { Upkeep } from '../../src/store/db/maintenance.ts';
+import { DatabaseMaintenance } from '../../src/store/db/maintenance.ts';
 import { nodeName, openStore } from '../../src/store/open.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -196,7 +196,7 @@ describe('upkeep of the embedded engine', () => {
   const at = withStore();
 
   it('makes a checkpoint for much log and vacuums what changed most, one step at a time', async () => {
-    const upkeep = new Upkeep(at.target(), { clock: new FakeClock(), log: at.log });
+    const upkeep = new DatabaseMaintenance(at.target(), { clock: new FakeClock(), log: at.log });
     const steps: string[] = [];
     while (steps.at(-1) !== 'nothing' && steps.length < 20) steps.push(await upkeep.step());
     await at.sql(
@@ -212,7 +212,7 @@ describe('upkeep of the embedded engine', () => {
 
   it('comes round every minute until it is stopped', async () => {
     const clock = new FakeClock();
-    const upkeep = new Upkeep(at.target(), { clock, log: at.log });
+    const upkeep = new DatabaseMaintenance(at.target(), { clock, log: at.log });
     upkeep.start();
     clock.advance(60_000);
     await expect.poll(() => clock.timers, POLL).toBe(1);

@@ -3,12 +3,16 @@
 
 import { expect } from 'vitest';
 import type { EndReason } from '../../src/model/end-reason.ts';
-import type { ModelToolCall } from '../../src/model/llm-message.ts';
+import type { LlmToolCall } from '../../src/model/llm-message.ts';
 import type { DialoguePolicy, WorkflowDefinition } from '../../src/model/workflow.ts';
-import { type ClipFinder, NO_CLIPS } from '../../src/workflow/engine/clip-refs.ts';
+import { type FindClip, NO_CLIPS } from '../../src/workflow/engine/clip-refs.ts';
 import type { DialogueLines } from '../../src/workflow/engine/default-lines.ts';
 import type { DialogueAction, DialogueEvent } from '../../src/workflow/engine/dialogue-events.ts';
-import { createEngine, type DialogueState, type Engine } from '../../src/workflow/engine.ts';
+import {
+  createEngine,
+  type DialogueEngine,
+  type DialogueState,
+} from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph/graph.ts';
 import { NO_TOOLS, type NodeTools } from '../../src/workflow/tools/offered-functions.ts';
 
@@ -19,7 +23,7 @@ type Untimed<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
 export const AT = Date.UTC(2026, 8, 3, 16, 5, 0);
 
 export class Conversation {
-  readonly engine: Engine;
+  readonly engine: DialogueEngine;
   readonly all: DialogueAction[] = [];
   state: DialogueState;
   /** The actions of the last event. */
@@ -32,7 +36,7 @@ export class Conversation {
     options: {
       dictionary?: string;
       lines?: Partial<DialogueLines>;
-      clips?: ClipFinder;
+      clips?: FindClip;
       tools?: NodeTools;
     } = {},
   ) {
@@ -94,7 +98,7 @@ export class Conversation {
     const { requestId, utteranceId } = this.last('generate');
     const unheard = this.#unheard.find((one) => one.utteranceId === utteranceId);
     if (unheard !== undefined) unheard.text = text;
-    const toolCalls: ModelToolCall[] = calls.map((name, index) => ({
+    const toolCalls: LlmToolCall[] = calls.map((name, index) => ({
       id: `${requestId}.${index}`,
       name,
       arguments: {},

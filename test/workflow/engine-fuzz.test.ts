@@ -3,16 +3,16 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ModelToolCall } from '../../src/model/llm-message.ts';
+import type { LlmToolCall } from '../../src/model/llm-message.ts';
 import type { DialoguePolicy } from '../../src/model/workflow.ts';
 import type {
   DialogueAction,
   DialogueEvent,
-  Untimed,
+  UntimedEvent,
 } from '../../src/workflow/engine/dialogue-events.ts';
 import { createEngine, type DialogueState } from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph/graph.ts';
-import { offeredTools } from '../../src/workflow/tools/offered-functions.ts';
+import { offeredFunctions } from '../../src/workflow/tools/offered-functions.ts';
 import { definition } from './definitions.ts';
 import { TOOLS } from './tool-conversation.ts';
 
@@ -143,7 +143,7 @@ const move = fc.record({
 });
 type Move = typeof move extends fc.Arbitrary<infer M> ? M : never;
 
-function callOf(pick: number): ModelToolCall {
+function callOf(pick: number): LlmToolCall {
   const name = (FUNCTIONS[pick % FUNCTIONS.length] ?? '').toLowerCase().replace(/\W/g, '_');
   const given = pick % 3 === 0 ? {} : { id: '1', expression: '1+1', topic: 't', reason: 'r' };
   return { id: `c${pick}`, name, arguments: given };
@@ -204,7 +204,7 @@ class Replay {
     }
   }
 
-  #reply(pick: number, isThere: boolean): Untimed<DialogueEvent> {
+  #reply(pick: number, isThere: boolean): UntimedEvent<DialogueEvent> {
     const asked = this.#recent(pick, (one) => one.type === 'call-out');
     const toolRunId = asked?.type === 'call-out' ? asked.toolRunId : pick;
     const data = pick % 2 === 0 ? { transfer_context: { destination: '+1' } } : 'text';
@@ -213,7 +213,7 @@ class Replay {
       : { type: 'call-out-failed', toolRunId, isLate: pick % 2 === 0, error: 'no' };
   }
 
-  #transferred(pick: number, isTaken: boolean): Untimed<DialogueEvent> {
+  #transferred(pick: number, isTaken: boolean): UntimedEvent<DialogueEvent> {
     const asked = this.#recent(pick, (one) => one.type === 'transfer');
     const toolRunId = asked?.type === 'transfer' ? asked.toolRunId : pick;
     if (isTaken) return { type: 'transferred', toolRunId };
@@ -267,7 +267,7 @@ function run(
   moves: readonly Move[],
 ) {
   const parsed = parseGraph(given);
-  const tools = offeredTools(parsed.nodes.values(), TOOLS).offered;
+  const tools = offeredFunctions(parsed.nodes.values(), TOOLS).offered;
   const engine = createEngine({ graph: parsed, policy, settings: { dictionary: 'x' }, tools });
   const replay = new Replay();
   let state: DialogueState = engine.initial;

@@ -1,10 +1,10 @@
 // Conversations with an agent that has tools, for the tests of the engine.
 
-import type { ModelToolCall } from '../../src/model/llm-message.ts';
+import type { LlmToolCall } from '../../src/model/llm-message.ts';
 import type { Tool } from '../../src/model/tool.ts';
 import type { WorkflowDefinition } from '../../src/model/workflow.ts';
 import { parseGraph } from '../../src/workflow/graph/graph.ts';
-import { offeredTools } from '../../src/workflow/tools/offered-functions.ts';
+import { offeredFunctions } from '../../src/workflow/tools/offered-functions.ts';
 import { type Action, Conversation } from './conversation.ts';
 import { agent, definition, edge, end, start } from './definitions.ts';
 import { storedTool } from './tools/stored-tool.ts';
@@ -78,7 +78,7 @@ export class ToolConversation extends Conversation {
     content: WorkflowDefinition = shop,
     initialContext = { name: 'Ana', desk: '+15550100' },
   ) {
-    const { offered } = offeredTools(parseGraph(content).nodes.values(), TOOLS);
+    const { offered } = offeredFunctions(parseGraph(content).nodes.values(), TOOLS);
     super(content, 'model', { tools: offered });
     this.start(initialContext).heard().caller('please');
   }
@@ -86,7 +86,7 @@ export class ToolConversation extends Conversation {
   /** The model answers the last request with calls. */
   calls(text: string, ...calls: [name: string, given?: Record<string, unknown>][]): this {
     const { requestId } = this.last('generate');
-    const toolCalls: ModelToolCall[] = calls.map(([name, given = {}], index) => ({
+    const toolCalls: LlmToolCall[] = calls.map(([name, given = {}], index) => ({
       id: `c${index}`,
       name,
       arguments: given,

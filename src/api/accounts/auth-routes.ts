@@ -9,7 +9,7 @@ import { ownerOfKey, principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { CREDENTIALS_BYTES_MAX } from '../http/request-bodies.ts';
-import { type LogIn, loggedIn, logIn, signUp, userOnWire, userOut } from './user-schema.ts';
+import { type LoginBody, loggedIn, logIn, signUp, userOnWire, userOut } from './user-schema.ts';
 
 /** Who checks credentials if it is the gateway itself; with another every route here is 404. */
 const OWN_PROVIDER = 'local';
@@ -43,7 +43,7 @@ export function logInRoutes(api: Api, deps: ApiDeps): void {
       const { email, password, name } = request.body;
       const claim = await claimOf(deps, request);
       const client = clientName(request.ip);
-      if (claim === undefined) deps.access.signUpsOfClient.take(client);
+      if (claim === undefined) deps.access.signUpsOfClient.count(client);
       const passwordHash = await deps.access.passwords.hash(password);
       const user = await claimedOrNew(deps, claim, { email, passwordHash }, name ?? null);
       return session(deps, user);
@@ -132,30 +132,33 @@ async function claimedOrNew(
 }
 
 /** The user who logs in. Only refusals count. Throws LOG_IN_REFUSED, TOO_MANY_ATTEMPTS, QUEUE_FULL. */
-async function limited(deps: ApiDeps, request: FastifyRequest, body: LogIn): Promise<User> {
+async function limited(deps: ApiDeps, request: FastifyRequest, body: LoginBody): Promise<User> {
   const { logInsOfAddress, logInsOfClient } = deps.access;
   const client = clientName(request.ip);
   const address = body.email.toLowerCase();
-  logInsOfClient.take(client);
-  logInsOfAddress.take(address);
+  logInsOfClient.count(client);
+  logInsOfAddress.count(address);
   try {
     const user = await provenUser(deps, body);
-    logInsOfClient.giveBack(client);
-    logInsOfAddress.forget(address);
+    logInsOfClient.uncount(client);
+    logInsOfAddress.reset(address);
     return user;
   } catch (error) {
     if (codeOf(error) !== 'LOG_IN_REFUSED') {
-      logInsOfClient.giveBack(client);
-      logInsOfAddress.giveBack(address);
+      logInsOfClient.uncount(client);
+      logInsOfAddress.uncount(address);
     }
     throw error;
   }
 }
 
 /** Takes as long for an unknown address as for a wrong password. */
-async function provenUser({ store, access }: ApiDeps, { email, password }: LogIn): Promise<User> {
+async function provenUser(
+  { store, access }: ApiDeps,
+  { email, password }: LoginBody,
+): Promise<User> {
   const known = await store.users.findLogIn(email);
-  const isRight = await access.passwords.isRight(password, known?.passwordHash);
+  const isRight = await access.passwords.verify(password, known?.passwordHash);
   if (!isRight || known === undefined) throw new GatewayError('LOG_IN_REFUSED');
   return known.user;
 }

@@ -15,7 +15,7 @@ export const signUp = z.object({
 });
 
 export const logIn = z.object({ email, password: z.string().max(PASSWORD_CHARACTERS_MAX) });
-export type LogIn = z.infer<typeof logIn>;
+export type LoginBody = z.infer<typeof logIn>;
 
 export const userOut = z
   .object({

@@ -10,7 +10,7 @@ import {
   RETRY_DEFAULT,
 } from '../../model/campaign.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
-import type { Turns } from '../../std/serial-queue.ts';
+import type { SerialQueue } from '../../std/serial-queue.ts';
 import type { NewCampaign } from '../../store/campaigns/campaign-store.ts';
 import { requiredTemplateVariables } from '../../workflow/variables/required-variables.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
@@ -26,7 +26,7 @@ import {
  *  CAMPAIGN_CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
 export async function newCampaign(
   deps: ApiDeps,
-  reading: Turns,
+  reading: SerialQueue,
   organizationId: string,
   body: CampaignCreate,
 ): Promise<NewCampaign> {
@@ -34,9 +34,9 @@ export async function newCampaign(
   const sourceId = body.source_id;
   checkSourceKey(organizationId, sourceId);
   const requiredColumns = requiredTemplateVariables(definition);
-  await reading.take(() => checkSource(deps.files, sourceId, { requiredColumns }));
+  await reading.run(() => checkSource(deps.files, sourceId, { requiredColumns }));
   const configurationId = body.telephony_configuration_id ?? null;
-  const settings = settingsOf(body);
+  const settings = campaignSettingsOf(body);
   await checkTelephony(deps, { organizationId, configurationId, ...settings });
   return {
     retry: RETRY_DEFAULT,
@@ -53,7 +53,7 @@ export async function newCampaign(
 }
 
 /** The settings that were sent; null counts as not sent. */
-export function settingsOf(body: Omit<CampaignUpdate, 'name'>): Partial<CampaignSettings> {
+export function campaignSettingsOf(body: Omit<CampaignUpdate, 'name'>): Partial<CampaignSettings> {
   const {
     retry_config: retry,
     schedule_config: schedule,

@@ -5,13 +5,13 @@ import { z } from 'zod';
 import { campaignOf } from '../../campaign/lifecycle.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { type Campaign, RETRY_DEFAULT } from '../../model/campaign.ts';
-import { Turns } from '../../std/serial-queue.ts';
+import { SerialQueue } from '../../std/serial-queue.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idIn } from '../http/values.ts';
-import { checkTelephony, newCampaign, settingsOf } from './campaign-input.ts';
+import { campaignSettingsOf, checkTelephony, newCampaign } from './campaign-input.ts';
 import { campaignsOnWire, shownCampaign } from './campaign-mapping.ts';
 import {
   campaignCreate,
@@ -36,7 +36,7 @@ export function campaignRoutes(api: Api, deps: ApiDeps): void {
 }
 
 function createRoute(api: Api, deps: ApiDeps): void {
-  const reading = new Turns('contact files', READS_WAITING_MAX);
+  const reading = new SerialQueue('contact files', READS_WAITING_MAX);
   api.post(
     '/campaign/create',
     {
@@ -120,7 +120,7 @@ function updateRoute(api: Api, deps: ApiDeps): void {
       const { campaign_id: id } = request.params;
       const { name, ...sent } = request.body;
       const before = living(await campaignOf(deps, organizationId, id));
-      const settings = settingsOf(sent);
+      const settings = campaignSettingsOf(sent);
       if (settings.maxConcurrency !== undefined) {
         const { configurationId } = before;
         await checkTelephony(deps, { organizationId, configurationId, ...settings });

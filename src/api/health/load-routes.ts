@@ -8,7 +8,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { queryInteger } from '../http/values.ts';
-import { LoopLag } from './loop-lag.ts';
+import { EventLoopLagMeter } from './loop-lag.ts';
 
 /** Ours, and the one that the reference's deployments send. */
 const SECRET_HEADERS = ['x-patchbay-devops-secret', 'x-dograh-devops-secret'] as const;
@@ -28,7 +28,7 @@ const autoscaleMetric = z
   .meta({ id: 'AutoscaleMetricResponse' });
 
 export function loadRoutes(api: Api, deps: ApiDeps): void {
-  const lag = new LoopLag(deps.clock);
+  const lag = new EventLoopLagMeter(deps.clock);
   api.addHook('onClose', async () => lag.close());
 
   api.get(

@@ -9,15 +9,15 @@ const RESOLUTION_MS = 10;
 const WINDOW_MS_MIN = 60_000;
 const NS_PER_MS = 1e6;
 
-export interface LagFigures {
+export interface EventLoopLag {
   p95Ms: number;
   maxMs: number;
 }
 
-export class LoopLag {
+export class EventLoopLagMeter {
   readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   readonly #clock: Clock;
-  #lastWindow: LagFigures = { p95Ms: 0, maxMs: 0 };
+  #lastWindow: EventLoopLag = { p95Ms: 0, maxMs: 0 };
   #windowFrom: number;
 
   constructor(clock: Clock) {
@@ -27,7 +27,7 @@ export class LoopLag {
   }
 
   /** The worse of the two windows, in milliseconds; zero if the loop is on time. */
-  read(): LagFigures {
+  read(): EventLoopLag {
     const window = this.#current();
     const figures = {
       p95Ms: Math.max(window.p95Ms, this.#lastWindow.p95Ms),
@@ -41,13 +41,13 @@ export class LoopLag {
     this.#histogram.disable();
   }
 
-  #nextWindow(ended: LagFigures): void {
+  #nextWindow(ended: EventLoopLag): void {
     this.#lastWindow = ended;
     this.#histogram.reset();
     this.#windowFrom = this.#clock.monotonicMs();
   }
 
-  #current(): LagFigures {
+  #current(): EventLoopLag {
     return {
       p95Ms: lateMs(this.#histogram.percentile(95)),
       maxMs: lateMs(this.#histogram.max),

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
-import { type AttemptAllowance, AttemptLimit } from './attempt-limit.ts';
+import { type AttemptAllowance, FailureLimiter } from './attempt-limit.ts';
 import { type PasswordCost, Passwords } from './passwords.ts';
 import { UserTokens } from './user-tokens.ts';
 
@@ -18,15 +18,15 @@ const SIGN_UPS_OF_CLIENT: AttemptAllowance = { attemptsMax: 20, windowMs: 60 * M
 /** A program with an archived key asks again and again. */
 const BAD_KEYS_OF_CLIENT: AttemptAllowance = { attemptsMax: 100, windowMs: MINUTE_MS };
 
-export interface Access {
+export interface ApiAccess {
   tokens: UserTokens;
   passwords: Passwords;
   /** Strangers may make an organization of their own. */
   isSignUpOpen: boolean;
-  logInsOfAddress: AttemptLimit;
-  logInsOfClient: AttemptLimit;
-  signUpsOfClient: AttemptLimit;
-  badKeysOfClient: AttemptLimit;
+  logInsOfAddress: FailureLimiter;
+  logInsOfClient: FailureLimiter;
+  signUpsOfClient: FailureLimiter;
+  badKeysOfClient: FailureLimiter;
 }
 
 export interface AccessOptions {
@@ -41,9 +41,9 @@ export interface AccessOptions {
   badKeys?: AttemptAllowance;
 }
 
-export function createAccess(options: AccessOptions): Access {
+export function createAccess(options: AccessOptions): ApiAccess {
   const { clock, random, isSignUpOpen, tokenKeys, tokenHours } = options;
-  const limit = (allowance: AttemptAllowance) => new AttemptLimit(clock, allowance);
+  const limit = (allowance: AttemptAllowance) => new FailureLimiter(clock, allowance);
   return {
     tokens: new UserTokens({ clock, keys: tokenKeys, lifeHours: tokenHours }),
     passwords: new Passwords(random, options.passwordCost),

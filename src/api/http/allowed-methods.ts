@@ -6,14 +6,14 @@ interface KnownPath {
   methods: Set<string>;
 }
 
-export interface KnownPaths {
+export interface AllowedMethods {
   /** `url` as in a route: `:name` and `*` stand for anything. */
   add(url: string, methods: readonly string[]): void;
   /** Empty if no route has this path, with or without a slash at its end. */
   methodsAt(path: string): string[];
 }
 
-export function knownPaths(): KnownPaths {
+export function knownPaths(): AllowedMethods {
   const known = new Map<string, KnownPath>();
   return {
     add(url, methods) {

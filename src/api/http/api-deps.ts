@@ -3,13 +3,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { CallDesk } from '../../call/call-service.ts';
-import type { TextChatDesk } from '../../call/chat/text-chat-service.ts';
+import type { CallService } from '../../call/call-service.ts';
+import type { TextChatService } from '../../call/chat/text-chat-service.ts';
 import type { ToolRequestDeps } from '../../call/http/tool-request.ts';
-import type { SoundLibrary } from '../../call/setup/sound-library.ts';
+import type { ClipLibrary } from '../../call/setup/sound-library.ts';
 import type { Log } from '../../log.ts';
 import type { ProviderName } from '../../model/provider.ts';
-import type { ServicesInUse } from '../../model/speech-services.ts';
+import type { SpeechServiceNames } from '../../model/speech-services.ts';
 import type { DialoguePolicy } from '../../model/workflow.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
@@ -18,8 +18,8 @@ import type { FileStore } from '../../store/files/file-store.ts';
 import type { FileLinks } from '../../store/files/signed-links.ts';
 import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
-import type { AgentWriter } from '../../workflow/authoring/agent-writer.ts';
-import type { Access } from './access.ts';
+import type { WorkflowGenerator } from '../../workflow/authoring/agent-writer.ts';
+import type { ApiAccess } from './access.ts';
 import type { EventStreams } from './event-streams.ts';
 
 export interface ApiDeps {
@@ -27,20 +27,20 @@ export interface ApiDeps {
   files: FileStore;
   /** Signs paths below `/api/v1/files`. */
   links: FileLinks;
-  access: Access;
-  desk: CallDesk;
+  access: ApiAccess;
+  desk: CallService;
   /** Sends the requests of tools that are tried out. */
   toolRequests: ToolRequestDeps;
   streams: EventStreams;
-  textChats: TextChatDesk;
+  textChats: TextChatService;
   /** Says whether a recording that was sent can be played. */
-  sounds: SoundLibrary;
+  sounds: ClipLibrary;
   /** Told when a campaign was started or resumed. Must not throw. */
   onCampaignDue?: (() => void) | undefined;
   /** Told when a telephony configuration was made, changed or deleted. Must not throw. */
   onTelephonyChanged?: (() => void) | undefined;
   /** Writes agents from descriptions. */
-  writer: AgentWriter;
+  writer: WorkflowGenerator;
   /** The text of /metrics. Default: what this process has measured. */
   figures?: (() => Promise<string>) | undefined;
   log: Log;
@@ -49,7 +49,7 @@ export interface ApiDeps {
   /** The provider of that name; undefined for those that this version does not have. */
   providerByName: (name: ProviderName) => TelephonyProvider | undefined;
   /** What an agent runs on if nothing else is said. */
-  services: ServicesInUse;
+  services: SpeechServiceNames;
   /** Opens the figures for what starts and stops processes; undefined: nobody may see them. */
   devopsSecret: string | undefined;
   /** What leads conversations on this gateway. */

@@ -18,7 +18,7 @@ export interface AttemptAllowance {
   windowMs: number;
 }
 
-export class AttemptLimit {
+export class FailureLimiter {
   readonly #clock: Clock;
   readonly #allowance: AttemptAllowance;
   readonly #names = new Map<string, Counted>();
@@ -30,7 +30,7 @@ export class AttemptLimit {
 
   /** Counts an attempt, before it is known how it ends: of many at once no more pass. Throws
    *  TOO_MANY_ATTEMPTS. */
-  take(name: string): void {
+  count(name: string): void {
     const now = this.#clock.monotonicMs();
     const counted = this.#current(name, now);
     if (counted.attempts >= this.#allowance.attemptsMax) {
@@ -41,13 +41,13 @@ export class AttemptLimit {
   }
 
   /** The attempt did not fail: it does not count. */
-  giveBack(name: string): void {
+  uncount(name: string): void {
     const counted = this.#names.get(name);
     if (counted !== undefined && counted.attempts > 0) counted.attempts -= 1;
   }
 
   /** Begins anew with a clean slate. */
-  forget(name: string): void {
+  reset(name: string): void {
     this.#names.delete(name);
   }
 

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Principal } from '../../store/accounts/account-store.ts';
 import type { Store } from '../../store/store.ts';
-import type { Access } from './access.ts';
+import type { ApiAccess } from './access.ts';
 import { clientName } from './attempt-limit.ts';
 import { missingError } from './validation.ts';
 
@@ -20,7 +20,7 @@ type KeyRefusal = 'API_KEY_INVALID' | 'TOKEN_INVALID' | 'AGENT_API_KEY_INVALID';
 
 export interface AuthDeps {
   store: Store;
-  access: Access;
+  access: ApiAccess;
 }
 
 /** Lets only holders of a key or a token in. A key in `X-API-Key`, whatever it holds, is the only one
@@ -95,7 +95,7 @@ export async function ownerOfKey(
   const fits = key !== '' && key.length <= KEY_LENGTH_MAX;
   const principal = fits ? await store.accounts.authenticate(key) : undefined;
   if (principal !== undefined) return principal;
-  access.badKeysOfClient.take(clientName(request.ip));
+  access.badKeysOfClient.count(clientName(request.ip));
   throw new GatewayError(refusal);
 }
 

@@ -161,7 +161,7 @@ interface Fault {
 }
 
 /** What a client is told of an error. */
-export function faultOf(error: unknown): Fault {
+export function errorReplyOf(error: unknown): Fault {
   if (error instanceof RequestInvalid) {
     return { status: 422, body: { detail: error.items }, unexpected: false };
   }
@@ -221,7 +221,7 @@ function retryAfterS(error: unknown): string | number {
 
 /** Answers with the error. Sent as text, so that no response schema stands between. */
 export function sendFault(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, body, unexpected } = faultOf(error);
+  const { status, body, unexpected } = errorReplyOf(error);
   if (unexpected) request.log.error({ err: error }, 'request failed');
   else if (status >= 500) request.log.warn({ err: error }, 'request refused');
   if (status === 429 || status === 503) reply.header('Retry-After', retryAfterS(error));

@@ -2,8 +2,8 @@
 // read is waited for and then left; nothing piles up for it. Source: WHATWG HTML, "Server-sent events".
 
 import type { ServerResponse } from 'node:http';
-import type { Feed, FeedMessage } from '../../call/log/event-feed.ts';
-import type { LiveCalls, Watcher } from '../../call/log/live-watchers.ts';
+import type { EventFeed, FeedMessage } from '../../call/log/event-feed.ts';
+import type { LiveWatchers, Watcher } from '../../call/log/live-watchers.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
 /** Proxies give up a silent connection after a minute, some after half of one. */
@@ -24,13 +24,13 @@ export type CloseReason = 'slow' | 'closing' | 'lifetime' | 'unavailable';
 
 export interface StreamDeps {
   clock: Clock;
-  live: LiveCalls;
+  live: LiveWatchers;
   lifeMs: number;
 }
 
 export class EventStream implements Watcher {
   readonly #deps: StreamDeps;
-  readonly #feed: Feed;
+  readonly #feed: EventFeed;
   readonly #response: ServerResponse;
   readonly #watches = new Map<string, () => void>();
   #live: FeedMessage[] = [];
@@ -40,7 +40,7 @@ export class EventStream implements Watcher {
   #heartbeat: Timer | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(deps: StreamDeps, feed: Feed, response: ServerResponse) {
+  constructor(deps: StreamDeps, feed: EventFeed, response: ServerResponse) {
     this.#deps = deps;
     this.#feed = feed;
     this.#response = response;

@@ -2,7 +2,7 @@
 // stops.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Feed } from '../../call/log/event-feed.ts';
+import type { EventFeed } from '../../call/log/event-feed.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { EventStream, type StreamDeps } from './event-stream.ts';
 
@@ -30,7 +30,7 @@ export class EventStreams {
    *  over and has nothing new is answered 204: the client need not come again. Throws STREAMS_FULL,
    *  GATEWAY_DRAINING, STORE_UNAVAILABLE before the first byte. */
   async answer(
-    feed: Feed,
+    feed: EventFeed,
     { request, reply }: { request: FastifyRequest; reply: FastifyReply },
     options: { organizationId: string; isFollowing: boolean; isResumed: boolean },
   ): Promise<void> {

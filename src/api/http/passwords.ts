@@ -52,7 +52,7 @@ export class Passwords {
 
   /** Whether it is the password of `stored`; without a stored hash false, after the same work. Throws
    *  QUEUE_FULL. */
-  async isRight(password: string, stored: string | undefined): Promise<boolean> {
+  async verify(password: string, stored: string | undefined): Promise<boolean> {
     const known = stored === undefined ? undefined : parse(stored);
     const { hash, ...means } = known ?? this.#decoy;
     const given = await this.#derive(password, means);

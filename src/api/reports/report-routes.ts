@@ -1,7 +1,7 @@
 // Reports for people: an agent's calls as CSV, and a day of calls in numbers. Source: contract §9.11.
 
 import { z } from 'zod';
-import { beginOfDay, dayAfter, isDay } from '../../std/calendar-day.ts';
+import { dayAfter, isDay, startOfDay } from '../../std/calendar-day.ts';
 import { isTimeZone } from '../../std/time-zone.ts';
 import type { ReportRow, Span } from '../../store/runs/report-store.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
@@ -144,8 +144,8 @@ async function scopeOf(deps: ApiDeps, organizationId: string, { workflow_id: id 
 
 function spanOf({ date, timezone }: DayQuery): Span {
   return {
-    from: new Date(beginOfDay(date, timezone)),
-    to: new Date(beginOfDay(dayAfter(date, 1), timezone)),
+    from: new Date(startOfDay(date, timezone)),
+    to: new Date(startOfDay(dayAfter(date, 1), timezone)),
   };
 }
 

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import type { Run } from '../../model/run.ts';
-import { beginOfDay, dayAfter, dayAt } from '../../std/calendar-day.ts';
+import { dayAfter, dayAt, startOfDay } from '../../std/calendar-day.ts';
 import type { RunFilter } from '../../store/runs/run-filters.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
@@ -141,8 +141,8 @@ function sumRoutes(api: Api, deps: ApiDeps): void {
       const zone = await zoneOf(deps, organizationId);
       const month = dayAt(deps.clock.now(), zone).slice(0, 7);
       const next = dayAfter(`${month}-28`, 4).slice(0, 7);
-      const from = new Date(beginOfDay(`${month}-01`, zone));
-      const to = new Date(beginOfDay(`${next}-01`, zone));
+      const from = new Date(startOfDay(`${month}-01`, zone));
+      const to = new Date(startOfDay(`${next}-01`, zone));
       const [used] = await deps.store.reports.sumsBySpan({ organizationId }, [{ from, to }]);
       return {
         period_start: isoTime(from),
@@ -174,8 +174,8 @@ function sumRoutes(api: Api, deps: ApiDeps): void {
       const today = dayAt(deps.clock.now(), zone);
       const dates = Array.from({ length: days }, (_, i) => dayAfter(today, i - days + 1));
       const spans = dates.map((date) => ({
-        from: new Date(beginOfDay(date, zone)),
-        to: new Date(beginOfDay(dayAfter(date, 1), zone)),
+        from: new Date(startOfDay(date, zone)),
+        to: new Date(startOfDay(dayAfter(date, 1), zone)),
       }));
       const sums = await deps.store.reports.sumsBySpan({ organizationId }, spans);
       return {

@@ -1,9 +1,9 @@
 // A run as it travels. In lists the heavy parts are null. Source: specification §2.5, contract decision
 // 3 and §6.2.
 
-import { countingEvents } from '../../call/log/effective-events.ts';
+import { effectiveEvents } from '../../call/log/effective-events.ts';
 import { feedbackItems } from '../../call/log/realtime-feedback.ts';
-import { type CallStatus, callStatus, mayFollow } from '../../model/provider.ts';
+import { type CallStatus, callStatus, isStatusTransitionAllowed } from '../../model/provider.ts';
 import type { Artifact, Run } from '../../model/run.ts';
 import { isObject } from '../../std/json.ts';
 import { artifactKey, linkTo, publicUrlOf } from '../files/run-artifacts.ts';
@@ -36,7 +36,7 @@ export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
 async function logsOf({ store }: Pick<ApiDeps, 'store'>, run: Run): Promise<RunOut['logs']> {
   if (run.state !== 'running') return run.logs;
   const events = await store.runs.events(run.id);
-  return { ...run.logs, realtime_feedback_events: feedbackItems(countingEvents(events)) };
+  return { ...run.logs, realtime_feedback_events: feedbackItems(effectiveEvents(events)) };
 }
 
 export function runListItem(deps: ApiDeps, run: Run): RunOut {
@@ -106,8 +106,8 @@ function furthestCallback({ logs }: Run): CallStatus | undefined {
 }
 
 function isFurther(one: Callback, other: Callback | undefined): boolean {
-  if (other === undefined || mayFollow(one.status, other.status)) return true;
-  return !mayFollow(other.status, one.status) && one.sequence > other.sequence;
+  if (other === undefined || isStatusTransitionAllowed(one.status, other.status)) return true;
+  return !isStatusTransitionAllowed(other.status, one.status) && one.sequence > other.sequence;
 }
 
 function callbackOf(entry: unknown): Callback | undefined {

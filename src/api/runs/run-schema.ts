@@ -8,7 +8,7 @@ import { freeObject, idIn, idOut, storedObject, timeOut } from '../http/values.t
 /** Longest number or SIP address to dial. */
 const ADDRESS_LENGTH_MAX = 255;
 
-export const startCall = z.object({
+export const startCallBody = z.object({
   phone_number: z.string().min(1).max(ADDRESS_LENGTH_MAX),
   initial_context: storedObject.nullish(),
   telephony_configuration_id: idIn.nullish(),
@@ -43,7 +43,7 @@ const runMode = z.enum([
   'CHAT',
 ]);
 
-export const createRun = z.object({ mode: runMode, name: z.string().min(1).max(255) });
+export const createRunBody = z.object({ mode: runMode, name: z.string().min(1).max(255) });
 
 export const runCreated = z.object({
   id: idOut,

@@ -7,7 +7,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { agentKeyGuard, starterOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { agentKeyRequired } from '../http/openapi.ts';
-import { callStarted, startCall, startHeaders } from './run-schema.ts';
+import { callStarted, startCallBody, startHeaders } from './run-schema.ts';
 
 interface StartRoute {
   url: string;
@@ -64,7 +64,7 @@ export function agentStartRoutes(api: Api, deps: ApiDeps): void {
           summary,
           params,
           headers: startHeaders,
-          body: startCall,
+          body: startCallBody,
           response: { 200: callStarted, ...faults(400, 401, 403, 404, 409, 429) },
         },
       },

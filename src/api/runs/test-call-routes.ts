@@ -3,14 +3,20 @@
 // and who sends an Idempotency-Key again gets the same answer. Source: contract §6.1.
 
 import { z } from 'zod';
-import { findTestAgent } from '../../call/setup/resolve-agent.ts';
+import { resolveTestAgent } from '../../call/setup/resolve-agent.ts';
 import type { Direction } from '../../model/provider.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf, starterOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idIn, isoTime } from '../http/values.ts';
-import { createRun, runCreated, startHeaders, testCall, testCallStarted } from './run-schema.ts';
+import {
+  createRunBody,
+  runCreated,
+  startHeaders,
+  testCall,
+  testCallStarted,
+} from './run-schema.ts';
 
 const security = keyRequired;
 
@@ -63,7 +69,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
         operationId: 'createRun',
         summary: 'Creates a run without a call; a test call can be placed on it.',
         params: z.object({ workflow_id: idIn }),
-        body: createRun,
+        body: createRunBody,
         response: { 200: runCreated, ...faults(401, 404) },
       },
     },
@@ -71,7 +77,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
       const { organizationId } = principalOf(request);
       const { mode, name } = request.body;
       const { workflow_id: workflowId } = request.params;
-      const { workflow, version } = await findTestAgent(deps, organizationId, workflowId);
+      const { workflow, version } = await resolveTestAgent(deps, organizationId, workflowId);
       const initialContext = version.templateContextVariables;
       const run = await deps.store.starts.createIdle({
         organizationId,

@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
-import type { Credentials } from '../../telephony/provider/terms.ts';
+import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import {
   accountIdOf,
   configurationSchema,
@@ -15,7 +15,7 @@ import {
 import { RequestInvalid, validationItems, valueError } from '../http/validation.ts';
 
 export interface CredentialsPatch {
-  credentials: Credentials;
+  credentials: ProviderCredentials;
   accountId: string | null;
   secretFields: readonly string[];
 }
@@ -42,7 +42,7 @@ export function patchedCredentials(
   }
   const { provider: _kept, ...fields } = checked.data;
   // Keys that the gateway keeps beside the fields are in no schema.
-  const outcome: Credentials = { ...credentials, ...fields };
+  const outcome: ProviderCredentials = { ...credentials, ...fields };
   return {
     credentials: outcome,
     accountId: accountIdOf(provider, outcome),

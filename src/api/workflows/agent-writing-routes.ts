@@ -29,7 +29,7 @@ export function agentWritingRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { call_type, use_case, activity_description } = request.body;
-      const definition = await deps.writer.write({
+      const definition = await deps.writer.generate({
         callType: call_type,
         useCase: use_case,
         activity: activity_description,

@@ -12,7 +12,7 @@ import type {
 } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import { storedForm } from '../../workflow/graph/node-data.ts';
-import { shownDefinition } from '../../workflow/graph/public-definition.ts';
+import { publicDefinition } from '../../workflow/graph/public-definition.ts';
 import { mintTriggerPaths, triggerPathsOf } from '../../workflow/graph/trigger-path.ts';
 import { validateDefinition } from '../../workflow/graph/validate.ts';
 import { nameCollisions, toolUuidsOf, unknownTools } from '../../workflow/tools/tool-references.ts';
@@ -134,7 +134,7 @@ export function workflowOnWire(
     status: workflow.status,
     created_at: isoTime(workflow.createdAt),
     workflow_definition:
-      version === undefined ? {} : masked(shownDefinition(version.definition, { isLoadable })),
+      version === undefined ? {} : masked(publicDefinition(version.definition, { isLoadable })),
     current_definition_id: version?.id ?? null,
     template_context_variables: version?.templateContextVariables ?? {},
     call_disposition_codes: { disposition_codes: workflow.dispositionCodes },
@@ -167,7 +167,7 @@ export function versionOnWire(version: WorkflowVersion): z.infer<typeof workflow
     status: version.status,
     created_at: isoTime(version.createdAt),
     published_at: isoTimeOrNull(version.publishedAt),
-    workflow_json: masked(shownDefinition(version.definition)),
+    workflow_json: masked(publicDefinition(version.definition)),
     workflow_configurations: masked(version.configurations),
     template_context_variables: version.templateContextVariables,
   };

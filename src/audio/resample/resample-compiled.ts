@@ -1,7 +1,7 @@
 // The resampler's filter in compiled code, WebAssembly or addon. A stream's history lives here and goes in and
 // out with each block, so that streams need no place in the kernels' memory and nothing has to be closed.
 
-import type { Kernels } from '../../runtime/native-kernels.ts';
+import type { NativeKernels } from '../../runtime/native-kernels.ts';
 import { BLOCK_SAMPLES, type BlockFilter, type Phases } from './resample-filter.ts';
 
 /** As in native/src/resample.c: the longest row, and places for the weights of each ratio. */
@@ -11,16 +11,16 @@ const RATIOS_MAX = 12;
 type FilterOf = (phases: Phases) => BlockFilter;
 
 /** The addon's memory is one for the process, and so are the places in it. */
-const filtersOf = new WeakMap<Kernels, FilterOf>();
+const filtersOf = new WeakMap<NativeKernels, FilterOf>();
 
 /** Makes filters that work in one instance of the kernels. */
-export function compiledFilters(kernels: Kernels): FilterOf {
+export function compiledFilters(kernels: NativeKernels): FilterOf {
   const filterOf = filtersOf.get(kernels) ?? filtersIn(kernels);
   filtersOf.set(kernels, filterOf);
   return filterOf;
 }
 
-function filtersIn(kernels: Kernels): FilterOf {
+function filtersIn(kernels: NativeKernels): FilterOf {
   const { memory } = kernels;
   const address = (name: string, ...of: number[]) => kernels.function(name)(...of);
   const line = new Int16Array(memory, address('resampleLine'), TAPS_MAX + BLOCK_SAMPLES);

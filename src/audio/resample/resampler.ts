@@ -3,7 +3,7 @@
 // compiled ones take a tenth of the portable one's time (8 to 24 kHz 2.2 against 25 µs, 24 to 8 kHz 1.5
 // against 22 µs).
 
-import { sharedKernels } from '../../runtime/native-kernels.ts';
+import { nativeKernels } from '../../runtime/native-kernels.ts';
 import type { SampleRateHz } from '../pcm.ts';
 import { compiledFilters } from './resample-compiled.ts';
 import {
@@ -66,6 +66,6 @@ export function createResampler(rates: Rates, filterOf = fastestFilter()): Resam
 }
 
 function fastestFilter(): FilterOf {
-  const kernels = sharedKernels();
+  const kernels = nativeKernels();
   return kernels === undefined ? portableFilter : compiledFilters(kernels);
 }

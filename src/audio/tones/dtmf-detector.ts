@@ -4,8 +4,8 @@
 // those that Asterisk has proven on lines; that the tones are where they should be is measured besides.
 
 import { RATE_HZ } from '../pcm.ts';
-import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from './dtmf-frequencies.ts';
-import { NO_TONE, ToneGroup } from './goertzel.ts';
+import { DTMF_DIGITS, DTMF_HIGH_HZ, DTMF_LOW_HZ } from './dtmf-frequencies.ts';
+import { GoertzelBank, NO_TONE } from './goertzel.ts';
 
 /** 12.75 ms: narrow enough to tell the rows apart, and two of them lie within any tone of 40 ms. */
 const BLOCK_SAMPLES = 102;
@@ -37,8 +37,11 @@ export class DtmfDetector {
   readonly #onKey: (key: string) => void;
   readonly #block = new Float64Array(BLOCK_SAMPLES);
   #filled = 0;
-  readonly #lows = new ToneGroup(DTMF_LOWS_HZ, { rateHz: RATE_HZ, blockSamples: BLOCK_SAMPLES });
-  readonly #highs = new ToneGroup(DTMF_HIGHS_HZ, { rateHz: RATE_HZ, blockSamples: BLOCK_SAMPLES });
+  readonly #lows = new GoertzelBank(DTMF_LOW_HZ, { rateHz: RATE_HZ, blockSamples: BLOCK_SAMPLES });
+  readonly #highs = new GoertzelBank(DTMF_HIGH_HZ, {
+    rateHz: RATE_HZ,
+    blockSamples: BLOCK_SAMPLES,
+  });
   /** Of this block and the one before. */
   #energy = 0;
   #energyBefore = 0;
@@ -83,7 +86,7 @@ export class DtmfDetector {
     if (key === NO_KEY || key === this.#held || this.#hits < HITS_MIN || !this.#isTrue()) return;
     this.#held = key;
     this.#misses = 0;
-    this.#onKey(DTMF_KEYS.charAt(key));
+    this.#onKey(DTMF_DIGITS.charAt(key));
   }
 
   /** The key that the block sounds like. */
@@ -103,7 +106,7 @@ export class DtmfDetector {
     if (low < POWER_MIN || low > high * LOW_OVER_HIGH_MAX) return NO_KEY;
     if (high < POWER_MIN || high > low * HIGH_OVER_LOW_MAX) return NO_KEY;
     if (low + high < RAW_SHARE_MIN * POWER_OF_ENERGY * energy) return NO_KEY;
-    return row * DTMF_HIGHS_HZ.length + column;
+    return row * DTMF_HIGH_HZ.length + column;
   }
 
   /** Whether the tones of the last two blocks are of the key's frequencies, and all that sounds. */

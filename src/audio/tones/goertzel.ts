@@ -6,7 +6,7 @@ export const NO_TONE = -1;
 /** A tone is this much stronger than the others: 8 dB. */
 const PEAK_MIN = 10 ** 0.8;
 
-export class ToneGroup {
+export class GoertzelBank {
   readonly #tonesHz: readonly number[];
   readonly #rateHz: number;
   readonly #blockSamples: number;

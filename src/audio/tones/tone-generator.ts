@@ -4,10 +4,10 @@
 
 import { fadeIn, fadeOut, gainOfDb } from '../gain.ts';
 import { msToSamples, RATE_HZ } from '../pcm.ts';
-import { DTMF_HIGHS_HZ, DTMF_KEYS, DTMF_LOWS_HZ } from './dtmf-frequencies.ts';
+import { DTMF_DIGITS, DTMF_HIGH_HZ, DTMF_LOW_HZ } from './dtmf-frequencies.ts';
 
 /** An endless sound, taken frame by frame. */
-export interface Sound {
+export interface ToneSamples {
   /** Overwrites `pcm` with the next samples. */
   fill(pcm: Int16Array): void;
 }
@@ -26,7 +26,7 @@ const DTMF_EDGE_MS = 4;
 export const DTMF_DIGITS_MAX = 64;
 
 export function isDtmfDigit(digit: string): boolean {
-  return digit.length === 1 && DTMF_KEYS.includes(digit);
+  return digit.length === 1 && DTMF_DIGITS.includes(digit);
 }
 
 /** The digits' tones at 8 kHz, each 100 ms with 100 ms of silence behind it; `w` is half a second of silence.
@@ -48,9 +48,9 @@ export function dtmfTones(digits: string): Int16Array {
 
 function fillDigit(pcm: Int16Array, digit: string): void {
   if (!isDtmfDigit(digit)) throw new RangeError('not a DTMF digit');
-  const key = DTMF_KEYS.indexOf(digit);
-  const low = (2 * Math.PI * (DTMF_LOWS_HZ[key >> 2] as number)) / RATE_HZ;
-  const high = (2 * Math.PI * (DTMF_HIGHS_HZ[key & 3] as number)) / RATE_HZ;
+  const key = DTMF_DIGITS.indexOf(digit);
+  const low = (2 * Math.PI * (DTMF_LOW_HZ[key >> 2] as number)) / RATE_HZ;
+  const high = (2 * Math.PI * (DTMF_HIGH_HZ[key & 3] as number)) / RATE_HZ;
   const lowPeak = 32_768 * gainOfDb(DTMF_LOW_DBFS);
   const highPeak = 32_768 * gainOfDb(DTMF_HIGH_DBFS);
   for (let i = 0; i < pcm.length; i++) {
@@ -70,7 +70,7 @@ const RING_CYCLE_SAMPLES = 6 * RATE_HZ;
 const RING_EDGE_MS = 10;
 
 /** What a caller hears while a phone rings, at 8 kHz: two seconds of sound, then four of silence, for ever. */
-export function ringBack(): Sound {
+export function ringbackTone(): ToneSamples {
   const sounding = ringSound();
   let at = 0;
   return {

@@ -8,7 +8,7 @@ import type { VadListener, VadModel, VadStream } from './vad.ts';
 import {
   BATCH_MAX,
   CONTEXT_SAMPLES,
-  HEARD_SAMPLES,
+  INPUT_SAMPLES,
   type VadKernel,
   WINDOW_SAMPLES,
 } from './vad-kernel.ts';
@@ -119,7 +119,7 @@ class WindowQueue {
       // The slot of one that was closed may be another's by now.
       if (stream === undefined || !stream.isOpen) continue;
       stream.waiting--;
-      kernel.windows.set(place.sound, count * HEARD_SAMPLES);
+      kernel.windows.set(place.sound, count * INPUT_SAMPLES);
       kernel.slots[count] = stream.slot;
       this.#order[count++] = i;
     }
@@ -219,6 +219,6 @@ class Stream implements VadStream {
 }
 
 function newPlace(): Waiting {
-  const sound = new Int16Array(HEARD_SAMPLES);
+  const sound = new Int16Array(INPUT_SAMPLES);
   return { sound, stream: undefined, endMs: 0, round: 0, probability: 0 };
 }

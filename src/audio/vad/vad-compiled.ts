@@ -3,11 +3,11 @@
 // go stale.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Kernels } from '../../runtime/native-kernels.ts';
+import type { NativeKernels } from '../../runtime/native-kernels.ts';
 import {
   allSlots,
   BATCH_MAX,
-  HEARD_SAMPLES,
+  INPUT_SAMPLES,
   INSTRUCTIONS,
   type Instructions,
   STREAMS_MAX,
@@ -18,13 +18,13 @@ import {
 const FLOAT_BYTES = 4;
 
 /** The addon's memory is one for the process, so that it has one kernel with one list of slots. */
-const kernelOf = new WeakMap<Kernels, VadKernel & { instructions: Instructions }>();
+const kernelOf = new WeakMap<NativeKernels, VadKernel & { instructions: Instructions }>();
 
 /** `weights` as scripts/extract-vad.mjs writes them. `instructions`: which of INSTRUCTIONS to use, up to
  *  what the processor has (vadInstructions); default the most there is. Throws NATIVE_BROKEN if
  *  the kernels were built for other measures. */
 export function compiledVadKernel(
-  kernels: Kernels,
+  kernels: NativeKernels,
   weights: Float32Array,
   instructions = kernels.function('vadInstructions')(),
 ): VadKernel {
@@ -32,7 +32,7 @@ export function compiledVadKernel(
     vadWeightsBytes: WEIGHTS.end * FLOAT_BYTES,
     vadStreamsMax: STREAMS_MAX,
     vadBatchMax: BATCH_MAX,
-    vadHeardSamples: HEARD_SAMPLES,
+    vadHeardSamples: INPUT_SAMPLES,
   };
   for (const [name, value] of Object.entries(expected)) {
     if (kernels.function(name)() !== value) throw broken(kernels, `other ${name}`);
@@ -47,7 +47,7 @@ export function compiledVadKernel(
   const kernel = kernelOf.get(kernels) ?? {
     name: kernels.build,
     instructions: named,
-    windows: new Int16Array(memory, address('vadWindows'), BATCH_MAX * HEARD_SAMPLES),
+    windows: new Int16Array(memory, address('vadWindows'), BATCH_MAX * INPUT_SAMPLES),
     slots: new Int32Array(memory, address('vadSlots'), BATCH_MAX),
     probabilities: new Float32Array(memory, address('vadProbabilities'), BATCH_MAX),
     free: allSlots(),
@@ -59,7 +59,7 @@ export function compiledVadKernel(
   return kernel;
 }
 
-function broken({ build }: Kernels, reason: string): GatewayError {
+function broken({ build }: NativeKernels, reason: string): GatewayError {
   const file = build === 'addon' ? 'kernels.node' : 'kernels.wasm';
   return new GatewayError('NATIVE_BROKEN', { file, reason });
 }

@@ -37,14 +37,14 @@ export const BATCH_MAX = 256;
 export const WINDOW_SAMPLES = 256;
 /** The end of the window before, heard again. */
 export const CONTEXT_SAMPLES = 32;
-export const HEARD_SAMPLES = CONTEXT_SAMPLES + WINDOW_SAMPLES;
+export const INPUT_SAMPLES = CONTEXT_SAMPLES + WINDOW_SAMPLES;
 /** Context, window, and the window's end mirrored. */
-export const PADDED_SAMPLES = HEARD_SAMPLES + CONTEXT_SAMPLES;
+export const PADDED_SAMPLES = INPUT_SAMPLES + CONTEXT_SAMPLES;
 
 /** Stretches of 128 samples, 64 apart, and the bins of each one's spectrum. */
-export const STRETCHES = 4;
-export const STRETCH_SAMPLES = 128;
-export const STRETCH_STEP = 64;
+export const STFT_FRAMES = 4;
+export const STFT_FRAME_SAMPLES = 128;
+export const STFT_HOP_SAMPLES = 64;
 export const BINS = 65;
 
 /** Outputs of the four convolutions. */
@@ -60,7 +60,7 @@ export const ROWS = [196, 384, 128, 64] as const;
 
 /** Where each part of the weights begins, in floats. */
 export const WEIGHTS = layout({
-  basis: 2 * BINS * STRETCH_SAMPLES,
+  basis: 2 * BINS * STFT_FRAME_SAMPLES,
   convolution0: WIDTHS[0] * ROWS[0],
   bias0: WIDTHS[0],
   convolution1: WIDTHS[1] * ROWS[1],

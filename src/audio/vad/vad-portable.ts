@@ -6,14 +6,14 @@ import {
   BATCH_MAX,
   BINS,
   CONTEXT_SAMPLES,
-  HEARD_SAMPLES,
+  INPUT_SAMPLES,
   PADDED_SAMPLES,
   ROWS,
   STATE_FLOATS,
+  STFT_FRAME_SAMPLES,
+  STFT_FRAMES,
+  STFT_HOP_SAMPLES,
   STREAMS_MAX,
-  STRETCH_SAMPLES,
-  STRETCH_STEP,
-  STRETCHES,
   UNITS,
   type VadKernel,
   WEIGHTS,
@@ -30,7 +30,7 @@ interface Matrix {
   readonly rectified?: boolean;
 }
 
-const basis: Matrix = { at: WEIGHTS.basis, rows: 2 * BINS, columns: STRETCH_SAMPLES };
+const basis: Matrix = { at: WEIGHTS.basis, rows: 2 * BINS, columns: STFT_FRAME_SAMPLES };
 const recurrent: Matrix = {
   at: WEIGHTS.gates,
   rows: 4 * UNITS,
@@ -46,7 +46,7 @@ const convolution3 = convolution(3);
 export function portableVadKernel(weights: Float32Array): VadKernel {
   const states = new Float32Array(STREAMS_MAX * STATE_FLOATS);
   const network = new Network(weights);
-  const windows = new Int16Array(BATCH_MAX * HEARD_SAMPLES);
+  const windows = new Int16Array(BATCH_MAX * INPUT_SAMPLES);
   const slots = new Int32Array(BATCH_MAX);
   const probabilities = new Float32Array(BATCH_MAX);
   return {
@@ -62,7 +62,7 @@ export function portableVadKernel(weights: Float32Array): VadKernel {
     hear(count) {
       for (let nth = 0; nth < count; nth++) {
         const state = (slots[nth] as number) * STATE_FLOATS;
-        probabilities[nth] = network.hear(windows, nth * HEARD_SAMPLES, states, state);
+        probabilities[nth] = network.hear(windows, nth * INPUT_SAMPLES, states, state);
       }
     },
   };
@@ -74,14 +74,14 @@ class Network {
   private readonly padded = new Float32Array(PADDED_SAMPLES);
   private readonly spectrum = new Float32Array(2 * BINS);
   // Columns of zeros at both ends are the convolutions' padding; the three floats behind fill a row up.
-  private readonly magnitudes = new Float32Array((STRETCHES + 2) * BINS + 3);
-  private readonly hidden0 = new Float32Array((STRETCHES + 2) * WIDTHS[0]);
+  private readonly magnitudes = new Float32Array((STFT_FRAMES + 2) * BINS + 3);
+  private readonly hidden0 = new Float32Array((STFT_FRAMES + 2) * WIDTHS[0]);
   private readonly hidden1 = new Float32Array(2 * WIDTHS[1]);
   private readonly hidden2 = new Float32Array(WIDTHS[2]);
   private readonly features = new Float32Array(2 * UNITS);
   private readonly gates = new Float32Array(4 * UNITS);
 
-  private readonly stretches = [0, 1, 2, 3].map((i) => this.padded.subarray(i * STRETCH_STEP));
+  private readonly stretches = [0, 1, 2, 3].map((i) => this.padded.subarray(i * STFT_HOP_SAMPLES));
   private readonly inputs0 = [0, 1, 2, 3].map((i) => this.magnitudes.subarray(i * BINS));
   private readonly outputs0 = [1, 2, 3, 4].map((i) => this.hidden0.subarray(i * WIDTHS[0]));
   private readonly inputs1 = [0, 2].map((i) => this.hidden0.subarray(i * WIDTHS[0]));
@@ -102,11 +102,11 @@ class Network {
   /** The stretches' magnitudes of context, window, and the window's end mirrored. */
   private analyse(windows: Int16Array, from: number): void {
     const { padded, spectrum, magnitudes } = this;
-    for (let i = 0; i < HEARD_SAMPLES; i++) padded[i] = (windows[from + i] as number) / 32_768;
+    for (let i = 0; i < INPUT_SAMPLES; i++) padded[i] = (windows[from + i] as number) / 32_768;
     for (let i = 0; i < CONTEXT_SAMPLES; i++) {
-      padded[HEARD_SAMPLES + i] = padded[HEARD_SAMPLES - 2 - i] as number;
+      padded[INPUT_SAMPLES + i] = padded[INPUT_SAMPLES - 2 - i] as number;
     }
-    for (let i = 0; i < STRETCHES; i++) {
+    for (let i = 0; i < STFT_FRAMES; i++) {
       multiply(this.weights, basis, this.stretches[i] as Float32Array, spectrum);
       for (let bin = 0; bin < BINS; bin++) {
         const real = spectrum[bin] as number;
@@ -118,7 +118,7 @@ class Network {
 
   private convolve(): void {
     const { weights, inputs0, outputs0, inputs1, outputs1 } = this;
-    for (let i = 0; i < STRETCHES; i++) {
+    for (let i = 0; i < STFT_FRAMES; i++) {
       multiply(weights, convolution0, inputs0[i] as Float32Array, outputs0[i] as Float32Array);
     }
     for (let i = 0; i < 2; i++) {

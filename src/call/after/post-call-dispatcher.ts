@@ -3,10 +3,10 @@
 
 import { deliveries, deliveryOldestSeconds } from '../../metrics/metrics.ts';
 import type { Timer } from '../../std/clock.ts';
-import { WorkLoop } from '../../std/job-loop.ts';
-import type { Afterwork, Delivery } from '../../store/deliveries/delivery-store.ts';
-import { AFTERWORK_LEASE_MS, type AfterworkDeps, doAfterwork } from './post-call-job.ts';
-import { ATTEMPTS_MAX, type DeliverDeps, deliver } from './webhook-delivery.ts';
+import { JobLoop } from '../../std/job-loop.ts';
+import type { Delivery, PostCallJob } from '../../store/deliveries/delivery-store.ts';
+import { POST_CALL_LEASE_MS, type PostCallJobDeps, runPostCallJob } from './post-call-job.ts';
+import { ATTEMPTS_MAX, type DeliverDeps, deliverWebhook } from './webhook-delivery.ts';
 
 const LOOK_MS = 1_000;
 /** Reviews wait for models, deliveries for receivers: neither costs this process much. */
@@ -18,36 +18,36 @@ const SLOTS_PER_ORGANIZATION = 8;
 const DELIVERY_LEASE_MS = 60_000;
 const MEASURE_MS = 15_000;
 
-export class AfterCall {
-  readonly #deps: AfterworkDeps & DeliverDeps;
-  readonly #afterworks: WorkLoop<Afterwork>;
-  readonly #deliveries: WorkLoop<Delivery>;
+export class PostCallDispatcher {
+  readonly #deps: PostCallJobDeps & DeliverDeps;
+  readonly #afterworks: JobLoop<PostCallJob>;
+  readonly #deliveries: JobLoop<Delivery>;
   #timer: Timer | undefined;
   #hasStopped = false;
 
-  constructor(deps: AfterworkDeps & DeliverDeps) {
+  constructor(deps: PostCallJobDeps & DeliverDeps) {
     this.#deps = deps;
     const { clock, log, store } = deps;
     const common = { clock, log, everyMs: LOOK_MS, slotsPerOwner: SLOTS_PER_ORGANIZATION };
-    this.#afterworks = new WorkLoop<Afterwork>({
+    this.#afterworks = new JobLoop<PostCallJob>({
       ...common,
       name: 'afterwork',
       slots: AFTERWORK_SLOTS,
       claim: (limit, except) =>
-        store.afterworks.claim({ limit, except, leaseMs: AFTERWORK_LEASE_MS }),
+        store.afterworks.claim({ limit, except, leaseMs: POST_CALL_LEASE_MS }),
       ownerOf: ({ organizationId }) => organizationId,
       perform: async (work, signal) => {
-        if (await doAfterwork(deps, work, signal)) this.#deliveries.wake();
+        if (await runPostCallJob(deps, work, signal)) this.#deliveries.wake();
       },
       giveBack: ({ runId }) => store.afterworks.postpone(runId, 0),
     });
-    this.#deliveries = new WorkLoop<Delivery>({
+    this.#deliveries = new JobLoop<Delivery>({
       ...common,
       name: 'deliveries',
       slots: DELIVERY_SLOTS,
       claim: (limit, except) => this.#claimDeliveries(limit, except),
       ownerOf: ({ organizationId }) => organizationId,
-      perform: (delivery, signal) => deliver(deps, delivery, signal),
+      perform: (delivery, signal) => deliverWebhook(deps, delivery, signal),
       giveBack: ({ id, claims }) => store.deliveries.release(id, claims),
     });
   }

@@ -8,15 +8,15 @@ import type { Run } from '../../model/run.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { Afterwork, ReviewRecord } from '../../store/deliveries/delivery-store.ts';
+import type { PostCallJob, ReviewRecord } from '../../store/deliveries/delivery-store.ts';
 import type { Store } from '../../store/store.ts';
 import {
-  type Review,
+  type ReviewNodeSettings,
   reviewsOf,
-  type Webhook,
+  type WebhookNodeSettings,
   webhooksOf,
 } from '../../workflow/graph/post-call-nodes.ts';
-import { countingEvents } from '../log/effective-events.ts';
+import { effectiveEvents } from '../log/effective-events.ts';
 import { annotationKey, failedReview, reviewCall } from './review.ts';
 import type { ReviewModelDeps } from './review-model.ts';
 import { deliveryOf } from './webhook-payload.ts';
@@ -24,7 +24,7 @@ import { deliveryOf } from './webhook-payload.ts';
 /** All reviews of a run in one go. */
 const REVIEWS_MS = 120_000;
 /** Longer than the reviews and the statements around them. */
-export const AFTERWORK_LEASE_MS = 180_000;
+export const POST_CALL_LEASE_MS = 180_000;
 /** Tries of the reviews, those that a kill cut short included. */
 const REVIEW_TRIES_MAX = 3;
 const REVIEW_AGAIN_MS = 20_000;
@@ -35,7 +35,7 @@ const TRIES_MAX = 20;
 const AGAIN_FIRST_MS = 5_000;
 const AGAIN_MS_MAX = 600_000;
 
-export interface AfterworkDeps extends ReviewModelDeps {
+export interface PostCallJobDeps extends ReviewModelDeps {
   store: Store;
   clock: Clock;
   log: Log;
@@ -43,9 +43,9 @@ export interface AfterworkDeps extends ReviewModelDeps {
 }
 
 /** True if the run has deliveries that can be sent. */
-export async function doAfterwork(
-  deps: AfterworkDeps,
-  work: Afterwork,
+export async function runPostCallJob(
+  deps: PostCallJobDeps,
+  work: PostCallJob,
   stop: AbortSignal,
 ): Promise<boolean> {
   const { store, log } = deps;
@@ -65,7 +65,11 @@ export async function doAfterwork(
   }
 }
 
-async function attempt(deps: AfterworkDeps, work: Afterwork, stop: AbortSignal): Promise<boolean> {
+async function attempt(
+  deps: PostCallJobDeps,
+  work: PostCallJob,
+  stop: AbortSignal,
+): Promise<boolean> {
   const { store } = deps;
   const run = await store.runs.find(work.runId);
   const version =
@@ -84,14 +88,14 @@ async function attempt(deps: AfterworkDeps, work: Afterwork, stop: AbortSignal):
 }
 
 interface Reviewing {
-  work: Afterwork;
+  work: PostCallJob;
   run: Run;
   definition: WorkflowDefinition;
 }
 
 /** False if a review failed and is worth another try. */
 async function review(
-  deps: AfterworkDeps,
+  deps: PostCallJobDeps,
   { work, run, definition }: Reviewing,
   stop: AbortSignal,
 ): Promise<boolean> {
@@ -99,7 +103,7 @@ async function review(
     return !Object.hasOwn(run.annotations, annotationKey(each));
   });
   if (open.length === 0) return true;
-  const events = countingEvents(await deps.store.runs.events(run.id));
+  const events = effectiveEvents(await deps.store.runs.events(run.id));
   const now = deps.clock.now();
   const isLast =
     work.claims >= REVIEW_TRIES_MAX || now - work.since.getTime() + REVIEW_AGAIN_MS > HOLD_MS_MAX;
@@ -122,9 +126,9 @@ async function review(
 
 /** The review's result; undefined if it is to be tried again. */
 async function settled(
-  { log }: AfterworkDeps,
-  each: Review,
-  facts: { work: Afterwork; run: Run; isLast: boolean; stop: AbortSignal },
+  { log }: PostCallJobDeps,
+  each: ReviewNodeSettings,
+  facts: { work: PostCallJob; run: Run; isLast: boolean; stop: AbortSignal },
   look: () => Promise<ReviewRecord>,
 ): Promise<ReviewRecord | undefined> {
   const { work, run, isLast, stop } = facts;
@@ -144,9 +148,9 @@ async function settled(
 
 /** The run is read again: the reviews are in it. */
 async function fire(
-  { store, clock, publicUrl }: AfterworkDeps,
+  { store, clock, publicUrl }: PostCallJobDeps,
   runId: string,
-  webhooks: readonly Webhook[],
+  webhooks: readonly WebhookNodeSettings[],
 ): Promise<boolean> {
   const run = webhooks.length === 0 ? undefined : await store.runs.find(runId);
   const workflow =

@@ -4,8 +4,8 @@ import type { Log } from '../../log.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
 import { openLanguageModel } from '../../speech/llm/registry.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { Review } from '../../workflow/graph/post-call-nodes.ts';
-import type { Outside } from '../http/guarded-http.ts';
+import type { ReviewNodeSettings } from '../../workflow/graph/post-call-nodes.ts';
+import type { GuardedHttp } from '../http/guarded-http.ts';
 
 interface Service {
   /** Up to and with the version; undefined where every customer has an address. */
@@ -27,14 +27,14 @@ export interface ReviewModelDeps {
   llm: LanguageModel | undefined;
   clock: Clock;
   log: Log;
-  outside: Pick<Outside, 'check' | 'lookup'>;
+  outside: Pick<GuardedHttp, 'check' | 'lookup'>;
 }
 
 /** Undefined if there is none to ask. `close` is called when the review is over. Throws
  *  OUTSIDE_FORBIDDEN. */
 export function reviewModel(
   deps: ReviewModelDeps,
-  review: Review,
+  review: ReviewNodeSettings,
 ): { model: LanguageModel; close: () => Promise<void> } | undefined {
   const { llm, clock, log } = deps;
   if (review.usesGatewayModel) {

@@ -6,9 +6,9 @@ import { codeOf } from '../../errors/gateway-error.ts';
 import type { CallEvent } from '../../model/call-event.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
-import type { LanguageModel, ModelAnswer } from '../../speech/llm/llm.ts';
+import type { LanguageModel, LlmResponse } from '../../speech/llm/llm.ts';
 import type { ReviewRecord } from '../../store/deliveries/delivery-store.ts';
-import type { Review } from '../../workflow/graph/post-call-nodes.ts';
+import type { ReviewNodeSettings } from '../../workflow/graph/post-call-nodes.ts';
 import { REVIEW_PROMPT } from '../../workflow/nodes/qa-node.ts';
 import { render } from '../../workflow/variables/template.ts';
 import { type ReviewModelDeps, reviewModel } from './review-model.ts';
@@ -39,14 +39,14 @@ type NodeResult = { node_name: string } & (
   | { tags: []; summary: ''; score: null; error: string }
 );
 
-export function annotationKey({ nodeId }: Review): string {
+export function annotationKey({ nodeId }: ReviewNodeSettings): string {
   return `qa_${nodeId}`;
 }
 
 /** Throws what the model failed with, unless this is the last try. */
 export async function reviewCall(
   deps: ReviewModelDeps,
-  review: Review,
+  review: ReviewNodeSettings,
   call: ReviewedCall,
   attempt: ReviewTry,
 ): Promise<ReviewRecord> {
@@ -71,13 +71,13 @@ export async function reviewCall(
 }
 
 /** What a review that never came to an end leaves. */
-export function failedReview(review: Review, error: string): ReviewRecord {
+export function failedReview(review: ReviewNodeSettings, error: string): ReviewRecord {
   const annotation = { node_results: {}, model: null, error };
   return { key: annotationKey(review), annotation, tags: [], usage: undefined };
 }
 
 /** The same for the same run and node, however often it is asked. */
-function reasonToSkip(review: Review, run: Run): string | undefined {
+function reasonToSkip(review: ReviewNodeSettings, run: Run): string | undefined {
   if ((run.durationS ?? 0) < review.durationMinS) return 'call_too_short';
   if (!review.reviewsVoicemail && isVoicemail(run)) return 'voicemail';
   const digest = createHash('sha256').update(`${run.id}:${review.nodeId}`).digest();
@@ -94,14 +94,19 @@ function isVoicemail({ gatheredContext, disposition }: Run): boolean {
 
 class Reviewer {
   readonly #model: LanguageModel;
-  readonly #review: Review;
+  readonly #review: ReviewNodeSettings;
   readonly #call: ReviewedCall;
   readonly #attempt: ReviewTry;
   readonly #results: Record<string, NodeResult> = {};
   readonly #tags: string[] = [];
   readonly #usage = { prompt: 0, completion: 0, cached: 0 };
 
-  constructor(model: LanguageModel, review: Review, call: ReviewedCall, attempt: ReviewTry) {
+  constructor(
+    model: LanguageModel,
+    review: ReviewNodeSettings,
+    call: ReviewedCall,
+    attempt: ReviewTry,
+  ) {
     this.#model = model;
     this.#review = review;
     this.#call = call;
@@ -141,7 +146,7 @@ class Reviewer {
     };
   }
 
-  async #ask(part: CallPart): Promise<ModelAnswer> {
+  async #ask(part: CallPart): Promise<LlmResponse> {
     const answer = await this.#model.respond(
       {
         messages: [

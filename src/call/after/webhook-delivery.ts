@@ -8,7 +8,7 @@ import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Delivery, DeliveryOutcome } from '../../store/deliveries/delivery-store.ts';
 import type { Store } from '../../store/store.ts';
-import type { CredentialHeaders, OutgoingReply, Outside } from '../http/guarded-http.ts';
+import type { CredentialHeaders, GuardedHttp, GuardedResponse } from '../http/guarded-http.ts';
 import { SIGNATURE_HEADER, signatureOf } from './webhook-signature.ts';
 
 export const ATTEMPTS_MAX = 5;
@@ -24,12 +24,12 @@ export interface DeliverDeps {
   store: Pick<Store, 'deliveries' | 'signingSecrets'>;
   clock: Clock;
   log: Log;
-  outside: Pick<Outside, 'send'>;
+  outside: Pick<GuardedHttp, 'send'>;
   credentialHeaders: CredentialHeaders;
 }
 
 /** One attempt, reported to the store. Rejects only if the report fails: the lease brings it back. */
-export async function deliver(
+export async function deliverWebhook(
   deps: DeliverDeps,
   delivery: Delivery,
   stop: AbortSignal,
@@ -71,7 +71,7 @@ async function attemptOnce(
   }
 }
 
-function outcomeOf(delivery: Delivery, { status, text }: OutgoingReply): DeliveryOutcome {
+function outcomeOf(delivery: Delivery, { status, text }: GuardedResponse): DeliveryOutcome {
   const responseExcerpt = text.slice(0, EXCERPT_CHARACTERS_MAX);
   if (status >= 200 && status < 300) {
     return { state: 'delivered', responseStatus: status, responseExcerpt };

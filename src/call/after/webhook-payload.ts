@@ -4,7 +4,7 @@
 import type { Artifact, Run } from '../../model/run.ts';
 import type { Workflow } from '../../model/workflow.ts';
 import type { NewDelivery } from '../../store/deliveries/delivery-store.ts';
-import type { Webhook } from '../../workflow/graph/post-call-nodes.ts';
+import type { WebhookNodeSettings } from '../../workflow/graph/post-call-nodes.ts';
 import { renderObject } from '../../workflow/variables/template-object.ts';
 import { stamp } from '../log/transcript.ts';
 import { artifactUrl } from '../setup/callback-urls.ts';
@@ -21,7 +21,7 @@ export interface PayloadFacts {
   now: number;
 }
 
-export function deliveryOf(webhook: Webhook, facts: PayloadFacts): NewDelivery {
+export function deliveryOf(webhook: WebhookNodeSettings, facts: PayloadFacts): NewDelivery {
   const { nodeId, name, method, url, headers, credentialUuid } = webhook;
   return {
     nodeId,
@@ -35,7 +35,7 @@ export function deliveryOf(webhook: Webhook, facts: PayloadFacts): NewDelivery {
 }
 
 /** The rendered template, with the call's disposition even if the author did not ask for it. */
-function payloadOf(webhook: Webhook, facts: PayloadFacts): Record<string, unknown> {
+function payloadOf(webhook: WebhookNodeSettings, facts: PayloadFacts): Record<string, unknown> {
   const { now } = facts;
   const payload = renderObject(webhook.payloadTemplate, contextOf(facts), { now });
   if (Object.hasOwn(payload, 'call_disposition')) return payload;

@@ -20,7 +20,7 @@ export interface TextChatId {
 /** Every change throws TEXT_CHAT_CONFLICT, with the facts `expected` and `actual`, if the chat is not at the
  *  revision that the client expects (null expects none), or if somebody else is at work on it. All but
  *  `create` throw TEXT_CHAT_NOT_FOUND and RUN_NOT_TEXT_CHAT. */
-export interface TextChatDesk {
+export interface TextChatService {
   /** With the agent's first words; of the status `error` if they did not come. Throws AGENT_NOT_FOUND,
    *  AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID. */
   create(wanted: NewTextChat): Promise<TextChat>;

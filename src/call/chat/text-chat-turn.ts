@@ -13,9 +13,9 @@ import type { Clock, Timer } from '../../std/clock.ts';
 import type {
   DialogueAction,
   DialogueEvent,
-  Untimed,
+  UntimedEvent,
 } from '../../workflow/engine/dialogue-events.ts';
-import type { DialogueState, Engine } from '../../workflow/engine.ts';
+import type { DialogueEngine, DialogueState } from '../../workflow/engine.ts';
 import { Generation, type GenerationListener } from '../dialogue/generation.ts';
 import type { ToolRequestDeps } from '../http/tool-request.ts';
 import { ToolRunner } from '../session/tool-runner.ts';
@@ -23,12 +23,12 @@ import { ToolRunner } from '../session/tool-runner.ts';
 /** Steps of one turn: a graph that walks in circles without the caller is stopped here. */
 const STEPS_MAX = 500;
 
-export type TurnEvent = Untimed<DialogueEvent>;
+export type TurnEvent = UntimedEvent<DialogueEvent>;
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 
 export interface TurnDeps {
   run: Run;
-  engine: Engine;
+  engine: DialogueEngine;
   /** Undefined: the scripted policy leads. */
   llm: LanguageModel | undefined;
   clock: Clock;

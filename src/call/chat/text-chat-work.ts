@@ -12,19 +12,19 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import type { TextChat } from '../../store/runs/text-chat-store.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
 import { INITIAL_STATE } from '../../workflow/engine/state.ts';
-import { createEngine, type DialogueState, type Engine } from '../../workflow/engine.ts';
+import { createEngine, type DialogueEngine, type DialogueState } from '../../workflow/engine.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
 import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
 import { finishRun } from '../closing/finish-run.ts';
-import { countingEvents } from '../log/effective-events.ts';
+import { effectiveEvents } from '../log/effective-events.ts';
 import type { RunLog } from '../log/event-log.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
-import { outcomeOf } from '../log/run-outcome.ts';
+import { runOutcomeOf } from '../log/run-outcome.ts';
 import type { EndedBy } from '../session/close-session.ts';
 import { withRunIds } from '../setup/call-context.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import { settingsOf } from '../setup/call-plan.ts';
+import { turnSettingsOf } from '../setup/call-plan.ts';
 import { planTools } from '../setup/plan-tools.ts';
 import { runTurn, type TurnEvent, type TurnResult } from './text-chat-turn.ts';
 
@@ -48,7 +48,7 @@ export type TextChatDeps = Pick<
 >;
 
 export interface ChatPlan {
-  engine: Engine;
+  engine: DialogueEngine;
   settings: WorkflowConfigurations;
 }
 
@@ -58,7 +58,7 @@ export async function planChat(
   of: Pick<Run, 'organizationId' | 'initialContext'> & { id?: string },
   version: WorkflowVersion,
 ): Promise<ChatPlan> {
-  const settings = settingsOf(version.configurations);
+  const settings = turnSettingsOf(version.configurations);
   const graph = parseGraph(version.definition);
   // Of clips the words are enough.
   const policy = deps.llm === undefined ? 'scripted' : 'model';
@@ -76,7 +76,7 @@ export async function planChat(
 }
 
 /** Work that is held: settling it wants the revision that taking it gave. */
-export interface HeldChat {
+export interface LeasedChat {
   chat: TextChat;
   revision: number;
   idleMs: number;
@@ -88,9 +88,9 @@ export interface HeldChat {
 /** A turn: what was written, and all that follows until the agent waits. One that fails counts for nothing,
  *  and the chat goes on from where it stood before. Throws TEXT_CHAT_TURN_FAILED, GATEWAY_DRAINING,
  *  STORE_UNAVAILABLE. */
-export function answer(
+export function answerChat(
   deps: TextChatDeps,
-  held: HeldChat,
+  held: LeasedChat,
   plan: ChatPlan,
   text: string | null,
 ): Promise<void> {
@@ -111,7 +111,7 @@ export function answer(
 
 async function converse(
   deps: TextChatDeps,
-  held: HeldChat,
+  held: LeasedChat,
   { plan, text, runLog }: { plan: ChatPlan; text: string | null; runLog: RunLog },
 ): Promise<TurnResult> {
   const { chat, signal } = held;
@@ -131,7 +131,7 @@ async function converse(
   }
 }
 
-function failureOf({ signal }: HeldChat, error: unknown): GatewayError {
+function failureOf({ signal }: LeasedChat, error: unknown): GatewayError {
   if (signal.aborted) return new GatewayError('GATEWAY_DRAINING');
   if (codeOf(error) === 'TEXT_CHAT_TURN_FAILED') return error as GatewayError; // By its code.
   const reason = error instanceof GatewayError ? error.message : 'unexpected error';
@@ -140,9 +140,9 @@ function failureOf({ signal }: HeldChat, error: unknown): GatewayError {
 
 /** An end from outside: what was said is taken down, then the chat is completed. `plan` is undefined for a
  *  definition that cannot run any more. Throws STORE_UNAVAILABLE. */
-export function conclude(
+export function endChat(
   deps: TextChatDeps,
-  held: HeldChat,
+  held: LeasedChat,
   plan: ChatPlan | undefined,
   how: { reason: EndReason; by: EndedBy },
 ): Promise<void> {
@@ -165,9 +165,9 @@ export function conclude(
 
 /** Everything after the event `toSeq` counts no more, nor do the turns after `turnId`; null discards
  *  nothing. */
-export function stepBack(
+export function rewindChat(
   deps: TextChatDeps,
-  held: HeldChat,
+  held: LeasedChat,
   to: { turnId: string; toSeq: number } | null,
 ): Promise<void> {
   return logged(deps, held.chat, async (runLog) => {
@@ -178,7 +178,7 @@ export function stepBack(
 }
 
 /** Gives up what another process has left undone. False if somebody else was faster. */
-export async function giveUp(deps: TextChatDeps, chat: TextChat): Promise<boolean> {
+export async function abandonChat(deps: TextChatDeps, chat: TextChat): Promise<boolean> {
   return logged(deps, chat, async (runLog) => {
     if (lastSeq(runLog) > chat.eventSeq) forget(deps, chat, runLog, chat.eventSeq);
     await deps.events.flush();
@@ -193,7 +193,7 @@ export async function finishChat(deps: TextChatDeps, { run }: TextChat): Promise
   const { store } = deps;
   const version = await store.workflows.version(run.workflowId, run.definitionId);
   await finishRun(deps, run, {
-    events: countingEvents(await store.runs.events(run.id)),
+    events: effectiveEvents(await store.runs.events(run.id)),
     fallbackReason: 'user_hangup',
     settings: version?.configurations ?? {},
   });
@@ -214,7 +214,7 @@ async function logged<T>(
   }
 }
 
-async function settleFailure(deps: TextChatDeps, held: HeldChat, runLog: RunLog): Promise<void> {
+async function settleFailure(deps: TextChatDeps, held: LeasedChat, runLog: RunLog): Promise<void> {
   if (deps.clock.now() >= held.until) throw lostTo(held);
   if (lastSeq(runLog) > held.chat.eventSeq) forget(deps, held.chat, runLog, held.chat.eventSeq);
   const turn = { status: 'failed' as const, assistantText: null, events: [], usage: {} };
@@ -223,7 +223,7 @@ async function settleFailure(deps: TextChatDeps, held: HeldChat, runLog: RunLog)
 
 function settleTurn(
   deps: TextChatDeps,
-  held: HeldChat,
+  held: LeasedChat,
   runLog: RunLog,
   { state, said, ended }: TurnResult,
 ): Promise<void> {
@@ -244,7 +244,7 @@ function settleTurn(
 /** Throws TEXT_CHAT_CONFLICT if the work was given up for lost meanwhile. */
 async function settle(
   deps: TextChatDeps,
-  held: HeldChat,
+  held: LeasedChat,
   runLog: RunLog,
   settled: Pick<
     Parameters<TextChatDeps['store']['textChats']['settle']>[2],
@@ -262,11 +262,11 @@ async function settle(
   throw lostTo(held);
 }
 
-function lostTo({ revision }: HeldChat): GatewayError {
+function lostTo({ revision }: LeasedChat): GatewayError {
   return new GatewayError('TEXT_CHAT_CONFLICT', { expected: revision, actual: revision + 1 });
 }
 
-function turnDeps(deps: TextChatDeps, held: HeldChat, engine: Engine, runLog: RunLog) {
+function turnDeps(deps: TextChatDeps, held: LeasedChat, engine: DialogueEngine, runLog: RunLog) {
   const { run } = held.chat;
   const { llm, clock, outside, credentialHeaders } = deps;
   const mediaMs = (): number => sinceStart(deps, run);
@@ -316,6 +316,6 @@ function itemsOf(events: readonly CallEvent[]): Record<string, unknown>[] {
 
 /** In the form of a run's usage. */
 function usageOf(events: readonly CallEvent[]): Record<string, unknown> {
-  const { llm } = outcomeOf(events, 'unknown').usageInfo;
+  const { llm } = runOutcomeOf(events, 'unknown').usageInfo;
   return { llm };
 }

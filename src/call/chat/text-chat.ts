@@ -4,21 +4,26 @@
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { EndReason } from '../../model/end-reason.ts';
-import { WorkLoop } from '../../std/job-loop.ts';
-import type { DueTextChat, Hold, NewTurn, TextChat } from '../../store/runs/text-chat-store.ts';
+import { JobLoop } from '../../std/job-loop.ts';
+import type {
+  ChatLease,
+  DueTextChat,
+  NewTurn,
+  TextChat,
+} from '../../store/runs/text-chat-store.ts';
 import type { EndedBy } from '../session/close-session.ts';
 import { withoutReserved } from '../setup/call-context.ts';
-import { findTestAgent } from '../setup/resolve-agent.ts';
-import type { NewTextChat, TextChatDesk, TextChatId } from './text-chat-service.ts';
+import { resolveTestAgent } from '../setup/resolve-agent.ts';
+import type { NewTextChat, TextChatId, TextChatService } from './text-chat-service.ts';
 import {
-  answer,
+  abandonChat,
+  answerChat,
   type ChatPlan,
-  conclude,
+  endChat,
   finishChat,
-  giveUp,
-  type HeldChat,
+  type LeasedChat,
   planChat,
-  stepBack,
+  rewindChat,
   type TextChatDeps,
   TURN_MS_MAX,
 } from './text-chat-work.ts';
@@ -40,10 +45,10 @@ const SWEEP_SLOTS_PER_ORGANIZATION = 4;
 /** Times that a reader repairs what others are changing meanwhile. */
 const READS_MAX = 3;
 
-export class TextChats implements TextChatDesk {
+export class TextChats implements TextChatService {
   readonly #deps: TextChatDeps;
   readonly #abort = new AbortController();
-  readonly #sweep: WorkLoop<DueTextChat>;
+  readonly #sweep: JobLoop<DueTextChat>;
   /** What is under way here, by the token under which it is held. */
   readonly #works = new Map<string, Promise<unknown>>();
   #hasStopped = false;
@@ -51,7 +56,7 @@ export class TextChats implements TextChatDesk {
   constructor(deps: TextChatDeps) {
     this.#deps = deps;
     const { clock, log, store } = deps;
-    this.#sweep = new WorkLoop<DueTextChat>({
+    this.#sweep = new JobLoop<DueTextChat>({
       name: 'text chats',
       clock,
       log,
@@ -81,7 +86,7 @@ export class TextChats implements TextChatDesk {
   async create(wanted: NewTextChat): Promise<TextChat> {
     const { store, random } = this.#deps;
     const { organizationId } = wanted;
-    const { workflow, version } = await findTestAgent(
+    const { workflow, version } = await resolveTestAgent(
       this.#deps,
       organizationId,
       wanted.workflowId,
@@ -107,7 +112,7 @@ export class TextChats implements TextChatDesk {
     };
     return this.#work(plan.settings.text_chat_inactivity_timeout_seconds, async (hold) => {
       const chat = await store.textChats.create(run, this.#newTurn(null), hold);
-      await answer(this.#deps, this.#held(chat, chat.revision, hold), plan, null).catch(
+      await answerChat(this.#deps, this.#held(chat, chat.revision, hold), plan, null).catch(
         (error: unknown) => {
           // It can be gone on with all the same: who writes next hears the opening first.
           if (codeOf(error) !== 'TEXT_CHAT_TURN_FAILED') throw error;
@@ -127,7 +132,7 @@ export class TextChats implements TextChatDesk {
     refuseFull(chat, text);
     const plan = await this.#planOf(chat);
     return this.#take(chat, plan, this.#newTurn(text), async (held) => {
-      await answer(this.#deps, held, plan, text);
+      await answerChat(this.#deps, held, plan, text);
       return this.#ended(id.runId);
     });
   }
@@ -152,7 +157,7 @@ export class TextChats implements TextChatDesk {
     const to = turn === undefined ? null : { turnId: turn.id, toSeq: turn.eventSeq ?? 0 };
     const plan = await this.#planOf(chat).catch(noPlan);
     return this.#take(chat, plan, undefined, async (held) => {
-      await stepBack(this.#deps, held, to);
+      await rewindChat(this.#deps, held, to);
       return this.#read(id.runId);
     });
   }
@@ -177,7 +182,7 @@ export class TextChats implements TextChatDesk {
   async #end(chat: TextChat, how: { reason: EndReason; by: EndedBy }): Promise<TextChat> {
     const plan = await this.#planOf(chat).catch(noPlan);
     return this.#take(chat, plan, undefined, async (held) => {
-      await conclude(this.#deps, held, plan, how);
+      await endChat(this.#deps, held, plan, how);
       return this.#ended(chat.run.id);
     });
   }
@@ -203,7 +208,7 @@ export class TextChats implements TextChatDesk {
     for (let reads = 1; ; reads += 1) {
       const chat = await read();
       if (!isPending(chat) || !this.#isLost(chat) || reads > READS_MAX) return chat;
-      await giveUp(this.#deps, chat);
+      await abandonChat(this.#deps, chat);
     }
   }
 
@@ -236,7 +241,7 @@ export class TextChats implements TextChatDesk {
     chat: TextChat,
     plan: ChatPlan | undefined,
     turn: NewTurn | undefined,
-    work: (held: HeldChat) => Promise<TextChat>,
+    work: (held: LeasedChat) => Promise<TextChat>,
   ): Promise<TextChat> {
     return this.#work(plan?.settings.text_chat_inactivity_timeout_seconds, async (hold) => {
       const { run, revision } = chat;
@@ -246,7 +251,7 @@ export class TextChats implements TextChatDesk {
     });
   }
 
-  #held(chat: TextChat, revision: number, { idleMs, until }: OwnHold): HeldChat {
+  #held(chat: TextChat, revision: number, { idleMs, until }: OwnHold): LeasedChat {
     return { chat, revision, idleMs, until, signal: this.#abort.signal };
   }
 
@@ -290,7 +295,7 @@ export class TextChats implements TextChatDesk {
 }
 
 /** As this process counts it: from before it was stored, so that it ends here first. */
-interface OwnHold extends Hold {
+interface OwnHold extends ChatLease {
   until: number;
 }
 

@@ -6,7 +6,7 @@ import type { EndReason } from '../../model/end-reason.ts';
 import type { Run } from '../../model/run.ts';
 import { isObject } from '../../std/json.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
-import { outcomeOf } from '../log/run-outcome.ts';
+import { runOutcomeOf } from '../log/run-outcome.ts';
 import { transcriptText } from '../log/transcript.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 
@@ -33,7 +33,7 @@ type FinishDeps = Pick<CallDeps, 'store' | 'files' | 'clock' | 'log' | 'onComple
 /** Never changes a run that is completed already. Files are written before the run names them. */
 export async function finishRun(deps: FinishDeps, run: Run, closing: Closing): Promise<void> {
   const { store, files, clock, log } = deps;
-  const outcome = outcomeOf(closing.events, closing.fallbackReason);
+  const outcome = runOutcomeOf(closing.events, closing.fallbackReason);
   const transcript = transcriptText(closing.events, withEndTimestamps(closing.settings));
   const hasTranscript = transcript !== '' && (await writeTranscript(deps, run.id, transcript));
   const recording = await files.stat(recordingKey(run.id)).catch((error: unknown) => {

@@ -17,7 +17,7 @@ export interface Line {
 }
 
 /** Over what the run's call goes; undefined if the provider is not built, or the configuration is gone. */
-export async function lineOf(
+export async function providerCallOf(
   { store, providers }: Pick<CallDeps, 'store' | 'providers'>,
   { organizationId, configurationId, mode }: Run,
 ): Promise<Line | undefined> {
@@ -29,12 +29,12 @@ export async function lineOf(
 }
 
 /** Throws CALL_OUT_OF_REACH if nobody knows how to reach the call, and PROVIDER_* codes. */
-export async function hangUpLine(
+export async function hangUpAtProvider(
   deps: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
   run: Run,
 ): Promise<void> {
   const { providerCallId } = run;
-  const line = providerCallId === null ? undefined : await lineOf(deps, run);
+  const line = providerCallId === null ? undefined : await providerCallOf(deps, run);
   if (providerCallId === null || line === undefined) throw new GatewayError('CALL_OUT_OF_REACH');
   const { provider, configuration } = line;
   const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');

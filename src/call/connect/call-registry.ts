@@ -17,7 +17,7 @@ export interface UnconnectedCall {
   provider: TelephonyProvider;
 }
 
-export class Roster {
+export class CallRegistry {
   /** At most as many as the organizations may have calls. */
   readonly #dialled = new Map<string, UnconnectedCall>();
   readonly #pending = new Map<string, CallPlan>();
@@ -46,17 +46,17 @@ export class Roster {
   }
 
   /** Whether the run's call is one of this process. */
-  holds(runId: string): boolean {
+  has(runId: string): boolean {
     return this.#dialled.has(runId) || this.#pending.has(runId) || this.connected(runId);
   }
 
   /** A call is placed: it counts until it is answered or dropped. */
-  ring(call: UnconnectedCall): void {
+  addRinging(call: UnconnectedCall): void {
     this.#dialled.set(call.run.id, call);
   }
 
   /** False if too many wait already. */
-  expect(plan: CallPlan): boolean {
+  addPrepared(plan: CallPlan): boolean {
     if (this.#pending.size >= PENDING_MAX) return false;
     this.#dialled.delete(plan.run.id);
     this.#pending.set(plan.run.id, plan);
@@ -64,12 +64,12 @@ export class Roster {
   }
 
   /** Whether the run's plan is made and waits for its media. */
-  isExpected(runId: string): boolean {
+  isPrepared(runId: string): boolean {
     return this.#pending.has(runId);
   }
 
   /** The plan that waits for `runId`, which is being let in from here until `enter` or `turnAway`. */
-  letIn(runId: string): CallPlan | undefined {
+  admit(runId: string): CallPlan | undefined {
     const plan = this.#pending.get(runId);
     if (plan === undefined) return undefined;
     this.#pending.delete(runId);
@@ -77,22 +77,22 @@ export class Roster {
     return plan;
   }
 
-  turnAway(runId: string): void {
+  reject(runId: string): void {
     this.#entering.delete(runId);
   }
 
-  enter(session: CallSession): void {
+  activate(session: CallSession): void {
     const { id } = session.plan.run;
     this.#entering.delete(id);
     this.#sessions.set(id, session);
   }
 
-  leave(runId: string): void {
+  remove(runId: string): void {
     this.#sessions.delete(runId);
   }
 
   /** The call will not come any more. */
-  drop(runId: string): void {
+  removeUnconnected(runId: string): void {
     this.#dialled.delete(runId);
     this.#pending.delete(runId);
   }

@@ -10,7 +10,7 @@ import { isObject } from '../../std/json.ts';
 import { finishRun } from '../closing/finish-run.ts';
 import { stamp } from '../log/transcript.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import type { Roster, UnconnectedCall } from './call-registry.ts';
+import type { CallRegistry, UnconnectedCall } from './call-registry.ts';
 
 const HANG_UP_MS = 5_000;
 
@@ -27,7 +27,7 @@ export function unconnectedReason(status: TerminalStatus): EndReason {
 }
 
 /** Several may come here for one run: the first one's reason stands, and the line is hung up once. */
-export async function closeUnconnected(
+export async function endUnconnected(
   deps: CallDeps,
   call: UnconnectedCall,
   { reason, by, fault }: Closing,
@@ -66,7 +66,7 @@ export async function closeFailed(
       timestamp: stamp(deps.clock.now()),
       data: { error: message },
     });
-    await closeUnconnected(deps, call, { reason: 'error', by: 'gateway', fault });
+    await endUnconnected(deps, call, { reason: 'error', by: 'gateway', fault });
   } catch (failure) {
     deps.log.error({ err: failure, runId: run.id }, 'failed call not closed');
   }
@@ -79,18 +79,18 @@ export const GATEWAY_STOPPED = {
 };
 
 /** Ends a call that nobody is to answer any more. Throws if the store is away. */
-export async function giveUp(
+export async function abandonCall(
   deps: CallDeps,
-  roster: Pick<Roster, 'drop'>,
+  roster: Pick<CallRegistry, 'removeUnconnected'>,
   call: UnconnectedCall & { fault?: Closing['fault'] },
 ): Promise<void> {
   const { id } = call.run;
   const { fault } = call;
-  roster.drop(id);
+  roster.removeUnconnected(id);
   const run = await deps.store.runs.find(id);
   if (run?.state !== 'initialized') return;
   const closing = { reason: 'system_cancelled', by: 'gateway' } as const;
-  await closeUnconnected(deps, { ...call, run }, fault ? { ...closing, fault } : closing);
+  await endUnconnected(deps, { ...call, run }, fault ? { ...closing, fault } : closing);
 }
 
 /** Why the run's call could not be begun; undefined if it was. In words for clients. */

@@ -7,36 +7,36 @@ import type { RecordingFile } from '../../pipeline/recorder.ts';
 import type { MediaProtocol } from '../../telephony/provider/media-protocol.ts';
 import { isHosted, type ProviderRequest } from '../../telephony/provider/provider.ts';
 import { CLOSE } from '../../transport/media-socket.ts';
-import type { Admission, MediaPath } from '../../transport/websocket/media-server.ts';
+import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
 import { recordingKey } from '../closing/finish-run.ts';
 import { CallSession } from '../session/session.ts';
-import { isForMachine } from '../setup/answering-machine.ts';
+import { isMachineBehaviour } from '../setup/answering-machine.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
-import type { Roster } from './call-registry.ts';
+import type { CallRegistry } from './call-registry.ts';
 
-export async function admitMedia(
+export async function admitMediaSocket(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   path: MediaPath,
   headers: Record<string, string | undefined>,
-): Promise<Admission> {
+): Promise<MediaAdmission> {
   // The token comes first: without it nothing is said about a run, not even that it exists.
   if (!deps.tokens.redeem(path.runId, path.token)) return refuse(CLOSE.unauthorized, 'token');
-  const plan = roster.letIn(path.runId);
+  const plan = roster.admit(path.runId);
   if (plan === undefined) return refuse(CLOSE.notFound, 'no call waits');
   try {
     return await admit(deps, roster, { plan, path, headers });
   } finally {
-    roster.turnAway(path.runId);
+    roster.reject(path.runId);
   }
 }
 
 async function admit(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   request: { plan: CallPlan; path: MediaPath; headers: Record<string, string | undefined> },
-): Promise<Admission> {
+): Promise<MediaAdmission> {
   const { plan, path, headers } = request;
   const { run } = plan;
   if (run.workflowId !== path.workflowId || run.organizationId !== path.organizationId) {
@@ -51,22 +51,22 @@ async function admit(
 }
 
 /** For media that the gateway has opened itself, which needs no proof. */
-export async function admitOpened(
+export async function admitOwnSocket(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   runId: string,
   { protocol, isAnswered }: { protocol: MediaProtocol; isAnswered: boolean },
-): Promise<Admission> {
-  const plan = roster.letIn(runId);
+): Promise<MediaAdmission> {
+  const plan = roster.admit(runId);
   if (plan === undefined) return refuse(CLOSE.notFound, 'no call waits');
   try {
     return await begin(deps, roster, plan, { protocol, isAnswered });
   } finally {
-    roster.turnAway(runId);
+    roster.reject(runId);
   }
 }
 
-function refuse(code: number, reason: string): Admission {
+function refuse(code: number, reason: string): MediaAdmission {
   const isUnauthorized = code === CLOSE.unauthorized;
   mediaFaults.inc({ code: isUnauthorized ? 'MEDIA_UNAUTHORIZED' : 'MEDIA_REFUSED' });
   return { refuse: code, reason };
@@ -91,10 +91,10 @@ function upgradeRequest(
 
 async function begin(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   plan: CallPlan,
   { protocol, isAnswered }: { protocol: MediaProtocol; isAnswered: boolean },
-): Promise<Admission> {
+): Promise<MediaAdmission> {
   const { run } = plan;
   // It may have been closed while it waited.
   const isOpen = await deps.store.runs.patchInitialized(run.id, {
@@ -119,23 +119,24 @@ async function begin(
     recording,
     isAnswered,
     onEnded: () => {
-      roster.leave(run.id);
+      roster.remove(run.id);
       deps.events.release(run.id);
     },
   });
-  roster.enter(session);
+  roster.activate(session);
   return {
     accept: (socket) => {
       const listener = session.attach(socket, protocol);
       // The verdict may have come before the media.
-      if (isForMachine(plan, runLog.events)) void session.end('voicemail_detected', 'gateway');
+      if (isMachineBehaviour(plan, runLog.events))
+        void session.end('voicemail_detected', 'gateway');
       return listener;
     },
   };
 }
 
 /** A call that was heard while it rang is answered: only now its conversation begins. Never rejects. */
-export async function beginTalk(deps: CallDeps, session: CallSession): Promise<void> {
+export async function startSession(deps: CallDeps, session: CallSession): Promise<void> {
   const { id } = session.plan.run;
   try {
     const running = await deps.store.runs.patch(id, begun(deps));

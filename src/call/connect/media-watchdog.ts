@@ -7,8 +7,8 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import type { CallSnapshot, TelephonyProvider } from '../../telephony/provider/provider.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import { RING_S } from '../setup/callback-urls.ts';
-import type { Roster, UnconnectedCall } from './call-registry.ts';
-import { closeUnconnected, unconnectedReason } from './end-unconnected.ts';
+import type { CallRegistry, UnconnectedCall } from './call-registry.ts';
+import { endUnconnected, unconnectedReason } from './end-unconnected.ts';
 
 /** After ringing has ended for certain. */
 const LOOK_MS = (RING_S + 30) * 1_000;
@@ -19,7 +19,11 @@ const LOOKS_MAX = 3;
 const FAILURES_MAX = 60;
 const ASK_MS = 10_000;
 
-export function watchForMedia(deps: CallDeps, roster: Roster, call: UnconnectedCall): void {
+export function startMediaWatchdog(
+  deps: CallDeps,
+  roster: CallRegistry,
+  call: UnconnectedCall,
+): void {
   const { id } = call.run;
   let looks = 0;
   let failures = 0;
@@ -39,8 +43,8 @@ export function watchForMedia(deps: CallDeps, roster: Roster, call: UnconnectedC
     if (roster.connected(id)) return true; // It came while we asked.
     looks += 1;
     if (reason === undefined && looks < LOOKS_MAX) return true;
-    roster.drop(id);
-    await closeUnconnected(
+    roster.removeUnconnected(id);
+    await endUnconnected(
       deps,
       { ...call, run },
       reason === undefined
@@ -59,7 +63,7 @@ export function watchForMedia(deps: CallDeps, roster: Roster, call: UnconnectedC
           failures += 1;
           deps.log.error({ err: error, runId: id }, 'call not looked up');
           if (failures < FAILURES_MAX) schedule(AGAIN_MS);
-          else roster.drop(id);
+          else roster.removeUnconnected(id);
         },
       );
     });
@@ -68,8 +72,8 @@ export function watchForMedia(deps: CallDeps, roster: Roster, call: UnconnectedC
 }
 
 /** What this process knows of a call that it does not hold any more. */
-function letGo(deps: CallDeps, roster: Roster, runId: string): void {
-  roster.drop(runId);
+function letGo(deps: CallDeps, roster: CallRegistry, runId: string): void {
+  roster.removeUnconnected(runId);
   if (!roster.connected(runId)) deps.events.release(runId);
 }
 

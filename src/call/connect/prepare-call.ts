@@ -15,12 +15,12 @@ import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
 import { withRunIds } from '../setup/call-context.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import { type CallPlan, planCall, planSounds } from '../setup/call-plan.ts';
+import { type CallPlan, planCall, planClips } from '../setup/call-plan.ts';
 import { mediaUrl } from '../setup/callback-urls.ts';
 import { planTools, toolFaults } from '../setup/plan-tools.ts';
 import { onceFetched, type PreCallFetch, startPreCallFetch } from '../setup/pre-call-fetch.ts';
 import type { CallClips } from '../setup/sound-library.ts';
-import type { Roster } from './call-registry.ts';
+import type { CallRegistry } from './call-registry.ts';
 import { closeFailed } from './end-unconnected.ts';
 
 /** A provider opens the socket within a few seconds of our answer, or not at all. */
@@ -37,9 +37,9 @@ interface AnsweredCall<Provider extends TelephonyProvider> {
 }
 
 /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is completed then. */
-export async function answerCall(
+export async function answerProviderCall(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   call: AnsweredCall<HostedProvider>,
 ): Promise<WebhookReply> {
   const { run } = await prepareCall(deps, roster, call);
@@ -51,13 +51,13 @@ export async function answerCall(
  *  QUEUE_FULL; the run is completed then. */
 export async function prepareCall(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   call: AnsweredCall<TelephonyProvider>,
 ): Promise<CallPlan> {
   try {
     return await expectCall(deps, roster, call);
   } catch (error) {
-    roster.drop(call.run.id);
+    roster.removeUnconnected(call.run.id);
     await closeFailed(deps, call, error);
     throw error;
   }
@@ -65,7 +65,7 @@ export async function prepareCall(
 
 async function expectCall(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   call: AnsweredCall<TelephonyProvider>,
 ): Promise<CallPlan> {
   const { configuration, provider } = call;
@@ -73,14 +73,14 @@ async function expectCall(
   const version = call.fresh ?? (await adopt(deps, run));
   const policy = deps.llm === undefined ? 'scripted' : 'model';
   const fetch = startPreCallFetch(deps, run, version.definition);
-  const sounds = await planSounds(deps.sounds, run, version);
+  const sounds = await planClips(deps.sounds, run, version);
   const tools = policy === 'model' ? await planTools(deps, run, version.definition) : NO_TOOLS;
   await sounds.clips.add(toolClipRefs(tools));
   const planned = planCall({ run, configuration, provider, version, policy, sounds, tools });
   const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
   const faults = [...planned.faults, ...toolFaults(provider, tools)];
   const plan = { ...planned, preCall, faults };
-  if (!roster.expect(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
+  if (!roster.addPrepared(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
   onceFetched(plan, (initialContext) => prepareFirstWords(deps, plan, initialContext));
   return plan;
 }

@@ -4,8 +4,8 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { webhooks } from '../../metrics/metrics.ts';
 import {
+  isStatusTransitionAllowed,
   isTerminal,
-  mayFollow,
   type ProviderName,
   type TerminalStatus,
 } from '../../model/provider.ts';
@@ -21,8 +21,8 @@ import {
 import { stamp } from '../log/transcript.ts';
 import { hangsUpOnMachines } from '../setup/answering-machine.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import type { Roster, UnconnectedCall } from './call-registry.ts';
-import { closeUnconnected, unconnectedReason } from './end-unconnected.ts';
+import type { CallRegistry, UnconnectedCall } from './call-registry.ts';
+import { endUnconnected, unconnectedReason } from './end-unconnected.ts';
 
 /** The media of a call that the provider calls ended closes by itself within this time. */
 const MEDIA_CLOSES_MS = 3_000;
@@ -75,9 +75,9 @@ export async function withCallId(
   return run === undefined ? call : { ...call, run };
 }
 
-export async function takeProviderEvent(
+export async function handleProviderEvent(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   request: { name: ProviderName; runId: string; request: ProviderRequest },
 ): Promise<WebhookReply> {
   const call = await verifiedCall(deps, request.name, request.runId, request.request);
@@ -86,7 +86,7 @@ export async function takeProviderEvent(
     return IGNORED;
   }
   const event = call.provider.webhook.parse(request.request);
-  if (event.kind === 'status') await takeStatus(deps, roster, call, event);
+  if (event.kind === 'status') await handleStatus(deps, roster, call, event);
   if (event.kind === 'answered-by') await takeAnsweredBy(deps, roster, call, event);
   webhooks.inc({ provider: request.name, result: 'taken' });
   return call.provider.webhook.acknowledge();
@@ -99,9 +99,9 @@ const IGNORED: WebhookReply = {
 };
 
 /** Takes a step of a call, however it was told of. */
-export async function takeStatus(
+export async function handleStatus(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   call: UnconnectedCall,
   event: CallStep,
 ): Promise<void> {
@@ -130,15 +130,15 @@ export async function takeStatus(
  *  events of its own calls. */
 async function noteStatus(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   runId: string,
   event: CallStep,
 ): Promise<void> {
-  if (!roster.holds(runId)) return;
+  if (!roster.has(runId)) return;
   const runLog = await deps.events.open(runId);
   const { status, providerStatus, callId, durationS, raw } = event;
   const last = runLog.events.findLast(({ body }) => body.type === 'call.status')?.body;
-  if (last?.type === 'call.status' && !mayFollow(status, last.status)) return;
+  if (last?.type === 'call.status' && !isStatusTransitionAllowed(status, last.status)) return;
   const fact = { status, providerStatus, callId, durationS, raw };
   const body = { type: 'call.status', ...fact } as const;
   const session = roster.session(runId);
@@ -149,7 +149,7 @@ async function noteStatus(
 /** With media, the socket's close ends the call; its loss is made up for after a moment. */
 async function takeTerminal(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   call: UnconnectedCall,
   status: TerminalStatus,
 ): Promise<void> {
@@ -161,8 +161,8 @@ async function takeTerminal(
   }
   if (!roster.connected(id)) {
     if (await talksElsewhere(deps, call.run)) return; // Its media tells that process.
-    roster.drop(id);
-    await closeUnconnected(deps, call, { reason: unconnectedReason(status), by: 'provider' });
+    roster.removeUnconnected(id);
+    await endUnconnected(deps, call, { reason: unconnectedReason(status), by: 'provider' });
     return;
   }
   deps.clock.after(MEDIA_CLOSES_MS, () => {
@@ -177,7 +177,7 @@ async function talksElsewhere(deps: CallDeps, run: Run): Promise<boolean> {
 
 async function takeAnsweredBy(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   { run }: ProviderCall,
   event: Extract<ProviderEvent, { kind: 'answered-by' }>,
 ): Promise<void> {

@@ -5,50 +5,50 @@ import { callsRefused } from '../../metrics/metrics.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
-import type { Admission, MediaPath } from '../../transport/websocket/media-server.ts';
-import type { CallDesk, StartCall, StartedCall, TestCall } from '../call-service.ts';
+import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
+import type { CallService, StartCall, StartedCall, TestCall } from '../call-service.ts';
 import { TextChats } from '../chat/text-chat.ts';
-import { Roster, type UnconnectedCall } from '../connect/call-registry.ts';
-import { GATEWAY_STOPPED, giveUp } from '../connect/end-unconnected.ts';
-import { admitMedia } from '../connect/media-admission.ts';
-import { watchForMedia } from '../connect/media-watchdog.ts';
-import { answerCall } from '../connect/prepare-call.ts';
-import { takeProviderEvent, verifiedCall, withCallId } from '../connect/provider-event.ts';
+import { CallRegistry, type UnconnectedCall } from '../connect/call-registry.ts';
+import { abandonCall, GATEWAY_STOPPED } from '../connect/end-unconnected.ts';
+import { admitMediaSocket } from '../connect/media-admission.ts';
+import { startMediaWatchdog } from '../connect/media-watchdog.ts';
+import { answerProviderCall } from '../connect/prepare-call.ts';
+import { handleProviderEvent, verifiedCall, withCallId } from '../connect/provider-event.ts';
 import { answerInbound, refuseInbound } from '../inbound/inbound-webhook.ts';
 import { CampaignCalls } from '../outbound/campaign-calls.ts';
-import { Starts } from '../outbound/idempotent-starts.ts';
-import { PbxLines } from '../pbx/pbx-connections.ts';
+import { IdempotentStarts } from '../outbound/idempotent-starts.ts';
+import { PbxConnections } from '../pbx/pbx-connections.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import { hangUpRun } from './hang-up.ts';
-import { CallAdmission } from './overload-control.ts';
+import { OverloadControl } from './overload-control.ts';
 import { type DigitsWanted, sendDigits } from './send-digits.ts';
 
 /** How often a draining process looks whether its calls are over. */
 const DRAIN_LOOK_MS = 100;
 
-export class Switchboard implements CallDesk {
+export class CallControl implements CallService {
   readonly #deps: CallDeps;
-  readonly #roster = new Roster();
-  readonly #starts: Starts;
+  readonly #roster = new CallRegistry();
+  readonly #starts: IdempotentStarts;
   #draining = false;
   /** Calls that are being placed, or whose webhook is being answered. */
   #starting = 0;
-  readonly #admission: CallAdmission | undefined;
+  readonly #admission: OverloadControl | undefined;
 
   readonly campaignCalls: CampaignCalls;
   readonly textChats: TextChats;
-  readonly pbxLines: PbxLines;
+  readonly pbxLines: PbxConnections;
 
   constructor(deps: CallDeps) {
     this.#deps = deps;
-    this.#starts = new Starts(deps, this.#roster);
+    this.#starts = new IdempotentStarts(deps, this.#roster);
     this.campaignCalls = new CampaignCalls(deps, this.#roster, () => this.#refusal() === undefined);
     this.textChats = new TextChats(deps);
-    this.pbxLines = new PbxLines(deps, this.#roster, () => this.#refusal());
+    this.pbxLines = new PbxConnections(deps, this.#roster, () => this.#refusal());
     if (deps.load === undefined) return;
     const counts = () => ({ talking: this.activeCalls, all: this.#allCalls });
-    const onLoop = (busy: number) => deps.mediaClock.feel(busy);
-    this.#admission = new CallAdmission({ ...deps, ...deps.load, counts, onLoop });
+    const onLoop = (busy: number) => deps.mediaClock.setLoad(busy);
+    this.#admission = new OverloadControl({ ...deps, ...deps.load, counts, onLoop });
   }
 
   get activeCalls(): number {
@@ -67,20 +67,20 @@ export class Switchboard implements CallDesk {
 
   /** Whether the run's call is one of this process. */
   holds(runId: string): boolean {
-    return this.#roster.holds(runId);
+    return this.#roster.has(runId);
   }
 
   /** Whether the run's plan is made here, or its call talks here already. */
   hasAnswered(runId: string): boolean {
-    return this.#roster.isExpected(runId) || this.#roster.connected(runId);
+    return this.#roster.isPrepared(runId) || this.#roster.connected(runId);
   }
 
   /** A call that we have dialled is to be answered by another process; its log is all stored then. The
    *  request is its answer webhook. Throws WEBHOOK_SIGNATURE. */
-  async letGo(name: ProviderName, runId: string, request: ProviderRequest): Promise<void> {
-    if (!this.#roster.holds(runId)) return;
+  async releaseCall(name: ProviderName, runId: string, request: ProviderRequest): Promise<void> {
+    if (!this.#roster.has(runId)) return;
     await verifiedCall(this.#deps, name, runId, request);
-    this.#roster.drop(runId);
+    this.#roster.removeUnconnected(runId);
     await this.#deps.events.flush();
     this.#deps.events.release(runId);
   }
@@ -133,9 +133,9 @@ export class Switchboard implements CallDesk {
     const call = await withCallId(this.#deps, verified, request);
     if (call.run.state !== 'initialized') return call.provider.webhook.reject('error');
     // Another process has dialled it.
-    if (!this.#roster.holds(runId)) watchForMedia(this.#deps, this.#roster, call);
+    if (!this.#roster.has(runId)) startMediaWatchdog(this.#deps, this.#roster, call);
     try {
-      return await answerCall(this.#deps, this.#roster, call);
+      return await answerProviderCall(this.#deps, this.#roster, call);
     } catch (error) {
       this.#deps.log.error({ err: error, runId }, 'call not answered');
       return call.provider.webhook.reject('error');
@@ -143,12 +143,12 @@ export class Switchboard implements CallDesk {
   }
 
   async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    return takeProviderEvent(this.#deps, this.#roster, { name, runId, request });
+    return handleProviderEvent(this.#deps, this.#roster, { name, runId, request });
   }
 
   /** A media socket asks to be let in (transport's `authorize`). */
-  admit(path: MediaPath, headers: Record<string, string | undefined>): Promise<Admission> {
-    return admitMedia(this.#deps, this.#roster, path, headers);
+  admit(path: MediaPath, headers: Record<string, string | undefined>): Promise<MediaAdmission> {
+    return admitMediaSocket(this.#deps, this.#roster, path, headers);
   }
 
   /** Takes no new call and waits for the running ones; after `limitMs` they are ended. */
@@ -179,13 +179,15 @@ export class Switchboard implements CallDesk {
   /** Why no new call is taken now, if none is. */
   #refusal(): GatewayError | undefined {
     if (this.#draining) return new GatewayError('GATEWAY_DRAINING');
-    return this.#admission?.isOpen === false ? new GatewayError('GATEWAY_OVERLOADED') : undefined;
+    return this.#admission?.isAccepting === false
+      ? new GatewayError('GATEWAY_OVERLOADED')
+      : undefined;
   }
 
   /** Never rejects. */
   async #giveUp(call: UnconnectedCall): Promise<void> {
     try {
-      await giveUp(this.#deps, this.#roster, { ...call, fault: GATEWAY_STOPPED });
+      await abandonCall(this.#deps, this.#roster, { ...call, fault: GATEWAY_STOPPED });
     } catch (error) {
       this.#deps.log.error({ err: error, runId: call.run.id }, 'unconnected call not closed');
     }

@@ -4,12 +4,12 @@
 import type { Run } from '../../model/run.ts';
 import type { Timer } from '../../std/clock.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import { closeLeftOver } from './orphaned-runs.ts';
+import { closeOrphanedRuns } from './orphaned-runs.ts';
 
 /** A process is dead after a minute of silence; twice as often an outage cannot hide between looks. */
 const LOOK_MS = 30_000;
 
-export class Recovery {
+export class CrashRecovery {
   readonly #deps: CallDeps;
   #timer: Timer | undefined;
   #hasStopped = false;
@@ -58,7 +58,7 @@ export class Recovery {
   }
 
   async #close(runs: readonly Run[]): Promise<number> {
-    const { closed, failed } = await closeLeftOver(this.#deps, runs);
+    const { closed, failed } = await closeOrphanedRuns(this.#deps, runs);
     this.#left = failed;
     if (closed > 0) {
       this.#deps.log.warn({ runs: closed }, 'runs left open by a killed process are closed');

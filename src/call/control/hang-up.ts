@@ -3,11 +3,11 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
-import { within } from '../../std/deadline.ts';
+import { withDeadline } from '../../std/deadline.ts';
 import { finishRun } from '../closing/finish-run.ts';
-import { hangUpLine } from '../closing/provider-hang-up.ts';
-import type { Roster } from '../connect/call-registry.ts';
-import { giveUp } from '../connect/end-unconnected.ts';
+import { hangUpAtProvider } from '../closing/provider-hang-up.ts';
+import type { CallRegistry } from '../connect/call-registry.ts';
+import { abandonCall } from '../connect/end-unconnected.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 
 /** A call is closed in less; who asked does not wait longer, the closing goes on. */
@@ -20,7 +20,7 @@ const LOOKS_MAX = 40;
  *  RUN_WITHOUT_CALL, CALL_OUT_OF_REACH, PROVIDER_* codes. */
 export async function hangUpRun(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   { organizationId, runId }: { organizationId: string; runId: string },
 ): Promise<Run> {
   const { runs, starts } = deps.store;
@@ -36,7 +36,7 @@ export async function hangUpRun(
 }
 
 /** Closes a run that was never dialled, with the call that is started meanwhile. */
-async function closeIdle(deps: CallDeps, roster: Roster, run: Run): Promise<void> {
+async function closeIdle(deps: CallDeps, roster: CallRegistry, run: Run): Promise<void> {
   const reason = 'system_cancelled';
   const runLog = await deps.events.open(run.id);
   if (!runLog.events.some(({ body }) => body.type === 'call.ended')) {
@@ -45,18 +45,18 @@ async function closeIdle(deps: CallDeps, roster: Roster, run: Run): Promise<void
   await deps.events.flush();
   await finishRun(deps, run, { events: runLog.events, fallbackReason: reason, settings: {} });
   deps.events.release(run.id);
-  roster.drop(run.id);
+  roster.removeUnconnected(run.id);
   await hangUpRest(deps, run);
 }
 
-async function end(deps: CallDeps, roster: Roster, run: Run): Promise<void> {
+async function end(deps: CallDeps, roster: CallRegistry, run: Run): Promise<void> {
   const waiting = roster.unconnected().find((call) => call.run.id === run.id);
-  if (waiting !== undefined) await giveUp(deps, roster, waiting);
+  if (waiting !== undefined) await abandonCall(deps, roster, waiting);
   for (let looks = 0; roster.connected(run.id) && looks < LOOKS_MAX; looks++) {
     const session = roster.session(run.id);
     if (session !== undefined) {
       const ending = session.end('system_cancelled', 'gateway');
-      await within(deps.clock, END_MS_MAX, 'end the call', ending).catch(() => undefined); // It goes on.
+      await withDeadline(deps.clock, END_MS_MAX, 'end the call', ending).catch(() => undefined); // It goes on.
       return;
     }
     await new Promise<void>((resolve) => deps.clock.after(LOOK_MS, resolve));
@@ -70,5 +70,5 @@ async function hangUpRest(deps: CallDeps, known: Run): Promise<void> {
   const current = await deps.store.runs.find(known.id);
   if (current === undefined) return;
   const isNamedSince = known.providerCallId === null && current.providerCallId !== null;
-  if (current.state !== 'completed' || isNamedSince) await hangUpLine(deps, current);
+  if (current.state !== 'completed' || isNamedSince) await hangUpAtProvider(deps, current);
 }

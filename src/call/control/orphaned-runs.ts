@@ -4,13 +4,13 @@
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
 import { finishRun } from '../closing/finish-run.ts';
-import { hangUpLine } from '../closing/provider-hang-up.ts';
+import { hangUpAtProvider } from '../closing/provider-hang-up.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 
 /** Providers take a handful of requests a second and account. */
 const HANG_UPS_MAX = 8;
 
-export interface Recovered {
+export interface OrphanedRuns {
   closed: number;
   /** Those that could not be closed; each has been logged. */
   failed: Run[];
@@ -19,7 +19,10 @@ export interface Recovered {
 }
 
 /** Closes runs that are nobody's. Never rejects, and does not wait for the providers. */
-export async function closeLeftOver(deps: CallDeps, runs: readonly Run[]): Promise<Recovered> {
+export async function closeOrphanedRuns(
+  deps: CallDeps,
+  runs: readonly Run[],
+): Promise<OrphanedRuns> {
   const failed: Run[] = [];
   const lines: Run[] = [];
   for (const run of runs) {
@@ -67,7 +70,7 @@ async function hangUpAll(deps: CallDeps, runs: readonly Run[]): Promise<void> {
 /** The provider may still hold the line open. */
 async function hangUp(deps: CallDeps, run: Run): Promise<void> {
   try {
-    await hangUpLine(deps, run);
+    await hangUpAtProvider(deps, run);
   } catch (error) {
     if (codeOf(error) === 'CALL_OUT_OF_REACH') return; // There never was a line that we knew of.
     deps.log.warn({ err: error, runId: run.id }, 'left-over call not hung up');

@@ -31,7 +31,7 @@ const CALM_LOOKS = 3;
 /** At its limit a process opens and closes all the time. */
 const WARN_MS = 60_000;
 
-export class CallAdmission {
+export class OverloadControl {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #meter: LoadMeter;
@@ -74,7 +74,7 @@ export class CallAdmission {
   }
 
   /** Whether there is room for one more call. */
-  get isOpen(): boolean {
+  get isAccepting(): boolean {
     const { all } = this.#counts();
     if (all < CALLS_MIN) return true;
     if (this.#isLate) return false;
@@ -92,7 +92,7 @@ export class CallAdmission {
   }
 
   #look(): void {
-    const { loop, cpu } = this.#meter.take();
+    const { loop, cpu } = this.#meter.sample();
     this.#onLoop(loop);
     const { talking } = this.#counts();
     this.#load += (Math.max(loop, cpu) - this.#load) * LOAD_WEIGHT;
@@ -109,9 +109,9 @@ export class CallAdmission {
     processLoad.set({ part: 'cpu' }, cpu);
     loopDelaySeconds.set(delayMs / 1_000);
     callLoad.set(this.#callLoad);
-    const { isOpen } = this;
-    overloaded.set(isOpen ? 0 : 1);
-    if (!isOpen) this.#warn(delayMs, talking);
+    const { isAccepting } = this;
+    overloaded.set(isAccepting ? 0 : 1);
+    if (!isAccepting) this.#warn(delayMs, talking);
   }
 
   #judge(delayMs: number): void {

@@ -4,8 +4,8 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import { lineOf } from '../closing/provider-hang-up.ts';
-import type { Roster } from '../connect/call-registry.ts';
+import { providerCallOf } from '../closing/provider-hang-up.ts';
+import type { CallRegistry } from '../connect/call-registry.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 
 const SEND_MS_MAX = 5_000;
@@ -21,13 +21,13 @@ export interface DigitsWanted {
  *  codes. */
 export async function sendDigits(
   deps: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
-  roster: Pick<Roster, 'session'>,
+  roster: Pick<CallRegistry, 'session'>,
   { organizationId, runId, digits }: DigitsWanted,
 ): Promise<void> {
   const run = await deps.store.runs.get(organizationId, runId);
   if (run === undefined) throw new GatewayError('RUN_NOT_FOUND');
   if (run.state !== 'running') throw new GatewayError('CALL_NOT_TALKING');
-  const line = await lineOf(deps, run);
+  const line = await providerCallOf(deps, run);
   if (line === undefined || run.providerCallId === null)
     throw new GatewayError('CALL_OUT_OF_REACH');
   const { provider, configuration } = line;

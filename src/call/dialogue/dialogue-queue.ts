@@ -6,15 +6,15 @@ import type { Clock } from '../../std/clock.ts';
 import type {
   DialogueAction,
   DialogueEvent,
-  Untimed,
+  UntimedEvent,
 } from '../../workflow/engine/dialogue-events.ts';
-import type { DialogueState, Engine } from '../../workflow/engine.ts';
+import type { DialogueEngine, DialogueState } from '../../workflow/engine.ts';
 
 /** Events that may wait for the engine: far more than a call can raise in one go. */
 const WAITING_MAX = 1_000;
 
 export interface DialogueQueueOptions {
-  engine: Pick<Engine, 'initial' | 'step'>;
+  engine: Pick<DialogueEngine, 'initial' | 'step'>;
   clock: Pick<Clock, 'now'>;
   perform(action: DialogueAction): void;
   /** After each event, when all of its actions are done; not once it is closed. */
@@ -43,7 +43,7 @@ export class DialogueQueue {
   }
 
   /** Never throws. */
-  tell(event: Untimed<DialogueEvent>): void {
+  dispatch(event: UntimedEvent<DialogueEvent>): void {
     if (this.#closed) return;
     if (this.#waiting.length >= WAITING_MAX) {
       this.#options.onFull(new GatewayError('QUEUE_FULL', { queue: 'call events' }));

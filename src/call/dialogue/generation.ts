@@ -4,20 +4,20 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
-import type { LanguageModel, ModelAnswer } from '../../speech/llm/llm.ts';
+import type { LanguageModel, LlmResponse } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 
 /** Where a request's text goes while it comes (pipeline's Speech). */
-export interface TextSink {
+export interface GenerationSink {
   text(delta: string): void;
   end(): void;
   cancel(): void;
 }
 
 export interface GenerationListener {
-  onAnswer(requestId: number, answer: ModelAnswer): void;
+  onAnswer(requestId: number, answer: LlmResponse): void;
   onFailure(requestId: number, code: string): void;
   onExtracted(extractionId: number, values: Record<string, unknown>): void;
   onExtractionFailure(extractionId: number, code: string): void;
@@ -40,7 +40,7 @@ export class Generation {
   readonly #clock: Clock;
   /** Ends with the call. */
   readonly #callSignal: AbortSignal;
-  readonly #running = new Map<number, { controller: AbortController; speech: TextSink }>();
+  readonly #running = new Map<number, { controller: AbortController; speech: GenerationSink }>();
 
   constructor(deps: {
     llm: LanguageModel | undefined;
@@ -60,7 +60,7 @@ export class Generation {
     return this.#running.size > 0;
   }
 
-  start(action: GenerateAction, speech: TextSink): void {
+  start(action: GenerateAction, speech: GenerationSink): void {
     const controller = new AbortController();
     this.#running.set(action.requestId, { controller, speech });
     this.#generate(action, speech, controller).catch((error: unknown) => {
@@ -83,7 +83,7 @@ export class Generation {
 
   async #generate(
     action: GenerateAction,
-    speech: TextSink,
+    speech: GenerationSink,
     controller: AbortController,
   ): Promise<void> {
     let said = '';
@@ -114,14 +114,14 @@ export class Generation {
     }
   }
 
-  #timedOut(action: GenerateAction, speech: TextSink, controller: AbortController): void {
+  #timedOut(action: GenerateAction, speech: GenerationSink, controller: AbortController): void {
     if (!this.#settle(action.requestId)) return;
     controller.abort();
     this.#failed(action, speech, '', new GatewayError('LLM_TIMEOUT', { what: 'text' }));
   }
 
   /** What was said stands as the answer; a request that said nothing has failed. */
-  #failed(action: GenerateAction, speech: TextSink, said: string, error: unknown): void {
+  #failed(action: GenerateAction, speech: GenerationSink, said: string, error: unknown): void {
     const code = codeOf(error) ?? 'LLM_FAILED';
     this.#log.warn({ err: error, said: said.length }, 'model request failed');
     this.#listener.onFault(error);
@@ -143,7 +143,7 @@ export class Generation {
     action: Pick<GenerateAction, 'messages'> & Partial<Pick<GenerateAction, 'tools'>>,
     signal: AbortSignal,
     listener: { onText(delta: string): void },
-  ): Promise<ModelAnswer> {
+  ): Promise<LlmResponse> {
     const llm = this.#llm;
     if (llm === undefined) throw new Error('a model was asked for in a call without one');
     const answer = await llm.respond(
@@ -161,7 +161,7 @@ export class Generation {
     return answer;
   }
 
-  #report(llm: LanguageModel, answer: ModelAnswer): void {
+  #report(llm: LanguageModel, answer: LlmResponse): void {
     this.#listener.onUsage({
       type: 'model.usage',
       service: llm.name,
@@ -185,7 +185,7 @@ export class Generation {
   }
 }
 
-const EMPTY_ANSWER: ModelAnswer = {
+const EMPTY_ANSWER: LlmResponse = {
   text: '',
   toolCalls: [],
   finishReason: 'other',

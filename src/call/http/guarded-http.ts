@@ -8,7 +8,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isPublicAddress } from './public-address.ts';
-import type { AddressGuard } from './ssrf-guard.ts';
+import type { SsrfGuard } from './ssrf-guard.ts';
 
 /** Connections to one receiver. */
 const CONNECTIONS_MAX = 16;
@@ -16,7 +16,7 @@ const URL_CHARACTERS_MAX = 4_000;
 const ANSWER_BYTES_MAX = 262_144;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-export interface OutgoingRequest {
+export interface GuardedRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
@@ -24,16 +24,16 @@ export interface OutgoingRequest {
   body: string | undefined;
 }
 
-export interface OutgoingReply {
+export interface GuardedResponse {
   status: number;
   /** The body, or its begin. */
   text: string;
 }
 
-export interface Outside {
+export interface GuardedHttp {
   /** Any status is a reply; redirects are not followed. Rejects with OUTSIDE_FORBIDDEN, the network's
    *  error, or the signal's reason. */
-  send(request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingReply>;
+  send(request: GuardedRequest, signal: AbortSignal): Promise<GuardedResponse>;
   /** Throws OUTSIDE_FORBIDDEN for what is no address to call, whatever its name resolves to. */
   check(url: string): void;
   /** Resolves names for connections; refuses those that are not public. */
@@ -48,7 +48,7 @@ export type CredentialHeaders = (
 ) => Promise<Record<string, string>>;
 
 /** `isAllowed` decides about addresses; default: public ones. */
-export function createOutside(isAllowed: AddressGuard = isPublicAddress): Outside {
+export function createGuardedHttp(isAllowed: SsrfGuard = isPublicAddress): GuardedHttp {
   const lookup = guardedLookup(isAllowed);
   const agent = new Agent({
     connections: CONNECTIONS_MAX,
@@ -77,7 +77,7 @@ export function createOutside(isAllowed: AddressGuard = isPublicAddress): Outsid
   };
 }
 
-function guardedLookup(isAllowed: AddressGuard): LookupFunction {
+function guardedLookup(isAllowed: SsrfGuard): LookupFunction {
   return (host, options, callback) => {
     systemLookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
       const [first] = addresses ?? [];

@@ -5,10 +5,10 @@ import { BlockList, isIP } from 'node:net';
 import { isPublicAddress } from './public-address.ts';
 
 /** Whether `address`, to which `host` resolved, may be called. */
-export type AddressGuard = (address: string, host: string) => boolean;
+export type SsrfGuard = (address: string, host: string) => boolean;
 
 /** `opened` holds host names, addresses and networks, as in `crm.internal`, `10.1.0.0/16`. */
-export function addressGuard(opened: readonly string[]): AddressGuard {
+export function ssrfGuard(opened: readonly string[]): SsrfGuard {
   const networks = new BlockList();
   const hosts = new Set<string>();
   for (const each of opened) {

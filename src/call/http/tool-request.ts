@@ -6,10 +6,10 @@ import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { parseJson } from '../../std/json.ts';
 import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
-import type { CredentialHeaders, Outside } from './guarded-http.ts';
+import type { CredentialHeaders, GuardedHttp } from './guarded-http.ts';
 
 export interface ToolRequestDeps {
-  outside: Pick<Outside, 'send'>;
+  outside: Pick<GuardedHttp, 'send'>;
   credentialHeaders: CredentialHeaders;
   clock: Clock;
 }

@@ -5,7 +5,7 @@ import type { PhoneNumber } from '../../model/telephony.ts';
 import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
 
 /** The active number; undefined if there is none. */
-export function numberCalled<N extends PhoneNumber>(
+export function calledNumberOf<N extends PhoneNumber>(
   dialled: string,
   numbers: readonly N[],
 ): N | undefined {

@@ -13,9 +13,9 @@ import type {
   ProviderRequest,
   WebhookReply,
 } from '../../telephony/provider/provider.ts';
-import type { Roster } from '../connect/call-registry.ts';
-import { watchForMedia } from '../connect/media-watchdog.ts';
-import { answerCall } from '../connect/prepare-call.ts';
+import type { CallRegistry } from '../connect/call-registry.ts';
+import { startMediaWatchdog } from '../connect/media-watchdog.ts';
+import { answerProviderCall } from '../connect/prepare-call.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import { createInboundRun, inboundAgent, Refusal, reasonOf } from './inbound-run.ts';
 
@@ -31,7 +31,7 @@ const NOBODY: WebhookReply = {
 /** `workflowId` comes from the deprecated route, where the URL selects the agent. */
 export async function answerInbound(
   deps: CallDeps,
-  roster: Roster,
+  roster: CallRegistry,
   request: ProviderRequest,
   workflowId: string | null,
 ): Promise<WebhookReply> {
@@ -64,15 +64,19 @@ interface Inbound {
   workflowId: string | null;
 }
 
-async function connect(deps: CallDeps, roster: Roster, inbound: Inbound): Promise<WebhookReply> {
+async function connect(
+  deps: CallDeps,
+  roster: CallRegistry,
+  inbound: Inbound,
+): Promise<WebhookReply> {
   const { provider, request } = inbound;
   const { configuration, version } = await findAgent(deps, inbound);
   if (!provider.webhook.verify(request, configuration.credentials)) throw new Refusal('signature');
   const { run, isNew } = await createRun(deps, { configuration, version, inbound });
   if (run.state !== 'initialized' || roster.connected(run.id)) throw new Refusal('error');
-  if (!roster.holds(run.id)) watchForMedia(deps, roster, { run, configuration, provider });
+  if (!roster.has(run.id)) startMediaWatchdog(deps, roster, { run, configuration, provider });
   const fresh = isNew ? version : undefined;
-  return answerCall(deps, roster, { run, configuration, provider, fresh });
+  return answerProviderCall(deps, roster, { run, configuration, provider, fresh });
 }
 
 async function findAgent(

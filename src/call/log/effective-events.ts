@@ -4,7 +4,7 @@
 import type { CallEvent } from '../../model/call-event.ts';
 
 /** In the order of the log. What language models were used for counts all the same. */
-export function countingEvents(events: readonly CallEvent[]): CallEvent[] {
+export function effectiveEvents(events: readonly CallEvent[]): CallEvent[] {
   const counting: CallEvent[] = [];
   // From the end: a taking back that was itself taken back does nothing.
   let seqMax = Number.POSITIVE_INFINITY;

@@ -13,7 +13,7 @@ export interface FeedMessage {
   data: Record<string, unknown>;
 }
 
-export interface Feed {
+export interface EventFeed {
   /** What there is by now; empty if nothing is new. Throws STORE_UNAVAILABLE. */
   read(): Promise<FeedMessage[]>;
   /** There will be nothing more. */
@@ -27,7 +27,7 @@ export interface Feed {
 /** Events of one run that are read at a time. */
 export const EVENTS_MAX = 500;
 
-export function messageOf(
+export function feedMessageOf(
   run: { id: string; workflowId: string },
   item: FeedbackItem,
   id: string | null,

@@ -6,7 +6,7 @@ import type { Log } from '../../log.ts';
 import { eventsStored } from '../../metrics/metrics.ts';
 import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
-import { LiveCalls, type LiveType } from './live-watchers.ts';
+import { type LiveType, LiveWatchers } from './live-watchers.ts';
 import { stamp } from './transcript.ts';
 
 const FLUSH_MS = 200;
@@ -27,12 +27,12 @@ export interface RunLog {
   readonly events: readonly CallEvent[];
   append(body: CallEventBody, mediaMs: number): void;
   /** Says what is not kept to whoever watches. */
-  tell(type: LiveType): void;
+  emitLive(type: LiveType): void;
 }
 
 export class EventLog {
   /** Who watches the calls of this process. */
-  readonly live = new LiveCalls();
+  readonly live = new LiveWatchers();
   readonly #sink: EventSink;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -79,9 +79,9 @@ export class EventLog {
         events.push(event);
         this.#enqueue(event);
       },
-      tell: (type) => {
+      emitLive: (type) => {
         const timestamp = stamp(this.#clock.now());
-        this.live.tell(runId, { type, payload: {}, timestamp });
+        this.live.emit(runId, { type, payload: {}, timestamp });
       },
     };
   }
@@ -135,7 +135,7 @@ export class EventLog {
       }
       this.#waiting.splice(0, batch.length);
       eventsStored.inc({ result: 'stored' }, batch.length);
-      this.live.stored(batch.map(({ runId }) => runId));
+      this.live.notifyStored(batch.map(({ runId }) => runId));
     }
   }
   /** The first of those that wait. */

@@ -23,7 +23,7 @@ export interface LiveRelay {
   onLive(runId: string, item: FeedbackItem): void;
 }
 
-export class LiveCalls {
+export class LiveWatchers {
   relay: LiveRelay | undefined;
   /** Called when the first watcher comes and when the last has gone. */
   onWatched: (isWatched: boolean) => void = () => undefined;
@@ -42,7 +42,7 @@ export class LiveCalls {
     };
   }
 
-  stored(runIds: Iterable<string>): void {
+  notifyStored(runIds: Iterable<string>): void {
     if (this.#watchers.size === 0 && this.relay === undefined) return;
     const runs = new Set(runIds);
     this.relay?.onStored([...runs]);
@@ -51,7 +51,7 @@ export class LiveCalls {
     }
   }
 
-  tell(runId: string, item: FeedbackItem): void {
+  emit(runId: string, item: FeedbackItem): void {
     this.relay?.onLive(runId, item);
     for (const watcher of this.#watchers.get(runId) ?? []) watcher.onLive(runId, item);
   }

@@ -4,7 +4,7 @@
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EventCursor, FollowedRun } from '../../store/runs/run-filters.ts';
 import type { Store } from '../../store/store.ts';
-import { EVENTS_MAX, type Feed, type FeedMessage, messageOf } from './event-feed.ts';
+import { EVENTS_MAX, type EventFeed, type FeedMessage, feedMessageOf } from './event-feed.ts';
 import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
 import { completedMessage } from './run-feed.ts';
 
@@ -21,7 +21,7 @@ interface Followed {
   toldSeq: number;
 }
 
-export class OrganizationFeed implements Feed {
+export class OrganizationFeed implements EventFeed {
   readonly isOver = false;
   readonly #store: Pick<Store, 'runs'>;
   readonly #organizationId: string;
@@ -79,7 +79,7 @@ export class OrganizationFeed implements Feed {
     followed.seq = event.seq;
     const item = followed.feedback.next(event);
     if (item === undefined || event.seq <= followed.toldSeq) return;
-    messages.push(messageOf(followed.run, item, this.#place()));
+    messages.push(feedMessageOf(followed.run, item, this.#place()));
   }
 
   /** Looks which calls there are; tells of those that have begun. */
@@ -109,7 +109,7 @@ export class OrganizationFeed implements Feed {
 
   liveMessage(runId: string, item: FeedbackItem): FeedMessage {
     const run = this.#followed.get(runId)?.run ?? { id: runId, workflowId: '' };
-    return messageOf(run, item, null);
+    return feedMessageOf(run, item, null);
   }
 
   /** `newest;run:seq,run:seq` */

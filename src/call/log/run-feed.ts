@@ -2,10 +2,10 @@
 
 import type { Run } from '../../model/run.ts';
 import type { Store } from '../../store/store.ts';
-import { EVENTS_MAX, type Feed, type FeedMessage, messageOf } from './event-feed.ts';
+import { EVENTS_MAX, type EventFeed, type FeedMessage, feedMessageOf } from './event-feed.ts';
 import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
 
-export class RunFeed implements Feed {
+export class RunFeed implements EventFeed {
   readonly #store: Pick<Store, 'runs'>;
   readonly #run: Run;
   readonly #feedback = new Feedback();
@@ -49,7 +49,7 @@ export class RunFeed implements Feed {
       this.#seq = event.seq;
       const item = this.#feedback.next(event);
       if (item === undefined || event.seq <= this.#toldSeq) continue;
-      messages.push(messageOf(this.#run, item, `${id}:${event.seq}`));
+      messages.push(feedMessageOf(this.#run, item, `${id}:${event.seq}`));
     }
     const isLast = events.length < EVENTS_MAX;
     if (isLast && (current === undefined || current.state === 'completed')) {
@@ -60,7 +60,7 @@ export class RunFeed implements Feed {
   }
 
   liveMessage(_runId: string, item: FeedbackItem): FeedMessage {
-    return messageOf(this.#run, item, null);
+    return feedMessageOf(this.#run, item, null);
   }
 }
 

@@ -7,7 +7,7 @@ import type { EndReason } from '../../model/end-reason.ts';
 /** A model may say anything; lists are sorted and filtered by it. */
 const DISPOSITION_LENGTH_MAX = 200;
 
-export interface Outcome {
+export interface RunOutcome {
   reason: EndReason;
   /** The extracted variable `call_disposition`, else what the model gave as it ended the call, else the
    *  reason. */
@@ -19,7 +19,7 @@ export interface Outcome {
 }
 
 /** `fallbackReason` stands in for a log without an end. */
-export function outcomeOf(events: readonly CallEvent[], fallbackReason: EndReason): Outcome {
+export function runOutcomeOf(events: readonly CallEvent[], fallbackReason: EndReason): RunOutcome {
   const ended = events.find(({ body }) => body.type === 'call.ended')?.body;
   const reason = ended?.type === 'call.ended' ? ended.reason : fallbackReason;
   const durationS = ended?.type === 'call.ended' ? ended.durationS : lastMediaMs(events) / 1_000;

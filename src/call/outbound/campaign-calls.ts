@@ -10,16 +10,16 @@ import { type CallStatus, isTerminal } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
 import type { Workflow, WorkflowVersion } from '../../model/workflow.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { Claim } from '../../store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../store/campaigns/contact-store.ts';
 import type { NewRun } from '../../store/runs/new-run.ts';
-import { type Line, lineOf } from '../closing/provider-hang-up.ts';
-import type { Roster, UnconnectedCall } from '../connect/call-registry.ts';
+import { type Line, providerCallOf } from '../closing/provider-hang-up.ts';
+import type { CallRegistry, UnconnectedCall } from '../connect/call-registry.ts';
 import { closeFailed } from '../connect/end-unconnected.ts';
-import { watchForMedia } from '../connect/media-watchdog.ts';
+import { startMediaWatchdog } from '../connect/media-watchdog.ts';
 import { outboundContext } from '../setup/call-context.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import { dial, noteCreated, noteDialled, type Placement } from './dial.ts';
-import { findOutboundLine, type OutboundLine } from './outbound-route.ts';
+import { type DialRequestOfRun, dial, noteCreated, noteDialled } from './dial.ts';
+import { findOutboundTrunk, type OutboundTrunk } from './outbound-route.ts';
 
 const ASK_MS = 10_000;
 
@@ -33,24 +33,24 @@ export type Placed = 'placed' | 'put-off' | 'fault' | 'in-doubt' | 'refused' | '
 export type Fate = CallStatus | 'there' | 'none' | 'unknowable';
 
 /** What all calls of a campaign have in common, for a moment. */
-export interface CampaignLine extends OutboundLine {
+export interface CampaignRoute extends OutboundTrunk {
   campaign: Campaign;
   workflow: Workflow;
   version: WorkflowVersion;
 }
 
 /** What the campaign room asks for. */
-export type CampaignDesk = Pick<
+export type CampaignCallService = Pick<
   CampaignCalls,
-  'takesCalls' | 'line' | 'runOf' | 'place' | 'fateOf'
+  'takesCalls' | 'line' | 'runOf' | 'place' | 'outcomeAfterCrash'
 >;
 
 export class CampaignCalls {
   readonly #deps: CallDeps;
-  readonly #roster: Roster;
+  readonly #roster: CallRegistry;
   readonly #takesCalls: () => boolean;
 
-  constructor(deps: CallDeps, roster: Roster, takesCalls: () => boolean) {
+  constructor(deps: CallDeps, roster: CallRegistry, takesCalls: () => boolean) {
     this.#deps = deps;
     this.#roster = roster;
     this.#takesCalls = takesCalls;
@@ -63,19 +63,19 @@ export class CampaignCalls {
 
   /** Throws what says why no call can go out: AGENT_*, TELEPHONY_NOT_CONFIGURED, CONFIGURATION_*,
    *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
-  async line(campaign: Campaign): Promise<CampaignLine> {
+  async line(campaign: Campaign): Promise<CampaignRoute> {
     const { workflows } = this.#deps.store;
     const { organizationId, workflowId, configurationId } = campaign;
     const workflow = await workflows.get(organizationId, workflowId);
     if (workflow?.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
     const version = await workflows.published(workflowId);
     if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
-    const line = await findOutboundLine(this.#deps, { organizationId, configurationId });
+    const line = await findOutboundTrunk(this.#deps, { organizationId, configurationId });
     return { campaign, workflow, version: requireUsable(version), ...line };
   }
 
   /** Caller ids take turns. */
-  runOf(line: CampaignLine, claim: Claim, sourceKey: string): NewRun {
+  runOf(line: CampaignRoute, claim: ClaimedAttempt, sourceKey: string): NewRun {
     const { campaign, version, configuration, provider } = line;
     const again = claim.number - 1;
     return {
@@ -108,14 +108,14 @@ export class CampaignCalls {
   }
 
   /** Never rejects for what the provider does. */
-  async place(line: CampaignLine, claim: Claim, run: Run): Promise<Placed> {
+  async place(line: CampaignRoute, claim: ClaimedAttempt, run: Run): Promise<Placed> {
     const { configuration, provider } = line;
     const route = { configuration, provider, from: callerOf(line, claim) };
     const placement = { run, route, to: claim.phoneNumber };
     const call = { run, configuration, provider };
     callsStarted.inc({ provider: provider.name, direction: 'outbound' });
-    this.#roster.ring(call);
-    watchForMedia(this.#deps, this.#roster, call);
+    this.#roster.addRinging(call);
+    startMediaWatchdog(this.#deps, this.#roster, call);
     try {
       await noteDialled(this.#deps, run, await dial(this.#deps, placement));
     } catch (error) {
@@ -127,14 +127,14 @@ export class CampaignCalls {
 
   async #unplaced(
     call: UnconnectedCall,
-    placement: Placement,
+    placement: DialRequestOfRun,
     error: unknown,
   ): Promise<Exclude<Placed, 'placed'>> {
     const { id: runId } = placement.run;
     const code = codeOf(error) ?? 'UNEXPECTED';
     callsRefused.inc({ code });
     if (code === 'PROVIDER_CAPACITY' || UNSENT.has(code)) {
-      this.#roster.drop(runId);
+      this.#roster.removeUnconnected(runId);
       return code === 'PROVIDER_CAPACITY' ? 'put-off' : 'fault';
     }
     this.#deps.log.warn({ err: error, runId }, 'call of a campaign not placed, or not known to be');
@@ -144,13 +144,13 @@ export class CampaignCalls {
       return 'in-doubt';
     }
     await this.#noteCreated(placement);
-    this.#roster.drop(runId);
+    this.#roster.removeUnconnected(runId);
     await closeFailed(this.#deps, call, error);
     return code === 'CONTEXT_OVERSIZED' ? 'closed' : 'refused';
   }
 
   /** A store that is away makes no call a failure whose telephone rings. */
-  async #noteCreated(placement: Placement): Promise<void> {
+  async #noteCreated(placement: DialRequestOfRun): Promise<void> {
     try {
       await noteCreated(this.#deps, placement);
     } catch (error) {
@@ -159,7 +159,10 @@ export class CampaignCalls {
   }
 
   /** Unless the call has come while we waited for the answer to its dial. */
-  async #noteDoubt(placement: Placement, fault: { code: string; message: string }): Promise<void> {
+  async #noteDoubt(
+    placement: DialRequestOfRun,
+    fault: { code: string; message: string },
+  ): Promise<void> {
     const { id: runId } = placement.run;
     try {
       const run = await this.#deps.store.runs.find(runId);
@@ -174,8 +177,8 @@ export class CampaignCalls {
 
   /** What became of a call of which we know nothing, or that rang when our process stopped; such a one is hung
    *  up. Throws PROVIDER_* and STORE_UNAVAILABLE if nobody can say now. */
-  async fateOf(run: Run): Promise<Fate> {
-    const line = await lineOf(this.#deps, run);
+  async outcomeAfterCrash(run: Run): Promise<Fate> {
+    const line = await providerCallOf(this.#deps, run);
     if (line === undefined) return 'unknowable';
     try {
       return await this.#askFate(run, line);
@@ -250,7 +253,7 @@ function messageOf(error: unknown): string {
   return error instanceof GatewayError ? error.message : 'unexpected error';
 }
 
-function callerOf({ callers }: CampaignLine, { attemptId }: Claim): string | null {
+function callerOf({ callers }: CampaignRoute, { attemptId }: ClaimedAttempt): string | null {
   if (callers.length === 0) return null;
   const turn = Number(BigInt(attemptId) % BigInt(callers.length));
   return callers[turn]?.addressNormalized ?? null;

@@ -7,35 +7,35 @@ import type { Run } from '../../model/run.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { jsonExcess } from '../../std/json-size.ts';
 import type { DialResult } from '../../telephony/provider/provider.ts';
-import { hangUpLine } from '../closing/provider-hang-up.ts';
-import type { Roster } from '../connect/call-registry.ts';
+import { hangUpAtProvider } from '../closing/provider-hang-up.ts';
+import type { CallRegistry } from '../connect/call-registry.ts';
 import { closeFailed } from '../connect/end-unconnected.ts';
-import { watchForMedia } from '../connect/media-watchdog.ts';
+import { startMediaWatchdog } from '../connect/media-watchdog.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import { CALL_S_MAX, callbackUrls, RING_S } from '../setup/callback-urls.ts';
-import type { Route } from './outbound-route.ts';
+import type { OutboundRoute } from './outbound-route.ts';
 
 /** The provider's answer to a dial must come within this time. */
 const DIAL_MS = 15_000;
 
-export interface Placement {
+export interface DialRequestOfRun {
   run: Run;
-  route: Route;
+  route: OutboundRoute;
   /** As the caller named it. */
   to: string;
 }
 
 /** Throws CALL_NOT_PLACED; the run is kept then, completed. */
-export async function placeCall(
+export async function dialRun(
   deps: CallDeps,
-  roster: Roster,
-  { run, route, to }: Placement,
+  roster: CallRegistry,
+  { run, route, to }: DialRequestOfRun,
 ): Promise<void> {
   callsStarted.inc({ provider: route.provider.name, direction: 'outbound' });
   const { configuration, provider } = route;
   const call = { run, configuration, provider };
-  roster.ring(call);
-  watchForMedia(deps, roster, call);
+  roster.addRinging(call);
+  startMediaWatchdog(deps, roster, call);
   try {
     await noteCreated(deps, { run, route, to });
     await noteDialled(deps, run, await dial(deps, { run, route, to }));
@@ -43,7 +43,7 @@ export async function placeCall(
     if (await hasBegun(deps, run)) return;
     callsRefused.inc({ code: codeOf(error) ?? 'UNEXPECTED' });
     deps.log.warn({ err: error, runId: run.id }, 'call not placed');
-    roster.drop(run.id);
+    roster.removeUnconnected(run.id);
     await closeFailed(deps, call, error);
     const reason = error instanceof GatewayError ? error.message : 'unexpected error';
     throw notPlaced(run, reason, error);
@@ -51,7 +51,10 @@ export async function placeCall(
 }
 
 /** The first event of an outbound call. */
-export async function noteCreated(deps: CallDeps, { run, route, to }: Placement): Promise<void> {
+export async function noteCreated(
+  deps: CallDeps,
+  { run, route, to }: DialRequestOfRun,
+): Promise<void> {
   const runLog = await deps.events.open(run.id);
   const { from } = route;
   const { name } = route.provider;
@@ -78,14 +81,17 @@ export async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult)
       providerCallId: callId,
       gatheredContext: { call_id: callId, ...metadata },
     });
-    if (current?.state === 'completed') await hangUpLine(deps, current);
+    if (current?.state === 'completed') await hangUpAtProvider(deps, current);
   } catch (error) {
     deps.log.error({ err: error, runId: run.id }, 'call id not stored, or the line not hung up');
   }
 }
 
 /** Throws CONTEXT_OVERSIZED before anything is sent, PROVIDER_*. */
-export async function dial(deps: CallDeps, { run, route, to }: Placement): Promise<DialResult> {
+export async function dial(
+  deps: CallDeps,
+  { run, route, to }: DialRequestOfRun,
+): Promise<DialResult> {
   const { provider, configuration, from } = route;
   const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
   if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });

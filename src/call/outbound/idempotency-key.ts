@@ -6,7 +6,10 @@ import { isObject } from '../../std/json.ts';
 import type { StartKey } from '../../store/runs/run-start-store.ts';
 
 /** Undefined without a key. */
-export function startKey(key: string | null, asked: Record<string, unknown>): StartKey | undefined {
+export function idempotencyKeyOf(
+  key: string | null,
+  asked: Record<string, unknown>,
+): StartKey | undefined {
   if (key === null) return undefined;
   const requestHash = createHash('sha256')
     .update(JSON.stringify(sorted(asked)))

@@ -6,22 +6,22 @@ import { callsRefused } from '../../metrics/metrics.ts';
 import type { Run } from '../../model/run.ts';
 import type { StartedRun } from '../../store/runs/run-start-store.ts';
 import type { StartCall, TestCall } from '../call-service.ts';
-import type { Roster } from '../connect/call-registry.ts';
+import type { CallRegistry } from '../connect/call-registry.ts';
 import { startFailure } from '../connect/end-unconnected.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import { notPlaced, placeCall } from './dial.ts';
-import { startKey } from './idempotency-key.ts';
-import type { Route } from './outbound-route.ts';
+import { dialRun, notPlaced } from './dial.ts';
+import { idempotencyKeyOf } from './idempotency-key.ts';
+import type { OutboundRoute } from './outbound-route.ts';
 import { type Prepared, prepareStart } from './start-call.ts';
 import { prepareTest } from './start-test-call.ts';
 
-export class Starts {
+export class IdempotentStarts {
   readonly #deps: CallDeps;
-  readonly #roster: Roster;
+  readonly #roster: CallRegistry;
   /** By run; as many as the organizations may have calls. */
   readonly #placing = new Map<string, Promise<void>>();
 
-  constructor(deps: CallDeps, roster: Roster) {
+  constructor(deps: CallDeps, roster: CallRegistry) {
     this.#deps = deps;
     this.#roster = roster;
   }
@@ -37,7 +37,7 @@ export class Starts {
 
   async #once(request: StartCall | TestCall, prepare: () => Promise<Prepared>): Promise<Run> {
     const { organizationId, idempotencyKey, apiKeyId: _, apiKeyCreatedBy: __, ...asked } = request;
-    const key = startKey(idempotencyKey, asked);
+    const key = idempotencyKeyOf(idempotencyKey, asked);
     const { starts, accounts } = this.#deps.store;
     const known = key === undefined ? undefined : await starts.startedBy(organizationId, key);
     if (known !== undefined) return this.#answerAgain(known);
@@ -49,8 +49,8 @@ export class Starts {
     return run;
   }
 
-  async #place(run: Run, route: Route, to: string): Promise<void> {
-    const placing = placeCall(this.#deps, this.#roster, { run, route, to });
+  async #place(run: Run, route: OutboundRoute, to: string): Promise<void> {
+    const placing = dialRun(this.#deps, this.#roster, { run, route, to });
     this.#placing.set(run.id, placing);
     try {
       await placing;

@@ -9,7 +9,7 @@ import type { CallDeps } from '../setup/call-deps.ts';
 import { blockedReason } from './outbound-readiness.ts';
 
 /** What the one who starts a call asks for. */
-export interface RouteWish {
+export interface OutboundRouteQuery {
   organizationId: string;
   /** Null: the default configuration; of an organization without one, the oldest that is ready. */
   configurationId: string | null;
@@ -17,7 +17,7 @@ export interface RouteWish {
   fromPhoneNumberId: string | null;
 }
 
-export interface Route {
+export interface OutboundRoute {
   configuration: ConfigurationSummary;
   provider: TelephonyProvider;
   /** The caller id, normalized; null: whatever the far side shows by itself. */
@@ -25,7 +25,7 @@ export interface Route {
 }
 
 /** What a call goes out over, before its caller id is chosen. */
-export interface OutboundLine {
+export interface OutboundTrunk {
   configuration: ConfigurationSummary;
   provider: TelephonyProvider;
   /** Active ones, oldest first; none only where calls go out without one. */
@@ -34,18 +34,21 @@ export interface OutboundLine {
 
 /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
  *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
-export async function findRoute(deps: CallDeps, wish: RouteWish): Promise<Route> {
-  const { configuration, provider, callers } = await findOutboundLine(deps, wish);
+export async function findOutboundRoute(
+  deps: CallDeps,
+  wish: OutboundRouteQuery,
+): Promise<OutboundRoute> {
+  const { configuration, provider, callers } = await findOutboundTrunk(deps, wish);
   const from = chooseCaller(deps, callers, wish.fromPhoneNumberId)?.addressNormalized ?? null;
   return { configuration, provider, from };
 }
 
 /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
  *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
-export async function findOutboundLine(
+export async function findOutboundTrunk(
   deps: Pick<CallDeps, 'store' | 'providers'>,
-  wish: Pick<RouteWish, 'organizationId' | 'configurationId'>,
-): Promise<OutboundLine> {
+  wish: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
+): Promise<OutboundTrunk> {
   const configuration = await findConfiguration(deps, wish);
   const provider = deps.providers.byName(configuration.provider);
   if (provider === undefined) {
@@ -64,7 +67,7 @@ export async function findOutboundLine(
  *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function findConfiguration(
   deps: Pick<CallDeps, 'store'>,
-  wish: Pick<RouteWish, 'organizationId' | 'configurationId'>,
+  wish: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
 ): Promise<ConfigurationSummary> {
   const { organizationId, configurationId } = wish;
   const { telephony } = deps.store;

@@ -5,12 +5,12 @@ import type { StartedRun, StartKey } from '../../store/runs/run-start-store.ts';
 import type { StartCall } from '../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import { type Agent, findAgent } from '../setup/resolve-agent.ts';
-import { findRoute, type Route } from './outbound-route.ts';
+import { type ResolvedAgent, resolveAgent } from '../setup/resolve-agent.ts';
+import { findOutboundRoute, type OutboundRoute } from './outbound-route.ts';
 
 /** A call that has everything but its run. */
 export interface Prepared {
-  route: Route;
+  route: OutboundRoute;
   /** As the client named it. */
   to: string;
   /** Makes the run, or finds that of an earlier request. Throws CALL_LIMIT_REACHED and more. */
@@ -19,8 +19,8 @@ export interface Prepared {
 
 /** Throws what contract §6.1 names. */
 export async function prepareStart(deps: CallDeps, request: StartCall): Promise<Prepared> {
-  const agent = await findAgent(deps, request);
-  const route = await findRoute(deps, request);
+  const agent = await resolveAgent(deps, request);
+  const route = await findOutboundRoute(deps, request);
   const run = newRun(deps, request, agent, route);
   return {
     route,
@@ -32,8 +32,8 @@ export async function prepareStart(deps: CallDeps, request: StartCall): Promise<
 function newRun(
   deps: CallDeps,
   request: StartCall,
-  { workflow, version }: Agent,
-  { configuration, provider, from }: Route,
+  { workflow, version }: ResolvedAgent,
+  { configuration, provider, from }: OutboundRoute,
 ) {
   const isTest = request.mode === 'test';
   const { agent, initialContext, fromPhoneNumberId } = request;

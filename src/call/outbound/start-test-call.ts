@@ -6,18 +6,18 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { TestCall } from '../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import { type Agent, findTestAgent } from '../setup/resolve-agent.ts';
-import { findRoute, type Route } from './outbound-route.ts';
+import { type ResolvedAgent, resolveTestAgent } from '../setup/resolve-agent.ts';
+import { findOutboundRoute, type OutboundRoute } from './outbound-route.ts';
 import type { Prepared } from './start-call.ts';
 
 /** Throws TEST_NOT_CONFIGURED, TEST_CONFIGURATION_NOT_FOUND, what else findRoute throws,
  *  AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, PHONE_NUMBER_MISSING. */
 export async function prepareTest(deps: CallDeps, request: TestCall): Promise<Prepared> {
   const { organizationId, workflowId, runId } = request;
-  const route = await findRoute(deps, request).catch((error: unknown) => {
+  const route = await findOutboundRoute(deps, request).catch((error: unknown) => {
     throw inOtherWords(error);
   });
-  const agent = await findTestAgent(deps, organizationId, workflowId);
+  const agent = await resolveTestAgent(deps, organizationId, workflowId);
   const to = request.phoneNumber ?? (await testNumber(deps, organizationId));
   const call = callOf(request, { agent, route, to });
   const { starts } = deps.store;
@@ -59,7 +59,7 @@ async function testNumber({ store }: CallDeps, organizationId: string): Promise<
 
 function callOf(
   request: TestCall,
-  { agent, route, to }: { agent: Agent; route: Route; to: string },
+  { agent, route, to }: { agent: ResolvedAgent; route: OutboundRoute; to: string },
 ) {
   const { organizationId, workflowId, fromPhoneNumberId } = request;
   const { configuration, provider, from } = route;

@@ -16,16 +16,16 @@ import type {
 } from '../../telephony/provider/pbx.ts';
 import type { PbxProvider } from '../../telephony/provider/provider.ts';
 import type { RejectReason } from '../../telephony/provider/terms.ts';
-import type { Roster, UnconnectedCall } from '../connect/call-registry.ts';
+import type { CallRegistry, UnconnectedCall } from '../connect/call-registry.ts';
 import { closeFailed } from '../connect/end-unconnected.ts';
-import { admitOpened, beginTalk } from '../connect/media-admission.ts';
-import { watchForMedia } from '../connect/media-watchdog.ts';
+import { admitOwnSocket, startSession } from '../connect/media-admission.ts';
+import { startMediaWatchdog } from '../connect/media-watchdog.ts';
 import { prepareCall } from '../connect/prepare-call.ts';
-import { takeStatus } from '../connect/provider-event.ts';
-import { numberCalled } from '../inbound/called-number.ts';
+import { handleStatus } from '../connect/provider-event.ts';
+import { calledNumberOf } from '../inbound/called-number.ts';
 import { createInboundRun, inboundAgent, Refusal, reasonOf } from '../inbound/inbound-run.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import { PbxSteps, type SteppedCall } from './per-call-queue.ts';
+import { PerCallQueue, type QueuedCall } from './per-call-queue.ts';
 
 /** Calls of one PBX that may be on their way at once; a PBX that rings more is turned away. */
 const CALLS_MAX = 1_000;
@@ -60,17 +60,17 @@ export interface PbxCallsOptions {
 
 export class PbxCalls {
   readonly #deps: CallDeps;
-  readonly #roster: Roster;
+  readonly #roster: CallRegistry;
   readonly #options: PbxCallsOptions;
-  readonly #steps: PbxSteps;
+  readonly #steps: PerCallQueue;
   /** By run: plans that are being made. */
   readonly #preparing = new Map<string, Promise<unknown>>();
 
-  constructor(deps: CallDeps, roster: Roster, options: PbxCallsOptions) {
+  constructor(deps: CallDeps, roster: CallRegistry, options: PbxCallsOptions) {
     this.#deps = deps;
     this.#roster = roster;
     this.#options = options;
-    this.#steps = new PbxSteps(deps.log);
+    this.#steps = new PerCallQueue(deps.log);
   }
 
   /** Calls that are neither connected nor left alone yet. */
@@ -84,31 +84,31 @@ export class PbxCalls {
       this.#refuse(call.callId, refusal ?? new Refusal('busy'));
       return;
     }
-    this.#steps.take(call.callId, (stepped) => this.#takeInbound(call, stepped));
+    this.#steps.enqueue(call.callId, (stepped) => this.#takeInbound(call, stepped));
   }
 
   earlyMedia(call: OwnCall): void {
-    this.#steps.take(call.callId, (stepped) => this.#takeEarlyMedia(call, stepped));
+    this.#steps.enqueue(call.callId, (stepped) => this.#takeEarlyMedia(call, stepped));
   }
 
   answered(call: OwnCall): void {
-    this.#steps.take(call.callId, (stepped) => this.#takeAnswered(call, stepped));
+    this.#steps.enqueue(call.callId, (stepped) => this.#takeAnswered(call, stepped));
   }
 
   status(status: PbxStatus): void {
     const isOver = isTerminal(status.status);
     if (isOver) this.#steps.over(status.callId);
-    this.#steps.take(status.callId, () => this.#takeStatus(status));
+    this.#steps.enqueue(status.callId, () => this.#takeStatus(status));
   }
 
   // Inbound.
 
-  async #takeInbound(call: PbxInboundCall, stepped: SteppedCall): Promise<void> {
+  async #takeInbound(call: PbxInboundCall, stepped: QueuedCall): Promise<void> {
     try {
       const run = await this.#runOf(call);
       if (run === undefined) return;
       const ringing = { run, ...this.#line };
-      watchForMedia(this.#deps, this.#roster, ringing);
+      startMediaWatchdog(this.#deps, this.#roster, ringing);
       this.#connect(call.callId, ringing, stepped);
     } catch (error) {
       this.#refuse(call.callId, error);
@@ -139,14 +139,14 @@ export class PbxCalls {
    *  hands to us once more, would wait in silence. */
   #again(run: Run): Run | undefined {
     if (run.state === 'completed') throw new Refusal('busy');
-    const isWaiting = run.state === 'initialized' && !this.#roster.holds(run.id);
+    const isWaiting = run.state === 'initialized' && !this.#roster.has(run.id);
     return isWaiting && !this.#preparing.has(run.id) ? run : undefined;
   }
 
   async #agent(call: PbxInboundCall): Promise<WorkflowVersion> {
     const { configuration } = this.#line;
     const numbers = await this.#deps.store.telephony.listNumbers(configuration.id);
-    const number = numberCalled(call.to, numbers);
+    const number = calledNumberOf(call.to, numbers);
     if (number === undefined) throw new Refusal('not-configured');
     return inboundAgent(this.#deps, configuration, number.inboundWorkflowId);
   }
@@ -166,16 +166,16 @@ export class PbxCalls {
   // Outbound.
 
   /** Its announcements are recorded; should that fail, it is answered like any other. */
-  async #takeEarlyMedia({ callId, runId }: OwnCall, stepped: SteppedCall): Promise<void> {
+  async #takeEarlyMedia({ callId, runId }: OwnCall, stepped: QueuedCall): Promise<void> {
     const run = await this.#runNamed(runId);
     if (run?.state !== 'initialized' || this.#roster.connected(runId)) return;
     const call = { run: await this.#named(run, callId), ...this.#line };
-    stepped.joining = this.#join(callId, call, { gone: stepped.gone, isAnswered: false });
-    stepped.beside(stepped.joining);
+    stepped.mediaOpening = this.#join(callId, call, { gone: stepped.ended, isAnswered: false });
+    stepped.runBeside(stepped.mediaOpening);
   }
 
-  async #takeAnswered({ callId, runId }: OwnCall, stepped: SteppedCall): Promise<void> {
-    await stepped.joining;
+  async #takeAnswered({ callId, runId }: OwnCall, stepped: QueuedCall): Promise<void> {
+    await stepped.mediaOpening;
     const run = await this.#runNamed(runId);
     if (run === undefined || run.state === 'completed') {
       await this.#hangUp(callId);
@@ -184,7 +184,7 @@ export class PbxCalls {
     if (run.state !== 'initialized') return;
     const session = this.#roster.session(runId);
     if (session !== undefined) {
-      await beginTalk(this.#deps, session);
+      await startSession(this.#deps, session);
       pbxCalls.inc({ provider: this.#line.provider.name, result: 'connected' });
     } else if (!this.#roster.connected(runId)) {
       this.#connect(callId, { run: await this.#named(run, callId), ...this.#line }, stepped);
@@ -220,7 +220,7 @@ export class PbxCalls {
     }
     // What is being made would wait for a call that is over.
     if (isTerminal(status.status)) await this.#preparing.get(run.id)?.catch(() => undefined);
-    await takeStatus(
+    await handleStatus(
       this.#deps,
       this.#roster,
       { run, ...this.#line },
@@ -231,10 +231,10 @@ export class PbxCalls {
   /** While it rings: the plan, and the first words. */
   #prepareAhead(call: UnconnectedCall): void {
     const { id } = call.run;
-    if (this.#preparing.has(id) || this.#roster.isExpected(id) || this.#roster.connected(id))
+    if (this.#preparing.has(id) || this.#roster.isPrepared(id) || this.#roster.connected(id))
       return;
     // Another node may have dialled it.
-    if (!this.#roster.holds(id)) watchForMedia(this.#deps, this.#roster, call);
+    if (!this.#roster.has(id)) startMediaWatchdog(this.#deps, this.#roster, call);
     this.#prepare(call).catch((error: unknown) => {
       this.#deps.log.error({ err: error, runId: id }, 'call not prepared');
     });
@@ -243,7 +243,7 @@ export class PbxCalls {
   /** Once for a call. Throws what `prepareCall` does; the run is completed then. */
   async #prepare(call: UnconnectedCall): Promise<void> {
     const { id } = call.run;
-    if (this.#roster.isExpected(id)) return;
+    if (this.#roster.isPrepared(id)) return;
     const preparing = this.#preparing.get(id) ?? prepareCall(this.#deps, this.#roster, call);
     this.#preparing.set(id, preparing);
     try {
@@ -254,14 +254,14 @@ export class PbxCalls {
   }
 
   /** Beside what else is told of the call. */
-  #connect(callId: string, call: UnconnectedCall, stepped: SteppedCall): void {
-    const joined = this.#join(callId, call, { gone: stepped.gone, isAnswered: true });
+  #connect(callId: string, call: UnconnectedCall, stepped: QueuedCall): void {
+    const joined = this.#join(callId, call, { gone: stepped.ended, isAnswered: true });
     const counted = joined
       .then((result) => pbxCalls.inc({ provider: call.provider.name, result }))
       .catch((error: unknown) => {
         this.#deps.log.error({ err: error, runId: call.run.id }, 'call not connected');
       });
-    stepped.beside(counted);
+    stepped.runBeside(counted);
   }
 
   /** Never rejects for a call that rings. */
@@ -283,7 +283,7 @@ export class PbxCalls {
       const media = await this.#openMedia(callId, gone);
       const { protocol } = media;
       const door = { protocol, isAnswered };
-      const admission = await admitOpened(this.#deps, this.#roster, id, door);
+      const admission = await admitOwnSocket(this.#deps, this.#roster, id, door);
       if ('accept' in admission) {
         media.admit(admission.accept);
         return 'connected';
@@ -318,7 +318,7 @@ export class PbxCalls {
     const run = await this.#deps.store.runs.find(id);
     if (run?.state === 'completed') return 'gone'; // A client has hung it up.
     this.#deps.log.error({ err: error, runId: id }, 'call not connected');
-    this.#roster.drop(id);
+    this.#roster.removeUnconnected(id);
     await closeFailed(this.#deps, call, error);
     return 'failed';
   }

@@ -4,11 +4,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { pbxConnections, pbxOutages, pbxReconnects } from '../../metrics/metrics.ts';
-import { within } from '../../std/deadline.ts';
+import { withDeadline } from '../../std/deadline.ts';
 import type { HeldConfiguration } from '../../store/telephony/lease-store.ts';
 import type { PbxConnection, PbxListener, PbxState } from '../../telephony/provider/pbx.ts';
 import type { PbxProvider } from '../../telephony/provider/provider.ts';
-import type { Roster } from '../connect/call-registry.ts';
+import type { CallRegistry } from '../connect/call-registry.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import { PbxCalls } from './pbx-calls.ts';
 
@@ -28,9 +28,9 @@ export interface PbxLineOptions {
   onUp: () => void;
 }
 
-export class PbxLine {
+export class PbxConnectionHolder {
   /** Whether clients see it as out of use. */
-  isShownDown: boolean;
+  isReportedDown: boolean;
   readonly #deps: CallDeps;
   readonly #options: PbxLineOptions;
   #configuration: HeldConfiguration;
@@ -44,9 +44,9 @@ export class PbxLine {
   #wasUp = false;
   #isClosed = false;
 
-  constructor(deps: CallDeps, roster: Roster, options: PbxLineOptions) {
+  constructor(deps: CallDeps, roster: CallRegistry, options: PbxLineOptions) {
     const { configuration, provider, refusal } = options;
-    this.isShownDown = configuration.inactiveSince !== null;
+    this.isReportedDown = configuration.inactiveSince !== null;
     this.#deps = deps;
     this.#options = options;
     this.#configuration = configuration;
@@ -112,7 +112,7 @@ export class PbxLine {
       return false;
     }
     this.#configuration = configuration;
-    this.isShownDown = configuration.inactiveSince !== null;
+    this.isReportedDown = configuration.inactiveSince !== null;
     this.#down = undefined;
     return true;
   }
@@ -134,7 +134,12 @@ export class PbxLine {
     pbxConnections.dec({ provider: this.#options.provider.name, state: this.#state });
     if (this.#connection === undefined) return;
     try {
-      await within(this.#deps.clock, CLOSE_MS_MAX, 'let go of the PBX', this.#connection.close());
+      await withDeadline(
+        this.#deps.clock,
+        CLOSE_MS_MAX,
+        'let go of the PBX',
+        this.#connection.close(),
+      );
     } catch (error) {
       this.#log.warn({ err: error }, 'connection to the PBX not closed');
     }

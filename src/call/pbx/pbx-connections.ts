@@ -5,9 +5,9 @@
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Timer } from '../../std/clock.ts';
 import type { HeldConfiguration } from '../../store/telephony/lease-store.ts';
-import type { Roster } from '../connect/call-registry.ts';
+import type { CallRegistry } from '../connect/call-registry.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
-import { PbxLine } from './pbx-connection.ts';
+import { PbxConnectionHolder } from './pbx-connection.ts';
 
 /** How soon a change that another node has stored is followed. */
 const LOOK_MS = 2_000;
@@ -18,19 +18,19 @@ const LINES_MAX = 1_000;
 /** Characters of a reason that is shown. */
 const REASON_MAX = 500;
 
-export class PbxLines {
+export class PbxConnections {
   readonly #deps: CallDeps;
-  readonly #roster: Roster;
+  readonly #roster: CallRegistry;
   readonly #refusal: () => GatewayError | undefined;
   /** By configuration. */
-  readonly #lines = new Map<string, PbxLine>();
+  readonly #lines = new Map<string, PbxConnectionHolder>();
   #timer: Timer | undefined;
   #looking: Promise<void> | undefined;
   #isDue = false;
   #wasAway = false;
   #state: 'new' | 'running' | 'stopped' = 'new';
 
-  constructor(deps: CallDeps, roster: Roster, refusal: () => GatewayError | undefined) {
+  constructor(deps: CallDeps, roster: CallRegistry, refusal: () => GatewayError | undefined) {
     this.#deps = deps;
     this.#roster = roster;
     this.#refusal = refusal;
@@ -122,7 +122,7 @@ export class PbxLines {
       return;
     }
     // Somebody wants it tried again at once.
-    const isTakenBack = line.isShownDown && inactiveSince === null;
+    const isTakenBack = line.isReportedDown && inactiveSince === null;
     if (line.isOf(configuration) && !isTakenBack) {
       await this.#show(line, configuration);
       return;
@@ -134,7 +134,7 @@ export class PbxLines {
   #connect(configuration: HeldConfiguration): void {
     const provider = this.#deps.providers.pbx.find(({ name }) => name === configuration.provider);
     if (provider === undefined || this.#state !== 'running') return;
-    const line = new PbxLine(this.#deps, this.#roster, {
+    const line = new PbxConnectionHolder(this.#deps, this.#roster, {
       configuration,
       provider,
       refusal: this.#refusal,
@@ -143,23 +143,23 @@ export class PbxLines {
     this.#lines.set(configuration.id, line);
   }
 
-  async #close(id: string, line: PbxLine): Promise<void> {
+  async #close(id: string, line: PbxConnectionHolder): Promise<void> {
     this.#lines.delete(id);
     await line.close();
   }
 
   /** Brings what clients see in line with how the PBX is. */
-  async #show(line: PbxLine, configuration: HeldConfiguration): Promise<void> {
+  async #show(line: PbxConnectionHolder, configuration: HeldConfiguration): Promise<void> {
     const { telephony } = this.#deps.store;
     const { id, organizationId, inactiveSince, inactiveReason } = configuration;
-    line.isShownDown = inactiveSince !== null;
-    if (line.isUp && line.isShownDown) {
+    line.isReportedDown = inactiveSince !== null;
+    if (line.isUp && line.isReportedDown) {
       await telephony.reactivate(organizationId, id);
-      line.isShownDown = false;
+      line.isReportedDown = false;
     }
     const reason = line.fault?.slice(0, REASON_MAX);
     if (reason === undefined || reason === inactiveReason) return;
     await telephony.deactivate(organizationId, id, reason);
-    line.isShownDown = true;
+    line.isReportedDown = true;
   }
 }

@@ -7,16 +7,16 @@ import type { Log } from '../../log.ts';
 const STEPS_MAX = 100;
 
 /** A call of which something is being done. */
-export interface SteppedCall {
+export interface QueuedCall {
   /** Fires when the call is over. */
-  readonly gone: AbortSignal;
+  readonly ended: AbortSignal;
   /** Its media, while they are being opened before its answer. Does not reject. */
-  joining: Promise<unknown> | undefined;
+  mediaOpening: Promise<unknown> | undefined;
   /** Goes on beside the steps; the call counts as busy until it settles. Must not reject. */
-  beside(work: Promise<unknown>): void;
+  runBeside(work: Promise<unknown>): void;
 }
 
-export class PbxSteps {
+export class PerCallQueue {
   readonly #log: Log;
   readonly #calls = new Map<string, Call>();
 
@@ -34,7 +34,7 @@ export class PbxSteps {
     this.#calls.get(callId)?.over();
   }
 
-  take(callId: string, work: (call: SteppedCall) => Promise<void>): void {
+  enqueue(callId: string, work: (call: QueuedCall) => Promise<void>): void {
     const call = this.#calls.get(callId) ?? new Call(() => this.#calls.delete(callId));
     this.#calls.set(callId, call);
     if (call.waiting >= STEPS_MAX) {
@@ -49,9 +49,9 @@ export class PbxSteps {
   }
 }
 
-class Call implements SteppedCall {
+class Call implements QueuedCall {
   waiting = 0;
-  joining: Promise<unknown> | undefined;
+  mediaOpening: Promise<unknown> | undefined;
   readonly #gone = new AbortController();
   readonly #onIdle: () => void;
   #last: Promise<unknown> = Promise.resolve();
@@ -60,7 +60,7 @@ class Call implements SteppedCall {
     this.#onIdle = onIdle;
   }
 
-  get gone(): AbortSignal {
+  get ended(): AbortSignal {
     return this.#gone.signal;
   }
 
@@ -70,10 +70,10 @@ class Call implements SteppedCall {
 
   next(work: () => Promise<unknown>): void {
     this.#last = this.#last.then(work);
-    this.beside(this.#last);
+    this.runBeside(this.#last);
   }
 
-  beside(work: Promise<unknown>): void {
+  runBeside(work: Promise<unknown>): void {
     this.waiting += 1;
     void work.finally(() => {
       this.waiting -= 1;

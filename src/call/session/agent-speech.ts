@@ -6,18 +6,18 @@ import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 import type { Generation } from '../dialogue/generation.ts';
 import type { CallClips } from '../setup/sound-library.ts';
-import type { SessionRecord } from './session-events.ts';
+import type { SessionEvents } from './session-events.ts';
 
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 
 export class AgentSpeech {
-  readonly #record: SessionRecord;
+  readonly #record: SessionEvents;
   readonly #generation: Generation;
   readonly #clips: CallClips;
   readonly #audio: () => CallAudio | undefined;
 
   constructor(deps: {
-    record: SessionRecord;
+    record: SessionEvents;
     generation: Generation;
     clips: CallClips;
     /** Undefined before the media flows: nothing is said then. */

@@ -5,28 +5,28 @@ import type { Log } from '../../log.ts';
 import { turns } from '../../metrics/metrics.ts';
 import type {
   CallAudioListener,
-  CallerTurn,
+  CallerTurnFacts,
   UtteranceReport,
 } from '../../pipeline/call-audio-listener.ts';
 import type { DialogueQueue } from '../dialogue/dialogue-queue.ts';
-import type { IdleWatch } from './idle-timer.ts';
-import type { CallerMute } from './mute-state.ts';
-import type { SessionRecord } from './session-events.ts';
+import type { IdleTimer } from './idle-timer.ts';
+import type { MuteState } from './mute-state.ts';
+import type { SessionEvents } from './session-events.ts';
 
 interface Hearers {
-  record: SessionRecord;
+  record: SessionEvents;
   dialogue: DialogueQueue;
-  idle: IdleWatch;
-  mute: CallerMute;
+  idle: IdleTimer;
+  mute: MuteState;
   /** Our own fault: the call cannot go on. */
   onBroken: (error: unknown) => void;
   log: Log;
 }
 
-export function hearAudio(hearers: Hearers): CallAudioListener {
+export function createAudioListener(hearers: Hearers): CallAudioListener {
   const { record, idle, mute, onBroken } = hearers;
   return {
-    onCallerSpeech: () => idle.touch(),
+    onCallerSpeech: () => idle.reset(),
     onPartial() {
       // Interim words matter to the turn detector alone.
     },
@@ -34,7 +34,7 @@ export function hearAudio(hearers: Hearers): CallAudioListener {
     onTurn: (turn) => callerTurn(hearers, turn),
     onBackchannel: (text) => record.note({ type: 'user.backchannel', text }),
     onDigit: (digit) => {
-      idle.touch();
+      idle.reset();
       record.note({ type: 'dtmf', digit });
     },
     onUtteranceStarted: (facts) => {
@@ -47,23 +47,23 @@ export function hearAudio(hearers: Hearers): CallAudioListener {
   };
 }
 
-function callerTurn({ idle, record, dialogue, log }: Hearers, turn: CallerTurn): void {
-  idle.touch();
+function callerTurn({ idle, record, dialogue, log }: Hearers, turn: CallerTurnFacts): void {
+  idle.reset();
   turns.inc({ source: turn.source });
   record.callerTurn(turn);
   log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
   const { text, confidence, source } = turn;
-  dialogue.tell({ type: 'caller-turn', text, confidence, source });
+  dialogue.dispatch({ type: 'caller-turn', text, confidence, source });
 }
 
 function utteranceFinished(
   { idle, record, dialogue, mute }: Hearers,
   report: UtteranceReport,
 ): void {
-  idle.touch();
+  idle.reset();
   turns.inc({ source: 'agent' });
   record.agentSaid(report);
   const { utteranceId, heardText, interrupted } = report;
   mute.finished(utteranceId);
-  dialogue.tell({ type: 'utterance-finished', utteranceId, heardText, interrupted });
+  dialogue.dispatch({ type: 'utterance-finished', utteranceId, heardText, interrupted });
 }

@@ -7,12 +7,12 @@ import type { CallEvent } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
-import { deadlineSignal, within } from '../../std/deadline.ts';
-import type { MediaLink } from '../../telephony/provider/media-session.ts';
+import { deadlineSignal, withDeadline } from '../../std/deadline.ts';
+import type { MediaSession } from '../../telephony/provider/media-session.ts';
 import { finishLater, finishRun } from '../closing/finish-run.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
-import type { SessionRecord } from './session-events.ts';
+import type { SessionEvents } from './session-events.ts';
 
 export type EndedBy = 'caller' | 'agent' | 'provider' | 'gateway';
 
@@ -23,11 +23,11 @@ const STORE_MS = 10_000;
 
 interface Ending {
   plan: CallPlan;
-  record: SessionRecord;
+  record: SessionEvents;
   events: readonly CallEvent[];
   audio: CallAudio | undefined;
   recording: RecordingFile | undefined;
-  link: MediaLink | undefined;
+  link: MediaSession | undefined;
   log: Log;
   /** The provider's id of the call, as far as we know it. */
   callId: string | null;
@@ -36,10 +36,10 @@ interface Ending {
   by: EndedBy;
 }
 
-export async function endCall(deps: CallDeps, ending: Ending): Promise<void> {
+export async function closeSession(deps: CallDeps, ending: Ending): Promise<void> {
   const { plan, record, link, log } = ending;
   const attempt = (what: string, ms: number, work: () => Promise<unknown>) =>
-    within(deps.clock, ms, what, work()).then(
+    withDeadline(deps.clock, ms, what, work()).then(
       () => true,
       (error: unknown) => {
         log.error({ err: error, step: what }, 'closing step failed');

@@ -3,22 +3,22 @@
 
 import type { DialogueQueue } from '../dialogue/dialogue-queue.ts';
 import type { GenerationListener } from '../dialogue/generation.ts';
-import type { SessionRecord } from './session-events.ts';
+import type { SessionEvents } from './session-events.ts';
 
 /** `onBroken`: our own fault, the call cannot go on. */
-export function hearModel(
+export function createGenerationListener(
   dialogue: DialogueQueue,
-  record: SessionRecord,
+  record: SessionEvents,
   onBroken: (error: unknown) => void,
 ): GenerationListener {
   return {
     onAnswer: (requestId, { text, toolCalls }) =>
-      dialogue.tell({ type: 'model-answered', requestId, text, toolCalls }),
-    onFailure: (requestId, code) => dialogue.tell({ type: 'model-failed', requestId, code }),
+      dialogue.dispatch({ type: 'model-answered', requestId, text, toolCalls }),
+    onFailure: (requestId, code) => dialogue.dispatch({ type: 'model-failed', requestId, code }),
     onExtracted: (extractionId, values) =>
-      dialogue.tell({ type: 'extracted', extractionId, values }),
+      dialogue.dispatch({ type: 'extracted', extractionId, values }),
     onExtractionFailure: (extractionId, code) =>
-      dialogue.tell({ type: 'extraction-failed', extractionId, code }),
+      dialogue.dispatch({ type: 'extraction-failed', extractionId, code }),
     onUsage: (usage) => record.note(usage),
     onFault: (error) => record.fault(error, false),
     onBroken,

@@ -2,7 +2,7 @@
 
 import type { Clock, Timer } from '../../std/clock.ts';
 
-export class IdleWatch {
+export class IdleTimer {
   readonly #clock: Clock;
   readonly #idleMs: number;
   readonly #busy: () => boolean;
@@ -17,7 +17,7 @@ export class IdleWatch {
   }
 
   /** Somebody did something: the silence begins anew. */
-  touch(): void {
+  reset(): void {
     this.stop();
     this.#timer = this.#clock.after(this.#idleMs, () => this.#due());
   }
@@ -29,7 +29,7 @@ export class IdleWatch {
 
   #due(): void {
     const silent = !this.#busy();
-    this.touch();
+    this.reset();
     if (silent) this.#onIdle();
   }
 }

@@ -5,7 +5,7 @@
 import type { DialogueState } from '../../workflow/engine.ts';
 import type { LiveType } from '../log/live-watchers.ts';
 
-export class CallerMute {
+export class MuteState {
   readonly #tell: (type: LiveType) => void;
   /** Utterances that are being heard and cannot be interrupted. */
   readonly #heard = new Set<number>();

@@ -8,16 +8,16 @@ import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detecto
 import type { RecordingFile } from '../../pipeline/recorder.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaStart } from '../../telephony/provider/media-protocol.ts';
-import type { MediaLink } from '../../telephony/provider/media-session.ts';
-import { machineEar } from '../setup/answering-machine.ts';
+import type { MediaSession } from '../../telephony/provider/media-session.ts';
+import { createMachineDetector } from '../setup/answering-machine.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
-import { turnTuning } from './turn-settings.ts';
+import { turnSettings } from './turn-settings.ts';
 
 interface AudioParts {
   plan: CallPlan;
   start: MediaStart;
-  link: MediaLink;
+  link: MediaSession;
   recording: RecordingFile | undefined;
   clock: Clock;
   listener: CallAudioListener;
@@ -46,8 +46,8 @@ export function openAudio(
     inflow: link.inflow,
     lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
     marks,
-    tuning: turnTuning(plan.settings),
+    tuning: turnSettings(plan.settings),
     ambient: plan.ambient,
-    machine: machineEar(plan, onAnsweredBy),
+    machine: createMachineDetector(plan, onAnsweredBy),
   });
 }

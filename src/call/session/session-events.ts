@@ -4,7 +4,7 @@
 import { codeOf } from '../../errors/gateway-error.ts';
 import { responseSeconds } from '../../metrics/metrics.ts';
 import type { CallEventBody, TurnLatency, UtteranceKind } from '../../model/call-event.ts';
-import type { CallerTurn, UtteranceReport } from '../../pipeline/call-audio-listener.ts';
+import type { CallerTurnFacts, UtteranceReport } from '../../pipeline/call-audio-listener.ts';
 import type { RunLog } from '../log/event-log.ts';
 import { type AnswerTimes, turnLatencyOf } from './turn-latency.ts';
 
@@ -14,7 +14,7 @@ interface Spoken {
   nodeName: string | null;
 }
 
-export class SessionRecord {
+export class SessionEvents {
   readonly #runLog: RunLog;
   readonly #mediaMs: () => number;
   readonly #utterances = new Map<number, Spoken>();
@@ -23,7 +23,7 @@ export class SessionRecord {
   #nodeId: string | null = null;
   #nodeName: string | null = null;
   /** The turn that has not been answered yet. */
-  #turn: CallerTurn | undefined;
+  #turn: CallerTurnFacts | undefined;
   #charactersSpoken = 0;
 
   constructor(runLog: RunLog, mediaMs: () => number) {
@@ -44,7 +44,7 @@ export class SessionRecord {
     this.#runLog.append(body, this.#mediaMs());
   }
 
-  callerTurn(turn: CallerTurn): void {
+  callerTurn(turn: CallerTurnFacts): void {
     this.#turn = turn;
     this.note({
       type: 'user.turn',
@@ -70,7 +70,7 @@ export class SessionRecord {
   /** The first frame of an utterance is on the wire: the caller's last turn is answered. */
   answered(times: AnswerTimes & { utteranceId: number }): void {
     this.#heard.add(times.utteranceId);
-    this.#runLog.tell('rtf-bot-started-speaking');
+    this.#runLog.emitLive('rtf-bot-started-speaking');
     if (this.#turn === undefined) return;
     const parts = turnLatencyOf(this.#turn, times);
     this.#turn = undefined;
@@ -80,7 +80,7 @@ export class SessionRecord {
 
   agentSaid(report: UtteranceReport): void {
     // Nobody has heard of one that never began.
-    if (this.#heard.delete(report.utteranceId)) this.#runLog.tell('rtf-bot-stopped-speaking');
+    if (this.#heard.delete(report.utteranceId)) this.#runLog.emitLive('rtf-bot-stopped-speaking');
     const spoken = this.#utterances.get(report.utteranceId);
     this.#utterances.delete(report.utteranceId);
     if (spoken === undefined || report.heardText === '') return;

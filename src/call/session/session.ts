@@ -12,25 +12,29 @@ import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detecto
 import type { RecordingFile } from '../../pipeline/recorder.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaProtocol, MediaStart } from '../../telephony/provider/media-protocol.ts';
-import { DEAF, MediaLink, type MediaLinkListener } from '../../telephony/provider/media-session.ts';
+import {
+  DISCARD_LISTENER,
+  MediaSession,
+  type MediaSessionListener,
+} from '../../telephony/provider/media-session.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 import { DialogueQueue } from '../dialogue/dialogue-queue.ts';
 import { Generation } from '../dialogue/generation.ts';
 import type { RunLog } from '../log/event-log.ts';
-import { isUnwanted } from '../setup/answering-machine.ts';
+import { isUnwantedMachine } from '../setup/answering-machine.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 import { onceFetched } from '../setup/pre-call-fetch.ts';
 import { AgentSpeech } from './agent-speech.ts';
-import { hearAudio } from './audio-listener.ts';
+import { createAudioListener } from './audio-listener.ts';
 import { CallTimers, guardedClock } from './call-timers.ts';
-import { type EndedBy, endCall } from './close-session.ts';
-import { hearModel } from './generation-listener.ts';
-import { IdleWatch } from './idle-timer.ts';
-import { CallerMute } from './mute-state.ts';
+import { closeSession, type EndedBy } from './close-session.ts';
+import { createGenerationListener } from './generation-listener.ts';
+import { IdleTimer } from './idle-timer.ts';
+import { MuteState } from './mute-state.ts';
 import { openAudio } from './session-audio.ts';
-import { SessionRecord } from './session-events.ts';
+import { SessionEvents } from './session-events.ts';
 import { ToolRunner } from './tool-runner.ts';
 
 /** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
@@ -58,13 +62,13 @@ export class CallSession {
   readonly #clock: Clock;
   readonly #options: SessionOptions;
   readonly #log: Log;
-  readonly #record: SessionRecord;
-  readonly #mute: CallerMute;
+  readonly #record: SessionEvents;
+  readonly #mute: MuteState;
   readonly #abort = new AbortController();
   readonly #generation: Generation;
   readonly #speech: AgentSpeech;
   readonly #tools: ToolRunner;
-  readonly #idle: IdleWatch;
+  readonly #idle: IdleTimer;
   readonly #timers: CallTimers;
   readonly #dialogue: DialogueQueue;
   #by: EndedBy = 'agent';
@@ -74,7 +78,7 @@ export class CallSession {
   #answeredMs: number | undefined;
   /** Media time at which the caller left. */
   #leftMs: number | undefined;
-  #link: MediaLink | undefined;
+  #link: MediaSession | undefined;
   #audio: CallAudio | undefined;
   #end: Promise<void> | undefined;
 
@@ -88,8 +92,8 @@ export class CallSession {
     this.#clock = guardedClock(deps.clock, (error) => this.#fail(error, 'unexpected_error'));
     this.#timers = new CallTimers(this.#clock);
     this.#log = deps.log.child({ runId: plan.run.id });
-    this.#record = new SessionRecord(options.runLog, () => this.#audio?.mediaMs ?? 0);
-    this.#mute = new CallerMute((type) => options.runLog.tell(type));
+    this.#record = new SessionEvents(options.runLog, () => this.#audio?.mediaMs ?? 0);
+    this.#mute = new MuteState((type) => options.runLog.emitLive(type));
     this.#dialogue = new DialogueQueue({
       engine: plan.engine,
       clock: deps.clock,
@@ -100,7 +104,7 @@ export class CallSession {
     });
     this.#generation = new Generation({
       llm: deps.llm,
-      listener: hearModel(this.#dialogue, this.#record, (error) =>
+      listener: createGenerationListener(this.#dialogue, this.#record, (error) =>
         this.#fail(error, 'unexpected_error'),
       ),
       log: this.#log,
@@ -119,15 +123,15 @@ export class CallSession {
       log: this.#log,
       callSignal: this.#abort.signal,
       callId: () => this.#callId,
-      onEvent: (event) => this.#dialogue.tell(event),
+      onEvent: (event) => this.#dialogue.dispatch(event),
       onBroken: (error) => this.#fail(error, 'unexpected_error'),
       consultation: deps,
     });
-    this.#idle = new IdleWatch({
+    this.#idle = new IdleTimer({
       clock: this.#clock,
       idleMs: plan.settings.max_user_idle_timeout * 1_000,
       busy: () => this.#busy(),
-      onIdle: () => this.#dialogue.tell({ type: 'idle' }),
+      onIdle: () => this.#dialogue.dispatch({ type: 'idle' }),
     });
   }
 
@@ -135,10 +139,10 @@ export class CallSession {
   attach(socket: MediaSocket, protocol: MediaProtocol): MediaSocketListener {
     if (this.#end !== undefined) {
       socket.close(CLOSE.goingAway, 'the call is over');
-      return DEAF;
+      return DISCARD_LISTENER;
     }
     callsActive.inc({ provider: this.plan.provider.name });
-    this.#link = new MediaLink({
+    this.#link = new MediaSession({
       socket,
       protocol,
       listener: this.#hearLink(),
@@ -185,7 +189,7 @@ export class CallSession {
 
   // What the rooms below report.
 
-  #hearLink(): MediaLinkListener {
+  #hearLink(): MediaSessionListener {
     return {
       onStart: (start) => this.#guarded(() => this.#open(start)),
       onAudio: (payload, timestampMs) => this.#hear(payload, timestampMs),
@@ -193,10 +197,10 @@ export class CallSession {
         if (this.isAnswered) this.#guarded(() => this.#audio?.digit(digit));
       },
       onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
-      onUnplayed: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
+      onQueuedMs: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
       onFault: (error) => this.#fail(error, 'pipeline_error'),
       onEnd: () => this.#left(),
-      onSilent: () => this.#fail(new GatewayError('MEDIA_SILENT'), 'system_connect_error'),
+      onMediaInactive: () => this.#fail(new GatewayError('MEDIA_SILENT'), 'system_connect_error'),
     };
   }
 
@@ -215,7 +219,7 @@ export class CallSession {
       link,
       recording: this.#options.recording,
       clock: this.#clock,
-      listener: hearAudio({
+      listener: createAudioListener({
         record: this.#record,
         dialogue: this.#dialogue,
         idle: this.#idle,
@@ -242,10 +246,10 @@ export class CallSession {
     this.#timers.after(plan.settings.max_call_duration * 1_000, () =>
       this.#leave('call_duration_exceeded', 'gateway'),
     );
-    this.#idle.touch();
+    this.#idle.reset();
     const begin = (initialContext: Record<string, unknown>) => {
       audio.ring(false);
-      this.#dialogue.tell({ type: 'started', direction: plan.run.callType, initialContext });
+      this.#dialogue.dispatch({ type: 'started', direction: plan.run.callType, initialContext });
     };
     onceFetched(plan, begin, () => {
       audio.ring(true);
@@ -255,7 +259,7 @@ export class CallSession {
 
   #answeredBy(answeredBy: AnsweredBy): void {
     this.#record.note({ type: 'call.answered-by', answeredBy });
-    if (isUnwanted(this.plan, answeredBy)) void this.end('voicemail_detected', 'gateway');
+    if (isUnwantedMachine(this.plan, answeredBy)) void this.end('voicemail_detected', 'gateway');
   }
 
   #hear(payload: Uint8Array, timestampMs: number): void {
@@ -282,7 +286,7 @@ export class CallSession {
     }
     if (this.#by !== 'caller') this.#by = by;
     this.#timers.after(LEAVE_MS_MAX, () => void this.end(reason, this.#by));
-    this.#dialogue.tell({ type: 'ending', reason });
+    this.#dialogue.dispatch({ type: 'ending', reason });
     this.#guarded(() => {
       audio.stop();
       if (by !== 'caller') return;
@@ -339,7 +343,7 @@ export class CallSession {
   }
 
   #wait({ waitId, delayMs }: Act<'wait'>): void {
-    this.#timers.after(delayMs, () => this.#dialogue.tell({ type: 'waited', waitId }));
+    this.#timers.after(delayMs, () => this.#dialogue.dispatch({ type: 'waited', waitId }));
   }
 
   /** A fault in our own code ends this call, and only this one. */
@@ -367,7 +371,7 @@ export class CallSession {
     this.#idle.stop();
     this.#timers.cancelAll();
     try {
-      await endCall(this.#deps, {
+      await closeSession(this.#deps, {
         plan: this.plan,
         record: this.#record,
         events: this.#options.runLog.events,

@@ -13,12 +13,16 @@ import type {
   DialogueAction,
   DialogueEvent,
   TransferFailure,
-  Untimed,
+  UntimedEvent,
 } from '../../workflow/engine/dialogue-events.ts';
-import type { Announcement } from '../../workflow/tools/transfer-call-tool.ts';
+import type { TransferAnnouncement } from '../../workflow/tools/transfer-call-tool.ts';
 import { sendToolRequest, type ToolRequestDeps } from '../http/tool-request.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
-import { type ConsultationDeps, consult, consultationMsMax } from './warm-transfer.ts';
+import {
+  consultationMsMax,
+  consultTransferTarget,
+  type WarmTransferDeps,
+} from './warm-transfer.ts';
 
 /** The provider answers within a second, or the caller hears nothing for too long. */
 const TRANSFER_MS = 8_000;
@@ -40,11 +44,11 @@ interface ToolCall {
   callSignal: AbortSignal;
   /** The provider's id of the call, as far as it is known. */
   callId: () => string | null;
-  onEvent(event: Untimed<ToolEvent>): void;
+  onEvent(event: UntimedEvent<ToolEvent>): void;
   /** Our own fault: the call cannot go on. */
   onBroken(error: unknown): void;
   /** For speaking to whoever a caller is brought to. Undefined in writing. */
-  consultation?: Omit<ConsultationDeps, 'clock' | 'log'> | undefined;
+  consultation?: Omit<WarmTransferDeps, 'clock' | 'log'> | undefined;
 }
 
 export class ToolRunner {
@@ -78,7 +82,7 @@ export class ToolRunner {
   #run(
     toolRunId: number,
     tool: string,
-    work: (signal: AbortSignal) => Promise<Untimed<ToolEvent>>,
+    work: (signal: AbortSignal) => Promise<UntimedEvent<ToolEvent>>,
   ): void {
     const { clock, log, callSignal, onEvent, onBroken } = this.#call;
     const controller = new AbortController();
@@ -99,7 +103,7 @@ export class ToolRunner {
   async #callOut(
     { toolRunId, request }: Act<'call-out'>,
     signal: AbortSignal,
-  ): Promise<Untimed<ToolEvent>> {
+  ): Promise<UntimedEvent<ToolEvent>> {
     const { plan, clock, log } = this.#call;
     const { organizationId } = plan.run;
     try {
@@ -113,7 +117,7 @@ export class ToolRunner {
     }
   }
 
-  async #transfer(action: Act<'transfer'>, signal: AbortSignal): Promise<Untimed<ToolEvent>> {
+  async #transfer(action: Act<'transfer'>, signal: AbortSignal): Promise<UntimedEvent<ToolEvent>> {
     const { plan, clock, log } = this.#call;
     const { toolRunId } = action;
     const { run, provider, configuration } = plan;
@@ -155,13 +159,17 @@ export class ToolRunner {
     await provider.control.transfer(configuration.credentials, callId, target, signal);
   }
 
-  #warm(announcement: Announcement): WarmTransfer {
+  #warm(announcement: TransferAnnouncement): WarmTransfer {
     const { clock, log, consultation } = this.#call;
     return {
       callerHears: announcement.callerHears,
       consult: async (media, signal) => {
         if (consultation === undefined) throw new Error('there is nothing to speak with');
-        await consult({ ...consultation, clock, log }, { announcement, media }, signal);
+        await consultTransferTarget(
+          { ...consultation, clock, log },
+          { announcement, media },
+          signal,
+        );
       },
     };
   }
@@ -176,7 +184,7 @@ function transferMsMax(
   return ringS * 1_000 + TRANSFER_RUNG_MS + spokenMs;
 }
 
-function failedTransfer(toolRunId: number, reason: TransferFailure): Untimed<ToolEvent> {
+function failedTransfer(toolRunId: number, reason: TransferFailure): UntimedEvent<ToolEvent> {
   return { type: 'transfer-failed', toolRunId, reason, message: failureWords(reason) };
 }
 
@@ -221,7 +229,7 @@ function transferFailureOf(error: unknown): TransferFailure {
   return code?.startsWith('PROVIDER_') === true ? 'provider_error' : 'execution_error';
 }
 
-function resultOf(event: Untimed<ToolEvent>): string {
+function resultOf(event: UntimedEvent<ToolEvent>): string {
   if (event.type === 'called-out') return event.status < 400 ? 'ok' : 'refused';
   if (event.type === 'transferred') return 'ok';
   if (event.type === 'transfer-failed') return event.reason;

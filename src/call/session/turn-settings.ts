@@ -3,7 +3,7 @@
 import type { WorkflowConfigurations } from '../../model/workflow.ts';
 import { defaultTuning, type TurnTuning } from '../../pipeline/turn/turn-tuning.ts';
 
-export function turnTuning(settings: WorkflowConfigurations): TurnTuning {
+export function turnSettings(settings: WorkflowConfigurations): TurnTuning {
   return {
     ...defaultTuning,
     turnMaxMs: settings.user_turn_stop_timeout * 1_000,

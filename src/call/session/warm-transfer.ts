@@ -9,9 +9,9 @@ import type { CallAudioListener } from '../../pipeline/call-audio-listener.ts';
 import type { CallAudioOptions } from '../../pipeline/call-audio-options.ts';
 import { defaultTuning } from '../../pipeline/turn/turn-tuning.ts';
 import type { MediaStart } from '../../telephony/provider/media-protocol.ts';
-import { MediaLink, type MediaLinkListener } from '../../telephony/provider/media-session.ts';
+import { MediaSession, type MediaSessionListener } from '../../telephony/provider/media-session.ts';
 import type { PbxMedia } from '../../telephony/provider/pbx.ts';
-import type { Announcement } from '../../workflow/tools/transfer-call-tool.ts';
+import type { TransferAnnouncement } from '../../workflow/tools/transfer-call-tool.ts';
 import { CallTimers, guardedClock } from './call-timers.ts';
 
 /** For their audio to come, and for the text to be said once; a minute of speech is the most. */
@@ -19,21 +19,21 @@ const ANNOUNCING_MS_MAX = 75_000;
 /** They may have missed the first words. */
 const REPEAT_MS = 3_000;
 
-export interface ConsultationDeps
+export interface WarmTransferDeps
   extends Pick<CallAudioOptions, 'clock' | 'mediaClock' | 'vad' | 'tts' | 'voice'> {
   log: Log;
 }
 
 /** How long it takes at most. */
-export function consultationMsMax({ decisionS }: Announcement): number {
+export function consultationMsMax({ decisionS }: TransferAnnouncement): number {
   return ANNOUNCING_MS_MAX + decisionS * 1_000;
 }
 
 /** Settles when they take the call. Throws TRANSFER_DECLINED if they do not, what makes it impossible, and
  *  the signal's reason. */
-export function consult(
-  deps: ConsultationDeps,
-  { announcement, media }: { announcement: Announcement; media: PbxMedia },
+export function consultTransferTarget(
+  deps: WarmTransferDeps,
+  { announcement, media }: { announcement: TransferAnnouncement; media: PbxMedia },
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -51,19 +51,19 @@ export function consult(
 }
 
 class Consultation {
-  readonly #deps: ConsultationDeps;
-  readonly #announcement: Announcement;
+  readonly #deps: WarmTransferDeps;
+  readonly #announcement: TransferAnnouncement;
   readonly #onEnd: (error?: unknown) => void;
   readonly #timers: CallTimers;
-  #link: MediaLink | undefined;
+  #link: MediaSession | undefined;
   #audio: CallAudio | undefined;
   #utterances = 0;
   #isAnnounced = false;
   #isOver = false;
 
   constructor(
-    deps: ConsultationDeps,
-    announcement: Announcement,
+    deps: WarmTransferDeps,
+    announcement: TransferAnnouncement,
     onEnd: (error?: unknown) => void,
   ) {
     const clock = guardedClock(deps.clock, (error) => this.end(error));
@@ -78,7 +78,7 @@ class Consultation {
     const { protocol } = media;
     this.#timers.after(ANNOUNCING_MS_MAX, () => this.#announced());
     media.admit((socket) => {
-      this.#link = new MediaLink({ socket, protocol, listener: this.#hearLink(), clock, log });
+      this.#link = new MediaSession({ socket, protocol, listener: this.#hearLink(), clock, log });
       return this.#link;
     });
   }
@@ -96,17 +96,17 @@ class Consultation {
     this.#onEnd(error);
   }
 
-  #hearLink(): MediaLinkListener {
+  #hearLink(): MediaSessionListener {
     return {
       onStart: (start) => this.#guarded(() => this.#open(start)),
       onAudio: (payload, timestampMs) =>
         this.#guarded(() => this.#audio?.audioIn(payload, timestampMs)),
       onDigit: (digit) => this.#guarded(() => this.#audio?.digit(digit)),
       onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
-      onUnplayed: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
+      onQueuedMs: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
       onFault: (error) => this.end(error),
       onEnd: () => this.#decline('their audio ended'),
-      onSilent: () => this.end(new GatewayError('MEDIA_SILENT')),
+      onMediaInactive: () => this.end(new GatewayError('MEDIA_SILENT')),
     };
   }
 

@@ -15,13 +15,13 @@ const LONG_SPEECH_MS = 5_000;
 const LONG_SPEECH_S = { min: 1, max: 60 };
 
 /** Whether a machine is known to have answered the call, which its agent does not talk to. */
-export function isForMachine(plan: CallPlan, events: readonly CallEvent[]): boolean {
+export function isMachineBehaviour(plan: CallPlan, events: readonly CallEvent[]): boolean {
   const told = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
-  return told?.type === 'call.answered-by' && isUnwanted(plan, told.answeredBy);
+  return told?.type === 'call.answered-by' && isUnwantedMachine(plan, told.answeredBy);
 }
 
 /** Whether the call ends when this one has answered it. */
-export function isUnwanted(plan: CallPlan, answeredBy: string): boolean {
+export function isUnwantedMachine(plan: CallPlan, answeredBy: string): boolean {
   return isMachine(answeredBy) && hangsUpOnMachines(plan);
 }
 
@@ -36,7 +36,7 @@ function isMachine(answeredBy: string): boolean {
 }
 
 /** How to listen for one; undefined where the provider says who answered, or somebody called us. */
-export function machineEar(
+export function createMachineDetector(
   plan: CallPlan,
   onVerdict: (answeredBy: AnsweredBy) => void,
 ): AnsweringMachineOptions | undefined {

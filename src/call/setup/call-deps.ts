@@ -12,10 +12,10 @@ import type { Random } from '../../std/random.ts';
 import type { FileStore } from '../../store/files/file-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Providers } from '../../telephony/registry/registry.ts';
-import type { MediaTokens } from '../../transport/media-token.ts';
-import type { CredentialHeaders, Outside } from '../http/guarded-http.ts';
+import type { MediaTokenStore } from '../../transport/media-token.ts';
+import type { CredentialHeaders, GuardedHttp } from '../http/guarded-http.ts';
 import type { EventLog } from '../log/event-log.ts';
-import type { SoundLibrary } from './sound-library.ts';
+import type { ClipLibrary } from './sound-library.ts';
 
 export interface CallDeps {
   store: Store;
@@ -32,11 +32,11 @@ export interface CallDeps {
   tts: TextToSpeech;
   /** Undefined: the scripted policy leads the conversation. */
   llm: LanguageModel | undefined;
-  sounds: SoundLibrary;
-  tokens: MediaTokens;
+  sounds: ClipLibrary;
+  tokens: MediaTokenStore;
   voice: string | undefined;
   /** For what organizations want to be called: webhooks, variables before a call. */
-  outside: Outside;
+  outside: GuardedHttp;
   credentialHeaders: CredentialHeaders;
   /** Where providers reach us, without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;

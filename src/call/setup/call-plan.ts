@@ -9,26 +9,26 @@ import type {
   WorkflowVersion,
 } from '../../model/workflow.ts';
 import { workflowConfigurations } from '../../model/workflow.ts';
-import { AmbientNoise, officeNoise } from '../../pipeline/speak/background-noise.ts';
+import { BackgroundNoise, officeBackgroundNoise } from '../../pipeline/speak/background-noise.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
-import { createEngine, type Engine } from '../../workflow/engine.ts';
+import { createEngine, type DialogueEngine } from '../../workflow/engine.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
 import { NO_TOOLS, type NodeTools } from '../../workflow/tools/offered-functions.ts';
 import type { PreCallFetch } from './pre-call-fetch.ts';
-import type { CallClips, SoundLibrary } from './sound-library.ts';
+import type { CallClips, ClipLibrary } from './sound-library.ts';
 
 export interface CallPlan {
   run: Run;
   configuration: TelephonyConfiguration;
   provider: TelephonyProvider;
-  engine: Engine;
+  engine: DialogueEngine;
   settings: WorkflowConfigurations;
   clips: CallClips;
   /** What nodes offer to the model beside their edges. */
   tools: NodeTools;
   /** Undefined: the agent's pauses are silent. */
-  ambient: AmbientNoise | undefined;
+  ambient: BackgroundNoise | undefined;
   /** What the call has to do without, for its log. */
   faults: readonly GatewayError[];
   /** The configurations as stored, for what is not the call's business. */
@@ -47,7 +47,7 @@ export function planCall(input: {
   sounds: PlannedSounds;
   tools?: NodeTools;
 }): CallPlan {
-  const settings = settingsOf(input.version.configurations);
+  const settings = turnSettingsOf(input.version.configurations);
   const graph = parseGraph(input.version.definition);
   const tools = input.tools ?? NO_TOOLS;
   return {
@@ -73,26 +73,26 @@ export type PlannedSounds = Pick<CallPlan, 'clips' | 'ambient' | 'faults'>;
 
 /** The recorded sound that the version and the run ask for. Never rejects: what is not to be had is left
  *  out. */
-export async function planSounds(
-  library: SoundLibrary,
+export async function planClips(
+  library: ClipLibrary,
   run: Run,
   version: WorkflowVersion,
 ): Promise<PlannedSounds> {
   const { organizationId, initialContext } = run;
   const refs = clipRefsOf(version.definition, initialContext);
   const clips = await library.clips(organizationId, refs);
-  const wanted = settingsOf(version.configurations).ambient_noise_configuration;
+  const wanted = turnSettingsOf(version.configurations).ambient_noise_configuration;
   if (!wanted.enabled) return { clips, ambient: undefined, faults: [] };
   const { storage_key: key, volume } = wanted;
   const own =
     typeof key === 'string' && key !== '' ? await library.noise(organizationId, key) : null;
   // Null: none was asked for.
   const faults = own === undefined ? [new GatewayError('AMBIENT_NOISE_MISSING')] : [];
-  return { clips, ambient: new AmbientNoise(own ?? officeNoise(), volume), faults };
+  return { clips, ambient: new BackgroundNoise(own ?? officeBackgroundNoise(), volume), faults };
 }
 
 /** Stored settings with defaults; a value out of range counts as not set. */
-export function settingsOf(stored: Record<string, unknown>): WorkflowConfigurations {
+export function turnSettingsOf(stored: Record<string, unknown>): WorkflowConfigurations {
   const whole = workflowConfigurations.safeParse(stored);
   if (whole.success) return whole.data;
   const bad = new Set(whole.error.issues.map((issue) => issue.path[0]));

@@ -2,14 +2,14 @@
 // must know before somebody calls.
 
 import type { Log } from '../../log.ts';
-import type { OpenStore } from '../../store/open.ts';
+import type { StoreHandle } from '../../store/open.ts';
 
 /** Agents that the log names one by one. */
 const NAMED_MAX = 20;
 
 /** Logs a line for each, and how many there are beyond those. Never rejects. */
 export async function logOversizedAgents(
-  store: Pick<OpenStore, 'oversizedVersions'>,
+  store: Pick<StoreHandle, 'oversizedVersions'>,
   log: Log,
 ): Promise<void> {
   let count = 0;

@@ -4,10 +4,14 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
-import { within } from '../../std/deadline.ts';
+import { withDeadline } from '../../std/deadline.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
-import { NO_TOOLS, type NodeTools, offeredTools } from '../../workflow/tools/offered-functions.ts';
+import {
+  NO_TOOLS,
+  type NodeTools,
+  offeredFunctions,
+} from '../../workflow/tools/offered-functions.ts';
 import { toolUuidsOf } from '../../workflow/tools/tool-references.ts';
 import type { CallDeps } from './call-deps.ts';
 
@@ -26,8 +30,8 @@ export async function planTools(
   const runLog = run.id === undefined ? log : log.child({ runId: run.id });
   try {
     const loading = store.tools.find(run.organizationId, uuids);
-    const tools = await within(clock, LOAD_MS_MAX, 'tools of a call', loading);
-    const { offered, skipped } = offeredTools(nodes.values(), tools);
+    const tools = await withDeadline(clock, LOAD_MS_MAX, 'tools of a call', loading);
+    const { offered, skipped } = offeredFunctions(nodes.values(), tools);
     for (const each of skipped) runLog.warn(each, 'tool not offered');
     return offered;
   } catch (error) {

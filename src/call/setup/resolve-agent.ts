@@ -8,13 +8,13 @@ import { isTriggerEnabled } from '../../workflow/graph/trigger-path.ts';
 import type { StartCall } from '../call-service.ts';
 import type { CallDeps } from './call-deps.ts';
 
-export interface Agent {
+export interface ResolvedAgent {
   workflow: Workflow;
   version: WorkflowVersion;
 }
 
 /** Throws what contract §6.1 names for agents, and AGENT_OVERSIZED. */
-export async function findAgent(deps: CallDeps, request: StartCall): Promise<Agent> {
+export async function resolveAgent(deps: CallDeps, request: StartCall): Promise<ResolvedAgent> {
   const { agent, organizationId, mode } = request;
   const workflow =
     agent.type === 'workflow_uuid'
@@ -35,11 +35,11 @@ export async function findAgent(deps: CallDeps, request: StartCall): Promise<Age
 
 /** The draft of a workflow, or what is published. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
  *  AGENT_NOT_PUBLISHED, AGENT_OVERSIZED. */
-export async function findTestAgent(
+export async function resolveTestAgent(
   { store }: Pick<CallDeps, 'store'>,
   organizationId: string,
   workflowId: string,
-): Promise<Agent> {
+): Promise<ResolvedAgent> {
   const workflow = await store.workflows.get(organizationId, workflowId);
   if (workflow === undefined) throw new GatewayError('AGENT_NOT_FOUND');
   if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');

@@ -7,10 +7,10 @@ import type { Clip, ClipRef } from '../../model/clip.ts';
 import { loopOf } from '../../pipeline/speak/background-noise.ts';
 import { decodeClip, inspectClip } from '../../pipeline/speak/clip-decoder.ts';
 import type { Clock } from '../../std/clock.ts';
-import { within } from '../../std/deadline.ts';
+import { withDeadline } from '../../std/deadline.ts';
 import type { FileStore } from '../../store/files/file-store.ts';
 import type { ClipStore } from '../../store/library/clip-store.ts';
-import type { ClipFinder } from '../../workflow/engine/clip-refs.ts';
+import type { FindClip } from '../../workflow/engine/clip-refs.ts';
 
 /** The phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;
@@ -26,14 +26,14 @@ const CACHE_BYTES_MAX = 64 * 1024 * 1024;
 const CALL_BYTES_MAX = 10 * 1024 * 1024;
 
 export interface CallClips {
-  find: ClipFinder;
+  find: FindClip;
   /** At 8 kHz, borrowed; undefined if the file could not be read. */
   samples(clipId: string): Int16Array | undefined;
   /** Loads clips of which only now is known that they are needed. Never rejects. */
   add(refs: readonly ClipRef[]): Promise<void>;
 }
 
-export class SoundLibrary {
+export class ClipLibrary {
   readonly #store: { clips: ClipStore };
   readonly #files: FileStore;
   readonly #clock: Clock;
@@ -65,7 +65,7 @@ export class SoundLibrary {
     };
     const add = (wanted: readonly ClipRef[]): Promise<void> => {
       if (wanted.length === 0) return Promise.resolve();
-      const work = within(this.#clock, LOAD_MS_MAX, 'clips of a call', load(wanted));
+      const work = withDeadline(this.#clock, LOAD_MS_MAX, 'clips of a call', load(wanted));
       return work.catch((error: unknown) => {
         this.#log.warn({ err: error }, 'clips of a call not loaded');
       });
@@ -82,10 +82,12 @@ export class SoundLibrary {
   async noise(organizationId: string, key: string): Promise<Int16Array | undefined> {
     if (!key.startsWith(`ambient_noise/${organizationId}/`)) return undefined;
     const work = this.#attempt(key, NOISE_SECONDS_MAX);
-    return within(this.#clock, LOAD_MS_MAX, 'background noise', work).catch((error: unknown) => {
-      this.#log.warn({ err: error }, 'background noise not loaded');
-      return undefined;
-    });
+    return withDeadline(this.#clock, LOAD_MS_MAX, 'background noise', work).catch(
+      (error: unknown) => {
+        this.#log.warn({ err: error }, 'background noise not loaded');
+        return undefined;
+      },
+    );
   }
 
   /** Whether a file that was sent can be played. Throws CLIP_UNUSABLE with the reason, FILE_KEY_INVALID. */

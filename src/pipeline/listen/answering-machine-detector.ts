@@ -22,7 +22,7 @@ const SILENT_MS = 10_000;
 /** No more is listened for. */
 const BEEP_MS_MAX = 60_000;
 
-export class AnsweringMachine {
+export class AnsweringMachineDetector {
   readonly #options: AnsweringMachineOptions;
   readonly #beep = new BeepEar();
   #startMs: number | undefined;
@@ -36,7 +36,7 @@ export class AnsweringMachine {
   }
 
   /** A frame of the callee, with its level, and whether it belongs to speech. In the order of time. */
-  hear(frame: Int16Array, levelDb: number, isVoice: boolean, atMs: number): void {
+  push(frame: Int16Array, levelDb: number, isVoice: boolean, atMs: number): void {
     this.#startMs ??= atMs;
     if (this.#verdict === 'human' || this.#verdict === 'machine_end_beep') return;
     if (atMs - this.#startMs > BEEP_MS_MAX) return;

@@ -52,7 +52,7 @@ const shaped = new Float64Array(SHAPED + 1);
 const centered = new Float64Array(COMPARED);
 const products = new Float64Array(LAG_MAX + 1);
 
-export class EchoGuard {
+export class EchoDetector {
   readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
   readonly #outgoing = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
   /** Number of the latest frame of the caller; frame n covers media time n x 20 ms. */
@@ -80,7 +80,7 @@ export class EchoGuard {
   }
 
   /** Whether the caller's voice of this moment may be the agent's own. */
-  suspects(): boolean {
+  isEcho(): boolean {
     this.#silence(this.#latest + 1);
     const loudOut = this.#loudest(this.#outgoing, LAG_MAX + 2);
     if (loudOut < QUIET_DB) return false;

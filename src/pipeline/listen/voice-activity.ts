@@ -39,7 +39,7 @@ const JUMP_MS = 40;
 const NO_MEDIA_MS = 300;
 
 /** What is heard at the moment. One object, changed in place. */
-export interface Voice {
+export interface VoiceActivity {
   /** `possible`: a window of voice, not yet enough. */
   state: 'silent' | 'possible' | 'speech';
   /** Media time of the estimated onset of the latest voice. */
@@ -52,10 +52,10 @@ export interface Voice {
   peak: number;
 }
 
-export class Listener {
-  readonly voice: Voice = { state: 'silent', onsetMs: 0, lastMs: 0, voicedMs: 0, peak: 0 };
+export class VoiceActivityDetector {
+  readonly voice: VoiceActivity = { state: 'silent', onsetMs: 0, lastMs: 0, voicedMs: 0, peak: 0 };
   /** Media time up to which audio was heard. */
-  heardMs = 0;
+  positionMs = 0;
   readonly #vad: VadStream;
   readonly #onWindow: () => void;
   /** A window, and room for a frame that ends beyond it. */
@@ -87,8 +87,8 @@ export class Listener {
 
   /** A frame (borrowed) that begins at `atMs` of media time, and its level. */
   push(frame: Int16Array, atMs: number, frameDb: number): void {
-    if (atMs - this.heardMs > JUMP_MS) this.#jump();
-    this.heardMs = Math.max(this.heardMs, atMs + FRAME_MS);
+    if (atMs - this.positionMs > JUMP_MS) this.#jump();
+    this.positionMs = Math.max(this.positionMs, atMs + FRAME_MS);
     this.#measure(frameDb);
     this.#windowDb = Math.max(this.#windowDb, frameDb);
     this.#heard.set(frame, this.#filled);
@@ -103,7 +103,7 @@ export class Listener {
 
   /** Speech ends if the caller's audio stays away. */
   tick(nowMs: number): void {
-    if (this.voice.state === 'silent' || nowMs - this.heardMs < NO_MEDIA_MS) return;
+    if (this.voice.state === 'silent' || nowMs - this.positionMs < NO_MEDIA_MS) return;
     this.voice.state = 'silent';
     this.#onWindow();
   }
@@ -178,7 +178,7 @@ export class Listener {
   #onset(endMs: number): number {
     const windowMs = endMs - WINDOW_MS;
     const floorDb = this.#floorDb();
-    let onsetMs = this.heardMs;
+    let onsetMs = this.positionMs;
     for (let back = 1; back <= ONSET_FRAMES_MAX && back <= this.#frames; back++) {
       const frameDb = this.#levels[(this.#frames - back) % ONSET_FRAMES_MAX] as number;
       if (frameDb < floorDb + ONSET_DB) break;

@@ -3,25 +3,25 @@
 
 import { FRAME_MS } from '../../audio/pcm.ts';
 
-export interface Inflow {
+export interface BatchedReadSource {
   /** From here on audio comes during `take`; with `false`, by itself again. */
-  gather(on: boolean): void;
-  take(): void;
+  setBatched(on: boolean): void;
+  readNow(): void;
 }
 
-export class GatheredInflow {
-  readonly #inflow: Inflow | undefined;
+export class BatchedReader {
+  readonly #inflow: BatchedReadSource | undefined;
   #isGathering = false;
 
   /** Undefined: the caller's audio always comes by itself. */
-  constructor(inflow: Inflow | undefined) {
+  constructor(inflow: BatchedReadSource | undefined) {
     this.#inflow = inflow;
   }
 
   /** The call's turn; the next one comes after `strideMs`. */
-  turn(strideMs: number): void {
+  poll(strideMs: number): void {
     this.#gather(strideMs > FRAME_MS);
-    if (this.#isGathering) this.#inflow?.take();
+    if (this.#isGathering) this.#inflow?.readNow();
   }
 
   close(): void {
@@ -31,6 +31,6 @@ export class GatheredInflow {
   #gather(on: boolean): void {
     if (on === this.#isGathering) return;
     this.#isGathering = on;
-    this.#inflow?.gather(on);
+    this.#inflow?.setBatched(on);
   }
 }

@@ -16,7 +16,7 @@ const SETTLE_PACKETS = 50;
 /** One sample: inaudible, and 50 times faster than any clock drifts. */
 const SLEW_MS = 1_000 / RATE_HZ;
 
-export class ArrivalClock {
+export class ClockRecovery {
   /** Media time less stream time, in milliseconds. NaN before the first packet. */
   offsetMs = Number.NaN;
   #leastMs = Number.POSITIVE_INFINITY;

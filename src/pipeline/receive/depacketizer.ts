@@ -4,17 +4,17 @@
 import {
   CONCEALED_SAMPLES_MAX,
   CONCEALMENT_SAMPLES,
-  Concealer,
+  PacketLossConcealer,
 } from '../../audio/packet-loss-concealment.ts';
 import { copySamples, FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../audio/pcm.ts';
 import { createResampler, type Resampler } from '../../audio/resample/resampler.ts';
 import type { Codec } from '../../codec/codec.ts';
 import { framesConcealed } from '../../metrics/metrics.ts';
 import { ArrivalJitter } from './arrival-jitter.ts';
-import { ArrivalClock } from './clock-recovery.ts';
+import { ClockRecovery } from './clock-recovery.ts';
 
 /** `frame` is borrowed; `atMs` is the media time of its first sample. */
-export type FrameSink = (frame: Int16Array, atMs: number) => void;
+export type FrameHandler = (frame: Int16Array, atMs: number) => void;
 
 /** A missing packet is waited for (arrival-jitter.ts) where no more than this is missing before the first that came:
  *  a longer gap is a pause of the sender. */
@@ -55,17 +55,17 @@ const filler = new Int16Array(FRAME_SAMPLES);
 /** By the samples of a packet. */
 const shared = new Map<number, Int16Array>();
 
-export class Decoder {
+export class Depacketizer {
   /** Packets that came after their place was filled, and copies of packets. */
   late = 0;
   duplicates = 0;
   concealed = 0;
   readonly #codec: Codec;
-  readonly #sink: FrameSink;
+  readonly #sink: FrameHandler;
   readonly #resampler: Resampler | undefined;
-  readonly #arrival = new ArrivalClock();
+  readonly #arrival = new ClockRecovery();
   readonly #jitter = new ArrivalJitter();
-  readonly #concealer = new Concealer();
+  readonly #concealer = new PacketLossConcealer();
   #pcm = pcmOf(FRAME_SAMPLES);
   /** The last frames round and round, and the one being filled. */
   readonly #ring = new Int16Array(RING_FRAMES * FRAME_SAMPLES);
@@ -80,7 +80,7 @@ export class Decoder {
   readonly #held: Held[] = [];
   #heldCount = 0;
 
-  constructor(options: { codec: Codec; sink: FrameSink }) {
+  constructor(options: { codec: Codec; sink: FrameHandler }) {
     this.#codec = options.codec;
     this.#sink = options.sink;
     this.#frames = Array.from({ length: RING_FRAMES }, (_, i) =>

@@ -1,13 +1,13 @@
 // Keys that the caller presses, collected into entries: by count, by terminator, or by a pause.
 
-import { type Expectation, OPEN_SPEECH } from '../../model/expected-input.ts';
+import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 
 /** A pause between keys that ends an entry. */
 const PAUSE_MS = 2_000;
 /** Keys of one entry: no number that people type is longer. */
 const KEYS_MAX = 32;
 
-export interface Entry {
+export interface DigitEntry {
   /** The keys without the terminator; the terminator itself if it was the only key. */
   text: string;
   startMs: number;
@@ -26,7 +26,7 @@ export class DigitCollector {
   }
 
   /** Keys that were already pressed count for what is expected next: callers type ahead. */
-  expect({ digits, slots, closed }: Expectation): void {
+  expect({ digits, slots, closed }: ExpectedInput): void {
     if (digits !== undefined) {
       this.#countMax = Math.max(1, Math.min(KEYS_MAX, digits.countMax));
       this.#terminator = digits.terminator;
@@ -38,7 +38,7 @@ export class DigitCollector {
   }
 
   /** One key (0-9 * # A-D) at `nowMs`. Returns the entry if this completes it. */
-  press(key: string, nowMs: number): Entry | undefined {
+  push(key: string, nowMs: number): DigitEntry | undefined {
     if (this.#keys === '') this.#startMs = nowMs;
     this.#lastMs = nowMs;
     if (key === this.#terminator) return this.#complete(this.#keys === '' ? key : this.#keys);
@@ -47,13 +47,13 @@ export class DigitCollector {
   }
 
   /** Returns the entry if a pause has ended it. */
-  tick(nowMs: number): Entry | undefined {
+  tick(nowMs: number): DigitEntry | undefined {
     if (this.#keys === '') return undefined;
     const full = this.#keys.length >= this.#countMax;
     return full || nowMs - this.#lastMs >= PAUSE_MS ? this.#complete(this.#keys) : undefined;
   }
 
-  #complete(text: string): Entry {
+  #complete(text: string): DigitEntry {
     this.#keys = '';
     return { text, startMs: this.#startMs, endMs: this.#lastMs };
   }

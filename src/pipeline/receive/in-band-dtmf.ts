@@ -11,7 +11,7 @@ const HEARD_MAX = 32;
 /** Frames further apart than this do not belong to one tone. */
 const JUMP_MS = 40;
 
-export class KeyEar {
+export class InBandDtmf {
   readonly #detector: DtmfDetector;
   #isSignalled = false;
   readonly #heard: { key: string; atMs: number }[] = [];
@@ -28,7 +28,7 @@ export class KeyEar {
   }
 
   /** A frame (borrowed) that begins at `atMs` of media time. */
-  hear(frame: Int16Array, atMs: number): void {
+  push(frame: Int16Array, atMs: number): void {
     if (this.#isSignalled) return;
     if (Math.abs(atMs - this.#nextMs) > JUMP_MS) this.#detector.reset();
     this.#nextMs = atMs + FRAME_MS;
@@ -37,12 +37,12 @@ export class KeyEar {
   }
 
   /** Our own tones may come back until then, in media time. */
-  deafUntil(ms: number): void {
+  ignoreUntil(ms: number): void {
     this.#deafUntilMs = ms;
   }
 
   /** A key was signalled at `nowMs` of media time. False if it has been heard already. */
-  signalled(key: string, nowMs: number): boolean {
+  noteSignalled(key: string, nowMs: number): boolean {
     this.#isSignalled = true;
     let first = this.#heard.shift();
     while (first !== undefined && (first.key !== key || nowMs - first.atMs > SIGNAL_MS_MAX)) {

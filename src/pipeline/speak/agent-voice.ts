@@ -5,22 +5,22 @@ import type { Codec } from '../../codec/codec.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { TextToSpeech } from '../../speech/tts/tts.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { AmbientNoise } from './background-noise.ts';
-import { Pause } from './filler.ts';
+import type { BackgroundNoise } from './background-noise.ts';
+import { Filler } from './filler.ts';
 import { type AudioWire, FrameBatch } from './frame-batch.ts';
 import { FrameWriter } from './frame-writer.ts';
-import type { PlayedSink } from './playhead.ts';
+import type { PlayedListener } from './playhead.ts';
 import { Playout } from './playout.ts';
-import type { LeadOptions } from './send-ahead.ts';
-import { Speaker, type TextSink } from './sentence-synthesis.ts';
-import type { FinishedUtterance } from './utterance.ts';
+import type { SendAheadOptions } from './send-ahead.ts';
+import { SentenceSynthesizer, type SynthesisText } from './sentence-synthesis.ts';
+import type { UtteranceResult } from './utterance.ts';
 import { Segment, Utterance } from './utterance.ts';
 
 export interface AgentVoiceListener {
   mayStart(utterance: Utterance, nowMs: number): boolean;
   onStarted(utterance: Utterance, nowMs: number): void;
-  onFinished(facts: FinishedUtterance): void;
-  onPlayed: PlayedSink;
+  onFinished(facts: UtteranceResult): void;
+  onPlayed: PlayedListener;
   onFault(error: GatewayError): void;
   /** Something may have happened outside a call from above: the listener may tell its news. */
   onSettled(): void;
@@ -31,9 +31,9 @@ export interface AgentVoiceOptions {
   mediaMs: () => number;
   codec: Codec;
   wire: AudioWire;
-  lead: LeadOptions;
+  lead: SendAheadOptions;
   marks: boolean;
-  ambient: AmbientNoise | undefined;
+  ambient: BackgroundNoise | undefined;
   tts: TextToSpeech;
   voice: string | undefined;
   listener: AgentVoiceListener;
@@ -43,9 +43,9 @@ export class AgentVoice {
   readonly playout: Playout;
   readonly #clock: Clock;
   readonly #mediaMs: () => number;
-  readonly #speaker: Speaker;
+  readonly #speaker: SentenceSynthesizer;
   readonly #listener: AgentVoiceListener;
-  readonly #pause: Pause;
+  readonly #pause: Filler;
   #closed = false;
 
   constructor(options: AgentVoiceOptions) {
@@ -54,7 +54,7 @@ export class AgentVoice {
     this.#clock = clock;
     this.#mediaMs = options.mediaMs;
     this.#listener = listener;
-    this.#pause = new Pause(ambient !== undefined);
+    this.#pause = new Filler(ambient !== undefined);
     this.playout = new Playout({
       writer: new FrameWriter({ codec, wire, ambient }),
       wire,
@@ -69,7 +69,7 @@ export class AgentVoice {
         onRoom: () => this.#speaker.pump(),
       },
     });
-    this.#speaker = new Speaker({
+    this.#speaker = new SentenceSynthesizer({
       clock,
       tts: options.tts,
       voice: options.voice,
@@ -83,7 +83,7 @@ export class AgentVoice {
     });
   }
 
-  speak(id: number, interruptible: boolean): TextSink & { cancel(): void } {
+  speak(id: number, interruptible: boolean): SynthesisText & { cancel(): void } {
     const utterance = this.#queue(id, interruptible);
     const sink = this.#speaker.open(utterance);
     return {
@@ -152,7 +152,7 @@ export class AgentVoice {
     this.#speaker.close();
   }
 
-  #finished(facts: FinishedUtterance): void {
+  #finished(facts: UtteranceResult): void {
     this.#speaker.drop(facts.utterance);
     this.#listener.onFinished(facts);
   }

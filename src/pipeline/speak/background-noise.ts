@@ -11,7 +11,7 @@ const OFFICE_SECONDS = 10;
 /** Mean square of the built-in noise: about -35 dBFS, before the volume. */
 const OFFICE_RMS = 580;
 
-export class AmbientNoise {
+export class BackgroundNoise {
   readonly #loop: Int16Array;
   readonly #gain: number;
 
@@ -22,7 +22,7 @@ export class AmbientNoise {
   }
 
   /** Adds what sounds from media time `playMs` on. Nothing is allocated. */
-  addTo(frame: Int16Array, playMs: number): void {
+  mixInto(frame: Int16Array, playMs: number): void {
     const at = Math.round(playMs * (RATE_HZ / 1_000)) % this.#loop.length;
     mixLoop(frame, this.#loop, this.#gain, at);
   }
@@ -40,7 +40,7 @@ export function loopOf(samples: Int16Array): Int16Array {
 let office: Int16Array | undefined;
 
 /** The noise where nobody gave one: soft and low, a ventilation far away. Always the same, made once. */
-export function officeNoise(): Int16Array {
+export function officeBackgroundNoise(): Int16Array {
   office ??= makeOfficeNoise();
   return office;
 }

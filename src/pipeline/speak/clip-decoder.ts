@@ -6,7 +6,7 @@ import { BLOCK_SAMPLES, delayMsOf, designPhases } from '../../audio/resample/res
 import { portableFilter } from '../../audio/resample/resample-portable.ts';
 import { openWav, type WavFile } from '../../audio/wav.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { nextTurn } from '../../std/clock.ts';
+import { nextTick } from '../../std/clock.ts';
 
 /** Rates that files have; any other would need a filter as large as the clip. */
 const RATES_HZ = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000];
@@ -81,5 +81,5 @@ function readMono({ channels, sample }: WavFile, from: number, out: Int16Array):
 }
 
 async function breathe(from: number): Promise<void> {
-  if ((from / BLOCK_SAMPLES) % BLOCKS_AT_ONCE === BLOCKS_AT_ONCE - 1) await nextTurn();
+  if ((from / BLOCK_SAMPLES) % BLOCKS_AT_ONCE === BLOCKS_AT_ONCE - 1) await nextTick();
 }

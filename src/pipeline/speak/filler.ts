@@ -2,11 +2,11 @@
 // writer adds), or a ring-back tone.
 
 import { fadeOut } from '../../audio/gain.ts';
-import { ringBack, type Sound } from '../../audio/tones/tone-generator.ts';
+import { ringbackTone, type ToneSamples } from '../../audio/tones/tone-generator.ts';
 
-export class Pause {
+export class Filler {
   readonly #ambient: boolean;
-  #tone: Sound | undefined;
+  #tone: ToneSamples | undefined;
   /** `ending`: it fades out with the next frame. */
   #ring: 'off' | 'begun' | 'heard' | 'ending' = 'off';
 
@@ -19,7 +19,7 @@ export class Pause {
   ring(on: boolean): void {
     if (on) {
       if (this.#ring === 'begun' || this.#ring === 'heard') return;
-      this.#tone = ringBack();
+      this.#tone = ringbackTone();
       this.#ring = 'begun';
     } else if (this.#ring !== 'off') {
       this.#ring = this.#ring === 'begun' ? 'off' : 'ending';

@@ -5,7 +5,7 @@ import { applyRamp } from '../../audio/gain.ts';
 import { RATE_HZ } from '../../audio/pcm.ts';
 import { createResampler, type Resampler } from '../../audio/resample/resampler.ts';
 import type { Codec } from '../../codec/codec.ts';
-import type { AmbientNoise } from './background-noise.ts';
+import type { BackgroundNoise } from './background-noise.ts';
 
 export interface FrameWire {
   /** One encoded frame; borrowed until the call returns. */
@@ -20,10 +20,10 @@ export class FrameWriter {
   /** Of every writer whose frames have as many bytes: it is out before the next one is written. */
   readonly #payload: Uint8Array;
   readonly #resampler: Resampler | undefined;
-  readonly #ambient: AmbientNoise | undefined;
+  readonly #ambient: BackgroundNoise | undefined;
   #gain = 1;
 
-  constructor(options: { codec: Codec; wire: FrameWire; ambient?: AmbientNoise | undefined }) {
+  constructor(options: { codec: Codec; wire: FrameWire; ambient?: BackgroundNoise | undefined }) {
     this.#codec = options.codec;
     this.#wire = options.wire;
     this.#ambient = options.ambient;
@@ -36,7 +36,7 @@ export class FrameWriter {
    *  from media time `playMs` on. */
   shape(frame: Int16Array, gain: number, playMs: number): void {
     this.#apply(frame, gain);
-    if (this.#ambient !== undefined) this.#ambient.addTo(frame, playMs);
+    if (this.#ambient !== undefined) this.#ambient.mixInto(frame, playMs);
   }
 
   /** Sends a frame as it is; borrowed. */

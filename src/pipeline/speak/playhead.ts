@@ -8,9 +8,9 @@ import type { Segment } from './utterance.ts';
 const SPARE_FRAMES = 8;
 
 /** A frame is being heard: borrowed samples, how many of them, and the media time of the first. */
-export type PlayedSink = (frame: Int16Array, samples: number, atMs: number) => void;
+export type PlayedListener = (frame: Int16Array, samples: number, atMs: number) => void;
 
-export interface Position {
+export interface PlayheadPosition {
   segment: Segment;
   /** Sample within the segment. */
   at: number;
@@ -39,8 +39,8 @@ const TO_GAIN = 3;
 
 /** A ring, laid out flat: each of its frames is touched once on its way in and once on its way out, and an object
  *  for each with memory of its own would be as much again that a processor has to fetch. */
-export class SentFrames {
-  readonly #sink: PlayedSink;
+export class Playhead {
+  readonly #sink: PlayedListener;
   /** Parts of one array. */
   readonly #frames: readonly Int16Array[];
   readonly #numbers: Float64Array;
@@ -48,7 +48,7 @@ export class SentFrames {
   #first = 0;
   #count = 0;
 
-  constructor(options: { leadMsMax: number; sink: PlayedSink }) {
+  constructor(options: { leadMsMax: number; sink: PlayedListener }) {
     this.#sink = options.sink;
     const length = Math.ceil(options.leadMsMax / FRAME_MS) + SPARE_FRAMES;
     const samples = new Int16Array(length * FRAME_SAMPLES);
@@ -92,7 +92,7 @@ export class SentFrames {
   }
 
   /** The far end's buffer is dropped at `nowMs`. Returns the first sample that was not heard. */
-  cut(nowMs: number): Position | undefined {
+  truncate(nowMs: number): PlayheadPosition | undefined {
     this.advance(nowMs);
     if (this.#count === 0) return undefined;
     const segment = this.#segments[this.#first];
@@ -111,7 +111,7 @@ export class SentFrames {
     return position;
   }
 
-  #unheard(heardOfFirst: number, gain: number): Position | undefined {
+  #unheard(heardOfFirst: number, gain: number): PlayheadPosition | undefined {
     for (let nth = 0; nth < this.#count; nth++) {
       const segment = this.#segments[this.#place(nth)];
       if (segment === undefined) continue;

@@ -3,12 +3,12 @@
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../audio/pcm.ts';
 import { framesOut, lateSeconds, playoutGapSeconds, underruns } from '../../metrics/metrics.ts';
-import type { Pause } from './filler.ts';
+import type { Filler } from './filler.ts';
 import type { FrameBatch } from './frame-batch.ts';
 import type { FrameWriter } from './frame-writer.ts';
-import { type FrameFacts, type Position, SentFrames } from './playhead.ts';
+import { type FrameFacts, Playhead, type PlayheadPosition } from './playhead.ts';
 import type { PlayoutListener, PlayoutOptions } from './playout-options.ts';
-import { Lead } from './send-ahead.ts';
+import { SendAhead } from './send-ahead.ts';
 import type { Segment, Utterance } from './utterance.ts';
 
 /** Utterances that wait. A call has two or three. */
@@ -44,9 +44,9 @@ export class Playout {
   readonly #wire: FrameBatch;
   readonly #listener: PlayoutListener;
   readonly #marks: boolean;
-  readonly #pause: Pause;
-  readonly #lead: Lead;
-  readonly #sent: SentFrames;
+  readonly #pause: Filler;
+  readonly #lead: SendAhead;
+  readonly #sent: Playhead;
   readonly #queue: Utterance[] = [];
   /** The next sample to send. */
   #atUtterance = 0;
@@ -68,13 +68,13 @@ export class Playout {
     this.#listener = options.listener;
     this.#marks = options.marks;
     this.#pause = options.pause;
-    this.#lead = new Lead(options.lead);
-    this.#sent = new SentFrames({ leadMsMax: this.#lead.maxMs, sink: options.onPlayed });
+    this.#lead = new SendAhead(options.lead);
+    this.#sent = new Playhead({ leadMsMax: this.#lead.maxMs, sink: options.onPlayed });
   }
 
   /** Whether it can be ticked in strides longer than a frame. */
-  get isPatient(): boolean {
-    return this.#lead.isPatient;
+  get isStepped(): boolean {
+    return this.#lead.isStepped;
   }
 
   get empty(): boolean {
@@ -312,7 +312,7 @@ export class Playout {
   /** Takes back what the far end has not played and lets the sound fade; with `only`, that of this
    *  utterance alone: what was taken back of others is sent again. */
   #silence(nowMs: number, only: Utterance | undefined): void {
-    const from = this.#sent.cut(nowMs);
+    const from = this.#sent.truncate(nowMs);
     this.#hasMore = false;
     this.#generation++;
     if (this.#endMs > nowMs) {
@@ -332,7 +332,7 @@ export class Playout {
     if (only === undefined || from.segment.utterance === only) this.#fadeOut(from);
   }
 
-  #fadeOut({ segment, at, gain }: Position): void {
+  #fadeOut({ segment, at, gain }: PlayheadPosition): void {
     this.#writer.restart(gain);
     for (let nth = 1; nth <= FADE_FRAMES; nth++) {
       segment.read(at + (nth - 1) * FRAME_SAMPLES, frame);

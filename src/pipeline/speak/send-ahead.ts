@@ -8,7 +8,7 @@ const DECAY_MS = 1;
 /** Ticks that are a little late do not send a frame more. */
 const SLACK_MS = FRAME_MS / 2;
 
-export interface LeadOptions {
+export interface SendAheadOptions {
   /** The least that is ahead while there is audio, and the most ever. */
   aimMs: number;
   maxMs: number;
@@ -17,7 +17,7 @@ export interface LeadOptions {
   stepMs: number;
 }
 
-export class Lead {
+export class SendAhead {
   readonly maxMs: number;
   readonly stepMs: number;
   /** From a tick to the next. */
@@ -26,21 +26,21 @@ export class Lead {
   #extraMs = 0;
   #tickMs = Number.NaN;
 
-  constructor({ aimMs, maxMs, stepMs }: LeadOptions) {
+  constructor({ aimMs, maxMs, stepMs }: SendAheadOptions) {
     this.stepMs = Math.max(FRAME_MS, stepMs);
     this.#aimMs = Math.max(FRAME_MS, aimMs);
     this.maxMs = Math.max(this.#aimMs, maxMs);
   }
 
   /** Whether audio goes out in steps, and so in longer strides as well. */
-  get isPatient(): boolean {
+  get isStepped(): boolean {
     return this.stepMs > FRAME_MS;
   }
 
   /** With less than this ahead, audio is sent. In steps: early enough to keep the aim until the next tick;
    *  frame by frame, where a clear is slow or missing, half a frame short of it rather than beyond. */
   get leastMs(): number {
-    return this.#ms + (this.isPatient ? this.strideMs : -SLACK_MS);
+    return this.#ms + (this.isStepped ? this.strideMs : -SLACK_MS);
   }
 
   /** A frame is sent as long as less than this is ahead: with it, no more than the greatest lead. */

@@ -16,7 +16,7 @@ const AUDIO_WAIT_MS = 5_000;
 /** Text to speak has at least a letter or a digit. */
 const SPEAKABLE = /[\p{L}\p{N}]/u;
 
-export interface SpeakListener {
+export interface SynthesisListener {
   /** A segment has more audio, or is complete, or an utterance has ended: something may be sent. */
   onAudio(): void;
   onFault(error: GatewayError): void;
@@ -29,16 +29,16 @@ interface Synthesis {
 }
 
 /** Takes the text of one utterance. */
-export interface TextSink {
+export interface SynthesisText {
   text(delta: string): void;
   end(): void;
 }
 
-export class Speaker {
+export class SentenceSynthesizer {
   readonly #clock: Clock;
   readonly #tts: TextToSpeech;
   readonly #voice: string | undefined;
-  readonly #listener: SpeakListener;
+  readonly #listener: SynthesisListener;
   readonly #waiting: Segment[] = [];
   #running: Synthesis | undefined;
   /** Segments begun and not yet out. */
@@ -49,7 +49,7 @@ export class Speaker {
     clock: Clock;
     tts: TextToSpeech;
     voice: string | undefined;
-    listener: SpeakListener;
+    listener: SynthesisListener;
   }) {
     this.#clock = options.clock;
     this.#tts = options.tts;
@@ -57,7 +57,7 @@ export class Speaker {
     this.#listener = options.listener;
   }
 
-  open(utterance: Utterance): TextSink {
+  open(utterance: Utterance): SynthesisText {
     const splitter = createSentenceSplitter();
     return {
       text: (delta) => {

@@ -168,7 +168,7 @@ export class Utterance {
 }
 
 /** What became of an utterance. */
-export interface FinishedUtterance {
+export interface UtteranceResult {
   utterance: Utterance;
   heardText: string;
   interrupted: boolean;

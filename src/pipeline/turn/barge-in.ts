@@ -2,9 +2,9 @@
 // that lasts holds it (silent, its words kept), words stop it, and if nothing comes of it the agent goes
 // on. Decides only: pipeline/speak/playout.ts does it. Never told of voice during uninterruptible speech.
 
-import { isBackchannel, isStopWord, mayBecomeBackchannel } from '../../model/control-phrases.ts';
-import { type Expectation, OPEN_SPEECH } from '../../model/expected-input.ts';
-import type { Voice } from '../listen/voice-activity.ts';
+import { isBackchannel, isBackchannelPrefix, isStopWord } from '../../model/control-phrases.ts';
+import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
+import type { VoiceActivity } from '../listen/voice-activity.ts';
 import { isExpectedAnswer, wordsOf } from './endpointing.ts';
 import type { TurnTuning } from './turn-tuning.ts';
 
@@ -22,9 +22,9 @@ const FINALIZE_MS = 300;
 /** A single window of voice. */
 const CLICK_MS = 64;
 /** Caller and agent began together: the agent yields at the first sign of voice. */
-export const YIELD_MS = 400;
+export const BARGE_IN_MS = 400;
 
-export interface InterruptListener {
+export interface BargeInListener {
   onDuck(): void;
   onHold(): void;
   /** Nothing came of it. */
@@ -33,11 +33,11 @@ export interface InterruptListener {
   onConfirmed(onsetMs: number): void;
 }
 
-export class InterruptDetector {
-  readonly #listener: InterruptListener;
+export class BargeInDetector {
+  readonly #listener: BargeInListener;
   readonly #tuning: TurnTuning['start'];
   readonly #wordsWaitMs: number;
-  #expectation: Expectation = OPEN_SPEECH;
+  #expectation: ExpectedInput = OPEN_SPEECH;
   /** `spent`: this voice has been judged to be nothing; only words count until it ends. */
   #state: 'quiet' | 'ducked' | 'held' | 'spent' = 'quiet';
   #onsetMs = 0;
@@ -45,7 +45,7 @@ export class InterruptDetector {
   #voicedMs = 0;
 
   constructor(options: {
-    listener: InterruptListener;
+    listener: BargeInListener;
     tuning: TurnTuning['start'];
     finalMsP99: number;
   }) {
@@ -60,12 +60,12 @@ export class InterruptDetector {
     return this.#state === 'ducked' || this.#state === 'held';
   }
 
-  expect(expectation: Expectation): void {
+  expect(expectation: ExpectedInput): void {
     this.#expectation = expectation;
   }
 
   /** After each window of the caller's audio. `agentSpokeMs`: how long the agent has been heard. */
-  voice(voice: Voice, nowMs: number, agentSpokeMs: number): void {
+  voice(voice: VoiceActivity, nowMs: number, agentSpokeMs: number): void {
     if (voice.state === 'silent') {
       this.#voiceEnded(voice, nowMs);
       return;
@@ -135,7 +135,7 @@ export class InterruptDetector {
   /** Whether it is too early to tell: "I" may go on as "I see". */
   #mayAcknowledge(text: string): boolean {
     if (isStopWord(text) || isExpectedAnswer(text, this.#expectation)) return false;
-    return mayBecomeBackchannel(text);
+    return isBackchannelPrefix(text);
   }
 
   #reset(state: 'quiet' | 'spent'): void {
@@ -143,14 +143,14 @@ export class InterruptDetector {
     this.#resumeAtMs = Number.POSITIVE_INFINITY;
   }
 
-  #holds(voice: Voice, agentSpokeMs: number): boolean {
+  #holds(voice: VoiceActivity, agentSpokeMs: number): boolean {
     if (this.#tuning.strategy === 'min_words') return false;
     const likely = voice.state === 'speech' || voice.peak >= HOLD_PROBABILITY;
-    return likely || agentSpokeMs < YIELD_MS;
+    return likely || agentSpokeMs < BARGE_IN_MS;
   }
 
   /** Voice that goes on and on. */
-  #outlast(voice: Voice, nowMs: number): void {
+  #outlast(voice: VoiceActivity, nowMs: number): void {
     const { strategy, pauseMs } = this.#tuning;
     if (strategy === 'default' && voice.voicedMs >= VOICE_MS) {
       this.confirm();
@@ -160,7 +160,7 @@ export class InterruptDetector {
     }
   }
 
-  #voiceEnded(voice: Voice, nowMs: number): void {
+  #voiceEnded(voice: VoiceActivity, nowMs: number): void {
     this.#voicedMs = 0;
     if (this.#state === 'spent') this.#state = 'quiet';
     if (!this.pending || this.#resumeAtMs !== Number.POSITIVE_INFINITY) return;

@@ -1,7 +1,7 @@
 // How long the caller must be silent before their turn is over, by what they said and what is expected
 // of them. Pure: words in, milliseconds out.
 
-import type { Expectation, SlotType } from '../../model/expected-input.ts';
+import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 
 /** A complete answer to a closed question. */
 const COMPLETE_MS = 270;
@@ -42,10 +42,10 @@ const OPEN_ENDED = new Set([
 ]);
 const LONG_VALUES: readonly SlotType[] = ['number', 'date', 'time', 'money'];
 
-export interface Said {
+export interface CallerWords {
   /** What was understood so far; empty if nothing. */
   text: string;
-  expectation: Expectation;
+  expectation: ExpectedInput;
   /** Whether the recogniser tells words before it is asked. */
   interimWords: boolean;
   /** Whether the agent waits, silenced, for the outcome. */
@@ -53,14 +53,14 @@ export interface Said {
 }
 
 /** Milliseconds of silence that end the turn. */
-export function silenceNeededMs(said: Said): number {
+export function silenceNeededMs(said: CallerWords): number {
   const words = wordsOf(said.text);
   const neededMs = said.expectation.closed ? closedMs(words, said) : openMs(words, said);
   return said.hurried ? Math.min(neededMs, HURRIED_MS) : neededMs;
 }
 
 /** Whether `text` says what is expected, all of it. False where anything may be said. */
-export function isExpectedAnswer(text: string, expectation: Expectation): boolean {
+export function isExpectedAnswer(text: string, expectation: ExpectedInput): boolean {
   const words = wordsOf(text);
   if (words.length === 0) return false;
   const { phrases, slots } = expectation;
@@ -70,7 +70,7 @@ export function isExpectedAnswer(text: string, expectation: Expectation): boolea
   return missing !== undefined && missing <= 0;
 }
 
-function closedMs(words: readonly string[], said: Said): number {
+function closedMs(words: readonly string[], said: CallerWords): number {
   const { expectation } = said;
   if (words.length === 0) return unheardMs(said);
   const text = words.join(' ');
@@ -79,7 +79,7 @@ function closedMs(words: readonly string[], said: Said): number {
   return valueMs(words, expectation) ?? (endsOpen(words) ? UNFINISHED_MS : UNCLEAR_MS);
 }
 
-function openMs(words: readonly string[], { text, expectation }: Said): number {
+function openMs(words: readonly string[], { text, expectation }: CallerWords): number {
   const missing = digitsMissing(words, expectation);
   if (missing !== undefined) return missing > 0 ? DIGITS_MS : COMPLETE_MS;
   if (endsOpen(words)) return UNFINISHED_MS;
@@ -87,7 +87,7 @@ function openMs(words: readonly string[], { text, expectation }: Said): number {
 }
 
 /** Nothing is known of the words: the kind of answer decides. */
-function unheardMs({ expectation, interimWords }: Said): number {
+function unheardMs({ expectation, interimWords }: CallerWords): number {
   if (interimWords) return UNCLEAR_MS;
   const { slots, digits } = expectation;
   const many = slots.includes('digits') || (digits?.countMax ?? 1) > 1;
@@ -95,7 +95,7 @@ function unheardMs({ expectation, interimWords }: Said): number {
   return LONG_VALUES.some((slot) => slots.includes(slot)) ? VALUE_MS : UNCLEAR_MS;
 }
 
-function valueMs(words: readonly string[], expectation: Expectation): number | undefined {
+function valueMs(words: readonly string[], expectation: ExpectedInput): number | undefined {
   const missing = digitsMissing(words, expectation);
   if (missing !== undefined && missing > 0) return DIGITS_MS;
   if (expectation.slots.includes('spelling')) return SPELLING_MS;
@@ -110,7 +110,7 @@ function isYesNo(words: readonly string[]): boolean {
 }
 
 /** How many digits are still to come if digits are being said, else undefined. */
-function digitsMissing(words: readonly string[], expectation: Expectation): number | undefined {
+function digitsMissing(words: readonly string[], expectation: ExpectedInput): number | undefined {
   const { slots, digits } = expectation;
   if (!slots.includes('digits') && !slots.includes('digit')) return undefined;
   const last = words.at(-1);

@@ -1,7 +1,7 @@
 // The caller's turn: joins what the VAD hears with what the recogniser understands, and says when the
 // caller has finished. All times are media time. It does not know whether the agent speaks.
 
-import { type Expectation, OPEN_SPEECH } from '../../model/expected-input.ts';
+import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
 import { silenceNeededMs } from './endpointing.ts';
 
@@ -53,7 +53,7 @@ export class TurnDetector {
   readonly #listener: TurnListener;
   readonly #turnMaxMs: number;
   #recognizer: TurnOptions['recognizer'];
-  #expectation: Expectation = OPEN_SPEECH;
+  #expectation: ExpectedInput = OPEN_SPEECH;
   #state: State = 'idle';
   #voiced = false;
   #unvoiced = false;
@@ -93,7 +93,7 @@ export class TurnDetector {
       .join(' ');
   }
 
-  expect(expectation: Expectation): void {
+  expect(expectation: ExpectedInput): void {
     this.#expectation = expectation;
     this.#neededMs = Number.NaN;
   }

@@ -2,12 +2,12 @@
 // No audio passes here. All times are media time.
 
 import { bargeInSeconds, interruptions } from '../../metrics/metrics.ts';
-import type { Expectation } from '../../model/expected-input.ts';
+import type { ExpectedInput } from '../../model/expected-input.ts';
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
-import type { Voice } from '../listen/voice-activity.ts';
+import type { VoiceActivity } from '../listen/voice-activity.ts';
 import type { Playout } from '../speak/playout.ts';
-import type { FinishedUtterance, Utterance } from '../speak/utterance.ts';
-import { InterruptDetector, YIELD_MS } from './barge-in.ts';
+import type { Utterance, UtteranceResult } from '../speak/utterance.ts';
+import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
 import { wordsOf } from './endpointing.ts';
 import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn-detector.ts';
 import type { TurnTuning } from './turn-tuning.ts';
@@ -28,7 +28,7 @@ export interface Interruption {
   silentMs: number;
 }
 
-export interface FloorListener {
+export interface TurnTakingListener {
   onCallerSpeech(): void;
   onPartial(text: string): void;
   /** Comes before the reports of what was interrupted. */
@@ -40,19 +40,19 @@ export interface FloorListener {
   onFinalize(): void;
 }
 
-export interface FloorOptions {
+export interface TurnTakingOptions {
   playout: Playout;
   tuning: TurnTuning;
   /** Undefined without a recogniser: voice alone never interrupts, for nothing would come of it. */
   recognizer: TurnOptions['recognizer'];
-  listener: FloorListener;
+  listener: TurnTakingListener;
 }
 
-export class Floor {
+export class TurnTaking {
   readonly #playout: Playout;
-  readonly #listener: FloorListener;
+  readonly #listener: TurnTakingListener;
   readonly #turn: TurnDetector;
-  readonly #interrupt: InterruptDetector;
+  readonly #interrupt: BargeInDetector;
   #recognizer: TurnOptions['recognizer'];
   #nowMs = 0;
   /** The voice that is heard has been reported as speech. */
@@ -63,7 +63,7 @@ export class Floor {
   #said = { words: new Set<string>(), endMs: Number.NEGATIVE_INFINITY };
   #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
 
-  constructor(options: FloorOptions) {
+  constructor(options: TurnTakingOptions) {
     this.#playout = options.playout;
     this.#listener = options.listener;
     this.#recognizer = options.recognizer;
@@ -80,7 +80,7 @@ export class Floor {
         },
       },
     });
-    this.#interrupt = new InterruptDetector({
+    this.#interrupt = new BargeInDetector({
       tuning: options.tuning.start,
       finalMsP99: options.recognizer?.finalMsP99 ?? 0,
       listener: {
@@ -97,13 +97,13 @@ export class Floor {
     return this.#speaking || this.#turn.open;
   }
 
-  expect(expectation: Expectation): void {
+  expect(expectation: ExpectedInput): void {
     this.#turn.expect(expectation);
     this.#interrupt.expect(expectation);
   }
 
   /** After each window of voice that is not the agent's own echo, and when the voice has ended. */
-  voice(voice: Voice, nowMs: number): void {
+  voice(voice: VoiceActivity, nowMs: number): void {
     this.#nowMs = nowMs;
     this.#weigh(voice);
     if (voice.state === 'speech' && !this.#speaking) {
@@ -137,7 +137,7 @@ export class Floor {
   }
 
   /** A key: the agent stops if it may. */
-  key(nowMs: number): void {
+  digit(nowMs: number): void {
     this.#nowMs = nowMs;
     if (this.#playout.current(nowMs)?.interruptible !== true) return;
     this.#interrupt.forget();
@@ -164,7 +164,7 @@ export class Floor {
     }
     if (Number.isNaN(this.#yieldSinceMs)) this.#yieldSinceMs = nowMs;
     if (this.#turn.text !== '') return false;
-    const yieldMs = this.#recognizer.interimWords ? YIELD_MS : YIELD_WORDLESS_MS;
+    const yieldMs = this.#recognizer.interimWords ? BARGE_IN_MS : YIELD_WORDLESS_MS;
     if (nowMs - this.#yieldSinceMs < yieldMs) return false;
     // Voice without a word for so long is noise, and noise must not silence the agent for good.
     this.#yieldSinceMs = Number.NaN;
@@ -172,7 +172,7 @@ export class Floor {
     return true;
   }
 
-  finished({ utterance, heardText, endMs }: FinishedUtterance): void {
+  finished({ utterance, heardText, endMs }: UtteranceResult): void {
     if (heardText !== '') this.#said = { words: new Set(wordsOf(heardText)), endMs };
     if (utterance.interruptible || utterance.startMs === undefined) return;
     this.#uninterruptible = { startMs: utterance.startMs, endMs };
@@ -184,7 +184,7 @@ export class Floor {
     return current?.startMs === undefined ? undefined : current;
   }
 
-  #weigh(voice: Voice): void {
+  #weigh(voice: VoiceActivity): void {
     const current = this.#audible();
     const counts = current?.interruptible === true && this.#recognizer !== undefined;
     if (counts) this.#interrupt.voice(voice, this.#nowMs, this.#nowMs - (current.startMs ?? 0));

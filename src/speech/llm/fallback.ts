@@ -4,7 +4,7 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { LanguageModel, ModelAnswer, ModelListener, ModelRequest } from './llm.ts';
+import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from './llm.ts';
 
 export interface FallbackOptions {
   /** At least one, best first. */
@@ -40,9 +40,9 @@ export function createFallback(options: FallbackOptions): LanguageModel {
   }
 
   /** An answer, or the error that lets another model try. Throws what ends the request. */
-  async function attempt(model: LanguageModel, job: Job): Promise<ModelAnswer | GatewayError> {
+  async function attempt(model: LanguageModel, job: Job): Promise<LlmResponse | GatewayError> {
     let spoke = false;
-    const listener: ModelListener = {
+    const listener: LlmListener = {
       onText(delta) {
         spoke = true;
         job.listener.onText(delta);
@@ -56,7 +56,7 @@ export function createFallback(options: FallbackOptions): LanguageModel {
     }
   }
 
-  async function attemptTwice(model: LanguageModel, job: Job): Promise<ModelAnswer | GatewayError> {
+  async function attemptTwice(model: LanguageModel, job: Job): Promise<LlmResponse | GatewayError> {
     const outcome = await attempt(model, job);
     if (!(outcome instanceof GatewayError) || !worthRepeating(outcome)) return outcome;
     if (clock.monotonicMs() >= job.untilMs) return outcome;
@@ -93,8 +93,8 @@ export function createFallback(options: FallbackOptions): LanguageModel {
 }
 
 interface Job {
-  request: ModelRequest;
-  listener: ModelListener;
+  request: LlmRequest;
+  listener: LlmListener;
   signal: AbortSignal;
   /** Monotonic. */
   untilMs: number;

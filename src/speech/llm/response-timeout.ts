@@ -4,23 +4,27 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
-export interface WatchLimits {
+export interface ResponseTimeouts {
   firstTokenMsMax: number;
   betweenTokensMsMax: number;
   totalMsMax: number;
 }
 
-export interface Watch {
+export interface ResponseTimeout {
   /** Aborted by the caller's signal or by a limit. */
   readonly signal: AbortSignal;
   /** LLM_TIMEOUT once a limit was reached. */
   readonly expired: GatewayError | undefined;
   /** A token came. */
-  progress(): void;
+  noteToken(): void;
   stop(): void;
 }
 
-export function startWatch(clock: Clock, limits: WatchLimits, caller: AbortSignal): Watch {
+export function startResponseTimeout(
+  clock: Clock,
+  limits: ResponseTimeouts,
+  caller: AbortSignal,
+): ResponseTimeout {
   const controller = new AbortController();
   let expired: GatewayError | undefined;
   let waiting: Timer;
@@ -40,7 +44,7 @@ export function startWatch(clock: Clock, limits: WatchLimits, caller: AbortSigna
     get expired() {
       return expired;
     },
-    progress() {
+    noteToken() {
       waiting.cancel();
       waiting = clock.after(limits.betweenTokensMsMax, () => expire('further token'));
     },

@@ -1,7 +1,7 @@
 // Speech to text: the interface that every recogniser implements. One Recognizer per call.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
-import type { Expectation } from '../../model/expected-input.ts';
+import type { ExpectedInput } from '../../model/expected-input.ts';
 
 export interface RecognizedWords {
   /** Lower or mixed case as the service gives it; empty if nothing was understood. */
@@ -26,7 +26,7 @@ export interface Recognizer {
   /** Asks for the final words of what was heard since `speechStarted`. */
   finalize(): void;
   /** What is expected from the next utterance on. */
-  expect(expectation: Expectation): void;
+  expect(expectation: ExpectedInput): void;
   close(): void;
 }
 
@@ -42,6 +42,6 @@ export interface SpeechToText {
     finalMsP99: number;
   };
   /** Never throws: failures reach the listener, once this has returned. */
-  open(expectation: Expectation, listener: RecognizerListener): Recognizer;
+  open(expectation: ExpectedInput, listener: RecognizerListener): Recognizer;
   close(): Promise<void>;
 }

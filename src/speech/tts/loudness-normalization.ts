@@ -1,7 +1,7 @@
 // Makes synthesized speech fit for the line: silence around it cut to what a listener needs, and every voice at
 // the same level. Whole utterances; nothing here is per frame.
 
-export interface Fitted {
+export interface NormalizedSpeech {
   samples: Int16Array;
   /** Milliseconds that were cut off in front. */
   cutMs: number;
@@ -20,7 +20,7 @@ const LEAD_BLOCKS = 2;
 const TAIL_BLOCKS = 18;
 
 /** Works in place; the result is a view of `samples` (8 kHz). Silence comes back as nothing. */
-export function fitToLine(samples: Int16Array): Fitted {
+export function normalizeLoudness(samples: Int16Array): NormalizedSpeech {
   const levels = blockLevels(samples);
   const loudest = levels.reduce((most, level) => Math.max(most, level), 0);
   const threshold = loudest * ACTIVE_SHARE;

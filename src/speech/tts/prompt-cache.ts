@@ -3,22 +3,22 @@
 
 import type { WordTiming } from './tts.ts';
 
-export interface Speech {
+export interface CachedSpeech {
   /** 8 kHz. The cache's own: copy to hand out. */
   samples: Int16Array;
   words: readonly WordTiming[];
 }
 
 export interface PromptCache {
-  find(voice: string, text: string): Speech | undefined;
-  keep(voice: string, text: string, speech: Speech): void;
+  find(voice: string, text: string): CachedSpeech | undefined;
+  keep(voice: string, text: string, speech: CachedSpeech): void;
 }
 
 /** A word's timing, roughly, with its text. */
 const WORD_BYTES = 100;
 
 export function createPromptCache(bytesMax: number): PromptCache {
-  const entries = new Map<string, Speech>();
+  const entries = new Map<string, CachedSpeech>();
   let bytes = 0;
 
   function drop(key: string): void {
@@ -56,6 +56,6 @@ function keyOf(voice: string, text: string): string {
   return `${voice}\n${text.replace(/\s+/g, ' ').trim()}`;
 }
 
-function sizeOf(key: string, speech: Speech): number {
+function sizeOf(key: string, speech: CachedSpeech): number {
   return speech.samples.byteLength + speech.words.length * WORD_BYTES + 2 * key.length;
 }

@@ -18,7 +18,7 @@ const PLAIN_SIGNS: [RegExp, string][] = [
 ];
 
 /** ASCII that flite reads well; '' if there is nothing to say. */
-export function spokenForm(text: string): string {
+export function normalizeText(text: string): string {
   let said = text;
   for (const [sign, plain] of PLAIN_SIGNS) said = said.replace(sign, plain);
   said = said

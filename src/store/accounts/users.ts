@@ -16,17 +16,17 @@ export interface User {
   email: string | null;
 }
 
-export interface LogIn {
+export interface PasswordLogin {
   email: string;
   passwordHash: string;
 }
 
 export interface UserStore {
   /** A user in an organization of its own. Throws EMAIL_TAKEN. */
-  signUp(logIn: LogIn, name: string | null): Promise<User>;
+  signUp(logIn: PasswordLogin, name: string | null): Promise<User>;
   /** Lets a user who only has keys log in too; undefined if it can already or is not there. Throws
    *  EMAIL_TAKEN. */
-  giveLogIn(userId: string, logIn: LogIn): Promise<User | undefined>;
+  giveLogIn(userId: string, logIn: PasswordLogin): Promise<User | undefined>;
   /** Upper and lower case are one. */
   findLogIn(email: string): Promise<{ user: User; passwordHash: string } | undefined>;
   get(userId: string): Promise<User | undefined>;
@@ -43,7 +43,7 @@ export class UserRepository implements UserStore {
     this.#context = context;
   }
 
-  async signUp({ email, passwordHash }: LogIn, name: string | null): Promise<User> {
+  async signUp({ email, passwordHash }: PasswordLogin, name: string | null): Promise<User> {
     const now = new Date(this.#context.clock.now());
     const shown = name === null ? null : plainText(name);
     const row = await refusingTaken(() =>
@@ -69,7 +69,10 @@ export class UserRepository implements UserStore {
     return toUser(row);
   }
 
-  async giveLogIn(userId: string, { email, passwordHash }: LogIn): Promise<User | undefined> {
+  async giveLogIn(
+    userId: string,
+    { email, passwordHash }: PasswordLogin,
+  ): Promise<User | undefined> {
     if (!isRowId(userId)) return undefined;
     const row = await refusingTaken(() =>
       this.#context.db

@@ -3,7 +3,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import { shifted } from '../db/database-time.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { loggedPutOff } from './campaigns.ts';
 
 export async function noteDoubt({ db, time }: StoreContext, attemptId: string): Promise<void> {
@@ -61,7 +61,7 @@ export async function putOff(
 
 /** Deletes the run if it is untouched. One that a stop of ours has closed stays, as others have seen it. False
  *  if it knows its call. */
-async function endWithoutCall(tx: Transacting, runId: string): Promise<boolean> {
+async function endWithoutCall(tx: TransactionContext, runId: string): Promise<boolean> {
   const run = await tx
     .selectFrom('runs')
     .select('state')
@@ -76,7 +76,7 @@ async function endWithoutCall(tx: Transacting, runId: string): Promise<boolean> 
 
 /** The attempt never was. */
 export async function returnContact(
-  tx: Transacting,
+  tx: TransactionContext,
   attempt: { id: string; contact_id: string },
   due: RawBuilder<Date>,
 ): Promise<void> {

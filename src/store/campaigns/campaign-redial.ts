@@ -5,14 +5,14 @@ import { sql } from 'kysely';
 import { type Campaign, UNHEARD } from '../../model/campaign.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { violated } from '../db/connections.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { Redial } from './campaign-store.ts';
 import { getCampaign } from './campaigns.ts';
 
 /** A campaign in state `created` with the parent's agent, file, telephony and settings, its contacts
  *  stored. Undefined if the parent is not completed or has been redialed; 'nobody' if no contact of
  *  it ended so. */
-export async function redialCampaign(
+export async function createRedialCampaign(
   context: StoreContext,
   organizationId: string,
   parentId: string,
@@ -54,7 +54,7 @@ interface Child {
 }
 
 async function insertChild(
-  tx: Transacting,
+  tx: TransactionContext,
   { clock }: StoreContext,
   { organizationId, parentId, redial }: Child,
 ): Promise<string | undefined> {
@@ -83,7 +83,7 @@ const SUFFIX = ' (Redial)';
 
 /** How many there were. Whoever may never have been rung is among them, whatever was chosen. */
 async function copyContacts(
-  tx: Transacting,
+  tx: TransactionContext,
   { time }: StoreContext,
   { id, parentId, redial }: { id: string; parentId: string; redial: Redial },
 ): Promise<number> {

@@ -1,15 +1,15 @@
 // Campaigns, their contacts and their counting as the one repository that the other rooms see.
 
 import type { StoreContext } from '../db/store-context.ts';
-import { redialCampaign } from './campaign-redial.ts';
+import { createRedialCampaign } from './campaign-redial.ts';
 import type { CampaignStore } from './campaign-store.ts';
 import {
   createCampaign,
   getCampaign,
   listCampaigns,
-  pauseCampaign,
-  resumeCampaign,
-  startCampaign,
+  markCampaignPaused,
+  markCampaignResumed,
+  markCampaignStarted,
   updateCampaign,
 } from './campaigns.ts';
 import { claimSync, failSync, finishSync, renewSync } from './contact-sync-claims.ts';
@@ -20,13 +20,13 @@ export function campaignStore(context: StoreContext): CampaignStore {
     get: (...from) => getCampaign(context, ...from),
     list: (...from) => listCampaigns(context, ...from),
     update: (...from) => updateCampaign(context, ...from),
-    start: (...from) => startCampaign(context, ...from),
-    pause: (...from) => pauseCampaign(context, ...from),
-    resume: (...from) => resumeCampaign(context, ...from),
+    start: (...from) => markCampaignStarted(context, ...from),
+    pause: (...from) => markCampaignPaused(context, ...from),
+    resume: (...from) => markCampaignResumed(context, ...from),
     claimSync: () => claimSync(context),
     renewSync: (id) => renewSync(context, id),
     finishSync: (id) => finishSync(context, id),
     failSync: (id, error) => failSync(context, id, error),
-    redial: (...from) => redialCampaign(context, ...from),
+    redial: (...from) => createRedialCampaign(context, ...from),
   };
 }

@@ -104,7 +104,7 @@ export async function updateCampaign(
 }
 
 /** The contacts of a redial are there already. */
-export async function startCampaign(
+export async function markCampaignStarted(
   context: StoreContext,
   organizationId: string,
   id: string,
@@ -123,7 +123,7 @@ export async function startCampaign(
   );
 }
 
-export async function pauseCampaign(
+export async function markCampaignPaused(
   context: StoreContext,
   organizationId: string,
   id: string,
@@ -139,7 +139,7 @@ export async function pauseCampaign(
 }
 
 /** Back to reading its file, if that is not done. */
-export async function resumeCampaign(
+export async function markCampaignResumed(
   context: StoreContext,
   organizationId: string,
   id: string,

@@ -5,14 +5,14 @@ import { noteDoubt, noteMissed, putOff } from './attempt-doubts.ts';
 import { settleAttempt, settleable, strandedAttempts } from './attempt-settlement.ts';
 import type { ContactStore } from './contact-store.ts';
 import { addContacts } from './contacts.ts';
-import { KeptCounts } from './counts-cache.ts';
+import { CampaignCountsCache } from './counts-cache.ts';
 import {
   beginAttempt,
   claimContacts,
   freeSlots,
-  giveBack,
-  giveBackClaims,
   notePlaced,
+  releaseAttempt,
+  releaseClaims,
 } from './dial-queue.ts';
 import { providerAnswered, providerFailed } from './provider-faults.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from './running-campaigns.ts';
 
 export function contactStore(context: StoreContext): ContactStore {
-  const counts = new KeptCounts(context);
+  const counts = new CampaignCountsCache(context);
   return {
     add: (...from) => addContacts(context, ...from),
     counts: (ids) => counts.of(ids),
@@ -38,8 +38,8 @@ export function contactStore(context: StoreContext): ContactStore {
     doubt: (id) => noteDoubt(context, id),
     missed: (id) => noteMissed(context, id),
     putOff: (...from) => putOff(context, ...from),
-    giveBack: (...from) => giveBack(context, ...from),
-    giveBackClaims: (node) => giveBackClaims(context, node),
+    releaseAttempt: (...from) => releaseAttempt(context, ...from),
+    releaseClaims: (node) => releaseClaims(context, node),
     stranded: (node) => strandedAttempts(context, node),
     settleable: (after) => settleable(context, after),
     settle: (...from) => settleAttempt(context, ...from),

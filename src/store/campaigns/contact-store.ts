@@ -24,7 +24,7 @@ export interface NewContact {
 }
 
 /** An attempt to call a contact, not sent yet. */
-export interface Claim {
+export interface ClaimedAttempt {
   attemptId: string;
   contactId: string;
   campaignId: string;
@@ -104,7 +104,7 @@ export interface ContactStore {
   running(horizonMs: number): Promise<RunningCampaign[]>;
   /** Attempts for contacts that are due, under all limits; none if another process claims just now.
    *  Retries first. */
-  claim(campaignId: string, limits: ClaimLimits): Promise<Claim[]>;
+  claim(campaignId: string, limits: ClaimLimits): Promise<ClaimedAttempt[]>;
   /** When the contact of a running campaign, of any organization, that has waited longest to be called
    *  again was due, or will be; undefined if none waits. */
   firstRetry(): Promise<Date | undefined>;
@@ -113,7 +113,7 @@ export interface ContactStore {
   /** The attempt's run, and the attempt `dialling`, in one step. Undefined if the claim has lapsed, the
    *  campaign no longer runs, or it has begun to wait for its provider. Throws CALL_LIMIT_REACHED. */
   begin(
-    claim: Pick<Claim, 'attemptId' | 'providerFaults'>,
+    claim: Pick<ClaimedAttempt, 'attemptId' | 'providerFaults'>,
     run: NewRun,
     limit: number,
   ): Promise<Run | undefined>;
@@ -127,10 +127,10 @@ export interface ContactStore {
    *  False if a call has turned up. */
   putOff(attemptId: string, delayMs: number): Promise<boolean>;
   /** Nothing was placed: the attempt never was, its run neither, and the contact is due after `delayMs`. */
-  giveBack(attemptId: string, delayMs: number): Promise<void>;
+  releaseAttempt(attemptId: string, delayMs: number): Promise<void>;
   /** Gives back claims that were not begun: those of `node` (at its start), and lapsed ones. Returns how
    *  many. */
-  giveBackClaims(node: string | undefined): Promise<number>;
+  releaseClaims(node: string | undefined): Promise<number>;
   /** Attempts that `node` began, whose lease has lapsed and of whose call nothing is known, not even doubt. */
   stranded(node: string): Promise<string[]>;
   /** Attempts whose run is completed (or gone), and those in doubt of whose call nothing has come, oldest

@@ -9,7 +9,7 @@ import { countContacts } from './contacts.ts';
 /** Some 300 bytes each. */
 const KEPT_MAX = 2_000;
 
-export class KeptCounts {
+export class CampaignCountsCache {
   readonly #context: StoreContext;
   /** The longest unused first. */
   readonly #kept = new Map<string, CampaignCounts>();

@@ -6,11 +6,11 @@ import { DIAL_FAULTS_MAX } from '../../model/campaign.ts';
 import type { Run } from '../../model/run.ts';
 import { isRowId } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { NewRun } from '../runs/new-run.ts';
 import { insertRun, isOpen } from '../runs/runs.ts';
 import { returnContact } from './attempt-doubts.ts';
-import type { Claim, ClaimLimits } from './contact-store.ts';
+import type { ClaimedAttempt, ClaimLimits } from './contact-store.ts';
 import { faultsOf, keepProbe, noteWait, waitForProbe } from './provider-faults.ts';
 
 /** Claims that one look gives back; the next look takes the rest. */
@@ -21,7 +21,7 @@ export async function claimContacts(
   context: StoreContext,
   campaignId: string,
   limits: ClaimLimits,
-): Promise<Claim[]> {
+): Promise<ClaimedAttempt[]> {
   if (!isRowId(campaignId) || limits.count < 1) return [];
   return context.db.transaction().execute(async (tx) => {
     const campaign = await tx
@@ -56,7 +56,7 @@ export async function claimContacts(
 }
 
 async function openAttempts(
-  tx: Transacting,
+  tx: TransactionContext,
   { time }: StoreContext,
   campaignId: string,
 ): Promise<{ open: number; now: Date }> {
@@ -71,7 +71,7 @@ async function openAttempts(
 
 /** Before when no call may go out over the configuration; null for at any time. */
 async function lockConfiguration(
-  tx: Transacting,
+  tx: TransactionContext,
   { configuration: { id, callsPerSecond } }: ClaimLimits,
   isWaiting: boolean,
 ): Promise<(Date | null)[]> {
@@ -107,12 +107,12 @@ interface DueContact {
   phone_number: string;
   variables: Record<string, unknown>;
   attempts: number;
-  retry_reason: Claim['retryReason'];
+  retry_reason: ClaimedAttempt['retryReason'];
 }
 
 /** Those to be called again before those who never were. */
 async function dueContacts(
-  tx: Transacting,
+  tx: TransactionContext,
   campaignId: string,
   { now, count }: { now: Date; count: number },
 ): Promise<DueContact[]> {
@@ -146,11 +146,11 @@ interface Written {
 }
 
 async function writeClaims(
-  tx: Transacting,
+  tx: TransactionContext,
   { node }: StoreContext,
   contacts: readonly DueContact[],
   { turns, now, leaseMs, faults }: Written,
-): Promise<Claim[]> {
+): Promise<ClaimedAttempt[]> {
   await tx
     .updateTable('campaign_contacts')
     .set({ state: 'calling', attempts: sql`attempts + 1` })
@@ -187,8 +187,8 @@ async function writeClaims(
 
 function claimOf(
   contact: DueContact,
-  attempt: Pick<Claim, 'attemptId' | 'waitMs' | 'providerFaults'>,
-): Claim {
+  attempt: Pick<ClaimedAttempt, 'attemptId' | 'waitMs' | 'providerFaults'>,
+): ClaimedAttempt {
   return {
     ...attempt,
     contactId: contact.id,
@@ -203,7 +203,7 @@ function claimOf(
 
 /** The turn after the last one that was given. */
 async function keepPace(
-  tx: Transacting,
+  tx: TransactionContext,
   campaignId: string,
   limits: ClaimLimits,
   last: Date,
@@ -227,7 +227,7 @@ async function keepPace(
  *  provider none is begun. */
 export async function beginAttempt(
   context: StoreContext,
-  { attemptId, providerFaults }: Pick<Claim, 'attemptId' | 'providerFaults'>,
+  { attemptId, providerFaults }: Pick<ClaimedAttempt, 'attemptId' | 'providerFaults'>,
   run: NewRun,
   limit: number,
 ): Promise<Run | undefined> {
@@ -265,7 +265,7 @@ export async function notePlaced({ db }: StoreContext, attemptId: string): Promi
     .execute();
 }
 
-export async function giveBack(
+export async function releaseAttempt(
   { db, time }: StoreContext,
   attemptId: string,
   delayMs: number,
@@ -285,7 +285,7 @@ export async function giveBack(
   });
 }
 
-async function deleteUntouchedRun(tx: Transacting, runId: string): Promise<boolean> {
+async function deleteUntouchedRun(tx: TransactionContext, runId: string): Promise<boolean> {
   const gone = await tx
     .deleteFrom('runs')
     .where('id', '=', runId)
@@ -297,7 +297,7 @@ async function deleteUntouchedRun(tx: Transacting, runId: string): Promise<boole
 }
 
 /** One step: what is begun meanwhile is no claim any more and stays. */
-export async function giveBackClaims(
+export async function releaseClaims(
   context: StoreContext,
   node: string | undefined,
 ): Promise<number> {

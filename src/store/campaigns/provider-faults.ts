@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import { type CampaignLogEntry, DIAL_FAULTS_MAX, PROBE_MS } from '../../model/campaign.ts';
 import { shifted } from '../db/database-time.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { logged } from './campaigns.ts';
 
 /** One whose faults are counted no further. */
@@ -72,7 +72,7 @@ const ENDED = {
 
 /** Once for each wait: writes the campaign's log as it begins or (without a configuration) ends. */
 export async function noteWait(
-  db: StoreContext['db'] | Transacting,
+  db: StoreContext['db'] | TransactionContext,
   context: StoreContext,
   { campaignId, configurationId }: { campaignId: string; configurationId: string | null },
 ): Promise<void> {
@@ -96,7 +96,7 @@ export function faultsOf(configurationId: string | null) {
 
 /** A campaign that has no turn to try its provider is left alone until there is one. */
 export async function waitForProbe(
-  tx: Transacting,
+  tx: TransactionContext,
   campaignId: string,
   starts: readonly (Date | null)[],
 ): Promise<void> {
@@ -109,7 +109,7 @@ export async function waitForProbe(
 }
 
 /** The turn is taken: the next probe comes after it. */
-export async function keepProbe(tx: Transacting, configurationId: string, turn: Date) {
+export async function keepProbe(tx: TransactionContext, configurationId: string, turn: Date) {
   await tx
     .updateTable('telephony_configurations')
     .set({ probe_at: new Date(turn.getTime() + PROBE_MS) })

@@ -35,11 +35,11 @@ const ANSWER_MS_MAX = 10_000;
 const IDLE_IN_TRANSACTION_MS_MAX = 15_000;
 
 /** `shared`: the embedded engine of another process of this gateway. */
-export type Target =
+export type DatabaseTarget =
   | { kind: 'server'; url: string }
   | { kind: 'embedded' | 'shared'; socketFolder: string };
 
-export function connectionConfig(target: Target): PoolConfig {
+export function connectionConfig(target: DatabaseTarget): PoolConfig {
   return target.kind === 'server'
     ? {
         connectionString: target.url,
@@ -63,7 +63,7 @@ export interface DatabaseOptions {
   log: Log;
 }
 
-export function openDatabase(target: Target, options: DatabaseOptions): Kysely<Tables> {
+export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): Kysely<Tables> {
   const { log } = options;
   const pool = new Pool({
     ...connectionConfig(target),
@@ -113,7 +113,7 @@ class CheckedPool implements PostgresPool {
   readonly #reconnectMsMax: number;
   readonly #options: DatabaseOptions;
 
-  constructor(pool: Pool, target: Target, options: DatabaseOptions) {
+  constructor(pool: Pool, target: DatabaseTarget, options: DatabaseOptions) {
     this.#pool = pool;
     this.#reconnectMsMax = RECONNECT_MS[target.kind];
     this.#options = options;

@@ -9,7 +9,7 @@ import { isRowId } from './column-values.ts';
  *  on (organization_id, due_at); its rows with a null `due_at` are over. `now` by the database's clock. */
 export function dueIds(
   of: { table: string; id: string },
-  { limit, except }: Claim,
+  { limit, except }: DueClaim,
   now: RawBuilder<Date>,
 ): RawBuilder<unknown> {
   const table = sql.table(of.table);
@@ -35,7 +35,7 @@ export function dueIds(
 }
 
 /** What is taken up: at most one of each organization, those that wait longest first. */
-export interface Claim {
+export interface DueClaim {
   limit: number;
   /** Organizations that have enough under way. */
   except: readonly string[];

@@ -6,7 +6,7 @@
 import { Client } from 'pg';
 import type { Log } from '../../log.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
-import { connectionConfig, type Target } from './connections.ts';
+import { connectionConfig, type DatabaseTarget } from './connections.ts';
 
 const EVERY_MS = 60_000;
 /** Log since the last checkpoint: about a second of replay after a crash. */
@@ -16,15 +16,15 @@ const CHANGED_ROWS_MAX = 200;
 /** One table's vacuum; the engine cannot be interrupted, so this only ends our waiting. */
 const STEP_MS_MAX = 120_000;
 
-export class Upkeep {
-  readonly #target: Target;
+export class DatabaseMaintenance {
+  readonly #target: DatabaseTarget;
   readonly #clock: Clock;
   readonly #log: Log;
   #timer: Timer | undefined;
   #running: Promise<void> = Promise.resolve();
   #isOver = false;
 
-  constructor(target: Target, { clock, log }: { clock: Clock; log: Log }) {
+  constructor(target: DatabaseTarget, { clock, log }: { clock: Clock; log: Log }) {
     this.#target = target;
     this.#clock = clock;
     this.#log = log;

@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import { asStoreError, connectionConfig, type Target } from './connections.ts';
+import { asStoreError, connectionConfig, type DatabaseTarget } from './connections.ts';
 
 /** A table of millions of rows may have to be rewritten. */
 const MIGRATION_MS_MAX = 600_000;
@@ -31,7 +31,7 @@ export function ownMigrations(): Migration[] {
 
 /** Throws MIGRATION_CHANGED, MIGRATION_UNKNOWN, STORE_UNAVAILABLE. */
 export async function migrate(
-  target: Target,
+  target: DatabaseTarget,
   migrations: readonly Migration[],
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<void> {

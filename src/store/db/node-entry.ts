@@ -5,7 +5,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { shifted } from './database-time.ts';
-import type { NodeIdentity, StoreContext, Transacting } from './store-context.ts';
+import type { NodeIdentity, StoreContext, TransactionContext } from './store-context.ts';
 
 /** How often a process at a server reports: a second one of its name finds out in seconds that it lives. */
 export const BEAT_MS = 2_000;
@@ -71,7 +71,7 @@ export async function enterNamed(
 }
 
 /** Not by their names alone: another process may have taken them since. */
-async function deleteNodes(tx: Transacting, dead: readonly Sign[]): Promise<void> {
+async function deleteNodes(tx: TransactionContext, dead: readonly Sign[]): Promise<void> {
   const names = dead.map(({ name }) => name);
   const epochs = dead.map(({ epoch }) => epoch);
   await sql`

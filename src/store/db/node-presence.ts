@@ -28,7 +28,7 @@ export type Surroundings =
   /** One of the workers of `gateway`. */
   | { kind: 'worker'; gateway: NodeIdentity; isEmbedded: boolean };
 
-export class NodePresence {
+export class NodeHeartbeat {
   readonly #context: EntryContext;
   readonly #surroundings: Surroundings;
   readonly #log: Log;
@@ -49,7 +49,7 @@ export class NodePresence {
   }
 
   /** Throws NODE_NAME_TAKEN, NODE_REPLACED. */
-  async enter(): Promise<void> {
+  async start(): Promise<void> {
     const around = this.#surroundings;
     if (around.kind === 'alone') await enterAlone(this.#context);
     else if (around.kind === 'worker') await this.#enterAsWorker(around.gateway);
@@ -70,7 +70,7 @@ export class NodePresence {
   }
 
   /** Says that the runs of this process are anybody's, and those of its workers. */
-  async leave(): Promise<void> {
+  async stop(): Promise<void> {
     this.#hasLeft = true;
     this.#timer?.cancel();
     const { db, node, epoch } = this.#context;

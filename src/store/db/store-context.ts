@@ -29,4 +29,4 @@ export interface StoreContext extends NodeIdentity {
   log: Log;
 }
 
-export type Transacting = Transaction<Tables>;
+export type TransactionContext = Transaction<Tables>;

@@ -2,10 +2,10 @@
 // Everything here survives a kill: what is taken up is leased, and comes back if nobody reports.
 
 import type { DeliveryState } from '../../model/webhook-delivery.ts';
-import type { Claim } from '../db/due-rows.ts';
+import type { DueClaim } from '../db/due-rows.ts';
 
 /** What a completed run still needs. */
-export interface Afterwork {
+export interface PostCallJob {
   runId: string;
   organizationId: string;
   /** When the run was completed. */
@@ -47,8 +47,8 @@ export interface Delivery extends NewDelivery {
   error: string | null;
 }
 
-export interface AfterworkStore {
-  claim(claim: Claim): Promise<Afterwork[]>;
+export interface PostCallJobStore {
+  claim(claim: DueClaim): Promise<PostCallJob[]>;
   /** It is tried again after `delayMs`. */
   postpone(runId: string, delayMs: number): Promise<void>;
   /** One node's review of the call: its annotation, the tags it adds, the tokens it used. Does nothing
@@ -94,7 +94,7 @@ export interface DeliveryFilter {
 export interface DeliveryStore {
   /** Counts the attempt: one that a kill interrupts has been one. A delivery whose last attempt was
    *  interrupted becomes a dead letter instead. */
-  claim(claim: Claim & { attemptsMax: number }): Promise<Delivery[]>;
+  claim(claim: DueClaim & { attemptsMax: number }): Promise<Delivery[]>;
   /** What came of the attempt of `claims`. A success always counts; any other result only if the
    *  delivery has not been taken up since. */
   report(id: string, claims: number, outcome: DeliveryOutcome): Promise<void>;

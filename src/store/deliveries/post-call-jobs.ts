@@ -4,16 +4,16 @@
 import { type Selectable, sql } from 'kysely';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
-import type { Claim } from '../db/due-rows.ts';
+import type { DueClaim } from '../db/due-rows.ts';
 import { dueIds } from '../db/due-rows.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { AfterworkTable } from '../db/tables.ts';
-import type { Afterwork, AfterworkStore, NewDelivery, ReviewRecord } from './delivery-store.ts';
+import type { NewDelivery, PostCallJob, PostCallJobStore, ReviewRecord } from './delivery-store.ts';
 
 /** Tags of one run. Models may invent words without end. */
 const TAGS_MAX = 200;
 
-export function afterworkStore(context: StoreContext): AfterworkStore {
+export function postCallJobStore(context: StoreContext): PostCallJobStore {
   return {
     claim: (claim) => claimAfterworks(context, claim),
     postpone: (runId, delayMs) => postpone(context, runId, delayMs),
@@ -22,7 +22,7 @@ export function afterworkStore(context: StoreContext): AfterworkStore {
   };
 }
 
-async function claimAfterworks(context: StoreContext, claim: Claim): Promise<Afterwork[]> {
+async function claimAfterworks(context: StoreContext, claim: DueClaim): Promise<PostCallJob[]> {
   const now = context.time();
   const due = dueIds({ table: 'afterworks', id: 'run_id' }, claim, now);
   const { rows } = await sql<Selectable<AfterworkTable>>`
@@ -96,7 +96,7 @@ async function finish(
 }
 
 async function insertDelivery(
-  tx: Transacting,
+  tx: TransactionContext,
   { clock, time }: StoreContext,
   owner: { organization_id: string; workflow_id: string; run_id: string },
   delivery: NewDelivery,

@@ -5,7 +5,7 @@ import type { Selectable } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { SigningSecretTable } from '../db/tables.ts';
-import type { SecretPlace } from '../secrets/secret-box.ts';
+import type { SecretContext } from '../secrets/secret-box.ts';
 import type { SigningSecret, SigningSecretStore } from './delivery-store.ts';
 
 const SECRET_PREFIX = 'whsec_';
@@ -115,7 +115,7 @@ function made({ clock, random, secrets }: StoreContext, organizationId: string) 
   };
 }
 
-function placeOf(organizationId: string): SecretPlace {
+function placeOf(organizationId: string): SecretContext {
   return { organizationId, field: 'webhook signing secret' };
 }
 

@@ -4,7 +4,7 @@
 import { type Selectable, sql } from 'kysely';
 import { isRowId, plainText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
-import type { Claim } from '../db/due-rows.ts';
+import type { DueClaim } from '../db/due-rows.ts';
 import { dueIds } from '../db/due-rows.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { DeliveryTable } from '../db/tables.ts';
@@ -26,7 +26,7 @@ export function deliveryStore(context: StoreContext): DeliveryStore {
 
 async function claimDeliveries(
   context: StoreContext,
-  claim: Claim & { attemptsMax: number },
+  claim: DueClaim & { attemptsMax: number },
 ): Promise<Delivery[]> {
   const now = context.time();
   const shown = new Date(context.clock.now());

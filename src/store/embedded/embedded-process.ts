@@ -7,12 +7,12 @@ import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { entryPoint } from '../../runtime/entry-point.ts';
-import { favourOtherProcesses } from '../../runtime/thread-priority.ts';
+import { lowerProcessPriority } from '../../runtime/thread-priority.ts';
 import { systemClock } from '../../std/clock.ts';
 import { prepareCluster } from './cluster-template.ts';
 import { lockFolder } from './folder-lock.ts';
-import { initialise, openEngine } from './pglite-engine.ts';
-import { EngineServer } from './wire-server.ts';
+import { initialiseCluster, openPgliteEngine } from './pglite-engine.ts';
+import { PostgresWireServer } from './wire-server.ts';
 
 /** A new cluster takes two to eight seconds, more on a slow disk. */
 const INITIALISE_MS_MAX = 60_000;
@@ -34,9 +34,9 @@ async function serve(dataFolder: string, socketPath: string, cacheFolder: string
   const lock = await lockFolder(dataFolder, socketPath, systemClock);
   const folder = join(dataFolder, 'postgres');
   await prepareCluster({ folder, cacheFolder, initialise: initialiseElsewhere });
-  const engine = await openEngine(folder);
+  const engine = await openPgliteEngine(folder);
   // What the engine acknowledged is on the disk, and the gateway starts us again.
-  const server = new EngineServer({ engine, clock: systemClock, broken: fail });
+  const server = new PostgresWireServer({ engine, clock: systemClock, broken: fail });
   rmSync(socketPath, { force: true });
   await server.listen(socketPath);
   chmodSync(socketPath, 0o600);
@@ -81,10 +81,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 const [task, ...rest] = process.argv.slice(2);
 if (task === 'serve') {
-  favourOtherProcesses();
+  lowerProcessPriority();
   const [dataFolder = '', socketPath = '', cacheFolder = ''] = rest;
   serve(dataFolder, socketPath, cacheFolder).catch(fail);
 } else {
   process.on('disconnect', () => process.exit(1));
-  initialise(rest[0] ?? '').then(() => process.exit(0), fail);
+  initialiseCluster(rest[0] ?? '').then(() => process.exit(0), fail);
 }

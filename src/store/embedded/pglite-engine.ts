@@ -33,7 +33,7 @@ export const START_PARAMETERS: readonly string[] = [
   ...['-c', 'log_parameter_max_length_on_error=0'],
 ];
 
-export interface Engine {
+export interface PgliteEngine {
   /** Runs one frontend message of the PostgreSQL protocol to its end; gives the answer's bytes,
    *  which are the caller's. Throws if the engine broke: the process must end then. */
   execute(message: Uint8Array): Uint8Array;
@@ -43,7 +43,7 @@ export interface Engine {
 }
 
 /** Makes a new cluster at `folder`, which must not exist. Takes seconds and 840 MB for a while. */
-export async function initialise(folder: string): Promise<void> {
+export async function initialiseCluster(folder: string): Promise<void> {
   const database = await PGlite.create({
     fs: new NodeFS(folder),
     startParams: [...START_PARAMETERS],
@@ -51,17 +51,17 @@ export async function initialise(folder: string): Promise<void> {
   await database.close();
 }
 
-export interface EngineOptions {
+export interface PgliteEngineOptions {
   /** Puts an open file on the disk; tests hand in a disk that fails. */
   flush?: (descriptor: number) => void;
   parameters?: readonly string[];
 }
 
 /** Opens the cluster at `folder`. Throws STORE_NOT_DURABLE. */
-export async function openEngine(
+export async function openPgliteEngine(
   folder: string,
-  { flush = fsyncSync, parameters = START_PARAMETERS }: EngineOptions = {},
-): Promise<Engine> {
+  { flush = fsyncSync, parameters = START_PARAMETERS }: PgliteEngineOptions = {},
+): Promise<PgliteEngine> {
   let fsyncs = 0;
   const files = new DurableNodeFS(folder, (descriptor) => {
     flush(descriptor);
@@ -69,7 +69,7 @@ export async function openEngine(
   });
   const database = await PGlite.create({ fs: files, startParams: [...parameters] });
   let kept = 0;
-  const engine: Engine = {
+  const engine: PgliteEngine = {
     execute: (message) => {
       const answer = database.execProtocolRawSync(message).slice();
       kept += 1;

@@ -11,7 +11,7 @@ import type { Log } from '../../log.ts';
 import { entryPoint } from '../../runtime/entry-point.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { isObject } from '../../std/json.ts';
-import { RestartPause } from '../../std/restart-backoff.ts';
+import { RestartBackoff } from '../../std/restart-backoff.ts';
 
 /** A first start on a slow disk makes a whole cluster. */
 const START_MS_MAX = 90_000;
@@ -41,13 +41,13 @@ export class EmbeddedDatabase {
   readonly #options: EmbeddedDatabaseOptions;
   #phase: Phase = 'starting';
   #child: ChildProcess | undefined;
-  readonly #pause: RestartPause;
+  readonly #pause: RestartBackoff;
   #restart: Timer | undefined;
   #waiting: ((error: GatewayError | undefined) => void)[] = [];
 
   constructor(options: EmbeddedDatabaseOptions) {
     this.#options = options;
-    this.#pause = new RestartPause(options.clock);
+    this.#pause = new RestartBackoff(options.clock);
     this.socketFolder = embeddedSocketFolder(resolve(options.dataFolder));
   }
 
@@ -59,7 +59,7 @@ export class EmbeddedDatabase {
   /** Throws STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE. */
   async start(): Promise<void> {
     await this.#run();
-    this.#pause.served();
+    this.#pause.noteHealthy();
     this.#settle('ready', undefined);
   }
 
@@ -151,7 +151,7 @@ export class EmbeddedDatabase {
   #startLater(): void {
     if (this.#phase === 'closed') return;
     const { clock, log } = this.#options;
-    const pauseMs = this.#pause.died();
+    const pauseMs = this.#pause.nextDelayMs();
     this.#phase = 'starting';
     if (pauseMs > READY_MS_MAX) this.#settle('down', new GatewayError('STORE_UNAVAILABLE'));
     this.#restart = clock.after(pauseMs, () => {

@@ -6,7 +6,7 @@
 export const APPLICATION_NAME = 'patchbay';
 
 /** One statement, or one workflow with all its prompts. Larger is not one of our clients. */
-export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
+export const WIRE_MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 /** A startup message holds a few short settings. */
 const STARTUP_BYTES_MAX = 10_000;
 
@@ -51,7 +51,7 @@ export class FrontendMessages {
   next(): Buffer | null | undefined {
     const length = this.#peek(5)?.readInt32BE(1);
     if (length === undefined) return undefined;
-    if (length < 4 || length > MESSAGE_BYTES_MAX) return null;
+    if (length < 4 || length > WIRE_MESSAGE_BYTES_MAX) return null;
     return this.#take(1 + length);
   }
 

@@ -5,18 +5,18 @@
 
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '../../std/clock.ts';
-import type { Engine } from './pglite-engine.ts';
+import type { PgliteEngine } from './pglite-engine.ts';
 import {
   APPLICATION_NAME,
   FrontendMessages,
   fatal,
   isTerminate,
-  MESSAGE_BYTES_MAX,
   mustBeReadyAfter,
   queryMessage,
   statusAfter,
   syncMessage,
   type TransactionStatus,
+  WIRE_MESSAGE_BYTES_MAX,
   welcome,
 } from './wire-protocol.ts';
 
@@ -25,12 +25,12 @@ const CONNECTIONS_MAX = 200;
 /** For the owner to say something: it keeps everybody waiting. */
 const OWNER_SILENT_MS_MAX = 15_000;
 /** Bytes of statements that a client sends ahead while it waits in line. */
-const UNSERVED_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
+const UNSERVED_BYTES_MAX = 2 * WIRE_MESSAGE_BYTES_MAX;
 /** Bytes of answers that a client has not fetched; after that it is cut off. */
 const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface EngineServerOptions {
-  engine: Engine;
+  engine: PgliteEngine;
   clock: Clock;
   /** The engine broke or cannot be brought back to rest: the process must end. */
   broken: (error: unknown) => void;
@@ -47,7 +47,7 @@ interface Session {
   hasLeft: boolean;
 }
 
-export class EngineServer {
+export class PostgresWireServer {
   readonly #options: EngineServerOptions;
   readonly #server: Server;
   readonly #sessions = new Set<Session>();

@@ -2,7 +2,12 @@
 // of it. It never waits: if the disk does not keep up, it takes nothing more until there is room.
 
 import { getSystemErrorName } from 'node:util';
-import { FIELD, STATE, UNKNOWN_ERROR, type WriteRing } from './write-ring-buffer.ts';
+import {
+  RING_FIELD,
+  RING_STATE,
+  UNKNOWN_ERROR,
+  type WriteRingBuffer,
+} from './write-ring-buffer.ts';
 
 /** The writes of one file. */
 export interface FileWrites {
@@ -24,7 +29,7 @@ interface OpenFile {
 }
 
 export class WriteQueue {
-  readonly #ring: WriteRing;
+  readonly #ring: WriteRingBuffer;
   readonly #wake: () => void;
   readonly #files = new Map<number, OpenFile>();
   #lastId = 0;
@@ -36,14 +41,14 @@ export class WriteQueue {
   #isOver = false;
 
   /** `wake` tells the other side to look at once. */
-  constructor(ring: WriteRing, wake: () => void) {
+  constructor(ring: WriteRingBuffer, wake: () => void) {
     this.#ring = ring;
     this.#wake = wake;
   }
 
   /** Files that wait to be finished. */
   get closings(): number {
-    return Atomics.load(this.#ring.state, STATE.closings);
+    return Atomics.load(this.#ring.state, RING_STATE.closings);
   }
 
   /** `descriptor` stays open until `finish` has resolved. */
@@ -51,7 +56,7 @@ export class WriteQueue {
     this.#lastId = (this.#lastId + 1) | 0;
     const file: OpenFile = { id: this.#lastId, waiting: 0, onFailed, onFinished: undefined };
     this.#files.set(file.id, file);
-    Atomics.store(this.#ring.state, STATE.openFiles, this.#files.size);
+    Atomics.store(this.#ring.state, RING_STATE.openFiles, this.#files.size);
     if (this.#files.size === 1) this.#wake();
     return {
       write: (bytes, position, isPatch) =>
@@ -61,15 +66,15 @@ export class WriteQueue {
   }
 
   /** Looks what has been done. */
-  look(): void {
+  collectResults(): void {
     if (this.#isOver) return;
-    const done = Atomics.load(this.#ring.state, STATE.done);
-    while (this.#known !== done) this.#settle(this.#ring.field(this.#known, FIELD.error));
+    const done = Atomics.load(this.#ring.state, RING_STATE.done);
+    while (this.#known !== done) this.#settle(this.#ring.field(this.#known, RING_FIELD.error));
   }
 
   /** Nobody takes anything any more: what waits has failed, and so does what follows. */
   abandon(): void {
-    this.look();
+    this.collectResults();
     this.#isOver = true;
     while (this.#known !== this.#queued) this.#settle(UNKNOWN_ERROR);
   }
@@ -78,7 +83,7 @@ export class WriteQueue {
     file: OpenFile,
     of: { descriptor: number; bytes: Uint8Array; position: number; isPatch: boolean },
   ): boolean {
-    this.look();
+    this.collectResults();
     const { bytes } = of;
     if (this.#isOver) {
       if (!of.isPatch) file.onFailed(bytes.length, systemName(UNKNOWN_ERROR));
@@ -88,16 +93,16 @@ export class WriteQueue {
     if (from === undefined) return false;
     const nth = this.#queued;
     this.#ring.bytes.set(bytes, from);
-    this.#ring.setField(nth, FIELD.file, file.id);
-    this.#ring.setField(nth, FIELD.descriptor, of.descriptor);
-    this.#ring.setField(nth, FIELD.from, from);
-    this.#ring.setField(nth, FIELD.length, bytes.length);
-    this.#ring.setField(nth, FIELD.isPatch, of.isPatch ? 1 : 0);
+    this.#ring.setField(nth, RING_FIELD.file, file.id);
+    this.#ring.setField(nth, RING_FIELD.descriptor, of.descriptor);
+    this.#ring.setField(nth, RING_FIELD.from, from);
+    this.#ring.setField(nth, RING_FIELD.length, bytes.length);
+    this.#ring.setField(nth, RING_FIELD.isPatch, of.isPatch ? 1 : 0);
     this.#ring.setPosition(nth, of.position);
     this.#end = from + bytes.length;
     this.#queued = (nth + 1) | 0;
     file.waiting += 1;
-    Atomics.store(this.#ring.state, STATE.queued, this.#queued);
+    Atomics.store(this.#ring.state, RING_STATE.queued, this.#queued);
     return true;
   }
 
@@ -108,7 +113,7 @@ export class WriteQueue {
     const waiting = (this.#queued - this.#known) | 0;
     if (waiting === 0) return length <= size ? 0 : undefined;
     if (waiting >= this.#ring.operationsMax) return undefined;
-    const first = this.#ring.field(this.#known, FIELD.from);
+    const first = this.#ring.field(this.#known, RING_FIELD.from);
     if (this.#end <= first) return this.#end + length < first ? this.#end : undefined;
     if (this.#end + length <= size) return this.#end;
     return length < first ? 0 : undefined;
@@ -117,26 +122,26 @@ export class WriteQueue {
   #settle(error: number): void {
     const nth = this.#known;
     this.#known = (nth + 1) | 0;
-    const file = this.#files.get(this.#ring.field(nth, FIELD.file));
+    const file = this.#files.get(this.#ring.field(nth, RING_FIELD.file));
     if (file === undefined) return;
     file.waiting -= 1;
     if (error !== 0) {
-      const isPatch = this.#ring.field(nth, FIELD.isPatch) === 1;
-      file.onFailed(isPatch ? 0 : this.#ring.field(nth, FIELD.length), systemName(error));
+      const isPatch = this.#ring.field(nth, RING_FIELD.isPatch) === 1;
+      file.onFailed(isPatch ? 0 : this.#ring.field(nth, RING_FIELD.length), systemName(error));
     }
     if (file.waiting === 0) file.onFinished?.();
   }
 
   #finish(file: OpenFile): Promise<void> {
-    this.look();
+    this.collectResults();
     if (file.waiting === 0) {
       this.#forget(file);
       return Promise.resolve();
     }
     return new Promise((resolve) => {
-      Atomics.add(this.#ring.state, STATE.closings, 1);
+      Atomics.add(this.#ring.state, RING_STATE.closings, 1);
       file.onFinished = () => {
-        Atomics.sub(this.#ring.state, STATE.closings, 1);
+        Atomics.sub(this.#ring.state, RING_STATE.closings, 1);
         this.#forget(file);
         resolve();
       };
@@ -146,7 +151,7 @@ export class WriteQueue {
 
   #forget(file: OpenFile): void {
     this.#files.delete(file.id);
-    Atomics.store(this.#ring.state, STATE.openFiles, this.#files.size);
+    Atomics.store(this.#ring.state, RING_STATE.openFiles, this.#files.size);
   }
 }
 

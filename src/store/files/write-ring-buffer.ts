@@ -6,10 +6,17 @@ const OPERATIONS_MAX = 16_384;
 
 /** Ints of an operation. */
 const FIELDS = 6;
-export const FIELD = { file: 0, descriptor: 1, from: 2, length: 3, isPatch: 4, error: 5 } as const;
+export const RING_FIELD = {
+  file: 0,
+  descriptor: 1,
+  from: 2,
+  length: 3,
+  isPatch: 4,
+  error: 5,
+} as const;
 
 /** Ints that say how far both sides are. The first two are counts that overflow. */
-export const STATE = { queued: 0, done: 1, wakeUps: 2, openFiles: 3, closings: 4 } as const;
+export const RING_STATE = { queued: 0, done: 1, wakeUps: 2, openFiles: 3, closings: 4 } as const;
 
 /** As it goes to the thread. */
 export interface SharedWrites {
@@ -25,14 +32,14 @@ export type WriteAt = (descriptor: number, bytes: Uint8Array, position: number) 
 /** `bytesMax` is memory that is used only as far as writes pile up. */
 export function shareWrites(bytesMax: number): SharedWrites {
   return {
-    state: new SharedArrayBuffer(Object.keys(STATE).length * Int32Array.BYTES_PER_ELEMENT),
+    state: new SharedArrayBuffer(Object.keys(RING_STATE).length * Int32Array.BYTES_PER_ELEMENT),
     operations: new SharedArrayBuffer(OPERATIONS_MAX * FIELDS * Int32Array.BYTES_PER_ELEMENT),
     positions: new SharedArrayBuffer(OPERATIONS_MAX * Float64Array.BYTES_PER_ELEMENT),
     bytes: new SharedArrayBuffer(bytesMax),
   };
 }
 
-export class WriteRing {
+export class WriteRingBuffer {
   readonly operationsMax = OPERATIONS_MAX;
   readonly state: Int32Array;
   readonly bytes: Uint8Array;
@@ -61,15 +68,15 @@ export class WriteRing {
   }
 
   /** Carries out the oldest operation that is queued; false if there is none. */
-  takeOne(write: WriteAt): boolean {
-    const nth = Atomics.load(this.state, STATE.done);
-    if (nth === Atomics.load(this.state, STATE.queued)) return false;
-    const from = this.field(nth, FIELD.from);
-    const bytes = this.bytes.subarray(from, from + this.field(nth, FIELD.length));
+  dequeue(write: WriteAt): boolean {
+    const nth = Atomics.load(this.state, RING_STATE.done);
+    if (nth === Atomics.load(this.state, RING_STATE.queued)) return false;
+    const from = this.field(nth, RING_FIELD.from);
+    const bytes = this.bytes.subarray(from, from + this.field(nth, RING_FIELD.length));
     const position = this.#positions[nth & (OPERATIONS_MAX - 1)] as number;
-    const error = writeAll(write, this.field(nth, FIELD.descriptor), bytes, position);
-    this.setField(nth, FIELD.error, error);
-    Atomics.store(this.state, STATE.done, (nth + 1) | 0);
+    const error = writeAll(write, this.field(nth, RING_FIELD.descriptor), bytes, position);
+    this.setField(nth, RING_FIELD.error, error);
+    Atomics.store(this.state, RING_STATE.done, (nth + 1) | 0);
     return true;
   }
 }

@@ -4,7 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import { workerEntry } from '../../runtime/entry-point.ts';
 import { type FileWrites, type OnFailed, WriteQueue } from './write-queue.ts';
-import { STATE, shareWrites, WriteRing } from './write-ring-buffer.ts';
+import { RING_STATE, shareWrites, WriteRingBuffer } from './write-ring-buffer.ts';
 
 /** For a disk that does not keep up: two seconds of a thousand calls, twenty of a hundred. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
@@ -29,16 +29,16 @@ class Running {
 
   constructor() {
     const shared = shareWrites(WAITING_BYTES_MAX);
-    const ring = new WriteRing(shared);
+    const ring = new WriteRingBuffer(shared);
     const entry = workerEntry('./write-worker.ts', import.meta.url);
     this.#worker = new Worker(entry, { workerData: shared, name: 'writes' });
     this.queue = new WriteQueue(ring, () => {
-      Atomics.add(ring.state, STATE.wakeUps, 1);
-      Atomics.notify(ring.state, STATE.wakeUps);
+      Atomics.add(ring.state, RING_STATE.wakeUps, 1);
+      Atomics.notify(ring.state, RING_STATE.wakeUps);
       this.#hold();
     });
     this.#worker.on('message', () => {
-      this.queue.look();
+      this.queue.collectResults();
       this.#hold();
     });
     this.#worker.on('error', () => this.#end());

@@ -3,32 +3,37 @@
 
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { favourOtherThreads } from '../../runtime/thread-priority.ts';
+import { lowerThreadPriority } from '../../runtime/thread-priority.ts';
 import { systemClock } from '../../std/clock.ts';
-import { type SharedWrites, STATE, type WriteAt, WriteRing } from './write-ring-buffer.ts';
+import {
+  RING_STATE,
+  type SharedWrites,
+  type WriteAt,
+  WriteRingBuffer,
+} from './write-ring-buffer.ts';
 
 /** Twenty looks a second. A killed process loses what it queued in between. */
 const LOOK_MS = 50;
 /** While files are being finished, the event loop hears how it goes this often. */
 const TELL_MS = 20;
 
-const ring = new WriteRing(workerData as SharedWrites);
+const ring = new WriteRingBuffer(workerData as SharedWrites);
 const write: WriteAt = (descriptor, bytes, position) =>
   writeSync(descriptor, bytes, 0, bytes.length, position);
 let toldAtMs = 0;
-favourOtherThreads();
+lowerThreadPriority();
 
 for (;;) {
-  const seen = Atomics.load(ring.state, STATE.wakeUps);
-  while (ring.takeOne(write)) {
+  const seen = Atomics.load(ring.state, RING_STATE.wakeUps);
+  while (ring.dequeue(write)) {
     if (systemClock.monotonicMs() - toldAtMs > TELL_MS) tell();
   }
   tell();
-  const isIdle = Atomics.load(ring.state, STATE.openFiles) === 0;
-  Atomics.wait(ring.state, STATE.wakeUps, seen, isIdle ? undefined : LOOK_MS);
+  const isIdle = Atomics.load(ring.state, RING_STATE.openFiles) === 0;
+  Atomics.wait(ring.state, RING_STATE.wakeUps, seen, isIdle ? undefined : LOOK_MS);
 }
 
 function tell(): void {
   toldAtMs = systemClock.monotonicMs();
-  if (Atomics.load(ring.state, STATE.closings) > 0) parentPort?.postMessage(undefined);
+  if (Atomics.load(ring.state, RING_STATE.closings) > 0) parentPort?.postMessage(undefined);
 }

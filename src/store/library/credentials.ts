@@ -8,7 +8,7 @@ import { isRowId, plainText } from '../db/column-values.ts';
 import { violated } from '../db/connections.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { CredentialTable } from '../db/tables.ts';
-import type { SecretPlace } from '../secrets/secret-box.ts';
+import type { SecretContext } from '../secrets/secret-box.ts';
 import type { CredentialStore, NewCredential } from './credential-store.ts';
 
 /** Rows of a list. */
@@ -170,7 +170,13 @@ export async function resealCredentials({ db, secrets }: StoreContext): Promise<
   }
 }
 
-function placeOf({ organizationId, uuid }: { organizationId: string; uuid: string }): SecretPlace {
+function placeOf({
+  organizationId,
+  uuid,
+}: {
+  organizationId: string;
+  uuid: string;
+}): SecretContext {
   return { organizationId, field: `credential ${uuid}` };
 }
 

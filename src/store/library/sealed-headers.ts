@@ -4,7 +4,7 @@
 import { isObject } from '../../std/json.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { Fields } from '../db/tables.ts';
-import type { SecretPlace } from '../secrets/secret-box.ts';
+import type { SecretContext } from '../secrets/secret-box.ts';
 
 /** Rows that are resealed at a time. */
 const RESEAL_ROWS_MAX = 200;
@@ -96,6 +96,6 @@ export async function resealTools({ db, secrets }: StoreContext): Promise<number
   }
 }
 
-function placeOf({ organizationId, uuid }: ToolRow): SecretPlace {
+function placeOf({ organizationId, uuid }: ToolRow): SecretContext {
   return { organizationId, field: `headers of tool ${uuid}` };
 }

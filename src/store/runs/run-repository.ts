@@ -11,10 +11,10 @@ import { findByToken, publicToken, publicTokens } from './run-tokens.ts';
 import {
   appendCallback,
   countOpenRuns,
-  createRun,
   findByProviderCall,
   findRun,
   getRun,
+  insertNewRun,
   patchInitialized,
   patchRun,
 } from './runs.ts';
@@ -22,7 +22,7 @@ import {
 export function runStore(context: StoreContext): RunStore {
   const leftOver = new LeftOverRuns(context);
   return {
-    create: (...from) => createRun(context, ...from),
+    create: (...from) => insertNewRun(context, ...from),
     get: (organizationId, id) => getRun(context, organizationId, id),
     find: (id) => findRun(context, id),
     findByProviderCall: (...from) => findByProviderCall(context, ...from),

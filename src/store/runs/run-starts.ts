@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import type { NewRun } from './new-run.ts';
 import type { CallOfRun, RunStartStore, StartedRun, StartKey } from './run-start-store.ts';
@@ -16,7 +16,7 @@ const KEY_LIFE_MS = 86_400_000;
 /** Lapsed keys that a new one sweeps away: more than come in, and no long work. */
 const SWEPT_MAX = 100;
 
-export class RunStartRepository implements RunStartStore {
+export class IdempotentRunStarts implements RunStartStore {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
@@ -73,7 +73,7 @@ export class RunStartRepository implements RunStartStore {
   #once(
     organizationId: string,
     key: StartKey | undefined,
-    begin: (tx: Transacting) => Promise<Run>,
+    begin: (tx: TransactionContext) => Promise<Run>,
   ): Promise<StartedRun> {
     return this.#context.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, organizationId);
@@ -104,7 +104,7 @@ export class RunStartRepository implements RunStartStore {
     return toRun(row);
   }
 
-  async #keep(tx: Transacting, run: Run, { key, requestHash }: StartKey): Promise<void> {
+  async #keep(tx: TransactionContext, run: Run, { key, requestHash }: StartKey): Promise<void> {
     await sql`
       delete from start_keys where ctid = any(array(
         select ctid from start_keys where created_at <= ${this.#lapsedAt()}
@@ -128,7 +128,7 @@ export class RunStartRepository implements RunStartStore {
 }
 
 /** Locks the run. The order of the checks is the contract's (§6.1). */
-async function checkIdle(tx: Transacting, call: CallOfRun): Promise<void> {
+async function checkIdle(tx: TransactionContext, call: CallOfRun): Promise<void> {
   const row = !isRowId(call.runId)
     ? undefined
     : await tx

@@ -7,7 +7,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run, RunState } from '../../model/run.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import type { NewRun } from './new-run.ts';
 import type { StartedRun } from './run-start-store.ts';
@@ -17,7 +17,7 @@ import type { RunPatch } from './run-store.ts';
 const CALLBACKS_MAX = 500;
 
 /** Throws CALL_LIMIT_REACHED. */
-export async function createRun(
+export async function insertNewRun(
   context: StoreContext,
   input: NewRun,
   limit?: number,
@@ -27,7 +27,7 @@ export async function createRun(
 
 /** `limit`: undefined for the organization's own. Throws CALL_LIMIT_REACHED. */
 export async function insertRun(
-  tx: Transacting,
+  tx: TransactionContext,
   context: StoreContext,
   input: NewRun,
   limit: number | undefined,
@@ -45,7 +45,7 @@ export async function insertRun(
 /** In one statement, as calls come by the dozen a second while others talk. Undefined if the call has a
  *  run already, or the organization as many open ones as it may have. */
 async function insertWithin(
-  tx: Transacting,
+  tx: TransactionContext,
   context: StoreContext,
   input: NewRun,
   limit: number,
@@ -68,7 +68,7 @@ async function insertWithin(
 
 /** Throws CALL_LIMIT_REACHED. */
 export async function refuseOverLimit(
-  tx: Transacting,
+  tx: TransactionContext,
   organizationId: string,
   limit: number,
 ): Promise<void> {
@@ -122,7 +122,7 @@ function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: bo
 
 /** The run that the provider's call has already, if its webhook comes twice. */
 async function runOfProviderCall(
-  tx: Transacting,
+  tx: TransactionContext,
   { configurationId, providerCallId }: NewRun,
 ): Promise<Run | undefined> {
   if (providerCallId === null) return undefined;

@@ -3,7 +3,7 @@
 
 import type { Run } from '../../model/run.ts';
 import type { TextChatStatus } from '../../model/text-chat.ts';
-import type { Claim } from '../db/due-rows.ts';
+import type { DueClaim } from '../db/due-rows.ts';
 import type { NewRun } from './new-run.ts';
 
 export interface TextChatTurn {
@@ -53,7 +53,7 @@ export interface NewTurn {
 }
 
 /** A piece of work: `token` is its name, after `ms` it is given up for lost. */
-export interface Hold {
+export interface ChatLease {
   token: string;
   ms: number;
   /** From now until the silence ends the chat. */
@@ -88,21 +88,26 @@ export interface TextChatStore {
   create(
     input: NewRun & { annotations: Record<string, unknown> },
     turn: NewTurn,
-    hold: Hold,
+    hold: ChatLease,
   ): Promise<TextChat>;
   get(organizationId: string, runId: string): Promise<TextChat | undefined>;
   /** For the sweep, which knows no organization. */
   find(runId: string): Promise<TextChat | undefined>;
   /** Takes a chat of that revision, with a new turn if one is given. The revision then; undefined if it
    *  has another, is completed, or somebody is at work on it. */
-  take(runId: string, revision: number, hold: Hold, turn?: NewTurn): Promise<number | undefined>;
+  take(
+    runId: string,
+    revision: number,
+    hold: ChatLease,
+    turn?: NewTurn,
+  ): Promise<number | undefined>;
   /** False, and nothing has changed, if the chat has another revision. Throws STORE_UNAVAILABLE if events
    *  of the work are not stored. */
   settle(runId: string, revision: number, settled: Settled): Promise<boolean>;
   /** Gives up the work that another process has left undone: its turn has failed. False as above. */
   release(runId: string, revision: number, eventSeq: number): Promise<boolean>;
   /** Chats that are to be looked after: one of each organization at most. */
-  claimDue(claim: Claim): Promise<DueTextChat[]>;
+  claimDue(claim: DueClaim): Promise<DueTextChat[]>;
   /** Everything about its end is done. */
   close(runId: string): Promise<void>;
 }

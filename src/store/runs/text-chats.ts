@@ -5,15 +5,15 @@ import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
-import type { Claim } from '../db/due-rows.ts';
+import type { DueClaim } from '../db/due-rows.ts';
 import { dueIds } from '../db/due-rows.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { TextChatTable, TextChatTurnTable } from '../db/text-chat-tables.ts';
 import { insertRow, toRun } from './runs.ts';
 import type {
+  ChatLease,
   DiscardedTurns,
   DueTextChat,
-  Hold,
   NewTurn,
   Settled,
   TextChat,
@@ -33,7 +33,7 @@ export class TextChatRepository implements TextChatStore {
   async create(
     input: Parameters<TextChatStore['create']>[0],
     turn: NewTurn,
-    hold: Hold,
+    hold: ChatLease,
   ): Promise<TextChat> {
     const runId = await this.#context.db.transaction().execute(async (tx) => {
       const run = await insertRow(tx, this.#context, input, { isIdle: true });
@@ -82,7 +82,12 @@ export class TextChatRepository implements TextChatStore {
       .execute((tx) => this.#read(tx, runId));
   }
 
-  take(runId: string, revision: number, hold: Hold, turn?: NewTurn): Promise<number | undefined> {
+  take(
+    runId: string,
+    revision: number,
+    hold: ChatLease,
+    turn?: NewTurn,
+  ): Promise<number | undefined> {
     return this.#context.db.transaction().execute(async (tx) => {
       const row = await tx
         .updateTable('text_chats')
@@ -136,7 +141,7 @@ export class TextChatRepository implements TextChatStore {
     });
   }
 
-  async claimDue(claim: Claim): Promise<DueTextChat[]> {
+  async claimDue(claim: DueClaim): Promise<DueTextChat[]> {
     const now = this.#context.time();
     const due = dueIds({ table: 'text_chats', id: 'run_id' }, claim, now);
     const { rows } = await sql<Selectable<TextChatTable>>`
@@ -161,7 +166,7 @@ export class TextChatRepository implements TextChatStore {
   /** The work on that revision is over. Throws STORE_UNAVAILABLE if events of it are missing: what counts,
    *  counts with all that was said. */
   async #setFree(
-    tx: Transacting,
+    tx: TransactionContext,
     { runId, revision }: { runId: string; revision: number },
     to: {
       status: TextChat['status'];
@@ -202,7 +207,7 @@ export class TextChatRepository implements TextChatStore {
     return new Date(this.#context.clock.now());
   }
 
-  #held({ token, ms, idleMs }: Hold) {
+  #held({ token, ms, idleMs }: ChatLease) {
     const { time, node } = this.#context;
     return {
       hold: token,
@@ -212,7 +217,7 @@ export class TextChatRepository implements TextChatStore {
     };
   }
 
-  async #addTurn(tx: Transacting, runId: string, { id, userText }: NewTurn): Promise<void> {
+  async #addTurn(tx: TransactionContext, runId: string, { id, userText }: NewTurn): Promise<void> {
     const last = tx
       .selectFrom('text_chat_turns')
       .select(({ fn }) => sql<number>`coalesce(${fn.max('number')}, 0) + 1`.as('number'))
@@ -233,7 +238,7 @@ export class TextChatRepository implements TextChatStore {
   }
 
   async #endTurn(
-    tx: Transacting,
+    tx: TransactionContext,
     { runId, eventSeq }: { runId: string; eventSeq: number },
     turn: NonNullable<Settled['turn']>,
   ): Promise<void> {
@@ -254,7 +259,7 @@ export class TextChatRepository implements TextChatStore {
       .execute();
   }
 
-  async #discardAfter(tx: Transacting, runId: string, turnId: string): Promise<void> {
+  async #discardAfter(tx: TransactionContext, runId: string, turnId: string): Promise<void> {
     await tx
       .updateTable('text_chat_turns')
       .set({ rewound_from: turnId, discarded_at: this.#now() })
@@ -270,7 +275,7 @@ export class TextChatRepository implements TextChatStore {
       .execute();
   }
 
-  async #read(tx: Transacting, runId: string): Promise<TextChat | undefined> {
+  async #read(tx: TransactionContext, runId: string): Promise<TextChat | undefined> {
     const row = await tx
       .selectFrom('text_chats')
       .selectAll()

@@ -12,7 +12,7 @@ const TAG_BYTES = 16;
 const SEALED = /^sealed:([0-9a-f]{8}):([A-Za-z0-9_-]+)$/;
 
 /** Where a secret belongs. */
-export interface SecretPlace {
+export interface SecretContext {
   organizationId: string;
   field: string;
 }
@@ -29,7 +29,7 @@ export class SecretBox {
     this.#random = random;
   }
 
-  seal(text: string, place: SecretPlace): string {
+  seal(text: string, place: SecretContext): string {
     const nonce = this.#random.bytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#newest.key, nonce);
     cipher.setAAD(boundTo(place));
@@ -39,7 +39,7 @@ export class SecretBox {
   }
 
   /** Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
-  open(sealed: string, place: SecretPlace): string {
+  open(sealed: string, place: SecretContext): string {
     const [, keyId, body] = SEALED.exec(sealed) ?? [];
     if (keyId === undefined || body === undefined) throw unreadable(place);
     const key = this.#keys.get(keyId);
@@ -65,10 +65,10 @@ export class SecretBox {
   }
 }
 
-function boundTo({ organizationId, field }: SecretPlace): Buffer {
+function boundTo({ organizationId, field }: SecretContext): Buffer {
   return Buffer.from(JSON.stringify([organizationId, field]));
 }
 
-function unreadable(place: SecretPlace, cause?: unknown): GatewayError {
+function unreadable(place: SecretContext, cause?: unknown): GatewayError {
   return new GatewayError('SECRET_UNREADABLE', { field: place.field }, cause);
 }

@@ -7,7 +7,7 @@ import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { violated } from '../db/connections.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { TelephonyConfigurationTable } from '../db/tables.ts';
 import { isFreshlySealed, openFields, sealFields, sealPlaces } from '../secrets/sealed-fields.ts';
 import type { ConfigurationSummary, TelephonyStore } from './telephony-store.ts';
@@ -237,7 +237,7 @@ export function toConfiguration(
 
 /** Nobody else changes its numbers or its account until the transaction ends. */
 export function lockConfiguration(
-  tx: Transacting,
+  tx: TransactionContext,
   organizationId: string | undefined,
   id: string,
 ): Promise<Row | undefined> {
@@ -252,7 +252,7 @@ export function lockConfiguration(
     .executeTakeFirst();
 }
 
-async function reseal(context: StoreContext, tx: Transacting, row: Row): Promise<boolean> {
+async function reseal(context: StoreContext, tx: TransactionContext, row: Row): Promise<boolean> {
   const { secrets } = context;
   if (isFreshlySealed(row.credentials, row.sealed_fields, secrets)) return false;
   const clear = openFields(row.credentials, row.sealed_fields, row.organization_id, secrets);
@@ -318,7 +318,7 @@ function toSummary(
   };
 }
 
-async function clearDefault(tx: Transacting, organizationId: string): Promise<void> {
+async function clearDefault(tx: TransactionContext, organizationId: string): Promise<void> {
   await lockOrganization(tx, organizationId);
   await tx
     .updateTable('telephony_configurations')

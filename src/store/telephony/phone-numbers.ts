@@ -7,7 +7,7 @@ import type { ProviderName } from '../../model/provider.ts';
 import type { NewPhoneNumber, PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { violated } from '../db/connections.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { PhoneNumberTable } from '../db/tables.ts';
 import { lockConfiguration, toConfiguration } from './configurations.ts';
 import type { TelephonyStore } from './telephony-store.ts';
@@ -208,7 +208,7 @@ function numbers({ db }: StoreContext) {
 }
 
 async function checkWorkflow(
-  tx: Transacting,
+  tx: TransactionContext,
   organizationId: string,
   workflowId: string | null,
 ): Promise<void> {
@@ -230,7 +230,7 @@ function checkedTrunkId(id: string | null): string | null {
   return id;
 }
 
-async function clearDefaultCaller(tx: Transacting, configurationId: string): Promise<void> {
+async function clearDefaultCaller(tx: TransactionContext, configurationId: string): Promise<void> {
   await tx
     .updateTable('phone_numbers')
     .set({ is_default_caller_id: false })

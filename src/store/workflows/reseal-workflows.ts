@@ -1,7 +1,7 @@
 // Secrets inside agents, sealed again by the newest key.
 
 import { sql } from 'kysely';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { isFresh, openContent } from './sealed-content.ts';
 import { sealedContent } from './workflow-versions.ts';
 
@@ -25,7 +25,7 @@ export async function resealWorkflows(context: StoreContext): Promise<number> {
 
 type SealedVersion = Awaited<ReturnType<typeof sealedVersions>>[number];
 
-function sealedVersions(tx: Transacting, after: string) {
+function sealedVersions(tx: TransactionContext, after: string) {
   return tx
     .selectFrom('workflow_versions')
     .innerJoin('workflows', 'workflows.id', 'workflow_versions.workflow_id')
@@ -41,7 +41,7 @@ function sealedVersions(tx: Transacting, after: string) {
 
 async function reseal(
   context: StoreContext,
-  tx: Transacting,
+  tx: TransactionContext,
   { id, organization_id: organizationId, sealed_fields: sealed, ...stored }: SealedVersion,
 ): Promise<boolean> {
   const own = { organizationId, secrets: context.secrets };

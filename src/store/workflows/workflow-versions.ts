@@ -6,7 +6,7 @@ import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
-import type { StoreContext, Transacting } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { WorkflowVersionTable } from '../db/tables.ts';
 import { fieldsOf, openContent, sealContent } from './sealed-content.ts';
 import type { WorkflowContent, WorkflowStore } from './workflow-store.ts';
@@ -125,7 +125,7 @@ export async function getVersion(
 
 /** Makes the paths of the published version and the draft live, all others of the workflow not.
  *  Throws WORKFLOW_CONFLICT if another workflow has one of them. */
-export async function syncTriggers(tx: Transacting, workflowId: string): Promise<void> {
+export async function syncTriggers(tx: TransactionContext, workflowId: string): Promise<void> {
   const versions = await tx
     .selectFrom('workflow_versions')
     .select('trigger_paths')
@@ -236,7 +236,7 @@ function ownedVersions({ db }: StoreContext) {
 async function changeVersions(
   context: StoreContext,
   id: string,
-  change: (tx: Transacting, organizationId: string) => Promise<Row>,
+  change: (tx: TransactionContext, organizationId: string) => Promise<Row>,
 ): Promise<WorkflowVersion> {
   if (!isRowId(id)) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
   return context.db.transaction().execute(async (tx) => {
@@ -252,7 +252,7 @@ async function changeVersions(
   });
 }
 
-async function draftRow(context: StoreContext, tx: Transacting, id: string): Promise<Row> {
+async function draftRow(context: StoreContext, tx: TransactionContext, id: string): Promise<Row> {
   const draft = await versionRow(tx, id, 'draft');
   if (draft !== undefined) return draft;
   const { version_number_last } = await tx

@@ -5,20 +5,23 @@ import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { PbxProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
-import { HeldCalls } from './calls/call-table.ts';
+import { CallTable } from './calls/call-table.ts';
 import type { AriSocket, AriSocketListener } from './connection/ari-socket.ts';
 import { AriConnection } from './connection/connection.ts';
 import { type AriReach, createAriControl } from './connection/control.ts';
 import { EventSocket } from './connection/event-socket.ts';
-import { IncomingDoor, type IncomingSocket } from './connection/outbound-websocket.ts';
+import {
+  type OutboundWebsocket,
+  OutboundWebsocketServer,
+} from './connection/outbound-websocket.ts';
 import { examineAri } from './doctor/doctor.ts';
-import { SocketDoor } from './media/incoming-sockets.ts';
+import { IncomingSockets } from './media/incoming-sockets.ts';
 import { legOpener } from './media/media-leg.ts';
-import { type PacketMedia, packetCarriers } from './media/packet-transports.ts';
-import { socketCarriers } from './media/websocket-transports.ts';
+import { type PacketMedia, packetTransports } from './media/packet-transports.ts';
+import { websocketTransports } from './media/websocket-transports.ts';
 import { type AriAccount, accountOf } from './rest/account.ts';
-import { createIds } from './rest/channel-ids.ts';
-import { type AriCarrier, createAriClient, httpCarrier } from './rest/client.ts';
+import { createChannelIds } from './rest/channel-ids.ts';
+import { type AriRequestTransport, createAriClient, httpCarrier } from './rest/client.ts';
 
 /** Asterisk itself has no limit; ours is the workflow's. */
 const CALL_S_MAX = 86_400;
@@ -32,28 +35,28 @@ export interface AriProviderOptions {
 
 export function createAriProvider({ clock, random, packets }: AriProviderOptions): PbxProvider {
   const rest = createRest({ provider: 'ari', clock });
-  const door = new SocketDoor();
+  const door = new IncomingSockets();
   const carriers = {
-    ...socketCarriers(door),
-    ...(packets === undefined ? {} : packetCarriers(packets, clock)),
+    ...websocketTransports(door),
+    ...(packets === undefined ? {} : packetTransports(packets, clock)),
   };
   const openLeg = legOpener(carriers);
-  const incomingDoor = new IncomingDoor();
+  const incomingDoor = new OutboundWebsocketServer();
   /** By Stasis application. */
-  const incoming = new Map<string, IncomingSocket>();
+  const incoming = new Map<string, OutboundWebsocket>();
   const connections = new Map<string, AriConnection>();
-  const heldByApp = new Map<string, HeldCalls>();
+  const heldByApp = new Map<string, CallTable>();
 
   function reach(account: AriAccount): AriReach {
     const connection = connections.get(account.app);
     const client = connection?.client ?? clientOf(account);
-    return { account, client, ids: createIds(account.app, random), clock, connection };
+    return { account, client, ids: createChannelIds(account.app, random), clock, connection };
   }
 
   /** Asterisk that opens the connection to us can be asked over that one only. */
   const clientOf = (account: AriAccount) => createAriClient(() => carrierOf(account));
 
-  function carrierOf(account: AriAccount): AriCarrier {
+  function carrierOf(account: AriAccount): AriRequestTransport {
     if (account.connection === 'outgoing') return httpCarrier(rest, account);
     const socket = incoming.get(account.app);
     if (socket === undefined) throw new GatewayError('PBX_NOT_CONNECTED');
@@ -87,7 +90,7 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
     pbx: {
       connect({ credentials }, { listener, log }) {
         const account = accountOf(credentials);
-        const held = heldByApp.get(account.app) ?? new HeldCalls();
+        const held = heldByApp.get(account.app) ?? new CallTable();
         heldByApp.set(account.app, held);
         const connection: AriConnection = new AriConnection({
           account,
@@ -112,7 +115,7 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
 
       takeUpgrade: (request, socket, head) => incomingDoor.takeUpgrade(request, socket, head),
 
-      takeSocket: (socket) => door.take(socket),
+      takeSocket: (socket) => door.accept(socket),
 
       examine({ credentials }, facts, signal) {
         const account = accountOf(credentials);

@@ -4,7 +4,7 @@
 import { codeOf, GatewayError, isErrorCode } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { mediaFaults } from '../../metrics/metrics.ts';
-import type { MediaReads } from '../../runtime/direct-socket.ts';
+import type { BatchedReads } from '../../runtime/direct-socket.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
 import type { MediaListener, MediaProtocol, MediaStart, MediaTraits } from './media-protocol.ts';
@@ -14,31 +14,31 @@ const MALFORMED_MAX = 20;
 /** The stream's first words must come within this time. */
 const START_MS = 10_000;
 
-export interface MediaLinkListener {
+export interface MediaSessionListener {
   onStart(start: MediaStart): void;
   onAudio(payload: Uint8Array, timestampMs: number): void;
   onDigit(digit: string): void;
   onMark(name: string): void;
-  onUnplayed(ms: number): void;
+  onQueuedMs(ms: number): void;
   /** Called once: the provider stopped the stream, or the socket is gone. */
   onEnd(facts: { stopped: boolean; code: number }): void;
   /** Called once, instead of `onEnd`: the far end does not keep to the protocol, or we cannot go on. */
   onFault(error: unknown): void;
   /** Called once if the stream does not start. */
-  onSilent(): void;
+  onMediaInactive(): void;
 }
 
 /** For a socket whose call was over before it came. */
-export const DEAF: MediaSocketListener = {
+export const DISCARD_LISTENER: MediaSocketListener = {
   onText: () => undefined,
   onBinary: () => undefined,
   onClose: () => undefined,
 };
 
-export class MediaLink implements MediaSocketListener {
+export class MediaSession implements MediaSocketListener {
   readonly #socket: MediaSocket;
   readonly #protocol: MediaProtocol;
-  readonly #listener: MediaLinkListener;
+  readonly #listener: MediaSessionListener;
   readonly #log: Log;
   readonly #facts: MediaListener;
   #startTimer: Timer | undefined;
@@ -49,7 +49,7 @@ export class MediaLink implements MediaSocketListener {
   constructor(deps: {
     socket: MediaSocket;
     protocol: MediaProtocol;
-    listener: MediaLinkListener;
+    listener: MediaSessionListener;
     clock: Clock;
     log: Log;
   }) {
@@ -65,7 +65,7 @@ export class MediaLink implements MediaSocketListener {
     return this.#protocol.traits;
   }
 
-  get inflow(): MediaReads | undefined {
+  get inflow(): BatchedReads | undefined {
     return this.#socket.reads;
   }
 
@@ -160,7 +160,7 @@ export class MediaLink implements MediaSocketListener {
         if (this.#started) listener.onDigit(digit);
       },
       onMark: (name) => listener.onMark(name),
-      onUnplayed: (ms) => listener.onUnplayed(ms),
+      onUnplayed: (ms) => listener.onQueuedMs(ms),
       onCleared() {
         // Silence after a clear is ours to know; the acknowledgement adds nothing.
       },
@@ -170,7 +170,7 @@ export class MediaLink implements MediaSocketListener {
 
   #notStarted(): void {
     if (this.#started || this.#ended) return;
-    this.#listener.onSilent();
+    this.#listener.onMediaInactive();
   }
 
   #end(facts: { stopped: boolean; code: number }): void {
@@ -182,7 +182,7 @@ export class MediaLink implements MediaSocketListener {
   #broken(fault: Error): void {
     if (this.#ended) return;
     this.#finish();
-    if (codeOf(fault) === 'MEDIA_SILENT') this.#listener.onSilent();
+    if (codeOf(fault) === 'MEDIA_SILENT') this.#listener.onMediaInactive();
     else this.#listener.onFault(fault);
   }
 

@@ -8,11 +8,11 @@ import type { Log } from '../../log.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
 import type { MediaProtocol } from './media-protocol.ts';
-import type { Credentials, RejectReason } from './terms.ts';
+import type { ProviderCredentials, RejectReason } from './terms.ts';
 
 export interface PbxAccount {
   configurationId: string;
-  credentials: Credentials;
+  credentials: ProviderCredentials;
 }
 
 export type PbxState =
@@ -83,7 +83,7 @@ export interface PbxConnection {
   refuse(callId: string, reason: RejectReason): Promise<void>;
   /** Reaches the PBX anew, with these credentials, and goes on with the calls that there are. False if it
    *  cannot, and another connection is to be made. */
-  renew(credentials: Credentials): boolean;
+  renew(credentials: ProviderCredentials): boolean;
   /** Lets go of the PBX. Calls that were not ended before stay as they are. */
   close(): Promise<void>;
 }

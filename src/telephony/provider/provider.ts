@@ -4,7 +4,7 @@
 import type { CallStatus, ProviderName } from '../../model/provider.ts';
 import type { MediaProtocol } from './media-protocol.ts';
 import type { Pbx, WarmTransfer } from './pbx.ts';
-import type { Credentials, RejectReason } from './terms.ts';
+import type { ProviderCredentials, RejectReason } from './terms.ts';
 
 export interface ProviderCapabilities {
   /** How an inbound call is answered. */
@@ -108,14 +108,18 @@ export interface CallSnapshot {
  *  with PROVIDER_* codes. */
 export interface ProviderControl {
   /** Never retried: a second request could place a second call. */
-  dial(credentials: Credentials, request: DialRequest, signal: AbortSignal): Promise<DialResult>;
+  dial(
+    credentials: ProviderCredentials,
+    request: DialRequest,
+    signal: AbortSignal,
+  ): Promise<DialResult>;
   /** Succeeds if the call is already gone. */
-  hangUp(credentials: Credentials, callId: string, signal: AbortSignal): Promise<void>;
+  hangUp(credentials: ProviderCredentials, callId: string, signal: AbortSignal): Promise<void>;
   /** Hands the caller over to `to` and leaves the call. Where it awaits the answer it also fails with
    *  TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED, TRANSFER_FAILED, and the caller is with the
    *  agent again. */
   transfer(
-    credentials: Credentials,
+    credentials: ProviderCredentials,
     callId: string,
     target: TransferTarget,
     signal: AbortSignal,
@@ -123,32 +127,32 @@ export interface ProviderControl {
   /** Presses keys, 0-9 * # A-D, `w` for half a second's pause. Undefined where the provider's calls take
    *  none (`digitsOut`). Throws PROVIDER_*, also if the call is not there. */
   sendDigits?(
-    credentials: Credentials,
+    credentials: ProviderCredentials,
     callId: string,
     digits: string,
     signal: AbortSignal,
   ): Promise<void>;
   getCall(
-    credentials: Credentials,
+    credentials: ProviderCredentials,
     callId: string,
     signal: AbortSignal,
   ): Promise<CallSnapshot | undefined>;
   /** Calls between the two (in the provider's form of numbers) that were placed at `since` or later, a
    *  minute of wrong clocks allowed; newest first, at most 20. Undefined where the provider keeps no list. */
   findCalls(
-    credentials: Credentials,
+    credentials: ProviderCredentials,
     wanted: { from: string | null; to: string; since: Date },
     signal: AbortSignal,
   ): Promise<{ callId: string; status: CallStatus }[] | undefined>;
   /** Whether the account owns `address`; undefined where the provider has no notion of it. */
   ownsNumber(
-    credentials: Credentials,
+    credentials: ProviderCredentials,
     address: string,
     signal: AbortSignal,
   ): Promise<boolean | undefined>;
   /** Points the number's inbound calls at `url`, or detaches it (null). */
   configureInbound(
-    credentials: Credentials,
+    credentials: ProviderCredentials,
     address: string,
     url: string | null,
     signal: AbortSignal,
@@ -160,7 +164,7 @@ export interface ProviderWebhook {
   /** Whether `request` looks like this provider's. Chooses the verifier only; proves nothing. */
   recognises(request: ProviderRequest): boolean;
   /** Constant-time check of the provider's proof over webhook or socket upgrade. */
-  verify(request: ProviderRequest, credentials: Credentials): boolean;
+  verify(request: ProviderRequest, credentials: ProviderCredentials): boolean;
   /** Throws WEBHOOK_MALFORMED. */
   parse(request: ProviderRequest): ProviderEvent;
   /** Connects the call to our media socket. */

@@ -1,7 +1,7 @@
 // Words that hosted providers and PBXs share.
 
 /** Credentials as stored, checked by the provider's own schema before use. */
-export type Credentials = Record<string, unknown>;
+export type ProviderCredentials = Record<string, unknown>;
 
 export type RejectReason =
   | 'not-configured'

@@ -15,7 +15,7 @@ import {
   fieldFacts,
   type ProviderVariant,
 } from '../provider/configuration-variant.ts';
-import type { Credentials } from '../provider/terms.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
 import { telnyxConfig, telnyxConfigPatch, telnyxVariant } from '../telnyx/config.ts';
 import { twilioConfig, twilioConfigPatch, twilioVariant } from '../twilio/config.ts';
 import { vobizConfig, vobizConfigPatch, vobizVariant } from '../vobiz/config.ts';
@@ -135,7 +135,7 @@ export function connectivityOf(provider: ProviderName): Connectivity {
 }
 
 /** What the gateway stores beside the given fields when a configuration is created. */
-export function mintCredentials(provider: ProviderName, random: Random): Credentials {
+export function mintCredentials(provider: ProviderName, random: Random): ProviderCredentials {
   return variants[provider].mintKeys?.(random) ?? {};
 }
 
@@ -152,7 +152,10 @@ export function trunkSettingsOf(
 }
 
 /** What webhooks call this account, or null if they name none or it is not known. */
-export function accountIdOf(provider: ProviderName, credentials: Credentials): string | null {
+export function accountIdOf(
+  provider: ProviderName,
+  credentials: ProviderCredentials,
+): string | null {
   const field = variants[provider].accountIdField;
   const value = field === null ? null : credentials[field];
   return typeof value === 'string' && value !== '' ? value : null;
@@ -171,9 +174,12 @@ export function maskSecret(secret: string): string {
 }
 
 /** What clients may see of stored credentials: known keys only, secrets masked. A copy. */
-export function maskCredentials(provider: ProviderName, credentials: Credentials): Credentials {
+export function maskCredentials(
+  provider: ProviderName,
+  credentials: ProviderCredentials,
+): ProviderCredentials {
   const { fields, readableKeys } = variants[provider];
-  const visible: Credentials = {};
+  const visible: ProviderCredentials = {};
   for (const key of [...Object.keys(fields), ...readableKeys]) {
     if (key in credentials) visible[key] = structuredClone(credentials[key]);
   }
@@ -187,9 +193,9 @@ export function maskCredentials(provider: ProviderName, credentials: Credentials
  *  A copy; anything else is taken as a new secret. */
 export function restoreMasked(
   provider: ProviderName,
-  incoming: Credentials,
-  stored: Credentials,
-): Credentials {
+  incoming: ProviderCredentials,
+  stored: ProviderCredentials,
+): ProviderCredentials {
   const restored = structuredClone(incoming);
   for (const path of secretFieldsOf(provider)) {
     const secret = valueAt(stored, path);
@@ -203,8 +209,8 @@ export function restoreMasked(
  *  for a change that is safe. */
 export function misdirected(
   provider: ProviderName,
-  incoming: Credentials,
-  stored: Credentials,
+  incoming: ProviderCredentials,
+  stored: ProviderCredentials,
 ): { field: string; secret: string } | undefined {
   const destination = variants[provider].secretDestination;
   if (destination === undefined) return undefined;
@@ -222,7 +228,11 @@ function valueAt(root: unknown, path: string): unknown {
 }
 
 /** Replaces the string at `path`, if there is one. */
-function replaceAt(root: Credentials, path: string, replace: (value: string) => string): void {
+function replaceAt(
+  root: ProviderCredentials,
+  path: string,
+  replace: (value: string) => string,
+): void {
   const keys = path.split('.');
   const last = keys.pop() ?? '';
   const parent = keys.length === 0 ? root : valueAt(root, keys.join('.'));

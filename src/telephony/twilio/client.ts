@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import type { Rest, RestResponse } from '../provider/rest-client.ts';
-import type { Credentials } from '../provider/terms.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
 import { type TwilioConfig, twilioConfig } from './config.ts';
 
 const provider = 'twilio';
@@ -25,7 +25,7 @@ const capacityCodes = new Set([20_429, 10_004]);
 const fault = z.object({ code: z.int().optional() });
 
 /** A request below the account. */
-export interface Ask {
+export interface TwilioRequest {
   action: string;
   path: string;
   /** Null for a GET. */
@@ -36,12 +36,16 @@ export interface Ask {
 
 export interface TwilioClient {
   /** Any status is an answer; fails as `Rest.send` does. */
-  ask(credentials: Credentials, wanted: Ask, signal: AbortSignal): Promise<RestResponse>;
+  send(
+    credentials: ProviderCredentials,
+    wanted: TwilioRequest,
+    signal: AbortSignal,
+  ): Promise<RestResponse>;
 }
 
 export function createTwilioClient(rest: Rest): TwilioClient {
   return {
-    ask(credentials, wanted, signal) {
+    send(credentials, wanted, signal) {
       const config = checkedCredentials(credentials);
       const base = (config.api_base_url || BASE_URL).replace(/\/+$/, '');
       const login = Buffer.from(`${config.account_sid}:${config.auth_token}`).toString('base64');
@@ -63,19 +67,23 @@ export function createTwilioClient(rest: Rest): TwilioClient {
 }
 
 /** Throws PROVIDER_AUTH if they cannot be Twilio's. */
-export function checkedCredentials(credentials: Credentials): TwilioConfig {
+export function checkedCredentials(credentials: ProviderCredentials): TwilioConfig {
   const config = twilioConfig.safeParse({ ...credentials, provider });
   if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider }, config.error);
   return config.data;
 }
 
 /** Whether the answer says that the call has ended. */
-export function isGone(response: RestResponse): boolean {
+export function isTwilioNotFound(response: RestResponse): boolean {
   return response.status === 404 || codeOf(response) === NOT_IN_PROGRESS;
 }
 
 /** The answer's content, or the PROVIDER_* error that its status and Twilio's code stand for. */
-export function answerOf<T>(response: RestResponse, wanted: Ask, schema: z.ZodType<T>): T {
+export function answerOf<T>(
+  response: RestResponse,
+  wanted: TwilioRequest,
+  schema: z.ZodType<T>,
+): T {
   if (response.status < 200 || response.status > 299) throw failureOf(response, wanted);
   const answer = schema.safeParse(parseJson(response.body));
   if (!answer.success) throw unreadable(wanted, answer.error);
@@ -83,7 +91,7 @@ export function answerOf<T>(response: RestResponse, wanted: Ask, schema: z.ZodTy
 }
 
 /** Success, but not in words that we know: the request has probably taken effect. */
-export function unreadable({ action, repeatable }: Ask, cause?: unknown): GatewayError {
+export function unreadable({ action, repeatable }: TwilioRequest, cause?: unknown): GatewayError {
   const facts = { provider, action, reason: 'unreadable answer' };
   return new GatewayError(repeatable ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN', facts, cause);
 }
@@ -92,7 +100,7 @@ function codeOf({ body }: RestResponse): number | undefined {
   return fault.safeParse(parseJson(body)).data?.code;
 }
 
-function failureOf(response: RestResponse, { action, repeatable }: Ask): GatewayError {
+function failureOf(response: RestResponse, { action, repeatable }: TwilioRequest): GatewayError {
   const { status } = response;
   const code = codeOf(response);
   // Twilio's own message is left out: it repeats the numbers.

@@ -4,7 +4,13 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { DialRequest, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
-import { answerOf, checkedCredentials, createTwilioClient, isGone, unreadable } from './client.ts';
+import {
+  answerOf,
+  checkedCredentials,
+  createTwilioClient,
+  isTwilioNotFound,
+  unreadable,
+} from './client.ts';
 import type { TwilioConfig } from './config.ts';
 import { createTwilioNumbers } from './numbers.ts';
 import { dialDocument } from './twiml.ts';
@@ -12,7 +18,7 @@ import { statusOf } from './webhook.ts';
 
 /** Twilio's own limits, in seconds. */
 const RING_S_MAX = 600;
-export const CALL_S_MAX = 86_400;
+export const TWILIO_CALL_S_MAX = 86_400;
 
 const DIALABLE = /^(\+\d{8,15}|sips?:\S+)$/i;
 
@@ -35,7 +41,7 @@ export function createTwilioControl(rest: Rest): ProviderControl {
     async dial(credentials, request, signal) {
       const form = dialForm(request, checkedCredentials(credentials));
       const wanted = { action: 'dial', path: 'Calls.json', form, repeatable: false };
-      const answer = await client.ask(credentials, wanted, signal);
+      const answer = await client.send(credentials, wanted, signal);
       const { sid, status } = answerOf(answer, wanted, created);
       return {
         callId: sid,
@@ -46,8 +52,8 @@ export function createTwilioControl(rest: Rest): ProviderControl {
     async hangUp(credentials, callId, signal) {
       const form = new URLSearchParams([['Status', 'completed']]);
       const wanted = { action: 'hang-up', path: callPath(callId), form, repeatable: true };
-      const answer = await client.ask(credentials, wanted, signal);
-      if (!isGone(answer)) answerOf(answer, wanted, z.unknown());
+      const answer = await client.send(credentials, wanted, signal);
+      if (!isTwilioNotFound(answer)) answerOf(answer, wanted, z.unknown());
     },
 
     async transfer(credentials, callId, target, signal) {
@@ -59,12 +65,12 @@ export function createTwilioControl(rest: Rest): ProviderControl {
       const ringS = within(target.ringS, RING_S_MAX);
       const form = new URLSearchParams([['Twiml', dialDocument({ ...target, ringS })]]);
       const wanted = { action: 'transfer', path: callPath(callId), form, repeatable: false };
-      answerOf(await client.ask(credentials, wanted, signal), wanted, z.unknown());
+      answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
     },
 
     async getCall(credentials, callId, signal) {
       const wanted = { action: 'get-call', path: callPath(callId), form: null, repeatable: true };
-      const answer = await client.ask(credentials, wanted, signal);
+      const answer = await client.send(credentials, wanted, signal);
       if (answer.status === 404) return undefined;
       const read = answerOf(answer, wanted, call);
       const status = statusOf(read.status);
@@ -81,7 +87,7 @@ export function createTwilioControl(rest: Rest): ProviderControl {
       ]);
       const path = `Calls.json?${query}`;
       const wanted = { action: 'find-calls', path, form: null, repeatable: true };
-      const { calls } = answerOf(await client.ask(credentials, wanted, signal), wanted, callList);
+      const { calls } = answerOf(await client.send(credentials, wanted, signal), wanted, callList);
       const sinceMs = since.getTime() - CLOCKS_APART_MS;
       return calls.slice(0, FIND_MAX).flatMap(({ sid, status: word, date_created: created }) => {
         const status = statusOf(word);
@@ -102,7 +108,7 @@ function dialForm(request: DialRequest, config: TwilioConfig): URLSearchParams {
     ['StatusCallback', request.statusUrl],
     ['StatusCallbackMethod', 'POST'],
     ['Timeout', String(within(request.ringS, RING_S_MAX))],
-    ['TimeLimit', String(within(request.callS, CALL_S_MAX))],
+    ['TimeLimit', String(within(request.callS, TWILIO_CALL_S_MAX))],
   ]);
   for (const event of ['initiated', 'ringing', 'answered', 'completed']) {
     form.append('StatusCallbackEvent', event);

@@ -3,7 +3,7 @@
 // Source: twilio.com/docs/voice/media-streams/websocket-messages
 
 /** Payload bytes of one message. Twilio sends 160; more than this is not telephone audio. */
-export const PAYLOAD_BYTES_MAX = 48 * 1024;
+export const MEDIA_PAYLOAD_BYTES_MAX = 48 * 1024;
 /** One second of audio: what the buffer begins with. */
 const PAYLOAD_BYTES_USUAL = 8_000;
 /** Digits of a counter or of milliseconds that a number holds exactly. */
@@ -24,7 +24,7 @@ const BASE64 = new Uint8Array(256).fill(0xff);
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 for (let i = 0; i < ALPHABET.length; i++) BASE64[ALPHABET.charCodeAt(i)] = i;
 
-export interface AudioTaker {
+export interface MediaMessageHandler {
   /** `payload` is borrowed until the call returns. */
   onAudio(payload: Uint8Array, timestampMs: number): void;
 }
@@ -34,7 +34,7 @@ let payload = new Uint8Array(PAYLOAD_BYTES_USUAL);
 /** The part of `payload` that is filled; kept while the size stays. */
 let filled = payload.subarray(0, 0);
 
-export class AudioMessages {
+export class MediaMessageReader {
   /** Short enough to lie within its object. */
   readonly #sid: Uint8Array;
 
@@ -44,7 +44,7 @@ export class AudioMessages {
 
   /** Reads the message that lies in `bytes` from `from` to `end`, borrowed. False if it is not audio of the
    *  caller in the fixed form: then nothing was told. */
-  read(bytes: Uint8Array, from: number, end: number, taker: AudioTaker): boolean {
+  read(bytes: Uint8Array, from: number, end: number, taker: MediaMessageHandler): boolean {
     if (!isAt(bytes, from, HEAD)) return false;
     let at = afterDigits(bytes, from + HEAD.length, end);
     let payloadEnd = end - TAIL.length;
@@ -90,7 +90,7 @@ function decode(bytes: Uint8Array, from: number, end: number): number {
   if (end <= from || (end - from) % 4 !== 0) return -1;
   const padding = bytes[end - 1] !== PADDING ? 0 : bytes[end - 2] !== PADDING ? 1 : 2;
   const count = ((end - from) / 4) * 3 - padding;
-  if (count > PAYLOAD_BYTES_MAX) return -1;
+  if (count > MEDIA_PAYLOAD_BYTES_MAX) return -1;
   if (count > payload.length) {
     payload = new Uint8Array(count);
     filled = payload;

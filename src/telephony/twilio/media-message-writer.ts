@@ -18,7 +18,7 @@ let message = shared;
 let sidBytes = -1;
 let payloadBytes = -1;
 
-export class AudioText {
+export class MediaMessageWriter {
   /** Short enough to lie within its object. */
   readonly #sid: Uint8Array;
 
@@ -29,7 +29,7 @@ export class AudioText {
 
   /** The whole message; borrowed until the next call, of whichever stream. `payload` is borrowed until the call
    *  returns. */
-  of(payload: Uint8Array): Uint8Array {
+  write(payload: Uint8Array): Uint8Array {
     const sid = this.#sid;
     if (sid.length !== sidBytes || payload.length !== payloadBytes) layOut(sid, payload);
     const out = shared;

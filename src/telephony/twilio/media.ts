@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import type { MediaListener, MediaProtocol, MediaTraits } from '../provider/media-protocol.ts';
-import { AudioMessages, PAYLOAD_BYTES_MAX } from './media-message-reader.ts';
-import { AudioText } from './media-message-writer.ts';
+import { MEDIA_PAYLOAD_BYTES_MAX, MediaMessageReader } from './media-message-reader.ts';
+import { MediaMessageWriter } from './media-message-writer.ts';
 
 /** One second of audio: what the buffer begins with. */
 const PAYLOAD_BYTES_USUAL = 8_000;
@@ -77,8 +77,8 @@ class TwilioMedia implements MediaProtocol {
   readonly traits = TRAITS;
   /** Undefined until `start`; so is the reader of its audio messages. */
   #streamSid: string | undefined;
-  #audioMessages: AudioMessages | undefined;
-  #audioText: AudioText | undefined;
+  #audioMessages: MediaMessageReader | undefined;
+  #audioText: MediaMessageWriter | undefined;
   /** Prepared text around the changing parts of messages, with this stream's id in it. */
   #audioHead = '';
   #markHead = '';
@@ -114,7 +114,7 @@ class TwilioMedia implements MediaProtocol {
 
   encodeAscii(payload: Uint8Array): Uint8Array {
     assert(this.#audioText !== undefined, 'audio before the stream has started');
-    return this.#audioText.of(payload);
+    return this.#audioText.write(payload);
   }
 
   encodeMark(name: string): string {
@@ -172,9 +172,9 @@ class TwilioMedia implements MediaProtocol {
     }
     const { streamSid } = message;
     this.#streamSid = streamSid;
-    this.#audioMessages = new AudioMessages(streamSid);
+    this.#audioMessages = new MediaMessageReader(streamSid);
     this.#audioHead = `{"event":"media","streamSid":"${streamSid}","media":{"payload":"`;
-    this.#audioText = new AudioText(streamSid);
+    this.#audioText = new MediaMessageWriter(streamSid);
     this.#markHead = `{"event":"mark","streamSid":"${streamSid}","mark":{"name":`;
     this.#clear = `{"event":"clear","streamSid":"${streamSid}"}`;
     listener.onStart({
@@ -191,7 +191,7 @@ class TwilioMedia implements MediaProtocol {
 function decodeBase64(text: string): Uint8Array | undefined {
   const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
   const bytes = (text.length / 4) * 3 - padding;
-  if (text.length % 4 !== 0 || bytes > PAYLOAD_BYTES_MAX) return undefined;
+  if (text.length % 4 !== 0 || bytes > MEDIA_PAYLOAD_BYTES_MAX) return undefined;
   // Node passes over characters outside the alphabet, so they show as missing bytes.
   const payload = Buffer.from(text, 'base64');
   return payload.length === bytes ? payload : undefined;

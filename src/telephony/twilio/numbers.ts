@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import type { ProviderControl } from '../provider/provider.ts';
-import type { Credentials } from '../provider/terms.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
 import { answerOf, type TwilioClient } from './client.ts';
 
 /** Numbers in one answer. The filter names one number, so more than a few cannot match. */
@@ -42,7 +42,7 @@ export function createTwilioNumbers(
       ]);
       const path = `IncomingPhoneNumbers/${encodeURIComponent(number.sid)}.json`;
       const wanted = { action: 'configure-inbound', path, form, repeatable: true };
-      answerOf(await client.ask(credentials, wanted, signal), wanted, z.unknown());
+      answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
       return { ok: true, message: null };
     },
   };
@@ -54,7 +54,7 @@ function refusal(message: string): { ok: false; message: string } {
 
 async function find(
   client: TwilioClient,
-  options: { credentials: Credentials; address: string; signal: AbortSignal },
+  options: { credentials: ProviderCredentials; address: string; signal: AbortSignal },
 ): Promise<OwnedNumber | undefined> {
   const { credentials, address, signal } = options;
   const query = new URLSearchParams([
@@ -63,7 +63,7 @@ async function find(
   ]);
   const path = `IncomingPhoneNumbers.json?${query}`;
   const wanted = { action: 'find-number', path, form: null, repeatable: true };
-  const answer = answerOf(await client.ask(credentials, wanted, signal), wanted, page);
+  const answer = answerOf(await client.send(credentials, wanted, signal), wanted, page);
   // The filter matches parts of numbers too.
   return answer.incoming_phone_numbers.find((each) => each.phone_number === address);
 }

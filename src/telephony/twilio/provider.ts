@@ -4,7 +4,7 @@
 import type { Clock } from '../../std/clock.ts';
 import type { HostedProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
-import { CALL_S_MAX, createTwilioControl } from './control.ts';
+import { createTwilioControl, TWILIO_CALL_S_MAX } from './control.ts';
 import { createTwilioMedia } from './media.ts';
 import { twilioWebhook } from './webhook.ts';
 
@@ -23,7 +23,7 @@ export function createTwilioProvider(options: {
       transferAwaits: 'acceptance',
       closeEndsCall: true,
       idempotentDial: false,
-      callS: { max: CALL_S_MAX },
+      callS: { max: TWILIO_CALL_S_MAX },
     },
     formatAddress: (addressNormalized) => addressNormalized, // `+` and digits, or `sip:`: as it is.
     control: createTwilioControl(createRest({ provider: 'twilio', ...options })),

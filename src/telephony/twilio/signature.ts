@@ -4,7 +4,7 @@
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { ProviderRequest } from '../provider/provider.ts';
-import type { Credentials } from '../provider/terms.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
 
 const standardPort: Readonly<Record<string, string>> = {
   'https:': ':443',
@@ -15,7 +15,7 @@ const standardPort: Readonly<Record<string, string>> = {
 const URL_PARTS = /^([a-z]+:)\/\/([^/?#]*)(.*)$/is;
 
 /** Whether the request's signature was made with the account's token. Constant in time. */
-export function isSigned(request: ProviderRequest, credentials: Credentials): boolean {
+export function isSigned(request: ProviderRequest, credentials: ProviderCredentials): boolean {
   const token = credentials['auth_token'];
   const given = request.headers['x-twilio-signature'];
   if (typeof token !== 'string' || token === '' || given === undefined) return false;

@@ -8,7 +8,7 @@ import type { Log } from '../../log.ts';
 import { mediaFaults, packetsDropped } from '../../metrics/metrics.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
-import { RateWindow } from '../rate-limit.ts';
+import { RateLimiter } from '../rate-limit.ts';
 import { FrameReader, KIND, writeFrame } from './audiosocket-frames.ts';
 
 /** Ten times real time in number, and as many bytes as 192 kHz would bring in a second. */
@@ -55,7 +55,7 @@ export class AudioSocketConnection implements MediaSocket {
   readonly #identify: AudioSocketConnectionOptions['identify'];
   readonly #onClosed: () => void;
   readonly #reader = new FrameReader();
-  readonly #rate: RateWindow;
+  readonly #rate: RateLimiter;
   #call: AudioSocketCall | undefined;
   #listener: MediaSocketListener | undefined;
   /** What the listener will be told; set when the end has begun. */
@@ -70,7 +70,7 @@ export class AudioSocketConnection implements MediaSocket {
     this.#log = options.log;
     this.#identify = options.identify;
     this.#onClosed = options.onClosed;
-    this.#rate = new RateWindow(clock, RATE);
+    this.#rate = new RateLimiter(clock, RATE);
     this.#timer = clock.after(firstFrameMs, () => this.#fail('MEDIA_SILENT'));
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
@@ -121,7 +121,7 @@ export class AudioSocketConnection implements MediaSocket {
 
   #frame(kind: number, payload: Uint8Array): void {
     if (this.#ending !== undefined) return;
-    if (!this.#rate.take(payload.length)) this.#fail('MEDIA_FLOOD');
+    if (!this.#rate.allows(payload.length)) this.#fail('MEDIA_FLOOD');
     else if (this.#call === undefined) this.#first(kind, payload);
     else if (kind === this.#call.format.kind) this.#listener?.onBinary(payload);
     else if (kind === KIND.hangUp) this.close(CLOSE.normal, 'the PBX hung up');

@@ -16,19 +16,19 @@ export const KIND = {
 
 const HEADER_BYTES = 3;
 /** 20 ms of the widest kind are 7,680 bytes. */
-export const PAYLOAD_BYTES_MAX = 8_192;
+export const AUDIOSOCKET_PAYLOAD_BYTES_MAX = 8_192;
 
 /** `payload` is borrowed until the call returns. */
-export type FrameTaker = (kind: number, payload: Uint8Array) => void;
+export type AudioSocketFrameHandler = (kind: number, payload: Uint8Array) => void;
 
 /** Cuts a stream of bytes into frames, however it was cut on its way. */
 export class FrameReader {
   /** A frame that is not whole yet. */
-  readonly #held = new Uint8Array(HEADER_BYTES + PAYLOAD_BYTES_MAX);
+  readonly #held = new Uint8Array(HEADER_BYTES + AUDIOSOCKET_PAYLOAD_BYTES_MAX);
   #heldBytes = 0;
 
   /** Throws MEDIA_OVERSIZED; then the stream is of no use any more. */
-  read(chunk: Uint8Array, take: FrameTaker): void {
+  read(chunk: Uint8Array, take: AudioSocketFrameHandler): void {
     for (let at = 0; at < chunk.length; ) {
       const end = this.#heldBytes === 0 ? endOfFrame(chunk, at) : undefined;
       if (end !== undefined && end <= chunk.length) {
@@ -41,7 +41,7 @@ export class FrameReader {
   }
 
   /** Takes what the frame begun still lacks, first of its header; returns how many bytes that were. */
-  #hold(chunk: Uint8Array, at: number, take: FrameTaker): number {
+  #hold(chunk: Uint8Array, at: number, take: AudioSocketFrameHandler): number {
     const wanted = endOfFrame(this.#held.subarray(0, this.#heldBytes), 0) ?? HEADER_BYTES;
     const count = Math.min(wanted - this.#heldBytes, chunk.length - at);
     this.#held.set(chunk.subarray(at, at + count), this.#heldBytes);
@@ -59,7 +59,7 @@ export class FrameReader {
 function endOfFrame(bytes: Uint8Array, at: number): number | undefined {
   if (bytes.length - at < HEADER_BYTES) return undefined;
   const payloadBytes = ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
-  if (payloadBytes > PAYLOAD_BYTES_MAX) {
+  if (payloadBytes > AUDIOSOCKET_PAYLOAD_BYTES_MAX) {
     throw new GatewayError('MEDIA_OVERSIZED', { bytes: payloadBytes });
   }
   return at + HEADER_BYTES + payloadBytes;

@@ -7,35 +7,35 @@ import type { RtpHeader } from './rtp-packet.ts';
 /** Packets in a row, of one source and one count: more than a stray packet, less than a word. */
 const PROOF_PACKETS = 5;
 
-export interface Address {
+export interface RtpAddress {
   /** An IP address; IPv4 ones never as IPv6. */
   host: string;
   port: number;
 }
 
-interface Candidate extends Address {
+interface Candidate extends RtpAddress {
   ssrc: number;
   sequence: number;
   packets: number;
 }
 
-export class RtpSource {
-  readonly #announced: Address | undefined;
-  #locked: Address | undefined;
+export class RtpLatching {
+  readonly #announced: RtpAddress | undefined;
+  #locked: RtpAddress | undefined;
   #candidate: Candidate | undefined;
 
   /** Undefined if what was announced is no address that can be sent to. */
-  constructor(announced: Address | undefined) {
+  constructor(announced: RtpAddress | undefined) {
     this.#announced = announced;
   }
 
   /** Where to send; undefined until it is known. */
-  get target(): Address | undefined {
+  get target(): RtpAddress | undefined {
     return this.#locked ?? this.#announced;
   }
 
   /** Whether a packet is the call's. */
-  take(from: Address, header: RtpHeader): boolean {
+  accepts(from: RtpAddress, header: RtpHeader): boolean {
     if (this.#locked !== undefined && isSame(from, this.#locked)) return true;
     if (this.#announced !== undefined && isSame(from, this.#announced)) {
       this.#locked = this.#announced;
@@ -44,7 +44,7 @@ export class RtpSource {
     return this.#locked === undefined && this.#prove(from, header);
   }
 
-  #prove({ host, port }: Address, { ssrc, sequence }: RtpHeader): boolean {
+  #prove({ host, port }: RtpAddress, { ssrc, sequence }: RtpHeader): boolean {
     const before = this.#candidate;
     const isNext =
       before !== undefined &&
@@ -59,6 +59,6 @@ export class RtpSource {
   }
 }
 
-function isSame(a: Address, b: Address): boolean {
+function isSame(a: RtpAddress, b: RtpAddress): boolean {
   return a.port === b.port && a.host === b.host;
 }

@@ -9,8 +9,8 @@ import { mediaFaults, packetsDropped } from '../../metrics/metrics.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
-import { RateWindow } from '../rate-limit.ts';
-import { type Address, RtpSource } from './rtp-latching.ts';
+import { RateLimiter } from '../rate-limit.ts';
+import { type RtpAddress, RtpLatching } from './rtp-latching.ts';
 import { readRtp, writeRtp } from './rtp-packet.ts';
 
 /** Six times real time. */
@@ -18,7 +18,7 @@ const RATE = { messagesPerSecondMax: 300, bytesPerSecondMax: 128 * 1024 };
 /** What the system has not taken: a second. */
 const BUFFERED_BYTES_MAX = 16 * 1024;
 /** No packet for so long: a caller who is silent, or a PBX that is gone. */
-export const SILENT_MS = 10_000;
+export const RTP_INACTIVITY_MS = 10_000;
 /** Of PCMU, PCMA and G722, in 20 ms: bytes, and ticks of their clock. */
 const FRAME_BYTES = 160;
 /** Audio that comes this much after the time of the last has a pause before it. */
@@ -29,13 +29,13 @@ const BROKEN = 1006;
 /** Static payload types, by Asterisk's names; with others audio goes one way only. Source: asterisk §3. */
 export const RTP_PAYLOAD_TYPES: Readonly<Record<string, number>> = { ulaw: 0, alaw: 8, g722: 9 };
 
-export interface RtpCall {
+export interface RtpSession {
   payloadType: number;
   /** Where the PBX says that it is; undefined if it does not. */
-  announced: Address | undefined;
+  announced: RtpAddress | undefined;
   accept: (socket: MediaSocket) => MediaSocketListener;
   /** No packet of the call has come for SILENT_MS, or none yet; asked again while that is so. */
-  onSilent: () => void;
+  onRtpInactive: () => void;
 }
 
 export interface RtpSocketOptions {
@@ -53,10 +53,10 @@ export class RtpSocket implements MediaSocket {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #onClosed: () => void;
-  readonly #rate: RateWindow;
+  readonly #rate: RateLimiter;
   readonly #isIPv6: boolean;
-  #call: RtpCall | undefined;
-  #source = new RtpSource(undefined);
+  #call: RtpSession | undefined;
+  #source = new RtpLatching(undefined);
   #listener: MediaSocketListener | undefined;
   #silence: Timer | undefined;
   /** When the last packet came, or silence was last told of. */
@@ -77,7 +77,7 @@ export class RtpSocket implements MediaSocket {
     this.#clock = clock;
     this.#log = log;
     this.#onClosed = onClosed;
-    this.#rate = new RateWindow(clock, RATE);
+    this.#rate = new RateLimiter(clock, RATE);
     this.#isIPv6 = isIPv6(udp.address().address);
     const start = random.bytes(10);
     this.#ssrc = start.readUInt32BE(0);
@@ -99,13 +99,13 @@ export class RtpSocket implements MediaSocket {
   }
 
   /** From now on it is a call's. Packets that came before are gone. */
-  begin(call: RtpCall): void {
+  begin(call: RtpSession): void {
     if (!this.#isOpen) return;
     this.#call = call;
-    this.#source = new RtpSource(call.announced);
+    this.#source = new RtpLatching(call.announced);
     this.#listener = call.accept(this);
     this.#quietSinceMs = this.#clock.monotonicMs();
-    this.#awaitPacket(SILENT_MS);
+    this.#awaitPacket(RTP_INACTIVITY_MS);
   }
 
   sendText(): void {
@@ -170,8 +170,8 @@ export class RtpSocket implements MediaSocket {
     const dropped = (reason: string): void => packetsDropped.inc({ kind: 'rtp', reason });
     if (packet === undefined) dropped('malformed');
     else if (packet.payloadType !== call.payloadType) dropped('type');
-    else if (!this.#source.take(addressOf(from), packet)) dropped('stranger');
-    else if (!this.#rate.take(message.length)) dropped('flood');
+    else if (!this.#source.accepts(addressOf(from), packet)) dropped('stranger');
+    else if (!this.#rate.allows(message.length)) dropped('flood');
     else this.#hear(message);
   }
 
@@ -188,14 +188,14 @@ export class RtpSocket implements MediaSocket {
   /** No timer is set for a packet: one looks now and then at the time of the last. */
   #awaitPacket(delayMs: number): void {
     this.#silence = this.#clock.after(delayMs, () => {
-      const restMs = this.#quietSinceMs + SILENT_MS - this.#clock.monotonicMs();
+      const restMs = this.#quietSinceMs + RTP_INACTIVITY_MS - this.#clock.monotonicMs();
       if (restMs > 0) {
         this.#awaitPacket(restMs);
         return;
       }
       this.#quietSinceMs = this.#clock.monotonicMs();
       this.#silent();
-      if (this.#isOpen) this.#awaitPacket(SILENT_MS);
+      if (this.#isOpen) this.#awaitPacket(RTP_INACTIVITY_MS);
     });
   }
 
@@ -209,7 +209,7 @@ export class RtpSocket implements MediaSocket {
         'no RTP has come: the PBX has no audio, or a firewall is in the way of the UDP ports',
       );
     }
-    this.#call?.onSilent();
+    this.#call?.onRtpInactive();
   }
 
   #refuse(error: unknown): void {
@@ -233,6 +233,6 @@ export class RtpSocket implements MediaSocket {
 }
 
 /** A socket for IPv6 writes IPv4 addresses in its own way. */
-function addressOf({ address, port }: RemoteInfo): Address {
+function addressOf({ address, port }: RemoteInfo): RtpAddress {
   return { host: address.replace(/^::ffff:(?=\d+\.)/i, ''), port };
 }

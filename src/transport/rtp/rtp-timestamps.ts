@@ -17,7 +17,7 @@ const AHEAD_MAX = 3_000;
 /** Timestamps that go back by this, or ahead of the time that has passed, are counted anew. */
 const JUMP_MS = 1_000;
 
-export class RtpStream {
+export class RtpTimestamps {
   /** Of the packet read last. Milliseconds since the first packet; NaN before it. */
   timestampMs = Number.NaN;
   readonly #nowMs: () => number;

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { mediaFaults } from '../../metrics/metrics.ts';
-import type { MediaReads, SocketKernel } from '../../runtime/direct-socket.ts';
+import type { BatchedReads, SocketKernel } from '../../runtime/direct-socket.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
 import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
@@ -54,7 +54,7 @@ export const DEFAULT_MEDIA_LIMITS: MediaLimits = {
 
 const RATE_WINDOW_MS = 1_000;
 
-export interface ConnectionOptions {
+export interface MediaConnectionOptions {
   /** A websocket whose handshake is done, and what came behind it. */
   socket: Duplex;
   head: Buffer;
@@ -96,7 +96,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   #keepalive: Timer;
   #teardown: Timer | undefined;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: MediaConnectionOptions) {
     const { log, clock, limits, onClosed } = options;
     this.#log = log;
     this.#clock = clock;
@@ -117,7 +117,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     return this.#ws.bufferedBytes;
   }
 
-  get reads(): MediaReads | undefined {
+  get reads(): BatchedReads | undefined {
     return this.#ws.reads;
   }
 

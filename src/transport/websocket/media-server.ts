@@ -22,16 +22,16 @@ export interface MediaPath {
 
 /** Whether a socket may stay. `accept` is called exactly once if it is given, even if the peer has left
  *  meanwhile: then `onClose` follows at once. `refuse` is a close code of the contract. */
-export type Admission =
+export type MediaAdmission =
   | { accept(socket: MediaSocket): MediaSocketListener }
   | { refuse: number; reason: string };
 
 /** `url` is the request target (path and query) as it arrived; header names are lower-case. */
-export type Authorize = (
+export type AuthorizeMedia = (
   path: MediaPath,
   headers: Record<string, string | undefined>,
   url: string,
-) => Promise<Admission>;
+) => Promise<MediaAdmission>;
 
 export interface MediaServerOptions {
   log: Log;
@@ -39,7 +39,7 @@ export interface MediaServerOptions {
   limits?: Partial<MediaLimits>;
   /** Makes reads and writes cheaper where it can be used. Default: none. */
   kernel?: SocketKernel | undefined;
-  authorize: Authorize;
+  authorize: AuthorizeMedia;
   /** Sockets that name no run in their path, by the word there is instead: who takes them says by their
    *  first message whether they may stay. Default: none. */
   doors?: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
@@ -71,7 +71,7 @@ class WebsocketMediaServer implements MediaServer {
   readonly #clock: Clock;
   readonly #limits: MediaLimits;
   readonly #kernel: SocketKernel | undefined;
-  readonly #authorize: Authorize;
+  readonly #authorize: AuthorizeMedia;
   readonly #doors: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
   readonly #connections = new Set<MediaConnection>();
   #draining = false;

@@ -8,7 +8,7 @@ import { writeTextHead } from './websocket-frames.ts';
 const BYTES_USUAL = 12 * 1024;
 const HEAD_BYTES_MAX = 4;
 
-export class SharedFrame {
+export class SharedFrameBuffer {
   #bytes = Buffer.allocUnsafeSlow(BYTES_USUAL);
   /** The part of `#bytes` that is a frame; kept while the size stays. */
   #frame = this.#bytes.subarray(0, 0);
@@ -26,7 +26,7 @@ export class SharedFrame {
   }
 
   /** The last frame is its taker's for good. */
-  give(): void {
+  release(): void {
     this.#take(this.#bytes.length);
   }
 

@@ -7,9 +7,9 @@ import { mediaSockets } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaSocket, MediaSocketListener } from '../media-socket.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection } from './media-connection.ts';
-import { openWebsocket } from './websocket-handshake.ts';
+import { connectWebsocket } from './websocket-handshake.ts';
 
-export interface DialMedia {
+export interface MediaClientOptions {
   url: string;
   protocol: string;
   clock: Clock;
@@ -17,8 +17,8 @@ export interface DialMedia {
 }
 
 /** Settles when the socket is open. Throws PBX_MEDIA. */
-export async function dialMedia(
-  { url, protocol, clock, log }: DialMedia,
+export async function connectMedia(
+  { url, protocol, clock, log }: MediaClientOptions,
   accept: (socket: MediaSocket) => MediaSocketListener,
   signal: AbortSignal,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function dialMedia(
 
 async function open(url: string, protocol: string, signal: AbortSignal) {
   try {
-    return await openWebsocket({ url, protocol, signal });
+    return await connectWebsocket({ url, protocol, signal });
   } catch (error) {
     throw new GatewayError('PBX_MEDIA', { reason: reasonOf(error, signal) }, error);
   }

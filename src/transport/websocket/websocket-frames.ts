@@ -18,7 +18,7 @@ const FRAGMENTS_MAX = 128;
 const HELD_BYTES_USUAL = 512;
 
 /** Calls are synchronous and in order. */
-export interface FrameTaker {
+export interface WebsocketFrameHandler {
   onText(message: string): void;
   /** A whole message of ASCII, `bytes` from `from` to `end`, borrowed; instead of `onText`. */
   onAscii(bytes: Buffer, from: number, end: number): void;
@@ -32,7 +32,7 @@ export interface FrameTaker {
 export class WebsocketReader {
   readonly #masked: boolean;
   readonly #messageBytesMax: number;
-  readonly #taker: FrameTaker;
+  readonly #taker: WebsocketFrameHandler;
   /** A frame that is not whole yet. */
   #held = Buffer.alloc(0);
   #heldBytes = 0;
@@ -44,7 +44,7 @@ export class WebsocketReader {
   #fragmentOpcode: Opcode = OPCODE.more;
 
   /** `masked`: the peer is the client. */
-  constructor(options: { masked: boolean; messageBytesMax: number; taker: FrameTaker }) {
+  constructor(options: { masked: boolean; messageBytesMax: number; taker: WebsocketFrameHandler }) {
     this.#masked = options.masked;
     this.#messageBytesMax = options.messageBytesMax;
     this.#taker = options.taker;

@@ -43,7 +43,7 @@ export interface Handshake {
 
 /** Opens a websocket to `url` (ws or wss), which must agree to `protocol`. Throws plain errors that say what
  *  the server did. */
-export function openWebsocket(options: Handshake): Promise<{ socket: Duplex; head: Buffer }> {
+export function connectWebsocket(options: Handshake): Promise<{ socket: Duplex; head: Buffer }> {
   const { protocol, signal } = options;
   const url = new URL(options.url.replace(/^ws/, 'http'));
   const key = systemRandom.bytes(KEY_BYTES).toString('base64');

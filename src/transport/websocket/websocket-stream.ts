@@ -3,17 +3,17 @@
 
 import type { Duplex } from 'node:stream';
 import { codeOf, type ErrorCode } from '../../errors/gateway-error.ts';
-import type { MediaReads } from '../../runtime/direct-socket.ts';
+import type { BatchedReads } from '../../runtime/direct-socket.ts';
 import { DirectSocket, type SocketKernel } from '../../runtime/direct-socket.ts';
-import { readShared } from '../../runtime/shared-reads.ts';
+import { attachSharedReads } from '../../runtime/shared-reads.ts';
 import { systemRandom } from '../../std/random.ts';
-import { SharedFrame } from './shared-frame.ts';
+import { SharedFrameBuffer } from './shared-frame.ts';
 import {
-  type FrameTaker,
   frameOf,
   NO_CODE,
   OPCODE,
   textHead,
+  type WebsocketFrameHandler,
   WebsocketReader,
   writeTextHead,
 } from './websocket-frames.ts';
@@ -26,7 +26,7 @@ const REASON_BYTES_MAX = 123;
 const NOTHING = new Uint8Array(0);
 
 /** Of whichever socket sends: the kernel takes a message at once, as a rule. */
-const outgoing = new SharedFrame();
+const outgoing = new SharedFrameBuffer();
 
 export interface WebsocketListener {
   onText(message: string): void;
@@ -56,7 +56,7 @@ export interface WebsocketOptions {
   kernel?: SocketKernel | undefined;
 }
 
-export class WebsocketStream implements FrameTaker {
+export class WebsocketStream implements WebsocketFrameHandler {
   readonly #socket: Duplex;
   readonly #direct: DirectSocket | undefined;
   readonly #isClient: boolean;
@@ -73,7 +73,7 @@ export class WebsocketStream implements FrameTaker {
     this.#listener = listener;
     this.#reader = new WebsocketReader({ masked: !this.#isClient, messageBytesMax, taker: this });
     const take = (bytes: Buffer, count: number): void => this.#read(bytes, count);
-    const reads = readShared(socket, take);
+    const reads = attachSharedReads(socket, take);
     this.#socket = reads.socket;
     if ('descriptor' in reads && kernel !== undefined) {
       this.#direct = new DirectSocket({ ...reads, kernel, take, writeHead: writeTextHead });
@@ -95,7 +95,7 @@ export class WebsocketStream implements FrameTaker {
     return this.#socket.writableLength;
   }
 
-  get reads(): MediaReads | undefined {
+  get reads(): BatchedReads | undefined {
     return this.#direct;
   }
 
@@ -118,7 +118,7 @@ export class WebsocketStream implements FrameTaker {
     }
     this.#socket.write(outgoing.textFrame(message));
     // What the kernel has not taken is still read from.
-    if (this.#socket.writableLength > 0) outgoing.give();
+    if (this.#socket.writableLength > 0) outgoing.release();
   }
 
   /** `message` is borrowed until the call returns. */

@@ -3,7 +3,7 @@
 // Source: contract §5.1 (`POST /workflow/create/template`).
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
-import type { ModelMessage } from '../../model/llm-message.ts';
+import type { LlmMessage } from '../../model/llm-message.ts';
 import type { PropertySpec } from '../../model/node-spec.ts';
 import { type WorkflowDefinition, workflowDefinition } from '../../model/workflow.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
@@ -26,13 +26,13 @@ const ANSWER_CHARACTERS_MAX = 200_000;
 /** Between the nodes of a definition whose author placed none. */
 const COLUMN_PIXELS = 350;
 
-export interface AgentWish {
+export interface WorkflowDescription {
   callType: 'inbound' | 'outbound';
   useCase: string;
   activity: string;
 }
 
-export class AgentWriter {
+export class WorkflowGenerator {
   readonly #model: LanguageModel | undefined;
   readonly #clock: Clock;
 
@@ -43,7 +43,7 @@ export class AgentWriter {
   }
 
   /** A valid definition. Throws AGENT_WRITER_UNAVAILABLE, AGENT_NOT_WRITTEN. */
-  async write(wish: AgentWish): Promise<WorkflowDefinition> {
+  async generate(wish: WorkflowDescription): Promise<WorkflowDefinition> {
     const model = this.#model;
     if (model === undefined) throw new GatewayError('AGENT_WRITER_UNAVAILABLE');
     const deadline = deadlineSignal(this.#clock, WRITE_MS_MAX, 'writing an agent');
@@ -61,10 +61,10 @@ export class AgentWriter {
 
 async function written(
   model: LanguageModel,
-  wish: AgentWish,
+  wish: WorkflowDescription,
   signal: AbortSignal,
 ): Promise<WorkflowDefinition> {
-  const messages: ModelMessage[] = [
+  const messages: LlmMessage[] = [
     { role: 'system', content: INSTRUCTIONS },
     { role: 'user', content: wordsOf(wish) },
   ];
@@ -131,7 +131,7 @@ function placed(definition: WorkflowDefinition): WorkflowDefinition {
   return { ...definition, nodes };
 }
 
-function wordsOf({ callType, useCase, activity }: AgentWish): string {
+function wordsOf({ callType, useCase, activity }: WorkflowDescription): string {
   const direction = callType === 'inbound' ? 'People call the agent.' : 'The agent calls people.';
   return `${direction}\nWhat it is for: ${useCase}\nWhat it shall do: ${activity}`;
 }

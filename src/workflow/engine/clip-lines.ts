@@ -4,11 +4,11 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClipRef } from '../../model/clip.ts';
 import type { GraphEdge } from '../graph/graph.ts';
-import { type Line, refOf } from './clip-refs.ts';
+import { parseClipRef, type SpokenLine } from './clip-refs.ts';
 import { log, rendered, type Step } from './step.ts';
 
 /** The clip as a line to say. Undefined, and a fault in the run's log, if it is not there. */
-export function clipLine(step: Step, ref: ClipRef): Line | undefined {
+export function clipLine(step: Step, ref: ClipRef): SpokenLine | undefined {
   const clip = step.clips(ref);
   if (clip !== undefined) return { text: clip.transcript, clipId: clip.id };
   const { code, message } = new GatewayError('CLIP_MISSING', { name: ref.value });
@@ -24,7 +24,7 @@ export function hasTransitionLine(step: Pick<Step, 'clips'>, edge: GraphEdge): b
 }
 
 /** What is said on the way along the edge; the text in place of a clip that is not there. */
-export function transitionLine(step: Step, edge: GraphEdge): Line {
+export function transitionLine(step: Step, edge: GraphEdge): SpokenLine {
   const ref = transitionClip(edge);
   const clip = ref === undefined ? undefined : clipLine(step, ref);
   return clip ?? { text: rendered(step, edge.transition_speech ?? '') };
@@ -32,5 +32,5 @@ export function transitionLine(step: Step, edge: GraphEdge): Line {
 
 function transitionClip(edge: GraphEdge): ClipRef | undefined {
   if (edge.transition_speech_type !== 'audio') return undefined;
-  return refOf('name', edge.transition_speech_recording_id);
+  return parseClipRef('name', edge.transition_speech_recording_id);
 }

@@ -8,12 +8,12 @@ import { isObject } from '../../std/json.ts';
 const REFS_MAX = 200;
 
 /** The clip of that name, if the organization has it. */
-export type ClipFinder = (ref: ClipRef) => { id: string; transcript: string } | undefined;
+export type FindClip = (ref: ClipRef) => { id: string; transcript: string } | undefined;
 
-export const NO_CLIPS: ClipFinder = () => undefined;
+export const NO_CLIPS: FindClip = () => undefined;
 
 /** What is said: a text, or a clip of which it is the transcript. */
-export interface Line {
+export interface SpokenLine {
   text: string;
   clipId?: string;
 }
@@ -27,11 +27,13 @@ export function clipRefsOf(
   const refs = [
     overrideClip(initialContext['greeting_override']),
     ...definition.nodes.map(({ data }) =>
-      data['greeting_type'] === 'audio' ? refOf('id', data['greeting_recording_id']) : undefined,
+      data['greeting_type'] === 'audio'
+        ? parseClipRef('id', data['greeting_recording_id'])
+        : undefined,
     ),
     ...definition.edges.map(({ data }) =>
       data['transition_speech_type'] === 'audio'
-        ? refOf('name', data['transition_speech_recording_id'])
+        ? parseClipRef('name', data['transition_speech_recording_id'])
         : undefined,
     ),
   ];
@@ -41,9 +43,9 @@ export function clipRefsOf(
 /** The clip of `greeting_override`, if it is of that shape (contract §5.6). */
 export function overrideClip(override: unknown): ClipRef | undefined {
   if (!isObject(override) || override['type'] !== 'audio') return undefined;
-  return refOf('name', override['recording_id']);
+  return parseClipRef('name', override['recording_id']);
 }
 
-export function refOf(by: ClipRef['by'], value: unknown): ClipRef | undefined {
+export function parseClipRef(by: ClipRef['by'], value: unknown): ClipRef | undefined {
   return typeof value === 'string' && value !== '' ? { by, value } : undefined;
 }

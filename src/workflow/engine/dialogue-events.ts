@@ -3,11 +3,11 @@
 
 import type { CallEventBody, TurnSource, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
-import type { Expectation } from '../../model/expected-input.ts';
-import type { ModelMessage, ModelTool, ModelToolCall } from '../../model/llm-message.ts';
+import type { ExpectedInput } from '../../model/expected-input.ts';
+import type { LlmMessage, LlmTool, LlmToolCall } from '../../model/llm-message.ts';
 import type { Direction } from '../../model/provider.ts';
 import type { ToolRequest } from '../tools/tool-request-builder.ts';
-import type { Announcement } from '../tools/transfer-call-tool.ts';
+import type { TransferAnnouncement } from '../tools/transfer-call-tool.ts';
 
 /** `at` is the wall clock in milliseconds since 1970. */
 export type DialogueEvent = { at: number } & (
@@ -21,7 +21,7 @@ export type DialogueEvent = { at: number } & (
       type: 'model-answered';
       requestId: number;
       text: string;
-      toolCalls: readonly ModelToolCall[];
+      toolCalls: readonly LlmToolCall[];
     }
   /** The model gave nothing usable, after the session's own retries. */
   | { type: 'model-failed'; requestId: number; code: string }
@@ -43,7 +43,7 @@ export type DialogueEvent = { at: number } & (
 );
 
 /** What the teller of an event need not say. */
-export type Untimed<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
+export type UntimedEvent<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
 
 export type DialogueAction =
   /** Speak a fixed text, or play the clip of that id, of which it is the transcript. Utterances are spoken
@@ -63,13 +63,13 @@ export type DialogueAction =
       utteranceId: number;
       kind: UtteranceKind;
       interruptible: boolean;
-      messages: readonly ModelMessage[];
-      tools: readonly ModelTool[];
+      messages: readonly LlmMessage[];
+      tools: readonly LlmTool[];
     }
   /** Forget a request: the caller spoke on. Its utterance is finished as interrupted. */
   | { type: 'abandon'; requestId: number }
   /** Ask the model, out of band, for values as one JSON object. */
-  | { type: 'extract'; extractionId: number; messages: readonly ModelMessage[] }
+  | { type: 'extract'; extractionId: number; messages: readonly LlmMessage[] }
   /** Ask another system for a tool. */
   | { type: 'call-out'; toolRunId: number; tool: string; request: ToolRequest }
   /** Hand the caller over. `to` is as the author or a resolver wrote it. */
@@ -78,11 +78,11 @@ export type DialogueAction =
       toolRunId: number;
       to: string;
       ringS: number;
-      announcement?: Announcement;
+      announcement?: TransferAnnouncement;
     }
   /** The reply to a `call-out` is not wanted any more. */
   | { type: 'stop-tool'; toolRunId: number }
-  | { type: 'expect'; expectation: Expectation }
+  | { type: 'expect'; expectation: ExpectedInput }
   | { type: 'wait'; waitId: number; delayMs: number }
   /** A fact for the run's log. */
   | { type: 'log'; body: CallEventBody }

@@ -4,7 +4,7 @@
 
 import type { EndReason } from '../../model/end-reason.ts';
 import { extractFrom } from './extraction.ts';
-import { noteMissing } from './missing-values.ts';
+import { markMissing } from './missing-values.ts';
 import { currentNode, type Step, wait } from './step.ts';
 import { stopTools, transferUnderWay } from './tool-results.ts';
 
@@ -14,7 +14,7 @@ const CLOSING_WAIT_MS_MAX = 30_000;
 const EXTRACTION_WAIT_MS_MAX = 5_000;
 
 /** The end is certain: what is being spoken is heard out, then the call ends. */
-export function close(step: Step, reason: EndReason): void {
+export function startClosing(step: Step, reason: EndReason): void {
   const { state } = step;
   state.phase = 'closing';
   state.endReason = reason;
@@ -25,36 +25,36 @@ export function close(step: Step, reason: EndReason): void {
 /** In a call that is closing: ends it once nothing is left to be heard. */
 export function endIfHeard(step: Step): void {
   const { phase, speaking, request } = step.state;
-  if (phase === 'closing' && speaking.length === 0 && request === null) beginEnding(step);
+  if (phase === 'closing' && speaking.length === 0 && request === null) startFarewell(step);
 }
 
 /** Nothing more is said. Waits for values that are still being extracted. */
-export function beginEnding(step: Step): void {
+export function startFarewell(step: Step): void {
   const { state } = step;
   abandonRequest(step);
   stopTools(step);
   state.phase = 'ending';
   // A call that failed has no model to ask.
   if (state.endReason !== 'pipeline_error') settleValues(step);
-  if (state.endReason === 'pipeline_error' || isSettled(step)) end(step);
+  if (state.endReason === 'pipeline_error' || isSettled(step)) endDialogue(step);
   else state.waits.extraction = wait(step, EXTRACTION_WAIT_MS_MAX);
 }
 
 function settleValues(step: Step): void {
   if (step.policy === 'model') extractFrom(step, currentNode(step));
-  else noteMissing(step, currentNode(step));
+  else markMissing(step, currentNode(step));
 }
 
 /** In a call that is ending: ends it once nothing is being extracted, nor the caller handed over. */
 export function endIfExtracted(step: Step): void {
-  if (step.state.phase === 'ending' && isSettled(step)) end(step);
+  if (step.state.phase === 'ending' && isSettled(step)) endDialogue(step);
 }
 
 function isSettled({ state }: Step): boolean {
   return state.extractions.length === 0 && transferUnderWay(state) === undefined;
 }
 
-export function end(step: Step): void {
+export function endDialogue(step: Step): void {
   stopTools(step, { isFinal: true });
   const { state, actions } = step;
   state.phase = 'ended';

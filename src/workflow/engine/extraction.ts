@@ -1,7 +1,7 @@
 // Reading values out of the conversation with a model, out of band. Source: contract §8.5.
 
 import type { GraphNode } from '../graph/graph.ts';
-import { coerced, gather } from './gathered-values.ts';
+import { coerced, mergeGathered } from './gathered-values.ts';
 import { transcriptOf } from './history.ts';
 import { newId, rendered, type Step } from './step.ts';
 
@@ -49,7 +49,7 @@ export function takeExtracted(
     .filter(({ name }) => Object.hasOwn(values, name))
     .map(({ name, type }): [string, unknown] => [name, coerced(values[name], type)]);
   const raw: [string, unknown][] = Object.hasOwn(values, 'raw') ? [['raw', values['raw']]] : [];
-  gather(step, node.id, Object.fromEntries([...raw, ...declared]));
+  mergeGathered(step, node.id, Object.fromEntries([...raw, ...declared]));
   return true;
 }
 

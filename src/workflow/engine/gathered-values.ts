@@ -5,7 +5,7 @@ import type { ValueDetail } from './state.ts';
 import { log, type Step } from './step.ts';
 
 /** Keeps the values. A value that is null does not take the place of one that is known. */
-export function gather(
+export function mergeGathered(
   step: Step,
   nodeId: string,
   values: Record<string, unknown>,

@@ -3,11 +3,11 @@
 
 import { isObject } from '../../std/json.ts';
 import { clipLine } from './clip-lines.ts';
-import { type Line, overrideClip } from './clip-refs.ts';
+import { overrideClip, type SpokenLine } from './clip-refs.ts';
 import { rendered, type Step } from './step.ts';
 
 /** An override of a wrong shape is ignored, and so is a clip that is not there. */
-export function greetingOf(step: Step): Line | undefined {
+export function greetingOf(step: Step): SpokenLine | undefined {
   const override = step.state.initialContext['greeting_override'];
   const { opening } = step.graph;
   return (
@@ -24,11 +24,14 @@ function overrideText(override: unknown): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-function lineOf(step: Step, ref: Parameters<typeof clipLine>[1] | undefined): Line | undefined {
+function lineOf(
+  step: Step,
+  ref: Parameters<typeof clipLine>[1] | undefined,
+): SpokenLine | undefined {
   return ref === undefined ? undefined : clipLine(step, ref);
 }
 
-function textLine(step: Step, template: string | undefined): Line | undefined {
+function textLine(step: Step, template: string | undefined): SpokenLine | undefined {
   const text = template === undefined ? '' : rendered(step, template).trim();
   return text === '' ? undefined : { text };
 }

@@ -1,7 +1,7 @@
 // What the model is shown of the conversation: the caller's words and those of the agent's words that
 // were heard. Kept across nodes; the prompts change around it.
 
-import type { ModelMessage } from '../../model/llm-message.ts';
+import type { LlmMessage } from '../../model/llm-message.ts';
 import type { DialogueState, HistoryEntry } from './state.ts';
 
 /** Longer than any call of twenty minutes; older entries are forgotten. */
@@ -54,8 +54,8 @@ export function lastSpoken(state: DialogueState): string {
 
 /** The history as messages, with `instruction` as a last message that is not kept. Neighbouring
  *  messages of one side are joined, and the caller's side comes first: many models insist. */
-export function messagesOf(state: DialogueState, instruction?: string): ModelMessage[] {
-  const messages: ModelMessage[] = [];
+export function messagesOf(state: DialogueState, instruction?: string): LlmMessage[] {
+  const messages: LlmMessage[] = [];
   let interrupted = false;
   for (const entry of state.history) {
     if (entry.role === 'user') {
@@ -77,7 +77,7 @@ function isText(text: string | null): boolean {
   return text !== null && text.trim() !== '';
 }
 
-function addUser(messages: ModelMessage[], text: string): void {
+function addUser(messages: LlmMessage[], text: string): void {
   const last = messages.at(-1);
   if (last?.role === 'user') {
     messages[messages.length - 1] = { role: 'user', content: `${last.content}\n${text}` };
@@ -86,7 +86,7 @@ function addUser(messages: ModelMessage[], text: string): void {
   }
 }
 
-function addAssistant(messages: ModelMessage[], entry: AssistantEntry): void {
+function addAssistant(messages: LlmMessage[], entry: AssistantEntry): void {
   const { toolCalls } = entry;
   const content = (entry.text ?? '').trim();
   if (content === '' && toolCalls.length === 0) return;

@@ -1,7 +1,7 @@
 // Values that the scripted policy was to gather in a node and did not: noted as missing, never invented.
 
 import type { GraphNode } from '../graph/graph.ts';
-import { gather } from './gathered-values.ts';
+import { mergeGathered } from './gathered-values.ts';
 import type { ValueDetail } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -12,7 +12,7 @@ const MISSING: ValueDetail = {
   reason: 'not_extracted',
 };
 
-export function noteMissing(step: Step, node: GraphNode): void {
+export function markMissing(step: Step, node: GraphNode): void {
   const names = [
     ...node.slots.map(({ name }) => name),
     ...(node.extraction?.variables ?? []).map(({ name }) => name),
@@ -22,5 +22,5 @@ export function noteMissing(step: Step, node: GraphNode): void {
       !Object.hasOwn(step.state.extracted, name) && !Object.hasOwn(step.state.details, name),
   );
   if (missing.length === 0) return;
-  gather(step, node.id, {}, Object.fromEntries(missing.map((name) => [name, MISSING])));
+  mergeGathered(step, node.id, {}, Object.fromEntries(missing.map((name) => [name, MISSING])));
 }

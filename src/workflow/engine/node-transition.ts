@@ -1,19 +1,19 @@
 // From one node to the next: what is left behind, what is spoken between, what is entered.
 // Source: contract §8.3.
 
-import type { Expectation } from '../../model/expected-input.ts';
+import type { ExpectedInput } from '../../model/expected-input.ts';
 import type { GraphEdge, GraphNode } from '../graph/graph.ts';
 import { transitionLine } from './clip-lines.ts';
 import { extractFrom } from './extraction.ts';
-import { noteMissing } from './missing-values.ts';
+import { markMissing } from './missing-values.ts';
 import { SCRIPTED_INITIAL } from './state.ts';
 import { currentNode, log, type Step, say } from './step.ts';
 
 /** Leaves the current node along the edge. The caller speaks for the new node. */
-export function follow(step: Step, edge: GraphEdge): GraphNode {
+export function followEdge(step: Step, edge: GraphEdge): GraphNode {
   const leaving = currentNode(step);
   if (step.policy === 'model') extractFrom(step, leaving);
-  else noteMissing(step, leaving);
+  else markMissing(step, leaving);
   say(step, {
     kind: 'transition',
     ...transitionLine(step, edge),
@@ -21,11 +21,11 @@ export function follow(step: Step, edge: GraphEdge): GraphNode {
     remembered: false,
   });
   const target = step.graph.nodes.get(edge.target) ?? leaving;
-  enter(step, target);
+  enterNode(step, target);
   return target;
 }
 
-export function enter(step: Step, node: GraphNode): void {
+export function enterNode(step: Step, node: GraphNode): void {
   const { state, graph } = step;
   const previous = state.nodeId === null ? undefined : graph.nodes.get(state.nodeId);
   state.nodeId = node.id;
@@ -41,6 +41,6 @@ export function enter(step: Step, node: GraphNode): void {
   });
 }
 
-export function expect(step: Step, expectation: Expectation): void {
+export function expectInput(step: Step, expectation: ExpectedInput): void {
   step.actions.push({ type: 'expect', expectation });
 }

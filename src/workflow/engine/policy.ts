@@ -1,21 +1,21 @@
 // What decides what the agent says: a language model under each node's prompt, or the author's script.
 // The engine calls it at the moments below; everything else about a call is the same for both.
 
-import type { Line } from './clip-refs.ts';
+import type { SpokenLine } from './clip-refs.ts';
 import type { DialogueEvent } from './dialogue-events.ts';
 import type { Step } from './step.ts';
 
-export type CallerTurn = Extract<DialogueEvent, { type: 'caller-turn' }>;
+export type CallerTurnEvent = Extract<DialogueEvent, { type: 'caller-turn' }>;
 
-export interface Policy {
+export interface DialoguePolicyHandler {
   /** The start node has been entered: the first words. `greeting` is rendered. */
-  open(step: Step, greeting: Line | undefined): void;
+  start(step: Step, greeting: SpokenLine | undefined): void;
   /** The caller has finished a turn, which stands in the history already. */
-  callerTurn(step: Step, turn: CallerTurn): void;
+  callerTurn(step: Step, turn: CallerTurnEvent): void;
   /** An utterance has been heard, and the call goes on. */
   heard(step: Step, utteranceId: number): void;
   /** The caller has been silent for the first time: ask whether they are there. */
-  nudge(step: Step): void;
+  askIfPresent(step: Step): void;
   /** The caller has been silent again: say goodbye. The engine ends the call afterwards. */
-  farewell(step: Step): void;
+  sayGoodbye(step: Step): void;
 }

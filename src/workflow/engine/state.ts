@@ -3,7 +3,7 @@
 
 import type { TurnSource } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
-import type { ModelToolCall } from '../../model/llm-message.ts';
+import type { LlmToolCall } from '../../model/llm-message.ts';
 
 /** before: not started. delayed: the agent waits before it opens. closing: the last words are being
  *  spoken. ending: values are still being extracted. ended: nothing happens any more. */
@@ -18,7 +18,7 @@ export type HistoryEntry =
       text: string | null;
       heard: boolean;
       interrupted: boolean;
-      toolCalls: ModelToolCall[];
+      toolCalls: LlmToolCall[];
     }
   | {
       role: 'tool';
@@ -40,7 +40,7 @@ export interface ValueDetail {
 export type GeneratePurpose = 'opening' | 'reply' | 'nudge' | 'closing';
 
 /** Function calls of the model's last answer that are not over yet. */
-export interface ToolWork {
+export interface PendingToolCalls {
   /** What the model said beside them. */
   spoken: string;
   /** Whether a tool has given the model something to speak about. */
@@ -55,11 +55,11 @@ export type NextAfterTools =
   | { what: 'reply' }
   | { what: 'move'; edgeId: string }
   | { what: 'end'; toolUuid: string }
-  | TransferWork;
+  | PendingTransfer;
 
 /** waiting: for other tools. resolving: a server is asked where to. announcing: the caller is told.
  *  transferring: the provider has been asked. */
-export interface TransferWork {
+export interface PendingTransfer {
   what: 'transfer';
   toolRunId: number;
   callId: string;
@@ -108,7 +108,7 @@ export interface DialogueState {
   /** Utterances that were asked for and not yet reported as finished. */
   speaking: number[];
   request: { requestId: number; utteranceId: number; purpose: GeneratePurpose } | null;
-  tools: ToolWork | null;
+  tools: PendingToolCalls | null;
   extractions: { extractionId: number; nodeId: string }[];
   waits: {
     opening: number | null;

@@ -6,7 +6,7 @@ import type { DialoguePolicy } from '../../model/workflow.ts';
 import type { Graph, GraphNode } from '../graph/graph.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
 import { render } from '../variables/template.ts';
-import type { ClipFinder, Line } from './clip-refs.ts';
+import type { FindClip, SpokenLine } from './clip-refs.ts';
 import type { DialogueLines } from './default-lines.ts';
 import type { DialogueAction } from './dialogue-events.ts';
 import { addEntry } from './history.ts';
@@ -21,7 +21,7 @@ export interface Step {
   readonly lines: DialogueLines;
   /** Words that a recogniser should prefer. */
   readonly boost: readonly string[];
-  readonly clips: ClipFinder;
+  readonly clips: FindClip;
   readonly tools: NodeTools;
   /** Wall clock of the event, milliseconds since 1970. */
   readonly at: number;
@@ -59,7 +59,7 @@ export function newUtterance(step: Step): number {
 }
 
 /** `text` is already rendered; with a clip, it is what is said in it. */
-export interface Speech extends Line {
+export interface SpokenPrompt extends SpokenLine {
   kind: UtteranceKind;
   interruptible: boolean;
   /** False keeps it out of the model's history. */
@@ -69,7 +69,7 @@ export interface Speech extends Line {
 /** Speaks a fixed text or plays a clip; does nothing for a blank text. The utterance's id, or null. */
 export function say(
   step: Step,
-  { kind, text, clipId, interruptible, remembered = true }: Speech,
+  { kind, text, clipId, interruptible, remembered = true }: SpokenPrompt,
 ): number | null {
   const spoken = text.trim();
   if (spoken === '' && clipId === undefined) return null;

@@ -1,7 +1,7 @@
 // Results of function calls on their way into the history and the run's log, each exactly once; and the
 // end of calls that nobody waits for any more. What the calls do is workflow/llm/tool-calls.ts.
 
-import type { DialogueState, ToolWork, TransferWork } from './state.ts';
+import type { DialogueState, PendingToolCalls, PendingTransfer } from './state.ts';
 import { log, type Step } from './step.ts';
 
 /** A result that a model reads again in every request of the call. */
@@ -20,7 +20,7 @@ interface Called {
 }
 
 /** Puts the result in its place. */
-export function finishCall(
+export function finishToolCall(
   step: Step,
   { callId, name, toolRunId }: Called & { toolRunId: number },
   result: Record<string, unknown>,
@@ -48,7 +48,7 @@ export function resultText(result: Record<string, unknown>): string {
 }
 
 /** The transfer that the provider has been asked for: it may happen whatever we do. */
-export function transferUnderWay({ tools }: DialogueState): TransferWork | undefined {
+export function transferUnderWay({ tools }: DialogueState): PendingTransfer | undefined {
   const next = tools?.next;
   return next?.what === 'transfer' && next.stage === 'transferring' ? next : undefined;
 }
@@ -69,6 +69,6 @@ export function stopTools(step: Step, { isFinal = false } = {}): void {
   }
 }
 
-function unfinished({ pending, next }: ToolWork): (Called & { toolRunId: number })[] {
+function unfinished({ pending, next }: PendingToolCalls): (Called & { toolRunId: number })[] {
   return next.what === 'transfer' ? [...pending, next] : pending;
 }

@@ -1,16 +1,16 @@
 // How an edge is offered to a language model. Source: contract §5.4.
 
-import type { ModelTool } from '../../model/llm-message.ts';
+import type { LlmTool } from '../../model/llm-message.ts';
 
 /** The function name of an edge: lower case, every character outside a-z and 0-9 an underscore. */
-export function transitionName(label: string): string {
+export function edgeFunctionName(label: string): string {
   return label.toLowerCase().replace(/[^a-z0-9]/g, '_');
 }
 
 /** A function without parameters. */
-export function transitionTool(label: string, description: string): ModelTool {
+export function edgeFunction(label: string, description: string): LlmTool {
   return {
-    name: transitionName(label),
+    name: edgeFunctionName(label),
     description,
     parameters: { type: 'object', properties: {}, required: [] },
   };

@@ -6,10 +6,10 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClipRef } from '../../model/clip.ts';
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import { agentNode } from '../nodes/agent-node.ts';
-import { endCall } from '../nodes/end-call-node.ts';
+import { endCallNode } from '../nodes/end-call-node.ts';
 import type { ExtractionVariable, SlotHint } from '../nodes/fields.ts';
 import { globalNode } from '../nodes/global-node.ts';
-import { startCall } from '../nodes/start-call-node.ts';
+import { startCallNode } from '../nodes/start-call-node.ts';
 import { type EdgeData, edgeData } from './edge-data.ts';
 import { withoutNulls } from './node-data.ts';
 
@@ -57,11 +57,11 @@ export interface Graph {
 }
 
 const stepNode = z.discriminatedUnion('type', [
-  z.object({ type: z.literal(startCall.name), data: startCall.data }),
+  z.object({ type: z.literal(startCallNode.name), data: startCallNode.data }),
   z.object({ type: z.literal(agentNode.name), data: agentNode.data }),
-  z.object({ type: z.literal(endCall.name), data: endCall.data }),
+  z.object({ type: z.literal(endCallNode.name), data: endCallNode.data }),
 ]);
-const STEP_TYPES: readonly string[] = [startCall.name, agentNode.name, endCall.name];
+const STEP_TYPES: readonly string[] = [startCallNode.name, agentNode.name, endCallNode.name];
 
 /** Throws WORKFLOW_INVALID if no call can run on it: no start node, or a step with wrong data. Edges
  *  that lead nowhere are left out. */
@@ -83,7 +83,7 @@ export function parseGraph(definition: WorkflowDefinition): Graph {
       ),
     ]),
   );
-  const starts = [...nodes.values()].filter(({ type }) => type === startCall.name);
+  const starts = [...nodes.values()].filter(({ type }) => type === startCallNode.name);
   const [start] = starts;
   if (start === undefined || starts.length > 1)
     throw new GatewayError('WORKFLOW_INVALID', { problems: 'exactly one Start Call is needed' });
@@ -105,7 +105,7 @@ function toStep(node: WorkflowNode, edges: GraphEdge[]): GraphNode {
   );
   const { type, data } = step;
   const { name, prompt, add_global_prompt: addGlobalPrompt } = data;
-  const asks = step.type === endCall.name ? undefined : step.data;
+  const asks = step.type === endCallNode.name ? undefined : step.data;
   return {
     id: node.id,
     type,
@@ -117,7 +117,7 @@ function toStep(node: WorkflowNode, edges: GraphEdge[]): GraphNode {
     interruptible: asks?.allow_interrupt ?? false,
     addGlobalPrompt,
     extraction: extractionOf(data),
-    edges: type === endCall.name ? [] : edges,
+    edges: type === endCallNode.name ? [] : edges,
     toolUuids: asks?.tool_uuids ?? [],
   };
 }
@@ -133,8 +133,8 @@ function extractionOf(data: {
 }
 
 function openingOf({ nodes }: WorkflowDefinition): Graph['opening'] {
-  const node = nodes.find(({ type }) => type === startCall.name);
-  const data = parsed(startCall.data, withoutNulls(node?.data ?? {}), 'start node');
+  const node = nodes.find(({ type }) => type === startCallNode.name);
+  const data = parsed(startCallNode.data, withoutNulls(node?.data ?? {}), 'start node');
   return {
     greeting: textOf(data.greeting),
     clip:

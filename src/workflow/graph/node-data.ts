@@ -4,7 +4,7 @@
 import type { z } from 'zod';
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
-import { startCall } from '../nodes/start-call-node.ts';
+import { startCallNode } from '../nodes/start-call-node.ts';
 import { edgeData } from './edge-data.ts';
 import { PROMPT_MISSING } from './public-definition.ts';
 
@@ -64,7 +64,7 @@ export function storedForm(definition: WorkflowDefinition): WorkflowDefinition {
 function storedNode(node: WorkflowNode): WorkflowNode {
   const { prompt, ...unprompted } = node.data;
   const data = prompt === PROMPT_MISSING ? unprompted : node.data;
-  if (node.type !== startCall.name || !Object.hasOwn(data, 'pre_call_fetch_enabled')) {
+  if (node.type !== startCallNode.name || !Object.hasOwn(data, 'pre_call_fetch_enabled')) {
     return data === node.data ? node : { ...node, data };
   }
   // The mode may be there as well, as the default that a client's builder fills in.

@@ -4,22 +4,22 @@
 import { z } from 'zod';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
-import { qa } from '../nodes/qa-node.ts';
+import { qaNode } from '../nodes/qa-node.ts';
 import {
   HEADER_NAME_CHARACTERS_MAX,
   HEADER_VALUE_CHARACTERS_MAX,
   URL_CHARACTERS_MAX,
   WEBHOOK_HEADERS_MAX,
-  webhook,
+  webhookNode,
 } from '../nodes/webhook-node.ts';
 
 /** Far more than an agent has receivers or reviewers. */
 const NODES_MAX = 20;
 
-export interface Webhook {
+export interface WebhookNodeSettings {
   nodeId: string;
   name: string;
-  method: z.infer<typeof webhook.data>['http_method'];
+  method: z.infer<typeof webhookNode.data>['http_method'];
   url: string;
   credentialUuid: string | null;
   /** Without those that look as if they held secrets: credentials are for them. */
@@ -27,7 +27,7 @@ export interface Webhook {
   payloadTemplate: Record<string, unknown>;
 }
 
-export interface Review {
+export interface ReviewNodeSettings {
   nodeId: string;
   name: string;
   /** Whether the gateway's own model is asked. */
@@ -52,7 +52,7 @@ function lenient<Field extends z.ZodType>(field: Field) {
   return field.catch(() => field.parse(undefined));
 }
 
-const ofWebhook = webhook.data.shape;
+const ofWebhook = webhookNode.data.shape;
 const webhookData = z.object({
   name,
   enabled: lenient(ofWebhook.enabled),
@@ -63,7 +63,7 @@ const webhookData = z.object({
   payload_template: lenient(ofWebhook.payload_template),
 });
 
-const ofReview = qa.data.shape;
+const ofReview = qaNode.data.shape;
 const reviewData = z.object({
   name,
   qa_enabled: lenient(ofReview.qa_enabled),
@@ -79,8 +79,8 @@ const reviewData = z.object({
 });
 
 /** Those that are enabled and have an address, in the graph's order. */
-export function webhooksOf(definition: WorkflowDefinition): Webhook[] {
-  const found: Webhook[] = [];
+export function webhooksOf(definition: WorkflowDefinition): WebhookNodeSettings[] {
+  const found: WebhookNodeSettings[] = [];
   for (const { id, type, data } of definition.nodes) {
     if (type !== 'webhook' || found.length >= NODES_MAX) continue;
     const node = webhookData.parse(data);
@@ -99,8 +99,8 @@ export function webhooksOf(definition: WorkflowDefinition): Webhook[] {
 }
 
 /** Those that are enabled, in the graph's order. */
-export function reviewsOf(definition: WorkflowDefinition): Review[] {
-  const found: Review[] = [];
+export function reviewsOf(definition: WorkflowDefinition): ReviewNodeSettings[] {
+  const found: ReviewNodeSettings[] = [];
   for (const { id, type, data } of definition.nodes) {
     if (type !== 'qa' || found.length >= NODES_MAX) continue;
     const node = reviewData.parse(data);

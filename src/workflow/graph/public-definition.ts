@@ -17,7 +17,7 @@ type Properties = NodeSpec['properties'];
 
 /** A copy. Nodes of a type that the catalogue has not are shown as they are: hidden, they could not be
  *  removed. `isLoadable`: missing prompts are stood in for, so that a builder takes drafts as well. */
-export function shownDefinition(
+export function publicDefinition(
   definition: WorkflowDefinition,
   { isLoadable = false } = {},
 ): WorkflowDefinition {

@@ -11,9 +11,13 @@ import type {
   WorkflowProblem,
 } from '../../model/workflow.ts';
 import { nodeTypeOf, nodeTypes } from '../nodes/registry.ts';
-import { TRIGGER_PATH_LENGTH_MAX, TRIGGER_PATH_PATTERN, trigger } from '../nodes/trigger-node.ts';
+import {
+  TRIGGER_PATH_LENGTH_MAX,
+  TRIGGER_PATH_PATTERN,
+  triggerNode,
+} from '../nodes/trigger-node.ts';
 import { edgeData } from './edge-data.ts';
-import { transitionName } from './edge-function.ts';
+import { edgeFunctionName } from './edge-function.ts';
 import { isUnconditional } from './edge-hints.ts';
 import { withoutNulls } from './node-data.ts';
 import { triggerPathOf } from './trigger-path.ts';
@@ -173,7 +177,7 @@ function transitionNameProblems({ edges }: WorkflowDefinition): WorkflowProblem[
   return edges.flatMap((edge) => {
     const label = edge.data['label'];
     if (typeof label !== 'string' || label.trim() === '') return [];
-    const name = transitionName(label);
+    const name = edgeFunctionName(label);
     const key = JSON.stringify([edge.source, name]);
     if (!seen.has(key)) {
       seen.add(key);
@@ -187,7 +191,7 @@ function transitionNameProblems({ edges }: WorkflowDefinition): WorkflowProblem[
 function triggerPathProblems({ nodes }: WorkflowDefinition): WorkflowProblem[] {
   const seen = new Set<string>();
   return nodes.flatMap((node) => {
-    if (node.type !== trigger.name) return [];
+    if (node.type !== triggerNode.name) return [];
     const path = triggerPathOf(node);
     if (path === undefined) return [];
     const wrong = pathFault(path, seen.has(path));

@@ -2,11 +2,11 @@
 // response. Source: contract §8.3; a failure is told to the caller, a second one ends the call.
 
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
-import { close } from '../engine/ending.ts';
+import { startClosing } from '../engine/ending.ts';
 import { entryOf } from '../engine/history.ts';
 import { type Step, say } from '../engine/step.ts';
-import { sayInstead, speaksOnly } from './llm-policy.ts';
-import { TOOL_CALLS_MAX, takeCalls } from './tool-calls.ts';
+import { sayFallbackLine, speaksOnly } from './llm-policy.ts';
+import { startToolCalls, TOOL_CALLS_MAX } from './tool-calls.ts';
 
 /** Failures in a row after which the call ends. */
 const FAILURES_MAX = 2;
@@ -14,7 +14,7 @@ const FAILURES_MAX = 2;
 type Answered = Extract<DialogueEvent, { type: 'model-answered' }>;
 
 /** The answer to the request that is under way. */
-export function takeAnswer(step: Step, answer: Answered): void {
+export function handleLlmResponse(step: Step, answer: Answered): void {
   const { state } = step;
   const { request } = state;
   if (request === null) return;
@@ -25,15 +25,15 @@ export function takeAnswer(step: Step, answer: Answered): void {
   const spoken = entry?.interrupted ? (entry.text ?? '') : answer.text;
   const calls = speaksOnly(request.purpose) ? [] : answer.toolCalls.slice(0, TOOL_CALLS_MAX);
   if (calls.length === 0) {
-    if (spoken.trim() === '') sayInstead(step, request.purpose, 'empty');
+    if (spoken.trim() === '') sayFallbackLine(step, request.purpose, 'empty');
     return;
   }
   if (entry !== undefined) entry.toolCalls = [...calls];
-  takeCalls(step, calls, spoken);
+  startToolCalls(step, calls, spoken);
 }
 
 /** The model gave nothing usable to the request that is under way. */
-export function takeFailure(step: Step): void {
+export function handleLlmFailure(step: Step): void {
   const { state } = step;
   const { request } = state;
   if (request === null) return;
@@ -41,8 +41,8 @@ export function takeFailure(step: Step): void {
   state.failures += 1;
   if (state.phase === 'talking' && state.failures >= FAILURES_MAX) {
     say(step, { kind: 'goodbye', text: step.lines.apology, interruptible: false });
-    close(step, 'pipeline_error');
+    startClosing(step, 'pipeline_error');
   } else {
-    sayInstead(step, request.purpose, 'failed');
+    sayFallbackLine(step, request.purpose, 'failed');
   }
 }

@@ -2,10 +2,10 @@
 // functions. What it answers is handled in llm-answer.ts. Source: contract §8.1-§8.6.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
-import { type Expectation, OPEN_SPEECH } from '../../model/expected-input.ts';
+import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import { abandonRequest } from '../engine/ending.ts';
 import { addEntry } from '../engine/history.ts';
-import type { CallerTurn, Policy } from '../engine/policy.ts';
+import type { CallerTurnEvent, DialoguePolicyHandler } from '../engine/policy.ts';
 import type { GeneratePurpose } from '../engine/state.ts';
 import { currentNode, newId, newUtterance, type Step, say } from '../engine/step.ts';
 import { nodeExpectation } from '../scripted/node-grammar.ts';
@@ -18,9 +18,9 @@ const SPEAK_FIRST = '(Nobody has spoken yet. Open the conversation.)';
 const ASK_PRESENCE = '(The caller has been silent. Ask briefly whether they are still there.)';
 const SAY_GOODBYE = '(The caller is still silent. Say goodbye; the call ends after that.)';
 
-export const modelPolicy: Policy = {
-  open(step, greeting) {
-    listen(step);
+export const llmPolicy: DialoguePolicyHandler = {
+  start(step, greeting) {
+    waitForCaller(step);
     const { interruptible } = currentNode(step);
     if (greeting !== undefined) {
       say(step, { kind: 'greeting', ...greeting, interruptible });
@@ -41,12 +41,12 @@ export const modelPolicy: Policy = {
     // The caller speaks next.
   },
 
-  nudge(step) {
+  askIfPresent(step) {
     step.state.generations = 0;
     generate(step, { purpose: 'nudge', kind: 'idle', instruction: ASK_PRESENCE });
   },
 
-  farewell(step) {
+  sayGoodbye(step) {
     step.state.generations = 0;
     generate(step, { purpose: 'closing', kind: 'goodbye', instruction: SAY_GOODBYE });
   },
@@ -54,10 +54,10 @@ export const modelPolicy: Policy = {
 
 /** Listens for open speech in the current node. What its author hints at goes along: a recogniser that
  *  knows closed grammars only hears at least that. */
-export function listen(step: Step): void {
+export function waitForCaller(step: Step): void {
   const node = currentNode(step);
   const { phrases, slots, digits } = nodeExpectation(node, node.slots, step.boost);
-  const expectation: Expectation = {
+  const expectation: ExpectedInput = {
     ...OPEN_SPEECH,
     boost: step.boost,
     phrases,
@@ -75,7 +75,7 @@ export function generate(
   const { state } = step;
   state.generations += 1;
   if (state.generations > GENERATIONS_MAX) {
-    sayInstead(step, wish.purpose, 'empty');
+    sayFallbackLine(step, wish.purpose, 'empty');
     return;
   }
   const node = currentNode(step);
@@ -103,7 +103,11 @@ export function generate(
 }
 
 /** A fixed line in the place of the model's. */
-export function sayInstead(step: Step, purpose: GeneratePurpose, why: 'empty' | 'failed'): void {
+export function sayFallbackLine(
+  step: Step,
+  purpose: GeneratePurpose,
+  why: 'empty' | 'failed',
+): void {
   const { lines } = step;
   if (purpose === 'closing') {
     say(step, { kind: 'goodbye', text: lines.goodbye, interruptible: false });
@@ -128,6 +132,6 @@ function sayAgain(step: Step): void {
   say(step, { kind: 'fallback', text: step.lines.sayAgain, interruptible });
 }
 
-function isBlank(turn: CallerTurn): boolean {
+function isBlank(turn: CallerTurnEvent): boolean {
   return turn.text.trim() === '';
 }

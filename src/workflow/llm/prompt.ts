@@ -2,11 +2,11 @@
 // §8.2. Ours: an edge's function also tells what the next node wants, so that the model can go on and
 // speak for it in one response.
 
-import type { ModelMessage, ModelTool } from '../../model/llm-message.ts';
+import type { LlmMessage, LlmTool } from '../../model/llm-message.ts';
 import { hasTransitionLine } from '../engine/clip-lines.ts';
 import { messagesOf } from '../engine/history.ts';
 import { rendered, type Step } from '../engine/step.ts';
-import { transitionTool } from '../graph/edge-function.ts';
+import { edgeFunction } from '../graph/edge-function.ts';
 import type { GraphEdge, GraphNode } from '../graph/graph.ts';
 
 /** Enough of the next node's prompt to begin its step; the rest comes with the step itself. */
@@ -20,7 +20,7 @@ export function systemPrompt(step: Step, node: GraphNode): string {
   return `${rendered(step, globalPrompt)}\n\n${own}`;
 }
 
-export function promptMessages(step: Step, node: GraphNode, instruction?: string): ModelMessage[] {
+export function promptMessages(step: Step, node: GraphNode, instruction?: string): LlmMessage[] {
   return [
     { role: 'system', content: systemPrompt(step, node) },
     ...messagesOf(step.state, instruction),
@@ -28,10 +28,10 @@ export function promptMessages(step: Step, node: GraphNode, instruction?: string
 }
 
 /** The node's tools, then one function per edge. */
-export function nodeTools(step: Step, node: GraphNode): ModelTool[] {
+export function nodeTools(step: Step, node: GraphNode): LlmTool[] {
   return [
     ...(step.tools.get(node.id) ?? []).map((tool) => tool.function),
-    ...node.edges.map((edge) => transitionTool(edge.label, edgeDescription(step, edge))),
+    ...node.edges.map((edge) => edgeFunction(edge.label, edgeDescription(step, edge))),
   ];
 }
 

@@ -6,10 +6,10 @@ import type { ClipRef } from '../../model/clip.ts';
 import { clipLine } from '../engine/clip-lines.ts';
 import { rendered, type Step, say } from '../engine/step.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
-import { httpApiMessage, messageOf, type ToolMessage } from '../tools/pre-tool-message.ts';
+import { httpApiMessage, preToolMessageOf, type ToolMessage } from '../tools/pre-tool-message.ts';
 
 /** Nothing happens for an empty message. */
-export function sayMessage(step: Step, message: ToolMessage, kind: UtteranceKind): void {
+export function sayPreToolMessage(step: Step, message: ToolMessage, kind: UtteranceKind): void {
   const { text, recordingId } = message;
   const ref = recordingId === null ? undefined : clipOf(recordingId);
   const clip = ref === undefined ? undefined : clipLine(step, ref);
@@ -23,7 +23,7 @@ export function toolClipRefs(tools: NodeTools): ClipRef[] {
     if (definition.type === 'calculator') return undefined;
     return definition.type === 'http_api'
       ? httpApiMessage(definition.config)
-      : messageOf(definition.config);
+      : preToolMessageOf(definition.config);
   });
   return messages.flatMap((message) =>
     message === undefined || message.recordingId === null ? [] : [clipOf(message.recordingId)],

@@ -3,24 +3,24 @@
 // about what it has learnt. Source: contract §8.3, §8.4, §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ModelToolCall } from '../../model/llm-message.ts';
+import type { LlmToolCall } from '../../model/llm-message.ts';
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
-import { close, endIfExtracted } from '../engine/ending.ts';
+import { endIfExtracted, startClosing } from '../engine/ending.ts';
 import { addEntry } from '../engine/history.ts';
-import type { ToolWork } from '../engine/state.ts';
+import type { PendingToolCalls } from '../engine/state.ts';
 import { currentNode, log, newId, type Step, templateContext } from '../engine/step.ts';
-import { finishCall, resultText, UNFINISHED } from '../engine/tool-results.ts';
-import { transitionName } from '../graph/edge-function.ts';
+import { finishToolCall, resultText, UNFINISHED } from '../engine/tool-results.ts';
+import { edgeFunctionName } from '../graph/edge-function.ts';
 import { calculate } from '../tools/calculator-tool.ts';
 import { endReasonGiven } from '../tools/end-call-tool.ts';
 import { httpApiRequest } from '../tools/http-api-tool.ts';
-import type { OfferedTool } from '../tools/offered-functions.ts';
-import { httpApiMessage, messageOf } from '../tools/pre-tool-message.ts';
+import type { OfferedFunction } from '../tools/offered-functions.ts';
+import { httpApiMessage, preToolMessageOf } from '../tools/pre-tool-message.ts';
 import { transferArguments } from '../tools/transfer-call-tool.ts';
-import { arrive } from './edge-taken.ts';
+import { continueAfterEdge } from './edge-taken.ts';
 import { generate } from './llm-policy.ts';
-import { sayMessage } from './tool-announcement.ts';
-import { beginTransfer, resolved, resolverFailed } from './tool-transfer.ts';
+import { sayPreToolMessage } from './tool-announcement.ts';
+import { beginTransfer, destinationResolved, destinationResolverFailed } from './tool-transfer.ts';
 
 /** Calls in one answer that are looked at. */
 export const TOOL_CALLS_MAX = 8;
@@ -29,8 +29,13 @@ type Result = Record<string, unknown>;
 type CalledOut = Extract<DialogueEvent, { type: 'called-out' | 'call-out-failed' }>;
 
 /** Every call is answered once. `spoken` is what the model said beside them. */
-export function takeCalls(step: Step, calls: readonly ModelToolCall[], spoken: string): void {
-  const work: ToolWork = { spoken, isAnswered: false, pending: [], next: { what: 'reply' } };
+export function startToolCalls(step: Step, calls: readonly LlmToolCall[], spoken: string): void {
+  const work: PendingToolCalls = {
+    spoken,
+    isAnswered: false,
+    pending: [],
+    next: { what: 'reply' },
+  };
   step.state.tools = work;
   for (const call of calls) {
     const { id: callId, name, arguments: given } = call;
@@ -45,14 +50,15 @@ export function takeCalls(step: Step, calls: readonly ModelToolCall[], spoken: s
 }
 
 /** A reply to a request of a tool, or none. */
-export function calledOut(step: Step, event: CalledOut): void {
+export function toolResponded(step: Step, event: CalledOut): void {
   const { tools } = step.state;
   if (tools === null) return;
   const { next } = tools;
   if (next.what === 'transfer' && next.toolRunId === event.toolRunId) {
     if (next.stage !== 'resolving') return;
-    if (event.type === 'called-out') resolved(step, next, event);
-    else resolverFailed(step, next, event.isLate ? 'resolver_timeout' : 'resolver_error');
+    if (event.type === 'called-out') destinationResolved(step, next, event);
+    else
+      destinationResolverFailed(step, next, event.isLate ? 'resolver_timeout' : 'resolver_error');
     settle(step);
     return;
   }
@@ -60,7 +66,7 @@ export function calledOut(step: Step, event: CalledOut): void {
   if (call === undefined) return;
   tools.pending = tools.pending.filter((each) => each !== call);
   tools.isAnswered = true;
-  finishCall(step, call, replyResult(event));
+  finishToolCall(step, call, replyResult(event));
   settle(step);
 }
 
@@ -72,16 +78,16 @@ export function transferFailed(
   const next = step.state.tools?.next;
   if (next?.what !== 'transfer' || next.toolRunId !== event.toolRunId) return;
   const { reason, message } = event;
-  finishCall(step, next, { status: 'transfer_failed', reason, message });
+  finishToolCall(step, next, { status: 'transfer_failed', reason, message });
   step.state.tools = null;
   if (step.state.phase === 'ending') endIfExtracted(step);
   else generate(step, { purpose: 'reply', kind: 'reply' });
 }
 
 /** The result if it is there at once; undefined if it comes later. */
-function begin(step: Step, work: ToolWork, call: ModelToolCall): Result | undefined {
+function begin(step: Step, work: PendingToolCalls, call: LlmToolCall): Result | undefined {
   const node = currentNode(step);
-  const edge = node.edges.find(({ label }) => transitionName(label) === call.name);
+  const edge = node.edges.find(({ label }) => edgeFunctionName(label) === call.name);
   if (edge !== undefined) {
     if (work.next.what !== 'reply') return MOVED_ON;
     work.next = { what: 'move', edgeId: edge.id };
@@ -103,9 +109,9 @@ function begin(step: Step, work: ToolWork, call: ModelToolCall): Result | undefi
 /** Throws TOOL_ARGUMENTS, TOOL_URL. */
 function beginTool(
   step: Step,
-  work: ToolWork,
-  { uuid, definition }: OfferedTool,
-  { id: callId, name, arguments: given }: ModelToolCall,
+  work: PendingToolCalls,
+  { uuid, definition }: OfferedFunction,
+  { id: callId, name, arguments: given }: LlmToolCall,
 ): Result | undefined {
   const context = { values: templateContext(step.state), now: step.at };
   switch (definition.type) {
@@ -117,7 +123,7 @@ function beginTool(
     case 'http_api': {
       const request = httpApiRequest(definition.config, given, context);
       const toolRunId = newId(step);
-      sayMessage(step, httpApiMessage(definition.config), 'notice');
+      sayPreToolMessage(step, httpApiMessage(definition.config), 'notice');
       step.actions.push({ type: 'call-out', toolRunId, tool: 'http_api', request });
       work.pending.push({ toolRunId, callId, name });
       addEntry(step.state, { role: 'tool', callId, content: UNFINISHED, toolRunId });
@@ -179,14 +185,14 @@ function settle(step: Step): void {
 
 function move(step: Step, edgeId: string, spoken: string): void {
   const edge = currentNode(step).edges.find(({ id }) => id === edgeId);
-  if (edge !== undefined) arrive(step, edge, spoken);
+  if (edge !== undefined) continueAfterEdge(step, edge, spoken);
 }
 
 function endByTool(step: Step, toolUuid: string): void {
   const tool = step.tools.get(currentNode(step).id)?.find(({ uuid }) => uuid === toolUuid);
   const definition = tool?.definition;
   if (definition?.type === 'end_call') {
-    sayMessage(step, messageOf(definition.config), 'goodbye');
+    sayPreToolMessage(step, preToolMessageOf(definition.config), 'goodbye');
   }
-  close(step, 'end_call_tool');
+  startClosing(step, 'end_call_tool');
 }

@@ -2,25 +2,25 @@
 // A transfer that fails is the model's to explain. Source: contract §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { TransferWork } from '../engine/state.ts';
+import type { PendingTransfer } from '../engine/state.ts';
 import { currentNode, type Step, templateContext, wait } from '../engine/step.ts';
-import { finishCall } from '../engine/tool-results.ts';
+import { finishToolCall } from '../engine/tool-results.ts';
 import type { TransferCallConfig } from '../tools/definition.ts';
 import type { ToolContext } from '../tools/parameters.ts';
-import { messageOf } from '../tools/pre-tool-message.ts';
+import { preToolMessageOf } from '../tools/pre-tool-message.ts';
 import {
   announcementOf,
   knownDestination,
   readResolved,
   resolverRequest,
 } from '../tools/transfer-call-tool.ts';
-import { sayMessage } from './tool-announcement.ts';
+import { sayPreToolMessage } from './tool-announcement.ts';
 
 /** An announcement is a sentence or two; one that never ends must not hold the transfer. */
 const ANNOUNCEMENT_MS_MAX = 30_000;
 
 /** Finds out where to: at once, or by asking a server. */
-export function beginTransfer(step: Step, transfer: TransferWork): void {
+export function beginTransfer(step: Step, transfer: PendingTransfer): void {
   const config = configOf(step, transfer);
   if (config === undefined) {
     fail(step, transfer, 'execution_error', 'The tool is not there any more.');
@@ -35,7 +35,11 @@ export function beginTransfer(step: Step, transfer: TransferWork): void {
     }
     const { toolRunId } = transfer;
     transfer.stage = 'resolving';
-    sayMessage(step, { text: config.resolver?.wait_message ?? '', recordingId: null }, 'notice');
+    sayPreToolMessage(
+      step,
+      { text: config.resolver?.wait_message ?? '', recordingId: null },
+      'notice',
+    );
     step.actions.push({ type: 'call-out', toolRunId, tool: 'resolver', request });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -44,17 +48,21 @@ export function beginTransfer(step: Step, transfer: TransferWork): void {
 }
 
 /** The server has answered. */
-export function resolved(
+export function destinationResolved(
   step: Step,
-  transfer: TransferWork,
+  transfer: PendingTransfer,
   { status, data }: { status: number; data: unknown },
 ): void {
   const answer = readResolved(status, data);
-  if ('reason' in answer) resolverFailed(step, transfer, answer.reason);
+  if ('reason' in answer) destinationResolverFailed(step, transfer, answer.reason);
   else announce(step, transfer, answer.destination, answer.message);
 }
 
-export function resolverFailed(step: Step, transfer: TransferWork, reason: string): void {
+export function destinationResolverFailed(
+  step: Step,
+  transfer: PendingTransfer,
+  reason: string,
+): void {
   fail(step, transfer, reason, 'It could not be found out where to transfer the call.');
 }
 
@@ -84,7 +92,7 @@ export function transferred(step: Step, toolRunId: number): boolean {
   const { state } = step;
   const next = state.tools?.next;
   if (next?.what !== 'transfer' || next.toolRunId !== toolRunId) return false;
-  finishCall(step, next, { status: 'transfer_success', destination: next.destination });
+  finishToolCall(step, next, { status: 'transfer_success', destination: next.destination });
   state.tools = null;
   state.endReason = 'transfer_call';
   return true;
@@ -93,7 +101,7 @@ export function transferred(step: Step, toolRunId: number): boolean {
 /** `message` is the server's; it takes the place of the author's. */
 function announce(
   step: Step,
-  transfer: TransferWork,
+  transfer: PendingTransfer,
   destination: string,
   message: string | null,
 ): void {
@@ -104,24 +112,24 @@ function announce(
   const config = configOf(step, transfer);
   transfer.stage = 'announcing';
   transfer.destination = destination;
-  if (message !== null) sayMessage(step, { text: message, recordingId: null }, 'notice');
-  else if (config !== undefined) sayMessage(step, messageOf(config), 'notice');
+  if (message !== null) sayPreToolMessage(step, { text: message, recordingId: null }, 'notice');
+  else if (config !== undefined) sayPreToolMessage(step, preToolMessageOf(config), 'notice');
   step.state.waits.announcement = wait(step, ANNOUNCEMENT_MS_MAX);
   transferIfHeard(step);
 }
 
 /** With what the model has given. */
-function contextOf(step: Step, transfer: TransferWork): ToolContext {
+function contextOf(step: Step, transfer: PendingTransfer): ToolContext {
   return { values: { ...templateContext(step.state), ...transfer.arguments }, now: step.at };
 }
 
-function configOf(step: Step, { toolUuid }: TransferWork): TransferCallConfig | undefined {
+function configOf(step: Step, { toolUuid }: PendingTransfer): TransferCallConfig | undefined {
   const tool = step.tools.get(currentNode(step).id)?.find(({ uuid }) => uuid === toolUuid);
   return tool?.definition.type === 'transfer_call' ? tool.definition.config : undefined;
 }
 
-function fail(step: Step, transfer: TransferWork, reason: string, message: string): void {
-  finishCall(step, transfer, { status: 'transfer_failed', reason, message });
+function fail(step: Step, transfer: PendingTransfer, reason: string, message: string): void {
+  finishToolCall(step, transfer, { status: 'transfer_failed', reason, message });
   const { tools } = step.state;
   if (tools === null) return;
   tools.next = { what: 'reply' };

@@ -25,7 +25,7 @@ const data = z.object({
   say: scriptedFields.say,
 });
 
-export const endCall = {
+export const endCallNode = {
   name: 'endCall',
   displayName: 'End Call',
   description: 'Says goodbye and ends the call.',

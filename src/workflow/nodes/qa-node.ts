@@ -71,7 +71,7 @@ const data = z.object({
 
 const withOwnModel = { qa_use_workflow_llm: [false] };
 
-export const qa = {
+export const qaNode = {
   name: 'qa',
   displayName: 'QA Analysis',
   description: 'Lets a language model review calls that are over.',

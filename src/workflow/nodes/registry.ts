@@ -1,22 +1,22 @@
 // The node types by machine name, in the order of the catalogue.
 
 import { agentNode } from './agent-node.ts';
-import { endCall } from './end-call-node.ts';
+import { endCallNode } from './end-call-node.ts';
 import { globalNode } from './global-node.ts';
 import type { NodeType } from './node-type.ts';
-import { qa } from './qa-node.ts';
-import { startCall } from './start-call-node.ts';
-import { trigger } from './trigger-node.ts';
-import { webhook } from './webhook-node.ts';
+import { qaNode } from './qa-node.ts';
+import { startCallNode } from './start-call-node.ts';
+import { triggerNode } from './trigger-node.ts';
+import { webhookNode } from './webhook-node.ts';
 
 export const nodeTypes: readonly NodeType[] = [
   agentNode,
-  endCall,
+  endCallNode,
   globalNode,
-  qa,
-  startCall,
-  trigger,
-  webhook,
+  qaNode,
+  startCallNode,
+  triggerNode,
+  webhookNode,
 ];
 
 const byName = new Map(nodeTypes.map((type) => [type.name, type]));

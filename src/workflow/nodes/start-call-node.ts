@@ -74,7 +74,7 @@ const data = z.object({
 
 const whileFetching = { pre_call_fetch_mode: ['always', 'inbound', 'outbound'] };
 
-export const startCall = {
+export const startCallNode = {
   name: 'startCall',
   displayName: 'Start Call',
   description: 'The first step of every call: greeting and opening prompt.',

@@ -21,7 +21,7 @@ const data = z.object({
     ),
 });
 
-export const trigger = {
+export const triggerNode = {
   name: 'trigger',
   displayName: 'API Trigger',
   description: 'Starts calls of this agent from a program.',

@@ -59,7 +59,7 @@ const payloadDefault = {
   transcript_url: '{{transcript_url}}',
 };
 
-export const webhook = {
+export const webhookNode = {
   name: 'webhook',
   displayName: 'Webhook',
   description: 'Tells another system about every call that is over.',

@@ -2,8 +2,8 @@
 // a yes of the caller where they are not.
 
 import type { TurnSource } from '../../model/call-event.ts';
-import { gather } from '../engine/gathered-values.ts';
-import type { CallerTurn } from '../engine/policy.ts';
+import { mergeGathered } from '../engine/gathered-values.ts';
+import type { CallerTurnEvent } from '../engine/policy.ts';
 import type { Confirmation } from '../engine/state.ts';
 import { currentNode, type Step, say } from '../engine/step.ts';
 import type { GraphEdge } from '../graph/graph.ts';
@@ -17,12 +17,20 @@ import {
 } from '../slots/slot.ts';
 import { parseYesNo } from '../slots/yes-no.ts';
 import { trustIn } from './phrase-match.ts';
-import { go, goOn, leave, listen, miss, questionNow, repeat } from './traversal.ts';
+import {
+  followDefaultEdge,
+  goToNode,
+  handleNoMatch,
+  leave,
+  questionNow,
+  repeat,
+  waitForInput,
+} from './traversal.ts';
 
 /** Questions for one value that may be answered with neither yes nor no. */
 const UNANSWERED_MAX = 2;
 
-export interface Offer {
+export interface SlotCandidate {
   slot: SlotHint;
   value: SlotValue;
   /** False if the recogniser was not sure of it. */
@@ -40,15 +48,15 @@ interface Source {
  *  and need no question. */
 export function offerSlot(
   step: Step,
-  turn: CallerTurn,
-  offer: Offer,
-  others: readonly Offer[],
+  turn: CallerTurnEvent,
+  offer: SlotCandidate,
+  others: readonly SlotCandidate[],
 ): void {
   fillPlain(step, turn, others);
   const { slot, value } = offer;
   if (isPlain(offer)) {
     fill(step, slot, value.value, turn);
-    goOn(step, slot);
+    followDefaultEdge(step, slot);
   } else {
     const asked = {
       what: 'slot',
@@ -61,13 +69,17 @@ export function offerSlot(
 }
 
 /** Fills the slots whose values are certain and need no question. */
-export function fillPlain(step: Step, turn: CallerTurn, offers: readonly Offer[]): void {
+export function fillPlain(
+  step: Step,
+  turn: CallerTurnEvent,
+  offers: readonly SlotCandidate[],
+): void {
   for (const offer of offers) {
     if (isPlain(offer)) fill(step, offer.slot, offer.value.value, turn);
   }
 }
 
-function isPlain({ slot, value, certain }: Offer): boolean {
+function isPlain({ slot, value, certain }: SlotCandidate): boolean {
   return certain && !needsConfirmation(slot, value.value);
 }
 
@@ -81,18 +93,18 @@ function fill(step: Step, slot: SlotHint, value: SlotValue['value'], from: Sourc
 function keep(step: Step, name: string, value: SlotValue['value'], from: Source): void {
   const { source, confidence, turn = step.state.turns } = from;
   const detail = { source, confidence, turn, reason: null };
-  gather(step, currentNode(step).id, { [name]: value }, { [name]: detail });
+  mergeGathered(step, currentNode(step).id, { [name]: value }, { [name]: detail });
 }
 
 /** Takes the edge. An edge that names a variable keeps there what was said, or the author's word for
  *  it. */
-export function takeEdge(step: Step, from: Source, edge: GraphEdge, phrase: string): void {
+export function chooseEdge(step: Step, from: Source, edge: GraphEdge, phrase: string): void {
   if (edge.slot !== undefined) {
     const slot = currentNode(step).slots.find(({ name }) => name === edge.slot);
     const yes = slot?.type === 'yes_no' ? parseYesNo(phrase) : undefined;
     keep(step, edge.slot, edge.value ?? yes ?? phrase, from);
   }
-  go(step, edge);
+  goToNode(step, edge);
 }
 
 /** Asks yes or no about what was understood. */
@@ -102,11 +114,11 @@ export function askToConfirm(step: Step, from: Source, confirmation: Confirmatio
   step.state.scripted.confirming = { ...confirmation, source, confidence, turn };
   const { interruptible } = currentNode(step);
   say(step, { kind: 'reply', text: questionNow(step), interruptible });
-  listen(step);
+  waitForInput(step);
 }
 
 /** The caller's answer to the question. */
-export function confirmTurn(step: Step, turn: CallerTurn): void {
+export function confirmTurn(step: Step, turn: CallerTurnEvent): void {
   const { confirming } = step.state.scripted;
   if (confirming === null) return;
   const yes = turn.source === 'dtmf' ? keyYesNo(turn.text.trim())?.value : parseYesNo(turn.text);
@@ -123,7 +135,7 @@ export function confirmTurn(step: Step, turn: CallerTurn): void {
 }
 
 /** "No, five five five one three": another value in the place of the one that was asked about. */
-function corrected(step: Step, turn: CallerTurn): Offer | undefined {
+function corrected(step: Step, turn: CallerTurnEvent): SlotCandidate | undefined {
   const { confirming } = step.state.scripted;
   if (confirming?.what !== 'slot') return undefined;
   const slot = currentNode(step).slots.find(({ name }) => name === confirming.slot);
@@ -149,12 +161,12 @@ function confirmed(step: Step): void {
     leave(step);
   } else if (confirming?.what === 'edge') {
     const edge = node.edges.find(({ id }) => id === confirming.edgeId);
-    if (edge !== undefined) takeEdge(step, confirming, edge, confirming.phrase);
+    if (edge !== undefined) chooseEdge(step, confirming, edge, confirming.phrase);
   } else if (confirming?.what === 'slot') {
     const slot = node.slots.find(({ name }) => name === confirming.slot);
     if (slot === undefined) return;
     fill(step, slot, confirming.value, confirming);
-    goOn(step, slot);
+    followDefaultEdge(step, slot);
   }
 }
 
@@ -163,7 +175,7 @@ function misunderstood(step: Step, askAnew: () => void): void {
   const { scripted } = step.state;
   scripted.confirming = null;
   if (scripted.misses >= UNANSWERED_MAX) {
-    miss(step);
+    handleNoMatch(step);
   } else {
     scripted.misses += 1;
     askAnew();
@@ -173,7 +185,7 @@ function misunderstood(step: Step, askAnew: () => void): void {
 function unanswered(step: Step): void {
   const { scripted } = step.state;
   if (scripted.misses >= UNANSWERED_MAX) {
-    miss(step);
+    handleNoMatch(step);
     return;
   }
   scripted.misses += 1;

@@ -1,7 +1,7 @@
 // What a caller may say or press in a scripted node, in the recogniser's terms: a closed set.
 
 import { plainWords } from '../../model/control-phrases.ts';
-import type { Expectation, SlotType } from '../../model/expected-input.ts';
+import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 import type { GraphNode } from '../graph/graph.ts';
 import type { SlotHint } from '../nodes/fields.ts';
 import {
@@ -23,7 +23,7 @@ export function nodeExpectation(
   node: GraphNode,
   open: readonly SlotHint[],
   boost: readonly string[],
-): Expectation {
+): ExpectedInput {
   const choices = choicesOf(node);
   const edgePhrases = choices.flatMap(({ phrases }) => phrases);
   const slots = open.flatMap(({ type }) => (type === undefined ? [] : [type]));
@@ -49,7 +49,7 @@ export function nodeExpectation(
 }
 
 /** Yes or no, by voice or key. */
-export function confirmExpectation(boost: readonly string[]): Expectation {
+export function confirmExpectation(boost: readonly string[]): ExpectedInput {
   return {
     closed: true,
     phrases: [],
@@ -59,7 +59,7 @@ export function confirmExpectation(boost: readonly string[]): Expectation {
   };
 }
 
-function digitsOf(open: readonly SlotHint[], menu: boolean): Expectation['digits'] | undefined {
+function digitsOf(open: readonly SlotHint[], menu: boolean): ExpectedInput['digits'] | undefined {
   const slot = open.find(({ type }) => KEYED.includes(type));
   if (slot === undefined) return menu ? { countMax: 1, terminator: null } : undefined;
   if (slot.type === 'digit' || slot.type === 'yes_no') return { countMax: 1, terminator: null };

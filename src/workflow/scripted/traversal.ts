@@ -1,10 +1,10 @@
 // Going through a scripted conversation: entering nodes, asking, asking again, giving up politely.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
-import type { Line } from '../engine/clip-refs.ts';
+import type { SpokenLine } from '../engine/clip-refs.ts';
 import { fillLine } from '../engine/default-lines.ts';
-import { close } from '../engine/ending.ts';
-import { expect, follow } from '../engine/node-transition.ts';
+import { startClosing } from '../engine/ending.ts';
+import { expectInput, followEdge } from '../engine/node-transition.ts';
 import { currentNode, rendered, type Step, say } from '../engine/step.ts';
 import { isFallback, isUnconditional } from '../graph/edge-hints.ts';
 import type { GraphEdge, GraphNode } from '../graph/graph.ts';
@@ -18,7 +18,7 @@ const MISSES_MAX = 3;
 /** Nodes entered without a word of the caller: a circle that validation did not see. */
 const MOVES_MAX = 25;
 
-export function arriveAtStart(step: Step, greeting: Line | undefined): void {
+export function arriveAtStart(step: Step, greeting: SpokenLine | undefined): void {
   const node = currentNode(step);
   const own = questionOf(step, node);
   const { text: greeted = '', clipId } = greeting ?? {};
@@ -37,12 +37,12 @@ export function arriveAtStart(step: Step, greeting: Line | undefined): void {
 }
 
 /** Leaves the node along the edge and speaks for the next one. */
-export function go(step: Step, edge: GraphEdge): void {
-  const node = follow(step, edge);
+export function goToNode(step: Step, edge: GraphEdge): void {
+  const node = followEdge(step, edge);
   if (node.type === 'endCall') {
     const text = node.say === undefined ? step.lines.goodbye : rendered(step, node.say);
     say(step, { kind: 'goodbye', text, interruptible: false });
-    close(step, 'user_qualified');
+    startClosing(step, 'user_qualified');
   } else if (step.state.scripted.moves > MOVES_MAX) {
     giveUp(step);
   } else {
@@ -62,7 +62,7 @@ function ask(
   if (text === '' && clipId === undefined) {
     // The node has only a prompt: without a model there is nothing that may be said.
     say(step, { kind: 'goodbye', text: step.lines.apology, interruptible: false });
-    close(step, 'pipeline_error');
+    startClosing(step, 'pipeline_error');
     return;
   }
   scripted.asked = speech.question;
@@ -70,7 +70,7 @@ function ask(
   const line = clipId === undefined ? { text } : { text, clipId };
   const utteranceId = say(step, { kind, ...line, interruptible });
   if (node.slots.length === 0 && alwaysEdge(node) !== undefined) scripted.goOnAfter = utteranceId;
-  listen(step);
+  waitForInput(step);
 }
 
 /** The node's own words, with the question for its first slot if they are apart. */
@@ -94,13 +94,13 @@ export function questionNow({ state, lines }: Step): string {
 }
 
 /** Tells the recogniser what may come next. */
-export function listen(step: Step): void {
+export function waitForInput(step: Step): void {
   const { scripted } = step.state;
   const expectation =
     scripted.confirming === null
       ? nodeExpectation(currentNode(step), openSlots(step), step.boost)
       : confirmExpectation(step.boost);
-  expect(step, expectation);
+  expectInput(step, expectation);
 }
 
 /** The node's slots without a value, in the author's order. */
@@ -114,7 +114,7 @@ export function repeat(step: Step, before = ''): void {
   const { interruptible } = currentNode(step);
   const text = `${before} ${questionNow(step)}`;
   say(step, { kind: 'reprompt', text, interruptible });
-  listen(step);
+  waitForInput(step);
 }
 
 /** Reads out what may be said or pressed here. */
@@ -123,18 +123,18 @@ export function readMenu(step: Step, before = ''): void {
   const menu = menuOf(step.lines, node, openSlots(step)[0]) || step.state.scripted.asked;
   const { interruptible } = node;
   say(step, { kind: 'reprompt', text: `${before} ${menu}`, interruptible });
-  listen(step);
+  waitForInput(step);
 }
 
 /** A turn was not understood: asks again, then reads the menu, then gives up. */
-export function miss(step: Step): void {
+export function handleNoMatch(step: Step): void {
   const { scripted } = step.state;
   const node = currentNode(step);
   const always = node.slots.length === 0 ? alwaysEdge(node) : undefined;
   if (always !== undefined) {
     // The node goes on by itself, whatever is said.
     const waiting = scripted.goOnAfter !== null && step.state.speaking.includes(scripted.goOnAfter);
-    if (!waiting) go(step, always);
+    if (!waiting) goToNode(step, always);
     return;
   }
   scripted.misses += 1;
@@ -146,36 +146,36 @@ export function miss(step: Step): void {
   else {
     const text = rendered(step, node.reprompt);
     say(step, { kind: 'reprompt', text, interruptible: node.interruptible });
-    listen(step);
+    waitForInput(step);
   }
 }
 
 function fallBack(step: Step, node: GraphNode): void {
   const edge = node.edges.find(isFallback);
   if (edge === undefined) giveUp(step);
-  else go(step, edge);
+  else goToNode(step, edge);
 }
 
 function giveUp(step: Step): void {
   say(step, { kind: 'goodbye', text: step.lines.givingUp, interruptible: false });
-  close(step, 'unknown');
+  startClosing(step, 'unknown');
 }
 
 /** The caller wishes to end the call. */
 export function leave(step: Step): void {
   say(step, { kind: 'goodbye', text: step.lines.goodbye, interruptible: false });
-  close(step, 'user_hangup');
+  startClosing(step, 'user_hangup');
 }
 
 /** After a slot was filled: the way on, or the question for the next slot. */
-export function goOn(step: Step, filled: SlotHint): void {
+export function followDefaultEdge(step: Step, filled: SlotHint): void {
   const node = currentNode(step);
   const [next] = openSlots(step);
   const edge =
     node.edges.find((one) => isSlotEdge(one) && one.slot === filled.name) ??
     (next === undefined ? edgeWhenFilled(node) : undefined);
   if (edge !== undefined) {
-    go(step, edge);
+    goToNode(step, edge);
     return;
   }
   const { scripted } = step.state;
@@ -185,7 +185,7 @@ export function goOn(step: Step, filled: SlotHint): void {
   }
   scripted.asked = rendered(step, next.ask ?? slotLine(step.lines, next));
   say(step, { kind: 'reply', text: scripted.asked, interruptible: node.interruptible });
-  listen(step);
+  waitForInput(step);
 }
 
 /** The way on once every slot has its value. */

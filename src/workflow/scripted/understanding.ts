@@ -2,12 +2,18 @@
 // few things that may be said anywhere.
 
 import { phrasesOf } from '../../model/control-phrases.ts';
-import type { CallerTurn } from '../engine/policy.ts';
+import type { CallerTurnEvent } from '../engine/policy.ts';
 import { currentNode, type Step } from '../engine/step.ts';
 import type { GraphEdge, GraphNode } from '../graph/graph.ts';
 import type { SlotHint } from '../nodes/fields.ts';
 import { type ParsedSlot, parseKeys, parseSlot } from '../slots/slot.ts';
-import { askToConfirm, fillPlain, type Offer, offerSlot, takeEdge } from './confirmation.ts';
+import {
+  askToConfirm,
+  chooseEdge,
+  fillPlain,
+  offerSlot,
+  type SlotCandidate,
+} from './confirmation.ts';
 import {
   choicesOf,
   OPERATOR_PHRASES,
@@ -16,7 +22,7 @@ import {
   wordChoices,
 } from './edge-choices.ts';
 import { type Candidate, type Decision, decide, rank, trustIn } from './phrase-match.ts';
-import { leave, miss, openSlots, readMenu, repeat } from './traversal.ts';
+import { handleNoMatch, leave, openSlots, readMenu, repeat } from './traversal.ts';
 
 type GlobalName = 'repeat' | 'help' | 'operator' | 'goodbye';
 
@@ -32,12 +38,12 @@ const GLOBALS: Record<GlobalName, readonly string[]> = {
   goodbye: phrasesOf('goodbye'),
 };
 
-export function takeTurn(step: Step, turn: CallerTurn): void {
+export function handleCallerTurn(step: Step, turn: CallerTurnEvent): void {
   if (turn.source === 'dtmf') takeKeys(step, turn);
   else takeWords(step, turn);
 }
 
-function takeWords(step: Step, turn: CallerTurn): void {
+function takeWords(step: Step, turn: CallerTurnEvent): void {
   const ranked = rank(turn.text, candidatesOf(step));
   const [best] = ranked;
   const decision = decide(ranked, turn.confidence);
@@ -57,17 +63,17 @@ function takeWords(step: Step, turn: CallerTurn): void {
   } else if (turn.source === 'chat') {
     takeKeys(step, turn);
   } else {
-    miss(step);
+    handleNoMatch(step);
   }
 }
 
 function takeChoice(
   step: Step,
-  turn: CallerTurn,
+  turn: CallerTurnEvent,
   choice: {
     target: Extract<Target, { what: 'edge' }>;
     decision: Decision;
-    values: readonly Offer[];
+    values: readonly SlotCandidate[];
   },
 ): void {
   const { edge, phrase } = choice.target;
@@ -76,15 +82,19 @@ function takeChoice(
     return;
   }
   fillPlain(step, turn, choice.values);
-  takeEdge(step, turn, edge, phrase);
+  chooseEdge(step, turn, edge, phrase);
 }
 
-function takeValues(step: Step, turn: CallerTurn, [first, ...others]: readonly Offer[]): void {
-  if (first === undefined || trustIn(turn.confidence) === 'reject') miss(step);
+function takeValues(
+  step: Step,
+  turn: CallerTurnEvent,
+  [first, ...others]: readonly SlotCandidate[],
+): void {
+  if (first === undefined || trustIn(turn.confidence) === 'reject') handleNoMatch(step);
   else offerSlot(step, turn, first, others);
 }
 
-function takeGlobal(step: Step, turn: CallerTurn, name: GlobalName, certain: boolean): void {
+function takeGlobal(step: Step, turn: CallerTurnEvent, name: GlobalName, certain: boolean): void {
   switch (name) {
     case 'repeat':
       repeat(step);
@@ -102,7 +112,7 @@ function takeGlobal(step: Step, turn: CallerTurn, name: GlobalName, certain: boo
 }
 
 /** Keys: a way out of the node, or a value for its first open slot that keys can fill. */
-function takeKeys(step: Step, turn: CallerTurn): void {
+function takeKeys(step: Step, turn: CallerTurnEvent): void {
   const keys = turn.text.trim();
   const node = currentNode(step);
   const edge = node.edges.find(({ dtmf }) => dtmf !== undefined && dtmf === keys);
@@ -112,9 +122,9 @@ function takeKeys(step: Step, turn: CallerTurn): void {
     return value === undefined ? [] : [{ slot, value, certain: true }];
   });
   const [first] = filling;
-  if (edge !== undefined) takeEdge(step, turn, edge, phraseOf(node, edge));
+  if (edge !== undefined) chooseEdge(step, turn, edge, phraseOf(node, edge));
   else if (first !== undefined) offerSlot(step, turn, first, []);
-  else miss(step);
+  else handleNoMatch(step);
 }
 
 function phraseOf(node: GraphNode, edge: GraphEdge): string {
@@ -122,9 +132,9 @@ function phraseOf(node: GraphNode, edge: GraphEdge): string {
 }
 
 /** Values for open slots, the one that was asked for first. No word counts for two of them. */
-function valuesIn(step: Step, turn: CallerTurn): Offer[] {
+function valuesIn(step: Step, turn: CallerTurnEvent): SlotCandidate[] {
   const certain = trustIn(turn.confidence) === 'accept';
-  const offers: (Offer & { value: ParsedSlot })[] = [];
+  const offers: (SlotCandidate & { value: ParsedSlot })[] = [];
   for (const slot of openSlots(step)) {
     const value = parseSlot(slot, turn.text, step.at);
     if (value === undefined) continue;

@@ -3,7 +3,7 @@
 // to the caller before they count.
 
 import { ordinalAt, smallNumberAt } from './cardinal.ts';
-import type { Found } from './tokens.ts';
+import type { SlotMatch } from './tokens.ts';
 
 const MONTHS = [
   'january',
@@ -35,8 +35,8 @@ interface DayOfMonth {
   to: number;
 }
 
-export function findDates(words: readonly string[], now: number): Found[] {
-  const found: Found[] = [];
+export function findDates(words: readonly string[], now: number): SlotMatch[] {
+  const found: SlotMatch[] = [];
   for (let at = 0; at < words.length; ) {
     const said = saidAt(words, at);
     const date = said === undefined ? undefined : resolved(said, now);
@@ -129,7 +129,7 @@ function dayIn(year: number, month: number, day: number): Date | undefined {
   return date.getUTCMonth() === month && date.getUTCDate() === day ? date : undefined;
 }
 
-function foundOn(date: Date, now: number, from: number, to: number): Found {
+function foundOn(date: Date, now: number, from: number, to: number): SlotMatch {
   const name = MONTHS[date.getUTCMonth()] ?? '';
   const day = `${name.charAt(0).toUpperCase()}${name.slice(1)} ${date.getUTCDate()}`;
   const thisYear = date.getUTCFullYear() === new Date(now).getUTCFullYear();

@@ -2,15 +2,15 @@
 // "triple oh", "twenty three", "5 5 5". The value is a string: leading zeros count.
 
 import { smallNumberAt } from './cardinal.ts';
-import type { Found } from './tokens.ts';
+import type { SlotMatch } from './tokens.ts';
 
 /** Words for digits beside zero..nine. */
 const ZEROS = new Set(['oh', 'o', 'nought', 'naught', 'nil']);
 const TIMES: Record<string, number> = { double: 2, triple: 3, treble: 3 };
 
 /** Every longest run of digits. */
-export function findDigits(words: readonly string[]): Found[] {
-  const found: Found[] = [];
+export function findDigits(words: readonly string[]): SlotMatch[] {
+  const found: SlotMatch[] = [];
   for (let from = 0; from < words.length; ) {
     const run = digitRun(words, from);
     if (run.to > from) {

@@ -2,7 +2,7 @@
 // amount as a number; the currency is only read back.
 
 import { cardinalAt } from './cardinal.ts';
-import { type Found, standsAlone } from './tokens.ts';
+import { type SlotMatch, standsAlone } from './tokens.ts';
 
 interface Currency {
   many: string;
@@ -27,8 +27,8 @@ interface Amount {
   to: number;
 }
 
-export function findMoney(words: readonly string[]): Found[] {
-  const found: Found[] = [];
+export function findMoney(words: readonly string[]): SlotMatch[] {
+  const found: SlotMatch[] = [];
   for (let at = 0; at < words.length; ) {
     const amount = amountAt(words, at);
     if (amount !== undefined) found.push(written(amount, at));
@@ -67,7 +67,7 @@ function withPart(words: readonly string[], amount: Amount): Amount {
   };
 }
 
-function written({ value, currency, to }: Amount, from: number): Found {
+function written({ value, currency, to }: Amount, from: number): SlotMatch {
   const whole = Math.floor(value);
   const part = Math.round((value - whole) * 100);
   if (currency === undefined) return { value, spoken: String(value), from, to };

@@ -2,10 +2,10 @@
 // Two numbers side by side are not one: nothing is found then.
 
 import { cardinalAt, unitOf } from './cardinal.ts';
-import type { Found } from './tokens.ts';
+import type { SlotMatch } from './tokens.ts';
 
-export function findNumbers(words: readonly string[]): Found[] {
-  const found: Found[] = [];
+export function findNumbers(words: readonly string[]): SlotMatch[] {
+  const found: SlotMatch[] = [];
   for (let at = 0; at < words.length; ) {
     const negative = words[at] === 'minus' || words[at] === 'negative';
     const from = negative ? at + 1 : at;

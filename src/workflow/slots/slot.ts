@@ -9,7 +9,7 @@ import { findMoney } from './money.ts';
 import { findNumbers } from './number.ts';
 import { findSpellings } from './spelling.ts';
 import { findTimes } from './time.ts';
-import { type Found, slotWords } from './tokens.ts';
+import { type SlotMatch, slotWords } from './tokens.ts';
 import { findWeekdays } from './weekday.ts';
 import { parseYesNo } from './yes-no.ts';
 
@@ -30,7 +30,7 @@ const MEASURES = new Set(
 
 type OpenType = Exclude<SlotType, 'yes_no'>;
 
-const finders: Record<OpenType, (words: readonly string[], now: number) => Found[]> = {
+const finders: Record<OpenType, (words: readonly string[], now: number) => SlotMatch[]> = {
   digit: findDigits,
   digits: findDigits,
   number: findNumbers,

@@ -2,7 +2,7 @@
 // in capitals. A single letter is no spelling: "a" and "I" are words.
 
 import { unitOf } from './cardinal.ts';
-import type { Found } from './tokens.ts';
+import type { SlotMatch } from './tokens.ts';
 
 const ALPHABET = (
   'alpha alfa bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november ' +
@@ -15,8 +15,8 @@ interface Letters {
   to: number;
 }
 
-export function findSpellings(words: readonly string[]): Found[] {
-  const found: Found[] = [];
+export function findSpellings(words: readonly string[]): SlotMatch[] {
+  const found: SlotMatch[] = [];
   for (let from = 0; from < words.length; ) {
     let text = '';
     let to = from;

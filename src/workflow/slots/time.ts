@@ -3,7 +3,7 @@
 // morning or afternoon is not guessed.
 
 import { smallNumberAt } from './cardinal.ts';
-import { type Found, standsAlone } from './tokens.ts';
+import { type SlotMatch, standsAlone } from './tokens.ts';
 
 interface Clock {
   hour: number;
@@ -13,8 +13,8 @@ interface Clock {
   certain: boolean;
 }
 
-export function findTimes(words: readonly string[]): Found[] {
-  const found: Found[] = [];
+export function findTimes(words: readonly string[]): SlotMatch[] {
+  const found: SlotMatch[] = [];
   for (let at = 0; at < words.length; ) {
     const time = timeAt(words, at);
     if (time !== undefined) found.push(time);
@@ -23,7 +23,7 @@ export function findTimes(words: readonly string[]): Found[] {
   return found;
 }
 
-function timeAt(words: readonly string[], from: number): Found | undefined {
+function timeAt(words: readonly string[], from: number): SlotMatch | undefined {
   const named = namedTime(words[from]);
   if (named !== undefined) return { ...named, from, to: from + 1 };
   const clock = relativeAt(words, from) ?? figuresAt(words, from) ?? spokenAt(words, from);

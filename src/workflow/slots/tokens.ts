@@ -46,7 +46,7 @@ export function standsAlone(words: readonly string[], from: number, to: number):
 }
 
 /** A value that was found in words `from`..`to` (exclusive). */
-export interface Found {
+export interface SlotMatch {
   value: string | number | boolean;
   /** As it is read back to the caller. */
   spoken: string;

@@ -1,6 +1,6 @@
 // A day of the week. The value is its English name in lower case.
 
-import type { Found } from './tokens.ts';
+import type { SlotMatch } from './tokens.ts';
 
 const NAMES: Record<string, string> = {
   monday: 'monday',
@@ -21,7 +21,7 @@ const NAMES: Record<string, string> = {
   sun: 'sunday',
 };
 
-export function findWeekdays(words: readonly string[]): Found[] {
+export function findWeekdays(words: readonly string[]): SlotMatch[] {
   return words.flatMap((word, index) => {
     const singular = word.replace(/'?s$/, '');
     const name = nameOf(word) ?? nameOf(singular);

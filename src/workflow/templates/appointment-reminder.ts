@@ -1,6 +1,6 @@
 // Template: reminds somebody of an appointment. Outbound; works without a language model too.
 
-import { step, type WorkflowTemplate, way } from './workflow-template.ts';
+import { edge, step, type WorkflowTemplate } from './workflow-template.ts';
 
 export const appointmentReminder: WorkflowTemplate = {
   id: '1',
@@ -71,28 +71,28 @@ export const appointmentReminder: WorkflowTemplate = {
       }),
     ],
     edges: [
-      way('2-4', 'Coming', {
+      edge('2-4', 'Coming', {
         condition: 'The person will come.',
         phrases: ['i will come', 'yes please', 'yes i will'],
         dtmf: '1',
         slot: 'coming',
         value: 'yes',
       }),
-      way('2-3', 'Another day', {
+      edge('2-3', 'Another day', {
         condition: 'The person wants another day.',
         phrases: ['another day', 'i cannot come', 'reschedule'],
         dtmf: '2',
         slot: 'coming',
         value: 'another day',
       }),
-      way('2-6', 'Cancel', {
+      edge('2-6', 'Cancel', {
         condition: 'The person wants no appointment any more.',
         phrases: ['cancel it', 'cancel the appointment'],
         dtmf: '3',
         slot: 'coming',
         value: 'no',
       }),
-      way('3-5', 'Day known', {
+      edge('3-5', 'Day known', {
         condition: 'A day has been named, or none suits.',
         slot: 'preferred_weekday',
       }),

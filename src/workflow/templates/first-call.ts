@@ -1,7 +1,7 @@
 // Template: the first call to somebody who has asked for information. Outbound; works without a language
 // model too.
 
-import { step, type WorkflowTemplate, way } from './workflow-template.ts';
+import { edge, step, type WorkflowTemplate } from './workflow-template.ts';
 
 export const firstCall: WorkflowTemplate = {
   id: '4',
@@ -67,21 +67,21 @@ export const firstCall: WorkflowTemplate = {
       step('6', 'trigger', { at: [-300, 250], name: 'Started by a program', enabled: true }),
     ],
     edges: [
-      way('2-3', 'Interested', {
+      edge('2-3', 'Interested', {
         condition: 'The person still wants information.',
         phrases: ['i am interested', 'yes please', 'yes i am'],
         dtmf: '1',
         slot: 'interested',
         value: 'yes',
       }),
-      way('2-5', 'Not interested', {
+      edge('2-5', 'Not interested', {
         condition: 'The person does not want to be called about this.',
         phrases: ['not interested', 'no thank you', 'do not call again'],
         dtmf: '2',
         slot: 'interested',
         value: 'no',
       }),
-      way('3-4', 'Agreed', { condition: 'Day and time are known.', slot: 'all' }),
+      edge('3-4', 'Agreed', { condition: 'Day and time are known.', slot: 'all' }),
     ],
     viewport: { x: 0, y: 0, zoom: 0.8 },
   },

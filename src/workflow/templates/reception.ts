@@ -1,6 +1,6 @@
 // Template: answers the telephone, books and takes messages. Inbound; works without a language model too.
 
-import { step, type WorkflowTemplate, way } from './workflow-template.ts';
+import { edge, step, type WorkflowTemplate } from './workflow-template.ts';
 
 export const reception: WorkflowTemplate = {
   id: '2',
@@ -83,33 +83,33 @@ export const reception: WorkflowTemplate = {
       }),
     ],
     edges: [
-      way('2-3', 'Appointment', {
+      edge('2-3', 'Appointment', {
         condition: 'The caller wants an appointment.',
         phrases: ['appointment', 'i would like an appointment', 'book an appointment'],
         dtmf: '1',
       }),
-      way('2-4', 'Opening hours', {
+      edge('2-4', 'Opening hours', {
         condition: 'The caller asks when somebody is there.',
         phrases: ['opening hours', 'when are you open'],
         dtmf: '2',
       }),
-      way('2-5', 'Call back', {
+      edge('2-5', 'Call back', {
         condition: 'The caller wants to be called back, or something that you cannot do.',
         phrases: ['call me back', 'call back'],
         dtmf: '3',
       }),
-      way('3-6', 'Noted', { condition: 'Day and part of the day are known.', slot: 'all' }),
-      way('4-3', 'Appointment', {
+      edge('3-6', 'Noted', { condition: 'Day and part of the day are known.', slot: 'all' }),
+      edge('4-3', 'Appointment', {
         condition: 'The caller wants an appointment after all.',
         phrases: ['appointment', 'yes please'],
         dtmf: '1',
       }),
-      way('4-6', 'That is all', {
+      edge('4-6', 'That is all', {
         condition: 'The caller needs nothing else.',
         phrases: ['that is all', 'no thank you'],
         dtmf: '2',
       }),
-      way('5-6', 'Number known', {
+      edge('5-6', 'Number known', {
         condition: 'The number has been read back and is right.',
         slot: 'callback_number',
       }),

@@ -1,6 +1,6 @@
 // Template: two questions after a visit. Outbound; works without a language model too.
 
-import { step, type WorkflowTemplate, way } from './workflow-template.ts';
+import { edge, step, type WorkflowTemplate } from './workflow-template.ts';
 
 export const satisfactionSurvey: WorkflowTemplate = {
   id: '3',
@@ -82,18 +82,18 @@ export const satisfactionSurvey: WorkflowTemplate = {
       }),
     ],
     edges: [
-      way('2-3', 'Has time', {
+      edge('2-3', 'Has time', {
         condition: 'The person agrees to answer.',
         phrases: ['yes please', 'yes i do', 'go ahead'],
         dtmf: '1',
       }),
-      way('2-6', 'No time', {
+      edge('2-6', 'No time', {
         condition: 'The person does not want to answer.',
         phrases: ['no thank you', 'not now'],
         dtmf: '2',
       }),
-      way('3-4', 'Mark known', { condition: 'A mark has been given, or refused.', slot: 'mark' }),
-      way('4-5', 'Answered', {
+      edge('3-4', 'Mark known', { condition: 'A mark has been given, or refused.', slot: 'mark' }),
+      edge('4-5', 'Answered', {
         condition: 'The question has been answered.',
         slot: 'would_come_again',
       }),

@@ -23,7 +23,11 @@ export function step(
 }
 
 /** `path` is `<source>-<target>`; where two edges join the same nodes, something more in the end. */
-export function way(path: string, label: string, data: Data & { condition: string }): WorkflowEdge {
+export function edge(
+  path: string,
+  label: string,
+  data: Data & { condition: string },
+): WorkflowEdge {
   const [source = '', target = ''] = path.split('-');
   return { id: path, source, target, data: { label, ...data } };
 }

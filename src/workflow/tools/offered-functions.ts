@@ -1,9 +1,9 @@
 // Which tools a node offers to the model, and under which names. What cannot be offered is left out and
 // told. Source: contract §5.4, §8.2.
 
-import type { ModelTool } from '../../model/llm-message.ts';
+import type { LlmTool } from '../../model/llm-message.ts';
 import type { Tool } from '../../model/tool.ts';
-import { transitionName } from '../graph/edge-function.ts';
+import { edgeFunctionName } from '../graph/edge-function.ts';
 import { calculatorParameters } from './calculator-tool.ts';
 import { type ToolDefinition, toolDefinition } from './definition.ts';
 import { endCallParameters } from './end-call-tool.ts';
@@ -14,11 +14,11 @@ import { transferParameters } from './transfer-call-tool.ts';
 
 type Runnable = Exclude<ToolDefinition, { type: 'mcp' }>;
 
-export interface OfferedTool {
+export interface OfferedFunction {
   uuid: string;
   definition: Runnable;
   /** As the model sees it. */
-  function: ModelTool;
+  function: LlmTool;
 }
 
 export interface SkippedTool {
@@ -28,7 +28,7 @@ export interface SkippedTool {
 }
 
 /** By node id. */
-export type NodeTools = ReadonlyMap<string, readonly OfferedTool[]>;
+export type NodeTools = ReadonlyMap<string, readonly OfferedFunction[]>;
 export const NO_TOOLS: NodeTools = new Map();
 
 interface ToolUser {
@@ -37,16 +37,16 @@ interface ToolUser {
   edges: readonly { label: string }[];
 }
 
-export function offeredTools(
+export function offeredFunctions(
   nodes: Iterable<ToolUser>,
   tools: readonly Tool[],
 ): { offered: NodeTools; skipped: SkippedTool[] } {
   const byUuid = new Map(tools.map((tool) => [tool.uuid, tool]));
   const skipped: SkippedTool[] = [];
-  const offered = new Map<string, OfferedTool[]>();
+  const offered = new Map<string, OfferedFunction[]>();
   for (const { id, toolUuids, edges } of nodes) {
-    const names = new Set(edges.map(({ label }) => transitionName(label)));
-    const list: OfferedTool[] = [];
+    const names = new Set(edges.map(({ label }) => edgeFunctionName(label)));
+    const list: OfferedFunction[] = [];
     for (const uuid of new Set(toolUuids)) {
       const made = offer(byUuid.get(uuid), names);
       if (typeof made === 'string') skipped.push({ nodeId: id, uuid, reason: made });
@@ -57,7 +57,10 @@ export function offeredTools(
   return { offered, skipped };
 }
 
-function offer(tool: Tool | undefined, names: Set<string>): OfferedTool | SkippedTool['reason'] {
+function offer(
+  tool: Tool | undefined,
+  names: Set<string>,
+): OfferedFunction | SkippedTool['reason'] {
   if (tool === undefined) return 'unknown';
   if (tool.status !== 'active') return 'not active';
   const parsed = toolDefinition.safeParse(tool.definition);

@@ -10,7 +10,7 @@ export interface ToolMessage {
 }
 
 /** Of an end or a transfer. */
-export function messageOf(
+export function preToolMessageOf(
   config: Pick<EndCallConfig, 'messageType' | 'customMessage' | 'audioRecordingId'>,
 ): ToolMessage {
   if (config.messageType === 'none') return { text: '', recordingId: null };

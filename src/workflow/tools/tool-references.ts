@@ -3,7 +3,7 @@
 
 import type { Tool } from '../../model/tool.ts';
 import type { WorkflowDefinition, WorkflowNode, WorkflowProblem } from '../../model/workflow.ts';
-import { transitionName } from '../graph/edge-function.ts';
+import { edgeFunctionName } from '../graph/edge-function.ts';
 import { functionNameOf } from './function-name.ts';
 
 /** Different tools of one agent. */
@@ -65,7 +65,7 @@ function edgeNames({ edges }: WorkflowDefinition, nodeId: string): Map<string, s
     edges.flatMap(({ source, data }): [string, string][] => {
       const { label } = data;
       if (source !== nodeId || typeof label !== 'string' || label.trim() === '') return [];
-      return [[transitionName(label), `the edge ${label}`]];
+      return [[edgeFunctionName(label), `the edge ${label}`]];
     }),
   );
 }

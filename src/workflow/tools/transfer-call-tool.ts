@@ -41,7 +41,7 @@ export function knownDestination(
 export function announcementOf(
   { warm }: TransferCallConfig,
   { values, now }: ToolContext,
-): Announcement | undefined {
+): TransferAnnouncement | undefined {
   if (warm === null) return undefined;
   return {
     text: render(warm.message, values, { now }).trim().slice(0, SPOKEN_CHARACTERS_MAX),
@@ -96,7 +96,7 @@ function normal(value: unknown): string {
 }
 
 /** What a colleague is told before the caller is joined with them, and how they take the call. */
-export interface Announcement {
+export interface TransferAnnouncement {
   text: string;
   /** By a key, or by not hanging up. */
   accept: 'key' | 'stay';

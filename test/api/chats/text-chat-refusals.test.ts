@@ -1,14 +1,14 @@
 // What conversations in writing are refused for, row by row and on every operation. Source: contract §11.1.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { TextChatDesk } from '../../../src/call/chat/text-chat-service.ts';
+import type { TextChatService } from '../../../src/call/chat/text-chat-service.ts';
 import { type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { withApi } from '../served.ts';
 import { talking } from '../talking-workflow.ts';
 
 /** Thrown by everything, once it is set. */
 let refusal: GatewayError | undefined;
-let chats: TextChatDesk;
+let chats: TextChatService;
 const served = withApi();
 const { call, ok } = served;
 let sessions: string;
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 /** The desk, unless it is to refuse. */
-function refusing(desk: TextChatDesk): TextChatDesk {
+function refusing(desk: TextChatService): TextChatService {
   const unless = async <T>(answer: () => Promise<T>): Promise<T> => {
     if (refusal !== undefined) throw refusal;
     return answer();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { LoopLag } from '../../../src/api/health/loop-lag.ts';
+import { EventLoopLagMeter } from '../../../src/api/health/loop-lag.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
@@ -20,12 +20,12 @@ async function turnsUntil(isSeen: () => boolean): Promise<void> {
 }
 
 describe('the lag of the event loop', () => {
-  let lag: LoopLag | undefined;
+  let lag: EventLoopLagMeter | undefined;
   afterEach(() => lag?.close());
 
   it('shows how long the loop was blocked, until it was asked for a minute later, twice', async () => {
     const clock = new FakeClock();
-    const measured = new LoopLag(clock);
+    const measured = new EventLoopLagMeter(clock);
     lag = measured;
     const isSeen = () => measured.read().maxMs > BUSY_MS / 2;
     for (let i = 0; i < 20 && !isSeen(); i++) {

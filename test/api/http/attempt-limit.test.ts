@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AttemptLimit, clientName } from '../../../src/api/http/attempt-limit.ts';
+import { clientName, FailureLimiter } from '../../../src/api/http/attempt-limit.ts';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 function limitOf(attemptsMax = 2, windowMs = 60_000) {
   const clock = new FakeClock();
-  const limit = new AttemptLimit(clock, { attemptsMax, windowMs });
+  const limit = new FailureLimiter(clock, { attemptsMax, windowMs });
   const take = (name: string): unknown => {
     try {
-      limit.take(name);
+      limit.count(name);
       return 'taken';
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
@@ -45,11 +45,11 @@ describe('an attempt limit', () => {
   it('does not count what is given back, and forgets on demand', () => {
     const { limit, take } = limitOf(1);
     take('a');
-    limit.giveBack('a');
-    limit.giveBack('a');
-    limit.giveBack('nobody');
+    limit.uncount('a');
+    limit.uncount('a');
+    limit.uncount('nobody');
     expect([take('a'), take('a')]).toEqual(['taken', ['TOO_MANY_ATTEMPTS', 60]]);
-    limit.forget('a');
+    limit.reset('a');
     expect(take('a')).toBe('taken');
   });
 

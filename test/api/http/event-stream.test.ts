@@ -5,13 +5,13 @@ import { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { EventStream } from '../../../src/api/http/event-stream.ts';
-import type { Feed, FeedMessage } from '../../../src/call/log/event-feed.ts';
-import { LiveCalls } from '../../../src/call/log/live-watchers.ts';
+import type { EventFeed, FeedMessage } from '../../../src/call/log/event-feed.ts';
+import { LiveWatchers } from '../../../src/call/log/live-watchers.ts';
 import type { FeedbackItem } from '../../../src/call/log/realtime-feedback.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 
 /** Tells what a test puts into it. */
-class Queue implements Feed {
+class Queue implements EventFeed {
   readonly waiting: FeedMessage[] = [];
   readonly runIds = ['1'];
   isOver = false;
@@ -47,7 +47,7 @@ function responseOf() {
 function begin(lifeMs = 3_600_000) {
   const clock = new FakeClock();
   const feed = new Queue();
-  const live = new LiveCalls();
+  const live = new LiveWatchers();
   const { wire, response } = responseOf();
   const stream = new EventStream({ clock, live, lifeMs }, feed, response);
   const over = stream.run([], true);
@@ -83,7 +83,7 @@ describe('an event stream', () => {
     const { clock, feed, live, wire } = begin();
     await settle();
     const before = feed.reads;
-    for (let n = 0; n < 50; n++) live.stored(['1']);
+    for (let n = 0; n < 50; n++) live.notifyStored(['1']);
     await settle();
     expect(feed.reads).toBe(before);
     feed.waiting.push(message(1));
@@ -98,7 +98,7 @@ describe('an event stream', () => {
     for (let n = 0; n < 100; n++) feed.waiting.push(message(n, 'x'.repeat(1_000)));
     await pass(clock, 5_000);
     for (let n = 0; n < 1_000; n++) {
-      live.tell('1', { type: 'rtf-bot-started-speaking', payload: {}, timestamp: '' });
+      live.emit('1', { type: 'rtf-bot-started-speaking', payload: {}, timestamp: '' });
     }
     await pass(clock, 24_000);
     expect(response.writableLength).toBeLessThan(100_000);
@@ -155,7 +155,7 @@ describe('an event stream', () => {
     await pass(clock, 3_000);
     expect(clock.timers).toBe(0);
     const before = feed.reads;
-    live.stored(['1']);
+    live.notifyStored(['1']);
     await settle();
     expect(feed.reads).toBe(before);
   });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Api } from '../../../src/api/http/api-deps.ts';
 import { EventStreams } from '../../../src/api/http/event-streams.ts';
 import { buildServer } from '../../../src/api/server.ts';
-import { LiveCalls } from '../../../src/call/log/live-watchers.ts';
+import { LiveWatchers } from '../../../src/call/log/live-watchers.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { EventClient } from '../http/event-client.ts';
@@ -14,13 +14,13 @@ import { withStoredRuns } from './stored-runs.ts';
 const served = withApi();
 const stored = withStoredRuns(served);
 let api: Api;
-let live: LiveCalls;
+let live: LiveWatchers;
 let streams: EventStreams;
 let base = '';
 let clients: EventClient[] = [];
 
 beforeEach(async () => {
-  live = new LiveCalls();
+  live = new LiveWatchers();
   streams = new EventStreams({ clock: systemClock, live, lifeMs: 60_000 });
   api = await buildServer({ ...served.deps, streams });
   base = `${await api.listen({ host: '127.0.0.1', port: 0 })}/api/v1`;
@@ -54,7 +54,7 @@ async function say(run: Run, seq: number, text = `t${seq}`): Promise<void> {
       body: { type: 'user.turn', text, ...heard, startMs: 0, endMs: 1 },
     },
   ]);
-  live.stored([run.id]);
+  live.notifyStored([run.id]);
 }
 
 describe('the events of a run', () => {
@@ -113,7 +113,7 @@ describe('the events of a run', () => {
     await until(() => client.heard.length === 1);
     await vi.waitFor(() => {
       const timestamp = '2026-01-15T09:00:00.000+00:00';
-      live.tell(run.id, { type: 'rtf-bot-started-speaking', payload: {}, timestamp });
+      live.emit(run.id, { type: 'rtf-bot-started-speaking', payload: {}, timestamp });
       expect(client.words).toContain('rtf-bot-started-speaking');
     });
     const told = client.heard.at(-1);
@@ -123,7 +123,7 @@ describe('the events of a run', () => {
   it('of a call of another node are found in the store', async () => {
     const run = await stored.aRun({ state: 'running' });
     const client = await watch(run);
-    live.stored = () => undefined; // Nobody here hears of it.
+    live.notifyStored = () => undefined; // Nobody here hears of it.
     await say(run, 1);
     await until(() => client.words.includes('t1'));
   });

@@ -2,14 +2,14 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { credentialHeadersFrom } from '../../../src/call/http/credential-headers.ts';
-import { createOutside } from '../../../src/call/http/guarded-http.ts';
-import { addressGuard } from '../../../src/call/http/ssrf-guard.ts';
+import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
+import { ssrfGuard } from '../../../src/call/http/ssrf-guard.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { withApi } from '../served.ts';
 
 const SECRET = 'the-secret-of-the-credential';
-const outside = createOutside(addressGuard(['127.0.0.1']));
+const outside = createGuardedHttp(ssrfGuard(['127.0.0.1']));
 const served = withApi(({ store }) => ({
   toolRequests: { outside, credentialHeaders: credentialHeadersFrom(store), clock: systemClock },
 }));

@@ -1,7 +1,7 @@
 // Agents from a description in plain words, over HTTP. Source: contract §5.1.
 
 import { describe, expect, it } from 'vitest';
-import { AgentWriter } from '../../../src/workflow/authoring/agent-writer.ts';
+import { WorkflowGenerator } from '../../../src/workflow/authoring/agent-writer.ts';
 import { ReviewerModel } from '../../fakes/reviewer-model.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 
@@ -10,7 +10,7 @@ const path = '/api/v1/workflow/create/template';
 
 describe('with a language model', () => {
   const llm = new ReviewerModel();
-  const { call, ok } = withApi(({ clock }) => ({ writer: new AgentWriter({ llm, clock }) }));
+  const { call, ok } = withApi(({ clock }) => ({ writer: new WorkflowGenerator({ llm, clock }) }));
 
   it('an agent is written, stored and published', async () => {
     llm.answers = [JSON.stringify(smallWorkflow)];

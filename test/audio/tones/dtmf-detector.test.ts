@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { alaw, ulaw } from '../../../src/audio/companding.ts';
 import { DtmfDetector } from '../../../src/audio/tones/dtmf-detector.ts';
 import {
-  DTMF_HIGHS_HZ,
-  DTMF_KEYS,
-  DTMF_LOWS_HZ,
+  DTMF_DIGITS,
+  DTMF_HIGH_HZ,
+  DTMF_LOW_HZ,
 } from '../../../src/audio/tones/dtmf-frequencies.ts';
 import { dtmfTones } from '../../../src/audio/tones/tone-generator.ts';
 import { type FrameTaker, hourOfMusic, hourOfNoise, hourOfSpeech, hourOfTones } from '../hours.ts';
@@ -38,8 +38,8 @@ const PLAIN: Line = {
 const PRESSES = 25;
 
 function pressed(key: string, line: Line): Int16Array {
-  const place = DTMF_KEYS.indexOf(key);
-  const steps = [DTMF_LOWS_HZ[place >> 2] ?? 0, DTMF_HIGHS_HZ[place & 3] ?? 0].map(
+  const place = DTMF_DIGITS.indexOf(key);
+  const steps = [DTMF_LOW_HZ[place >> 2] ?? 0, DTMF_HIGH_HZ[place & 3] ?? 0].map(
     (hz) => (2 * Math.PI * hz * (1 + line.off)) / 8_000,
   );
   const [low = 0, high = 0] = [line.lowDbfs, line.highDbfs].map((db) => 32_768 * 10 ** (db / 20));
@@ -65,7 +65,7 @@ function heardIn(pcm: Int16Array, chunk = 160): string {
   return keys;
 }
 
-const all = [...DTMF_KEYS];
+const all = [...DTMF_DIGITS];
 const through = (law: typeof ulaw, pcm: Int16Array): Int16Array =>
   pcm.map((sample) => law.samples[law.codes[sample & 0xffff] ?? 0] ?? 0);
 

@@ -3,7 +3,7 @@ import {
   DTMF_DIGITS_MAX,
   dtmfTones,
   isDtmfDigit,
-  ringBack,
+  ringbackTone,
 } from '../../../src/audio/tones/tone-generator.ts';
 import { amplitudeAt } from '../sine.ts';
 import { levelDbfs, taken } from '../sounds.ts';
@@ -68,7 +68,7 @@ describe('DTMF tones', () => {
 });
 
 describe('the ring-back tone', () => {
-  const cycle = taken(ringBack(), 300);
+  const cycle = taken(ringbackTone(), 300);
   const on = cycle.subarray(0, 16_000);
 
   it('is 440 and 480 Hz, each of -19 dBm0, and nothing else', () => {
@@ -84,11 +84,11 @@ describe('the ring-back tone', () => {
   it('sounds for two seconds and is silent for four, again and again', () => {
     expect(on.some((sample, i) => i >= 15_900 && sample !== 0)).toBe(true);
     expect(cycle.subarray(16_000).every((sample) => sample === 0)).toBe(true);
-    const sound = ringBack();
+    const sound = ringbackTone();
     taken(sound, 300);
     expect(taken(sound, 300)).toEqual(cycle);
     // Frames of any length, and each taker from the begin.
-    expect(taken(ringBack(), 1, 48_000)).toEqual(cycle);
+    expect(taken(ringbackTone(), 1, 48_000)).toEqual(cycle);
   });
 
   it('begins and ends softly', () => {

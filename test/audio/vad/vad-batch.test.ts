@@ -5,7 +5,7 @@ import { batchedVad } from '../../../src/audio/vad/vad-batch.ts';
 import {
   allSlots,
   BATCH_MAX,
-  HEARD_SAMPLES,
+  INPUT_SAMPLES,
   STREAMS_MAX,
   type VadKernel,
 } from '../../../src/audio/vad/vad-kernel.ts';
@@ -17,7 +17,7 @@ import { Ear } from './vad-fixture.ts';
 class Echo implements VadKernel {
   readonly name = 'portable';
   readonly instructions = 'base';
-  readonly windows = new Int16Array(BATCH_MAX * HEARD_SAMPLES);
+  readonly windows = new Int16Array(BATCH_MAX * INPUT_SAMPLES);
   readonly slots = new Int32Array(BATCH_MAX);
   readonly probabilities = new Float32Array(BATCH_MAX);
   readonly free = allSlots();
@@ -29,9 +29,9 @@ class Echo implements VadKernel {
   }
 
   hear(count: number): void {
-    const at = (nth: number, sample: number) => this.windows[nth * HEARD_SAMPLES + sample] ?? 0;
+    const at = (nth: number, sample: number) => this.windows[nth * INPUT_SAMPLES + sample] ?? 0;
     const all = Array.from({ length: count }, (_, nth) => nth);
-    for (const nth of all) this.probabilities[nth] = at(nth, HEARD_SAMPLES - 1);
+    for (const nth of all) this.probabilities[nth] = at(nth, INPUT_SAMPLES - 1);
     this.calls.push({
       slots: [...this.slots.subarray(0, count)],
       contexts: all.map((nth) => at(nth, 31)),

@@ -4,7 +4,7 @@ import { compiledVadKernel } from '../../../src/audio/vad/vad-compiled.ts';
 import {
   BATCH_MAX,
   CONTEXT_SAMPLES,
-  HEARD_SAMPLES,
+  INPUT_SAMPLES,
   INSTRUCTIONS,
   STATE_FLOATS,
   STREAMS_MAX,
@@ -86,7 +86,7 @@ function hearTogether(kernel: VadKernel, count: number): number[][] {
     for (const [i, { slot, sound }] of streams.entries()) {
       const from = step * WINDOW_SAMPLES;
       kernel.slots[i] = slot;
-      kernel.windows.set(sound.subarray(from, from + HEARD_SAMPLES), i * HEARD_SAMPLES);
+      kernel.windows.set(sound.subarray(from, from + INPUT_SAMPLES), i * INPUT_SAMPLES);
     }
     kernel.hear(count);
     for (const [i, { heard }] of streams.entries())

@@ -2,8 +2,8 @@
 // processes. Source: contract §7.6, §8.10, appendix A.7.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AfterCall } from '../../../src/call/after/post-call-dispatcher.ts';
-import { Recovery } from '../../../src/call/control/crash-recovery.ts';
+import { PostCallDispatcher } from '../../../src/call/after/post-call-dispatcher.ts';
+import { CrashRecovery } from '../../../src/call/control/crash-recovery.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { ReviewerModel } from '../../fakes/reviewer-model.ts';
@@ -14,7 +14,7 @@ import { drinks, PUBLIC_URL, withCallRoom } from '../call-harness.ts';
 const at = withCallRoom();
 let receiver: RestServer;
 let model: ReviewerModel;
-let running: AfterCall[] = [];
+let running: PostCallDispatcher[] = [];
 
 beforeAll(async () => {
   receiver = await startRestServer();
@@ -62,9 +62,9 @@ function prepare(...nodes: Data[]) {
   });
 }
 
-function afterCall(): AfterCall {
+function afterCall(): PostCallDispatcher {
   const { deps } = at.room;
-  const made = new AfterCall({
+  const made = new PostCallDispatcher({
     ...deps,
     llm: model,
   });
@@ -172,7 +172,7 @@ describe('when a call is over', () => {
     const { stream, run } = await at.room.inboundCall();
     await at.room.heardOut(stream);
     await at.room.at.sql(`update runs set owner_node = 'dead'`);
-    const recovery = new Recovery(at.room.deps);
+    const recovery = new CrashRecovery(at.room.deps);
     await recovery.start();
     recovery.stop();
     afterCall().start();

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { reviewCall } from '../../../src/call/after/review.ts';
 import { readReview, tagNames } from '../../../src/call/after/review-reply.ts';
 import { partsOf } from '../../../src/call/after/review-transcript.ts';
-import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
 import type { Run } from '../../../src/model/run.ts';
@@ -92,7 +92,7 @@ function reviewNode(data: Data = {}, id = 'qa1') {
 }
 
 function deps(llm?: ReviewerModel) {
-  return { llm, clock, log: quietLog().log, outside: createOutside() };
+  return { llm, clock, log: quietLog().log, outside: createGuardedHttp() };
 }
 
 const attempt = { isLast: false, now: 0, signal: new AbortController().signal };

@@ -2,8 +2,8 @@
 
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { deliver, retryMs } from '../../../src/call/after/webhook-delivery.ts';
-import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { deliverWebhook, retryMs } from '../../../src/call/after/webhook-delivery.ts';
+import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { Delivery } from '../../../src/store/deliveries/delivery-store.ts';
 import { withStore } from '../../store/engines.ts';
@@ -11,7 +11,7 @@ import { completedRun, ground, webhook } from '../../store/runs/completed-runs.t
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 
 const at = withStore();
-const loopback = createOutside(() => true);
+const loopback = createGuardedHttp(() => true);
 const never = new AbortController().signal;
 let receiver: RestServer;
 
@@ -60,7 +60,7 @@ describe('a webhook', () => {
   it('is sent with the body as it was rendered, under both spellings of the promised headers', async () => {
     await made();
     const delivery = await claimed();
-    await deliver(deps(), delivery, never);
+    await deliverWebhook(deps(), delivery, never);
     const [asked] = receiver.asked;
     expect(asked).toMatchObject({ method: 'POST', path: '/hook?a=1', body: '{"run":"42"}' });
     for (const prefix of ['x-patchbay', 'x-dograh']) {
@@ -82,7 +82,7 @@ describe('a webhook', () => {
     const secrets = await at.store.signingSecrets.inForce(organizationId);
     expect(secrets).toHaveLength(2);
     await made();
-    await deliver(deps(), await claimed(), never);
+    await deliverWebhook(deps(), await claimed(), never);
     const seconds = Math.floor(at.clock.now() / 1_000);
     const values = secrets.map((secret) =>
       createHmac('sha256', secret).update(`${seconds}.{"run":"42"}`).digest('hex'),
@@ -94,7 +94,7 @@ describe('a webhook', () => {
 
   it.each(['GET', 'DELETE'])('by %s has no body', async (method) => {
     await made({ method, body: null });
-    await deliver(deps(), await claimed(), never);
+    await deliverWebhook(deps(), await claimed(), never);
     expect(receiver.asked[0]).toMatchObject({ method, body: '' });
     expect(receiver.asked[0]?.headers['content-type']).toBeUndefined();
     expect(receiver.asked[0]?.headers['x-patchbay-signature']).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
@@ -102,7 +102,7 @@ describe('a webhook', () => {
 
   it("carries the credential's headers, which are stored nowhere", async () => {
     await made({ credentialUuid: 'c1', headers: [['x-key', 'mine']] });
-    await deliver(deps({ 'X-Key': 'hush-hush' }), await claimed(), never);
+    await deliverWebhook(deps({ 'X-Key': 'hush-hush' }), await claimed(), never);
     expect(receiver.asked[0]?.headers['x-key']).toBe('hush-hush');
     expect(JSON.stringify(await at.sql('select * from deliveries'))).not.toContain('hush-hush');
     expect(JSON.stringify(at.lines())).not.toContain('hush-hush');
@@ -111,7 +111,7 @@ describe('a webhook', () => {
   it('keeps the first 500 characters of the answer', async () => {
     receiver.answer = { status: 400, body: 'x'.repeat(5_000) };
     await made();
-    await deliver(deps(), await claimed(), never);
+    await deliverWebhook(deps(), await claimed(), never);
     const { responseExcerpt, state } = await stored();
     expect(responseExcerpt).toHaveLength(500);
     expect(state).toBe('dead_letter');
@@ -120,7 +120,7 @@ describe('a webhook', () => {
   it.each([408, 425, 429, 500, 502, 503, 504])('is sent again after %i', async (status) => {
     receiver.answer = { status, body: {} };
     await made();
-    await deliver(deps(), await claimed(), never);
+    await deliverWebhook(deps(), await claimed(), never);
     const dueAt = new Date(at.clock.now() + 30_000);
     expect(await stored()).toMatchObject({ state: 'pending', responseStatus: status, dueAt });
   });
@@ -128,20 +128,20 @@ describe('a webhook', () => {
   it.each([301, 400, 401, 404, 410, 422, 501])('is a dead letter after %i', async (status) => {
     receiver.answer = { status, body: {} };
     await made();
-    await deliver(deps(), await claimed(), never);
+    await deliverWebhook(deps(), await claimed(), never);
     expect(await stored()).toMatchObject({ state: 'dead_letter', responseStatus: status });
   });
 
   it('is sent again after a broken connection, and after 30 s without an answer', async () => {
     receiver.answer = 'reset';
     await made();
-    await deliver(deps(), await claimed(), never);
+    await deliverWebhook(deps(), await claimed(), never);
     expect(await stored()).toMatchObject({ state: 'pending', responseStatus: null });
     receiver.answer = 'hang';
     at.clock.advance(30_000);
     const delivery = await claimed();
     const arrived = receiver.next();
-    const sending = deliver(deps(), delivery, never);
+    const sending = deliverWebhook(deps(), delivery, never);
     await arrived;
     at.clock.advance(29_999);
     expect((await stored()).state).toBe('sending');
@@ -159,7 +159,7 @@ describe('a webhook', () => {
     await made();
     const waits: number[] = [];
     for (let attempt = 1; attempt <= 5; attempt++) {
-      await deliver(deps(), await claimed(), never);
+      await deliverWebhook(deps(), await claimed(), never);
       const { dueAt } = await stored();
       if (dueAt === null) break;
       waits.push((dueAt.getTime() - at.clock.now()) / 1_000);
@@ -180,7 +180,7 @@ describe('a webhook', () => {
 
   it('that may not be sent at all is a dead letter; the words do not give the address away', async () => {
     await made({ url: 'http://10.0.0.1/token-123' });
-    await deliver({ ...deps(), outside: createOutside() }, await claimed(), never);
+    await deliverWebhook({ ...deps(), outside: createGuardedHttp() }, await claimed(), never);
     const { state, error } = await stored();
     expect(state).toBe('dead_letter');
     expect(error).not.toContain('token-123');
@@ -189,7 +189,7 @@ describe('a webhook', () => {
   it('waits if the credential cannot be read just now', async () => {
     await made({ credentialUuid: 'c1' });
     const credentialHeaders = () => Promise.reject(new GatewayError('STORE_UNAVAILABLE'));
-    await deliver({ ...deps(), credentialHeaders }, await claimed(), never);
+    await deliverWebhook({ ...deps(), credentialHeaders }, await claimed(), never);
     expect(await stored()).toMatchObject({ state: 'pending', attempts: 1 });
     expect(receiver.asked).toEqual([]);
   });

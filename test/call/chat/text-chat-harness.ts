@@ -4,7 +4,7 @@ import { expect, vi } from 'vitest';
 import { TextChats } from '../../../src/call/chat/text-chat.ts';
 import type { TextChatId } from '../../../src/call/chat/text-chat-service.ts';
 import type { TextChatDeps } from '../../../src/call/chat/text-chat-work.ts';
-import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
@@ -32,7 +32,7 @@ export class ChatRoom {
       log,
       llm,
       // Tests' receivers are on loopback.
-      outside: createOutside(() => true),
+      outside: createGuardedHttp(() => true),
       credentialHeaders: () => Promise.resolve({}),
       onCompleted: () => {
         this.completed += 1;

@@ -1,7 +1,7 @@
 // Calls that nobody tells the end of: callbacks that are lost, processes that are killed or drained.
 
 import { describe, expect, it } from 'vitest';
-import { Recovery } from '../../../src/call/control/crash-recovery.ts';
+import { CrashRecovery } from '../../../src/call/control/crash-recovery.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
 import type { Answer, Asked } from '../../telephony/provider/rest-server.ts';
 import { CALL, type CallRoom, GREETING, twilioAnswers, withCallRoom } from '../call-harness.ts';
@@ -107,7 +107,7 @@ describe('a process that was killed', () => {
   /** What it does when it is started again, with another epoch than that of the runs. */
   async function recover(after: CallRoom['deps'], room: CallRoom): Promise<number> {
     await room.at.sql('update runs set owner_epoch = 1');
-    const recovery = new Recovery(after);
+    const recovery = new CrashRecovery(after);
     const closed = await recovery.start();
     recovery.stop();
     return closed;
@@ -197,8 +197,8 @@ describe('runs of other processes', () => {
     room.at.sql('update runs set owner_node = $1 where id = $2', [node, runId]);
 
   /** Started before there was anything to close. */
-  async function recovering(room: CallRoom): Promise<Recovery> {
-    const recovery = new Recovery(room.deps);
+  async function recovering(room: CallRoom): Promise<CrashRecovery> {
+    const recovery = new CrashRecovery(room.deps);
     await recovery.start();
     return recovery;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CallAdmission } from '../../../src/call/control/overload-control.ts';
+import { OverloadControl } from '../../../src/call/control/overload-control.ts';
 import {
   callLoad,
   loopDelaySeconds,
@@ -17,10 +17,10 @@ function start(limits: Partial<LoadLimits> = {}) {
   const load = { loop: 0, cpu: 0 };
   const calls = { talking: 0, all: 0 };
   const felt: number[] = [];
-  const admission = new CallAdmission({
+  const admission = new OverloadControl({
     clock,
     log,
-    meter: { take: () => ({ ...load }) },
+    meter: { sample: () => ({ ...load }) },
     limits: { load: 0.85, delayMs: 40, ...limits },
     counts: () => calls,
     onLoop: (busy) => felt.push(busy),
@@ -51,13 +51,13 @@ describe('a process takes calls', () => {
       talk(100);
       load[part] = 0.8;
       clock.advance(5_000);
-      expect(admission.isOpen).toBe(true);
+      expect(admission.isAccepting).toBe(true);
       load[part] = 0.9;
       clock.advance(5_000);
-      expect(admission.isOpen).toBe(false);
+      expect(admission.isAccepting).toBe(false);
       load[part] = 0.8;
       clock.advance(3_000);
-      expect(admission.isOpen).toBe(true);
+      expect(admission.isAccepting).toBe(true);
     }
   });
 
@@ -73,7 +73,7 @@ describe('a process takes calls', () => {
 
   it('up to what they will add: of a thousand that ring at once, not all', () => {
     const { admission, calls } = start();
-    while (calls.all < 1_000 && admission.isOpen) calls.all += 1;
+    while (calls.all < 1_000 && admission.isAccepting) calls.all += 1;
     expect(calls.all).toBe(340);
   });
 
@@ -81,7 +81,7 @@ describe('a process takes calls', () => {
     const { clock, load, admission, calls, talk } = start();
     const perCall = 0.001;
     for (let second = 0; second < 120; second++) {
-      for (let nth = 0; nth < 20 && admission.isOpen; nth++) calls.all += 1;
+      for (let nth = 0; nth < 20 && admission.isAccepting; nth++) calls.all += 1;
       talk(calls.all);
       load.loop = calls.talking * perCall;
       clock.advance(1_000);
@@ -89,7 +89,7 @@ describe('a process takes calls', () => {
     expect(calls.all).toBeGreaterThan(800);
     expect(calls.all).toBeLessThanOrEqual(860); // What it aims at is approached from above.
     expect(await value(callLoad)).toBeCloseTo(perCall, 4);
-    expect(admission.isOpen).toBe(false);
+    expect(admission.isAccepting).toBe(false);
   });
 
   it('again as soon as some have ended', () => {
@@ -97,11 +97,11 @@ describe('a process takes calls', () => {
     talk(500);
     load.loop = 0.85;
     clock.advance(30_000);
-    expect(admission.isOpen).toBe(false);
+    expect(admission.isAccepting).toBe(false);
     talk(450);
     load.loop = 0.76;
     clock.advance(3_000);
-    expect(admission.isOpen).toBe(true);
+    expect(admission.isAccepting).toBe(true);
   });
 
   it('in spite of a stall of half a second, and of timers that are late for a moment', () => {
@@ -110,10 +110,10 @@ describe('a process takes calls', () => {
     clock.advance(1_000);
     clock.stall(500);
     clock.advance(2_000);
-    expect(admission.isOpen).toBe(true);
+    expect(admission.isAccepting).toBe(true);
     late(clock, { ms: 60, seconds: 2 });
     clock.advance(5_000);
-    expect(admission.isOpen).toBe(true);
+    expect(admission.isAccepting).toBe(true);
   });
 
   it('not while timers are late for seconds, until they have been on time as long', async () => {
@@ -121,22 +121,22 @@ describe('a process takes calls', () => {
     talk(100);
     clock.advance(1_000);
     late(clock, { ms: 60, seconds: 3 });
-    expect(admission.isOpen).toBe(false);
+    expect(admission.isAccepting).toBe(false);
     expect(await value(loopDelaySeconds)).toBeCloseTo(0.06);
     late(clock, { ms: 30, seconds: 10 });
-    expect(admission.isOpen).toBe(false); // Not much better.
+    expect(admission.isAccepting).toBe(false); // Not much better.
     clock.advance(2_000);
-    expect(admission.isOpen).toBe(false);
+    expect(admission.isAccepting).toBe(false);
     clock.advance(1_000);
-    expect(admission.isOpen).toBe(true);
+    expect(admission.isAccepting).toBe(true);
   });
 
   it('whatever the load is, as long as they are few: it is not theirs', () => {
     const { clock, load, admission, calls } = start();
     load.loop = 1;
     late(clock, { ms: 200, seconds: 10 });
-    for (; calls.all < 10; calls.all += 1) expect(admission.isOpen).toBe(true);
-    expect(admission.isOpen).toBe(false);
+    for (; calls.all < 10; calls.all += 1) expect(admission.isAccepting).toBe(true);
+    expect(admission.isAccepting).toBe(false);
   });
 
   it('without a limit where none is set', () => {
@@ -144,7 +144,7 @@ describe('a process takes calls', () => {
     talk(5_000);
     load.loop = 1;
     late(clock, { ms: 500, seconds: 10 });
-    expect(admission.isOpen).toBe(true);
+    expect(admission.isAccepting).toBe(true);
   });
 });
 

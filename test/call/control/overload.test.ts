@@ -9,7 +9,7 @@ import { EXTENSION, withPbx } from '../pbx/pbx-harness.ts';
 
 const load = { loop: 0, cpu: 0 };
 const held = withCallRoom({
-  meter: { take: () => ({ ...load }) },
+  meter: { sample: () => ({ ...load }) },
   limits: { load: 0.85, delayMs: 40 },
 });
 beforeEach(() => {

@@ -51,9 +51,9 @@ describe('the queue of a conversation', () => {
     let left = 2;
     rig.perform = () => {
       rig.told.push('done');
-      if (left-- > 0) rig.queue.tell(IDLE);
+      if (left-- > 0) rig.queue.dispatch(IDLE);
     };
-    rig.queue.tell(IDLE);
+    rig.queue.dispatch(IDLE);
     expect(rig.told).toEqual([
       ...['1 idle', 'done', 'done'],
       ...['2 idle', 'done', 'done'],
@@ -67,11 +67,11 @@ describe('the queue of a conversation', () => {
     const rig = new Rig();
     rig.actions = [end];
     rig.perform = () => {
-      rig.queue.tell(IDLE);
+      rig.queue.dispatch(IDLE);
       rig.queue.close();
     };
-    rig.queue.tell(IDLE);
-    rig.queue.tell(IDLE);
+    rig.queue.dispatch(IDLE);
+    rig.queue.dispatch(IDLE);
     expect(rig.told).toEqual(['1 idle']);
     expect(rig.stepped).toEqual([]);
   });
@@ -82,8 +82,8 @@ describe('the queue of a conversation', () => {
     rig.perform = () => {
       throw new Error('a bug');
     };
-    rig.queue.tell(IDLE);
-    rig.queue.tell(IDLE);
+    rig.queue.dispatch(IDLE);
+    rig.queue.dispatch(IDLE);
     expect(rig.told).toEqual(['1 idle', 'broken: Error: a bug', '2 idle', 'broken: Error: a bug']);
   });
 
@@ -94,9 +94,9 @@ describe('the queue of a conversation', () => {
     rig.perform = () => {
       if (told) return;
       told = true;
-      for (let i = 0; i <= 1_000; i++) rig.queue.tell(IDLE);
+      for (let i = 0; i <= 1_000; i++) rig.queue.dispatch(IDLE);
     };
-    rig.queue.tell(IDLE);
+    rig.queue.dispatch(IDLE);
     expect(rig.told.filter((line) => line.startsWith('full'))).toEqual(['full: QUEUE_FULL']);
     expect(rig.queue.state.idles).toBe(1_001);
   });

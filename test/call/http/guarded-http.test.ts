@@ -3,14 +3,14 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { isPublicAddress } from '../../../src/call/http/public-address.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 
 const never = new AbortController().signal;
-const outside = createOutside();
-const loopback = createOutside(() => true);
+const outside = createGuardedHttp();
+const loopback = createGuardedHttp(() => true);
 let server: RestServer;
 
 beforeAll(async () => {

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { isPublicAddress } from '../../../src/call/http/public-address.ts';
-import { addressGuard } from '../../../src/call/http/ssrf-guard.ts';
+import { ssrfGuard } from '../../../src/call/http/ssrf-guard.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 
@@ -26,7 +26,7 @@ describe('an operator may open', () => {
     [[], '8.8.8.8', 'dns', true],
     [['crm'], 'no address', 'crm', false],
   ])('%j: %s of %s is allowed: %s', (opened, address, host, allowed) => {
-    expect(addressGuard(opened)(address, host)).toBe(allowed);
+    expect(ssrfGuard(opened)(address, host)).toBe(allowed);
   });
 });
 
@@ -38,7 +38,7 @@ describe('requests', () => {
   afterAll(() => server.close());
 
   it('reach a host that is opened by its name, and no other name of that address', async () => {
-    const outside = createOutside(addressGuard(['localhost']));
+    const outside = createGuardedHttp(ssrfGuard(['localhost']));
     const get = (url: string) =>
       outside.send({ method: 'GET', url, headers: {}, body: undefined }, never);
     const byName = server.url.replace('127.0.0.1', 'localhost');

@@ -1,14 +1,14 @@
 // Requests of tools. Source: contract §8.7.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { sendToolRequest, type ToolRequestDeps } from '../../../src/call/http/tool-request.ts';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { ToolRequest } from '../../../src/workflow/tools/tool-request-builder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 
-const outside = createOutside(() => true);
+const outside = createGuardedHttp(() => true);
 let server: RestServer;
 let clock: FakeClock;
 let abort: AbortController;

@@ -1,7 +1,7 @@
 // What counts of a log in which a conversation was taken back.
 
 import { expect, it } from 'vitest';
-import { countingEvents } from '../../../src/call/log/effective-events.ts';
+import { effectiveEvents } from '../../../src/call/log/effective-events.ts';
 import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
 
 const said = (digit: string): CallEventBody => ({ type: 'dtmf', digit });
@@ -21,7 +21,7 @@ function seqsOf(bodies: CallEventBody[]): number[] {
   const events: CallEvent[] = bodies.map((body, index) => {
     return { runId: '1', seq: index + 1, at: 0, mediaMs: 0, body };
   });
-  return countingEvents(events).map(({ seq }) => seq);
+  return effectiveEvents(events).map(({ seq }) => seq);
 }
 
 it('everything counts where nothing was taken back', () => {

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Feed, FeedMessage } from '../../../src/call/log/event-feed.ts';
+import type { EventFeed, FeedMessage } from '../../../src/call/log/event-feed.ts';
 import { OrganizationFeed } from '../../../src/call/log/organization-feed.ts';
 import { RunFeed } from '../../../src/call/log/run-feed.ts';
 import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
@@ -25,7 +25,7 @@ function eventOf(runId: string, seq: number, body: CallEventBody = turn(`t${seq}
   return { runId, seq, at: 1_768_467_600_000 + seq, mediaMs: 0, body };
 }
 
-async function readAll(feed: Feed): Promise<FeedMessage[]> {
+async function readAll(feed: EventFeed): Promise<FeedMessage[]> {
   const all: FeedMessage[] = [];
   for (;;) {
     const some = feed.isOver ? [] : await feed.read();

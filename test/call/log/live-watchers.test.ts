@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { LiveCalls } from '../../../src/call/log/live-watchers.ts';
-import type { Link } from '../../../src/cluster/ipc-channel.ts';
-import { hearOthers, tellNews } from '../../../src/cluster/live-relay.ts';
+import { LiveWatchers } from '../../../src/call/log/live-watchers.ts';
+import type { IpcChannel } from '../../../src/cluster/ipc-channel.ts';
+import { relayFromWorkers, relayToFront } from '../../../src/cluster/live-relay.ts';
 import { wires } from '../../cluster/linked-channels.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { withCallRoom } from '../call-harness.ts';
@@ -9,11 +9,11 @@ import { withCallRoom } from '../call-harness.ts';
 const held = withCallRoom();
 
 it('calls of other processes are told of while somebody watches, and not longer', () => {
-  const [front, behind] = [new LiveCalls(), new LiveCalls()];
+  const [front, behind] = [new LiveWatchers(), new LiveWatchers()];
   const { links } = wires(3, new FakeClock());
-  const [, one, two] = links as [Link, Link, Link];
-  const joined = hearOthers(one, front, () => [2]);
-  tellNews(two, behind);
+  const [, one, two] = links as [IpcChannel, IpcChannel, IpcChannel];
+  const joined = relayFromWorkers(one, front, () => [2]);
+  relayToFront(two, behind);
   joined(2);
   expect(behind.relay).toBeUndefined();
   const told: unknown[] = [];
@@ -28,13 +28,13 @@ it('calls of other processes are told of while somebody watches, and not longer'
   unwatch();
   expect(behind.relay).toBeUndefined();
   const again = front.watch('7', watcher);
-  behind.stored(['7', '7', '8']);
-  behind.tell('7', item);
-  behind.tell('8', item);
+  behind.notifyStored(['7', '7', '8']);
+  behind.emit('7', item);
+  behind.emit('8', item);
   expect(told).toEqual(['stored', ['7', 'rtf-bot-started-speaking']]);
   again();
   again();
-  behind.stored(['7']);
+  behind.notifyStored(['7']);
   expect(told).toHaveLength(2);
   expect(behind.relay).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { feedbackItems } from '../../../src/call/log/realtime-feedback.ts';
-import { outcomeOf } from '../../../src/call/log/run-outcome.ts';
+import { runOutcomeOf } from '../../../src/call/log/run-outcome.ts';
 import { transcriptLines, transcriptText } from '../../../src/call/log/transcript.ts';
 import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
 
@@ -134,7 +134,7 @@ describe('the feedback items', () => {
 
 describe('the outcome', () => {
   it('gathers extracted values, nodes in order, disposition and tags', () => {
-    const outcome = outcomeOf(
+    const outcome = runOutcomeOf(
       logOf(
         [0, entered('1', 'Start')],
         [10, heard('yes please', 1, 2)],
@@ -160,7 +160,7 @@ describe('the outcome', () => {
   });
 
   it('prefers an extracted call_disposition to the reason', () => {
-    const outcome = outcomeOf(
+    const outcome = runOutcomeOf(
       logOf(
         [0, { type: 'variables.extracted', nodeId: '1', values: { call_disposition: 'booked' } }],
         [1, ended('user_qualified')],
@@ -174,7 +174,7 @@ describe('the outcome', () => {
   it('cuts a disposition that a model has made too long to be listed by', () => {
     const values = { call_disposition: 'x'.repeat(10_000) };
     const events = logOf([0, { type: 'variables.extracted', nodeId: '1', values }]);
-    expect(outcomeOf(events, 'unknown').disposition).toHaveLength(200);
+    expect(runOutcomeOf(events, 'unknown').disposition).toHaveLength(200);
   });
 
   it('gives the last fatal fault as the error', () => {
@@ -185,9 +185,9 @@ describe('the outcome', () => {
       fatal,
     });
     const faults = logOf([0, fault('one', true)], [1, fault('two', true)], [2, fault('3', false)]);
-    expect(outcomeOf(faults, 'unknown').gatheredContext['error']).toBe('two');
+    expect(runOutcomeOf(faults, 'unknown').gatheredContext['error']).toBe('two');
     const well = logOf([0, fault('passing', false)], [1, ended('user_qualified')]);
-    expect(outcomeOf(well, 'unknown').gatheredContext).not.toHaveProperty('error');
+    expect(runOutcomeOf(well, 'unknown').gatheredContext).not.toHaveProperty('error');
   });
 
   it("keeps an extracted variable from taking the place of the gateway's own word", () => {
@@ -205,7 +205,7 @@ describe('the outcome', () => {
       'trigger_uuid',
     ];
     const values = Object.fromEntries(names.map((name) => [name, 'mine']));
-    const { gatheredContext } = outcomeOf(
+    const { gatheredContext } = runOutcomeOf(
       logOf([0, { type: 'variables.extracted', nodeId: '1', values }]),
       'unknown',
     );
@@ -216,12 +216,12 @@ describe('the outcome', () => {
   });
 
   it('tags an unanswered call as the contract does', () => {
-    const { gatheredContext } = outcomeOf(logOf([0, ended('no-answer')]), 'unknown');
+    const { gatheredContext } = runOutcomeOf(logOf([0, ended('no-answer')]), 'unknown');
     expect(gatheredContext['call_tags']).toEqual(['not_connected', 'telephony_no-answer']);
   });
 
   it('takes the last media time as the length of a call whose process was killed', () => {
-    const outcome = outcomeOf(
+    const outcome = runOutcomeOf(
       logOf([0, entered('1', 'S')], [61_000, heard('hi', 1, 2)]),
       'unexpected_error',
     );
@@ -239,7 +239,7 @@ describe('the outcome', () => {
       completionTokens: 5,
       cachedTokens: 2,
     });
-    const { usageInfo, costInfo } = outcomeOf(
+    const { usageInfo, costInfo } = runOutcomeOf(
       logOf(
         [0, usage(10)],
         [1, usage(20)],

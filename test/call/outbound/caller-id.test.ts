@@ -125,7 +125,7 @@ describe('a campaign over such a configuration', () => {
 
   it('has a lost call looked for by whom it called alone', async () => {
     const { calls, run } = await claimed();
-    expect(await calls.fateOf(run)).toBe('none');
+    expect(await calls.outcomeAfterCrash(run)).toBe('none');
     expect(sought).toEqual([null]);
   });
 });

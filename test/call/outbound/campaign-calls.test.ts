@@ -2,20 +2,20 @@
 // give no clear word. What the dispatcher makes of it is its own test's business.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { CampaignLine } from '../../../src/call/outbound/campaign-calls.ts';
-import { outcomeOf } from '../../../src/campaign/contact-outcome.ts';
+import type { CampaignRoute } from '../../../src/call/outbound/campaign-calls.ts';
+import { contactOutcomeOf } from '../../../src/campaign/contact-outcome.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import type { Run } from '../../../src/model/run.ts';
-import type { Claim } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../../src/store/campaigns/contact-store.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { rows } from '../../store/campaigns/dial-queue-fixture.ts';
 import type { Answer } from '../../telephony/provider/rest-server.ts';
 import { CALL, twilioAnswers, withCallRoom } from '../call-harness.ts';
 
 const held = withCallRoom();
-let line: CampaignLine;
-let claims: Claim[];
+let line: CampaignRoute;
+let claims: ClaimedAttempt[];
 
 const calls = () => held.room.switchboard.campaignCalls;
 const store = () => held.room.at.store;
@@ -48,7 +48,7 @@ beforeEach(async () => {
   });
 });
 
-async function begun(claim = claims.shift()): Promise<{ claim: Claim; run: Run }> {
+async function begun(claim = claims.shift()): Promise<{ claim: ClaimedAttempt; run: Run }> {
   if (claim === undefined) throw new Error('nobody is due');
   const run = await store().contacts.begin(claim, calls().runOf(line, claim, 'csv_0'), 10);
   if (run === undefined) throw new Error('not begun');
@@ -76,7 +76,7 @@ async function place(answer: Answer, listed: Answer = list([])) {
 /** As the dispatcher sees it. */
 async function outcome(): Promise<string | undefined> {
   const [open] = await store().contacts.settleable();
-  return open && outcomeOf(open);
+  return open && contactOutcomeOf(open);
 }
 
 const taken = { status: 201, body: { sid: CALL, status: 'queued' } };
@@ -140,7 +140,7 @@ describe('a call of a campaign', () => {
 
   it('in doubt is found in the provider’s list, and its run goes on with it', async () => {
     const { run } = await place('reset', list([CALL]));
-    expect(await calls().fateOf(run)).toBe('there');
+    expect(await calls().outcomeAfterCrash(run)).toBe('there');
     expect(await held.room.run(run.id)).toMatchObject({
       state: 'initialized',
       providerCallId: CALL,
@@ -150,11 +150,13 @@ describe('a call of a campaign', () => {
 
   it('in doubt is not in the provider’s list, or the list is shown to nobody, or cannot be read', async () => {
     const { run } = await place('reset');
-    expect(await calls().fateOf(run)).toBe('none');
+    expect(await calls().outcomeAfterCrash(run)).toBe('none');
     const refused = await place('reset', { status: 403, body: {} });
-    expect(await calls().fateOf(refused.run)).toBe('unknowable');
+    expect(await calls().outcomeAfterCrash(refused.run)).toBe('unknowable');
     const broken = await place('reset', serverError);
-    await expect(calls().fateOf(broken.run)).rejects.toMatchObject({ code: 'PROVIDER_FAILED' });
+    await expect(calls().outcomeAfterCrash(broken.run)).rejects.toMatchObject({
+      code: 'PROVIDER_FAILED',
+    });
   });
 
   it('that did not reach the provider certainly was not placed', async () => {
@@ -164,7 +166,7 @@ describe('a call of a campaign', () => {
     line = { ...line, configuration: { ...line.configuration, credentials } };
     const { claim, run } = await begun();
     expect(await calls().place(line, claim, run)).toBe('fault');
-    await store().contacts.giveBack(claim.attemptId, 0);
+    await store().contacts.releaseAttempt(claim.attemptId, 0);
     expect(await store().runs.find(run.id)).toBeUndefined();
   });
 
@@ -181,7 +183,7 @@ describe('a call of a campaign', () => {
     const { run } = await place(taken);
     await held.room.switchboard.drain(0);
     expect(await outcome()).toBe('look-up');
-    expect(await calls().fateOf(await held.room.run(run.id))).toBe('completed');
+    expect(await calls().outcomeAfterCrash(await held.room.run(run.id))).toBe('completed');
     expect(held.room.hangUps).toHaveLength(1);
   });
 

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import type { StartCall, TestCall } from '../../../src/call/call-service.ts';
-import { Switchboard } from '../../../src/call/control/call-control.ts';
-import { closeLeftOver } from '../../../src/call/control/orphaned-runs.ts';
-import { startKey } from '../../../src/call/outbound/idempotency-key.ts';
+import { CallControl } from '../../../src/call/control/call-control.ts';
+import { closeOrphanedRuns } from '../../../src/call/control/orphaned-runs.ts';
+import { idempotencyKeyOf } from '../../../src/call/outbound/idempotency-key.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { CALL, CALLER, chat, NUMBER, withCallRoom } from '../call-harness.ts';
 
@@ -63,8 +63,8 @@ describe('a request that comes again with its key', () => {
     await room.until(() => room.dials.length === 1);
     const [run] = await room.runs();
     room.rest.answer = { status: 200, body: { sid: CALL, status: 'completed' } };
-    const next = new Switchboard(room.deps);
-    await closeLeftOver(room.deps, run === undefined ? [] : [run]);
+    const next = new CallControl(room.deps);
+    await closeOrphanedRuns(room.deps, run === undefined ? [] : [run]);
     const request = { ...KEYED, ...(await requestOf(room)) };
     expect(await next.start(request)).toMatchObject({ runId: run?.id });
     expect(room.dials).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('a request that comes again with its key', () => {
   });
 
   it('never mistakes a list for an object', () => {
-    const hash = (value: unknown) => startKey('k', { value })?.requestHash;
+    const hash = (value: unknown) => idempotencyKeyOf('k', { value })?.requestHash;
     expect(hash({ a: 1 })).toBe(hash({ a: 1 }));
     expect(hash([['a', 1]])).not.toBe(hash({ a: 1 }));
     expect(hash({ entries: [['a', 1]] })).not.toBe(hash({ a: 1 }));

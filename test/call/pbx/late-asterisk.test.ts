@@ -8,7 +8,7 @@ import { CallAudio } from '../../../src/pipeline/call-audio.ts';
 import type { UtteranceReport } from '../../../src/pipeline/call-audio-listener.ts';
 import { MediaClock } from '../../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../../src/pipeline/turn/turn-tuning.ts';
-import { MediaLink } from '../../../src/telephony/provider/media-session.ts';
+import { MediaSession } from '../../../src/telephony/provider/media-session.ts';
 import type { PbxMedia } from '../../../src/telephony/provider/pbx.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { FakeTts, hum, loudnessVad } from '../../fakes/speech-services.ts';
@@ -37,7 +37,7 @@ function speaks(at: Table, media: PbxMedia): Spoken {
   const mediaClock = new MediaClock(clock);
   const spoken: Spoken = { audio: undefined, reports: [] };
   media.admit((socket) => {
-    const link = new MediaLink({
+    const link = new MediaSession({
       socket,
       protocol: media.protocol,
       clock,
@@ -67,10 +67,10 @@ function speaks(at: Table, media: PbxMedia): Spoken {
         onAudio: (payload, timestampMs) => spoken.audio?.audioIn(payload, timestampMs),
         onDigit: () => undefined,
         onMark: (name) => spoken.audio?.mark(name),
-        onUnplayed: (ms) => spoken.audio?.unplayed(ms),
+        onQueuedMs: (ms) => spoken.audio?.unplayed(ms),
         onEnd: () => undefined,
         onFault: (error) => expect.fail(String(error)),
-        onSilent: () => expect.fail('nothing came'),
+        onMediaInactive: () => expect.fail('nothing came'),
       },
     });
     return link;

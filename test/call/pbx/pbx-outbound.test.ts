@@ -2,7 +2,7 @@
 // them. Source: contract §4.2, §6.1, §7.5, §7.6.
 
 import { describe, expect, it } from 'vitest';
-import { Recovery } from '../../../src/call/control/crash-recovery.ts';
+import { CrashRecovery } from '../../../src/call/control/crash-recovery.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { CallStatus } from '../../../src/model/provider.ts';
 import { deferred } from '../../fakes/deferred.ts';
@@ -257,7 +257,7 @@ describe('an outbound call over a PBX', () => {
     await room.heardOut(stream);
     await room.deps.events.flush();
     await room.at.sql('update runs set owner_epoch = 1');
-    const recovery = new Recovery(room.deps);
+    const recovery = new CrashRecovery(room.deps);
     expect(await recovery.start()).toBe(1);
     recovery.stop();
     await room.until(() => room.pbx.hangUps.length > 0);

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FeedbackItem } from '../../../src/call/log/realtime-feedback.ts';
-import { CallerMute } from '../../../src/call/session/mute-state.ts';
+import { MuteState } from '../../../src/call/session/mute-state.ts';
 import { INITIAL_STATE } from '../../../src/workflow/engine/state.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
@@ -18,7 +18,7 @@ describe('whether the agent listens', () => {
 
   function mute() {
     const told: string[] = [];
-    return { told, mute: new CallerMute((type) => told.push(type)) };
+    return { told, mute: new MuteState((type) => told.push(type)) };
   }
 
   it.each(['before', 'closing', 'ending', 'ended'] as const)('not when %s', (phase) => {
@@ -145,7 +145,7 @@ describe('whoever watches a call', () => {
     // The media starts while the answer is awaited: told before anybody can watch by the run's id.
     const told: string[] = [];
     const { live } = at.room.deps.events;
-    live.tell = (_runId, { type }) => told.push(type);
+    live.emit = (_runId, { type }) => told.push(type);
     const { stream } = await at.room.inboundCall();
     await at.room.pass(500);
     expect(told).toEqual([MUTED]);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { valuesOf } from '../../../src/call/dialogue/generation.ts';
-import { IdleWatch } from '../../../src/call/session/idle-timer.ts';
+import { IdleTimer } from '../../../src/call/session/idle-timer.ts';
 import { turnLatencyOf } from '../../../src/call/session/turn-latency.ts';
 import { callbackUrls, mediaUrl } from '../../../src/call/setup/callback-urls.ts';
-import { deadlineSignal, within } from '../../../src/std/deadline.ts';
+import { deadlineSignal, withDeadline } from '../../../src/std/deadline.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 
 describe('the latency of an answer', () => {
@@ -35,13 +35,13 @@ describe('the idle watch', () => {
   function watch(busy: () => boolean) {
     const clock = new FakeClock();
     let idle = 0;
-    const it = new IdleWatch({ clock, idleMs: 10_000, busy, onIdle: () => (idle += 1) });
+    const it = new IdleTimer({ clock, idleMs: 10_000, busy, onIdle: () => (idle += 1) });
     return { clock, watch: it, idles: () => idle };
   }
 
   it('reports silence once it has lasted, and again', () => {
     const { clock, watch: idle, idles } = watch(() => false);
-    idle.touch();
+    idle.reset();
     clock.advance(9_999);
     expect(idles()).toBe(0);
     clock.advance(1);
@@ -53,11 +53,11 @@ describe('the idle watch', () => {
   it('begins anew when somebody speaks, and waits while somebody is at it', () => {
     let speaking = true;
     const { clock, watch: idle, idles } = watch(() => speaking);
-    idle.touch();
+    idle.reset();
     clock.advance(10_000);
     speaking = false;
     clock.advance(5_000);
-    idle.touch();
+    idle.reset();
     clock.advance(9_000);
     expect(idles()).toBe(0);
     clock.advance(1_000);
@@ -66,7 +66,7 @@ describe('the idle watch', () => {
 
   it('leaves no timer behind', () => {
     const { clock, watch: idle } = watch(() => false);
-    idle.touch();
+    idle.reset();
     idle.stop();
     expect(clock.timers).toBe(0);
   });
@@ -100,7 +100,7 @@ describe('URLs for providers', () => {
 describe('deadlines', () => {
   it('reject with TIMED_OUT when the work takes too long', async () => {
     const clock = new FakeClock();
-    const slow = within(clock, 100, 'nap', new Promise<void>(() => undefined));
+    const slow = withDeadline(clock, 100, 'nap', new Promise<void>(() => undefined));
     clock.advance(100);
     await expect(slow).rejects.toMatchObject({
       code: 'TIMED_OUT',
@@ -110,7 +110,7 @@ describe('deadlines', () => {
 
   it('leave no timer when the work is done in time', async () => {
     const clock = new FakeClock();
-    await expect(within(clock, 100, 'nap', Promise.resolve(5))).resolves.toBe(5);
+    await expect(withDeadline(clock, 100, 'nap', Promise.resolve(5))).resolves.toBe(5);
     await settle();
     expect(clock.timers).toBe(0);
   });

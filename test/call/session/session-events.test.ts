@@ -1,7 +1,7 @@
 // What a session takes down of an interruption.
 
 import { describe, expect, it } from 'vitest';
-import { SessionRecord } from '../../../src/call/session/session-events.ts';
+import { SessionEvents } from '../../../src/call/session/session-events.ts';
 import { bargeInSeconds, interruptions } from '../../../src/metrics/metrics.ts';
 import type { CallEventBody } from '../../../src/model/call-event.ts';
 
@@ -14,8 +14,8 @@ describe('an interruption', () => {
   // The pipeline measures it where it happens; counted here again, every figure was twice the truth.
   it('is written down, and counted by the pipeline alone', async () => {
     const events: CallEventBody[] = [];
-    const record = new SessionRecord(
-      { events: [], tell: () => undefined, append: (body) => events.push(body) },
+    const record = new SessionEvents(
+      { events: [], emitLive: () => undefined, append: (body) => events.push(body) },
       () => 0,
     );
     const before = await counted();

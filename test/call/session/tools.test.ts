@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { credentialHeadersFrom } from '../../../src/call/http/credential-headers.ts';
-import { createOutside } from '../../../src/call/http/guarded-http.ts';
+import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { feedbackItems } from '../../../src/call/log/realtime-feedback.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
@@ -214,7 +214,7 @@ describe('a tool', () => {
   });
 
   it('may not reach our own networks', async () => {
-    at.room.deps.outside = createOutside();
+    at.room.deps.outside = createGuardedHttp();
     const { room, llm } = await withModel([asks, { say: ['Sorry.'] }], orderTool());
     await room.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toEqual([

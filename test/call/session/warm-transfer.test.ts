@@ -2,11 +2,14 @@
 // hanging up. The far end speaks Twilio's protocol, as any would do.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { consult, consultationMsMax } from '../../../src/call/session/warm-transfer.ts';
+import {
+  consultationMsMax,
+  consultTransferTarget,
+} from '../../../src/call/session/warm-transfer.ts';
 import { MediaClock } from '../../../src/pipeline/media-clock.ts';
 import type { PbxMedia } from '../../../src/telephony/provider/pbx.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
-import type { Announcement } from '../../../src/workflow/tools/transfer-call-tool.ts';
+import type { TransferAnnouncement } from '../../../src/workflow/tools/transfer-call-tool.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { FakeTts, loudnessVad } from '../../fakes/speech-services.ts';
@@ -14,14 +17,14 @@ import { Stream } from '../stream.ts';
 
 const TEXT = 'Ana calls about her bill.';
 const TEXT_MS = TEXT.length * 60;
-const BY_KEY: Announcement = {
+const BY_KEY: TransferAnnouncement = {
   text: TEXT,
   accept: 'key',
   refuseKey: '*',
   decisionS: 10,
   callerHears: 'music',
 };
-const BY_STAYING: Announcement = { ...BY_KEY, accept: 'stay' };
+const BY_STAYING: TransferAnnouncement = { ...BY_KEY, accept: 'stay' };
 
 let clock: FakeClock;
 let mediaClock: MediaClock;
@@ -50,12 +53,15 @@ const admit: PbxMedia['admit'] = (accept) => {
   stream.start();
 };
 
-async function begin(announcement: Announcement, how: Partial<PbxMedia> = {}): Promise<void> {
+async function begin(
+  announcement: TransferAnnouncement,
+  how: Partial<PbxMedia> = {},
+): Promise<void> {
   const { log } = quietLog();
   const deps = { clock, mediaClock, tts, vad: loudnessVad(), voice: undefined, log };
   const media = { protocol: createTwilioMedia(), admit, ...how };
   const met = { announcement, media };
-  consult(deps, met, gone.signal).then(
+  consultTransferTarget(deps, met, gone.signal).then(
     () => {
       outcome = 'taken';
     },

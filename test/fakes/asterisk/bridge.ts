@@ -2,7 +2,7 @@
 // (softmix). Music, and what is played, is heard by everybody.
 
 import { FRAME_SAMPLES, RATE_HZ } from '../../../src/audio/pcm.ts';
-import { ringBack, type Sound } from '../../../src/audio/tones/tone-generator.ts';
+import { ringbackTone, type ToneSamples } from '../../../src/audio/tones/tone-generator.ts';
 import { sine } from '../../audio/sounds.ts';
 import { type Frame, RateConverter } from './media/frame.ts';
 
@@ -26,8 +26,8 @@ export class Bridge {
   /** Applications whose channels were in it: they are told of its end. */
   readonly apps = new Set<string>();
   readonly #waiting = new Map<Member, { queue: Int16Array[]; to8k: RateConverter }>();
-  #music: Sound | null = null;
-  #tone: Sound | null = null;
+  #music: ToneSamples | null = null;
+  #tone: ToneSamples | null = null;
 
   constructor(facts: { id: string; name: string; createdAt: string }) {
     this.id = facts.id;
@@ -49,7 +49,7 @@ export class Bridge {
 
   /** The ring-back tone, for ever. */
   setTone(on: boolean): void {
-    this.#tone = on ? ringBack() : null;
+    this.#tone = on ? ringbackTone() : null;
   }
 
   join(channel: Member): void {

@@ -2,7 +2,7 @@
 // by sample, with the times. It plays what arrives in real time, as a handset does.
 
 import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../../src/audio/pcm.ts';
-import type { Sound } from '../../../src/audio/tones/tone-generator.ts';
+import type { ToneSamples } from '../../../src/audio/tones/tone-generator.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import { type Frame, RateConverter } from './media/frame.ts';
 import type { Ticker } from './media/ticker.ts';
@@ -56,7 +56,7 @@ export class Phone {
   readonly #to8k = new RateConverter(RATE_HZ);
   #buffer: Int16Array = new Int16Array(0);
   #sayings: { pcm: Int16Array; at: number; done: (whole: boolean) => void }[] = [];
-  #sound: Sound | null = null;
+  #sound: ToneSamples | null = null;
   #echoes = false;
   #stop: (() => void)[] = [];
   #resolveEnd: (end: CallEnd) => void = () => undefined;
@@ -100,7 +100,7 @@ export class Phone {
   }
 
   /** An endless sound, until the next call; null for silence. */
-  hum(sound: Sound | null): void {
+  hum(sound: ToneSamples | null): void {
     this.#sound = sound;
   }
 

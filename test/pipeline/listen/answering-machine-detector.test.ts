@@ -6,11 +6,11 @@ import { loadVadKernel } from '../../../src/audio/vad/vad-loader.ts';
 import { readWav } from '../../../src/audio/wav.ts';
 import { pcmu } from '../../../src/codec/g711.ts';
 import {
-  AnsweringMachine,
+  AnsweringMachineDetector,
   toneOf,
 } from '../../../src/pipeline/listen/answering-machine-detector.ts';
 import { levelDb } from '../../../src/pipeline/listen/level.ts';
-import { Listener } from '../../../src/pipeline/listen/voice-activity.ts';
+import { VoiceActivityDetector } from '../../../src/pipeline/listen/voice-activity.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 const kernel = loadVadKernel();
@@ -44,11 +44,11 @@ const GREETING = joined(
 function verdicts(pcm: Int16Array, longSpeechMs = 5_000): string[] {
   const said: string[] = [];
   let atMs = 0;
-  const machine = new AnsweringMachine({
+  const machine = new AnsweringMachineDetector({
     longSpeechMs,
     onVerdict: (who) => said.push(`${who} ${Math.round(atMs / 1_000)}s`),
   });
-  const ears = new Listener({
+  const ears = new VoiceActivityDetector({
     vad: batchedVad(kernel, new FakeClock()),
     onWindow: () => undefined,
     onBroken: (error) => expect(error).toBeUndefined(),
@@ -61,7 +61,7 @@ function verdicts(pcm: Int16Array, longSpeechMs = 5_000): string[] {
     pcmu.decode(payload, frame);
     const level = levelDb(frame);
     ears.push(frame, atMs, level);
-    machine.hear(frame, level, ears.voice.state === 'speech', atMs);
+    machine.push(frame, level, ears.voice.state === 'speech', atMs);
   }
   ears.close();
   return said;

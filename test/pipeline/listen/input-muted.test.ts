@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../../src/audio/wav.ts';
-import { AmbientNoise } from '../../../src/pipeline/speak/background-noise.ts';
+import { BackgroundNoise } from '../../../src/pipeline/speak/background-noise.ts';
 import { MemoryRecording } from '../../fakes/memory-recording.ts';
 import { CallRig } from '../call-rig.ts';
 
-const noise = () => new AmbientNoise(new Int16Array(8_000).fill(500), 1);
+const noise = () => new BackgroundNoise(new Int16Array(8_000).fill(500), 1);
 
 describe('before it is listened to', () => {
   it('what is said is recorded and comes to nobody', async () => {

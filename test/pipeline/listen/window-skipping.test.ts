@@ -7,7 +7,7 @@ import { FRAME_MS, FRAME_SAMPLES } from '../../../src/audio/pcm.ts';
 import type { VadModel } from '../../../src/audio/vad/vad.ts';
 import { loadVadKernel } from '../../../src/audio/vad/vad-loader.ts';
 import { levelDb } from '../../../src/pipeline/listen/level.ts';
-import { Listener } from '../../../src/pipeline/listen/voice-activity.ts';
+import { VoiceActivityDetector } from '../../../src/pipeline/listen/voice-activity.ts';
 import { comfortNoise } from '../../audio/sounds.ts';
 import { modelOn, spoken } from '../../audio/vad/vad-fixture.ts';
 
@@ -52,12 +52,12 @@ function listenTo(pcm: Int16Array, hearsAll: boolean) {
   const { count, counted } = counting(modelOn(kernel), hearsAll);
   const changes: number[] = [];
   let isSpeech = false;
-  const listener = new Listener({
+  const listener = new VoiceActivityDetector({
     vad: counted,
     onWindow: () => {
       if ((listener.voice.state === 'speech') === isSpeech) return;
       isSpeech = !isSpeech;
-      changes.push(listener.heardMs);
+      changes.push(listener.positionMs);
     },
     onBroken: (error) => expect(error).toBeUndefined(),
   });

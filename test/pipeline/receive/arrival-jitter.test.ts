@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { l16 } from '../../../src/codec/l16.ts';
 import { ArrivalJitter } from '../../../src/pipeline/receive/arrival-jitter.ts';
-import { Decoder } from '../../../src/pipeline/receive/depacketizer.ts';
+import { Depacketizer } from '../../../src/pipeline/receive/depacketizer.ts';
 import { writeRtp } from '../../../src/transport/rtp/rtp-packet.ts';
-import { RtpStream } from '../../../src/transport/rtp/rtp-timestamps.ts';
+import { RtpTimestamps } from '../../../src/transport/rtp/rtp-timestamps.ts';
 import { noise } from '../../audio/sine.ts';
 
 interface Network {
@@ -49,7 +49,7 @@ function arrivals({ loss, jitterMs, inOrder, doubled, ppm }: Network): Arrival[]
 function hear(network: Network) {
   let nowMs = 0;
   const heardMs = new Map<number, number>();
-  const decoder = new Decoder({
+  const decoder = new Depacketizer({
     codec: l16,
     sink(frame) {
       const nth = (frame[159] as number) - 1;
@@ -57,7 +57,7 @@ function hear(network: Network) {
       if (isWhole && !heardMs.has(nth)) heardMs.set(nth, nowMs);
     },
   });
-  const stream = new RtpStream(() => nowMs);
+  const stream = new RtpTimestamps(() => nowMs);
   const came = arrivals(network);
   let tickMs = 20;
   for (const { nth, atMs } of came) {

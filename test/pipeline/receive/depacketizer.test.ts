@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { l16, l16Wide } from '../../../src/codec/l16.ts';
-import { Decoder } from '../../../src/pipeline/receive/depacketizer.ts';
+import { Depacketizer } from '../../../src/pipeline/receive/depacketizer.ts';
 import { sine } from '../../audio/sine.ts';
 
 function start(codec = l16) {
   const heard: { atMs: number; samples: Int16Array }[] = [];
-  const decoder = new Decoder({
+  const decoder = new Depacketizer({
     codec,
     sink: (frame, atMs) => heard.push({ atMs, samples: Int16Array.from(frame) }),
   });

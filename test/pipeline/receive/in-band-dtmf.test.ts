@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dtmfTones } from '../../../src/audio/tones/tone-generator.ts';
-import { KeyEar } from '../../../src/pipeline/receive/in-band-dtmf.ts';
+import { InBandDtmf } from '../../../src/pipeline/receive/in-band-dtmf.ts';
 import { CallRig } from '../call-rig.ts';
 
 const MENU = {
@@ -12,16 +12,16 @@ const MENU = {
 };
 
 /** What an ear hears of tones from `atMs` on. */
-function hear(ear: KeyEar, digits: string, atMs: number): void {
+function hear(ear: InBandDtmf, digits: string, atMs: number): void {
   const pcm = dtmfTones(digits);
   for (let at = 0; at < pcm.length; at += 160) {
-    ear.hear(pcm.subarray(at, at + 160), atMs + at / 8);
+    ear.push(pcm.subarray(at, at + 160), atMs + at / 8);
   }
 }
 
 function listen() {
   const keys: string[] = [];
-  return { keys, ear: new KeyEar((key) => keys.push(key)) };
+  return { keys, ear: new InBandDtmf((key) => keys.push(key)) };
 }
 
 describe('where nobody signals keys', () => {
@@ -86,14 +86,14 @@ describe('an ear for keys', () => {
     const { ear, keys } = listen();
     hear(ear, '77', 0);
     expect(keys).toEqual(['7', '7']);
-    expect(ear.signalled('7', 410)).toBe(false);
-    expect(ear.signalled('7', 420)).toBe(false);
-    expect(ear.signalled('7', 900)).toBe(true);
+    expect(ear.noteSignalled('7', 410)).toBe(false);
+    expect(ear.noteSignalled('7', 420)).toBe(false);
+    expect(ear.noteSignalled('7', 900)).toBe(true);
   });
 
   it('takes a signal that comes first, and does not hear the key then', () => {
     const { ear, keys } = listen();
-    expect(ear.signalled('7', 10)).toBe(true);
+    expect(ear.noteSignalled('7', 10)).toBe(true);
     hear(ear, '7', 20);
     expect(keys).toEqual([]);
   });
@@ -101,27 +101,27 @@ describe('an ear for keys', () => {
   it('takes the same key pressed anew, three seconds later', () => {
     const { ear } = listen();
     hear(ear, '7', 0);
-    expect(ear.signalled('7', 3_100)).toBe(true);
+    expect(ear.noteSignalled('7', 3_100)).toBe(true);
   });
 
   it('takes another key than it heard', () => {
     const { ear } = listen();
     hear(ear, '7', 0);
-    expect(ear.signalled('8', 300)).toBe(true);
+    expect(ear.noteSignalled('8', 300)).toBe(true);
   });
 
   it('does not join tones across a gap of the media', () => {
     const { ear, keys } = listen();
     const pcm = dtmfTones('4').subarray(160, 320);
-    ear.hear(pcm, 0);
-    ear.hear(pcm, 1_000);
-    ear.hear(pcm, 2_000);
+    ear.push(pcm, 0);
+    ear.push(pcm, 1_000);
+    ear.push(pcm, 2_000);
     expect(keys).toEqual([]);
   });
 
   it('does not hear the tones that we send come back', () => {
     const { ear, keys } = listen();
-    ear.deafUntil(500);
+    ear.ignoreUntil(500);
     hear(ear, '12', 0);
     hear(ear, '3', 500);
     expect(keys).toEqual(['3']);

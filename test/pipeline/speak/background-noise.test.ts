@@ -2,7 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../../src/audio/wav.ts';
-import { AmbientNoise, loopOf, officeNoise } from '../../../src/pipeline/speak/background-noise.ts';
+import {
+  BackgroundNoise,
+  loopOf,
+  officeBackgroundNoise,
+} from '../../../src/pipeline/speak/background-noise.ts';
 import { levelDbfs } from '../../audio/sounds.ts';
 import { MemoryRecording } from '../../fakes/memory-recording.ts';
 import { CallRig } from '../call-rig.ts';
@@ -11,27 +15,27 @@ const ramp = Int16Array.from({ length: 1_000 }, (_, i) => i);
 
 describe('a loop of noise', () => {
   it('stands where media time says, and goes on from frame to frame', () => {
-    const noise = new AmbientNoise(ramp, 1);
+    const noise = new BackgroundNoise(ramp, 1);
     const frame = new Int16Array(160);
-    noise.addTo(frame, 0);
+    noise.mixInto(frame, 0);
     expect([...frame.subarray(0, 3), frame[159]]).toEqual([0, 1, 2, 159]);
     const next = new Int16Array(160);
-    noise.addTo(next, 120);
+    noise.mixInto(next, 120);
     // 120 ms are 960 samples: 40 more, then it begins again.
     expect([next[0], next[39], next[40], next[159]]).toEqual([960, 999, 0, 119]);
     const again = new Int16Array(160);
-    noise.addTo(again, 125 * 1_000 + 20);
+    noise.mixInto(again, 125 * 1_000 + 20);
     expect(again[0]).toBe(160);
   });
 
   it('is added to what is there, at its volume, without wrapping over', () => {
     const frame = Int16Array.of(100, 32_700, -32_700);
-    new AmbientNoise(Int16Array.of(1_000, 1_000, -1_000), 0.5).addTo(frame, 0);
+    new BackgroundNoise(Int16Array.of(1_000, 1_000, -1_000), 0.5).mixInto(frame, 0);
     expect([...frame]).toEqual([600, 32_767, -32_768]);
     const loud = Int16Array.of(0);
-    new AmbientNoise(Int16Array.of(100), 7).addTo(loud, 0);
+    new BackgroundNoise(Int16Array.of(100), 7).mixInto(loud, 0);
     expect(loud[0]).toBe(100);
-    new AmbientNoise(Int16Array.of(100), -1).addTo(loud, 0);
+    new BackgroundNoise(Int16Array.of(100), -1).mixInto(loud, 0);
     expect(loud[0]).toBe(100);
   });
 
@@ -45,7 +49,7 @@ describe('a loop of noise', () => {
   });
 
   it('is built in: soft, always the same, without a seam', () => {
-    const office = officeNoise();
+    const office = officeBackgroundNoise();
     expect(levelDbfs(office)).toBeCloseTo(-35, 0);
     expect(Math.abs(office.reduce((sum, sample) => sum + sample, 0) / office.length)).toBeLessThan(
       30,
@@ -57,7 +61,7 @@ describe('a loop of noise', () => {
 });
 
 /** A noise that is told from everything else: always the same sample. */
-const hiss = () => new AmbientNoise(Int16Array.of(1_000, 1_000), 0.3);
+const hiss = () => new BackgroundNoise(Int16Array.of(1_000, 1_000), 0.3);
 const HISS = 300;
 /** Whether the caller heard the noise and nothing else. */
 function isOnlyHiss(rig: CallRig, fromMs: number, untilMs: number): boolean {

@@ -1,9 +1,9 @@
 // The ring-back tone in a call's audio. Source: contract §8.1.
 
 import { describe, expect, it } from 'vitest';
-import { ringBack } from '../../../src/audio/tones/tone-generator.ts';
+import { ringbackTone } from '../../../src/audio/tones/tone-generator.ts';
 import { readWav } from '../../../src/audio/wav.ts';
-import { AmbientNoise } from '../../../src/pipeline/speak/background-noise.ts';
+import { BackgroundNoise } from '../../../src/pipeline/speak/background-noise.ts';
 import { levelDbfs } from '../../audio/sounds.ts';
 import { MemoryRecording } from '../../fakes/memory-recording.ts';
 import { CallRig } from '../call-rig.ts';
@@ -26,7 +26,7 @@ describe('a call that rings', () => {
     const first = rig.farEnd.frames[0]?.atMs ?? Number.NaN;
     expect(first).toBeLessThanOrEqual(20);
     const tone = new Int16Array(8_000 * 8);
-    ringBack().fill(tone);
+    ringbackTone().fill(tone);
     const sounds = heard(rig, first, first + 8_000);
     // Half of the largest step of G.711 below a level of 8,000.
     expect(sounds.every((sample, i) => Math.abs(sample - (tone[i] ?? 0)) <= 128)).toBe(true);
@@ -144,7 +144,7 @@ describe('a call that rings', () => {
   });
 
   it('rings over background noise, which goes on', async () => {
-    const rig = new CallRig({ ambient: new AmbientNoise(Int16Array.of(1_000, 1_000), 0.3) });
+    const rig = new CallRig({ ambient: new BackgroundNoise(Int16Array.of(1_000, 1_000), 0.3) });
     rig.audio.ring(true);
     await rig.run(1_000);
     rig.audio.ring(false);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Expectation, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
+import { type ExpectedInput, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { type SpokenTurn, TurnDetector } from '../../../src/pipeline/turn/turn-detector.ts';
 
-const CLOSED: Expectation = { closed: true, phrases: [], slots: ['yes_no'], boost: [] };
-const FOUR_DIGITS: Expectation = {
+const CLOSED: ExpectedInput = { closed: true, phrases: [], slots: ['yes_no'], boost: [] };
+const FOUR_DIGITS: ExpectedInput = {
   closed: true,
   phrases: [],
   slots: ['digits'],
@@ -20,7 +20,7 @@ class Bench {
   nowMs = 0;
   readonly turn: TurnDetector;
 
-  constructor(how: { interimWords?: boolean; expectation?: Expectation } = {}) {
+  constructor(how: { interimWords?: boolean; expectation?: ExpectedInput } = {}) {
     this.turn = new TurnDetector({
       recognizer: { finalMsP99: 200, interimWords: how.interimWords ?? true },
       turnMaxMs: 5_000,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { createFallback } from '../../../src/speech/llm/fallback.ts';
-import type { LanguageModel, ModelAnswer } from '../../../src/speech/llm/llm.ts';
+import type { LanguageModel, LlmResponse } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { failure, says, startOpenAiServer } from '../../fakes/openai-server.ts';
@@ -11,7 +11,7 @@ import { ask } from './llm-contract.ts';
 const { log } = quietLog();
 const never = new AbortController().signal;
 
-function answer(text: string): ModelAnswer {
+function answer(text: string): LlmResponse {
   const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
   return { text, toolCalls: [], finishReason: 'stop', usage, firstTokenMs: 1, totalMs: 1 };
 }

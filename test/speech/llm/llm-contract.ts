@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import type { LanguageModel, ModelRequest } from '../../../src/speech/llm/llm.ts';
+import type { LanguageModel, LlmRequest } from '../../../src/speech/llm/llm.ts';
 import { type FakeClock, settle } from '../../fakes/fake-clock.ts';
 
 export interface ModelUnderTest {
@@ -25,7 +25,7 @@ export interface ModelUnderTest {
   close(): Promise<void>;
 }
 
-export const ask: ModelRequest = {
+export const ask: LlmRequest = {
   messages: [
     { role: 'system', content: 'You answer the phone.' },
     { role: 'user', content: 'Hello?' },

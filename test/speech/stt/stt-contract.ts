@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/errors/gateway-error.ts';
-import { type Expectation, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
+import { type ExpectedInput, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import type { RecognizedWords, Recognizer, SpeechToText } from '../../../src/speech/stt/stt.ts';
 
 export interface Heard {
@@ -18,7 +18,7 @@ export interface OpenRecognizer extends Heard {
   error(): Promise<ErrorCode>;
 }
 
-export function openRecognizer(stt: SpeechToText, expectation: Expectation): OpenRecognizer {
+export function openRecognizer(stt: SpeechToText, expectation: ExpectedInput): OpenRecognizer {
   const heard: Heard = { partials: [], finals: [], errors: [] };
   let wake = () => undefined as unknown;
   const changed = () =>
@@ -67,7 +67,7 @@ export function utter(recognizer: Recognizer, samples: Int16Array): void {
   recognizer.finalize();
 }
 
-const closed = (phrases: string[]): Expectation => ({ ...OPEN_SPEECH, closed: true, phrases });
+const closed = (phrases: string[]): ExpectedInput => ({ ...OPEN_SPEECH, closed: true, phrases });
 const MENU = closed(['sales', 'support', 'billing', 'speak to an agent']);
 
 /** `say` gives telephone speech at 8 kHz. */

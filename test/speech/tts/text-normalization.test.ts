@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spokenForm } from '../../../src/speech/tts/text-normalization.ts';
+import { normalizeText } from '../../../src/speech/tts/text-normalization.ts';
 
 describe('spoken form', () => {
   it.each([
@@ -17,13 +17,13 @@ describe('spoken form', () => {
     ['**Bold** and `code`', 'Bold and code'],
     ['A & B, #5', 'A and B, number 5'],
   ])('%s is said as %s', (text, said) => {
-    expect(spokenForm(text)).toBe(said);
+    expect(normalizeText(text)).toBe(said);
   });
 
   it.each(['$1,234.50', '3:30 pm', '45%', '1st', 'room 101', 'in 2026', '12,345,678', '$1500000'])(
     'leaves %s to the synthesiser',
     (text) => {
-      expect(spokenForm(text)).toBe(text);
+      expect(normalizeText(text)).toBe(text);
     },
   );
 
@@ -31,14 +31,14 @@ describe('spoken form', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }));
     fc.assert(
       fc.property(text, (any) => {
-        expect(spokenForm(any)).toMatch(/^[\x20-\x7e]*$/);
+        expect(normalizeText(any)).toMatch(/^[\x20-\x7e]*$/);
       }),
     );
-    expect(spokenForm('…?! 😀')).toBe('');
+    expect(normalizeText('…?! 😀')).toBe('');
   });
 
   it('takes no longer than its length for repeated patterns', () => {
     const nasty = ['1 '.repeat(500), 'a@'.repeat(500), '1-'.repeat(500), 'a.'.repeat(500)];
-    for (const text of nasty) expect(spokenForm(text).length).toBeGreaterThan(0);
+    for (const text of nasty) expect(normalizeText(text).length).toBeGreaterThan(0);
   });
 });

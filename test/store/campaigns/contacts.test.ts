@@ -93,7 +93,7 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
     const [claim] = await queue.claim({ count: 1 });
     if (claim === undefined) throw new Error('nobody is due');
     const run = await queue.begin(claim);
-    await contacts().giveBack(claim.attemptId, 5_000);
+    await contacts().releaseAttempt(claim.attemptId, 5_000);
     expect(await test.store.runs.find(run?.id ?? '')).toBeUndefined();
     expect(await counts()).toMatchObject({ contacts: 5, attempted: 0, inFlight: 0, attempts: 5 });
     expect((await queue.claim()).map(({ rowNumber }) => rowNumber)).toEqual([3, 4, 5, 6]);
@@ -103,17 +103,17 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
 
   it('gives back claims that lapsed, and those of a process that starts again', async () => {
     await queue.claim({ count: 2 });
-    expect(await contacts().giveBackClaims(undefined)).toBe(0);
-    expect(await contacts().giveBackClaims(test.store.node)).toBe(2);
+    expect(await contacts().releaseClaims(undefined)).toBe(0);
+    expect(await contacts().releaseClaims(test.store.node)).toBe(2);
     await queue.claim({ count: 2 });
     test.clock.advance(31_000);
-    expect(await contacts().giveBackClaims(undefined)).toBe(2);
+    expect(await contacts().releaseClaims(undefined)).toBe(2);
     expect(await counts()).toMatchObject({ attempted: 0, inFlight: 0 });
   });
 
   it('never gives back an attempt whose call the provider has', async () => {
     const { claim, run } = await dialOne();
-    await contacts().giveBack(claim.attemptId, 0);
+    await contacts().releaseAttempt(claim.attemptId, 0);
     expect(await test.store.runs.find(run.id)).toBeDefined();
     expect(await counts()).toMatchObject({ inFlight: 1 });
   });

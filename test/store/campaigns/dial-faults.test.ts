@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Run } from '../../../src/model/run.ts';
-import type { Claim } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../../src/store/campaigns/contact-store.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 import { type Queue, queueOf, rows } from './dial-queue-fixture.ts';
@@ -20,14 +20,14 @@ describe.each(engines())('dials that a provider fails, on the %s engine', (engin
     queue = await queueOf(test, 5);
   });
 
-  async function begun(): Promise<{ claim: Claim; run: Run }> {
+  async function begun(): Promise<{ claim: ClaimedAttempt; run: Run }> {
     const [claim] = await queue.claim({ count: 1 });
     const run = claim && (await queue.begin(claim));
     if (claim === undefined || run === undefined) throw new Error('not begun');
     return { claim, run };
   }
 
-  async function inDoubt(): Promise<{ claim: Claim; run: Run }> {
+  async function inDoubt(): Promise<{ claim: ClaimedAttempt; run: Run }> {
     const dial = await begun();
     await contacts().doubt(dial.claim.attemptId);
     return dial;

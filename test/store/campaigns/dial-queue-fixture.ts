@@ -2,14 +2,14 @@
 
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import type { Run } from '../../../src/model/run.ts';
-import type { Claim, ClaimLimits } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt, ClaimLimits } from '../../../src/store/campaigns/contact-store.ts';
 import type { TestStore } from '../engines.ts';
 import { type Ground, ground } from '../runs/completed-runs.ts';
 
 export interface Queue extends Ground {
   campaignId: string;
-  claim(limits?: Partial<ClaimLimits>): Promise<Claim[]>;
-  begin(claim: Claim, limit?: number): Promise<Run | undefined>;
+  claim(limits?: Partial<ClaimLimits>): Promise<ClaimedAttempt[]>;
+  begin(claim: ClaimedAttempt, limit?: number): Promise<Run | undefined>;
   /** The run of a begun attempt ends. */
   complete(run: Run, disposition: string): Promise<void>;
 }

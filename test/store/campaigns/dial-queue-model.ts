@@ -2,7 +2,7 @@
 // which contacts are on a line, whatever the database believes.
 
 import type { Run } from '../../../src/model/run.ts';
-import type { Claim } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../../src/store/campaigns/contact-store.ts';
 import type { TestStore } from '../engines.ts';
 import type { Queue } from './dial-queue-fixture.ts';
 
@@ -42,7 +42,7 @@ export type Step =
   | { type: 'wait'; s: number };
 
 interface Dial {
-  claim: Claim;
+  claim: ClaimedAttempt;
   run: Run;
   /** `begun`: the process may send. `up`: the exchange has the call. `over`: refused or ended. */
   line: 'begun' | 'up' | 'over';
@@ -55,7 +55,7 @@ export class Exchange {
   readonly faults: string[] = [];
   readonly #at: TestStore;
   readonly #queue: Queue;
-  #claims: Claim[] = [];
+  #claims: ClaimedAttempt[] = [];
   #dials: Dial[] = [];
   #settled: string[] = [];
 
@@ -117,10 +117,10 @@ export class Exchange {
       // Recovery closes what was begun, and hangs up what is on the line.
       for (const dial of this.#dials.filter(({ line }) => line !== 'over'))
         await this.#hangUp(dial);
-      await this.#at.store.contacts.giveBackClaims(this.#at.store.node);
+      await this.#at.store.contacts.releaseClaims(this.#at.store.node);
     },
     'return lapsed': async () => {
-      await this.#at.store.contacts.giveBackClaims(undefined);
+      await this.#at.store.contacts.releaseClaims(undefined);
     },
     pause: async () => {
       await this.#at.store.campaigns.pause(this.#queue.organizationId, this.#queue.campaignId);
@@ -166,7 +166,7 @@ export class Exchange {
   }
 
   #giveBack({ claim }: Dial): Promise<void> {
-    return this.#at.store.contacts.giveBack(claim.attemptId, 0);
+    return this.#at.store.contacts.releaseAttempt(claim.attemptId, 0);
   }
 
   async #putOff({ claim }: Dial): Promise<void> {

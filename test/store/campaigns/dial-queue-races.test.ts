@@ -1,7 +1,7 @@
 // Races of the dial queue: whatever processes do at once, a contact has one call at a time.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Claim } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../../src/store/campaigns/contact-store.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 import { type Queue, queueOf } from './dial-queue-fixture.ts';
@@ -15,7 +15,7 @@ describe.each(engines())('races of the dial queue on the %s engine', (engine) =>
     queue = await queueOf(test, 2);
   });
 
-  async function claimBoth(): Promise<[Claim, Claim]> {
+  async function claimBoth(): Promise<[ClaimedAttempt, ClaimedAttempt]> {
     const [first, second] = await queue.claim();
     if (first === undefined || second === undefined) throw new Error('nobody is due');
     return [first, second];
@@ -32,7 +32,7 @@ describe.each(engines())('races of the dial queue on the %s engine', (engine) =>
     test.clock.advance(31_000);
     // The return of the first contact waits for its row; the second attempt is begun in that time.
     const hold = engine === 'server' ? await held(first.contactId) : undefined;
-    const returned = contacts().giveBackClaims(undefined);
+    const returned = contacts().releaseClaims(undefined);
     if (hold !== undefined) await hold.isAwaited();
     const run = await queue.begin(second);
     await hold?.release();
@@ -63,7 +63,7 @@ describe.each(engines())('races of the dial queue on the %s engine', (engine) =>
     const [first] = await claimBoth();
     const run = await queue.begin(first);
     await test.store.runs.patch(run?.id ?? '', { providerCallId: 'CA1' });
-    await contacts().giveBack(first.attemptId, 0);
+    await contacts().releaseAttempt(first.attemptId, 0);
     expect(await queue.claim()).toEqual([]);
   });
 
@@ -71,7 +71,7 @@ describe.each(engines())('races of the dial queue on the %s engine', (engine) =>
     const [first] = await claimBoth();
     const run = await queue.begin(first);
     await test.store.runs.patch(run?.id ?? '', { state: 'running' });
-    await contacts().giveBack(first.attemptId, 0);
+    await contacts().releaseAttempt(first.attemptId, 0);
     expect(await queue.claim()).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
-import { type OpenStore, openStore } from '../../../src/store/open.ts';
+import { openStore, type StoreHandle } from '../../../src/store/open.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { rows } from '../campaigns/dial-queue-fixture.ts';
 import { engines, startDatabase, type TestDatabase } from '../databases.ts';
@@ -15,7 +15,7 @@ const SKEW_MS = { behind: -90_000, right: 0, ahead: 90_000 };
 type Name = keyof typeof SKEW_MS;
 
 interface Side {
-  store: OpenStore;
+  store: StoreHandle;
   clock: Clock;
   owner: { organizationId: string; userId: string };
 }
@@ -118,7 +118,7 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
       const [first] = await contacts.claim(campaign.id, wanted);
       if (first === undefined) throw new Error('nobody is due');
       expect(first.waitMs).toBe(0);
-      expect(await other.store.contacts.giveBackClaims(undefined)).toBe(0);
+      expect(await other.store.contacts.releaseClaims(undefined)).toBe(0);
       const [running] = await other.store.contacts.running(1_000);
       expect(running?.isDue).toBe(true);
       const [next] = await other.store.contacts.claim(campaign.id, wanted);

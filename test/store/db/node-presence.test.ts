@@ -5,7 +5,7 @@ import type { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { openDatabase } from '../../../src/store/db/connections.ts';
 import type { EpochWitness } from '../../../src/store/db/node-entry.ts';
-import { NodePresence, type Surroundings } from '../../../src/store/db/node-presence.ts';
+import { NodeHeartbeat, type Surroundings } from '../../../src/store/db/node-presence.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { engines } from '../databases.ts';
@@ -56,7 +56,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     const replaced: GatewayError[] = [];
     const { log, lines } = quietLog();
     const onReplaced = (error: GatewayError): void => void replaced.push(error);
-    return { presence: new NodePresence(context, around, { log, onReplaced }), replaced, lines };
+    return { presence: new NodeHeartbeat(context, around, { log, onReplaced }), replaced, lines };
   }
 
   // Those of these tests: the store itself reports, too.
@@ -92,13 +92,13 @@ describe.each(engines())('nodes on %s', (engine) => {
 
   it('report every two seconds, and say goodbye', async () => {
     const { presence } = process('n', '1');
-    await presence.enter();
+    await presence.start();
     expect(await rows()).toEqual([{ name: 'n', epoch: '1', seen_at: new Date(clock.now()) }]);
     clock.advance(BEAT_MS);
     const seenAt = async () => (await rows())[0]?.['seen_at'];
     await expect.poll(seenAt, POLL).toEqual(new Date(clock.now()));
     await expect.poll(() => clock.timers, POLL).toBe(1);
-    await presence.leave();
+    await presence.stop();
     expect(await rows()).toEqual([]);
     expect(clock.timers).toBe(0);
   });
@@ -106,15 +106,15 @@ describe.each(engines())('nodes on %s', (engine) => {
   it('are all dead but one where no other process can be', async () => {
     await at.sql("insert into nodes values ('ghost', now(), now(), null), ('n', now(), now(), 7)");
     const { presence } = process('n', '1', { kind: 'alone' });
-    await presence.enter();
+    await presence.start();
     expect(await epochs()).toEqual({ n: '1' });
-    await presence.leave();
+    await presence.stop();
   });
 
   it('are refused under the name of one that beats on, within five seconds', async () => {
-    await process('n', '1', onServer, new FakeClock()).presence.enter();
+    await process('n', '1', onServer, new FakeClock()).presence.start();
     const second = process('n', '2');
-    const late = await settled(second.presence.enter(), async (passedMs) => {
+    const late = await settled(second.presence.start(), async (passedMs) => {
       if (passedMs === 2 * BEAT_MS) await beats('n');
     });
     expect(late.code).toBe('NODE_NAME_TAKEN');
@@ -129,18 +129,18 @@ describe.each(engines())('nodes on %s', (engine) => {
       [seen],
     );
     const { presence } = process('n', '9');
-    const { ms, code } = await settled(presence.enter());
+    const { ms, code } = await settled(presence.start());
     expect(code).toBeUndefined();
     expect(ms).toBeGreaterThanOrEqual(2 * BEAT_MS);
     expect(ms).toBeLessThanOrEqual(5_000);
     expect(await epochs()).toEqual({ n: '9', n2: '4' });
-    await presence.leave();
+    await presence.stop();
   });
 
   it('are refused while a worker of that name beats on, though its gateway stands still', async () => {
     const seen = new Date(clock.now());
     await at.sql("insert into nodes values ('n', $1, $1, 1), ('n#2', $1, $1, 3)", [seen]);
-    const late = await settled(process('n', '9').presence.enter(), async (passedMs) => {
+    const late = await settled(process('n', '9').presence.start(), async (passedMs) => {
       if (passedMs === BEAT_MS) await beats('n#2');
     });
     expect(late).toEqual({ code: 'NODE_NAME_TAKEN', ms: expect.any(Number) });
@@ -149,25 +149,25 @@ describe.each(engines())('nodes on %s', (engine) => {
 
   it('wait for nobody once the other has said goodbye', async () => {
     const first = process('n', '1', onServer, new FakeClock());
-    await first.presence.enter();
+    await first.presence.start();
     const second = process('n', '2');
-    const { ms } = await settled(second.presence.enter(), async (passedMs) => {
-      if (passedMs === 500) await first.presence.leave();
+    const { ms } = await settled(second.presence.start(), async (passedMs) => {
+      if (passedMs === 500) await first.presence.stop();
     });
     expect(ms).toBeLessThan(1_500);
     expect(await epochs()).toEqual({ n: '2' });
-    await second.presence.leave();
+    await second.presence.stop();
   });
 
   it('of several that want one dead name, one gets it', async () => {
     await at.sql("insert into nodes values ('n', $1, $1, 1)", [new Date(clock.now())]);
     const all = ['2', '3', '4'].map((epoch) => process('n', epoch));
     const codes = await Promise.all(
-      all.map(async ({ presence }) => (await settled(presence.enter())).code),
+      all.map(async ({ presence }) => (await settled(presence.start())).code),
     );
     expect(codes.filter((code) => code === undefined)).toHaveLength(1);
     expect(codes.filter((code) => code === 'NODE_NAME_TAKEN')).toHaveLength(2);
-    for (const { presence } of all) await presence.leave();
+    for (const { presence } of all) await presence.stop();
     expect(await epochs()).toEqual({});
   });
 
@@ -175,20 +175,20 @@ describe.each(engines())('nodes on %s', (engine) => {
     await at.sql("insert into nodes values ('n', $1, $1, 1), ('n#1', $1, $1, 2)", [
       new Date(clock.now()),
     ]);
-    const living = await settled(process('n', '9', witness('1', true).around).presence.enter());
+    const living = await settled(process('n', '9', witness('1', true).around).presence.start());
     expect(living.code).toBe('NODE_NAME_TAKEN');
     expect(living.ms).toBeLessThanOrEqual(500);
     const { around, forgotten } = witness('1', false);
     const { presence } = process('n', '9', around);
-    expect(await settled(presence.enter())).toEqual({ ms: 0, code: undefined });
+    expect(await settled(presence.start())).toEqual({ ms: 0, code: undefined });
     expect(forgotten).toEqual(['1', '2']);
     expect(await epochs()).toEqual({ n: '9' });
-    await presence.leave();
+    await presence.stop();
   });
 
   it('wait for the slower beat of a process of the version that knew no epochs', async () => {
     await at.sql("insert into nodes values ('n', $1, $1)", [new Date(clock.now() - 10_000)]);
-    const refused = await settled(process('n', '9').presence.enter(), async (passedMs) => {
+    const refused = await settled(process('n', '9').presence.start(), async (passedMs) => {
       if (passedMs === 15_000) await beats('n');
     });
     expect(refused.code).toBe('NODE_NAME_TAKEN');
@@ -196,43 +196,43 @@ describe.each(engines())('nodes on %s', (engine) => {
       new Date(clock.now() - 60_000),
     ]);
     const { presence } = process('n', '9');
-    const entered = await settled(presence.enter());
+    const entered = await settled(presence.start());
     expect(entered.code).toBeUndefined();
     expect(entered.ms).toBeLessThanOrEqual(5_000);
     expect(await epochs()).toEqual({ n: '9' });
-    await presence.leave();
+    await presence.stop();
   });
 
   it('take the names of their workers with them when they leave', async () => {
     const { presence } = process('n', '1');
-    await presence.enter();
+    await presence.start();
     await at.sql("insert into nodes values ('n#2', $1, $1, 3), ('n2', $1, $1, 4)", [
       new Date(clock.now()),
     ]);
-    await presence.leave();
+    await presence.stop();
     expect(await epochs()).toEqual({ n2: '4' });
   });
 
   it('that were replaced are told so once, and leave the row to the other', async () => {
     const { presence, replaced } = process('n', '1');
-    await presence.enter();
+    await presence.start();
     await at.sql('update nodes set epoch = 2');
     clock.advance(BEAT_MS);
     await expect.poll(() => replaced.map(({ code }) => code), POLL).toEqual(['NODE_REPLACED']);
     expect(clock.timers).toBe(0);
-    await presence.leave();
+    await presence.stop();
     expect(await epochs()).toEqual({ n: '2' });
   });
 
   it('whose row is gone put it there again', async () => {
     const { presence, replaced, lines } = process('n', '1');
-    await presence.enter();
+    await presence.start();
     await at.sql('delete from nodes');
     clock.advance(BEAT_MS);
     await expect.poll(epochs, POLL).toEqual({ n: '1' });
     await expect.poll(() => lines(), POLL).toMatchObject([{ level: 'warn', node: 'n' }]);
     expect(replaced).toEqual([]);
-    await presence.leave();
+    await presence.stop();
   });
 
   it('that are workers have their names of the gateway that started them', async () => {
@@ -242,7 +242,7 @@ describe.each(engines())('nodes on %s', (engine) => {
       new Date(clock.now()),
     ]);
     const worker = process('n#2', '6', around);
-    expect(await settled(worker.presence.enter())).toEqual({ ms: 0, code: undefined });
+    expect(await settled(worker.presence.start())).toEqual({ ms: 0, code: undefined });
     expect(await epochs()).toEqual({ n: '1', 'n#2': '6' });
 
     // Another gateway takes the name, and the names of all workers with it.
@@ -250,7 +250,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     await at.sql("update nodes set epoch = 2 where name = 'n'");
     clock.advance(BEAT_MS);
     await expect.poll(() => worker.replaced.length, POLL).toBe(1);
-    await expect(process('n#3', '7', around).presence.enter()).rejects.toMatchObject({
+    await expect(process('n#3', '7', around).presence.start()).rejects.toMatchObject({
       code: 'NODE_REPLACED',
     });
     expect(await epochs()).toEqual({ n: '2' });

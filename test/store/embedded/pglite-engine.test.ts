@@ -10,13 +10,13 @@ import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { prepareCluster } from '../../../src/store/embedded/cluster-template.ts';
 import {
-  type Engine,
-  initialise,
-  openEngine,
+  initialiseCluster,
+  openPgliteEngine,
+  type PgliteEngine,
   START_PARAMETERS,
 } from '../../../src/store/embedded/pglite-engine.ts';
 import { queryMessage, statusAfter } from '../../../src/store/embedded/wire-protocol.ts';
-import { EngineServer } from '../../../src/store/embedded/wire-server.ts';
+import { PostgresWireServer } from '../../../src/store/embedded/wire-server.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { TEST_CACHE } from '../databases.ts';
 
@@ -29,7 +29,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 async function cluster(name: string): Promise<string> {
   const folder = join(root, name);
-  await prepareCluster({ folder, cacheFolder: TEST_CACHE, initialise });
+  await prepareCluster({ folder, cacheFolder: TEST_CACHE, initialise: initialiseCluster });
   return folder;
 }
 
@@ -39,7 +39,7 @@ function succeeded(answer: Uint8Array): boolean {
 
 describe('a durable engine', () => {
   it('puts every commit on the disk before it acknowledges it', async () => {
-    const engine = await openEngine(await cluster('durable'));
+    const engine = await openPgliteEngine(await cluster('durable'));
     expect(succeeded(engine.execute(queryMessage('create table t (n integer)')))).toBe(true);
     for (let n = 0; n < 20; n++) {
       const before = engine.fsyncs();
@@ -52,7 +52,7 @@ describe('a durable engine', () => {
   it('keeps nothing of its answers, and is in the same transaction all along', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
-    const engine = await openEngine(await cluster('forgetful'));
+    const engine = await openPgliteEngine(await cluster('forgetful'));
     const settled = async (): Promise<number> => {
       await settle();
       collect();
@@ -74,15 +74,17 @@ describe('a durable engine', () => {
 
   it('is refused when its commits do not reach the disk', async () => {
     const parameters = [...START_PARAMETERS, '-c', 'fsync=off'];
-    await expect(openEngine(await cluster('volatile'), { parameters })).rejects.toMatchObject({
-      code: 'STORE_NOT_DURABLE',
-    });
+    await expect(openPgliteEngine(await cluster('volatile'), { parameters })).rejects.toMatchObject(
+      {
+        code: 'STORE_NOT_DURABLE',
+      },
+    );
   });
 
   it('acknowledges nothing that the disk refused', async () => {
     const folder = await cluster('refusing');
     let isBroken = false;
-    const engine = await openEngine(folder, {
+    const engine = await openPgliteEngine(folder, {
       flush: () => {
         if (isBroken) throw new Error('EIO');
       },
@@ -100,8 +102,8 @@ describe('a durable engine', () => {
 });
 
 describe('taking turns', () => {
-  let engine: Engine;
-  let server: EngineServer;
+  let engine: PgliteEngine;
+  let server: PostgresWireServer;
   let clock: FakeClock;
   let folder = '';
   const faults: unknown[] = [];
@@ -110,9 +112,9 @@ describe('taking turns', () => {
   beforeAll(async () => {
     folder = join(root, 'turns');
     mkdirSync(folder);
-    engine = await openEngine(await cluster('turns/postgres'));
+    engine = await openPgliteEngine(await cluster('turns/postgres'));
     clock = new FakeClock();
-    server = new EngineServer({ engine, clock, broken: (error) => faults.push(error) });
+    server = new PostgresWireServer({ engine, clock, broken: (error) => faults.push(error) });
     await server.listen(join(folder, '.s.PGSQL.5432'));
   });
   beforeEach(async () => {

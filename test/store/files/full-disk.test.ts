@@ -10,7 +10,7 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { CallEvent } from '../../../src/model/call-event.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
-import { type OpenStore, openStore } from '../../../src/store/open.ts';
+import { openStore, type StoreHandle } from '../../../src/store/open.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { TEST_CACHE } from '../databases.ts';
 
@@ -39,7 +39,7 @@ const isPossible = mayMount();
 if (!isPossible) process.stderr.write('No tmpfs can be mounted: the full disk is not tested.\n');
 
 describe.runIf(isPossible)('the embedded database on a full disk', () => {
-  let store: OpenStore;
+  let store: StoreHandle;
   let runId: string;
 
   beforeAll(async () => {
@@ -108,7 +108,7 @@ function freeBytes(): number {
   return bavail * bsize;
 }
 
-async function newRun(at: OpenStore): Promise<string> {
+async function newRun(at: StoreHandle): Promise<string> {
   const first = await at.accounts.ensureFirst();
   const owner = await at.accounts.authenticate(first?.apiKey ?? '');
   if (owner === undefined) throw new Error('the store is not empty');

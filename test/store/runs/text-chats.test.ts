@@ -2,12 +2,12 @@
 // contract §11.1.
 
 import { describe, expect, it } from 'vitest';
-import type { Hold, NewTurn, TextChat } from '../../../src/store/runs/text-chat-store.ts';
+import type { ChatLease, NewTurn, TextChat } from '../../../src/store/runs/text-chat-store.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
 import { runMaker } from './run-rows.ts';
 
-const HOLD: Hold = { token: 'a', ms: 90_000, idleMs: 1_800_000 };
+const HOLD: ChatLease = { token: 'a', ms: 90_000, idleMs: 1_800_000 };
 const turn = (n: number, userText: string | null = 'hi'): NewTurn => ({
   id: `turn_00000000000${n}`,
   userText,

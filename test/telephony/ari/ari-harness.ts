@@ -7,7 +7,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { CallStatus } from '../../../src/model/provider.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { createAriProvider } from '../../../src/telephony/ari/provider.ts';
-import { createIds } from '../../../src/telephony/ari/rest/channel-ids.ts';
+import { createChannelIds } from '../../../src/telephony/ari/rest/channel-ids.ts';
 import type { MediaListener, MediaStart } from '../../../src/telephony/provider/media-protocol.ts';
 import type {
   PbxConnection,
@@ -18,7 +18,7 @@ import type {
   PbxStatus,
 } from '../../../src/telephony/provider/pbx.ts';
 import type { PbxProvider } from '../../../src/telephony/provider/provider.ts';
-import type { Credentials } from '../../../src/telephony/provider/terms.ts';
+import type { ProviderCredentials } from '../../../src/telephony/provider/terms.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
 import { createMediaServer } from '../../../src/transport/websocket/media-server.ts';
 import {
@@ -32,7 +32,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 
 export const APP = 'app';
-const ids = createIds(APP, systemRandom);
+const ids = createChannelIds(APP, systemRandom);
 /** A signal that never fires. */
 export const patient = new AbortController().signal;
 /** Real time that anything may take. */
@@ -164,7 +164,7 @@ export class Room implements PbxListener {
 
 export interface Gateway {
   provider: PbxProvider;
-  credentials: Credentials;
+  credentials: ProviderCredentials;
   connection: PbxConnection;
   room: Room;
   lines: () => Record<string, unknown>[];
@@ -175,7 +175,10 @@ export interface Table extends Gateway {
   asterisk: FakeAsterisk;
 }
 
-export function credentialsOf(asterisk: { url: string }, more: Credentials = {}): Credentials {
+export function credentialsOf(
+  asterisk: { url: string },
+  more: ProviderCredentials = {},
+): ProviderCredentials {
   const login = { app_name: 'gw', app_password: 'gwsecret', stasis_app_name: APP };
   const dialling = { dial_template: 'Local/{number}@out-dest/n' };
   return { ari_endpoint: asterisk.url, ...login, ...dialling, ...more };
@@ -184,7 +187,7 @@ export function credentialsOf(asterisk: { url: string }, more: Credentials = {})
 /** Another provider object is another process. */
 export function gateway(
   clock: FakeClock,
-  credentials: Credentials,
+  credentials: ProviderCredentials,
   provider = createAriProvider({ clock, random: systemRandom }),
 ): Gateway {
   const { log, lines } = quietLog();
@@ -217,7 +220,11 @@ export async function clientTable(): Promise<Table> {
 
 /** Connected. */
 export async function table(
-  options: { asterisk?: FakeAsteriskOptions; credentials?: Credentials; clock?: FakeClock } = {},
+  options: {
+    asterisk?: FakeAsteriskOptions;
+    credentials?: ProviderCredentials;
+    clock?: FakeClock;
+  } = {},
 ): Promise<Table> {
   const clock = options.clock ?? new FakeClock();
   const asterisk = await startAsterisk({ clock, app: APP, ...options.asterisk });

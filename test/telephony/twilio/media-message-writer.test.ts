@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
-import { AudioText } from '../../../src/telephony/twilio/media-message-writer.ts';
+import { MediaMessageWriter } from '../../../src/telephony/twilio/media-message-writer.ts';
 import { startMessage } from '../../load/caller/twilio-wire.ts';
 
 function messageOf(streamSid: string, payload: Uint8Array): string {
@@ -19,9 +19,9 @@ describe('audio to Twilio as bytes', () => {
     const stream = fc.constantFrom('MZ1', 'MZ2', 'MZ30', 'M'.repeat(64));
     fc.assert(
       fc.property(fc.array(fc.tuple(stream, payload), { minLength: 1, maxLength: 6 }), (each) => {
-        const texts = new Map(each.map(([sid]) => [sid, new AudioText(sid)]));
+        const texts = new Map(each.map(([sid]) => [sid, new MediaMessageWriter(sid)]));
         for (const [sid, bytes] of each) {
-          const message = texts.get(sid)?.of(bytes) ?? new Uint8Array(0);
+          const message = texts.get(sid)?.write(bytes) ?? new Uint8Array(0);
           expect(textOf(message)).toBe(messageOf(sid, bytes));
         }
       }),
@@ -29,8 +29,8 @@ describe('audio to Twilio as bytes', () => {
   });
 
   it('takes no new memory while the sizes stay, of several streams', () => {
-    const first = new AudioText('MZ1').of(new Uint8Array(480));
-    expect(new AudioText('MZ2').of(new Uint8Array(480).fill(1))).toBe(first);
+    const first = new MediaMessageWriter('MZ1').write(new Uint8Array(480));
+    expect(new MediaMessageWriter('MZ2').write(new Uint8Array(480).fill(1))).toBe(first);
   });
 
   it('is what the same stream gives as a string', () => {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import {
+  AUDIOSOCKET_PAYLOAD_BYTES_MAX,
   FrameReader,
-  PAYLOAD_BYTES_MAX,
   writeFrame,
 } from '../../../src/transport/audiosocket/audiosocket-frames.ts';
 
@@ -64,8 +64,8 @@ describe('AudioSocket frames', () => {
       }
       return undefined;
     };
-    expect(refusal([length(PAYLOAD_BYTES_MAX)])).toBeUndefined();
-    expect(refusal([length(PAYLOAD_BYTES_MAX + 1)])).toBe('MEDIA_OVERSIZED');
+    expect(refusal([length(AUDIOSOCKET_PAYLOAD_BYTES_MAX)])).toBeUndefined();
+    expect(refusal([length(AUDIOSOCKET_PAYLOAD_BYTES_MAX + 1)])).toBe('MEDIA_OVERSIZED');
     expect(refusal([Uint8Array.of(0x10, 0xff), Uint8Array.of(0xff)])).toBe('MEDIA_OVERSIZED');
   });
 

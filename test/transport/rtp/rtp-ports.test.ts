@@ -8,7 +8,7 @@ import { systemRandom } from '../../../src/std/random.ts';
 import { CLOSE, type MediaSocket } from '../../../src/transport/media-socket.ts';
 import { type RtpPacket, readRtp, writeRtp } from '../../../src/transport/rtp/rtp-packet.ts';
 import { createRtpPorts, type RtpPorts } from '../../../src/transport/rtp/rtp-ports.ts';
-import { type RtpSocket, SILENT_MS } from '../../../src/transport/rtp/rtp-socket.ts';
+import { RTP_INACTIVITY_MS, type RtpSocket } from '../../../src/transport/rtp/rtp-socket.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 
@@ -85,7 +85,7 @@ class Call {
     socket.begin({
       payloadType: 0,
       announced,
-      onSilent: () => {
+      onRtpInactive: () => {
         this.silences += 1;
       },
       accept: (_: MediaSocket) => ({
@@ -222,16 +222,16 @@ describe("a call's RTP", () => {
 
   it('that does not come is told of each ten seconds, and said once in the log', async () => {
     const { clock, call, lines, socket, pbx } = await connected();
-    clock.advance(SILENT_MS - 1);
+    clock.advance(RTP_INACTIVITY_MS - 1);
     expect(call.silences).toBe(0);
     clock.advance(1);
     expect(call.silences).toBe(1);
-    clock.advance(2 * SILENT_MS);
+    clock.advance(2 * RTP_INACTIVITY_MS);
     expect(call.silences).toBe(3);
     expect(lines().filter(({ msg }) => String(msg).includes('firewall'))).toHaveLength(1);
     await pbx.send(socket.port, 'a');
     await call.until(1);
-    clock.advance(SILENT_MS - 1);
+    clock.advance(RTP_INACTIVITY_MS - 1);
     expect(call.silences).toBe(3);
     expect(socket.open).toBe(true);
   });

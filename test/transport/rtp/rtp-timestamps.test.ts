@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { packetsDropped } from '../../../src/metrics/metrics.ts';
 import { writeRtp } from '../../../src/transport/rtp/rtp-packet.ts';
-import { RtpStream } from '../../../src/transport/rtp/rtp-timestamps.ts';
+import { RtpTimestamps } from '../../../src/transport/rtp/rtp-timestamps.ts';
 
 interface Sent {
   sequence: number;
@@ -14,7 +14,7 @@ interface Sent {
 /** A stream, and the time. */
 function stream() {
   let nowMs = 5_000;
-  const rtp = new RtpStream(() => nowMs);
+  const rtp = new RtpTimestamps(() => nowMs);
   return {
     pass: (ms: number) => {
       nowMs += ms;
@@ -132,7 +132,7 @@ describe('the time of RTP', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 30 }), (packets) => {
         let nowMs = 0;
-        const rtp = new RtpStream(() => nowMs);
+        const rtp = new RtpTimestamps(() => nowMs);
         for (const packet of packets) {
           if (packet.length > 0) packet[0] = 0x80;
           nowMs += 20;

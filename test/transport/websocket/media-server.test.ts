@@ -10,7 +10,7 @@ import { CLOSE, type MediaSocket } from '../../../src/transport/media-socket.ts'
 import { createMediaTokens } from '../../../src/transport/media-token.ts';
 import type { MediaLimits } from '../../../src/transport/websocket/media-connection.ts';
 import {
-  type Authorize,
+  type AuthorizeMedia,
   createMediaServer,
 } from '../../../src/transport/websocket/media-server.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
@@ -57,7 +57,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function gateway(authorize: Authorize, limits: Partial<MediaLimits> = {}) {
+async function gateway(authorize: AuthorizeMedia, limits: Partial<MediaLimits> = {}) {
   const clock = new FakeClock();
   const quiet = quietLog();
   const media = createMediaServer({ log: quiet.log, clock, limits, authorize });
@@ -84,7 +84,7 @@ async function gateway(authorize: Authorize, limits: Partial<MediaLimits> = {}) 
 }
 
 const admitTo =
-  (call: Call): Authorize =>
+  (call: Call): AuthorizeMedia =>
   () =>
     Promise.resolve(call);
 

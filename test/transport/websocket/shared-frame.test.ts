@@ -2,7 +2,7 @@
 
 import { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { SharedFrame } from '../../../src/transport/websocket/shared-frame.ts';
+import { SharedFrameBuffer } from '../../../src/transport/websocket/shared-frame.ts';
 import { frameOf, OPCODE } from '../../../src/transport/websocket/websocket-frames.ts';
 import { WebsocketStream } from '../../../src/transport/websocket/websocket-stream.ts';
 
@@ -81,10 +81,10 @@ describe('text of plain ASCII', () => {
   });
 
   it('takes no new memory as long as frames are of one size and taken at once', () => {
-    const shared = new SharedFrame();
+    const shared = new SharedFrameBuffer();
     const first = shared.textFrame(message(720));
     expect(shared.textFrame(message(720, 'b'))).toBe(first);
-    shared.give();
+    shared.release();
     expect(shared.textFrame(message(720)).buffer).not.toBe(first.buffer);
   });
 });

@@ -7,7 +7,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
-import { dialMedia } from '../../../src/transport/websocket/websocket-client.ts';
+import { connectMedia } from '../../../src/transport/websocket/websocket-client.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 
 const open: { close(): void }[] = [];
@@ -27,7 +27,7 @@ function dial(url: string, signal: AbortSignal) {
   const heard: string[] = [];
   let socket: MediaSocket | undefined;
   const { log } = quietLog();
-  const done = dialMedia(
+  const done = connectMedia(
     { url, protocol: 'media', clock: systemClock, log },
     (own) => {
       socket = own;

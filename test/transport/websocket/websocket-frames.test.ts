@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import {
-  type FrameTaker,
   frameOf,
   OPCODE,
   textHead,
+  type WebsocketFrameHandler,
   WebsocketReader,
 } from '../../../src/transport/websocket/websocket-frames.ts';
 
@@ -13,7 +13,7 @@ const MASK = Uint8Array.of(1, 2, 3, 4);
 
 function reader({ masked = true, messageBytesMax = 1_000_000 } = {}) {
   const seen: string[] = [];
-  const taker: FrameTaker = {
+  const taker: WebsocketFrameHandler = {
     onText: (message) => seen.push(`text ${message}`),
     onAscii: (bytes, from, end) => seen.push(`text ${bytes.toString('ascii', from, end)}`),
     onBinary: (message) => seen.push(`binary ${Buffer.from(message).toString('hex')}`),
@@ -61,7 +61,7 @@ describe('websocket frames', () => {
         const taker = {
           onBinary: (message: Uint8Array) => seen.push(Buffer.from(message).toString('hex')),
           onPing: () => seen.push('ping'),
-        } as unknown as FrameTaker;
+        } as unknown as WebsocketFrameHandler;
         const bytes = memory.subarray(offset, offset + stream.length);
         new WebsocketReader({ masked: true, messageBytesMax: 1_000, taker }).read(
           bytes,

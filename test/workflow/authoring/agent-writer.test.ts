@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
-import { AgentWriter, readDefinition } from '../../../src/workflow/authoring/agent-writer.ts';
+import { readDefinition, WorkflowGenerator } from '../../../src/workflow/authoring/agent-writer.ts';
 import { validateDefinition } from '../../../src/workflow/graph/validate.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ReviewerModel } from '../../fakes/reviewer-model.ts';
@@ -27,7 +27,7 @@ const setUp = (...answers: ReviewerModel['answers']) => {
   const llm = new ReviewerModel();
   llm.answers = answers;
   const clock = new FakeClock();
-  return { llm, clock, writer: new AgentWriter({ llm, clock }) };
+  return { llm, clock, writer: new WorkflowGenerator({ llm, clock }) };
 };
 const failure = (work: Promise<unknown>) =>
   work.then(
@@ -38,7 +38,7 @@ const failure = (work: Promise<unknown>) =>
 describe('writing an agent', () => {
   it('tells the model the node types and the wish, and gives what it drew', async () => {
     const { llm, writer } = setUp(JSON.stringify(whole));
-    const definition = await writer.write(wish);
+    const definition = await writer.generate(wish);
     expect(definition.nodes.map(({ position, data }) => [position, data])).toEqual([
       [
         { x: 0, y: 0 },
@@ -62,7 +62,7 @@ describe('writing an agent', () => {
 
   it('asks once more, saying what was wrong', async () => {
     const { llm, writer } = setUp(JSON.stringify(broken), JSON.stringify(whole));
-    expect((await writer.write(wish)).edges).toHaveLength(1);
+    expect((await writer.generate(wish)).edges).toHaveLength(1);
     const messages = llm.requests[1]?.messages ?? [];
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
     expect(messages[3]?.content).toContain('End Call must have at least 1 incoming edge(s)');
@@ -74,7 +74,7 @@ describe('writing an agent', () => {
     ['not a definition', '{"nodes": "many"}', /nodes/],
   ])('gives up on an answer that is %s', async (_what, answer, reason) => {
     const { llm, writer } = setUp(answer);
-    const error = await failure(writer.write(wish));
+    const error = await failure(writer.generate(wish));
     expect(codeOf(error)).toBe('AGENT_NOT_WRITTEN');
     expect(String(error)).toMatch(reason);
     expect(llm.requests).toHaveLength(2);
@@ -82,20 +82,20 @@ describe('writing an agent', () => {
 
   it('fails with the model', async () => {
     const { llm, writer } = setUp(new GatewayError('LLM_RATE'));
-    expect(codeOf(await failure(writer.write(wish)))).toBe('AGENT_NOT_WRITTEN');
+    expect(codeOf(await failure(writer.generate(wish)))).toBe('AGENT_NOT_WRITTEN');
     expect(llm.requests).toHaveLength(1);
   });
 
   it('does not wait for ever', async () => {
     const { clock, writer } = setUp('hang');
-    const writing = failure(writer.write(wish));
+    const writing = failure(writer.generate(wish));
     clock.advance(120_000);
     expect(codeOf(await writing)).toBe('AGENT_NOT_WRITTEN');
   });
 
   it('needs a model', async () => {
-    const writer = new AgentWriter({ llm: undefined, clock: new FakeClock() });
-    const error = await failure(writer.write(wish));
+    const writer = new WorkflowGenerator({ llm: undefined, clock: new FakeClock() });
+    const error = await failure(writer.generate(wish));
     expect(codeOf(error)).toBe('AGENT_WRITER_UNAVAILABLE');
     expect(String(error)).toContain('OPENAI_API_KEY');
   });

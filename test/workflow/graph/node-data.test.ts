@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { transitionName, transitionTool } from '../../../src/workflow/graph/edge-function.ts';
+import { edgeFunction, edgeFunctionName } from '../../../src/workflow/graph/edge-function.ts';
 import { keepUnseen, storedForm, stripUnknownData } from '../../../src/workflow/graph/node-data.ts';
 import { PROMPT_MISSING } from '../../../src/workflow/graph/public-definition.ts';
 import {
@@ -115,11 +115,11 @@ describe('a transition', () => {
     ['Yes -- go on!', 'yes____go_on_'],
     ['Größe 2', 'gr__e_2'],
   ])('%s is named %s', (label, name) => {
-    expect(transitionName(label)).toBe(name);
+    expect(edgeFunctionName(label)).toBe(name);
   });
 
   it('is a function without parameters', () => {
-    expect(transitionTool('Go', 'When done.')).toEqual({
+    expect(edgeFunction('Go', 'When done.')).toEqual({
       name: 'go',
       description: 'When done.',
       parameters: { type: 'object', properties: {}, required: [] },

@@ -1,11 +1,11 @@
 // What clients see of a stored definition. Source: contract §12.2.
 
 import { describe, expect, it } from 'vitest';
-import { PROMPT_MISSING, shownDefinition } from '../../../src/workflow/graph/public-definition.ts';
+import { PROMPT_MISSING, publicDefinition } from '../../../src/workflow/graph/public-definition.ts';
 import { agent, type Data, definition, edge, start } from '../definitions.ts';
 
 const shown = (node: Data, options = {}) =>
-  shownDefinition(definition([node]), options).nodes[0]?.data;
+  publicDefinition(definition([node]), options).nodes[0]?.data;
 
 describe('a shown definition', () => {
   it('is the stored one if that holds nothing but what the catalogue declares', () => {
@@ -13,7 +13,7 @@ describe('a shown definition', () => {
       [start('1', { greeting: null, allow_interrupt: true }), agent('2')],
       [edge('1', '2', { own: 1 })],
     );
-    expect(shownDefinition({ ...stored, viewport: { x: 1 } })).toEqual({
+    expect(publicDefinition({ ...stored, viewport: { x: 1 } })).toEqual({
       ...stored,
       viewport: { x: 1 },
     });

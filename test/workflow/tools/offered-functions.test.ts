@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { validateDefinition } from '../../../src/workflow/graph/validate.ts';
-import { offeredTools } from '../../../src/workflow/tools/offered-functions.ts';
+import { offeredFunctions } from '../../../src/workflow/tools/offered-functions.ts';
 import { definition, edge, end, start } from '../definitions.ts';
 import { storedTool } from './stored-tool.ts';
 
@@ -26,7 +26,7 @@ describe('the tools of a node', () => {
       storedTool('bye', 'Hang up', { type: 'end_call', config: { endCallReason: true } }),
       storedTool('ops', 'Ops', { type: 'transfer_call', config: { destination: '+1' } }, null),
     ];
-    const { offered, skipped } = offeredTools([node('a', 'find', 'bye', 'ops', 'sums')], tools);
+    const { offered, skipped } = offeredFunctions([node('a', 'find', 'bye', 'ops', 'sums')], tools);
     expect(skipped).toEqual([]);
     expect(offered.get('a')?.map((tool) => tool.function)).toEqual([
       {
@@ -80,7 +80,7 @@ describe('the tools of a node', () => {
       storedTool('two', 'same', { type: 'http_api', config: http }),
     ];
     const wanted = ['none', 'old', 'half', 'mcp', 'odd', 'edge', 'one', 'two', 'one'];
-    const { offered, skipped } = offeredTools([node('a', ...wanted), node('b')], tools);
+    const { offered, skipped } = offeredFunctions([node('a', ...wanted), node('b')], tools);
     expect(offered.get('a')?.map(({ uuid }) => uuid)).toEqual(['edge', 'one']);
     expect(offered.has('b')).toBe(false);
     expect(skipped).toEqual([
@@ -96,7 +96,7 @@ describe('the tools of a node', () => {
   it('that have the name of an edge are left out', () => {
     const tools = [storedTool('t', 'Done', { type: 'http_api', config: http })];
     const user = { id: 'a', toolUuids: ['t'], edges: [{ label: 'Done' }] };
-    expect(offeredTools([user], tools).skipped).toEqual([
+    expect(offeredFunctions([user], tools).skipped).toEqual([
       { nodeId: 'a', uuid: 't', reason: 'name taken' },
     ]);
   });

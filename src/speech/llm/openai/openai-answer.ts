@@ -2,9 +2,9 @@
 // tool calls in fragments or whole, without ids or indexes, text and calls mixed, usage early, late or never.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
-import type { ModelToolCall } from '../../../model/llm-message.ts';
+import type { LlmToolCall } from '../../../model/llm-message.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
-import type { ModelAnswer } from '../llm.ts';
+import type { LlmResponse } from '../llm.ts';
 import { createReasoningFilter } from '../reasoning-filter.ts';
 import type { Chunk, ToolCallDelta } from './openai-wire.ts';
 
@@ -24,7 +24,7 @@ export interface AnswerBuilder {
   /** The server said that the answer is complete. */
   readonly finished: boolean;
   /** Throws LLM_EMPTY, LLM_REFUSED or LLM_MALFORMED. */
-  result(newId: () => string): Omit<ModelAnswer, 'firstTokenMs' | 'totalMs'>;
+  result(newId: () => string): Omit<LlmResponse, 'firstTokenMs' | 'totalMs'>;
 }
 
 interface PartialCall {
@@ -120,14 +120,14 @@ function startCall(calls: PartialCall[], delta: ToolCallDelta): PartialCall {
   return call;
 }
 
-function finishCall(call: PartialCall, newId: () => string): ModelToolCall {
+function finishCall(call: PartialCall, newId: () => string): LlmToolCall {
   const given = call.arguments.trim();
   const parsed = given === '' || given === 'null' ? {} : parseJson(given);
   if (!isObject(parsed)) throw new GatewayError('LLM_MALFORMED', { tool: call.name });
   return { id: call.id || newId(), name: call.name, arguments: parsed };
 }
 
-function finishReason(reason: string | undefined, calls: number): ModelAnswer['finishReason'] {
+function finishReason(reason: string | undefined, calls: number): LlmResponse['finishReason'] {
   if (calls > 0) return 'tool_calls';
   if (reason === 'stop' || reason === 'length') return reason;
   return 'other';

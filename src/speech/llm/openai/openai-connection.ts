@@ -6,7 +6,7 @@ import { Agent, type Dispatcher } from 'undici';
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../std/clock.ts';
 
-export interface ConnectionOptions {
+export interface OpenAiConnectionOptions {
   /** Up to and with the version: `https://api.openai.com/v1`. */
   baseUrl: string;
   /** Undefined for servers without keys. */
@@ -34,7 +34,10 @@ const CONNECTIONS_MAX = 256;
 /** A prepared connection is not prepared again within this time. */
 const PREPARED_MS = 20_000;
 
-export function openConnection(options: ConnectionOptions, service: string): OpenAiConnection {
+export function openConnection(
+  options: OpenAiConnectionOptions,
+  service: string,
+): OpenAiConnection {
   const { clock, log } = options;
   const base = new URL(`${options.baseUrl.replace(/\/+$/, '')}/`);
   const { lookup } = options;

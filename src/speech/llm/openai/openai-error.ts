@@ -43,7 +43,7 @@ export function errorOfStream(error: ErrorFacts): GatewayError {
 }
 
 /** Whether the request may succeed in another form, which `dialect` then holds. */
-export function adapt(dialect: Dialect, status: number, error: ErrorFacts): boolean {
+export function adaptDialect(dialect: Dialect, status: number, error: ErrorFacts): boolean {
   if (status !== 400 && status !== 422) return false;
   const said = `${error.param ?? ''} ${error.message ?? ''} ${error.code ?? ''}`;
   if (!dialect.completionTokens && said.includes('max_completion_tokens')) {

@@ -5,18 +5,18 @@ import type { Readable } from 'node:stream';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { parseJson } from '../../../std/json.ts';
-import type { Watch } from '../response-timeout.ts';
+import type { ResponseTimeout } from '../response-timeout.ts';
 import { createSseParser } from '../sse.ts';
 import type { AnswerBuilder } from './openai-answer.ts';
 import { errorOfStream } from './openai-error.ts';
 import { chunkSchema, errorSchema } from './openai-wire.ts';
 
-export interface Reading {
+export interface StreamReader {
   builder: AnswerBuilder;
-  watch: Watch;
+  watch: ResponseTimeout;
   clock: Clock;
   /** A token came: text, or '' for a tool call. */
-  heard: (speakable: string) => void;
+  onText: (speakable: string) => void;
 }
 
 /** An answer that is not streamed. */
@@ -26,7 +26,7 @@ const LINGER_MS_MAX = 250;
 
 /** Resolves when the answer is complete. Rejects with LLM_FAILED if the body ends before, with LLM_MALFORMED,
  *  the server's own error, or the network's. */
-export function readAnswer(body: Readable, reading: Reading): Promise<void> {
+export function readAnswer(body: Readable, reading: StreamReader): Promise<void> {
   const { builder, watch, clock } = reading;
   const document = createDocument(reading);
   return new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ interface Document {
   end(): void;
 }
 
-function createDocument({ builder, watch, heard }: Reading): Document {
+function createDocument({ builder, watch, onText }: StreamReader): Document {
   const parser = createSseParser();
   let json: Uint8Array[] | undefined;
   let jsonBytes = 0;
@@ -84,9 +84,9 @@ function createDocument({ builder, watch, heard }: Reading): Document {
     const chunk = chunkSchema.safeParse(object);
     if (!chunk.success) throw new GatewayError('LLM_MALFORMED', {}, chunk.error);
     const speakable = builder.add(chunk.data);
-    if (builder.begun) watch.progress();
+    if (builder.begun) watch.noteToken();
     const calls = chunk.data.choices?.some((each) => (each.delta?.tool_calls ?? []).length > 0);
-    if (speakable !== '' || calls) heard(speakable);
+    if (speakable !== '' || calls) onText(speakable);
   }
 
   function takeEvent(data: string): void {

@@ -3,8 +3,8 @@
 // Source: OpenAI API reference, "Create chat completion" and its streaming object.
 
 import { z } from 'zod';
-import type { ModelMessage, ModelTool } from '../../../model/llm-message.ts';
-import type { ModelRequest } from '../llm.ts';
+import type { LlmMessage, LlmTool } from '../../../model/llm-message.ts';
+import type { LlmRequest } from '../llm.ts';
 
 /** What a server may refuse and the request can do without, learned from its answers. */
 export interface Dialect {
@@ -81,7 +81,7 @@ export const errorSchema = z.union([
 
 export function requestBody(
   model: string,
-  request: ModelRequest,
+  request: LlmRequest,
   dialect: Dialect,
   extra: Record<string, unknown>,
 ): string {
@@ -101,7 +101,7 @@ export function requestBody(
   return JSON.stringify(body);
 }
 
-function wireMessage(each: ModelMessage): Record<string, unknown> {
+function wireMessage(each: LlmMessage): Record<string, unknown> {
   if (each.role === 'tool') {
     return { role: 'tool', tool_call_id: each.callId, content: each.content };
   }
@@ -119,7 +119,7 @@ function wireMessage(each: ModelMessage): Record<string, unknown> {
   };
 }
 
-function wireTool(tool: ModelTool): Record<string, unknown> {
+function wireTool(tool: LlmTool): Record<string, unknown> {
   const { name, description, parameters } = tool;
   return { type: 'function', function: { name, description, parameters } };
 }

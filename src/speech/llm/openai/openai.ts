@@ -5,15 +5,15 @@
 import type { Readable } from 'node:stream';
 import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import { modelTokens, serviceSeconds } from '../../../metrics/metrics.ts';
-import type { LanguageModel, ModelAnswer, ModelListener, ModelRequest } from '../llm.ts';
-import { startWatch, type Watch } from '../response-timeout.ts';
+import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from '../llm.ts';
+import { type ResponseTimeout, startResponseTimeout } from '../response-timeout.ts';
 import { createAnswerBuilder } from './openai-answer.ts';
-import { type ConnectionOptions, openConnection } from './openai-connection.ts';
-import { adapt, errorOfStatus, readError } from './openai-error.ts';
+import { type OpenAiConnectionOptions, openConnection } from './openai-connection.ts';
+import { adaptDialect, errorOfStatus, readError } from './openai-error.ts';
 import { readAnswer } from './openai-stream.ts';
 import { type Dialect, requestBody } from './openai-wire.ts';
 
-export interface OpenAiOptions extends ConnectionOptions {
+export interface OpenAiOptions extends OpenAiConnectionOptions {
   /** The service's name in metrics and events; default "openai". */
   name?: string;
   model: string;
@@ -41,7 +41,7 @@ export function createOpenAi(options: OpenAiOptions): LanguageModel {
   const dialect: Dialect = { without: new Set(), completionTokens: false };
   let calls = 0;
 
-  async function open(request: ModelRequest, watch: Watch): Promise<Readable> {
+  async function open(request: LlmRequest, watch: ResponseTimeout): Promise<Readable> {
     for (let attempt = 0; ; attempt++) {
       const body = requestBody(model, request, dialect, options.extra ?? {});
       const response = await connection.post(body, watch.signal);
@@ -50,7 +50,7 @@ export function createOpenAi(options: OpenAiOptions): LanguageModel {
       const { statusCode: status } = response;
       const detail = withoutKey(error.message ?? '', options.apiKey);
       log.warn({ service: name, model, status, 'pii.detail': detail }, 'language model refused');
-      if (attempt < ADAPTATIONS_MAX && adapt(dialect, status, error)) continue;
+      if (attempt < ADAPTATIONS_MAX && adaptDialect(dialect, status, error)) continue;
       const after = response.headers['retry-after'];
       const retryAfter = Array.isArray(after) ? after[0] : after;
       throw errorOfStatus(status, error, { retryAfter, now: clock.now() });
@@ -58,10 +58,10 @@ export function createOpenAi(options: OpenAiOptions): LanguageModel {
   }
 
   async function answer(
-    request: ModelRequest,
-    listener: ModelListener,
-    watch: Watch,
-  ): Promise<ModelAnswer> {
+    request: LlmRequest,
+    listener: LlmListener,
+    watch: ResponseTimeout,
+  ): Promise<LlmResponse> {
     const startedAt = clock.monotonicMs();
     const builder = createAnswerBuilder();
     let firstTokenMs: number | undefined;
@@ -70,7 +70,7 @@ export function createOpenAi(options: OpenAiOptions): LanguageModel {
       if (speakable !== '' && !watch.signal.aborted) listener.onText(speakable);
     };
     const body = await open(request, watch);
-    await readAnswer(body, { builder, watch, clock, heard });
+    await readAnswer(body, { builder, watch, clock, onText: heard });
     watch.signal.throwIfAborted();
     const rest = builder.flush();
     if (rest !== '') heard(rest);
@@ -85,7 +85,7 @@ export function createOpenAi(options: OpenAiOptions): LanguageModel {
     async respond(request, listener, signal) {
       signal.throwIfAborted();
       const startedAt = clock.monotonicMs();
-      const watch = startWatch(clock, limits, signal);
+      const watch = startResponseTimeout(clock, limits, signal);
       try {
         const given = await answer(request, listener, watch);
         record(name, 'ok', given.firstTokenMs);

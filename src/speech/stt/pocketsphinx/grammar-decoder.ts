@@ -2,11 +2,11 @@
 // decodes by one of them.
 
 import type { Grammar } from './jsgf.ts';
-import type { Decoder } from './pocketsphinx-library.ts';
+import type { SphinxDecoder } from './pocketsphinx-library.ts';
 import type { Dictionary } from './pronunciation-dictionary.ts';
 
 export interface GrammarDecoder {
-  readonly decoder: Decoder;
+  readonly decoder: SphinxDecoder;
   /** False if the library refuses the grammar. */
   use(grammar: Grammar): boolean;
 }
@@ -15,7 +15,7 @@ export interface GrammarDecoder {
 const GRAMMARS_MAX = 40;
 
 export function createGrammarDecoder(
-  decoder: Decoder,
+  decoder: SphinxDecoder,
   dictionary: Dictionary,
   grammarsMax = GRAMMARS_MAX,
 ): GrammarDecoder {

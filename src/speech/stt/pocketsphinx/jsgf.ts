@@ -2,7 +2,7 @@
 // left out with a warning, so that a grammar is never invalid.
 // Source: JSpeech Grammar Format (W3C note, 2000); words are those of the pronouncing dictionary.
 
-import type { Expectation } from '../../../model/expected-input.ts';
+import type { ExpectedInput } from '../../../model/expected-input.ts';
 import { numberWords } from './number-words.ts';
 import type { Dictionary } from './pronunciation-dictionary.ts';
 import { RULES, rulesFor, slotRule } from './slot-grammar.ts';
@@ -36,7 +36,7 @@ const PHRASES_MAX = 500;
 const PHRASE_WORDS_MAX = 30;
 const PHRASE_CHARS_MAX = 500;
 
-export function buildGrammar(expectation: Expectation, options: GrammarOptions): GrammarResult {
+export function buildGrammar(expectation: ExpectedInput, options: GrammarOptions): GrammarResult {
   const warnings: GrammarWarning[] = [];
   const phrases = sayablePhrases(expectation.phrases, options.dictionary, warnings);
   const slots = [...new Set(expectation.slots)].map(slotRule);

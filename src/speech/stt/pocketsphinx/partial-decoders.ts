@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import { createResampler } from '../../../audio/resample/resampler.ts';
 import { createGrammarDecoder, type GrammarDecoder } from './grammar-decoder.ts';
 import type { Grammar } from './jsgf.ts';
-import { ACOUSTIC_MODEL, type Library } from './pocketsphinx-library.ts';
+import { ACOUSTIC_MODEL, type SphinxLibrary } from './pocketsphinx-library.ts';
 import type { Dictionary } from './pronunciation-dictionary.ts';
-import { SETTINGS } from './recognition.ts';
+import { SPHINX_SETTINGS } from './recognition.ts';
 
 export interface PartialDecoders {
   /** Undefined if all are busy. */
-  start(grammar: Grammar): Following | undefined;
+  start(grammar: Grammar): PartialDecoding | undefined;
   close(): void;
 }
 
-export interface Following {
+export interface PartialDecoding {
   /** `samples`: 8 kHz, borrowed. Gives the best words so far. */
   push(samples: Int16Array): string;
   /** Frees the decoder. */
@@ -31,7 +31,10 @@ const GRAMMARS_MAX = 8;
  *  synthesized test voices through 300-3400 Hz and G.711; the model's default is a studio's. */
 const TELEPHONE_MEAN = '30.3,13.6,-34,27.7,-22,-11.9,7.07,-29,2.3,-12.35,-5.2,0.95,-10';
 
-export function createPartialDecoders(library: Library, dictionary: Dictionary): PartialDecoders {
+export function createPartialDecoders(
+  library: SphinxLibrary,
+  dictionary: Dictionary,
+): PartialDecoders {
   const decoders = openDecoders(library).map((decoder) => ({
     ...createGrammarDecoder(decoder, dictionary, GRAMMARS_MAX),
     resampler: createResampler({ fromHz: 8_000, toHz: 16_000 }),
@@ -55,7 +58,7 @@ export function createPartialDecoders(library: Library, dictionary: Dictionary):
 function follow(
   { decoder, resampler }: GrammarDecoder & { resampler: ReturnType<typeof createResampler> },
   release: () => void,
-): Following {
+): PartialDecoding {
   resampler.reset();
   decoder.start();
   return {
@@ -71,14 +74,14 @@ function follow(
 }
 
 /** The model's parameters override the settings, so the telephone's come in a file of their own. */
-function openDecoders(library: Library) {
+function openDecoders(library: SphinxLibrary) {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-'));
   try {
     const path = join(folder, 'feat.params');
     const model = readFileSync(`${ACOUSTIC_MODEL}/feat.params`, 'utf8');
     writeFileSync(path, `${model.replace(/^-cmninit .*$/m, '')}\n-cmninit ${TELEPHONE_MEAN}\n`);
     return Array.from({ length: DECODERS }, () =>
-      library.openDecoder({ ...SETTINGS, '-featparams': path }),
+      library.openDecoder({ ...SPHINX_SETTINGS, '-featparams': path }),
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -6,9 +6,9 @@
 import { existsSync } from 'node:fs';
 import koffi from 'koffi';
 
-export interface Library {
+export interface SphinxLibrary {
   /** Throws if the settings are refused. */
-  openDecoder(settings: Record<string, string>): Decoder;
+  openDecoder(settings: Record<string, string>): SphinxDecoder;
 }
 
 export interface Hypothesis {
@@ -17,7 +17,7 @@ export interface Hypothesis {
   score: number;
 }
 
-export interface Decoder {
+export interface SphinxDecoder {
   /** Variants of a word are named `word(2)`. */
   addWord(word: string, phones: string): void;
   /** False if the grammar is invalid or has an unknown word. */
@@ -39,7 +39,7 @@ export const DICTIONARY_FILE = `${MODEL_FOLDER}/cmudict-en-us.dict`;
 type Pointer = unknown;
 
 /** What is missing, or undefined if the library can be loaded. */
-export function whatIsMissing(): string | undefined {
+export function missingLibraries(): string | undefined {
   const missing = [ACOUSTIC_MODEL, DICTIONARY_FILE].find((path) => !existsSync(path));
   if (missing !== undefined) return `no ${missing}`;
   try {
@@ -50,7 +50,7 @@ export function whatIsMissing(): string | undefined {
   }
 }
 
-export function loadLibrary(): Library {
+export function loadLibrary(): SphinxLibrary {
   const base = koffi.load('libsphinxbase.so.3');
   const main = koffi.load('libpocketsphinx.so.3');
   const args: () => Pointer = main.func('void* ps_args()');
@@ -88,7 +88,7 @@ function decoderCalls(main: ReturnType<typeof koffi.load>) {
   return call;
 }
 
-function wrap(calls: ReturnType<typeof decoderCalls>, decoder: Pointer): Decoder {
+function wrap(calls: ReturnType<typeof decoderCalls>, decoder: Pointer): SphinxDecoder {
   const check = (what: string, result: number) => {
     if (result < 0) throw new Error(`${what} failed`);
   };

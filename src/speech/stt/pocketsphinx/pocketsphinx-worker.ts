@@ -4,10 +4,14 @@
 
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Expectation } from '../../../model/expected-input.ts';
+import type { ExpectedInput } from '../../../model/expected-input.ts';
 import { buildGrammar, type Grammar, type GrammarWarning } from './jsgf.ts';
-import { createPartialDecoders, type Following, type PartialDecoders } from './partial-decoders.ts';
-import { DICTIONARY_FILE, loadLibrary, whatIsMissing } from './pocketsphinx-library.ts';
+import {
+  createPartialDecoders,
+  type PartialDecoders,
+  type PartialDecoding,
+} from './partial-decoders.ts';
+import { DICTIONARY_FILE, loadLibrary, missingLibraries } from './pocketsphinx-library.ts';
 import { type Dictionary, parseDictionary } from './pronunciation-dictionary.ts';
 import { createRecognition, type Recognition } from './recognition.ts';
 
@@ -17,7 +21,7 @@ export interface SphinxData {
 }
 
 export type SphinxRequest =
-  | { kind: 'expect'; id: number; expectation: Expectation }
+  | { kind: 'expect'; id: number; expectation: ExpectedInput }
   /** An utterance begins. */
   | { kind: 'start'; id: number }
   /** 8 kHz; ownership passes. */
@@ -49,7 +53,7 @@ interface Utterance {
   grammar: Grammar | undefined;
   parts: Int16Array[];
   samples: number;
-  following: Following | undefined;
+  following: PartialDecoding | undefined;
   partial: string;
 }
 
@@ -64,7 +68,7 @@ const { taken }: SphinxData = workerData;
 const counter = new Int32Array(taken);
 const calls = new Map<number, Call>();
 
-const missing = whatIsMissing();
+const missing = missingLibraries();
 if (missing === undefined) serve(openEngine());
 else report({ kind: 'missing', reason: missing });
 
@@ -113,7 +117,7 @@ function forget(id: number): void {
   following?.stop();
 }
 
-function expectWords({ dictionary }: Engine, id: number, expectation: Expectation): void {
+function expectWords({ dictionary }: Engine, id: number, expectation: ExpectedInput): void {
   const { grammar, warnings } = buildGrammar(expectation, { dictionary });
   if (warnings.length > 0) report({ kind: 'warned', id, warnings });
   const call = calls.get(id);

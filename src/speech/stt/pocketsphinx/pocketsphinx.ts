@@ -4,9 +4,12 @@
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import { serviceSeconds } from '../../../metrics/metrics.ts';
-import type { Expectation } from '../../../model/expected-input.ts';
+import type { ExpectedInput } from '../../../model/expected-input.ts';
 import { workerEntry } from '../../../runtime/entry-point.ts';
-import { type SupervisedWorker, superviseWorker } from '../../../runtime/supervised-worker.ts';
+import {
+  type SupervisedWorker,
+  startSupervisedWorker,
+} from '../../../runtime/supervised-worker.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import { createGatedAudio } from '../gated-audio.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
@@ -62,7 +65,7 @@ export async function openPocketSphinx(
 interface Thread {
   readonly started: Promise<string>;
   readonly calls: number;
-  open(id: number, expectation: Expectation, listener: RecognizerListener): Recognizer;
+  open(id: number, expectation: ExpectedInput, listener: RecognizerListener): Recognizer;
   close(): Promise<void>;
 }
 
@@ -104,7 +107,10 @@ function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
     for (const call of affected) call.fail(new GatewayError('STT_FAILED', { reason }));
   }
 
-  const worker: SupervisedWorker<SphinxRequest> = superviseWorker<SphinxRequest, SphinxReport>({
+  const worker: SupervisedWorker<SphinxRequest> = startSupervisedWorker<
+    SphinxRequest,
+    SphinxReport
+  >({
     name: 'pocketsphinx',
     entry: entry ?? workerEntry('./pocketsphinx-worker.ts', import.meta.url),
     data,
@@ -173,7 +179,7 @@ function refused(listener: RecognizerListener, reason: string): Recognizer {
 
 function openCall(
   line: CallLine,
-  firstExpectation: Expectation,
+  firstExpectation: ExpectedInput,
   listener: RecognizerListener,
 ): { call: Call; recognizer: Recognizer } {
   const { id, clock, log } = line;

@@ -14,7 +14,7 @@ import { createResampler } from '../../../audio/resample/resampler.ts';
 import type { RecognizedWords } from '../stt.ts';
 import { createGrammarDecoder } from './grammar-decoder.ts';
 import type { Grammar } from './jsgf.ts';
-import { ACOUSTIC_MODEL, type Decoder, type Library } from './pocketsphinx-library.ts';
+import { ACOUSTIC_MODEL, type SphinxDecoder, type SphinxLibrary } from './pocketsphinx-library.ts';
 import type { Dictionary } from './pronunciation-dictionary.ts';
 
 export interface Recognition {
@@ -24,7 +24,7 @@ export interface Recognition {
 }
 
 /** Noise removal learns the channel as noise; a high word penalty invents words in narrow-band speech. */
-export const SETTINGS = {
+export const SPHINX_SETTINGS = {
   '-hmm': ACOUSTIC_MODEL,
   '-remove_noise': 'no',
   '-wip': '0.05',
@@ -34,7 +34,7 @@ export const SETTINGS = {
 /** Half of the English phones cost a third of the time of all, and tell as much. */
 const LOOP_PHONES = 'AA AE AH EH IY IH OW UW ER EY S T K N M L R D F P'.split(' ');
 /** The loop looks at every third moment's sound: faster, and a worse fit to expected words. */
-const LOOP_SETTINGS = { ...SETTINGS, '-ds': '3' };
+const LOOP_SETTINGS = { ...SPHINX_SETTINGS, '-ds': '3' };
 /** Difference per 10 ms of speech at which both explanations are equally likely, and the scale around it. */
 const DIFFERENCE_MIDDLE = 30;
 const DIFFERENCE_SCALE = 6;
@@ -47,8 +47,8 @@ const GAIN_MAX = 8;
 const MOMENT_SAMPLES = 160;
 const SPEECH_SHARE = 0.05;
 
-export function createRecognition(library: Library, dictionary: Dictionary): Recognition {
-  const expected = createGrammarDecoder(library.openDecoder({ ...SETTINGS }), dictionary);
+export function createRecognition(library: SphinxLibrary, dictionary: Dictionary): Recognition {
+  const expected = createGrammarDecoder(library.openDecoder({ ...SPHINX_SETTINGS }), dictionary);
   const loop = openLoop(library);
 
   return {
@@ -70,7 +70,7 @@ export function createRecognition(library: Library, dictionary: Dictionary): Rec
   };
 }
 
-function openLoop(library: Library): Decoder {
+function openLoop(library: SphinxLibrary): SphinxDecoder {
   const loop = library.openDecoder(LOOP_SETTINGS);
   const words = LOOP_PHONES.map((phone) => `phone_${phone.toLowerCase()}`);
   for (const [index, word] of words.entries()) loop.addWord(word, LOOP_PHONES[index] ?? '');
@@ -80,7 +80,7 @@ function openLoop(library: Library): Decoder {
   return loop;
 }
 
-function decode(decoder: Decoder, sound: Int16Array) {
+function decode(decoder: SphinxDecoder, sound: Int16Array) {
   decoder.start();
   decoder.process(sound, true);
   decoder.end();

@@ -2,9 +2,12 @@
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
-import { type SupervisedWorker, superviseWorker } from '../../../runtime/supervised-worker.ts';
+import {
+  type SupervisedWorker,
+  startSupervisedWorker,
+} from '../../../runtime/supervised-worker.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
-import type { Speech } from '../prompt-cache.ts';
+import type { CachedSpeech } from '../prompt-cache.ts';
 import type { FliteData, FliteJob, FliteSpeech } from './flite-worker.ts';
 
 export interface FlitePoolOptions {
@@ -20,7 +23,7 @@ export interface FlitePool {
   speak(
     what: { text: string; voice: string },
     limits: { deadlineMs: number; signal: AbortSignal },
-  ): Promise<Speech>;
+  ): Promise<CachedSpeech>;
   close(): Promise<void>;
 }
 
@@ -31,7 +34,7 @@ const TEXT_CHARS_MAX = 1_000;
 
 interface Job {
   message: FliteJob;
-  resolve(speech: Speech): void;
+  resolve(speech: CachedSpeech): void;
   reject(error: unknown): void;
 }
 
@@ -99,9 +102,9 @@ export function createFlitePool(options: FlitePoolOptions): FlitePool {
   };
 }
 
-function deferred(message: FliteJob): { job: Job; speech: Promise<Speech> } {
+function deferred(message: FliteJob): { job: Job; speech: Promise<CachedSpeech> } {
   let settle: Pick<Job, 'resolve' | 'reject'> | undefined;
-  const speech = new Promise<Speech>((resolve, reject) => {
+  const speech = new Promise<CachedSpeech>((resolve, reject) => {
     settle = { resolve, reject };
   });
   const job: Job = {
@@ -131,7 +134,7 @@ function openThread(options: FlitePoolOptions, onFree: () => void): Thread {
     return job;
   }
 
-  const worker: SupervisedWorker<FliteJob> = superviseWorker<FliteJob, FliteSpeech>({
+  const worker: SupervisedWorker<FliteJob> = startSupervisedWorker<FliteJob, FliteSpeech>({
     ...options,
     name: 'flite',
     onMessage({ speech, failure }) {

@@ -4,9 +4,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createResampler } from '../../../audio/resample/resampler.ts';
 import { readWav } from '../../../audio/wav.ts';
-import { favourOtherThreads } from '../../../runtime/thread-priority.ts';
-import { fitToLine } from '../loudness-normalization.ts';
-import { spokenForm } from '../text-normalization.ts';
+import { lowerThreadPriority } from '../../../runtime/thread-priority.ts';
+import { normalizeLoudness } from '../loudness-normalization.ts';
+import { normalizeText } from '../text-normalization.ts';
 import type { WordTiming } from '../tts.ts';
 import { createFliteProgram, type FliteModule } from './flite-program.ts';
 import { OUTPUT_PATH } from './flite-wasi.ts';
@@ -29,7 +29,7 @@ export interface FliteSpeech {
   failure: string;
 }
 
-favourOtherThreads();
+lowerThreadPriority();
 const port = parentPort;
 const { module }: FliteData = workerData;
 const program = createFliteProgram(module);
@@ -49,13 +49,13 @@ port?.on('message', (job: FliteJob) => {
 });
 
 function speak(job: FliteJob): FliteSpeech['speech'] {
-  const text = spokenForm(job.text);
+  const text = normalizeText(job.text);
   if (text === '') return { samples: new Int16Array(0), words: [] };
   const { wave, printed } = program.run([
     ...['-voice', job.voice, '-psdur', '-o', OUTPUT_PATH],
     ...['-t', text],
   ]);
-  const { samples, cutMs } = fitToLine(toTelephone(wave));
+  const { samples, cutMs } = normalizeLoudness(toTelephone(wave));
   const durationMs = samples.length / 8;
   const shift = (ms: number) => Math.round(Math.min(durationMs, Math.max(0, ms - cutMs)));
   const words = wordTimings(job.text, printed).map(({ word, startMs, endMs }) => {

@@ -8,7 +8,7 @@ import type { Log } from '../../../log.ts';
 import { promptCache, serviceSeconds } from '../../../metrics/metrics.ts';
 import { workerEntry } from '../../../runtime/entry-point.ts';
 import type { Clock } from '../../../std/clock.ts';
-import { createPromptCache, type Speech } from '../prompt-cache.ts';
+import { type CachedSpeech, createPromptCache } from '../prompt-cache.ts';
 import type { SpeechListener, SpeechRequest, TextToSpeech } from '../tts.ts';
 import { createFlitePool } from './flite-pool.ts';
 import { compileFlite } from './flite-program.ts';
@@ -58,7 +58,7 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
     throw error;
   });
 
-  async function render(text: string, voice: string, signal: AbortSignal): Promise<Speech> {
+  async function render(text: string, voice: string, signal: AbortSignal): Promise<CachedSpeech> {
     const startedAt = clock.monotonicMs();
     const observe = (result: string) => {
       const seconds = (clock.monotonicMs() - startedAt) / 1_000;
@@ -93,7 +93,7 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
   };
 }
 
-function deliver(speech: Speech, listener: SpeechListener): void {
+function deliver(speech: CachedSpeech, listener: SpeechListener): void {
   if (speech.samples.length === 0) return;
   listener.onWords(speech.words);
   listener.onAudio(speech.samples.slice());

@@ -3,8 +3,8 @@
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { PbxInboundCall, PbxStatus } from '../../provider/pbx.ts';
 import type { AriChannel, AriEvent } from '../rest/messages.ts';
-import type { Leg } from '../rest/peer.ts';
-import { type CallFacts, outcomeOf } from './hangup-outcome.ts';
+import type { MediaLeg } from '../rest/peer.ts';
+import { type CallFacts, hangupOutcomeOf } from './hangup-outcome.ts';
 
 /** Keys that are pressed before there is audio to tell them with. */
 const EARLY_DIGITS_MAX = 16;
@@ -18,13 +18,13 @@ export class AriCall {
   /** False as long as nothing says that there ever was such a call. */
   isKnown = true;
   /** It talks to somebody else: the channel, and the bridge that both are in. */
-  handedTo: { channelId: string; bridgeId: string } | undefined;
+  transferredTo: { channelId: string; bridgeId: string } | undefined;
   /** It goes on in the dialplan; what becomes of it is not ours any more. */
-  letGo = false;
+  released = false;
   readonly #facts: CallFacts;
   #isEntered = false;
   readonly #over = new AbortController();
-  #leg: Leg | undefined;
+  #leg: MediaLeg | undefined;
   #earlyDigits = '';
   #cause = 0;
   #answeredAtMs: number | undefined;
@@ -58,7 +58,7 @@ export class AriCall {
   }
 
   /** Its audio, once there is some. */
-  get leg(): Leg | undefined {
+  get leg(): MediaLeg | undefined {
     return this.#leg;
   }
 
@@ -67,7 +67,7 @@ export class AriCall {
     return this.#over.signal;
   }
 
-  join(leg: Leg): void {
+  join(leg: MediaLeg): void {
     this.#leg = leg;
     for (const digit of this.#earlyDigits) leg.digit(digit);
     this.#earlyDigits = '';
@@ -80,8 +80,12 @@ export class AriCall {
 
   /** Whether a channel or bridge of ours is a part of it. */
   owns(id: string): boolean {
-    const { handedTo } = this;
-    return this.#leg?.owns(id) === true || handedTo?.channelId === id || handedTo?.bridgeId === id;
+    const { transferredTo } = this;
+    return (
+      this.#leg?.owns(id) === true ||
+      transferredTo?.channelId === id ||
+      transferredTo?.bridgeId === id
+    );
   }
 
   /** False if it was answered before. */
@@ -118,7 +122,7 @@ export class AriCall {
   /** The call is over. */
   end(nowMs: number, raw: Record<string, unknown>): PbxStatus {
     this.#over.abort(new GatewayError('PBX_CALL_GONE'));
-    const { status, providerStatus } = outcomeOf(this.#facts, this.#cause);
+    const { status, providerStatus } = hangupOutcomeOf(this.#facts, this.#cause);
     const startMs = this.#answeredAtMs;
     const durationS = startMs === undefined ? null : Math.round((nowMs - startMs) / 1_000);
     return this.status(status, providerStatus, { durationS, raw });

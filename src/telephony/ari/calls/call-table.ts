@@ -7,7 +7,7 @@ import type { AriCall } from './ari-call.ts';
 /** Channels that ended; told of late, they would be taken for new ones. */
 const DESTROYED_MAX = 1_000;
 
-export class HeldCalls {
+export class CallTable {
   readonly calls = new Map<string, AriCall>();
   readonly #watchers = new Map<string, (event: AriEvent) => void>();
   readonly #destroyed = new Set<string>();
@@ -27,7 +27,7 @@ export class HeldCalls {
   }
 
   /** False if nobody waits for the channel. */
-  tell(id: string, event: AriEvent): boolean {
+  dispatch(id: string, event: AriEvent): boolean {
     const take = this.#watchers.get(id);
     take?.(event);
     return take !== undefined;
@@ -40,7 +40,7 @@ export class HeldCalls {
   }
 
   handedTo(channelId: string): AriCall[] {
-    return [...this.calls.values()].filter((call) => call.handedTo?.channelId === channelId);
+    return [...this.calls.values()].filter((call) => call.transferredTo?.channelId === channelId);
   }
 
   destroyed(id: string): void {

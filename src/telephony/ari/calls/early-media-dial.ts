@@ -5,7 +5,7 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import type { AriAccount } from '../rest/account.ts';
-import { type AriClient, faultOf, isGone } from '../rest/client.ts';
+import { type AriClient, ariFaultOf, isAriNotFound } from '../rest/client.ts';
 import { type AriChannel, ariChannel } from '../rest/messages.ts';
 import { createQuery, type Dialled, ringQuery } from './dial-endpoint.ts';
 
@@ -17,15 +17,15 @@ const TAKE_BACK_MS_MAX = 5_000;
 const NOT_YET = 409;
 const UNANSWERED = 412;
 
-export interface EarlyLine {
+export interface EarlyMediaContext {
   account: AriAccount;
   client: AriClient;
   clock: Clock;
 }
 
 /** Throws what `AriClient` throws. Whatever the error, the channel may be there: see `takeBack`. */
-export async function dialEarly(
-  line: EarlyLine,
+export async function dialWithEarlyMedia(
+  line: EarlyMediaContext,
   dialled: Dialled,
   signal: AbortSignal,
 ): Promise<AriChannel> {
@@ -43,11 +43,14 @@ export async function dialEarly(
 }
 
 /** Nobody's phone rings for a dial that has failed, and no channel waits to be dialled. Never rejects. */
-export async function takeBack({ client, clock }: EarlyLine, channelId: string): Promise<void> {
+export async function cancelDial(
+  { client, clock }: EarlyMediaContext,
+  channelId: string,
+): Promise<void> {
   const deadline = deadlineSignal(clock, TAKE_BACK_MS_MAX, 'take back a dial');
   const path = `channels/${channelId}`;
   try {
-    await client.ask({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
+    await client.send({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
   } catch {
     // Whoever holds the connection ends it when it has rung for too long.
   } finally {
@@ -64,17 +67,17 @@ function bodyOf(callerId: string | null): object {
 
 /** A dial before the application has the channel is refused. What is asked for meanwhile does nothing. */
 async function untilEntered(
-  { client, clock }: EarlyLine,
+  { client, clock }: EarlyMediaContext,
   channelId: string,
   signal: AbortSignal,
 ): Promise<void> {
   const path = `channels/${channelId}/silence`;
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
     const request = { action: 'look', method: 'DELETE', path } as const;
-    const answer = await client.ask(request, signal);
-    if (isGone(answer)) throw new GatewayError('PBX_CALL_GONE');
+    const answer = await client.send(request, signal);
+    if (isAriNotFound(answer)) throw new GatewayError('PBX_CALL_GONE');
     if (answer.status === UNANSWERED || answer.status <= 299) return;
-    if (answer.status !== NOT_YET) throw faultOf(request, answer);
+    if (answer.status !== NOT_YET) throw ariFaultOf(request, answer);
     await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
   }
   const reason = 'the channel did not get to the application';

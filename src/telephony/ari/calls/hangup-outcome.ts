@@ -16,7 +16,7 @@ export interface CallFacts {
   cancelled: boolean;
 }
 
-export interface Outcome {
+export interface HangupOutcome {
   status: TerminalStatus;
   /** In the PBX's words, for the run: `busy (cause 17)`. */
   providerStatus: string;
@@ -39,7 +39,7 @@ const statusByDial: Readonly<Record<string, TerminalStatus>> = {
 };
 
 /** `cause` 0 is none. A dial status alone misleads: Asterisk says NOANSWER of a rejection. */
-export function outcomeOf(facts: CallFacts, cause: number): Outcome {
+export function hangupOutcomeOf(facts: CallFacts, cause: number): HangupOutcome {
   return { status: statusOf(facts, cause), providerStatus: wordsOf(facts, cause) };
 }
 

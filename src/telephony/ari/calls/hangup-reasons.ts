@@ -3,7 +3,7 @@
 import type { RejectReason } from '../../provider/terms.ts';
 
 /** How a call is turned away: `reason` of a DELETE. Source: asterisk §4.1. */
-export const refusals: Readonly<Record<RejectReason, string>> = {
+export const rejectReasons: Readonly<Record<RejectReason, string>> = {
   'not-configured': 'unallocated',
   'no-workflow': 'congestion',
   signature: 'rejected',
@@ -13,7 +13,7 @@ export const refusals: Readonly<Record<RejectReason, string>> = {
 };
 
 /** What a far end that is heard is left for: its tones would go on. */
-export const hopeless: Readonly<Record<string, string>> = {
+export const unreachableReason: Readonly<Record<string, string>> = {
   BUSY: 'busy',
   CONGESTION: 'congestion',
 };

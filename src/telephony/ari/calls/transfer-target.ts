@@ -4,11 +4,11 @@
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
 import type { AriEvent } from '../rest/messages.ts';
-import type { CallPeer, Leg } from '../rest/peer.ts';
+import type { CallPeer, MediaLeg } from '../rest/peer.ts';
 import { dialQuery } from './dial-endpoint.ts';
-import { type CallFacts, outcomeOf } from './hangup-outcome.ts';
+import { type CallFacts, hangupOutcomeOf } from './hangup-outcome.ts';
 
-export class Colleague {
+export class TransferTargetCall {
   readonly channelId: string;
   readonly #peer: CallPeer;
   readonly #unwatch: () => void;
@@ -21,7 +21,7 @@ export class Colleague {
     cancelled: false,
   };
   #onAnswer: () => void = () => undefined;
-  #leg: Leg | undefined;
+  #leg: MediaLeg | undefined;
 
   constructor(peer: CallPeer) {
     this.#peer = peer;
@@ -103,7 +103,7 @@ function endpointOfOwn(transferContext: string, to: string): string {
 
 function whyGone(facts: CallFacts, cause: number): GatewayError {
   if (facts.answered) return new GatewayError('TRANSFER_DECLINED', { reason: 'they hung up' });
-  const { status, providerStatus } = outcomeOf(facts, cause);
+  const { status, providerStatus } = hangupOutcomeOf(facts, cause);
   if (status === 'busy') return new GatewayError('TRANSFER_BUSY');
   if (status === 'no-answer') return new GatewayError('TRANSFER_NO_ANSWER');
   return new GatewayError('TRANSFER_FAILED', { reason: providerStatus });

@@ -5,9 +5,9 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
 import { hangUpChannel } from '../rest/best-effort.ts';
-import type { AriPeer, CallPeer, Leg } from '../rest/peer.ts';
+import type { AriContext, CallPeer, MediaLeg } from '../rest/peer.ts';
 import type { AriCall } from './ari-call.ts';
-import { Colleague } from './transfer-target.ts';
+import { TransferTargetCall } from './transfer-target.ts';
 
 const TAKE_BACK_MS_MAX = 5_000;
 /** For a caller's phone to follow a REFER, beyond the time in which the destination may ring. */
@@ -15,14 +15,14 @@ const FOLLOW_MS_MAX = 10_000;
 
 /** Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED or TRANSFER_FAILED if nobody took the call, and
  *  what `AriClient` throws. */
-export async function handOver(
+export async function transferCall(
   peer: CallPeer,
   call: AriCall,
   target: TransferTarget,
   signal: AbortSignal,
 ): Promise<void> {
   const { leg } = call;
-  if (leg === undefined || call.over.aborted || call.handedTo !== undefined) {
+  if (leg === undefined || call.over.aborted || call.transferredTo !== undefined) {
     throw new GatewayError('PBX_CALL_GONE');
   }
   const isCold = target.warm === undefined;
@@ -38,37 +38,37 @@ export async function handOver(
 }
 
 async function intoDialplan(
-  { client, account }: AriPeer,
+  { client, account }: AriContext,
   call: AriCall,
   { to }: TransferTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  call.letGo = true;
+  call.released = true;
   const extension = to.replace(/^\+/, '');
   const query = { context: account.transfer_context, extension, priority: '1' };
   const path = `channels/${encodeURIComponent(call.id)}/continue`;
   try {
     await client.run({ action: 'transfer', method: 'POST', path, query }, signal);
   } catch (error) {
-    call.letGo = false;
+    call.released = false;
     throw error;
   }
   await call.leg?.close();
 }
 
 async function refer(
-  peer: AriPeer,
+  peer: AriContext,
   call: AriCall,
   { to, ringS }: TransferTarget,
   signal: AbortSignal,
 ): Promise<void> {
   const path = `channels/${encodeURIComponent(call.id)}/redirect`;
   const query = { endpoint: `PJSIP/${to}` };
-  call.letGo = true;
+  call.released = true;
   try {
     await peer.client.run({ action: 'transfer', method: 'POST', path, query }, signal);
   } catch (error) {
-    call.letGo = false;
+    call.released = false;
     throw error;
   }
   // Nothing tells whether their phone follows: who does not would wait in silence.
@@ -82,24 +82,24 @@ async function refer(
 async function bringIn(
   peer: CallPeer,
   call: AriCall,
-  { leg, target }: { leg: Leg; target: TransferTarget },
+  { leg, target }: { leg: MediaLeg; target: TransferTarget },
   signal: AbortSignal,
 ): Promise<void> {
   const { warm } = target;
-  const colleague = new Colleague(peer);
+  const colleague = new TransferTargetCall(peer);
   const { channelId } = colleague;
   try {
     await leg.pause(warm?.callerHears ?? 'music', signal);
     await colleague.ring(call.id, target, signal);
     if (warm !== undefined) await colleague.consult(warm.consult, signal);
-    await leg.quiet(signal);
+    await leg.stopPlayback(signal);
     const path = `bridges/${leg.bridgeId}/addChannel`;
     const query = { channel: channelId };
     await peer.client.run({ action: 'bridge', method: 'POST', path, query }, signal);
     signal.throwIfAborted();
     colleague.gone.throwIfAborted();
     // From now on the end of one is that of the other.
-    call.handedTo = { channelId, bridgeId: leg.bridgeId };
+    call.transferredTo = { channelId, bridgeId: leg.bridgeId };
   } catch (error) {
     // A request that was broken off, or came too late, says less.
     const why = [signal, colleague.gone].find(({ aborted }) => aborted)?.reason ?? error;
@@ -108,19 +108,19 @@ async function bringIn(
   } finally {
     await colleague.done();
   }
-  await leg.leave();
+  await leg.leaveBridge();
 }
 
 /** The caller may be gone, or the call is being ended: never rejects. */
 async function takeBack(
-  { client, clock, log }: AriPeer,
+  { client, clock, log }: AriContext,
   call: AriCall,
-  { leg, channelId }: { leg: Leg; channelId: string },
+  { leg, channelId }: { leg: MediaLeg; channelId: string },
 ): Promise<void> {
   const deadline = deadlineSignal(clock, TAKE_BACK_MS_MAX, 'take the call back');
   const path = `channels/${channelId}`;
   try {
-    await client.ask({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
+    await client.send({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
     if (!call.over.aborted) await leg.resume(deadline.signal);
   } catch (error) {
     log.warn({ err: error }, 'call not taken back after a transfer that failed');

@@ -1,20 +1,20 @@
 // Where Asterisk's events come from, whichever side opened the connection.
 
-import type { LinkFault } from './connection-fault.ts';
+import type { ConnectionFault } from './connection-fault.ts';
 
 export interface AriSocketListener {
   /** Events may come from now on. */
   onOpen(): void;
   onMessage(text: string): void;
   /** It was open, or could not be opened; it is tried again after a while. */
-  onDown(fault: LinkFault): void;
+  onDown(fault: ConnectionFault): void;
 }
 
 export interface AriSocket {
   /** Gives the connection up for a fault, and has another after a while. */
-  reopen(fault: LinkFault): void;
+  reopen(fault: ConnectionFault): void;
   close(): void;
 }
 
 /** The longest event seen has 3 KB; the answer about an application with many calls is longer. */
-export const MESSAGE_BYTES_MAX = 1024 * 1024;
+export const ARI_MESSAGE_BYTES_MAX = 1024 * 1024;

@@ -3,7 +3,7 @@
 import { codeOf, type ErrorCode, GatewayError } from '../../../errors/gateway-error.ts';
 import type { AriAccount } from '../rest/account.ts';
 
-export interface LinkFault {
+export interface ConnectionFault {
   code: ErrorCode;
   message: string;
   /** Nothing will change until somebody changes something. */
@@ -39,7 +39,7 @@ const certificates: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** `error` of a socket, or one of our own words above. */
-export function linkFault(account: AriAccount, error: Error | string): LinkFault {
+export function connectionFault(account: AriAccount, error: Error | string): ConnectionFault {
   const word = typeof error === 'string' ? error : wordOf(error);
   const host = hostOf(account);
   const why = unreachable[word];
@@ -61,7 +61,7 @@ export function linkFault(account: AriAccount, error: Error | string): LinkFault
 }
 
 /** The answer to the upgrade was a status. */
-export function refusalFault(account: AriAccount, status: number): LinkFault {
+export function refusalFault(account: AriAccount, status: number): ConnectionFault {
   const host = hostOf(account);
   const user = account.app_name;
   if (status === 401) return fault('PBX_UNAUTHORIZED', { host, user }, true);
@@ -72,7 +72,7 @@ export function refusalFault(account: AriAccount, status: number): LinkFault {
 }
 
 /** The socket is open, but a request that had to succeed did not. */
-export function requestFault(account: AriAccount, error: unknown): LinkFault {
+export function requestFault(account: AriAccount, error: unknown): ConnectionFault {
   const code = codeOf(error);
   const facts = { host: hostOf(account), user: account.app_name };
   if (code === 'PROVIDER_AUTH') return fault('PBX_UNAUTHORIZED', facts, true);
@@ -84,7 +84,7 @@ export function fault(
   code: ErrorCode,
   facts: Record<string, string>,
   isPermanent: boolean,
-): LinkFault {
+): ConnectionFault {
   return { code, message: new GatewayError(code, facts).message, isPermanent };
 }
 

@@ -10,14 +10,14 @@ import { parseJson } from '../../../std/json.ts';
 import type { Random } from '../../../std/random.ts';
 import type { PbxConnection, PbxListener, PbxMedia, PbxState } from '../../provider/pbx.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
-import type { Credentials, RejectReason } from '../../provider/terms.ts';
+import type { ProviderCredentials, RejectReason } from '../../provider/terms.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
-import type { HeldCalls } from '../calls/call-table.ts';
-import { hopeless, refusals } from '../calls/hangup-reasons.ts';
-import { handOver } from '../calls/transfer.ts';
+import type { CallTable } from '../calls/call-table.ts';
+import { rejectReasons, unreachableReason } from '../calls/hangup-reasons.ts';
+import { transferCall } from '../calls/transfer.ts';
 import { type AriAccount, accountOf } from '../rest/account.ts';
-import { errand, hangUpChannel } from '../rest/best-effort.ts';
-import { createIds, type Ids } from '../rest/channel-ids.ts';
+import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
+import { type ChannelIds, createChannelIds } from '../rest/channel-ids.ts';
 import type { AriClient } from '../rest/client.ts';
 import {
   type AriChannel,
@@ -28,8 +28,8 @@ import {
 } from '../rest/messages.ts';
 import type { CallPeer, OpenLeg } from '../rest/peer.ts';
 import type { AriSocket, AriSocketListener } from './ari-socket.ts';
-import { fault, hostOf, type LinkFault, requestFault } from './connection-fault.ts';
-import { type Found, resync } from './reconciliation.ts';
+import { type ConnectionFault, fault, hostOf, requestFault } from './connection-fault.ts';
+import { type Reconciliation, reconcile } from './reconciliation.ts';
 
 const RESYNC_MS_MAX = 15_000;
 /** After a dial without an answer: if it was taken, it is there by now. */
@@ -43,7 +43,7 @@ export interface AriConnectionOptions {
   listener: PbxListener;
   openLeg: OpenLeg;
   openSocket: (account: AriAccount, listener: AriSocketListener) => AriSocket;
-  held: HeldCalls;
+  held: CallTable;
   clock: Clock;
   random: Random;
   log: Log;
@@ -53,7 +53,7 @@ export interface AriConnectionOptions {
 export class AriConnection implements PbxConnection, CallPeer {
   account: AriAccount;
   client: AriClient;
-  readonly ids: Ids;
+  readonly ids: ChannelIds;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -62,7 +62,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   readonly #options: AriConnectionOptions;
   readonly #listener: PbxListener;
   #socket: AriSocket;
-  readonly #held: HeldCalls;
+  readonly #held: CallTable;
   readonly #abort = new AbortController();
   #state: PbxState = { kind: 'connecting' };
   /** Counts the links: a resync of an earlier one says nothing any more. */
@@ -78,7 +78,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.random = options.random;
     this.log = options.log;
     this.openLeg = options.openLeg;
-    this.ids = createIds(options.account.app, options.random);
+    this.ids = createChannelIds(options.account.app, options.random);
     this.#socket = this.#openSocket();
   }
 
@@ -94,7 +94,7 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   async ring(callId: string): Promise<void> {
     const path = `channels/${encodeURIComponent(callId)}/ring`;
-    await errand(this, { action: 'ring', method: 'POST', path });
+    await bestEffort(this, { action: 'ring', method: 'POST', path });
   }
 
   async openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia> {
@@ -120,10 +120,10 @@ export class AriConnection implements PbxConnection, CallPeer {
   }
 
   async refuse(callId: string, reason: RejectReason): Promise<void> {
-    await hangUpChannel(this, callId, refusals[reason]);
+    await hangUpChannel(this, callId, rejectReasons[reason]);
   }
 
-  renew(credentials: Credentials): boolean {
+  renew(credentials: ProviderCredentials): boolean {
     const account = accountOf(credentials);
     if (account.app !== this.account.app) return false;
     this.#socket.close();
@@ -171,7 +171,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   async handOver(callId: string, target: TransferTarget, signal: AbortSignal): Promise<void> {
     const call = this.#held.calls.get(callId);
     if (call === undefined) throw new GatewayError('PBX_CALL_GONE');
-    await handOver(this, call, target, signal);
+    await transferCall(this, call, target, signal);
   }
 
   // The link.
@@ -189,12 +189,12 @@ export class AriConnection implements PbxConnection, CallPeer {
     const link = this.#link;
     const deadline = deadlineSignal(this.clock, RESYNC_MS_MAX, 'resync', this.#abort.signal);
     try {
-      const found = await resync(this, this.#held, deadline.signal);
+      const found = await reconcile(this, this.#held, deadline.signal);
       if (link !== this.#link || this.#abort.signal.aborted) return;
       this.version = found.version;
       this.#become({ kind: 'up', version: found.version });
       this.#catchUp(found);
-      await found.tidy();
+      await found.cleanUp();
     } catch (error) {
       if (link !== this.#link || this.#abort.signal.aborted) return;
       this.log.warn({ err: error }, 'the PBX does not say how it stands');
@@ -204,25 +204,25 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
   }
 
-  #catchUp(found: Found): void {
-    for (const call of found.gone) this.#end(call, { type: 'lost' });
-    for (const call of found.alone) void hangUpChannel(this, call.id);
-    for (const { channel, handedTo } of found.together) this.#restore(channel, handedTo);
-    for (const event of found.missed) this.#held.tell(channelOf(event)?.id ?? '', event);
+  #catchUp(found: Reconciliation): void {
+    for (const call of found.ended) this.#end(call, { type: 'lost' });
+    for (const call of found.partnerEnded) void hangUpChannel(this, call.id);
+    for (const { channel, handedTo } of found.transferred) this.#restore(channel, handedTo);
+    for (const event of found.missedEvents) this.#held.dispatch(channelOf(event)?.id ?? '', event);
     for (const { channel, args } of found.ringing) this.#inbound(channel, args);
     for (const channel of found.dialled) this.#adopt(channel);
   }
 
-  #restore(channel: AriChannel, handedTo: NonNullable<AriCall['handedTo']>): void {
+  #restore(channel: AriChannel, handedTo: NonNullable<AriCall['transferredTo']>): void {
     const { id } = channel;
     if (this.#held.calls.has(id)) return;
     const call = new AriCall({ id, runId: this.ids.runOf(id) ?? null });
     call.answer(this.clock.monotonicMs());
-    call.handedTo = handedTo;
+    call.transferredTo = handedTo;
     this.#held.calls.set(id, call);
   }
 
-  #down({ code, message, isPermanent }: LinkFault): void {
+  #down({ code, message, isPermanent }: ConnectionFault): void {
     this.#link += 1;
     this.#become({ kind: 'down', code, message, isPermanent });
   }
@@ -253,7 +253,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
     const channel = channelOf(event);
     if (channel === undefined) return;
-    const isWatched = this.#held.tell(channel.id, event);
+    const isWatched = this.#held.dispatch(channel.id, event);
     if (event.type === 'ChannelDestroyed') this.#held.destroyed(channel.id);
     const kind = this.ids.kindOf(channel.id);
     if (kind === 'm' || kind === 't') {
@@ -326,7 +326,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (isRinging && call.isEntered && runId !== null) {
       this.#listener.onEarlyMedia({ callId, runId });
     }
-    const reason = event.type === 'Dial' ? hopeless[event.dialstatus] : undefined;
+    const reason = event.type === 'Dial' ? unreachableReason[event.dialstatus] : undefined;
     if (call.isEntered && reason !== undefined) void hangUpChannel(this, callId, reason);
     if (event.type === 'ChannelDtmfReceived') call.digit(event.digit);
     if (event.type === 'ChannelDestroyed' || (event.type === 'StasisEnd' && call.answered)) {
@@ -339,13 +339,17 @@ export class AriConnection implements PbxConnection, CallPeer {
   /** Once for each call. Of one that there may never have been nothing is told. */
   #end(call: AriCall, raw: Record<string, unknown>): void {
     if (!this.#held.calls.delete(call.id)) return;
-    const { handedTo } = call;
+    const { transferredTo } = call;
     const status = call.end(this.clock.monotonicMs(), raw);
     if (call.isKnown) this.#listener.onStatus(status);
     void call.leg?.close();
-    if (handedTo === undefined) return;
-    void hangUpChannel(this, handedTo.channelId);
-    void errand(this, { action: 'bridge', method: 'DELETE', path: `bridges/${handedTo.bridgeId}` });
+    if (transferredTo === undefined) return;
+    void hangUpChannel(this, transferredTo.channelId);
+    void bestEffort(this, {
+      action: 'bridge',
+      method: 'DELETE',
+      path: `bridges/${transferredTo.bridgeId}`,
+    });
   }
 
   // Requests of our own.
@@ -353,7 +357,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   async #answer(call: AriCall, signal: AbortSignal): Promise<void> {
     if (call.answered || call.direction === 'outbound') return;
     const path = `channels/${encodeURIComponent(call.id)}/answer`;
-    const answer = await this.client.ask({ action: 'answer', method: 'POST', path }, signal);
+    const answer = await this.client.send({ action: 'answer', method: 'POST', path }, signal);
     if (answer.status === 404 || answer.status === 409) throw new GatewayError('PBX_CALL_GONE');
     if (answer.status > 299) {
       throw new GatewayError('PBX_MEDIA', { reason: `the answer was refused (${answer.status})` });
@@ -367,14 +371,14 @@ export class AriConnection implements PbxConnection, CallPeer {
   async #look(call: AriCall): Promise<void> {
     if (call.over.aborted) return;
     const path = `channels/${encodeURIComponent(call.id)}`;
-    const status = await errand(this, { action: 'look', method: 'GET', path });
+    const status = await bestEffort(this, { action: 'look', method: 'GET', path });
     if (status === 404) this.#end(call, { type: 'not found' });
   }
 
   /** The call room wants no more audio: without it a call is over, unless it talks to somebody else. */
   #mediaClosed(callId: string): void {
     const call = this.#held.calls.get(callId);
-    if (call === undefined || call.handedTo !== undefined || call.letGo) return;
+    if (call === undefined || call.transferredTo !== undefined || call.released) return;
     void hangUpChannel(this, callId);
   }
 }

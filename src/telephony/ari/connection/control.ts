@@ -4,19 +4,23 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { CallStatus } from '../../../model/provider.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { ProviderControl } from '../../provider/provider.ts';
-import type { Credentials } from '../../provider/terms.ts';
+import type { ProviderCredentials } from '../../provider/terms.ts';
 import { type Dialled, dialQuery } from '../calls/dial-endpoint.ts';
-import { dialEarly, type EarlyLine, takeBack } from '../calls/early-media-dial.ts';
+import {
+  cancelDial,
+  dialWithEarlyMedia,
+  type EarlyMediaContext,
+} from '../calls/early-media-dial.ts';
 import { type AriAccount, accountOf } from '../rest/account.ts';
-import type { Ids } from '../rest/channel-ids.ts';
-import { type AriClient, isGone } from '../rest/client.ts';
+import type { ChannelIds } from '../rest/channel-ids.ts';
+import { type AriClient, isAriNotFound } from '../rest/client.ts';
 import { type AriChannel, ariChannel } from '../rest/messages.ts';
 import type { AriConnection } from './connection.ts';
 
 export interface AriReach {
   account: AriAccount;
   client: AriClient;
-  ids: Ids;
+  ids: ChannelIds;
   clock: Clock;
   /** If this process holds it. */
   connection: AriConnection | undefined;
@@ -35,7 +39,7 @@ const statuses = new Map<string, CallStatus>([
 ]);
 
 export function createAriControl(reach: (account: AriAccount) => AriReach): ProviderControl {
-  const at = (credentials: Credentials) => reach(accountOf(credentials));
+  const at = (credentials: ProviderCredentials) => reach(accountOf(credentials));
   return {
     async dial(credentials, request, signal) {
       const { account, client, ids, clock, connection } = at(credentials);
@@ -50,14 +54,18 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
       };
       connection?.dialling(callId, request.runId);
       try {
-        const channel = await (account.early_media ? dialEarly : dialAtOnce)(line, dialled, signal);
+        const channel = await (account.early_media ? dialWithEarlyMedia : dialAtOnce)(
+          line,
+          dialled,
+          signal,
+        );
         connection?.dialled(callId, 'placed');
         return { callId, metadata: { call_id: callId, channel_name: channel.name } };
       } catch (error) {
         // What may have been placed is ours by its id, and answers into our application.
         const isKept = !account.early_media && isUncertain(error);
         connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
-        if (account.early_media) await takeBack(line, callId);
+        if (account.early_media) await cancelDial(line, callId);
         throw error;
       }
     },
@@ -71,8 +79,8 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
         path: `channels/${encodeURIComponent(callId)}`,
         query: { reason: 'normal' },
       } as const;
-      const answer = await client.ask(wanted, signal);
-      if (answer.status > 299 && !isGone(answer)) await client.run(wanted, signal);
+      const answer = await client.send(wanted, signal);
+      if (answer.status > 299 && !isAriNotFound(answer)) await client.run(wanted, signal);
     },
 
     async transfer(credentials, callId, target, signal) {
@@ -95,7 +103,7 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
     async getCall(credentials, callId, signal) {
       const { client } = at(credentials);
       const path = `channels/${encodeURIComponent(callId)}`;
-      const answer = await client.ask({ action: 'get-call', method: 'GET', path }, signal);
+      const answer = await client.send({ action: 'get-call', method: 'GET', path }, signal);
       const channel = ariChannel.safeParse(answer.body);
       if (answer.status !== 200 || !channel.success) return undefined;
       const status = statuses.get(channel.data.state) ?? 'initiated';
@@ -111,7 +119,7 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
 }
 
 async function dialAtOnce(
-  { account, client }: EarlyLine,
+  { account, client }: EarlyMediaContext,
   dialled: Dialled,
   signal: AbortSignal,
 ): Promise<AriChannel> {

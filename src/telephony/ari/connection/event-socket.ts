@@ -5,9 +5,9 @@ import { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
 import { type AriAccount, basicAuth, restUrl } from '../rest/account.ts';
-import { type AriSocket, type AriSocketListener, MESSAGE_BYTES_MAX } from './ari-socket.ts';
-import { type LinkFault, linkFault, refusalFault } from './connection-fault.ts';
-import { PingWatch } from './ping-watchdog.ts';
+import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
+import { type ConnectionFault, connectionFault, refusalFault } from './connection-fault.ts';
+import { PingWatchdog } from './ping-watchdog.ts';
 
 /** The first pause, the longest, and how long a link must hold to count as good. */
 const PAUSE_MS = 500;
@@ -28,7 +28,7 @@ export class EventSocket implements AriSocket {
   #timer: Timer | undefined;
   #failures = 0;
   #openedAt: number | undefined;
-  #pings: PingWatch | undefined;
+  #pings: PingWatchdog | undefined;
   #closed = false;
 
   constructor(deps: {
@@ -51,7 +51,7 @@ export class EventSocket implements AriSocket {
     this.#socket?.terminate();
   }
 
-  reopen(fault: LinkFault): void {
+  reopen(fault: ConnectionFault): void {
     if (this.#socket !== undefined) this.#down(this.#socket, fault);
   }
 
@@ -59,13 +59,13 @@ export class EventSocket implements AriSocket {
     const base = restUrl(this.#account).replace(/^http/, 'ws');
     const socket = new WebSocket(`${base}/events?app=${encodeURIComponent(this.#account.app)}`, {
       headers: { authorization: basicAuth(this.#account) },
-      maxPayload: MESSAGE_BYTES_MAX,
+      maxPayload: ARI_MESSAGE_BYTES_MAX,
       perMessageDeflate: false,
       followRedirects: false,
     });
     this.#socket = socket;
     this.#openedAt = undefined;
-    this.#wait(OPEN_MS_MAX, () => this.#down(socket, linkFault(this.#account, 'late')));
+    this.#wait(OPEN_MS_MAX, () => this.#down(socket, connectionFault(this.#account, 'late')));
     socket.on('open', () => this.#opened(socket));
     socket.on('message', (data) => {
       if (socket === this.#socket) this.#listener.onMessage(String(data));
@@ -74,20 +74,20 @@ export class EventSocket implements AriSocket {
       request.destroy();
       this.#down(socket, refusalFault(this.#account, response.statusCode ?? 0));
     });
-    socket.on('error', (error) => this.#down(socket, linkFault(this.#account, error)));
-    socket.on('close', () => this.#down(socket, linkFault(this.#account, 'closed')));
+    socket.on('error', (error) => this.#down(socket, connectionFault(this.#account, error)));
+    socket.on('close', () => this.#down(socket, connectionFault(this.#account, 'closed')));
   }
 
   #opened(socket: WebSocket): void {
     if (socket !== this.#socket) return;
     this.#openedAt = this.#clock.monotonicMs();
     this.#timer?.cancel();
-    const onDead = (): void => this.#down(socket, linkFault(this.#account, 'silent'));
-    this.#pings = new PingWatch(socket, this.#clock, onDead);
+    const onDead = (): void => this.#down(socket, connectionFault(this.#account, 'silent'));
+    this.#pings = new PingWatchdog(socket, this.#clock, onDead);
     this.#listener.onOpen();
   }
 
-  #down(socket: WebSocket, fault: LinkFault): void {
+  #down(socket: WebSocket, fault: ConnectionFault): void {
     if (socket !== this.#socket) return;
     this.#socket = undefined;
     this.#timer?.cancel();
@@ -103,7 +103,7 @@ export class EventSocket implements AriSocket {
   }
 
   /** Twice as long after each failure, and any length between half of it and all. */
-  #pauseMs({ code, isPermanent }: LinkFault): number {
+  #pauseMs({ code, isPermanent }: ConnectionFault): number {
     const growing = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** Math.min(10, this.#failures - 1));
     const lasting = code === 'PBX_APP_TAKEN' ? TAKEN_PAUSE_MS : PERMANENT_PAUSE_MS;
     const whole = isPermanent ? lasting : growing;

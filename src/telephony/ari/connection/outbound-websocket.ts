@@ -9,10 +9,10 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import { mediaFaults } from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { type AriAccount, basicAuth } from '../rest/account.ts';
-import type { AriAnswer, AriCarrier, AriRequest } from '../rest/client.ts';
-import { type AriSocket, type AriSocketListener, MESSAGE_BYTES_MAX } from './ari-socket.ts';
-import { type LinkFault, linkFault } from './connection-fault.ts';
-import { PingWatch } from './ping-watchdog.ts';
+import type { AriAnswer, AriRequest, AriRequestTransport } from '../rest/client.ts';
+import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
+import { type ConnectionFault, connectionFault } from './connection-fault.ts';
+import { PingWatchdog } from './ping-watchdog.ts';
 import { SocketRest } from './rest-over-websocket.ts';
 
 const PREFIX = '/api/v1/telephony/pbx/';
@@ -21,7 +21,7 @@ const PREFIX = '/api/v1/telephony/pbx/';
  *  main/iostream.c of 22.10.1; seen with it. */
 const SETTLE_MS = 300;
 
-export const NOT_CONNECTED: LinkFault = {
+export const NOT_CONNECTED: ConnectionFault = {
   code: 'PBX_NOT_CONNECTED',
   message:
     'Asterisk has not connected to this gateway. Look at outbound_websocket in ari.conf and its connection in websocket_client.conf (uri, username, password, tls_enabled), then: module reload res_ari.so',
@@ -29,18 +29,18 @@ export const NOT_CONNECTED: LinkFault = {
 };
 
 /** The configurations whose Asterisk may come. */
-export class IncomingDoor {
+export class OutboundWebsocketServer {
   readonly #acceptor = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    maxPayload: MESSAGE_BYTES_MAX,
+    maxPayload: ARI_MESSAGE_BYTES_MAX,
   });
-  readonly #expected = new Map<string, IncomingSocket>();
+  readonly #expected = new Map<string, OutboundWebsocket>();
 
   /** The connection of `account`'s application, whenever it comes. */
-  expect(account: AriAccount, clock: Clock, listener: AriSocketListener): IncomingSocket {
-    const socket: IncomingSocket = new IncomingSocket(account, clock, listener, () => {
+  expect(account: AriAccount, clock: Clock, listener: AriSocketListener): OutboundWebsocket {
+    const socket: OutboundWebsocket = new OutboundWebsocket(account, clock, listener, () => {
       if (this.#expected.get(account.app) === socket) this.#expected.delete(account.app);
     });
     this.#expected.set(account.app, socket);
@@ -63,7 +63,7 @@ export class IncomingDoor {
   }
 }
 
-export class IncomingSocket implements AriSocket, AriCarrier {
+export class OutboundWebsocket implements AriSocket, AriRequestTransport {
   readonly #authorization: Buffer;
   readonly #account: AriAccount;
   readonly #clock: Clock;
@@ -71,7 +71,7 @@ export class IncomingSocket implements AriSocket, AriCarrier {
   readonly #onClosed: () => void;
   #socket: WebSocket | undefined;
   #rest: SocketRest | undefined;
-  #pings: PingWatch | undefined;
+  #pings: PingWatchdog | undefined;
   #closed = false;
 
   constructor(
@@ -103,8 +103,8 @@ export class IncomingSocket implements AriSocket, AriCarrier {
     this.#drop();
     this.#socket = socket;
     this.#rest = new SocketRest({ send: (text) => socket.send(text), clock: this.#clock });
-    const down = (): void => this.#down(socket, linkFault(this.#account, 'silent'));
-    this.#pings = new PingWatch(socket, this.#clock, down);
+    const down = (): void => this.#down(socket, connectionFault(this.#account, 'silent'));
+    this.#pings = new PingWatchdog(socket, this.#clock, down);
     socket.on('message', (data) => {
       if (socket !== this.#socket) return;
       const text = String(data);
@@ -122,7 +122,7 @@ export class IncomingSocket implements AriSocket, AriCarrier {
     return await this.#rest.send(request, signal);
   }
 
-  reopen(fault: LinkFault): void {
+  reopen(fault: ConnectionFault): void {
     if (this.#socket !== undefined) this.#down(this.#socket, fault);
   }
 
@@ -132,7 +132,7 @@ export class IncomingSocket implements AriSocket, AriCarrier {
     this.#onClosed();
   }
 
-  #down(socket: WebSocket, fault: LinkFault): void {
+  #down(socket: WebSocket, fault: ConnectionFault): void {
     if (socket !== this.#socket) return;
     this.#drop();
     if (!this.#closed) this.#listener.onDown(fault);

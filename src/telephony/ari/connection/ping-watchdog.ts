@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../../../std/clock.ts';
 const PING_MS = 10_000;
 const PONG_MS_MAX = 8_000;
 
-export class PingWatch {
+export class PingWatchdog {
   readonly #socket: WebSocket;
   readonly #clock: Clock;
   readonly #onDead: () => void;

@@ -4,37 +4,37 @@
 import { z } from 'zod';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { AriCall } from '../calls/ari-call.ts';
-import type { HeldCalls } from '../calls/call-table.ts';
-import { type AriAnswer, faultOf } from '../rest/client.ts';
+import type { CallTable } from '../calls/call-table.ts';
+import { type AriAnswer, ariFaultOf } from '../rest/client.ts';
 import {
   type AriChannel,
   type AriEvent,
   ariBridge,
   ariChannel,
   ariInfo,
-  NOISE,
+  FILTERED_EVENTS,
 } from '../rest/messages.ts';
-import type { AriPeer } from '../rest/peer.ts';
+import type { AriContext } from '../rest/peer.ts';
 
-export interface Found {
+export interface Reconciliation {
   version: string | null;
   /** Calls that are over. */
-  gone: AriCall[];
+  ended: AriCall[];
   /** Callers whose other party is gone. */
-  alone: AriCall[];
+  partnerEnded: AriCall[];
   /** Callers who ring and of whom we were not told. */
   ringing: { channel: AriChannel; args: string[] }[];
   /** Calls that we, or another process of ours, dialled. */
   dialled: AriChannel[];
   /** Two people whom a process of ours brought together: they talk on, though we have forgotten them. */
-  together: { channel: AriChannel; handedTo: { channelId: string; bridgeId: string } }[];
+  transferred: { channel: AriChannel; handedTo: { channelId: string; bridgeId: string } }[];
   /** What whoever waits for a channel may not have been told: that it came, or that it went. */
-  missed: AriEvent[];
+  missedEvents: AriEvent[];
   /** Ends what belongs to nobody. */
-  tidy(): Promise<void>;
+  cleanUp(): Promise<void>;
 }
 
-type Together = Found['together'][number];
+type Together = Reconciliation['transferred'][number];
 
 const application = z.looseObject({
   channel_ids: z.array(z.string()).catch([]),
@@ -47,12 +47,16 @@ const AT_ONCE = 8;
 const CHANNELS_MAX = 5_000;
 
 /** Throws what `AriClient` throws, and PBX_READ_ONLY. */
-export async function resync(peer: AriPeer, held: HeldCalls, signal: AbortSignal): Promise<Found> {
+export async function reconcile(
+  peer: AriContext,
+  held: CallTable,
+  signal: AbortSignal,
+): Promise<Reconciliation> {
   const { client, account, ids } = peer;
   // Those that come meanwhile are told of.
   const known = [...held.calls.values()].filter(({ isPlaced }) => isPlaced);
   const watched = held.watched.filter((id) => ids.kindOf(id) !== 'b');
-  const partners = known.flatMap(({ handedTo }) => handedTo?.channelId ?? []);
+  const partners = known.flatMap(({ transferredTo }) => transferredTo?.channelId ?? []);
   const info = await client.get(
     { action: 'info', method: 'GET', path: 'asterisk/info', query: { only: 'system' } },
     ariInfo,
@@ -79,15 +83,17 @@ export async function resync(peer: AriPeer, held: HeldCalls, signal: AbortSignal
   );
   return {
     version: info.system?.version ?? null,
-    gone: known.filter((call) => isGone(call, channels.get(call.id))),
-    alone: known.filter(({ handedTo }) => handedTo && !channels.has(handedTo.channelId)),
+    ended: known.filter((call) => isGone(call, channels.get(call.id))),
+    partnerEnded: known.filter(
+      ({ transferredTo }) => transferredTo && !channels.has(transferredTo.channelId),
+    ),
     ringing: foreign
       .filter(({ state }) => state === 'Ring')
       .map((channel) => ({ channel, args: argsOf(channel) })),
     dialled: [...channels.values()].filter(({ id }) => ids.kindOf(id) === 'o' && !kept.has(id)),
-    together,
-    missed: watched.flatMap((id) => missedOf(peer, id, channels.get(id)) ?? []),
-    tidy: () => {
+    transferred: together,
+    missedEvents: watched.flatMap((id) => missedOf(peer, id, channels.get(id)) ?? []),
+    cleanUp: () => {
       const orphans = unknown.filter((channel) => {
         const kind = ids.kindOf(channel.id);
         return (
@@ -103,14 +109,14 @@ export async function resync(peer: AriPeer, held: HeldCalls, signal: AbortSignal
       if (paths.length > 0)
         peer.log.warn({ count: paths.length }, 'left-over parts of calls ended');
       return inParallel(paths, async (each) => {
-        await client.ask({ action: 'tidy', method: 'DELETE', path: each }, signal);
+        await client.send({ action: 'tidy', method: 'DELETE', path: each }, signal);
       });
     },
   };
 }
 
 function missedOf(
-  { account }: AriPeer,
+  { account }: AriContext,
   id: string,
   channel: AriChannel | undefined,
 ): AriEvent | undefined {
@@ -131,7 +137,7 @@ function pathOf(id: string): string {
 
 /** A caller whom the dialplan has handed to our application. We are also told of channels that are not in
  *  it, such as the far half of a local call that we dialled. */
-function isForeign({ ids, account }: AriPeer, { id, dialplan }: AriChannel): boolean {
+function isForeign({ ids, account }: AriContext, { id, dialplan }: AriChannel): boolean {
   const [app] = dialplan.app_data.split(',', 1);
   return ids.kindOf(id) === undefined && dialplan.app_name === 'Stasis' && app === account.app;
 }
@@ -142,12 +148,12 @@ function argsOf({ dialplan }: AriChannel): string[] {
 
 /** One that we have sent on in the dialplan is not ours any more, wherever it is now. */
 function isGone(call: AriCall, channel: AriChannel | undefined): boolean {
-  return channel === undefined || (call.letGo && channel.dialplan.app_name !== 'Stasis');
+  return channel === undefined || (call.released && channel.dialplan.app_name !== 'Stasis');
 }
 
 async function broughtTogether(
-  peer: AriPeer,
-  known: { held: HeldCalls; channels: ReadonlyMap<string, AriChannel>; bridges: readonly string[] },
+  peer: AriContext,
+  known: { held: CallTable; channels: ReadonlyMap<string, AriChannel>; bridges: readonly string[] },
   signal: AbortSignal,
 ): Promise<Together[]> {
   const together: Together[] = [];
@@ -169,10 +175,10 @@ async function broughtTogether(
 
 /** A PBX that is too old for filters tells more than we want to know. It is also the first request that
  *  changes something: who may only read learns it here. */
-async function setFilter({ client, account, log }: AriPeer, signal: AbortSignal): Promise<void> {
+async function setFilter({ client, account, log }: AriContext, signal: AbortSignal): Promise<void> {
   const path = `applications/${encodeURIComponent(account.app)}/eventFilter`;
-  const body = { disallowed: NOISE.map((type) => ({ type })) };
-  const answer = await client.ask({ action: 'filter', method: 'PUT', path, body }, signal);
+  const body = { disallowed: FILTERED_EVENTS.map((type) => ({ type })) };
+  const answer = await client.send({ action: 'filter', method: 'PUT', path, body }, signal);
   if (answer.status === 403) {
     throw new GatewayError('PBX_READ_ONLY', {
       host: account.ari_endpoint,
@@ -184,16 +190,16 @@ async function setFilter({ client, account, log }: AriPeer, signal: AbortSignal)
 
 /** Undefined if it is gone. Any other failure must not pass for that: the call would be ended. */
 async function find<T>(
-  { client }: AriPeer,
+  { client }: AriContext,
   path: string,
   schema: z.ZodType<T>,
   signal: AbortSignal,
 ): Promise<T | undefined> {
   const request = { action: 'look', method: 'GET', path } as const;
-  const answer: AriAnswer = await client.ask(request, signal);
+  const answer: AriAnswer = await client.send(request, signal);
   if (answer.status === 404) return undefined;
   const found = answer.status === 200 ? schema.safeParse(answer.body) : undefined;
-  if (found?.success !== true) throw faultOf(request, answer);
+  if (found?.success !== true) throw ariFaultOf(request, answer);
   return found.data;
 }
 

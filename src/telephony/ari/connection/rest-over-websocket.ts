@@ -7,7 +7,12 @@ import { providerRequestSeconds } from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import { parseJson } from '../../../std/json.ts';
-import { type AriAnswer, type AriCarrier, type AriRequest, isRepeatable } from '../rest/client.ts';
+import {
+  type AriAnswer,
+  type AriRequest,
+  type AriRequestTransport,
+  isRepeatable,
+} from '../rest/client.ts';
 
 /** As long as over HTTP. */
 const DEADLINE_MS = 10_000;
@@ -21,7 +26,7 @@ const response = z.looseObject({
   message_body: z.string().catch(''),
 });
 
-export class SocketRest implements AriCarrier {
+export class SocketRest implements AriRequestTransport {
   readonly #send: (text: string) => void;
   readonly #clock: Clock;
   readonly #waiting = new Map<string, (answer: AriAnswer | undefined) => void>();

@@ -11,12 +11,12 @@ import {
 } from '../../../transport/media-socket.ts';
 import type { MediaProtocol } from '../../provider/media-protocol.ts';
 import type { Finding } from '../../provider/pbx.ts';
-import type { MediaChoice, Way } from '../media/transport-selection.ts';
-import type { Carriers } from '../media/websocket-transports.ts';
+import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
+import type { MediaTransports } from '../media/websocket-transports.ts';
 import type { OpenLeg } from '../rest/peer.ts';
-import { check, fail, type Outcome, pass, type Visit, warn } from './check.ts';
-import type { Bed } from './test-application.ts';
-import { fillTone, type Level, measureTone } from './test-tone.ts';
+import { type CheckContext, type CheckOutcome, check, fail, pass, warn } from './check.ts';
+import type { TestApplication } from './test-application.ts';
+import { fillTone, measureTone, type ToneLevel } from './test-tone.ts';
 
 const MEDIA = { key: 'media', title: 'Audio', msMax: 15_000 };
 const FRAME_MS = 20;
@@ -32,13 +32,13 @@ const SHARE_MIN = 0.6;
 const LEVEL_DB_MIN = -40;
 
 export interface MediaParts {
-  carriers: Carriers;
+  carriers: MediaTransports;
   openLeg: OpenLeg;
 }
 
 export function mediaFinding(
-  visit: Visit,
-  { bed, parts, choice }: { bed: Bed; parts: MediaParts; choice: MediaChoice },
+  visit: CheckContext,
+  { bed, parts, choice }: { bed: TestApplication; parts: MediaParts; choice: MediaChoice },
 ): Promise<Finding> {
   return check(visit, MEDIA, async (signal) => {
     try {
@@ -57,12 +57,12 @@ interface Tried {
   fromCaller: Heard;
 }
 
-interface Heard extends Level {
+interface Heard extends ToneLevel {
   heardMs: number;
 }
 
 async function tryAudio(
-  bed: Bed,
+  bed: TestApplication,
   { parts, choice }: { parts: MediaParts; choice: MediaChoice },
   signal: AbortSignal,
 ): Promise<Tried> {
@@ -121,8 +121,8 @@ function endedEarly(cause: number): GatewayError {
   return new GatewayError('PBX_MEDIA', { reason });
 }
 
-function adviceFor(way: Way): string {
-  const advice: Readonly<Record<Way, string>> = {
+function adviceFor(way: MediaWay): string {
+  const advice: Readonly<Record<MediaWay, string>> = {
     websocket_server:
       'The gateway opens the audio at /media/... of the same port as ARI: http show status must list it (module load chan_websocket.so), and a proxy before Asterisk must pass it on, with websockets. If the gateway cannot reach the PBX at all: media = websocket_client.',
     websocket_client:
@@ -134,7 +134,10 @@ function adviceFor(way: Way): string {
   return advice[way];
 }
 
-function outcomeOf({ openMs, toCaller, fromCaller }: Tried, { way, format }: MediaChoice): Outcome {
+function outcomeOf(
+  { openMs, toCaller, fromCaller }: Tried,
+  { way, format }: MediaChoice,
+): CheckOutcome {
   const lines = `to the caller ${wordsOf(toCaller)}, from the caller ${wordsOf(fromCaller)}`;
   const facts = `${way}, ${format}, open after ${Math.round(openMs)} ms: ${lines}`;
   const [isHeardThere, isHeardHere] = [isHeard(toCaller), isHeard(fromCaller)];

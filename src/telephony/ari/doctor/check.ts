@@ -9,12 +9,12 @@ import type { Random } from '../../../std/random.ts';
 import type { Finding, PbxState } from '../../provider/pbx.ts';
 import type { AriAccount } from '../rest/account.ts';
 import type { AriClient } from '../rest/client.ts';
-import type { AriPeer } from '../rest/peer.ts';
+import type { AriContext } from '../rest/peer.ts';
 
 /** The connection that this process holds of the configuration. */
-export type LiveConnection = AriPeer & { readonly state: PbxState };
+export type LiveConnection = AriContext & { readonly state: PbxState };
 
-export interface Visit {
+export interface CheckContext {
   account: AriAccount;
   client: AriClient;
   /** Addresses of the configuration's active numbers. */
@@ -30,31 +30,31 @@ export interface Visit {
 }
 
 /** What is looked at, and how it is called. */
-export interface Subject {
+export interface CheckSubject {
   key: string;
   title: string;
 }
 
-export type Outcome = Pick<Finding, 'verdict' | 'message' | 'advice'>;
+export type CheckOutcome = Pick<Finding, 'verdict' | 'message' | 'advice'>;
 
-export const pass = (message: string): Outcome => ({ verdict: 'pass', message, advice: null });
-export const warn = (message: string, advice: string): Outcome => ({
+export const pass = (message: string): CheckOutcome => ({ verdict: 'pass', message, advice: null });
+export const warn = (message: string, advice: string): CheckOutcome => ({
   verdict: 'warn',
   message,
   advice,
 });
-export const fail = (message: string, advice: string): Outcome => ({
+export const fail = (message: string, advice: string): CheckOutcome => ({
   verdict: 'fail',
   message,
   advice,
 });
-export const skip = (message: string): Outcome => ({ verdict: 'skip', message, advice: null });
+export const skip = (message: string): CheckOutcome => ({ verdict: 'skip', message, advice: null });
 
 /** Never rejects. `msMax`: how long it may take. */
 export async function check(
-  visit: Visit,
-  subject: Subject & { msMax: number },
-  look: (signal: AbortSignal) => Promise<Outcome>,
+  visit: CheckContext,
+  subject: CheckSubject & { msMax: number },
+  look: (signal: AbortSignal) => Promise<CheckOutcome>,
 ): Promise<Finding> {
   const { key, title, msMax } = subject;
   const deadline = deadlineSignal(visit.clock, msMax, title, visit.signal);
@@ -67,7 +67,12 @@ export async function check(
   }
 }
 
-function asOutcome(visit: Visit, error: unknown, isLate: boolean, msMax: number): Outcome {
+function asOutcome(
+  visit: CheckContext,
+  error: unknown,
+  isLate: boolean,
+  msMax: number,
+): CheckOutcome {
   if (isLate) {
     return fail(
       visit.signal.aborted

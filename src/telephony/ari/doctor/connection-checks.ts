@@ -3,19 +3,28 @@
 
 import { codeOf } from '../../../errors/gateway-error.ts';
 import type { Finding } from '../../provider/pbx.ts';
-import { hostOf, linkFault } from '../connection/connection-fault.ts';
+import { connectionFault, hostOf } from '../connection/connection-fault.ts';
 import type { AriAccount } from '../rest/account.ts';
-import { createIds } from '../rest/channel-ids.ts';
+import { createChannelIds } from '../rest/channel-ids.ts';
 import type { AriAnswer } from '../rest/client.ts';
 import { ariInfo } from '../rest/messages.ts';
-import { check, fail, type Outcome, pass, type Subject, skip, type Visit, warn } from './check.ts';
+import {
+  type CheckContext,
+  type CheckOutcome,
+  type CheckSubject,
+  check,
+  fail,
+  pass,
+  skip,
+  warn,
+} from './check.ts';
 
 const REQUEST_MS_MAX = 6_000;
-const ADDRESS: Subject = { key: 'address', title: 'Address' };
-const HTTP: Subject = { key: 'http', title: 'HTTP' };
-const TLS: Subject = { key: 'tls', title: 'TLS' };
-const USER: Subject = { key: 'user', title: 'ARI user' };
-const RIGHTS: Subject = { key: 'rights', title: 'Rights' };
+const ADDRESS: CheckSubject = { key: 'address', title: 'Address' };
+const HTTP: CheckSubject = { key: 'http', title: 'HTTP' };
+const TLS: CheckSubject = { key: 'tls', title: 'TLS' };
+const USER: CheckSubject = { key: 'user', title: 'ARI user' };
+const RIGHTS: CheckSubject = { key: 'rights', title: 'Rights' };
 
 export interface LinkReport {
   findings: Finding[];
@@ -23,14 +32,14 @@ export interface LinkReport {
   version: string | undefined;
 }
 
-export async function examineLink(visit: Visit): Promise<LinkReport> {
+export async function examineLink(visit: CheckContext): Promise<LinkReport> {
   const { account } = visit;
   let answer: AriAnswer | undefined;
-  let tlsFault: Outcome | undefined;
+  let tlsFault: CheckOutcome | undefined;
   const http = await check(visit, { ...HTTP, msMax: REQUEST_MS_MAX }, async (signal) => {
     try {
       const query = { only: 'system' };
-      answer = await visit.client.ask(
+      answer = await visit.client.send(
         { action: 'info', method: 'GET', path: 'asterisk/info', query },
         signal,
       );
@@ -101,18 +110,18 @@ function addressFinding({ ari_endpoint }: AriAccount): Finding {
   return { ...ADDRESS, ...pass(ari_endpoint) };
 }
 
-function unreached(account: AriAccount, error: unknown): Outcome {
+function unreached(account: AriAccount, error: unknown): CheckOutcome {
   if (codeOf(error) === 'PROVIDER_TIMEOUT') return silent(account);
   const cause = rootOf(error);
   const known = faultsByWord(account)[wordOf(cause)];
   if (known !== undefined) return known;
   return fail(
-    linkFault(account, cause).message,
+    connectionFault(account, cause).message,
     'http show status, on Asterisk, tells where its HTTP server listens.',
   );
 }
 
-function silent(account: AriAccount): Outcome {
+function silent(account: AriAccount): CheckOutcome {
   return fail(
     `${hostOf(account)} does not answer.`,
     'A firewall drops the packets, the address is wrong, or Asterisk is stuck. Is the port open for the address of the gateway?',
@@ -120,7 +129,7 @@ function silent(account: AriAccount): Outcome {
 }
 
 /** By the system's word. */
-function faultsByWord(account: AriAccount): Readonly<Record<string, Outcome>> {
+function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome>> {
   const host = hostOf(account);
   const isLocal = /^(localhost|127\.|\[::1\])/.test(host);
   const closed = fail(
@@ -150,7 +159,7 @@ function faultsByWord(account: AriAccount): Readonly<Record<string, Outcome>> {
 }
 
 /** Undefined if it is none of TLS. */
-function tlsFaultOf(account: AriAccount, error: unknown): Outcome | undefined {
+function tlsFaultOf(account: AriAccount, error: unknown): CheckOutcome | undefined {
   const host = hostOf(account);
   const word = wordOf(rootOf(error));
   if (/^(ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)|EPROTO)$/.test(word)) {
@@ -201,7 +210,7 @@ function rootOf(error: unknown): Error {
   return root;
 }
 
-function httpOutcome(account: AriAccount, { status, body }: AriAnswer): Outcome {
+function httpOutcome(account: AriAccount, { status, body }: AriAnswer): CheckOutcome {
   const host = hostOf(account);
   if (status === 401 || (status === 200 && ariInfo.safeParse(body).data?.system !== undefined)) {
     return pass(`Asterisk answers at ${host}.`);
@@ -236,7 +245,7 @@ function httpOutcome(account: AriAccount, { status, body }: AriAnswer): Outcome 
   );
 }
 
-function tlsOutcome({ ari_endpoint }: AriAccount): Outcome {
+function tlsOutcome({ ari_endpoint }: AriAccount): CheckOutcome {
   const url = URL.parse(ari_endpoint);
   if (url?.protocol === 'https:') return pass('The certificate is good.');
   if (isNear(url?.hostname ?? '')) return pass('Plain HTTP, in a network of your own.');
@@ -255,7 +264,7 @@ function isNear(host: string): boolean {
   );
 }
 
-function userOutcome({ app_name }: AriAccount, answer: AriAnswer | undefined): Outcome {
+function userOutcome({ app_name }: AriAccount, answer: AriAnswer | undefined): CheckOutcome {
   if (answer?.status !== 401) return pass(`${app_name} is let in.`);
   return fail(
     `Asterisk does not take the user ${app_name} with this password.`,
@@ -264,11 +273,11 @@ function userOutcome({ app_name }: AriAccount, answer: AriAnswer | undefined): O
 }
 
 /** A write that changes nothing: the end of a channel that there is not. */
-function rights(visit: Visit): Promise<Finding> {
+function rights(visit: CheckContext): Promise<Finding> {
   const { account, client, random } = visit;
   return check(visit, { ...RIGHTS, msMax: REQUEST_MS_MAX }, async (signal) => {
-    const path = `channels/${createIds(account.app, random).make('m')}`;
-    const { status } = await client.ask({ action: 'rights', method: 'DELETE', path }, signal);
+    const path = `channels/${createChannelIds(account.app, random).make('m')}`;
+    const { status } = await client.send({ action: 'rights', method: 'DELETE', path }, signal);
     if (status === 404) return pass(`${account.app_name} may read and write.`);
     if (status === 403) {
       return fail(

@@ -5,13 +5,22 @@
 import { z } from 'zod';
 import type { Finding } from '../../provider/pbx.ts';
 import type { AriClient } from '../rest/client.ts';
-import { check, fail, type Outcome, pass, type Subject, skip, type Visit, warn } from './check.ts';
-import type { Bed } from './test-application.ts';
+import {
+  type CheckContext,
+  type CheckOutcome,
+  type CheckSubject,
+  check,
+  fail,
+  pass,
+  skip,
+  warn,
+} from './check.ts';
+import type { TestApplication } from './test-application.ts';
 
 const LOOK_MS_MAX = 10_000;
-const NUMBERS: Subject = { key: 'numbers', title: 'Numbers' };
-const OUTBOUND: Subject = { key: 'outbound', title: 'Outbound' };
-const TRANSFER: Subject = { key: 'transfer', title: 'Transfers' };
+const NUMBERS: CheckSubject = { key: 'numbers', title: 'Numbers' };
+const OUTBOUND: CheckSubject = { key: 'outbound', title: 'Outbound' };
+const TRANSFER: CheckSubject = { key: 'transfer', title: 'Transfers' };
 /** What is looked at. PBXs have hundreds of endpoints in a handful of contexts. */
 const ENDPOINTS_MAX = 40;
 const CONTEXTS_MAX = 10;
@@ -26,7 +35,10 @@ const variable = z.looseObject({ value: z.string() });
 /** What a function of the dialplan says; undefined if it cannot be asked. */
 type Ask = (expression: string) => Promise<string | undefined>;
 
-export async function dialplanFindings(visit: Visit, bed: Bed): Promise<Finding[]> {
+export async function dialplanFindings(
+  visit: CheckContext,
+  bed: TestApplication,
+): Promise<Finding[]> {
   const { client } = bed.peer;
   const channelId = bed.channelId();
   // A channel that nobody waits for is ended by the connection.
@@ -39,7 +51,10 @@ export async function dialplanFindings(visit: Visit, bed: Bed): Promise<Finding[
     );
     return pass('');
   });
-  const lookAt = (subject: Subject, look: (ask: Ask, signal: AbortSignal) => Promise<Outcome>) =>
+  const lookAt = (
+    subject: CheckSubject,
+    look: (ask: Ask, signal: AbortSignal) => Promise<CheckOutcome>,
+  ) =>
     check(visit, { ...subject, msMax: LOOK_MS_MAX }, (signal) => {
       if (made.verdict !== 'pass') {
         return Promise.resolve(skip(`The dialplan cannot be asked: ${made.message}`));
@@ -47,7 +62,7 @@ export async function dialplanFindings(visit: Visit, bed: Bed): Promise<Finding[
       return look(async (expression) => {
         const path = `channels/${channelId}/variable`;
         const query = { variable: expression };
-        const answer = await client.ask({ action: 'look', method: 'GET', path, query }, signal);
+        const answer = await client.send({ action: 'look', method: 'GET', path, query }, signal);
         return answer.status === 200 ? variable.safeParse(answer.body).data?.value : undefined;
       }, signal);
     });
@@ -62,10 +77,10 @@ export async function dialplanFindings(visit: Visit, bed: Bed): Promise<Finding[
 }
 
 async function numbersOutcome(
-  { client, numbers, account }: Visit,
+  { client, numbers, account }: CheckContext,
   ask: Ask,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<CheckOutcome> {
   const line = `exten => NUMBER,1,Stasis(${account.app},inbound,\${EXTEN})`;
   if (numbers.length === 0) {
     return warn(
@@ -96,7 +111,7 @@ async function numbersOutcome(
 /** In which calls of PJSIP endpoints begin. */
 async function contextsOf(client: AriClient, ask: Ask, signal: AbortSignal): Promise<Set<string>> {
   const request = { action: 'look', method: 'GET', path: 'endpoints/PJSIP' } as const;
-  const listed = await client.ask(request, signal);
+  const listed = await client.send(request, signal);
   const known = endpoints.safeParse(listed.body).data ?? [];
   const contexts = new Set<string>();
   for (const { resource } of known.slice(0, ENDPOINTS_MAX)) {
@@ -125,10 +140,10 @@ async function contextOf(
 }
 
 async function outboundOutcome(
-  { account, client }: Visit,
+  { account, client }: CheckContext,
   ask: Ask,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<CheckOutcome> {
   const template = account.dial_template;
   const [, technology = '', rest = ''] = /^(\w+)\/(.*)$/.exec(template) ?? [];
   const [, target = ''] = /@([^/]*)/.exec(rest) ?? [];
@@ -154,7 +169,7 @@ async function outboundOutcome(
     );
   }
   const path = `endpoints/${encodeURIComponent(technology)}/${encodeURIComponent(target)}`;
-  const { status, body } = await client.ask({ action: 'look', method: 'GET', path }, signal);
+  const { status, body } = await client.send({ action: 'look', method: 'GET', path }, signal);
   if (status === 404) {
     return fail(
       `${template}: there is no endpoint ${target} (${technology}).`,
@@ -171,7 +186,7 @@ async function outboundOutcome(
   return pass(`Numbers are dialled at ${target} (${state}).`);
 }
 
-async function transferOutcome(context: string, ask: Ask): Promise<Outcome> {
+async function transferOutcome(context: string, ask: Ask): Promise<CheckOutcome> {
   if ((await ask(`DIALPLAN_EXISTS(${context})`)) === '1')
     return pass(`The dialplan has the context ${context}.`);
   return fail(

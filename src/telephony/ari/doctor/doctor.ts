@@ -1,9 +1,9 @@
 // The examination of an Asterisk: one check after the other, in the order in which they depend on one another.
 
 import type { Finding } from '../../provider/pbx.ts';
-import { chooseMedia, type MediaChoice } from '../media/transport-selection.ts';
+import { type MediaChoice, selectMediaTransport } from '../media/transport-selection.ts';
 import { type MediaParts, mediaFinding } from './audio-check.ts';
-import { check, fail, pass, type Subject, skip, type Visit } from './check.ts';
+import { type CheckContext, type CheckSubject, check, fail, pass, skip } from './check.ts';
 import { examineLink, type LinkReport } from './connection-checks.ts';
 import { dialplanFindings } from './dialplan-checks.ts';
 import {
@@ -12,14 +12,19 @@ import {
   modulesFinding,
   versionFinding,
 } from './system-checks.ts';
-import { type Bed, bedOnConnection, NoEvents, openBed } from './test-application.ts';
+import {
+  EventsUnavailable,
+  openTestApplication,
+  type TestApplication,
+  testOnConnection,
+} from './test-application.ts';
 
 const EVENTS = { key: 'events', title: 'Events', msMax: 8_000 };
-const CONNECTION: Subject = { key: 'connection', title: 'Connection' };
-const MEDIA: Subject = { key: 'media', title: 'Audio' };
+const CONNECTION: CheckSubject = { key: 'connection', title: 'Connection' };
+const MEDIA: CheckSubject = { key: 'media', title: 'Audio' };
 
 /** Never rejects. What it makes at Asterisk is ended before it settles. */
-export async function examineAri(visit: Visit, parts: MediaParts): Promise<Finding[]> {
+export async function examineAri(visit: CheckContext, parts: MediaParts): Promise<Finding[]> {
   const isIncoming = visit.account.connection === 'incoming';
   const link = isIncoming ? incomingLink(visit) : await examineLink(visit);
   const { version } = link;
@@ -48,7 +53,7 @@ export async function examineAri(visit: Visit, parts: MediaParts): Promise<Findi
 }
 
 /** Asterisk has opened the connection, or there is none. */
-function incomingLink({ live, account }: Visit): LinkReport {
+function incomingLink({ live, account }: CheckContext): LinkReport {
   if (live?.state.kind === 'up') {
     const version = live.state.version ?? '';
     return { findings: [{ ...CONNECTION, ...pass('Asterisk has opened it.') }], version };
@@ -63,13 +68,13 @@ function incomingLink({ live, account }: Visit): LinkReport {
 
 /** Adds a finding if there is no way. */
 async function chosen(
-  visit: Visit,
+  visit: CheckContext,
   { version, parts }: { version: string; parts: MediaParts },
   findings: Finding[],
 ): Promise<MediaChoice | undefined> {
   let choice: MediaChoice | undefined;
   const finding = await check(visit, { ...MEDIA, msMax: 1_000 }, () => {
-    choice = chooseMedia(visit.account, version, parts.carriers.audiosocket !== undefined);
+    choice = selectMediaTransport(visit.account, version, parts.carriers.audiosocket !== undefined);
     return Promise.resolve(pass(choice.way));
   });
   if (choice === undefined)
@@ -79,21 +84,21 @@ async function chosen(
 
 /** Adds whether events come. */
 async function bedFor(
-  visit: Visit,
+  visit: CheckContext,
   version: string,
   findings: Finding[],
-): Promise<Bed | undefined> {
+): Promise<TestApplication | undefined> {
   const { live, account } = visit;
   if (account.connection === 'incoming') {
-    return live === undefined ? undefined : bedOnConnection(visit, live);
+    return live === undefined ? undefined : testOnConnection(visit, live);
   }
-  let bed: Bed | undefined;
+  let bed: TestApplication | undefined;
   const events = await check(visit, EVENTS, async (signal) => {
     try {
-      bed = await openBed(visit, version, signal);
+      bed = await openTestApplication(visit, version, signal);
       return pass('The events come over a websocket.');
     } catch (error) {
-      if (!(error instanceof NoEvents)) throw error;
+      if (!(error instanceof EventsUnavailable)) throw error;
       return fail(
         `The websocket of events does not open: ${error.fault.message}`,
         'A proxy before Asterisk must pass websockets on (Upgrade and Connection headers) at /ari/events; module load res_ari_events.so and res_http_websocket.so.',

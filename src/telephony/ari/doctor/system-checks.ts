@@ -4,15 +4,24 @@
 import { z } from 'zod';
 import type { Finding } from '../../provider/pbx.ts';
 import { judgeRelease } from '../media/releases.ts';
-import type { MediaChoice, Way } from '../media/transport-selection.ts';
+import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
 import type { AriAccount } from '../rest/account.ts';
-import { check, fail, type Outcome, pass, type Subject, skip, type Visit, warn } from './check.ts';
+import {
+  type CheckContext,
+  type CheckOutcome,
+  type CheckSubject,
+  check,
+  fail,
+  pass,
+  skip,
+  warn,
+} from './check.ts';
 
 const REQUEST_MS_MAX = 8_000;
-const VERSION: Subject = { key: 'version', title: 'Version' };
-const MODULES: Subject = { key: 'modules', title: 'Modules' };
-const APPLICATION: Subject = { key: 'application', title: 'Application' };
-const CLIENT: Subject = { key: 'websocket_client', title: 'websocket_client.conf' };
+const VERSION: CheckSubject = { key: 'version', title: 'Version' };
+const MODULES: CheckSubject = { key: 'modules', title: 'Modules' };
+const APPLICATION: CheckSubject = { key: 'application', title: 'Application' };
+const CLIENT: CheckSubject = { key: 'websocket_client', title: 'websocket_client.conf' };
 const SOCKET_PATH = '/api/v1/telephony/ws/ari';
 
 export function versionFinding(account: AriAccount, version: string): Finding {
@@ -22,7 +31,7 @@ export function versionFinding(account: AriAccount, version: string): Finding {
 const modulesSchema = z.array(z.looseObject({ name: z.string(), status: z.string().catch('') }));
 
 const always = ['res_stasis', 'app_stasis', 'bridge_simple', 'bridge_softmix'];
-const ofWay: Readonly<Record<Way, readonly string[]>> = {
+const ofWay: Readonly<Record<MediaWay, readonly string[]>> = {
   websocket_server: ['chan_websocket', 'res_http_websocket'],
   websocket_client: ['chan_websocket', 'res_http_websocket', 'res_websocket_client'],
   audiosocket: ['chan_audiosocket', 'res_audiosocket'],
@@ -35,7 +44,10 @@ const ofFormat: Readonly<Record<string, string>> = {
   slin16: 'codec_resample',
 };
 
-export function modulesFinding(visit: Visit, { way, format }: MediaChoice): Promise<Finding> {
+export function modulesFinding(
+  visit: CheckContext,
+  { way, format }: MediaChoice,
+): Promise<Finding> {
   return check(visit, { ...MODULES, msMax: REQUEST_MS_MAX }, async (signal) => {
     const request = { action: 'modules', method: 'GET', path: 'asterisk/modules' } as const;
     const modules = await visit.client.get(request, modulesSchema, signal);
@@ -55,7 +67,7 @@ export function modulesFinding(visit: Visit, { way, format }: MediaChoice): Prom
 }
 
 /** Whether somebody is connected for the application, and who. */
-export function applicationFinding(visit: Visit): Promise<Finding> {
+export function applicationFinding(visit: CheckContext): Promise<Finding> {
   const { account, client, live } = visit;
   const app = account.app;
   return check(visit, { ...APPLICATION, msMax: REQUEST_MS_MAX }, async (signal) => {
@@ -66,7 +78,7 @@ export function applicationFinding(visit: Visit): Promise<Finding> {
       );
     }
     const path = `applications/${encodeURIComponent(app)}`;
-    const { status } = await client.ask({ action: 'application', method: 'GET', path }, signal);
+    const { status } = await client.send({ action: 'application', method: 'GET', path }, signal);
     const isOurs = live?.state.kind === 'up';
     if (status === 200 && isOurs) return pass(`This gateway is connected as ${app}.`);
     if (status === 200) {
@@ -89,7 +101,7 @@ export function applicationFinding(visit: Visit): Promise<Finding> {
 const attributes = z.array(z.object({ attribute: z.string(), value: z.string() }));
 
 /** For audio over connections that Asterisk opens. Never tells what else is in the section. */
-export function clientFinding(visit: Visit): Promise<Finding> {
+export function clientFinding(visit: CheckContext): Promise<Finding> {
   const { account, client } = visit;
   const name = account.ws_client_name;
   return check(visit, { ...CLIENT, msMax: REQUEST_MS_MAX }, async (signal) => {
@@ -100,7 +112,7 @@ export function clientFinding(visit: Visit): Promise<Finding> {
       );
     }
     const path = `asterisk/config/dynamic/res_websocket_client/websocket_client/${encodeURIComponent(name)}`;
-    const { status, body } = await client.ask({ action: 'look', method: 'GET', path }, signal);
+    const { status, body } = await client.send({ action: 'look', method: 'GET', path }, signal);
     if (status === 404) {
       return fail(
         `websocket_client.conf has no section ${name}.`,
@@ -116,7 +128,10 @@ export function clientFinding(visit: Visit): Promise<Finding> {
   });
 }
 
-function sectionOutcome({ account, publicUrl }: Visit, value: (key: string) => string): Outcome {
+function sectionOutcome(
+  { account, publicUrl }: CheckContext,
+  value: (key: string) => string,
+): CheckOutcome {
   const name = account.ws_client_name;
   const uri = URL.parse(value('uri'));
   const reload = 'then module reload res_websocket_client.so';

@@ -3,21 +3,21 @@
 
 import { z } from 'zod';
 import { parseJson } from '../../../std/json.ts';
-import type { LinkFault } from '../connection/connection-fault.ts';
+import type { ConnectionFault } from '../connection/connection-fault.ts';
 import { EventSocket } from '../connection/event-socket.ts';
 import type { AriAccount } from '../rest/account.ts';
 import { hangUpChannel } from '../rest/best-effort.ts';
-import { createIds } from '../rest/channel-ids.ts';
+import { createChannelIds } from '../rest/channel-ids.ts';
 import type { AriClient } from '../rest/client.ts';
 import { type AriEvent, ariEvent, channelOf } from '../rest/messages.ts';
-import type { AriPeer } from '../rest/peer.ts';
-import type { Visit } from './check.ts';
+import type { AriContext } from '../rest/peer.ts';
+import type { CheckContext } from './check.ts';
 
 /** Left by processes that were killed: a few each. */
 const LEFT_MAX = 100;
 
-export interface Bed {
-  peer: AriPeer;
+export interface TestApplication {
+  peer: AriContext;
   /** A new channel's id, whose channel is ended with the bed. */
   channelId(): string;
   /** Never rejects. */
@@ -30,28 +30,32 @@ const application = z.looseObject({
 });
 
 /** The events did not come about. */
-export class NoEvents extends Error {
-  readonly fault: LinkFault;
+export class EventsUnavailable extends Error {
+  readonly fault: ConnectionFault;
 
-  constructor(fault: LinkFault) {
+  constructor(fault: ConnectionFault) {
     super(fault.message);
     this.fault = fault;
   }
 }
 
 /** On the connection that is there: where Asterisk opens it, there is no other. */
-export function bedOnConnection(visit: Visit, peer: AriPeer): Bed {
+export function testOnConnection(visit: CheckContext, peer: AriContext): TestApplication {
   return bedOf(visit, peer, () => undefined);
 }
 
 /** `client`: of the same account. Throws NoEvents, and what a deadline throws. */
-export async function openBed(visit: Visit, version: string, signal: AbortSignal): Promise<Bed> {
+export async function openTestApplication(
+  visit: CheckContext,
+  version: string,
+  signal: AbortSignal,
+): Promise<TestApplication> {
   const { clock, random, log, client } = visit;
   const account: AriAccount = { ...visit.account, app: `${visit.account.app}_doctor` };
   const watchers = new Map<string, (event: AriEvent) => void>();
-  const ids = createIds(account.app, random);
+  const ids = createChannelIds(account.app, random);
   const socket = await openEvents(visit, account, { watchers, signal });
-  const peer: AriPeer = {
+  const peer: AriContext = {
     account,
     client,
     ids,
@@ -74,7 +78,7 @@ export async function openBed(visit: Visit, version: string, signal: AbortSignal
 }
 
 function openEvents(
-  { clock, random }: Visit,
+  { clock, random }: CheckContext,
   account: AriAccount,
   open: { watchers: ReadonlyMap<string, (event: AriEvent) => void>; signal: AbortSignal },
 ): Promise<EventSocket> {
@@ -89,7 +93,7 @@ function openEvents(
       random,
       listener: {
         onOpen: () => resolve(socket),
-        onDown: (fault) => giveUp(new NoEvents(fault)),
+        onDown: (fault) => giveUp(new EventsUnavailable(fault)),
         onMessage: (text) => {
           const event = ariEvent.safeParse(parseJson(text)).data;
           const channel = event === undefined ? undefined : channelOf(event);
@@ -102,7 +106,7 @@ function openEvents(
   });
 }
 
-function bedOf(visit: Visit, peer: AriPeer, closeSocket: () => void): Bed {
+function bedOf(visit: CheckContext, peer: AriContext, closeSocket: () => void): TestApplication {
   const made: string[] = [];
   return {
     peer,
@@ -119,7 +123,7 @@ function bedOf(visit: Visit, peer: AriPeer, closeSocket: () => void): Bed {
   };
 }
 
-async function clearLeft(client: AriClient, peer: AriPeer, signal: AbortSignal): Promise<void> {
+async function clearLeft(client: AriClient, peer: AriContext, signal: AbortSignal): Promise<void> {
   const path = `applications/${encodeURIComponent(peer.account.app)}`;
   const request = { action: 'application', method: 'GET', path } as const;
   const left = await client.get(request, application, signal);
@@ -132,6 +136,6 @@ async function clearLeft(client: AriClient, peer: AriPeer, signal: AbortSignal):
       .map((id) => `bridges/${id}`),
   ];
   for (const each of paths.slice(0, LEFT_MAX)) {
-    await client.ask({ action: 'tidy', method: 'DELETE', path: each }, signal);
+    await client.send({ action: 'tidy', method: 'DELETE', path: each }, signal);
   }
 }

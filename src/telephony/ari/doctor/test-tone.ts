@@ -10,7 +10,7 @@ export function fillTone(pcm: Int16Array, tone: { hz: number; rateHz: number; nt
   for (let i = 0; i < pcm.length; i++) pcm[i] = Math.round(AMPLITUDE * Math.sin(step * (from + i)));
 }
 
-export interface Level {
+export interface ToneLevel {
   /** RMS of the whole, in dB below full scale; -Infinity for silence. */
   levelDb: number;
   /** Share of the whole that is the tone, 0..1. */
@@ -21,7 +21,7 @@ export interface Level {
 export function measureTone(
   pcm: Int16Array,
   { hz, rateHz }: { hz: number; rateHz: number },
-): Level {
+): ToneLevel {
   const turn = 2 * Math.cos((2 * Math.PI * hz) / rateHz);
   let energy = 0;
   let [last, before] = [0, 0];

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { isObject, parseJson } from '../../../std/json.ts';
 
-export interface MediaWords {
+export interface ControlMessage {
   event: string;
   channelId: string | undefined;
   format: string | undefined;
@@ -35,11 +35,11 @@ const json = z.looseObject({
 });
 
 /** Undefined for what is neither form. */
-export function readWords(message: string): MediaWords | undefined {
+export function parseControlMessage(message: string): ControlMessage | undefined {
   return message.startsWith('{') ? readJson(message) : readPlain(message);
 }
 
-function readJson(message: string): MediaWords | undefined {
+function readJson(message: string): ControlMessage | undefined {
   const parsed = parseJson(message);
   const known = isObject(parsed) ? json.safeParse(parsed).data : undefined;
   if (known === undefined) return undefined;
@@ -55,7 +55,7 @@ function readJson(message: string): MediaWords | undefined {
   };
 }
 
-function readPlain(message: string): MediaWords | undefined {
+function readPlain(message: string): ControlMessage | undefined {
   const event = WORD.exec(message)?.[0];
   if (event === undefined) return undefined;
   const rest = message.slice(event.length).trim();

@@ -9,7 +9,7 @@ import {
   type MediaSocket,
   type MediaSocketListener,
 } from '../../../transport/media-socket.ts';
-import { readWords } from './control-messages.ts';
+import { parseControlMessage } from './control-messages.ts';
 
 /** Legs that may be waiting for their socket. */
 const WAITING_MAX = 5_000;
@@ -20,7 +20,7 @@ export interface ExpectedSocket {
   done(): void;
 }
 
-export class SocketDoor {
+export class IncomingSockets {
   readonly #waiting = new Map<string, (socket: MediaSocket) => MediaSocketListener>();
 
   /** Throws QUEUE_FULL. */
@@ -54,7 +54,7 @@ export class SocketDoor {
     return { arrived, done: () => done() };
   }
 
-  take(socket: MediaSocket): MediaSocketListener {
+  accept(socket: MediaSocket): MediaSocketListener {
     let listener: MediaSocketListener | undefined;
     return {
       onText: (message) => {
@@ -67,7 +67,7 @@ export class SocketDoor {
   }
 
   #identify(socket: MediaSocket, message: string): MediaSocketListener | undefined {
-    const words = readWords(message);
+    const words = parseControlMessage(message);
     const channelId = words?.event === 'MEDIA_START' ? words.channelId : undefined;
     const accept = channelId === undefined ? undefined : this.#waiting.get(channelId);
     if (accept !== undefined) return accept(socket);

@@ -7,8 +7,14 @@ import {
   type MediaSocket,
   type MediaSocketListener,
 } from '../../../transport/media-socket.ts';
-import { command, markIn, markWords, readWords, unplayedWords } from './control-messages.ts';
-import { QueueWatch } from './queue-monitor.ts';
+import {
+  command,
+  markIn,
+  markWords,
+  parseControlMessage,
+  unplayedWords,
+} from './control-messages.ts';
+import { QueueMonitor } from './queue-monitor.ts';
 
 /** Text that waits for the call room: the start, and a key or two. */
 const EARLY_MAX = 16;
@@ -35,7 +41,7 @@ export class LegSocket implements MediaSocket {
   #listener: MediaSocketListener | undefined;
   #inner: MediaSocket | undefined;
   #early: string[] = [];
-  readonly #queue: QueueWatch;
+  readonly #queue: QueueMonitor;
   /** Names of marks that have not come back, in the order of the audio. */
   #marks: string[] = [];
   #hasStarted = false;
@@ -46,7 +52,7 @@ export class LegSocket implements MediaSocket {
   constructor(events: LegSocketListener, nowMs: () => number) {
     this.#events = events;
     this.#nowMs = nowMs;
-    this.#queue = new QueueWatch(nowMs);
+    this.#queue = new QueueMonitor(nowMs);
   }
 
   get open(): boolean {
@@ -72,7 +78,7 @@ export class LegSocket implements MediaSocket {
     for (let at = 0; at < message.length; at += MESSAGE_BYTES_MAX) {
       this.#inner?.sendBinary(message.subarray(at, at + MESSAGE_BYTES_MAX));
     }
-    if (this.#queue.sent(message.length)) this.ask();
+    if (this.#queue.sent(message.length)) this.requestQueue();
   }
 
   close(code: number, reason: string): void {
@@ -95,7 +101,7 @@ export class LegSocket implements MediaSocket {
 
   /** What carries the audio from now on. What was sent before is not played any more: its marks are
    *  reported, so that nobody waits for them. */
-  carry(inner: MediaSocket): MediaSocketListener {
+  attachTransport(inner: MediaSocket): MediaSocketListener {
     const before = this.#inner;
     this.#inner = this.#isOpen ? inner : undefined;
     before?.close(CLOSE.normal, '');
@@ -125,12 +131,12 @@ export class LegSocket implements MediaSocket {
   }
 
   /** How many frames are not played yet; the answer is `onQueue`. */
-  ask(): void {
-    if (this.#queue.ask()) this.#inner?.sendText(ASK);
+  requestQueue(): void {
+    if (this.#queue.poll()) this.#inner?.sendText(ASK);
   }
 
   /** Words of our own to the call room, in order with the media. */
-  tell(message: string): void {
+  deliver(message: string): void {
     if (this.#listener !== undefined) this.#listener.onText(message);
     else if (this.#early.length < EARLY_MAX) this.#early.push(message);
   }
@@ -156,11 +162,11 @@ export class LegSocket implements MediaSocket {
 
   /** The oldest of them. */
   #returnMarks(count: number): void {
-    for (const mark of this.#marks.splice(0, count)) this.tell(markWords(mark));
+    for (const mark of this.#marks.splice(0, count)) this.deliver(markWords(mark));
   }
 
   #text(message: string): void {
-    const words = readWords(message);
+    const words = parseControlMessage(message);
     if (words?.event === 'MEDIA_MARK_PROCESSED') {
       const at = this.#marks.indexOf(words.correlationId);
       // They come in their order: one that should have come before it is lost.
@@ -175,7 +181,7 @@ export class LegSocket implements MediaSocket {
       if (this.#hasStarted) return; // Of a carrier that took another's place.
       this.#hasStarted = true;
     }
-    this.tell(message);
+    this.deliver(message);
   }
 
   #answered(queuedFrames: number): void {

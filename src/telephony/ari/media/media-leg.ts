@@ -7,14 +7,14 @@ import type { Timer } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import { CLOSE, type MediaSocket } from '../../../transport/media-socket.ts';
 import type { PbxMedia } from '../../provider/pbx.ts';
-import { errand, hangUpChannel } from '../rest/best-effort.ts';
+import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import type { AriRequest } from '../rest/client.ts';
 import type { AriEvent } from '../rest/messages.ts';
-import type { AriPeer, Leg, LegOptions, OpenLeg } from '../rest/peer.ts';
+import type { AriContext, LegOptions, MediaLeg, OpenLeg } from '../rest/peer.ts';
 import { digitWords } from './control-messages.ts';
 import { LegSocket } from './leg-socket.ts';
-import { chooseMedia, type MediaChoice, type Way } from './transport-selection.ts';
-import type { Carrier, Carriers } from './websocket-transports.ts';
+import { type MediaChoice, type MediaWay, selectMediaTransport } from './transport-selection.ts';
+import type { MediaTransport, MediaTransports } from './websocket-transports.ts';
 
 /** A socket that is lost again and again is no accident; one that held so long was good. */
 const REPLACEMENTS_MAX = 3;
@@ -28,11 +28,11 @@ const QUEUE_FRAMES_MAX = 25;
 const IDLE_MS = 2_000;
 const RING_TONE = { media: 'tone:ring' };
 
-export function legOpener(carriers: Carriers): OpenLeg {
+export function legOpener(carriers: MediaTransports): OpenLeg {
   return async (options, signal) => {
     const { account, version } = options.peer;
     const hasAudioSocket = carriers.audiosocket !== undefined;
-    const { way, format } = chooseMedia(account, version, hasAudioSocket);
+    const { way, format } = selectMediaTransport(account, version, hasAudioSocket);
     const carrier = carriers[way];
     if (carrier === undefined) {
       const reason = `${way} is not set up at this gateway (PATCHBAY_AUDIOSOCKET_PORT)`;
@@ -51,13 +51,13 @@ export function legOpener(carriers: Carriers): OpenLeg {
   };
 }
 
-class AriLeg implements Leg {
+class AriLeg implements MediaLeg {
   readonly media: PbxMedia;
   readonly bridgeId: string;
-  readonly #peer: AriPeer;
+  readonly #peer: AriContext;
   readonly #options: LegOptions;
-  readonly #carrier: Carrier;
-  readonly #way: Way;
+  readonly #carrier: MediaTransport;
+  readonly #way: MediaWay;
   readonly #format: string;
   readonly #socket: LegSocket;
   #channelId = '';
@@ -73,7 +73,7 @@ class AriLeg implements Leg {
   #callerHears: 'music' | 'ringback' = 'music';
   #isClosed = false;
 
-  constructor(options: LegOptions, carrier: Carrier, { way, format }: MediaChoice) {
+  constructor(options: LegOptions, carrier: MediaTransport, { way, format }: MediaChoice) {
     this.#way = way;
     this.#options = options;
     this.#peer = options.peer;
@@ -116,7 +116,7 @@ class AriLeg implements Leg {
   }
 
   digit(digit: string): void {
-    this.#socket.tell(digitWords(digit));
+    this.#socket.deliver(digitWords(digit));
   }
 
   async pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void> {
@@ -131,15 +131,15 @@ class AriLeg implements Leg {
   async resume(signal: AbortSignal): Promise<void> {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    await this.quiet(signal);
+    await this.stopPlayback(signal);
     await this.#join(this.#channelId, signal);
   }
 
-  async quiet(signal: AbortSignal): Promise<void> {
+  async stopPlayback(signal: AbortSignal): Promise<void> {
     await this.#hold('DELETE', signal);
   }
 
-  async leave(): Promise<void> {
+  async leaveBridge(): Promise<void> {
     await this.#end(false);
   }
 
@@ -150,7 +150,7 @@ class AriLeg implements Leg {
   /** Music or tone are no reason for anything to fail. */
   async #hold(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<void> {
     const request = this.#callerHears === 'music' ? this.#music(method) : this.#tone(method);
-    await this.#peer.client.ask({ action: 'hold', ...request }, signal);
+    await this.#peer.client.send({ action: 'hold', ...request }, signal);
   }
 
   #music(method: 'POST' | 'DELETE') {
@@ -182,7 +182,7 @@ class AriLeg implements Leg {
       if (event.type === 'StasisStart') started();
       if (event.type === 'ChannelDestroyed') waiting.abort(neverUp(event));
     });
-    const accept = (inner: MediaSocket) => this.#socket.carry(inner);
+    const accept = (inner: MediaSocket) => this.#socket.attachTransport(inner);
     await this.#carrier
       .open({ peer, channelId, format: this.#format, accept, gone: waiting.signal }, both)
       .catch((error: unknown) => {
@@ -264,7 +264,7 @@ class AriLeg implements Leg {
   #watchQueue(): void {
     if (!this.media.protocol.traits.clear || this.#isClosed) return;
     this.#look = this.#peer.clock.after(LOOK_MS, () => {
-      this.#socket.ask();
+      this.#socket.requestQueue();
       this.#watchQueue();
     });
   }
@@ -292,7 +292,7 @@ class AriLeg implements Leg {
     const path = `bridges/${this.bridgeId}`;
     await Promise.all([
       this.#channelId !== '' && hangUpChannel(this.#peer, this.#channelId),
-      withBridge && errand(this.#peer, { action: 'hang-up', method: 'DELETE', path }),
+      withBridge && bestEffort(this.#peer, { action: 'hang-up', method: 'DELETE', path }),
     ]);
   }
 

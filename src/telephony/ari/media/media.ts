@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { MediaListener, MediaProtocol, MediaTraits } from '../../provider/media-protocol.ts';
-import { command, type MediaWords, readWords } from './control-messages.ts';
+import { type ControlMessage, command, parseControlMessage } from './control-messages.ts';
 
 /** Asterisk plays a frame each 20 ms and takes back what it has not played. */
 export const SOCKET_TRAITS: MediaTraits = {
@@ -59,7 +59,7 @@ class AriMedia implements MediaProtocol {
   }
 
   decodeText(message: string, listener: MediaListener): void {
-    const words = readWords(message);
+    const words = parseControlMessage(message);
     if (words === undefined) {
       throw new GatewayError('MEDIA_MALFORMED', { provider: 'ari', bytes: message.length });
     }
@@ -99,7 +99,7 @@ class AriMedia implements MediaProtocol {
     return this.traits.clear ? command('FLUSH_MEDIA') : undefined;
   }
 
-  #start({ format = '', channelId = '' }: MediaWords, listener: MediaListener): void {
+  #start({ format = '', channelId = '' }: ControlMessage, listener: MediaListener): void {
     const codec = codecs[format];
     if (codec === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });
     listener.onStart({

@@ -16,13 +16,17 @@ import {
 } from '../../../transport/media-socket.ts';
 import type { RtpPorts } from '../../../transport/rtp/rtp-ports.ts';
 import { RTP_PAYLOAD_TYPES, type RtpSocket } from '../../../transport/rtp/rtp-socket.ts';
-import { RtpStream } from '../../../transport/rtp/rtp-timestamps.ts';
-import { type AriAnswer, type AriRequest, faultOf, isGone } from '../rest/client.ts';
+import { RtpTimestamps } from '../../../transport/rtp/rtp-timestamps.ts';
+import { type AriAnswer, type AriRequest, ariFaultOf, isAriNotFound } from '../rest/client.ts';
 import { ariChannel } from '../rest/messages.ts';
-import type { AriPeer } from '../rest/peer.ts';
+import type { AriContext } from '../rest/peer.ts';
 import { startWords } from './control-messages.ts';
 import { createAriMedia, PACKET_TRAITS } from './media.ts';
-import type { Carrier, CarrierOptions, Carriers } from './websocket-transports.ts';
+import type {
+  MediaTransport,
+  MediaTransportOptions,
+  MediaTransports,
+} from './websocket-transports.ts';
 
 const LOOK_MS_MAX = 5_000;
 
@@ -35,7 +39,7 @@ export interface PacketMedia {
   audioSockets: AudioSocketServer | undefined;
 }
 
-export function packetCarriers(media: PacketMedia, clock: Clock): Carriers {
+export function packetTransports(media: PacketMedia, clock: Clock): MediaTransports {
   const { host, rtp, audioSockets } = media;
   return {
     rtp: rtpCarrier(host, rtp, clock),
@@ -43,7 +47,7 @@ export function packetCarriers(media: PacketMedia, clock: Clock): Carriers {
   };
 }
 
-function audioSocketCarrier(host: string, server: AudioSocketServer): Carrier {
+function audioSocketCarrier(host: string, server: AudioSocketServer): MediaTransport {
   return {
     createMedia: (callId) => createAriMedia({ callId, traits: PACKET_TRAITS }),
 
@@ -58,11 +62,11 @@ function audioSocketCarrier(host: string, server: AudioSocketServer): Carrier {
       try {
         const query = { transport: 'tcp', encapsulation: 'audiosocket', data: uuid };
         const request = mediaRequest(peer, { channelId, format, target, query });
-        const answer = await peer.client.ask(request, signal);
+        const answer = await peer.client.send(request, signal);
         // What it says when it cannot connect.
         const reason = `Asterisk could not bring its audio to ${target}: is that address (PATCHBAY_MEDIA_HOST, PATCHBAY_AUDIOSOCKET_PORT) reached from the PBX, and is chan_audiosocket.so loaded?`;
         if (answer.status >= 500) throw new GatewayError('PBX_MEDIA', { reason });
-        if (answer.status > 299) throw faultOf(request, answer);
+        if (answer.status > 299) throw ariFaultOf(request, answer);
         await expected.arrived;
       } finally {
         expected.done();
@@ -71,13 +75,13 @@ function audioSocketCarrier(host: string, server: AudioSocketServer): Carrier {
   };
 }
 
-function rtpCarrier(host: string, ports: RtpPorts, clock: Clock): Carrier {
+function rtpCarrier(host: string, ports: RtpPorts, clock: Clock): MediaTransport {
   return {
     createMedia: (callId) =>
       createAriMedia({
         callId,
         traits: PACKET_TRAITS,
-        reader: new RtpStream(() => clock.monotonicMs()),
+        reader: new RtpTimestamps(() => clock.monotonicMs()),
       }),
 
     async open(options, signal) {
@@ -89,13 +93,13 @@ function rtpCarrier(host: string, ports: RtpPorts, clock: Clock): Carrier {
         const target = hostPort(host, socket.port);
         const query = { transport: 'udp', encapsulation: 'rtp' };
         const request = mediaRequest(peer, { channelId, format, target, query });
-        const answer = await peer.client.ask(request, signal);
-        if (answer.status > 299) throw faultOf(request, answer);
+        const answer = await peer.client.send(request, signal);
+        if (answer.status > 299) throw ariFaultOf(request, answer);
         socket.begin({
           payloadType,
           announced: announcedIn(answer),
           accept: (inner) => begin(inner, options),
-          onSilent: () => void closeIfGone(peer, channelId, socket),
+          onRtpInactive: () => void closeIfGone(peer, channelId, socket),
         });
       } catch (error) {
         socket.abandon();
@@ -112,7 +116,7 @@ function rtpCarrier(host: string, ports: RtpPorts, clock: Clock): Carrier {
 /** Carriers without control messages begin as the others do. */
 function begin(
   socket: MediaSocket,
-  { accept, channelId, format }: CarrierOptions,
+  { accept, channelId, format }: MediaTransportOptions,
 ): MediaSocketListener {
   const listener = accept(socket);
   listener.onText(startWords({ channelId, format }));
@@ -120,7 +124,7 @@ function begin(
 }
 
 function mediaRequest(
-  { account }: AriPeer,
+  { account }: AriContext,
   wanted: {
     channelId: string;
     format: string;
@@ -156,13 +160,13 @@ function announcedIn({ body }: AriAnswer): { host: string; port: number } | unde
 }
 
 /** A caller who is silent sends no packets either: Asterisk says which it is. Never rejects. */
-async function closeIfGone(peer: AriPeer, channelId: string, socket: RtpSocket): Promise<void> {
+async function closeIfGone(peer: AriContext, channelId: string, socket: RtpSocket): Promise<void> {
   const { client, clock, log } = peer;
   const deadline = deadlineSignal(clock, LOOK_MS_MAX, 'look after the media');
   try {
     const request = { action: 'look', method: 'GET', path: `channels/${channelId}` } as const;
-    const answer = await client.ask(request, deadline.signal);
-    if (isGone(answer)) socket.close(CLOSE.goingAway, 'the media channel is gone');
+    const answer = await client.send(request, deadline.signal);
+    if (isAriNotFound(answer)) socket.close(CLOSE.goingAway, 'the media channel is gone');
   } catch (error) {
     // While the PBX is away its calls may go on: the connection sees to that.
     log.debug({ err: error }, 'whether a media channel is still there is not known');

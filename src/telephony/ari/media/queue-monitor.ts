@@ -17,7 +17,7 @@ interface Asked {
   atMs: number;
 }
 
-export class QueueWatch {
+export class QueueMonitor {
   readonly #nowMs: () => number;
   #frameBytes: number | undefined;
   #sentFrames = 0;
@@ -44,7 +44,7 @@ export class QueueWatch {
   }
 
   /** It is asked now; false if it has not answered so often that it will not. */
-  ask(): boolean {
+  poll(): boolean {
     this.#askedFrames = this.#sentFrames;
     if (this.#asked.length >= ASKED_MAX) return false;
     this.#asked.push({ sentFrames: this.#sentFrames, atMs: this.#nowMs() });

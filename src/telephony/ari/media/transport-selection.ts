@@ -5,10 +5,10 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { AriAccount } from '../rest/account.ts';
 import type { MediaKind } from '../rest/config.ts';
 
-export type Way = Exclude<MediaKind, 'auto'>;
+export type MediaWay = Exclude<MediaKind, 'auto'>;
 
 export interface MediaChoice {
-  way: Way;
+  way: MediaWay;
   /** Asterisk's name. */
   format: string;
 }
@@ -20,7 +20,7 @@ const AUDIOSOCKET_SINCE = 18;
 const AUDIOSOCKET_WIDE_SINCE: Readonly<Record<number, number>> = { 20: 17, 21: 12, 22: 7, 23: 1 };
 const RTP_SINCE = 16;
 
-const WAYS: Readonly<Record<Way, string>> = {
+const WAYS: Readonly<Record<MediaWay, string>> = {
   websocket_server: 'media websocket',
   websocket_client: 'media websocket',
   audiosocket: 'AudioSocket',
@@ -29,7 +29,7 @@ const WAYS: Readonly<Record<Way, string>> = {
 
 /** `version` as Asterisk gives it; null or words that are no number count as the newest.
  *  `hasAudioSocket`: whether this gateway has a port for it. Throws PBX_TOO_OLD. */
-export function chooseMedia(
+export function selectMediaTransport(
   account: AriAccount,
   version: string | null,
   hasAudioSocket: boolean,
@@ -45,7 +45,7 @@ export function chooseMedia(
   return { way, format: formatOf(account, way, version) };
 }
 
-function bestOf(account: AriAccount, version: string | null, hasAudioSocket: boolean): Way {
+function bestOf(account: AriAccount, version: string | null, hasAudioSocket: boolean): MediaWay {
   if (!canCarry('websocket_server', version)) {
     return hasAudioSocket && canCarry('audiosocket', version) ? 'audiosocket' : 'rtp';
   }
@@ -54,7 +54,7 @@ function bestOf(account: AriAccount, version: string | null, hasAudioSocket: boo
 }
 
 /** Whether that Asterisk has that way. */
-export function canCarry(way: Way, version: string | null): boolean {
+export function canCarry(way: MediaWay, version: string | null): boolean {
   if (way === 'rtp') return isSince(version, {}, RTP_SINCE);
   if (way === 'audiosocket') return isSince(version, {}, AUDIOSOCKET_SINCE);
   return isSince(version, WEBSOCKET_SINCE, 24);
@@ -73,7 +73,11 @@ function isSince(
 }
 
 /** AudioSocket labels whatever it is given as linear; RTP goes both ways with static types only. */
-function formatOf({ media_format: wanted }: AriAccount, way: Way, version: string | null): string {
+function formatOf(
+  { media_format: wanted }: AriAccount,
+  way: MediaWay,
+  version: string | null,
+): string {
   if (way === 'audiosocket') {
     return wanted === 'slin16' && isSince(version, AUDIOSOCKET_WIDE_SINCE, 24) ? 'slin16' : 'slin';
   }

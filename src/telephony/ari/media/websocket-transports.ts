@@ -4,18 +4,18 @@
 import { z } from 'zod';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { MediaSocket, MediaSocketListener } from '../../../transport/media-socket.ts';
-import { dialMedia } from '../../../transport/websocket/websocket-client.ts';
+import { connectMedia } from '../../../transport/websocket/websocket-client.ts';
 import type { MediaProtocol } from '../../provider/media-protocol.ts';
 import type { AriAccount } from '../rest/account.ts';
-import { type AriClient, faultOf } from '../rest/client.ts';
+import { type AriClient, ariFaultOf } from '../rest/client.ts';
 import { ariChannel } from '../rest/messages.ts';
-import type { AriPeer } from '../rest/peer.ts';
-import type { SocketDoor } from './incoming-sockets.ts';
+import type { AriContext } from '../rest/peer.ts';
+import type { IncomingSockets } from './incoming-sockets.ts';
 import { createAriMedia, SOCKET_TRAITS } from './media.ts';
-import type { Way } from './transport-selection.ts';
+import type { MediaWay } from './transport-selection.ts';
 
-export interface CarrierOptions {
-  peer: AriPeer;
+export interface MediaTransportOptions {
+  peer: AriContext;
   /** The media channel's id, which is ours. */
   channelId: string;
   format: string;
@@ -25,17 +25,17 @@ export interface CarrierOptions {
   gone: AbortSignal;
 }
 
-export interface Carrier {
+export interface MediaTransport {
   /** A fresh protocol for one call. */
   createMedia(callId: string): MediaProtocol;
   /** Makes the channel and its socket; settles when the socket is there. Throws PBX_MEDIA and what
    *  `AriClient` throws. The channel may be left: who asked ends it. */
-  open(options: CarrierOptions, signal: AbortSignal): Promise<void>;
+  open(options: MediaTransportOptions, signal: AbortSignal): Promise<void>;
 }
 
-export type Carriers = Readonly<Partial<Record<Way, Carrier>>>;
+export type MediaTransports = Readonly<Partial<Record<MediaWay, MediaTransport>>>;
 
-export function socketCarriers(door: SocketDoor): Carriers {
+export function websocketTransports(door: IncomingSockets): MediaTransports {
   return { websocket_server: serverMode, websocket_client: clientMode(door) };
 }
 
@@ -47,7 +47,7 @@ const made = ariChannel.extend({
 });
 
 /** We open the socket, by the id that Asterisk answers with. */
-const serverMode: Carrier = {
+const serverMode: MediaTransport = {
   createMedia,
   async open({ peer, channelId, format, accept }, signal) {
     const { client, account, clock, log } = peer;
@@ -58,12 +58,12 @@ const serverMode: Carrier = {
     }
     const base = account.ari_endpoint.replace(/^http/, 'ws').replace(/\/+$/, '');
     const url = `${base}/media/${channel.channelvars.MEDIA_WEBSOCKET_CONNECTION_ID}`;
-    await dialMedia({ url, protocol: 'media', clock, log }, accept, signal);
+    await connectMedia({ url, protocol: 'media', clock, log }, accept, signal);
   },
 };
 
 /** Asterisk opens it, over a connection of its websocket_client.conf. */
-function clientMode(door: SocketDoor): Carrier {
+function clientMode(door: IncomingSockets): MediaTransport {
   return {
     createMedia,
     async open({ peer, channelId, format, accept }, signal) {
@@ -101,10 +101,10 @@ async function askFor(
 ): Promise<unknown> {
   const path = 'channels/externalMedia';
   const wanted = { action: 'media', method: 'POST', path, query } as const;
-  const answer = await client.ask(wanted, signal);
+  const answer = await client.send(wanted, signal);
   const reason = refusals[answer.status];
   if (reason !== undefined) throw new GatewayError('PBX_MEDIA', { reason });
-  if (answer.status > 299) throw faultOf(wanted, answer);
+  if (answer.status > 299) throw ariFaultOf(wanted, answer);
   return answer.body;
 }
 

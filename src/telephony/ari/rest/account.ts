@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 import { GatewayError } from '../../../errors/gateway-error.ts';
-import type { Credentials } from '../../provider/terms.ts';
+import type { ProviderCredentials } from '../../provider/terms.ts';
 import { ariConfig } from './config.ts';
 
 export type AriConfig = z.infer<typeof ariConfig>;
@@ -14,7 +14,7 @@ export interface AriAccount extends AriConfig {
 }
 
 /** Throws PROVIDER_AUTH if they cannot be Asterisk's. */
-export function accountOf(credentials: Credentials): AriAccount {
+export function accountOf(credentials: ProviderCredentials): AriAccount {
   const config = ariConfig.safeParse({ ...credentials, provider: 'ari' });
   if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider: 'ari' }, config.error);
   const stasis = credentials['stasis_app_name'];

@@ -2,21 +2,21 @@
 
 import { deadlineSignal } from '../../../std/deadline.ts';
 import type { AriRequest } from './client.ts';
-import type { AriPeer } from './peer.ts';
+import type { AriContext } from './peer.ts';
 
 const ERRAND_MS_MAX = 5_000;
 
-type Errander = Pick<AriPeer, 'client' | 'clock' | 'log'>;
+type Errander = Pick<AriContext, 'client' | 'clock' | 'log'>;
 
 /** The status of the answer, undefined if there was none. Never rejects. */
-export async function errand(
+export async function bestEffort(
   { client, clock, log }: Errander,
   request: AriRequest,
 ): Promise<number | undefined> {
   const { action } = request;
   const deadline = deadlineSignal(clock, ERRAND_MS_MAX, action);
   try {
-    return (await client.ask(request, deadline.signal)).status;
+    return (await client.send(request, deadline.signal)).status;
   } catch (error) {
     log.warn({ err: error, action }, 'a request to the PBX failed');
     return undefined;
@@ -31,7 +31,7 @@ export async function hangUpChannel(
   channelId: string,
   reason = 'normal',
 ): Promise<void> {
-  await errand(peer, {
+  await bestEffort(peer, {
     action: 'hang-up',
     method: 'DELETE',
     path: `channels/${encodeURIComponent(channelId)}`,

@@ -15,7 +15,7 @@ const OUTBOUND_BYTES = 8;
 const OTHER_BYTES = 18;
 const TAIL_LENGTH = RUN_DIGITS + 2 * OUTBOUND_BYTES;
 
-export interface Ids {
+export interface ChannelIds {
   outbound(runId: string): string;
   make(kind: Exclude<OwnKind, 'o'>): string;
   /** What of ours this is; undefined if it is not. */
@@ -25,7 +25,7 @@ export interface Ids {
 }
 
 /** `app`: the configuration's Stasis application, which no other configuration has. */
-export function createIds(app: string, random: Random): Ids {
+export function createChannelIds(app: string, random: Random): ChannelIds {
   const prefix = `pb${createHash('sha256').update(app).digest('hex').slice(0, 8)}`;
   const own = new RegExp(`^${prefix}([omtb])([0-9a-f]{${TAIL_LENGTH}})$`);
   return {

@@ -27,28 +27,28 @@ export interface AriAnswer {
 }
 
 /** How requests get there. `send` fails as `Rest.send` does: any status is an answer. */
-export interface AriCarrier {
+export interface AriRequestTransport {
   send(request: AriRequest, signal: AbortSignal): Promise<AriAnswer>;
 }
 
 export interface AriClient {
   /** Any status is an answer. Throws PROVIDER_TIMEOUT, PROVIDER_FAILED, PROVIDER_UNCERTAIN. */
-  ask(request: AriRequest, signal: AbortSignal): Promise<AriAnswer>;
+  send(request: AriRequest, signal: AbortSignal): Promise<AriAnswer>;
   /** The content of a 2xx. Throws also what `faultOf` says of another status. */
   get<T>(request: AriRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T>;
   /** For requests whose content does not matter. */
   run(request: AriRequest, signal: AbortSignal): Promise<void>;
 }
 
-export function createAriClient(carrier: () => AriCarrier): AriClient {
+export function createAriClient(carrier: () => AriRequestTransport): AriClient {
   const ask = (request: AriRequest, signal: AbortSignal) => carrier().send(request, signal);
   const answered = async (request: AriRequest, signal: AbortSignal) => {
     const answer = await ask(request, signal);
-    if (answer.status < 200 || answer.status > 299) throw faultOf(request, answer);
+    if (answer.status < 200 || answer.status > 299) throw ariFaultOf(request, answer);
     return answer.body;
   };
   return {
-    ask,
+    send: ask,
 
     async get(request, schema, signal) {
       const content = schema.safeParse(await answered(request, signal));
@@ -64,7 +64,7 @@ export function createAriClient(carrier: () => AriCarrier): AriClient {
   };
 }
 
-export function httpCarrier(rest: Rest, account: AriAccount): AriCarrier {
+export function httpCarrier(rest: Rest, account: AriAccount): AriRequestTransport {
   const base = restUrl(account);
   const authorization = basicAuth(account);
   return {
@@ -95,7 +95,7 @@ export function isRepeatable({ method, repeatable }: AriRequest): boolean {
 }
 
 /** The PROVIDER_* error of an answer that is no success. */
-export function faultOf(request: AriRequest, answer: AriAnswer): GatewayError {
+export function ariFaultOf(request: AriRequest, answer: AriAnswer): GatewayError {
   const { action } = request;
   const { status } = answer;
   const said = messageOf(answer);
@@ -133,6 +133,6 @@ function messageOf({ body }: AriAnswer): string {
 }
 
 /** Whether the channel or bridge is not there any more. */
-export function isGone({ status }: AriAnswer): boolean {
+export function isAriNotFound({ status }: AriAnswer): boolean {
   return status === 404;
 }

@@ -83,7 +83,7 @@ export function isInApplication({ dialplan }: AriChannel): boolean {
 }
 
 /** What is worth no message: a filter for the application. Source: asterisk §4. */
-export const NOISE = [
+export const FILTERED_EVENTS = [
   'ChannelVarset',
   'ChannelDialplan',
   'ChannelConnectedLine',

@@ -5,14 +5,14 @@ import type { Clock } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
 import type { PbxMedia } from '../../provider/pbx.ts';
 import type { AriAccount } from './account.ts';
-import type { Ids } from './channel-ids.ts';
+import type { ChannelIds } from './channel-ids.ts';
 import type { AriClient } from './client.ts';
 import type { AriEvent } from './messages.ts';
 
-export interface AriPeer {
+export interface AriContext {
   readonly account: AriAccount;
   readonly client: AriClient;
-  readonly ids: Ids;
+  readonly ids: ChannelIds;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -24,7 +24,7 @@ export interface AriPeer {
 }
 
 /** A call's audio: a channel of ours in a bridge with the caller's. */
-export interface Leg {
+export interface MediaLeg {
   readonly media: PbxMedia;
   readonly bridgeId: string;
   /** Whether a channel or bridge of this id is a part of it. */
@@ -35,15 +35,15 @@ export interface Leg {
   pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void>;
   resume(signal: AbortSignal): Promise<void>;
   /** Ends what the caller hears while it is paused. */
-  quiet(signal: AbortSignal): Promise<void>;
+  stopPlayback(signal: AbortSignal): Promise<void>;
   /** Ends our audio, and leaves the bridge to who is in it. Never rejects. */
-  leave(): Promise<void>;
+  leaveBridge(): Promise<void>;
   /** Ends audio and bridge, the socket of the call room too. Never rejects, and does no harm twice. */
   close(): Promise<void>;
 }
 
 export interface LegOptions {
-  peer: AriPeer;
+  peer: AriContext;
   /** The caller's channel, answered. */
   callId: string;
   /** The call room closed its socket, or no audio can be had any more: the call is to be ended. */
@@ -52,9 +52,9 @@ export interface LegOptions {
 
 /** Joins a call with its audio; settles when audio can flow. Throws PBX_MEDIA, PBX_TOO_OLD and what
  *  `AriClient` throws; nothing is left behind then. */
-export type OpenLeg = (options: LegOptions, signal: AbortSignal) => Promise<Leg>;
+export type OpenLeg = (options: LegOptions, signal: AbortSignal) => Promise<MediaLeg>;
 
 /** One on which calls are held. */
-export interface CallPeer extends AriPeer {
+export interface CallPeer extends AriContext {
   readonly openLeg: OpenLeg;
 }

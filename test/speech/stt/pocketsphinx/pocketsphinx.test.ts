@@ -9,10 +9,10 @@ import { openPocketSphinx } from '../../../../src/speech/stt/pocketsphinx/pocket
 import {
   DICTIONARY_FILE,
   loadLibrary,
-  whatIsMissing,
+  missingLibraries,
 } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import { parseDictionary } from '../../../../src/speech/stt/pocketsphinx/pronunciation-dictionary.ts';
-import { SETTINGS } from '../../../../src/speech/stt/pocketsphinx/recognition.ts';
+import { SPHINX_SETTINGS } from '../../../../src/speech/stt/pocketsphinx/recognition.ts';
 import { openSpeechToText } from '../../../../src/speech/stt/registry.ts';
 import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';
 import { createFlite } from '../../../../src/speech/tts/flite/flite.ts';
@@ -21,7 +21,7 @@ import { quietLog } from '../../../fakes/quiet-log.ts';
 import { openRecognizer, speechToTextContract, utter } from '../stt-contract.ts';
 import { SLOTS } from './slots.ts';
 
-const missing = whatIsMissing();
+const missing = missingLibraries();
 const skipped = missing === undefined ? '' : ` (skipped: ${missing})`;
 const means = () => ({ clock: new FakeClock(), log: quietLog().log });
 
@@ -103,7 +103,7 @@ describe.skipIf(missing !== undefined)(`pocketsphinx${skipped}`, () => {
 
   it('takes every grammar that can be built', () => {
     const dictionary = parseDictionary(readFileSync(DICTIONARY_FILE, 'utf8'));
-    const decoder = loadLibrary().openDecoder({ ...SETTINGS });
+    const decoder = loadLibrary().openDecoder({ ...SPHINX_SETTINGS });
     const grammars = createGrammarDecoder(decoder, dictionary, 3);
     const word = fc.constantFrom(
       ...["o'clock", 'A.M.', 'x.y.', "rock'n'roll", '42', 'dsl', 'a', '...', '<b>', "'tis", 'e.g.'],

@@ -2,7 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import type { TerminalStatus } from '../../../../src/model/provider.ts';
-import { type CallFacts, outcomeOf } from '../../../../src/telephony/ari/calls/hangup-outcome.ts';
+import {
+  type CallFacts,
+  hangupOutcomeOf,
+} from '../../../../src/telephony/ari/calls/hangup-outcome.ts';
 
 const facts = (known: Partial<CallFacts> = {}): CallFacts => ({
   answered: false,
@@ -57,12 +60,12 @@ describe('how a call over Asterisk ended', () => {
     ],
     ['a cause that is not known', {}, 99, 'failed', 'ended (cause 99)'],
   ])('%s', (_, known, cause, status, providerStatus) => {
-    expect(outcomeOf(facts(known), cause)).toEqual({ status, providerStatus });
+    expect(hangupOutcomeOf(facts(known), cause)).toEqual({ status, providerStatus });
   });
 
   it('is never anything else than an end, whatever the cause', () => {
     for (let cause = 0; cause < 256; cause++) {
-      expect(outcomeOf(facts(), cause).status).toMatch(/^(busy|no-answer|failed)$/);
+      expect(hangupOutcomeOf(facts(), cause).status).toMatch(/^(busy|no-answer|failed)$/);
     }
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { pcmu } from '../../../../src/codec/g711.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { createIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
+import { createChannelIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
 import type { WarmTransfer } from '../../../../src/telephony/provider/pbx.ts';
 import {
   APP,
@@ -24,7 +24,7 @@ import {
   until,
 } from '../ari-harness.ts';
 
-const ids = createIds(APP, systemRandom);
+const ids = createChannelIds(APP, systemRandom);
 const COLLEAGUE = 'instant';
 
 /** What the call room does with somebody who has answered. */

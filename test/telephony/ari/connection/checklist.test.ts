@@ -14,8 +14,8 @@ import {
   SOCKET_TRAITS,
 } from '../../../../src/telephony/ari/media/media.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
-import { createIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
-import { dialMedia } from '../../../../src/transport/websocket/websocket-client.ts';
+import { createChannelIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
+import { connectMedia } from '../../../../src/transport/websocket/websocket-client.ts';
 import { AriSession } from '../../../fakes/asterisk/scenarios/ari-session.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
@@ -74,7 +74,7 @@ describe("asterisk.md's list", () => {
   });
 
   it('4. ids are of one length and begin with no other', () => {
-    const ids = createIds('app', systemRandom);
+    const ids = createChannelIds('app', systemRandom);
     const made = Array.from({ length: 500 }, (_, nth) => [
       ids.outbound(String(nth)),
       ids.make('m'),
@@ -117,7 +117,7 @@ describe("asterisk.md's list", () => {
     const url = await frameServer((bytes) => first.push(...firstBytes(bytes)));
     const { log } = quietLog();
     const options = { url, protocol: 'media', clock: new FakeClock(), log };
-    await dialMedia(
+    await connectMedia(
       options,
       (socket) => {
         socket.sendText('{"command":"GET_STATUS"}');

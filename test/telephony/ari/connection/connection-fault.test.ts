@@ -7,8 +7,8 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
 import {
-  type LinkFault,
-  linkFault,
+  type ConnectionFault,
+  connectionFault,
 } from '../../../../src/telephony/ari/connection/connection-fault.ts';
 import { EventSocket } from '../../../../src/telephony/ari/connection/event-socket.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
@@ -33,7 +33,7 @@ function listen(server: {
 }
 
 /** What the first attempt to connect to `endpoint` comes to. */
-function faultAt(endpoint: string): Promise<LinkFault> {
+function faultAt(endpoint: string): Promise<ConnectionFault> {
   return new Promise((resolve) => {
     const account = accountOf({ ari_endpoint: endpoint, app_name: 'gw', app_password: 'geheim' });
     const socket = new EventSocket({
@@ -93,7 +93,7 @@ describe('a PBX that is not reached', () => {
         app_password: 'b',
       });
       const error = Object.assign(new Error(`write ${code}`), { code });
-      expect(linkFault(account, error).message).toContain('use http://');
+      expect(connectionFault(account, error).message).toContain('use http://');
     },
   );
 
@@ -119,7 +119,7 @@ describe('a PBX that is not reached', () => {
       app_password: 'b',
     });
     const error = Object.assign(new Error(), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
-    expect(linkFault(account, error).message).toContain('for another name');
+    expect(connectionFault(account, error).message).toContain('for another name');
   });
 
   it('breaks the connection off, or speaks no HTTP', async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { IncomingDoor } from '../../../../src/telephony/ari/connection/outbound-websocket.ts';
+import { OutboundWebsocketServer } from '../../../../src/telephony/ari/connection/outbound-websocket.ts';
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
 import { startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 /** A port whose upgrades go to `take`. */
-async function serve(take: IncomingDoor['takeUpgrade']): Promise<string> {
+async function serve(take: OutboundWebsocketServer['takeUpgrade']): Promise<string> {
   const server = createServer();
   server.on('upgrade', (request, socket, head) => {
     if (!take(request, socket, head)) socket.destroy();
@@ -46,7 +46,7 @@ describe('a connection that Asterisk has opened', () => {
   // that was sent at once was never answered, and the connection was given up after 10 s, again and again.
   it('is used only when the answer to the upgrade has certainly been read', async () => {
     const clock = new FakeClock();
-    const door = new IncomingDoor();
+    const door = new OutboundWebsocketServer();
     let opened = 0;
     const socket = door.expect(accountOf(credentials), clock, {
       onOpen: () => {

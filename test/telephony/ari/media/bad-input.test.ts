@@ -4,10 +4,10 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { linkFault } from '../../../../src/telephony/ari/connection/connection-fault.ts';
+import { connectionFault } from '../../../../src/telephony/ari/connection/connection-fault.ts';
 import { LegSocket } from '../../../../src/telephony/ari/media/leg-socket.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
-import type { Credentials } from '../../../../src/telephony/provider/terms.ts';
+import type { ProviderCredentials } from '../../../../src/telephony/provider/terms.ts';
 import { type FakeAsterisk, startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
 import { pump } from '../../../fakes/asterisk/media/pump.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
@@ -28,7 +28,7 @@ import {
 
 /** A connection that does not come about. */
 async function refused(
-  credentials: (asterisk: FakeAsterisk) => Credentials,
+  credentials: (asterisk: FakeAsterisk) => ProviderCredentials,
   prepare: (asterisk: FakeAsterisk) => void = () => undefined,
 ): Promise<Gateway & { asterisk: FakeAsterisk; clock: FakeClock }> {
   const clock = new FakeClock();
@@ -76,7 +76,7 @@ describe('a configuration with', () => {
   ])('a certificate of which TLS says %s is told so in words', (code, words) => {
     const account = accountOf(credentialsOf({ url: 'https://pbx.example.com:8089' }));
     const error = Object.assign(new Error('certificate'), { code });
-    const fault = linkFault(account, error);
+    const fault = connectionFault(account, error);
     expect(fault).toMatchObject({ code: 'PBX_TLS', isPermanent: true });
     expect(fault.message).toContain(words);
   });
@@ -214,7 +214,7 @@ describe('messages of a media socket', () => {
   const heard: string[] = [];
   afterEach(() => void heard.splice(0));
 
-  function socket(): { leg: LegSocket; from: ReturnType<LegSocket['carry']> } {
+  function socket(): { leg: LegSocket; from: ReturnType<LegSocket['attachTransport']> } {
     const leg = new LegSocket(
       {
         onClosed: () => undefined,
@@ -235,7 +235,7 @@ describe('messages of a media socket', () => {
       bufferedBytes: 0,
       open: true,
     };
-    return { leg, from: leg.carry(inner) };
+    return { leg, from: leg.attachTransport(inner) };
   }
 
   it('that are not known or no words at all end nothing', () => {

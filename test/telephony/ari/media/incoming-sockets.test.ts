@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../../src/errors/gateway-error.ts';
-import { SocketDoor } from '../../../../src/telephony/ari/media/incoming-sockets.ts';
+import { IncomingSockets } from '../../../../src/telephony/ari/media/incoming-sockets.ts';
 import type { MediaSocket, MediaSocketListener } from '../../../../src/transport/media-socket.ts';
 
 class Peer implements MediaSocket {
@@ -36,11 +36,11 @@ const NEVER = new AbortController().signal;
 
 describe('the door for sockets that Asterisk opens', () => {
   it('lets in whose first message names a channel that is waited for, and only once', async () => {
-    const door = new SocketDoor();
+    const door = new IncomingSockets();
     const { heard, listener } = hearing();
     const peer = new Peer();
     const expected = door.expect(ID, () => listener, NEVER);
-    const socket = door.take(peer);
+    const socket = door.accept(peer);
     socket.onBinary(new Uint8Array(160)); // Audio before the start has nobody to hear it.
     socket.onText(start(ID));
     socket.onBinary(new Uint8Array(160));
@@ -48,7 +48,7 @@ describe('the door for sockets that Asterisk opens', () => {
     await expected.arrived;
     expect(heard).toEqual([start(ID), '160 bytes', 'closed 1000']);
     const second = new Peer();
-    door.take(second).onText(start(ID));
+    door.accept(second).onText(start(ID));
     expect(second.closes).toEqual([4401]);
   });
 
@@ -59,17 +59,17 @@ describe('the door for sockets that Asterisk opens', () => {
     ['another message', JSON.stringify({ event: 'STATUS', channel_id: ID })],
     ['garbage', 'hello'],
   ])('turns away %s', (_, message) => {
-    const door = new SocketDoor();
+    const door = new IncomingSockets();
     const { heard, listener } = hearing();
     door.expect(ID, () => listener, NEVER);
     const peer = new Peer();
-    door.take(peer).onText(message);
+    door.accept(peer).onText(message);
     expect(peer.closes).toEqual([4401]);
     expect(heard).toEqual([]);
   });
 
   it('says what may be wrong when nobody comes, and forgets the channel', async () => {
-    const door = new SocketDoor();
+    const door = new IncomingSockets();
     const stop = new AbortController();
     const expected = door.expect(ID, () => hearing().listener, stop.signal);
     stop.abort();
@@ -78,12 +78,12 @@ describe('the door for sockets that Asterisk opens', () => {
     expect(String(error)).toContain('websocket_client.conf');
     expected.done();
     const late = new Peer();
-    door.take(late).onText(start(ID));
+    door.accept(late).onText(start(ID));
     expect(late.closes).toEqual([4401]);
   });
 
   it('keeps no more waiting than it can count', () => {
-    const door = new SocketDoor();
+    const door = new IncomingSockets();
     for (let i = 0; i < 5_000; i++) door.expect(String(i), () => hearing().listener, NEVER);
     expect(() => door.expect('one more', () => hearing().listener, NEVER)).toThrow();
   });

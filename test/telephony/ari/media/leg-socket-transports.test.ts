@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import {
   command,
   markWords,
-  readWords,
+  parseControlMessage,
   startWords,
 } from '../../../../src/telephony/ari/media/control-messages.ts';
 import { LegSocket } from '../../../../src/telephony/ari/media/leg-socket.ts';
@@ -58,13 +58,13 @@ function make() {
 
 function carried(socket: LegSocket): { inner: Carried; from: MediaSocketListener } {
   const inner = new Carried();
-  return { inner, from: socket.carry(inner) };
+  return { inner, from: socket.attachTransport(inner) };
 }
 
 const mark = (name: string): string => command('MARK_MEDIA', name) ?? '';
 const marksIn = (heard: string[]): (string | undefined)[] =>
   heard.flatMap((text) => {
-    const words = readWords(text);
+    const words = parseControlMessage(text);
     return words?.event === 'MEDIA_MARK_PROCESSED' ? [words.correlationId] : [];
   });
 const START = startWords({ channelId: 'm1', format: 'ulaw' });
@@ -98,7 +98,7 @@ it('keeps a few words for a listener that comes later, and drops audio', () => {
   const { from } = carried(socket);
   from.onText(START);
   from.onBinary(new Uint8Array(160));
-  for (let nth = 0; nth < 40; nth++) socket.tell(`key ${nth}`);
+  for (let nth = 0; nth < 40; nth++) socket.deliver(`key ${nth}`);
   expect(heard).toEqual([]);
   admit();
   expect(heard).toHaveLength(16);

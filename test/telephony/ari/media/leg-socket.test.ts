@@ -58,7 +58,7 @@ describe("a call's socket at an Asterisk", () => {
   it('asks how far it has come, and tells how much is not played', () => {
     const { socket, time, queues, say, unplayed } = leg();
     const { socket: inner, asks } = carrier();
-    const listener = socket.carry(inner);
+    const listener = socket.attachTransport(inner);
     listener.onText(START);
     say(24);
     expect(asks()).toBe(0);
@@ -72,7 +72,7 @@ describe("a call's socket at an Asterisk", () => {
 
   it('tells nothing of answers to what was asked before a clear', () => {
     const { socket, say, unplayed } = leg();
-    const listener = socket.carry(carrier().socket);
+    const listener = socket.attachTransport(carrier().socket);
     listener.onText(START);
     say(25);
     socket.sendText('{"command":"FLUSH_MEDIA"}');
@@ -84,11 +84,11 @@ describe("a call's socket at an Asterisk", () => {
 
   it('begins to count anew with the carrier that takes the place of another', () => {
     const { socket, say, unplayed, heard } = leg();
-    const first = socket.carry(carrier().socket);
+    const first = socket.attachTransport(carrier().socket);
     first.onText(START);
     say(60);
     const next = carrier();
-    const second = socket.carry(next.socket);
+    const second = socket.attachTransport(next.socket);
     status(first, 60);
     say(30);
     expect(next.asks()).toBe(0);
@@ -103,7 +103,7 @@ describe("a call's socket at an Asterisk", () => {
   it('asks nothing of a carrier that has no queue', () => {
     const { socket, say } = leg();
     const { socket: inner, asks, bytes } = carrier();
-    socket.carry(inner).onText(JSON.stringify({ event: 'MEDIA_START', format: 'slin' }));
+    socket.attachTransport(inner).onText(JSON.stringify({ event: 'MEDIA_START', format: 'slin' }));
     say(500);
     expect(asks()).toBe(0);
     expect(bytes()).toBe(500 * 160);

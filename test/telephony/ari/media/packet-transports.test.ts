@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
-import type { Credentials } from '../../../../src/telephony/provider/terms.ts';
+import type { ProviderCredentials } from '../../../../src/telephony/provider/terms.ts';
 import { createAudioSocketServer } from '../../../../src/transport/audiosocket/audiosocket-server.ts';
 import { createRtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
 import { startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
@@ -27,7 +27,7 @@ import {
 
 /** A gateway with ports for packets. `host`: what the PBX is told. */
 async function table(
-  credentials: Credentials,
+  credentials: ProviderCredentials,
   { version = '22.10.1', host = '127.0.0.1', hasAudioSocket = true } = {},
 ): Promise<Table> {
   const clock = new FakeClock();

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { QueueWatch } from '../../../../src/telephony/ari/media/queue-monitor.ts';
+import { QueueMonitor } from '../../../../src/telephony/ari/media/queue-monitor.ts';
 
 const FRAME = 160;
 
-function watched(): { watch: QueueWatch; pass: (ms: number) => void } {
+function watched(): { watch: QueueMonitor; pass: (ms: number) => void } {
   let nowMs = 0;
-  const watch = new QueueWatch(() => nowMs);
+  const watch = new QueueMonitor(() => nowMs);
   watch.begin(FRAME);
   const pass = (ms: number): void => {
     nowMs += ms;
@@ -19,7 +19,7 @@ describe('what Asterisk has still to play', () => {
     const { watch } = watched();
     let asks = 0;
     for (let frames = 0; frames < 500; frames += 2) {
-      if (watch.sent(2 * FRAME) && watch.ask()) asks += 1;
+      if (watch.sent(2 * FRAME) && watch.poll()) asks += 1;
     }
     expect(asks).toBeGreaterThanOrEqual(16);
     watch.begin(FRAME);
@@ -30,7 +30,7 @@ describe('what Asterisk has still to play', () => {
   it('is what was queued when it was asked, and what was sent since', () => {
     const { watch } = watched();
     watch.sent(25 * FRAME);
-    watch.ask();
+    watch.poll();
     watch.sent(3 * FRAME);
     expect(watch.answered(10)).toBe(13 * 20);
   });
@@ -38,11 +38,11 @@ describe('what Asterisk has still to play', () => {
   it('is less the time that the answer took: it may have been given at its begin', () => {
     const { watch, pass } = watched();
     watch.sent(25 * FRAME);
-    watch.ask();
+    watch.poll();
     pass(50);
     watch.sent(2 * FRAME);
     expect(watch.answered(10)).toBe(12 * 20 - 50);
-    watch.ask();
+    watch.poll();
     pass(1_000);
     expect(watch.answered(3)).toBe(0);
   });
@@ -50,10 +50,10 @@ describe('what Asterisk has still to play', () => {
   it('is not known from an answer to what was asked before the queue was emptied', () => {
     const { watch } = watched();
     watch.sent(100 * FRAME);
-    watch.ask();
+    watch.poll();
     watch.flushed();
     watch.sent(FRAME);
-    watch.ask();
+    watch.poll();
     expect(watch.answered(90)).toBeUndefined();
     expect(watch.answered(1)).toBe(20);
   });
@@ -71,7 +71,7 @@ describe('what Asterisk has still to play', () => {
   it('is not asked for any more by one that does not answer', () => {
     const { watch } = watched();
     let asked = 0;
-    for (let nth = 0; nth < 1_000; nth++) if (watch.ask()) asked += 1;
+    for (let nth = 0; nth < 1_000; nth++) if (watch.poll()) asked += 1;
     expect(asked).toBe(16);
   });
 
@@ -79,7 +79,7 @@ describe('what Asterisk has still to play', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true }), fc.nat(1_000), (queued, frames) => {
         const { watch } = watched();
-        watch.ask();
+        watch.poll();
         watch.sent(frames * FRAME);
         const ms = watch.answered(queued) ?? Number.NaN;
         expect(ms).toBeGreaterThanOrEqual(frames * 20);

@@ -1,14 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../../src/errors/gateway-error.ts';
-import { chooseMedia } from '../../../../src/telephony/ari/media/transport-selection.ts';
+import { selectMediaTransport } from '../../../../src/telephony/ari/media/transport-selection.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
-import type { Credentials } from '../../../../src/telephony/provider/terms.ts';
+import type { ProviderCredentials } from '../../../../src/telephony/provider/terms.ts';
 
 /** `way format`, or the code of the refusal. */
-function choice(version: string | null, more: Credentials = {}, hasAudioSocket = true): string {
+function choice(
+  version: string | null,
+  more: ProviderCredentials = {},
+  hasAudioSocket = true,
+): string {
   const login = { ari_endpoint: 'http://pbx:8088', app_name: 'gw', app_password: 'secret' };
   try {
-    const { way, format } = chooseMedia(accountOf({ ...login, ...more }), version, hasAudioSocket);
+    const { way, format } = selectMediaTransport(
+      accountOf({ ...login, ...more }),
+      version,
+      hasAudioSocket,
+    );
     return `${way} ${format}`;
   } catch (error) {
     return codeOf(error) ?? '';

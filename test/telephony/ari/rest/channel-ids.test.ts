@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { createIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
+import { createChannelIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
 
-const ids = createIds('patchbay_0123456789ab', systemRandom);
-const others = createIds('patchbay_ba9876543210', systemRandom);
+const ids = createChannelIds('patchbay_0123456789ab', systemRandom);
+const others = createChannelIds('patchbay_ba9876543210', systemRandom);
 
 describe('ids of channels and bridges', () => {
   it('are of one length and never begin like another: Asterisk would take them for the same', () => {

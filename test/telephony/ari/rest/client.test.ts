@@ -5,12 +5,12 @@ import { z } from 'zod';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
 import {
   type AriAnswer,
-  type AriCarrier,
   type AriRequest,
+  type AriRequestTransport,
+  ariFaultOf,
   createAriClient,
-  faultOf,
   httpCarrier,
-  isGone,
+  isAriNotFound,
   isRepeatable,
 } from '../../../../src/telephony/ari/rest/client.ts';
 import { createRest } from '../../../../src/telephony/provider/rest-client.ts';
@@ -24,7 +24,7 @@ const shape = z.object({ id: z.string() });
 
 function answering(answer: AriAnswer) {
   const asked: AriRequest[] = [];
-  const carrier: AriCarrier = {
+  const carrier: AriRequestTransport = {
     send: (request) => {
       asked.push(request);
       return Promise.resolve(answer);
@@ -36,7 +36,7 @@ function answering(answer: AriAnswer) {
 describe('an answer', () => {
   it.each([200, 204, 404, 500])('of status %i is one to who asks for any', async (status) => {
     const { client } = answering({ status, body: undefined });
-    expect(await client.ask(look, patient)).toEqual({ status, body: undefined });
+    expect(await client.send(look, patient)).toEqual({ status, body: undefined });
   });
 
   it('is read where its content matters', async () => {
@@ -72,13 +72,13 @@ describe('an answer', () => {
     const client = createAriClient(() => ({
       send: () => Promise.resolve({ status: 200 + nth++, body: undefined }),
     }));
-    expect((await client.ask(look, patient)).status).toBe(200);
-    expect((await client.ask(look, patient)).status).toBe(201);
+    expect((await client.send(look, patient)).status).toBe(200);
+    expect((await client.send(look, patient)).status).toBe(201);
   });
 
   it('404 is of what is gone', () => {
-    expect(isGone({ status: 404, body: undefined })).toBe(true);
-    expect(isGone({ status: 409, body: undefined })).toBe(false);
+    expect(isAriNotFound({ status: 404, body: undefined })).toBe(true);
+    expect(isAriNotFound({ status: 409, body: undefined })).toBe(false);
   });
 });
 
@@ -96,7 +96,7 @@ describe('a failure', () => {
     [{ ...dial, repeatable: true }, 502, 'PROVIDER_FAILED'],
     [{ ...look, method: 'DELETE' }, 502, 'PROVIDER_FAILED'],
   ])('of %o with status %i is %s', (request, status, code) => {
-    expect(faultOf(request, { status, body: undefined }).code).toBe(code);
+    expect(ariFaultOf(request, { status, body: undefined }).code).toBe(code);
   });
 
   it.each([
@@ -106,18 +106,18 @@ describe('a failure', () => {
     [null, 'HTTP 404'],
     [{ message: 7 }, 'HTTP 404'],
   ])('says what Asterisk says: %o', (body, words) => {
-    const { message } = faultOf(look, { status: 404, body });
+    const { message } = ariFaultOf(look, { status: 404, body });
     expect(message).toContain(words);
     expect(message).not.toContain('html');
   });
 
   it('says no more than a line of it', () => {
-    const { message } = faultOf(look, { status: 404, body: { message: 'x'.repeat(10_000) } });
+    const { message } = ariFaultOf(look, { status: 404, body: { message: 'x'.repeat(10_000) } });
     expect(message.length).toBeLessThan(400);
   });
 
   it('of a user who may only read says what to do', () => {
-    expect(faultOf(look, { status: 403, body: {} }).message).toContain('read_only = no');
+    expect(ariFaultOf(look, { status: 403, body: {} }).message).toContain('read_only = no');
   });
 
   it('of which request does no harm twice', () => {
@@ -137,7 +137,7 @@ describe('over HTTP', () => {
 
   afterEach(() => server.close());
 
-  const carrier = (): AriCarrier =>
+  const carrier = (): AriRequestTransport =>
     httpCarrier(
       createRest({ provider: 'ari', clock: new FakeClock() }),
       accountOf({ ari_endpoint: `${server.url}/`, app_name: 'gw', app_password: 'p:w' }),

@@ -10,8 +10,8 @@ import {
   ariFault,
   ariInfo,
   channelOf,
+  FILTERED_EVENTS,
   isInApplication,
-  NOISE,
 } from '../../../../src/telephony/ari/rest/messages.ts';
 
 const FOLDER = 'fixtures/wire/ari';
@@ -87,7 +87,7 @@ describe('an event that was recorded of Asterisk', () => {
 
 describe('what is asked not to be told', () => {
   it('is nothing that is acted upon', () => {
-    expect(NOISE.filter((type) => OURS.includes(type))).toEqual([]);
+    expect(FILTERED_EVENTS.filter((type) => OURS.includes(type))).toEqual([]);
   });
 });
 
