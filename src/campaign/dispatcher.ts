@@ -2,11 +2,8 @@
 // organizations, on any number of nodes at once. Everything that must survive is in the store; what is
 // here (timers, pauses after a provider's refusal) may be lost at any moment. Source: contract §9.8.
 
-import type {
-  CampaignCallService,
-  CampaignRoute,
-  Placed,
-} from '../call/outbound/campaign-calls.ts';
+import type { CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
+import type { CampaignRoute } from '../call/outbound/campaign-plans.ts';
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics/metrics.ts';

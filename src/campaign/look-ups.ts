@@ -2,7 +2,8 @@
 // under way when a process stopped. Providers' lists lag: that a call is not there is proved by two look-ups
 // that are far enough apart. The first of them is in the store, the rest may be lost at any moment.
 
-import type { CampaignCallService, Fate } from '../call/outbound/campaign-calls.ts';
+import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
+import type { Fate } from '../call/outbound/campaign-plans.ts';
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { AttemptOutcome } from '../model/campaign.ts';

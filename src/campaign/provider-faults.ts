@@ -1,7 +1,7 @@
 // Counts the dials that a provider fails in a row. The store has the count and makes campaigns wait by it; this
 // is what a process remembers, so that a dial that is answered costs the store nothing.
 
-import type { CampaignRoute } from '../call/outbound/campaign-calls.ts';
+import type { CampaignRoute } from '../call/outbound/campaign-plans.ts';
 import type { Log } from '../log.ts';
 import { DIAL_FAULTS_MAX } from '../model/campaign.ts';
 import type { ClaimedAttempt } from '../store/campaigns/contact-store.ts';

@@ -2,7 +2,8 @@
 // real time, twice a second.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CampaignRoute, Fate, Placed } from '../../src/call/outbound/campaign-calls.ts';
+import type { Placed } from '../../src/call/outbound/campaign-calls.ts';
+import type { CampaignRoute, Fate } from '../../src/call/outbound/campaign-plans.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { campaignDeferred } from '../../src/metrics/metrics.ts';

@@ -3,14 +3,13 @@
 
 import type { Run } from '../../model/run.ts';
 import type { Timer } from '../../std/clock.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
-import { closeOrphanedRuns } from './orphaned-runs.ts';
+import { closeOrphanedRuns, type RecoveryDeps } from './orphaned-runs.ts';
 
 /** A process is dead after a minute of silence; twice as often an outage cannot hide between looks. */
 const LOOK_MS = 30_000;
 
 export class CrashRecovery {
-  readonly #deps: CallDeps;
+  readonly #deps: RecoveryDeps;
   #timer: Timer | undefined;
   #hasStopped = false;
   /** The store was away: the living have not been able to report either. */
@@ -18,7 +17,7 @@ export class CrashRecovery {
   /** Taken over, but not closed yet. */
   #left: Run[] = [];
 
-  constructor(deps: CallDeps) {
+  constructor(deps: RecoveryDeps) {
     this.#deps = deps;
   }
 

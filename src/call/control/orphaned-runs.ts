@@ -10,6 +10,12 @@ import type { CallDeps } from '../setup/call-deps.ts';
 /** Providers take a handful of requests a second and account. */
 const HANG_UPS_MAX = 8;
 
+/** No call is needed to close those of others. */
+export type RecoveryDeps = Pick<
+  CallDeps,
+  'store' | 'files' | 'providers' | 'events' | 'clock' | 'log' | 'onCompleted'
+>;
+
 export interface OrphanedRuns {
   closed: number;
   /** Those that could not be closed; each has been logged. */
@@ -20,7 +26,7 @@ export interface OrphanedRuns {
 
 /** Closes runs that are nobody's. Never rejects, and does not wait for the providers. */
 export async function closeOrphanedRuns(
-  deps: CallDeps,
+  deps: RecoveryDeps,
   runs: readonly Run[],
 ): Promise<OrphanedRuns> {
   const failed: Run[] = [];
@@ -36,7 +42,7 @@ export async function closeOrphanedRuns(
   return { closed: runs.length - failed.length, failed, hungUp: hangUpAll(deps, lines) };
 }
 
-async function close(deps: CallDeps, run: Run, onLineOpen: () => void): Promise<void> {
+async function close(deps: RecoveryDeps, run: Run, onLineOpen: () => void): Promise<void> {
   const runLog = await deps.events.open(run.id);
   const mediaMs = runLog.events.reduce((last, event) => Math.max(last, event.mediaMs), 0);
   const reason = run.state === 'running' ? 'unexpected_error' : 'system_connect_error';
@@ -59,7 +65,7 @@ async function close(deps: CallDeps, run: Run, onLineOpen: () => void): Promise<
   deps.events.release(run.id);
 }
 
-async function hangUpAll(deps: CallDeps, runs: readonly Run[]): Promise<void> {
+async function hangUpAll(deps: RecoveryDeps, runs: readonly Run[]): Promise<void> {
   const waiting = runs.values();
   const work = async (): Promise<void> => {
     for (const run of waiting) await hangUp(deps, run);
@@ -68,7 +74,7 @@ async function hangUpAll(deps: CallDeps, runs: readonly Run[]): Promise<void> {
 }
 
 /** The provider may still hold the line open. */
-async function hangUp(deps: CallDeps, run: Run): Promise<void> {
+async function hangUp(deps: RecoveryDeps, run: Run): Promise<void> {
   try {
     await hangUpAtProvider(deps, run);
   } catch (error) {

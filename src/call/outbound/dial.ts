@@ -74,7 +74,11 @@ async function hasBegun(deps: CallDeps, { id }: Run): Promise<boolean> {
 
 /** The phone rings: a store that fails just now does not make the start a failure. A call that was
  *  hung up before the provider had named it is hung up there. */
-export async function noteDialled(deps: CallDeps, run: Run, dialled: DialResult): Promise<void> {
+export async function noteDialled(
+  deps: Pick<CallDeps, 'store' | 'providers' | 'clock' | 'log'>,
+  run: Run,
+  dialled: DialResult,
+): Promise<void> {
   const { callId, metadata } = dialled;
   try {
     const current = await deps.store.runs.patch(run.id, {

@@ -2,7 +2,7 @@
 // give no clear word. What the dispatcher makes of it is its own test's business.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { CampaignRoute } from '../../../src/call/outbound/campaign-calls.ts';
+import type { CampaignRoute } from '../../../src/call/outbound/campaign-plans.ts';
 import { contactOutcomeOf } from '../../../src/campaign/contact-outcome.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';

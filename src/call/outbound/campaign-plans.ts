@@ -1,0 +1,164 @@
+// What a campaign's calls go out over, what their runs are made of, and what became of one whose dial got no
+// clear answer, or was under way when a process was killed. Places nothing: any process may do this.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Campaign } from '../../model/campaign.ts';
+import { requireUsable } from '../../model/json-limits.ts';
+import { type CallStatus, isTerminal } from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
+import type { Workflow, WorkflowVersion } from '../../model/workflow.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import type { ClaimedAttempt } from '../../store/campaigns/contact-store.ts';
+import type { NewRun } from '../../store/runs/new-run.ts';
+import { type Line, providerCallOf } from '../closing/provider-hang-up.ts';
+import { outboundContext } from '../setup/call-context.ts';
+import type { CallDeps } from '../setup/call-deps.ts';
+import { noteDialled } from './dial.ts';
+import { findOutboundTrunk, type OutboundTrunk } from './outbound-route.ts';
+
+const ASK_MS = 10_000;
+
+/** What a provider says of a call: its status; `there`: it has the call, and the run goes on with it; `none`:
+ *  its list does not have the call; `unknowable`: it keeps no list, or shows it to nobody. */
+export type Fate = CallStatus | 'there' | 'none' | 'unknowable';
+
+/** What all calls of a campaign have in common, for a moment. */
+export interface CampaignRoute extends OutboundTrunk {
+  campaign: Campaign;
+  workflow: Workflow;
+  version: WorkflowVersion;
+}
+
+export type CampaignPlanDeps = Pick<CallDeps, 'store' | 'providers' | 'clock' | 'log'>;
+
+export class CampaignPlans {
+  readonly #deps: CampaignPlanDeps;
+
+  constructor(deps: CampaignPlanDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws what says why no call can go out: AGENT_*, TELEPHONY_NOT_CONFIGURED, CONFIGURATION_*,
+   *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+  async line(campaign: Campaign): Promise<CampaignRoute> {
+    const { workflows } = this.#deps.store;
+    const { organizationId, workflowId, configurationId } = campaign;
+    const workflow = await workflows.get(organizationId, workflowId);
+    if (workflow?.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
+    const version = await workflows.published(workflowId);
+    if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+    const line = await findOutboundTrunk(this.#deps, { organizationId, configurationId });
+    return { campaign, workflow, version: requireUsable(version), ...line };
+  }
+
+  /** Caller ids take turns. */
+  runOf(line: CampaignRoute, claim: ClaimedAttempt, sourceKey: string): NewRun {
+    const { campaign, version, configuration, provider } = line;
+    const again = claim.number - 1;
+    return {
+      organizationId: campaign.organizationId,
+      workflowId: campaign.workflowId,
+      definitionId: version.id,
+      campaignId: campaign.id,
+      name: `WR-CAMPAIGN-${campaign.id}-${claim.attemptId}`,
+      mode: provider.name,
+      callType: 'outbound',
+      configurationId: configuration.id,
+      providerCallId: null,
+      initialContext: {
+        ...outboundContext({
+          client: claim.variables,
+          provider: provider.name,
+          configurationId: configuration.id,
+          from: callerOf(line, claim),
+          to: claim.phoneNumber,
+        }),
+        campaign_id: campaign.id,
+        source_uuid: `${sourceKey}_row_${claim.rowNumber}${again === 0 ? '' : `_retry_${again}`}`,
+        ...(claim.retryReason === null
+          ? {}
+          : { is_retry: true, retry_attempt: again, retry_reason: claim.retryReason }),
+      },
+      gatheredContext: { provider: provider.name, triggered_by: 'campaign' },
+      logs: {},
+    };
+  }
+
+  /** What became of a call of which we know nothing, or that rang when our process stopped; such a one is hung
+   *  up. Throws PROVIDER_* and STORE_UNAVAILABLE if nobody can say now. */
+  async outcomeAfterCrash(run: Run): Promise<Fate> {
+    const line = await providerCallOf(this.#deps, run);
+    if (line === undefined) return 'unknowable';
+    try {
+      return await this.#askFate(run, line);
+    } catch (error) {
+      if (REFUSALS.has(codeOf(error) ?? '')) return 'unknowable';
+      throw error;
+    }
+  }
+
+  async #askFate(run: Run, line: Line): Promise<Fate> {
+    const { providerCallId } = run;
+    const found =
+      providerCallId === null ? await this.#find(run, line) : { callId: providerCallId };
+    if (typeof found === 'string') return found;
+    const { callId } = found;
+    if (providerCallId === null) await noteDialled(this.#deps, run, { callId, metadata: {} });
+    if (run.state !== 'completed') return 'there';
+    return this.#asking('look up the call', async (signal) => {
+      const { control } = line.provider;
+      const { credentials } = line.configuration;
+      const snapshot = await control.getCall(credentials, callId, signal);
+      if (snapshot === undefined) return 'unknowable';
+      if (isTerminal(snapshot.status)) return snapshot.status;
+      await control.hangUp(credentials, callId, signal);
+      return 'canceled';
+    });
+  }
+
+  /** The oldest call between the two that belongs to no other run. */
+  async #find(
+    run: Run,
+    { provider, configuration }: Line,
+  ): Promise<{ callId: string } | 'none' | 'unknowable'> {
+    const { caller_number: from, called_number: to } = run.initialContext;
+    const wanted = {
+      from: typeof from === 'string' ? provider.formatAddress(from) : null,
+      to: provider.formatAddress(String(to)),
+      since: run.createdAt,
+    };
+    return this.#asking('find the call', async (signal) => {
+      const calls = await provider.control.findCalls(configuration.credentials, wanted, signal);
+      if (calls === undefined) return 'unknowable';
+      for (const { callId } of calls.toReversed()) {
+        const owner = await this.#deps.store.runs.findByProviderCall(configuration.id, callId);
+        if (owner === undefined || owner.id === run.id) return { callId };
+      }
+      return 'none';
+    });
+  }
+
+  async #asking<T>(what: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { signal, done } = deadlineSignal(this.#deps.clock, ASK_MS, what);
+    try {
+      return await ask(signal);
+    } finally {
+      done();
+    }
+  }
+}
+
+/** Nothing was placed, and nothing will be if it is tried again. */
+export const REFUSALS: ReadonlySet<string> = new Set([
+  'PROVIDER_DESTINATION',
+  'PROVIDER_AUTH',
+  'PROVIDER_REFUSED',
+  'CONTEXT_OVERSIZED',
+]);
+
+/** The caller id of an attempt. */
+export function callerOf({ callers }: CampaignRoute, { attemptId }: ClaimedAttempt): string | null {
+  if (callers.length === 0) return null;
+  const turn = Number(BigInt(attemptId) % BigInt(callers.length));
+  return callers[turn]?.addressNormalized ?? null;
+}
