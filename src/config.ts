@@ -186,6 +186,11 @@ export const settings = z.object({
     .describe(
       'Speech recogniser: `pocketsphinx`, `none` (keypad only), or `auto` (pocketsphinx if installed).',
     ),
+  PATCHBAY_METRICS_OLD_NAMES: flag
+    .prefault('0')
+    .describe(
+      '1 exports each metric under its old name (`gateway_...`) as well. The release after this one removes the old names and this setting.',
+    ),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .prefault('info')
@@ -270,6 +275,8 @@ export interface Config {
   model: { baseUrl: string; apiKey: string | undefined; name: string } | undefined;
   voice: Settings['PATCHBAY_VOICE'];
   stt: 'auto' | 'pocketsphinx' | 'none';
+  /** Whether /metrics has the old names too. */
+  oldMetricNames: boolean;
   log: { level: string; pii: boolean };
   isSignUpOpen: boolean;
   /** Undefined: derived from the secret keys. */
@@ -336,6 +343,7 @@ function fromSettings(set: Settings): Config {
           },
     voice: set.PATCHBAY_VOICE,
     stt: set.PATCHBAY_STT,
+    oldMetricNames: set.PATCHBAY_METRICS_OLD_NAMES,
     log: { level: set.LOG_LEVEL, pii: set.LOG_PII },
     isSignUpOpen: set.ENABLE_SIGNUP,
     tokenSecret: set.PATCHBAY_JWT_SECRET,

@@ -37,7 +37,9 @@ import { workerIn } from './cluster/worker-supervisor.ts';
 import { type Config, readConfig } from './config.ts';
 import { codeOf, GatewayError } from './errors/gateway-error.ts';
 import { createLog, type Log } from './log.ts';
-import { registry } from './metrics/metrics.ts';
+import { metricsText } from './metrics/exposition.ts';
+import { registry, setBuildInfo } from './metrics/metrics.ts';
+import { withOldNames } from './metrics/old-names.ts';
 import { tuneGarbageCollection } from './runtime/gc-tuning.ts';
 import { raiseEventLoopPriority } from './runtime/thread-priority.ts';
 import { systemClock as clock } from './std/clock.ts';
@@ -173,7 +175,7 @@ function buildApi(
       tokenHours: config.tokenHours,
     }),
     desk: front?.desk ?? switchboard,
-    figures: front?.figures,
+    figures: metricsOf(config, front),
     onCampaignDue: () => dispatcher.wake(),
     onTelephonyChanged: () => void switchboard.pbxLines.wake(),
     toolRequests,
@@ -199,6 +201,12 @@ function buildApi(
     trustedProxies: config.trustedProxies,
     corsOrigins: '*',
   });
+}
+
+/** The text of /metrics: of all processes, or of this one. */
+function metricsOf({ oldMetricNames }: Config, front: Front | undefined): () => Promise<string> {
+  const figures = front?.figures ?? (() => metricsText(registry));
+  return oldMetricNames ? async () => withOldNames(await figures()) : figures;
 }
 
 /** For people at the terminal: where it listens, where its data lies, and once the first key. */
@@ -239,6 +247,7 @@ async function main(): Promise<void> {
   const config = readConfig();
   raiseEventLoopPriority();
   tuneGarbageCollection();
+  setBuildInfo(ownVersion());
   const place = workerIn(process.argv);
   const log = createLog(config.log).child(place === undefined ? {} : { worker: place.number });
   // A fault that no call could be blamed for: the process is not to be trusted any more.

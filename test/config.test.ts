@@ -39,6 +39,7 @@ describe('settings', () => {
       model: undefined,
       voice: 'slt',
       stt: 'auto',
+      oldMetricNames: false,
       log: { level: 'info', pii: false },
       isSignUpOpen: false,
       tokenSecret: undefined,

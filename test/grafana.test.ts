@@ -28,10 +28,19 @@ const written: unknown = JSON.parse(readFileSync('grafana/dashboards/calls.json'
 const dashboard = dashboardSchema.parse(written);
 const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 const alerts = readFileSync('grafana/alerts.yml', 'utf8');
+const operations = readFileSync('docs/operations.md', 'utf8');
+
+/** As renderers of Markdown make it of a heading. */
+function anchorOf(heading = ''): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+}
 
 /** Words of PromQL, of our labels and of Grafana's variables that are no metric. */
 const notMetrics =
-  /^(sum|max|by|rate|increase|histogram_quantile|le|instance|provider|tool|direction|reason|code|part|outcome|source|action|result|job|service|kind|status|route|kernel|instructions|state|up)$/;
+  /^(sum|max|count|by|rate|increase|histogram_quantile|le|instance|worker|version|node|provider|tool|direction|reason|code|part|outcome|source|action|result|service|kind|status|route|kernel|instructions|state|up)$/;
 
 /** The metric names in an expression: identifiers outside strings, ranges and variables. */
 function metricsOf(expression: string): string[] {
@@ -123,9 +132,38 @@ describe('the dashboard', () => {
 
 describe('the alert rules', () => {
   it('name no metric that does not exist', () => {
-    const names = alerts.match(/\bgateway_\w+/g) ?? [];
+    const names = alerts.match(/\bpatchbay_\w+/g) ?? [];
     expect(names.filter((name) => !known.has(name))).toEqual([]);
     expect(names.length).toBeGreaterThan(5);
+  });
+
+  it('each name their section of docs/operations.md, and every section of an alert has its rule', () => {
+    const named = [...alerts.matchAll(/- alert: (\w+)[\s\S]*?runbook: (\S+)/g)];
+    const rules = (alerts.match(/- alert: \w+/g) ?? []).map((each) => each.slice(9));
+    expect(named.map(([, alert, runbook]) => [alert, runbook])).toEqual(
+      rules.map((alert) => [alert, `docs/operations.md#${anchorOf(alert)}`]),
+    );
+    const sections = operations.split(/^## /m).slice(1);
+    const explained = sections.filter((section) => section.includes('**Meaning.**'));
+    expect(explained.map((section) => section.split('\n')[0])).toEqual(rules);
+    for (const section of explained) {
+      expect(section).toMatch(
+        /\*\*Meaning\.\*\* \w[\s\S]*\*\*Look at\.\*\* \S[\s\S]*\*\*Do\.\*\* \S/,
+      );
+    }
+  });
+
+  it('and the document names no metric and no section that does not exist', () => {
+    const histograms = new Set(own.map(({ name }) => name));
+    const names = (operations.match(/\bpatchbay_\w+/g) ?? []).filter(
+      (name) => name !== 'patchbay_',
+    );
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.filter((name) => !known.has(name) && !histograms.has(name))).toEqual([]);
+    const anchors = [...operations.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading));
+    const links = [...operations.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
+    expect(links.length).toBeGreaterThan(3);
+    expect(links.filter((anchor) => !anchors.includes(anchor ?? ''))).toEqual([]);
   });
 
   it('are rules that Prometheus accepts', ({ skip }) => {

@@ -36,78 +36,91 @@ class FrameCounter {
   }
 }
 
+const buildInfo = new Gauge({
+  name: 'patchbay_build_info',
+  help: '1, with the version of the gateway, of Node.js, and what it runs on',
+  labelNames: ['version', 'node', 'platform', 'arch'] as const,
+  registers,
+});
+
+/** Called once by main of every process. */
+export function setBuildInfo(version: string): void {
+  const { version: node, platform, arch } = process;
+  buildInfo.set({ version, node, platform, arch }, 1);
+}
+
 const LATENCY_SECONDS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3, 5];
 
 export const callsStarted = new Counter({
-  name: 'gateway_calls_started_total',
+  name: 'patchbay_calls_started_total',
   help: 'Calls that were created, by provider and direction',
   labelNames: ['provider', 'direction'] as const,
   registers,
 });
 export const callsEnded = new Counter({
-  name: 'gateway_calls_ended_total',
+  name: 'patchbay_calls_ended_total',
   help: 'Calls that ended, by provider and end reason',
   labelNames: ['provider', 'reason'] as const,
   registers,
 });
 export const callsActive = new Gauge({
-  name: 'gateway_calls_active',
+  name: 'patchbay_calls_active',
   help: 'Calls with an open media socket',
   labelNames: ['provider'] as const,
   registers,
 });
 export const callsRefused = new Counter({
-  name: 'gateway_calls_refused_total',
+  name: 'patchbay_calls_refused_total',
   help: 'Calls that were not taken, by error code',
   labelNames: ['code'] as const,
   registers,
 });
 export const overloaded = new Gauge({
-  name: 'gateway_overloaded',
+  name: 'patchbay_overloaded',
   help: '1 while new calls are refused because of the load',
   registers,
 });
 export const processLoad = new Gauge({
-  name: 'gateway_load_ratio',
+  name: 'patchbay_load_ratio',
   help: 'Load of the last second that admission looks at, by part: loop (share of time in which the event loop had work) or cpu (of the processors that the process may use)',
   labelNames: ['part'] as const,
   registers,
 });
 export const loopDelaySeconds = new Gauge({
-  name: 'gateway_loop_delay_seconds',
+  name: 'patchbay_loop_delay_seconds',
   help: 'How late 95 of 100 timers were at most in the last second',
   registers,
 });
 export const callLoad = new Gauge({
-  name: 'gateway_call_load_ratio',
+  name: 'patchbay_call_load_ratio',
   help: 'What one more call is taken to add to the load',
   registers,
 });
 export const campaignDials = new Counter({
-  name: 'gateway_campaign_dials_total',
+  name: 'patchbay_campaign_dials_total',
   help: 'Dials of campaigns, by result: placed, put-off (the provider had no room), fault (it was not reached), in-doubt (it failed, and a call may be placed), refused or closed (not fit to be sent)',
   labelNames: ['result'] as const,
   registers,
 });
 export const campaignDeferred = new Counter({
-  name: 'gateway_campaign_deferred_total',
+  name: 'patchbay_campaign_deferred_total',
   help: 'Looks at a campaign that dialled nobody, by reason: window, slots, provider or load',
   labelNames: ['reason'] as const,
   registers,
 });
 export const campaignAttempts = new Counter({
-  name: 'gateway_campaign_attempts_total',
+  name: 'patchbay_campaign_attempts_total',
   help: 'Attempts of campaigns that ended, by outcome',
   labelNames: ['outcome'] as const,
   registers,
 });
 export const campaignRetryLateSeconds = new Gauge({
-  name: 'gateway_campaign_retry_late_seconds',
+  name: 'patchbay_campaign_retry_late_seconds',
   help: 'How long the contact of a running campaign that is to be called again has been due, at most',
   registers,
 });
 export const callSeconds = new Histogram({
-  name: 'gateway_call_seconds',
+  name: 'patchbay_call_seconds',
   help: 'Length of calls from the media socket opening to the end',
   labelNames: ['provider'] as const,
   buckets: [5, 15, 30, 60, 120, 300, 600, 1200],
@@ -115,144 +128,144 @@ export const callSeconds = new Histogram({
 });
 
 export const responseSeconds = new Histogram({
-  name: 'gateway_response_seconds',
+  name: 'patchbay_response_seconds',
   help: "From the caller's last speech to the agent's first frame on the socket, by part",
   labelNames: ['part'] as const,
   buckets: [0.001, 0.005, 0.01, 0.02, ...LATENCY_SECONDS],
   registers,
 });
 export const bargeInSeconds = new Histogram({
-  name: 'gateway_barge_in_seconds',
+  name: 'patchbay_barge_in_seconds',
   help: "From the caller's speech onset to silence on the wire",
   buckets: LATENCY_SECONDS,
   registers,
 });
 export const turns = new Counter({
-  name: 'gateway_turns_total',
+  name: 'patchbay_turns_total',
   help: 'Turns that ended, by who spoke and from where the words came',
   labelNames: ['source'] as const,
   registers,
 });
 export const textChatTurns = new Counter({
-  name: 'gateway_text_chat_turns_total',
+  name: 'patchbay_text_chat_turns_total',
   help: 'Turns of conversations in writing, by result: answered or failed',
   labelNames: ['result'] as const,
   registers,
 });
 export const interruptions = new Counter({
-  name: 'gateway_interruptions_total',
+  name: 'patchbay_interruptions_total',
   help: 'Possible interruptions, by what became of them',
   labelNames: ['outcome'] as const,
   registers,
 });
 
 export const framesIn = new FrameCounter({
-  name: 'gateway_frames_in_total',
+  name: 'patchbay_frames_in_total',
   help: 'Audio frames (20 ms) of callers that were heard',
 });
 export const framesOut = new FrameCounter({
-  name: 'gateway_frames_out_total',
+  name: 'patchbay_frames_out_total',
   help: 'Audio frames (20 ms) sent to callers',
 });
 export const framesConcealed = new Counter({
-  name: 'gateway_frames_concealed_total',
+  name: 'patchbay_frames_concealed_total',
   help: 'Missing frames of callers that were filled',
   registers,
 });
 export const underruns = new Counter({
-  name: 'gateway_underruns_total',
+  name: 'patchbay_underruns_total',
   help: 'Times an utterance had begun and no audio was there for the next frame',
   registers,
 });
 export const playoutGapSeconds = new Histogram({
-  name: 'gateway_playout_gap_seconds',
+  name: 'patchbay_playout_gap_seconds',
   help: 'Silence that callers heard in the midst of what was said although the rest was there: the process or their connection was late',
   buckets: [0.02, 0.05, 0.1, 0.2, 0.5, 1, 5],
   registers,
 });
 export const lateSeconds = new Counter({
-  name: 'gateway_playout_late_seconds_total',
+  name: 'patchbay_playout_late_seconds_total',
   help: 'Time that far ends lost while they played what they were sent: a PBX that is short of processor time',
   registers,
 });
 export const frameLatenessSeconds = new Histogram({
-  name: 'gateway_frame_lateness_seconds',
+  name: 'patchbay_frame_lateness_seconds',
   help: 'How late the media clock ticked',
   buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5],
   registers,
 });
 export const mediaStrideSeconds = new Gauge({
-  name: 'gateway_media_stride_seconds',
+  name: 'patchbay_media_stride_seconds',
   help: 'Between two turns of a call: 20 ms, or longer while the process is busy',
   registers,
 });
 export const mediaPutOff = new Counter({
-  name: 'gateway_media_put_off_total',
+  name: 'patchbay_media_put_off_total',
   help: 'Turns of a call that came before its caller had been heard since the last one: the process is behind, and what goes out comes first',
   registers,
 });
 export const mediaFaults = new Counter({
-  name: 'gateway_media_faults_total',
+  name: 'patchbay_media_faults_total',
   help: 'Media messages and sockets that broke the protocol or a limit, by error code',
   labelNames: ['code'] as const,
   registers,
 });
 export const packetsDropped = new Counter({
-  name: 'gateway_media_packets_dropped_total',
+  name: 'patchbay_media_packets_dropped_total',
   help: 'Audio packets of PBXs that were not heard, by kind (rtp, audiosocket) and reason: stranger, malformed, type, late, duplicate, flood or stalled (ours)',
   labelNames: ['kind', 'reason'] as const,
   registers,
 });
 export const mediaSockets = new Gauge({
-  name: 'gateway_media_sockets',
+  name: 'patchbay_media_sockets',
   help: 'Open media sockets',
   registers,
 });
 
 export const webhooks = new Counter({
-  name: 'gateway_webhooks_total',
+  name: 'patchbay_webhooks_total',
   help: "Providers' webhooks, by provider and result",
   labelNames: ['provider', 'result'] as const,
   registers,
 });
 export const pbxConnections = new Gauge({
-  name: 'gateway_pbx_connections',
+  name: 'patchbay_pbx_connections',
   help: 'Connections to PBXs that this gateway holds, by provider and state: connecting, up or down',
   labelNames: ['provider', 'state'] as const,
   registers,
 });
 export const pbxOutages = new Counter({
-  name: 'gateway_pbx_outages_total',
+  name: 'patchbay_pbx_outages_total',
   help: 'Times a PBX was lost or not reached, by error code',
   labelNames: ['provider', 'code'] as const,
   registers,
 });
 export const pbxReconnects = new Counter({
-  name: 'gateway_pbx_reconnects_total',
+  name: 'patchbay_pbx_reconnects_total',
   help: 'Times a PBX was there again',
   labelNames: ['provider'] as const,
   registers,
 });
 export const pbxCalls = new Counter({
-  name: 'gateway_pbx_calls_total',
+  name: 'patchbay_pbx_calls_total',
   help: 'Calls of PBXs that rang here or were answered, by result: connected, gone, failed or why refused',
   labelNames: ['provider', 'result'] as const,
   registers,
 });
 export const pbxEvents = new Counter({
-  name: 'gateway_pbx_events_total',
+  name: 'patchbay_pbx_events_total',
   help: 'Events that PBXs told of, by whether they were taken or passed over',
   labelNames: ['provider', 'result'] as const,
   registers,
 });
 export const pbxLegs = new Counter({
-  name: 'gateway_pbx_media_legs_total',
+  name: 'patchbay_pbx_media_legs_total',
   help: 'Audio of PBX calls, by its kind and result: opened, failed or replaced',
   labelNames: ['kind', 'result'] as const,
   registers,
 });
 export const providerRequestSeconds = new Histogram({
-  name: 'gateway_provider_request_seconds',
+  name: 'patchbay_provider_request_seconds',
   help: "Requests to providers' REST interfaces",
   labelNames: ['provider', 'action', 'result'] as const,
   buckets: LATENCY_SECONDS,
@@ -260,50 +273,50 @@ export const providerRequestSeconds = new Histogram({
 });
 
 export const serviceSeconds = new Histogram({
-  name: 'gateway_service_seconds',
-  help: 'Speech and model services: time to the first result, by service',
-  labelNames: ['job', 'service', 'result'] as const,
+  name: 'patchbay_service_seconds',
+  help: 'Speech and model services: time to the first result, by kind (llm, stt, tts) and service',
+  labelNames: ['kind', 'service', 'result'] as const,
   buckets: [0.01, 0.02, ...LATENCY_SECONDS],
   registers,
 });
 export const modelTokens = new Counter({
-  name: 'gateway_model_tokens_total',
+  name: 'patchbay_model_tokens_total',
   help: 'Tokens used by language models',
   labelNames: ['service', 'kind'] as const,
   registers,
 });
 export const promptCache = new Counter({
-  name: 'gateway_prompt_cache_total',
+  name: 'patchbay_prompt_cache_total',
   help: 'Prompts looked up in the cache of rendered speech',
   labelNames: ['result'] as const,
   registers,
 });
 
 export const deliveries = new Counter({
-  name: 'gateway_deliveries_total',
+  name: 'patchbay_deliveries_total',
   help: 'Attempts to deliver webhooks after calls, by result',
   labelNames: ['result'] as const,
   registers,
 });
 export const deliveryOldestSeconds = new Gauge({
-  name: 'gateway_delivery_oldest_seconds',
+  name: 'patchbay_delivery_oldest_seconds',
   help: 'Age of the oldest webhook that is neither delivered nor given up',
   registers,
 });
 export const reviews = new Counter({
-  name: 'gateway_reviews_total',
+  name: 'patchbay_reviews_total',
   help: 'Reviews of calls by language models, by result',
   labelNames: ['result'] as const,
   registers,
 });
 export const preCallFetches = new Counter({
-  name: 'gateway_pre_call_fetches_total',
+  name: 'patchbay_pre_call_fetches_total',
   help: 'Requests for variables before the first word of a call, by result',
   labelNames: ['result'] as const,
   registers,
 });
 export const toolSeconds = new Histogram({
-  name: 'gateway_tool_seconds',
+  name: 'patchbay_tool_seconds',
   help: "Requests and transfers of agents' tools in calls, by kind and result",
   labelNames: ['tool', 'result'] as const,
   buckets: LATENCY_SECONDS,
@@ -311,55 +324,55 @@ export const toolSeconds = new Histogram({
 });
 
 export const storeSeconds = new Histogram({
-  name: 'gateway_store_seconds',
+  name: 'patchbay_store_seconds',
   help: 'Statements to the database',
   labelNames: ['result'] as const,
   buckets: [0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
   registers,
 });
 export const eventsStored = new Counter({
-  name: 'gateway_events_stored_total',
+  name: 'patchbay_events_stored_total',
   help: 'Call events written to the log, and lost',
   labelNames: ['result'] as const,
   registers,
 });
 export const recordingBytes = new Counter({
-  name: 'gateway_recording_bytes_total',
+  name: 'patchbay_recording_bytes_total',
   help: 'Bytes of recordings written',
   registers,
 });
 export const recordingLostBytes = new Counter({
-  name: 'gateway_recording_lost_bytes_total',
+  name: 'patchbay_recording_lost_bytes_total',
   help: 'Bytes of recordings that are silence instead, by reason: slow (the disk did not keep up), disk (it refused them) or late (they came too late)',
   labelNames: ['reason'] as const,
   registers,
 });
 
 export const requestSeconds = new Histogram({
-  name: 'gateway_request_seconds',
+  name: 'patchbay_request_seconds',
   help: 'HTTP requests, by route and status class',
   labelNames: ['route', 'status'] as const,
   buckets: [0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
   registers,
 });
 export const vadWindows = new Counter({
-  name: 'gateway_vad_windows_total',
+  name: 'patchbay_vad_windows_total',
   help: 'Windows of 32 ms that the speech detector heard, and that were skipped as no louder than the noise',
   labelNames: ['outcome'] as const,
   registers,
 });
 export const workersUp = new Gauge({
-  name: 'gateway_workers',
+  name: 'patchbay_workers',
   help: 'Worker processes that serve; 0 if the gateway is one process',
   registers,
 });
 export const workerDeaths = new Counter({
-  name: 'gateway_worker_deaths_total',
+  name: 'patchbay_worker_deaths_total',
   help: 'Worker processes that died and were started again',
   registers,
 });
 export const kernelInUse = new Gauge({
-  name: 'gateway_kernel_in_use',
+  name: 'patchbay_kernel_in_use',
   help: "1 for the build of the signal-processing kernels in use, with the processor's instructions that it uses",
   labelNames: ['kernel', 'instructions'] as const,
   registers,

@@ -319,7 +319,7 @@ describe('the service', () => {
     const { status, text, headers } = await call('GET', '/metrics', { key: null });
     expect(status).toBe(200);
     expect(headers['content-type']).toContain('text/plain');
-    expect(text).toContain('gateway_request_seconds_count{route="/api/v1/health",status="2xx"}');
+    expect(text).toContain('patchbay_request_seconds_count{route="/api/v1/health",status="2xx"}');
   });
 
   it('shows its documentation', async () => {

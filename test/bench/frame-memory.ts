@@ -86,7 +86,7 @@ async function measured(): Promise<FrameMemory> {
     outBytes.push(bytes.out);
     await new Promise((resolve) => setImmediate(resolve)); // What is told later is told.
   }
-  const told = await registry.getSingleMetric('gateway_frames_out_total')?.get();
+  const told = await registry.getSingleMetric('patchbay_frames_out_total')?.get();
   const framesOut = told?.values.reduce((sum, { value }) => sum + value, 0) ?? 0;
   const sentBytes = calls.reduce((sum, { socket }) => sum + socket.bytes, 0);
   // Base64, and something around it.

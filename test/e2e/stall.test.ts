@@ -75,5 +75,5 @@ function expectNothingLost(summary: LoadSummary): void {
 /** By the gateway's metrics. */
 async function gapsTold(): Promise<number> {
   const text = await (await fetch(target.metricsUrl ?? '')).text();
-  return Number(/^gateway_playout_gap_seconds_count(?:\{.*\})? (\d+)$/m.exec(text)?.[1]);
+  return Number(/^patchbay_playout_gap_seconds_count(?:\{.*\})? (\d+)$/m.exec(text)?.[1]);
 }

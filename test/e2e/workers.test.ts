@@ -37,6 +37,7 @@ beforeAll(async () => {
     port: await freePort(),
     env: {
       PATCHBAY_WORKERS: '2',
+      PATCHBAY_METRICS_OLD_NAMES: '1',
       PATCHBAY_STT: 'none',
       PATCHBAY_DRAIN_SECONDS: '1',
       OPENAI_BASE_URL: '',
@@ -115,8 +116,11 @@ const runOf = ({ runId }: Begun) => api.run(agents.receiving.id, runId);
 /** Calls by worker, from the metrics of all of them. */
 async function callsOn(): Promise<Record<string, number>> {
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
+  expect(text).toContain('patchbay_workers{worker="0"} 2');
   expect(text).toContain('gateway_workers{worker="0"} 2');
-  const all = text.matchAll(/^gateway_calls_active\{provider="twilio",worker="(\d)"\} (\d+)$/gm);
+  const builds = text.matchAll(/^patchbay_build_info\{version="\d.*",worker="(\d)"\} 1$/gm);
+  expect([...builds].map(([, worker]) => worker).sort()).toEqual(['0', '1', '2']);
+  const all = text.matchAll(/^patchbay_calls_active\{provider="twilio",worker="(\d)"\} (\d+)$/gm);
   return Object.fromEntries([...all].map(([, worker, calls]) => [worker, Number(calls)]));
 }
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { framesIn, registry } from '../../src/metrics/metrics.ts';
+import { framesIn, registry, setBuildInfo } from '../../src/metrics/metrics.ts';
 
 async function shown(): Promise<number> {
-  const text = await registry.getSingleMetricAsString('gateway_frames_in_total');
-  return Number(/^gateway_frames_in_total (\d+)$/m.exec(text)?.[1]);
+  const text = await registry.getSingleMetricAsString('patchbay_frames_in_total');
+  return Number(/^patchbay_frames_in_total (\d+)$/m.exec(text)?.[1]);
 }
 
 it('shows each frame once, however often it is looked', async () => {
@@ -14,4 +14,12 @@ it('shows each frame once, however often it is looked', async () => {
   expect(await shown()).toBe(before + 2);
   framesIn.inc();
   expect(await shown()).toBe(before + 3);
+});
+
+it('says which build runs', async () => {
+  setBuildInfo('1.2.3');
+  const { version, platform, arch } = process;
+  expect(await registry.getSingleMetricAsString('patchbay_build_info')).toContain(
+    `{version="1.2.3",node="${version}",platform="${platform}",arch="${arch}"} 1`,
+  );
 });

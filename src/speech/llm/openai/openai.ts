@@ -123,7 +123,7 @@ function withoutKey(text: string, apiKey: string | undefined): string {
 }
 
 function record(service: string, result: string, ms: number): void {
-  serviceSeconds.observe({ job: 'llm', service, result }, ms / 1_000);
+  serviceSeconds.observe({ kind: 'llm', service, result }, ms / 1_000);
 }
 
 /** As one of the gateway's errors, with the service's name among the facts; a bug stays what it is. */

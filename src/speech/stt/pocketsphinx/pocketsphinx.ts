@@ -207,7 +207,7 @@ function openCall(
     if (utterance === undefined) return;
     utterance.deadline.cancel();
     const seconds = (clock.monotonicMs() - utterance.sinceMs) / 1_000;
-    serviceSeconds.observe({ job: 'stt', service: 'pocketsphinx', result: 'ok' }, seconds);
+    serviceSeconds.observe({ kind: 'stt', service: 'pocketsphinx', result: 'ok' }, seconds);
     listener.onFinal({ text, confidence });
   }
 
@@ -229,7 +229,7 @@ function openCall(
     },
     fail(error) {
       end();
-      serviceSeconds.observe({ job: 'stt', service: 'pocketsphinx', result: error.code }, 0);
+      serviceSeconds.observe({ kind: 'stt', service: 'pocketsphinx', result: error.code }, 0);
       listener.onError(error);
     },
   };

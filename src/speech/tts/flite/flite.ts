@@ -62,7 +62,7 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
     const startedAt = clock.monotonicMs();
     const observe = (result: string) => {
       const seconds = (clock.monotonicMs() - startedAt) / 1_000;
-      serviceSeconds.observe({ job: 'tts', service: 'flite', result }, seconds);
+      serviceSeconds.observe({ kind: 'tts', service: 'flite', result }, seconds);
     };
     try {
       const speech = await pool.speak({ text, voice }, { deadlineMs, signal });
