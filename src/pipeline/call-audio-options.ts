@@ -6,8 +6,8 @@ import type { Log } from '../log.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
-import type { CallAudioListener } from './call-audio-listener.ts';
-import type { AnsweringMachineOptions } from './listen/answering-machine-detector.ts';
+import type { CallAudioEvent } from './call-audio-event.ts';
+import type { AnsweringMachineTuning } from './listen/answering-machine-detector.ts';
 import type { MediaClock } from './media-clock.ts';
 import type { BatchedReadSource } from './receive/batched-reads.ts';
 import type { RecordingFile } from './recorder.ts';
@@ -41,8 +41,25 @@ export interface CallAudioOptions {
   isDeaf?: boolean;
   /** Noise under the agent's voice and in its pauses. Default: none. */
   ambient?: BackgroundNoise | undefined;
-  /** Who answered is to be found out by ear. Default: not. */
-  machine?: AnsweringMachineOptions | undefined;
-  listener: CallAudioListener;
+  /** Answering machine detection in the callee's audio. Default: none. */
+  machine?: AnsweringMachineTuning | undefined;
+  onEvent: (event: CallAudioEvent) => void;
   log: Log;
+}
+
+/** One utterance, as its text comes. */
+export interface UtteranceText {
+  text(delta: string): void;
+  end(): void;
+  cancel(): void;
+}
+
+/** An utterance that is recorded. */
+export interface SpokenClip {
+  utteranceId: number;
+  interruptible: boolean;
+  /** What is said in it. */
+  text: string;
+  /** Borrowed for good. */
+  samples: Int16Array;
 }

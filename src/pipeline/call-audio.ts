@@ -1,5 +1,5 @@
 // One call's audio: joins decode, listen, turn, interrupt, speak, playout, digits and record. It knows
-// no provider, no socket and no workflow; whatever happens goes to the listener, synchronously.
+// no provider, no socket and no workflow; whatever happens goes to `onEvent`, synchronously.
 
 import { dtmfTones } from '../audio/tones/tone-generator.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
@@ -8,13 +8,8 @@ import { framesIn } from '../metrics/metrics.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../model/expected-input.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt/stt.ts';
 import type { Clock } from '../std/clock.ts';
-import type {
-  CallAudioListener,
-  SpokenClip,
-  UtteranceStart,
-  UtteranceText,
-} from './call-audio-listener.ts';
-import type { CallAudioOptions } from './call-audio-options.ts';
+import type { CallAudioEvent, UtteranceStart } from './call-audio-event.ts';
+import type { CallAudioOptions, SpokenClip, UtteranceText } from './call-audio-options.ts';
 import { DeferredEvents } from './deferred-events.ts';
 import { AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
 import { EchoDetector } from './listen/echo-guard.ts';
@@ -27,7 +22,7 @@ import { InBandDtmf } from './receive/in-band-dtmf.ts';
 import { Recorder, type RecordingSummary } from './recorder.ts';
 import { AgentVoice } from './speak/agent-voice.ts';
 import type { Utterance, UtteranceResult } from './speak/utterance.ts';
-import { TurnTaking, type TurnTakingListener } from './turn/turn-taking.ts';
+import { TurnTaking } from './turn/turn-taking.ts';
 
 /** Silence is taken for granted when the caller's audio stays away for this long. */
 const NO_MEDIA_MS = 200;
@@ -40,10 +35,9 @@ const TONES_ECHO_MS = 1_000;
 export class CallAudio {
   readonly #clock: Clock;
   readonly #inflow: BatchedReader;
-  readonly #listener: CallAudioListener;
   readonly #log: Log;
   readonly #startAt: number;
-  readonly #outbox = new DeferredEvents((error) => this.#listener.onBroken(error));
+  readonly #outbox: DeferredEvents<CallAudioEvent>;
   readonly #decoder: Depacketizer;
   readonly #ears: VoiceActivityDetector;
   readonly #echo = new EchoDetector();
@@ -64,10 +58,10 @@ export class CallAudio {
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
   constructor(options: CallAudioOptions) {
-    const { clock, mediaClock, codecIn, recording, stt, machine } = options;
+    const { clock, mediaClock, codecIn, recording, stt, machine, onEvent } = options;
+    this.#outbox = new DeferredEvents(onEvent, (error) => onEvent({ type: 'broken', error }));
     this.#clock = clock;
     this.#inflow = new BatchedReader(options.inflow);
-    this.#listener = options.listener;
     this.#log = options.log;
     this.#startAt = Math.floor(clock.monotonicMs());
     if (recording !== undefined) {
@@ -89,12 +83,15 @@ export class CallAudio {
       playout: this.#agent.playout,
       tuning: options.tuning,
       recognizer: stt?.capabilities,
-      listener: this.#hearFloor(),
+      startAt: this.#startAt,
+      onEvent: (event) => this.#outbox.defer(event),
+      onBegin: () => this.#recognizer?.speechStarted(),
+      onFinalize: () => this.#recognizer?.finalize(),
     });
     if (machine !== undefined) {
       this.#machine = new AnsweringMachineDetector({
         ...machine,
-        onVerdict: (who) => this.#outbox.defer(() => machine.onVerdict(who)),
+        onVerdict: (answeredBy) => this.#outbox.defer({ type: 'answered-by', answeredBy }),
       });
     }
     this.#stt = stt;
@@ -233,7 +230,7 @@ export class CallAudio {
 
   #key(key: string): void {
     const nowMs = this.mediaMs;
-    this.#outbox.defer(() => this.#listener.onDigit(key));
+    this.#outbox.defer({ type: 'digit', digit: key });
     this.#floor.digit(nowMs);
     this.#entry(this.#digits.push(key, nowMs));
   }
@@ -263,7 +260,7 @@ export class CallAudio {
     const lastSpeechAt = this.#startAt + endMs;
     const times = { startMs, endMs, lastSpeechAt, decidedAt: now, finalAt: now };
     const turn = { text, confidence: 1, source: 'dtmf', ...times } as const;
-    this.#outbox.defer(() => this.#listener.onTurn(turn));
+    this.#outbox.defer({ type: 'turn', turn });
   }
 
   #hearRecognizer(): RecognizerListener {
@@ -283,34 +280,6 @@ export class CallAudio {
   /** A bug of this call does not reach the recogniser, which serves other calls too. */
   #heard(work: () => void): void {
     if (this.#recognizer !== undefined) this.#outbox.run(work);
-  }
-
-  #hearFloor(): TurnTakingListener {
-    const put = (news: () => void) => this.#outbox.defer(news);
-    const listener = this.#listener;
-    return {
-      onCallerSpeech: () => put(() => listener.onCallerSpeech()),
-      onPartial: (text) => put(() => listener.onPartial(text)),
-      onBackchannel: (text) => put(() => listener.onBackchannel(text)),
-      onBegin: () => this.#recognizer?.speechStarted(),
-      onFinalize: () => this.#recognizer?.finalize(),
-      onInterruption: ({ cause, onsetMs, decidedMs, silentMs }) => {
-        const facts = {
-          cause,
-          decisionMs: Math.max(0, decidedMs - onsetMs),
-          silenceMs: Math.max(0, silentMs - onsetMs),
-        };
-        put(() => listener.onInterruption(facts));
-      },
-      onTurn: (turn) => {
-        const { text, confidence, startMs, endMs } = turn;
-        const lastSpeechAt = this.#startAt + endMs;
-        const decidedAt = this.#startAt + turn.decidedMs;
-        const finalAt = this.#startAt + turn.finalMs;
-        const times = { startMs, endMs, lastSpeechAt, decidedAt, finalAt };
-        put(() => listener.onTurn({ text, confidence, source: 'speech', ...times }));
-      },
-    };
   }
 
   // The agent's side.
@@ -356,7 +325,7 @@ export class CallAudio {
       firstFrameAt,
       mediaMs: startMs ?? nowMs,
     };
-    this.#outbox.defer(() => this.#listener.onUtteranceStarted(facts));
+    this.#outbox.defer({ type: 'utterance-started', facts });
   }
 
   #finished(facts: UtteranceResult): void {
@@ -368,11 +337,11 @@ export class CallAudio {
     }
     const startMs = utterance.startMs ?? endMs;
     const report = { utteranceId: utterance.id, heardText, interrupted, startMs, endMs };
-    this.#outbox.defer(() => this.#listener.onUtteranceFinished(report));
+    this.#outbox.defer({ type: 'utterance-finished', report });
   }
 
   #fault(error: GatewayError): void {
-    this.#outbox.defer(() => this.#listener.onFault(error));
+    this.#outbox.defer({ type: 'fault', error });
     this.#outbox.flush();
   }
 

@@ -1,18 +1,20 @@
-// News for a listener, told once the teller is done with its own work: a listener may call back at any
-// time and never meets a half-done state, nor itself. A listener's bug does not reach the teller, be it
+// Events for a handler, delivered once the sender is done with its own work: a handler may call back at any
+// time and never meets a half-done state, nor itself. A bug of the handler does not reach the sender, be it
 // a worker's message or another call's clock.
 
-/** News of one call that wait for each other; more means a listener that feeds itself. */
+/** Events of one call that wait for each other; more means a handler that feeds itself. */
 const WAITING_MAX = 1_000;
 
-export class DeferredEvents {
-  /** A bug was met: said once, as what it breaks is over then. */
+export class DeferredEvents<Event> {
+  /** Reports a bug: once, as what it breaks is over then. */
   readonly broken: (error: unknown) => void;
-  readonly #waiting: (() => void)[] = [];
-  #telling = false;
+  readonly #onEvent: (event: Event) => void;
+  readonly #waiting: Event[] = [];
+  #delivering = false;
 
   /** `onBroken` must not throw. */
-  constructor(onBroken: (error: unknown) => void) {
+  constructor(onEvent: (event: Event) => void, onBroken: (error: unknown) => void) {
+    this.#onEvent = onEvent;
     let isBroken = false;
     this.broken = (error) => {
       if (isBroken) return;
@@ -21,31 +23,32 @@ export class DeferredEvents {
     };
   }
 
-  /** Does `work`, whose bug stays in this call, and tells what came of it. */
+  /** Does `work`, whose bug stays in this call, and delivers what came of it. */
   run(work: () => void): void {
-    this.#attempt(work);
-    this.flush();
-  }
-
-  defer(news: () => void): void {
-    if (this.#waiting.length >= WAITING_MAX) throw new Error('a listener answers itself for ever');
-    this.#waiting.push(news);
-  }
-
-  /** Tells what waits, in order, and what comes of it. Does nothing within itself. */
-  flush(): void {
-    if (this.#telling || this.#waiting.length === 0) return;
-    this.#telling = true;
-    for (let news = this.#waiting.shift(); news !== undefined; news = this.#waiting.shift())
-      this.#attempt(news);
-    this.#telling = false;
-  }
-
-  #attempt(work: () => void): void {
     try {
       work();
     } catch (error) {
       this.broken(error);
     }
+    this.flush();
+  }
+
+  defer(event: Event): void {
+    if (this.#waiting.length >= WAITING_MAX) throw new Error('a handler answers itself for ever');
+    this.#waiting.push(event);
+  }
+
+  /** Delivers what waits, in order, and what comes of it. Does nothing within itself. */
+  flush(): void {
+    if (this.#delivering || this.#waiting.length === 0) return;
+    this.#delivering = true;
+    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
+      try {
+        this.#onEvent(event);
+      } catch (error) {
+        this.broken(error);
+      }
+    }
+    this.#delivering = false;
   }
 }

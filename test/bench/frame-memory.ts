@@ -21,7 +21,7 @@ import {
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { AudioMessages, startMessage } from '../load/caller/twilio-wire.ts';
-import { minuteTts, nowhere, silentListener } from './silent-services.ts';
+import { ignoreEvents, minuteTts, nowhere } from './silent-services.ts';
 import { StepClock } from './step-clock.ts';
 
 const CALLS = 20;
@@ -169,7 +169,7 @@ function open(link: MediaSession): CallAudio {
   const { aim: aimMs, max: maxMs, step: stepMs } = link.traits.leadMs;
   let windows = 0;
   const audio = new CallAudio({
-    ...{ clock, mediaClock, log, wire: link, listener: silentListener },
+    ...{ clock, mediaClock, log, wire: link, onEvent: ignoreEvents },
     codecIn: pcmu,
     codecOut: pcmu,
     lead: { aimMs, maxMs, stepMs },

@@ -22,7 +22,7 @@ import { HEADER_BYTES } from '../load/caller/media-client.ts';
 import { AudioMessages, startMessage } from '../load/caller/twilio-wire.ts';
 import type { ManyCallsCost } from './many-calls.ts';
 import { median } from './median.ts';
-import { deafStt, nowhere, silentListener } from './silent-services.ts';
+import { deafStt, ignoreEvents, nowhere } from './silent-services.ts';
 import { StepClock } from './step-clock.ts';
 
 const { log } = quietLog('silent');
@@ -138,7 +138,7 @@ class Rig {
       voice: undefined,
       recording: nowhere,
       tuning: defaultTuning,
-      listener: silentListener,
+      onEvent: ignoreEvents,
     });
     const speech = audio.speak({ utteranceId: 1, interruptible: false });
     speech.text('A minute of it.');

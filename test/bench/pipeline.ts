@@ -12,7 +12,7 @@ import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { median } from './median.ts';
-import { deafStt, minuteTts, nowhere, silentListener } from './silent-services.ts';
+import { deafStt, ignoreEvents, minuteTts, nowhere } from './silent-services.ts';
 import { StepClock } from './step-clock.ts';
 
 export interface FrameCost {
@@ -126,7 +126,7 @@ function bench(ambient?: BackgroundNoise): {
     recording: nowhere,
     tuning: defaultTuning,
     ambient,
-    listener: silentListener,
+    onEvent: ignoreEvents,
     log: quietLog('silent').log,
   });
   return { clock, audio, sent: () => sent };

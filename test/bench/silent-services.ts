@@ -1,6 +1,5 @@
 // What a call's pipeline needs around it, as small as can be: for benchmarks and tests of the pipeline itself.
 
-import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
 import type { RecordingFile } from '../../src/pipeline/recorder.ts';
 import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
@@ -25,19 +24,7 @@ export const minuteTts: TextToSpeech = {
   close: () => Promise.resolve(),
 };
 
-const nothing = () => undefined;
-export const silentListener: CallAudioListener = {
-  onCallerSpeech: nothing,
-  onPartial: nothing,
-  onInterruption: nothing,
-  onTurn: nothing,
-  onBackchannel: nothing,
-  onDigit: nothing,
-  onUtteranceStarted: nothing,
-  onUtteranceFinished: nothing,
-  onFault: nothing,
-  onBroken: nothing,
-};
+export const ignoreEvents = (): void => undefined;
 
 /** Hears nothing. */
 export const deafStt: SpeechToText = {

@@ -27,7 +27,7 @@ describe.each([0, 0.3, 0.7, 0.95])('%f ms into a millisecond', (fraction) => {
     await speak(rig);
     await rig.run(2_000);
     const { turn } = rig.of('turn')[0] ?? expect.unreachable();
-    const { facts } = rig.of('started')[0] ?? expect.unreachable();
+    const { facts } = rig.of('utterance-started')[0] ?? expect.unreachable();
     const { totalMs, gatewayMs, endpointingMs, ...others } = turnLatencyOf(turn, facts);
     const { recognitionMs, modelMs, speechMs } = others;
     const services = endpointingMs + recognitionMs + modelMs + speechMs;

@@ -32,7 +32,9 @@ describe('an undisturbed utterance', () => {
       ]);
       const durationMs = rig.tts.durationMs('Goodbye and thank you.');
       expect(rig.farEnd.playedMs).toBeGreaterThanOrEqual(durationMs);
-      expect(rig.of('finished')[0]?.atMs).toBeGreaterThanOrEqual(rig.farEnd.silentSince(9_999));
+      expect(rig.of('utterance-finished')[0]?.atMs).toBeGreaterThanOrEqual(
+        rig.farEnd.silentSince(9_999),
+      );
     },
   );
 
@@ -78,7 +80,7 @@ describe('an undisturbed utterance', () => {
     await rig.run(10);
     rig.say('Hello.');
     await rig.run(200);
-    const facts = rig.of('started')[0]?.facts;
+    const facts = rig.of('utterance-started')[0]?.facts;
     expect(facts).toMatchObject({ utteranceId: 1 });
     expect((facts?.firstAudioAt ?? 0) - (facts?.firstTextAt ?? 0)).toBe(45);
     expect((facts?.firstFrameAt ?? 0) - (facts?.firstAudioAt ?? 0)).toBe(0);
@@ -100,7 +102,12 @@ describe('an undisturbed utterance', () => {
     rig.say('Two.');
     await rig.run(2_000);
     expect(rig.reports.map((report) => report.utteranceId)).toEqual([1, 2]);
-    expect(rig.kinds).toEqual(['started', 'started', 'finished', 'finished']);
+    expect(rig.kinds).toEqual([
+      'utterance-started',
+      'utterance-started',
+      'utterance-finished',
+      'utterance-finished',
+    ]);
     expect(rig.farEnd.playedMs).toBe(
       rig.farEnd.silentSince(9_999) - (rig.farEnd.frames[0]?.atMs ?? 0),
     );
@@ -173,12 +180,9 @@ describe('an interruption', () => {
     await rig.run(1_000);
     await rig.says('hold on a second please', 800);
     await rig.run(1_500);
-    expect(rig.kinds.filter((kind) => !['partial', 'speech', 'started'].includes(kind))).toEqual([
-      'interruption',
-      'finished',
-      'finished',
-      'turn',
-    ]);
+    expect(
+      rig.kinds.filter((kind) => !['partial', 'caller-speech', 'utterance-started'].includes(kind)),
+    ).toEqual(['interruption', 'utterance-finished', 'utterance-finished', 'turn']);
     expect(rig.reports[1]).toMatchObject({ utteranceId: 2, heardText: '', interrupted: true });
   });
 
@@ -246,7 +250,7 @@ describe('an interruption', () => {
     rig.say(LONG);
     await rig.run(1_000);
     rig.audio.digit('2');
-    expect(rig.kinds.slice(-4)).toEqual(['digit', 'interruption', 'finished', 'turn']);
+    expect(rig.kinds.slice(-4)).toEqual(['digit', 'interruption', 'utterance-finished', 'turn']);
     expect(rig.turns).toEqual(['2']);
     await rig.run(500);
     expect(rig.farEnd.playedMs).toBeLessThan(1_100);

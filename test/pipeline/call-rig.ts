@@ -3,15 +3,8 @@
 
 import type { VadModel } from '../../src/audio/vad/vad.ts';
 import { pcmu } from '../../src/codec/g711.ts';
-import type { GatewayError } from '../../src/errors/gateway-error.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
-import type {
-  CallAudioListener,
-  CallerTurnFacts,
-  InterruptionFacts,
-  UtteranceReport,
-  UtteranceStart,
-} from '../../src/pipeline/call-audio-listener.ts';
+import type { CallAudioEvent, UtteranceReport } from '../../src/pipeline/call-audio-event.ts';
 import type { CallAudioOptions } from '../../src/pipeline/call-audio-options.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
@@ -23,18 +16,6 @@ import { FakeStt, FakeTts, hum, loudnessVad } from '../fakes/speech-services.ts'
 
 const VOICE = encoded(hum(20, 8_000));
 const SILENCE = encoded(new Int16Array(160));
-
-export type News =
-  | { type: 'speech' }
-  | { type: 'partial'; text: string }
-  | { type: 'interruption'; facts: InterruptionFacts }
-  | { type: 'turn'; turn: CallerTurnFacts }
-  | { type: 'backchannel'; text: string }
-  | { type: 'digit'; digit: string }
-  | { type: 'started'; facts: UtteranceStart }
-  | { type: 'finished'; report: UtteranceReport }
-  | { type: 'fault'; error: GatewayError }
-  | { type: 'broken'; error: unknown };
 
 export interface RigOptions {
   marks?: CallAudioOptions['marks'];
@@ -57,11 +38,11 @@ export class CallRig {
   readonly tts = new FakeTts(this.clock);
   readonly farEnd: FarEnd;
   readonly audio: CallAudio;
-  readonly news: (News & { atMs: number })[] = [];
+  readonly news: (CallAudioEvent & { atMs: number })[] = [];
   /** What the caller's line brings. */
   line: 'silence' | 'voice' | 'nothing' = 'silence';
   /** Called with each item of news, as the session would be. */
-  react: (item: News) => void = () => undefined;
+  react: (item: CallAudioEvent) => void = () => undefined;
   readonly mediaClock: MediaClock;
   #timestampMs = 0;
   #frame: Uint8Array | undefined;
@@ -94,7 +75,7 @@ export class CallRig {
       isDeaf: options.isDeaf ?? false,
       hearsKeys: options.hearsKeys ?? false,
       tuning: options.tuning ?? defaultTuning,
-      listener: this.#listen(),
+      onEvent: (event) => this.#listen(event),
       log: quietLog().log,
     });
     this.farEnd.onMark = (name) => this.audio.mark(name);
@@ -162,9 +143,11 @@ export class CallRig {
     return this.#utterance;
   }
 
-  of<T extends News['type']>(type: T): (Extract<News, { type: T }> & { atMs: number })[] {
+  of<T extends CallAudioEvent['type']>(
+    type: T,
+  ): (Extract<CallAudioEvent, { type: T }> & { atMs: number })[] {
     return this.news.filter(
-      (item): item is Extract<News, { type: T }> & { atMs: number } => item.type === type,
+      (item): item is Extract<CallAudioEvent, { type: T }> & { atMs: number } => item.type === type,
     );
   }
 
@@ -173,30 +156,16 @@ export class CallRig {
   }
 
   get reports(): UtteranceReport[] {
-    return this.of('finished').map(({ report }) => report);
+    return this.of('utterance-finished').map(({ report }) => report);
   }
 
   get kinds(): string[] {
     return this.news.map(({ type }) => type);
   }
 
-  #listen(): CallAudioListener {
-    const add = (item: News) => {
-      this.news.push({ ...item, atMs: this.nowMs });
-      this.react(item);
-    };
-    return {
-      onCallerSpeech: () => add({ type: 'speech' }),
-      onPartial: (text) => add({ type: 'partial', text }),
-      onInterruption: (facts) => add({ type: 'interruption', facts }),
-      onTurn: (turn) => add({ type: 'turn', turn }),
-      onBackchannel: (text) => add({ type: 'backchannel', text }),
-      onDigit: (digit) => add({ type: 'digit', digit }),
-      onUtteranceStarted: (facts) => add({ type: 'started', facts }),
-      onUtteranceFinished: (report) => add({ type: 'finished', report }),
-      onFault: (error) => add({ type: 'fault', error }),
-      onBroken: (error) => add({ type: 'broken', error }),
-    };
+  #listen(event: CallAudioEvent): void {
+    this.news.push({ ...event, atMs: this.nowMs });
+    this.react(event);
   }
 }
 

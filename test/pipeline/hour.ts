@@ -7,7 +7,7 @@ import { l16 } from '../../src/codec/l16.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
-import { silentListener } from '../bench/silent-services.ts';
+import { ignoreEvents } from '../bench/silent-services.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { FarEnd } from '../fakes/far-end.ts';
 import { MemoryRecording } from '../fakes/memory-recording.ts';
@@ -123,7 +123,7 @@ function start(clock: FakeClock, farEnd: FarEnd, file: MemoryRecording): CallAud
     voice: undefined,
     recording: file,
     tuning: defaultTuning,
-    listener: silentListener,
+    onEvent: ignoreEvents,
     log: quietLog().log,
   });
   farEnd.onMark = (name) => audio.mark(name);

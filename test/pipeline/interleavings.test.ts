@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { UtteranceText } from '../../src/pipeline/call-audio-listener.ts';
+import type { UtteranceText } from '../../src/pipeline/call-audio-options.ts';
 import { CallRig } from './call-rig.ts';
 
 type Step =
@@ -58,7 +58,7 @@ describe('under random interleavings', () => {
             }
             expect(endMs).toBeGreaterThanOrEqual(startMs);
           }
-          const started = rig.of('started').map(({ facts }) => facts.utteranceId);
+          const started = rig.of('utterance-started').map(({ facts }) => facts.utteranceId);
           expect(started).toEqual([...new Set(started)].sort((a, b) => a - b));
         },
       ),

@@ -149,11 +149,11 @@ describe('a call in long strides', () => {
       await rig.run(500);
       rig.play(SPEECH, new Int16Array(40_000).fill(1_000));
       const freed: number[] = [];
-      for (let ms = 0; ms < 1_000 && rig.of('started').length === 0; ms++) {
+      for (let ms = 0; ms < 1_000 && rig.of('utterance-started').length === 0; ms++) {
         rig.clock.advance(1);
         if (!rig.audio.callerSpeaking) freed.push(rig.nowMs);
       }
-      expect(freed).toEqual([rig.of('started')[0]?.atMs]);
+      expect(freed).toEqual([rig.of('utterance-started')[0]?.atMs]);
       expect(rig.farEnd.frames.length).toBeGreaterThan(0);
     },
   );

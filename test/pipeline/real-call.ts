@@ -8,7 +8,7 @@ import { loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
-import type { CallAudioListener } from '../../src/pipeline/call-audio-listener.ts';
+import type { CallAudioEvent } from '../../src/pipeline/call-audio-event.ts';
 import { levelDb } from '../../src/pipeline/listen/level.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning, type TurnTuning } from '../../src/pipeline/turn/turn-tuning.ts';
@@ -28,7 +28,6 @@ import { FarEnd } from '../fakes/far-end.ts';
 import { MemoryRecording } from '../fakes/memory-recording.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { ScriptedStt, type SpokenWord } from '../fakes/scripted-stt.ts';
-import type { News } from './call-rig.ts';
 
 const PER_MS = 8;
 const FIRST_AUDIO_MS = 60;
@@ -164,7 +163,7 @@ export class RealCall {
   readonly farEnd: FarEnd;
   readonly line: CallerLine;
   readonly audio: CallAudio;
-  readonly news: (News & { atMs: number })[] = [];
+  readonly news: (CallAudioEvent & { atMs: number })[] = [];
   readonly #payload = new Uint8Array(160);
   #utterance = 0;
   #timestampMs = 0;
@@ -191,7 +190,7 @@ export class RealCall {
       voice: undefined,
       recording: this.file,
       tuning,
-      listener: this.#listen(),
+      onEvent: (event) => this.#listen(event),
       log: quietLog().log,
     });
     this.farEnd.onMark = (name) => this.audio.mark(name);
@@ -234,9 +233,11 @@ export class RealCall {
     return how.atMs + lengthMs;
   }
 
-  of<T extends News['type']>(type: T): (Extract<News, { type: T }> & { atMs: number })[] {
+  of<T extends CallAudioEvent['type']>(
+    type: T,
+  ): (Extract<CallAudioEvent, { type: T }> & { atMs: number })[] {
     return this.news.filter(
-      (item): item is Extract<News, { type: T }> & { atMs: number } => item.type === type,
+      (item): item is Extract<CallAudioEvent, { type: T }> & { atMs: number } => item.type === type,
     );
   }
 
@@ -255,21 +256,8 @@ export class RealCall {
     return endMs;
   }
 
-  #listen(): CallAudioListener {
-    const add = (item: News) => this.news.push({ ...item, atMs: this.nowMs });
-    return {
-      onCallerSpeech: () => add({ type: 'speech' }),
-      onPartial: (text) => add({ type: 'partial', text }),
-      onInterruption: (facts) => add({ type: 'interruption', facts }),
-      onTurn: (turn) => add({ type: 'turn', turn }),
-      onBackchannel: (text) => add({ type: 'backchannel', text }),
-      onDigit: (digit) => add({ type: 'digit', digit }),
-      onUtteranceStarted: (facts) => add({ type: 'started', facts }),
-      onUtteranceFinished: (report) => add({ type: 'finished', report }),
-      onFault: (error) => add({ type: 'fault', error }),
-      onBroken: (error) => {
-        throw error;
-      },
-    };
+  #listen(event: CallAudioEvent): void {
+    if (event.type === 'broken') throw event.error;
+    this.news.push({ ...event, atMs: this.nowMs });
   }
 }

@@ -108,7 +108,7 @@ describe('a caller who interrupts, on 44 lines', () => {
   it('has heard the words that the report says, neither more nor fewer', () => {
     for (const { what, call, silenceMs, onsetMs } of found) {
       const startMs = call.farEnd.frames[0]?.atMs ?? 0;
-      const text = call.of('finished')[0]?.report.heardText ?? '';
+      const text = call.of('utterance-finished')[0]?.report.heardText ?? '';
       const words = text.split(/\s+/).filter((word) => word !== '').length;
       expect(words, what).toBe(wordsWithin(onsetMs + silenceMs - FADE_MS - startMs));
     }
@@ -142,7 +142,10 @@ describe('the agent goes on', () => {
     await call.run(16_500);
     expect(call.of('interruption')).toEqual([]);
     expect(call.turns).toEqual([]);
-    expect(call.of('finished')[0]?.report).toMatchObject({ heardText: LONG, interrupted: false });
+    expect(call.of('utterance-finished')[0]?.report).toMatchObject({
+      heardText: LONG,
+      interrupted: false,
+    });
     return call;
   }
 
@@ -188,7 +191,7 @@ describe('the agent goes on', () => {
       await call.run(18_000);
       expect(call.of('backchannel').map((item) => item.text)).toEqual([text]);
       expect(call.of('interruption')).toEqual([]);
-      expect(call.of('finished')[0]?.report).toMatchObject({ heardText: LONG });
+      expect(call.of('utterance-finished')[0]?.report).toMatchObject({ heardText: LONG });
       const silentMs = call.soundEndsAfter(onsetMs);
       const resumed = call.farEnd.frames.find(({ atMs }) => atMs > silentMs);
       expect((resumed?.atMs ?? Number.NaN) - silentMs, text).toBeLessThanOrEqual(800);
@@ -201,7 +204,7 @@ describe('the agent goes on', () => {
       call.say(GOODBYE, { interruptible: false });
       call.callerSays({ ...clip, pcm: at(clip.pcm, -18) }, { atMs: 700 });
       await call.run(6_000);
-      expect(call.of('finished')[0]?.report).toMatchObject({
+      expect(call.of('utterance-finished')[0]?.report).toMatchObject({
         heardText: GOODBYE,
         interrupted: false,
       });

@@ -284,22 +284,22 @@ describe('what was heard of a sentence', () => {
   });
 });
 
-describe('news', () => {
-  it('that a listener causes are told after it, in order', () => {
-    const outbox = new DeferredEvents(unexpected);
+describe('deferred events', () => {
+  it('that their handler causes come after the one in hand, in order', () => {
     const told: string[] = [];
-    outbox.defer(() => {
-      outbox.defer(() => told.push('second'));
+    const outbox = new DeferredEvents<string>((event) => {
+      if (event === 'first') outbox.defer('second');
       outbox.flush();
-      told.push('first');
-    });
+      told.push(event);
+    }, unexpected);
+    outbox.defer('first');
     outbox.flush();
     expect(told).toEqual(['first', 'second']);
   });
 
   it('without end are a fault', () => {
-    const outbox = new DeferredEvents(unexpected);
-    for (let nth = 0; nth < 1_000; nth++) outbox.defer(() => undefined);
-    expect(() => outbox.defer(() => undefined)).toThrow();
+    const outbox = new DeferredEvents<number>(() => undefined, unexpected);
+    for (let nth = 0; nth < 1_000; nth++) outbox.defer(nth);
+    expect(() => outbox.defer(1_000)).toThrow();
   });
 });

@@ -2,17 +2,17 @@
 
 import { codecByName } from '../../codec/registry.ts';
 import type { Log } from '../../log.ts';
+import type { WorkflowConfigurations } from '../../model/workflow.ts';
 import { CallAudio } from '../../pipeline/call-audio.ts';
-import type { CallAudioListener } from '../../pipeline/call-audio-listener.ts';
-import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detector.ts';
+import type { CallAudioEvent } from '../../pipeline/call-audio-event.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
+import { defaultTuning, type TurnTuning } from '../../pipeline/turn/turn-tuning.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaStart } from '../../telephony/provider/media-protocol.ts';
 import type { MediaSession } from '../../telephony/provider/media-session.ts';
-import { createMachineDetector } from '../setup/answering-machine.ts';
+import { machineDetectionOf } from '../setup/answering-machine.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
-import { turnSettings } from './turn-settings.ts';
 
 interface AudioParts {
   plan: CallPlan;
@@ -20,15 +20,14 @@ interface AudioParts {
   link: MediaSession;
   recording: RecordingFile | undefined;
   clock: Clock;
-  listener: CallAudioListener;
-  onAnsweredBy: (answeredBy: AnsweredBy) => void;
+  onEvent: (event: CallAudioEvent) => void;
   log: Log;
 }
 
 /** It is recorded, and heard from `listen` on. Throws MEDIA_CODEC. */
 export function openAudio(
   { mediaClock, vad, stt, tts, voice }: CallDeps,
-  { plan, start, link, onAnsweredBy, ...parts }: AudioParts,
+  { plan, start, link, ...parts }: AudioParts,
 ): CallAudio {
   const { marks, leadMs } = link.traits;
   return new CallAudio({
@@ -48,6 +47,19 @@ export function openAudio(
     marks,
     tuning: turnSettings(plan.settings),
     ambient: plan.ambient,
-    machine: createMachineDetector(plan, onAnsweredBy),
+    machine: machineDetectionOf(plan),
   });
+}
+
+/** A workflow's turn settings (contract §5.5) as the pipeline wants them. */
+function turnSettings(settings: WorkflowConfigurations): TurnTuning {
+  return {
+    ...defaultTuning,
+    turnMaxMs: settings.user_turn_stop_timeout * 1_000,
+    start: {
+      strategy: settings.turn_start_strategy,
+      wordsMin: settings.turn_start_min_words,
+      pauseMs: settings.provisional_vad_pause_secs * 1_000,
+    },
+  };
 }

@@ -4,7 +4,8 @@
 import { codeOf } from '../../errors/gateway-error.ts';
 import { responseSeconds } from '../../metrics/metrics.ts';
 import type { CallEventBody, TurnLatency, UtteranceKind } from '../../model/call-event.ts';
-import type { CallerTurnFacts, UtteranceReport } from '../../pipeline/call-audio-listener.ts';
+import type { UtteranceReport } from '../../pipeline/call-audio-event.ts';
+import type { CallerTurn, InterruptionFacts } from '../../pipeline/turn/turn-event.ts';
 import type { RunLog } from '../log/event-log.ts';
 import { type AnswerTimes, turnLatencyOf } from './turn-latency.ts';
 
@@ -23,7 +24,7 @@ export class SessionEvents {
   #nodeId: string | null = null;
   #nodeName: string | null = null;
   /** The turn that has not been answered yet. */
-  #turn: CallerTurnFacts | undefined;
+  #turn: CallerTurn | undefined;
   #charactersSpoken = 0;
 
   constructor(runLog: RunLog, mediaMs: () => number) {
@@ -44,7 +45,7 @@ export class SessionEvents {
     this.#runLog.append(body, this.#mediaMs());
   }
 
-  callerTurn(turn: CallerTurnFacts): void {
+  callerTurn(turn: CallerTurn): void {
     this.#turn = turn;
     this.note({
       type: 'user.turn',
@@ -95,7 +96,7 @@ export class SessionEvents {
     });
   }
 
-  interruption(facts: { cause: 'speech' | 'dtmf'; decisionMs: number; silenceMs: number }): void {
+  interruption(facts: InterruptionFacts): void {
     this.note({
       type: 'interruption',
       cause: facts.cause,

@@ -27,7 +27,7 @@ import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 import { onceFetched } from '../setup/pre-call-fetch.ts';
 import { AgentSpeech } from './agent-speech.ts';
-import { createAudioListener } from './audio-listener.ts';
+import { type AudioEventTargets, handleAudioEvent } from './audio-events.ts';
 import { CallTimers, guardedClock } from './call-timers.ts';
 import { closeSession, type EndedBy } from './close-session.ts';
 import { createGenerationListener } from './generation-listener.ts';
@@ -213,21 +213,22 @@ export class CallSession {
       this.#fail(new GatewayError('MEDIA_UNAUTHORIZED'), 'system_connect_error');
       return;
     }
+    const targets: AudioEventTargets = {
+      record: this.#record,
+      dialogue: this.#dialogue,
+      idle: this.#idle,
+      mute: this.#mute,
+      onAnsweredBy: (answeredBy) => this.#answeredBy(answeredBy),
+      onBroken: (error) => this.#fail(error, 'unexpected_error'),
+      log: this.#log,
+    };
     const audio = openAudio(this.#deps, {
       plan,
       start,
       link,
       recording: this.#options.recording,
       clock: this.#clock,
-      listener: createAudioListener({
-        record: this.#record,
-        dialogue: this.#dialogue,
-        idle: this.#idle,
-        mute: this.#mute,
-        onBroken: (error) => this.#fail(error, 'unexpected_error'),
-        log: this.#log,
-      }),
-      onAnsweredBy: (answeredBy) => this.#answeredBy(answeredBy),
+      onEvent: (event) => handleAudioEvent(targets, event),
       log: this.#log,
     });
     this.#audio = audio;

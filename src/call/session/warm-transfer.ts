@@ -5,7 +5,7 @@ import { codecByName } from '../../codec/registry.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { CallAudio } from '../../pipeline/call-audio.ts';
-import type { CallAudioListener } from '../../pipeline/call-audio-listener.ts';
+import type { CallAudioEvent } from '../../pipeline/call-audio-event.ts';
 import type { CallAudioOptions } from '../../pipeline/call-audio-options.ts';
 import { defaultTuning } from '../../pipeline/turn/turn-tuning.ts';
 import type { MediaStart } from '../../telephony/provider/media-protocol.ts';
@@ -130,25 +130,19 @@ class Consultation {
       stt: undefined,
       recording: undefined,
       tuning: defaultTuning,
-      listener: this.#hearAudio(),
+      onEvent: (event) => this.#onAudio(event),
     });
     this.#say();
   }
 
-  #hearAudio(): CallAudioListener {
-    const passOver = (): void => undefined;
-    return {
-      onCallerSpeech: passOver,
-      onPartial: passOver,
-      onInterruption: passOver,
-      onTurn: passOver,
-      onBackchannel: passOver,
-      onDigit: (digit) => this.#key(digit),
-      onUtteranceStarted: passOver,
-      onUtteranceFinished: () => this.#said(),
-      onFault: (error) => this.#deps.log.warn({ err: error }, 'a colleague is not spoken to'),
-      onBroken: (error) => this.end(error),
-    };
+  /** All but the colleague's keys and the end of the text is passed over. */
+  #onAudio(event: CallAudioEvent): void {
+    if (event.type === 'digit') this.#key(event.digit);
+    else if (event.type === 'utterance-finished') this.#said();
+    else if (event.type === 'broken') this.end(event.error);
+    else if (event.type === 'fault') {
+      this.#deps.log.warn({ err: event.error }, 'a colleague is not spoken to');
+    }
   }
 
   #say(): void {

@@ -2,10 +2,7 @@
 // call then. Source: contract §8.8.
 
 import type { CallEvent } from '../../model/call-event.ts';
-import type {
-  AnsweredBy,
-  AnsweringMachineOptions,
-} from '../../pipeline/listen/answering-machine-detector.ts';
+import type { AnsweringMachineTuning } from '../../pipeline/listen/answering-machine-detector.ts';
 import { isObject } from '../../std/json.ts';
 import type { CallPlan } from './call-plan.ts';
 
@@ -36,13 +33,13 @@ function isMachine(answeredBy: string): boolean {
 }
 
 /** How to listen for one; undefined where the provider says who answered, or somebody called us. */
-export function createMachineDetector(
-  plan: CallPlan,
-  onVerdict: (answeredBy: AnsweredBy) => void,
-): AnsweringMachineOptions | undefined {
-  const { run, provider, storedSettings } = plan;
+export function machineDetectionOf({
+  run,
+  provider,
+  storedSettings,
+}: CallPlan): AnsweringMachineTuning | undefined {
   if (run.callType !== 'outbound' || provider.capabilities.answeringMachine) return undefined;
-  return { longSpeechMs: longSpeechMs(storedSettings['voicemail_detection']), onVerdict };
+  return { longSpeechMs: longSpeechMs(storedSettings['voicemail_detection']) };
 }
 
 function longSpeechMs(detection: unknown): number {

@@ -6,9 +6,12 @@ import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../audio/pcm.ts';
 
 export type AnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
 
-export interface AnsweringMachineOptions {
+export interface AnsweringMachineTuning {
   /** Speech without a pause that is longer than this is a recording. */
   longSpeechMs: number;
+}
+
+export interface AnsweringMachineOptions extends AnsweringMachineTuning {
   /** At most twice: a beep may follow what was known before. */
   onVerdict: (answeredBy: AnsweredBy) => void;
 }

@@ -10,6 +10,7 @@ import type { Utterance, UtteranceResult } from '../speak/utterance.ts';
 import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
 import { wordsOf } from './endpointing.ts';
 import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn-detector.ts';
+import type { InterruptionFacts, TurnEvent } from './turn-event.ts';
 import type { TurnTuning } from './turn-tuning.ts';
 
 /** A recogniser that tells no words before it is asked gets this long to show that somebody speaks. */
@@ -21,36 +22,24 @@ const ECHOED_WORDS_MS = 2_500;
 /** Recognisers mistake some words of an echo. */
 const ECHOED_SHARE = 0.6;
 
-export interface Interruption {
-  cause: 'speech' | 'dtmf';
-  onsetMs: number;
-  decidedMs: number;
-  silentMs: number;
-}
-
-export interface TurnTakingListener {
-  onCallerSpeech(): void;
-  onPartial(text: string): void;
-  /** Comes before the reports of what was interrupted. */
-  onInterruption(interruption: Interruption): void;
-  onTurn(turn: SpokenTurn): void;
-  onBackchannel(text: string): void;
-  /** The recogniser begins a new piece of speech; or is to give its final words. */
-  onBegin(): void;
-  onFinalize(): void;
-}
-
 export interface TurnTakingOptions {
   playout: Playout;
   tuning: TurnTuning;
   /** Undefined without a recogniser: voice alone never interrupts, for nothing would come of it. */
   recognizer: TurnOptions['recognizer'];
-  listener: TurnTakingListener;
+  /** Monotonic milliseconds at which media time begins. */
+  startAt: number;
+  /** An interruption comes before the reports of what was interrupted. */
+  onEvent: (event: TurnEvent) => void;
+  /** The recogniser begins a new piece of speech; or is to give its final words. */
+  onBegin: () => void;
+  onFinalize: () => void;
 }
 
 export class TurnTaking {
   readonly #playout: Playout;
-  readonly #listener: TurnTakingListener;
+  readonly #startAt: number;
+  readonly #onEvent: (event: TurnEvent) => void;
   readonly #turn: TurnDetector;
   readonly #interrupt: BargeInDetector;
   #recognizer: TurnOptions['recognizer'];
@@ -65,14 +54,15 @@ export class TurnTaking {
 
   constructor(options: TurnTakingOptions) {
     this.#playout = options.playout;
-    this.#listener = options.listener;
+    this.#startAt = options.startAt;
+    this.#onEvent = options.onEvent;
     this.#recognizer = options.recognizer;
     this.#turn = new TurnDetector({
       recognizer: options.recognizer,
       turnMaxMs: options.tuning.turnMaxMs,
       listener: {
-        onBegin: () => this.#listener.onBegin(),
-        onFinalize: () => this.#listener.onFinalize(),
+        onBegin: options.onBegin,
+        onFinalize: options.onFinalize,
         onTurn: (turn) => this.#judge(turn),
         onNothing: () => {
           this.#interrupt.dismiss();
@@ -109,7 +99,7 @@ export class TurnTaking {
     if (voice.state === 'speech' && !this.#speaking) {
       this.#speaking = true;
       this.#turn.speechStarted(voice.onsetMs);
-      this.#listener.onCallerSpeech();
+      this.#onEvent({ type: 'caller-speech' });
     } else if (voice.state === 'silent' && this.#speaking) {
       this.#speaking = false;
       this.#turn.speechStopped(voice.lastMs);
@@ -121,7 +111,7 @@ export class TurnTaking {
     if (!this.#turn.open || words.text.trim() === '') return;
     this.#turn.partial(words);
     const { text } = this.#turn;
-    this.#listener.onPartial(text);
+    this.#onEvent({ type: 'partial', text });
     if (this.#speaking && this.#audible()?.interruptible) this.#interrupt.partial(text);
   }
 
@@ -195,25 +185,33 @@ export class TurnTaking {
     const audible = this.#audible();
     if (turn.unvoiced && (audible !== undefined || this.#echoes(turn.text))) return;
     if (this.#muted(turn, audible)) {
-      this.#listener.onBackchannel(turn.text);
+      this.#onEvent({ type: 'backchannel', text: turn.text });
       return;
     }
     if (this.#playout.current(this.#nowMs)?.interruptible !== true) {
-      this.#listener.onTurn(turn);
+      this.#report(turn);
     } else if (this.#interrupt.interrupts(turn.text)) {
       this.#interrupt.forget();
       this.#stopAgent('speech', turn.startMs);
-      this.#listener.onTurn(turn);
+      this.#report(turn);
     } else {
       const nearEnd = this.#playout.remainingMs(this.#nowMs) <= NEAR_END_MS;
       this.#interrupt.dismiss();
       if (nearEnd) {
-        this.#listener.onTurn(turn);
+        this.#report(turn);
       } else {
-        this.#listener.onBackchannel(turn.text);
+        this.#onEvent({ type: 'backchannel', text: turn.text });
         this.#letBegin();
       }
     }
+  }
+
+  #report({ text, confidence, startMs, endMs, decidedMs, finalMs }: SpokenTurn): void {
+    const lastSpeechAt = this.#startAt + endMs;
+    const decidedAt = this.#startAt + decidedMs;
+    const finalAt = this.#startAt + finalMs;
+    const times = { startMs, endMs, lastSpeechAt, decidedAt, finalAt };
+    this.#onEvent({ type: 'turn', turn: { text, confidence, source: 'speech', ...times } });
   }
 
   /** What the caller said is no turn: an utterance that waited for it goes out at once. */
@@ -251,13 +249,14 @@ export class TurnTaking {
     this.#playout.resume(this.#nowMs);
   }
 
-  #stopAgent(cause: Interruption['cause'], onsetMs: number): void {
+  #stopAgent(cause: InterruptionFacts['cause'], onsetMs: number): void {
     const audible = this.#audible();
     if (!this.#playout.held) this.#hold();
     if (audible !== undefined) {
-      const silentMs = this.#heldSilentMs;
-      this.#listener.onInterruption({ cause, onsetMs, decidedMs: this.#nowMs, silentMs });
-      bargeInSeconds.observe(Math.max(0, silentMs - onsetMs) / 1_000);
+      const decisionMs = Math.max(0, this.#nowMs - onsetMs);
+      const silenceMs = Math.max(0, this.#heldSilentMs - onsetMs);
+      this.#onEvent({ type: 'interruption', facts: { cause, decisionMs, silenceMs } });
+      bargeInSeconds.observe(silenceMs / 1_000);
       interruptions.inc({ outcome: 'confirmed' });
     }
     this.#playout.interrupt(this.#nowMs, { everything: false });

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { codecByName } from '../../../src/codec/registry.ts';
 import { CallAudio } from '../../../src/pipeline/call-audio.ts';
-import type { UtteranceReport } from '../../../src/pipeline/call-audio-listener.ts';
+import type { UtteranceReport } from '../../../src/pipeline/call-audio-event.ts';
 import { MediaClock } from '../../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../../src/pipeline/turn/turn-tuning.ts';
 import { MediaSession } from '../../../src/telephony/provider/media-session.ts';
@@ -60,7 +60,10 @@ function speaks(at: Table, media: PbxMedia): Spoken {
             recording: undefined,
             tuning: defaultTuning,
             log,
-            listener: { ...deaf, onUtteranceFinished: (report) => spoken.reports.push(report) },
+            onEvent: (event) => {
+              if (event.type === 'utterance-finished') spoken.reports.push(event.report);
+              if (event.type === 'broken') expect.fail(String(event.error));
+            },
           });
           spoken.audio.play({ utteranceId: 1, interruptible: true, text: 'hum', samples: CLIP });
         },
@@ -77,18 +80,6 @@ function speaks(at: Table, media: PbxMedia): Spoken {
   });
   return spoken;
 }
-
-const deaf = {
-  onCallerSpeech: () => undefined,
-  onPartial: () => undefined,
-  onInterruption: () => undefined,
-  onTurn: () => undefined,
-  onBackchannel: () => undefined,
-  onDigit: () => undefined,
-  onUtteranceStarted: () => undefined,
-  onFault: () => undefined,
-  onBroken: (error: unknown) => expect.fail(String(error)),
-};
 
 async function spokenOver(lostBeatEvery: number): Promise<{ framesMost: number; endMs: number }> {
   const at = await table();

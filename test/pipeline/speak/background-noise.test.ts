@@ -101,7 +101,7 @@ describe('a call with background noise', () => {
       await rig.run(1_000);
       rig.say('Hello there.');
       await rig.run(500);
-      return rig.of('started')[0]?.facts.mediaMs ?? 0;
+      return rig.of('utterance-started')[0]?.facts.mediaMs ?? 0;
     };
     const later =
       (await startOf(new CallRig({ ambient: hiss() }))) - (await startOf(new CallRig()));

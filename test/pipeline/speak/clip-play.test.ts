@@ -25,7 +25,7 @@ describe('a clip', () => {
     const rig = new CallRig();
     rig.play(WORDS, CLIP);
     expect(rig.farEnd.frames.length).toBeGreaterThan(0);
-    expect(rig.kinds).toEqual(['started']);
+    expect(rig.kinds).toEqual(['utterance-started']);
   });
 
   it('that is interrupted was heard as far as its transcript goes by time', async () => {

@@ -49,7 +49,9 @@ describe('a far end that loses time', () => {
     await rig.run(10_000);
     const [report] = rig.reports;
     expect(report?.endMs).toBe(rig.farEnd.silentSince(99_999));
-    expect(rig.of('finished')[0]?.atMs).toBeGreaterThanOrEqual(rig.farEnd.silentSince(99_999));
+    expect(rig.of('utterance-finished')[0]?.atMs).toBeGreaterThanOrEqual(
+      rig.farEnd.silentSince(99_999),
+    );
   });
 
   it('was heard to say only what it played when a caller cuts in', async () => {

@@ -82,7 +82,7 @@ describe('a call that rings', () => {
       rig.say('Hello there.');
       await rig.run(3_000);
       expect(rig.reports.map(({ heardText }) => heardText)).toEqual(['Hello there.']);
-      return rig.of('started')[0]?.facts.mediaMs ?? 0;
+      return rig.of('utterance-started')[0]?.facts.mediaMs ?? 0;
     };
     const later = (await outcome(new CallRig(), true)) - (await outcome(new CallRig(), false));
     expect(later).toBeGreaterThanOrEqual(0);

@@ -35,7 +35,7 @@ describe('caller and agent together', () => {
     await rig.run(1_000);
     rig.say(LONG);
     await rig.run(8_000);
-    const first = rig.of('started')[0];
+    const first = rig.of('utterance-started')[0];
     expect(first?.facts.mediaMs).toBeGreaterThanOrEqual(1_400);
     expect(first?.facts.mediaMs).toBeLessThanOrEqual(1_500);
     expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
@@ -174,7 +174,7 @@ describe('a bug met on a tick of the clock', () => {
     const rig = new CallRig();
     const bug = new Error('a bug');
     rig.react = (item) => {
-      if (item.type === 'started') throw bug;
+      if (item.type === 'utterance-started') throw bug;
     };
     rig.say(LONG);
     await rig.run(400);

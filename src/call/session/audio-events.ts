@@ -1,0 +1,83 @@
+// What the events of a call's audio lead to: turns and keys go to the conversation, what was said and how fast
+// to the run's log, and each sign of life resets the idle timer.
+
+import type { Log } from '../../log.ts';
+import { turns } from '../../metrics/metrics.ts';
+import type { CallAudioEvent, UtteranceReport } from '../../pipeline/call-audio-event.ts';
+import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detector.ts';
+import type { CallerTurn } from '../../pipeline/turn/turn-event.ts';
+import type { DialogueQueue } from '../dialogue/dialogue-queue.ts';
+import type { IdleTimer } from './idle-timer.ts';
+import type { MuteState } from './mute-state.ts';
+import type { SessionEvents } from './session-events.ts';
+
+export interface AudioEventTargets {
+  record: SessionEvents;
+  dialogue: DialogueQueue;
+  idle: IdleTimer;
+  mute: MuteState;
+  onAnsweredBy: (answeredBy: AnsweredBy) => void;
+  /** Our own fault: the call cannot go on. */
+  onBroken: (error: unknown) => void;
+  log: Log;
+}
+
+export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEvent): void {
+  const { record, idle, mute } = targets;
+  switch (event.type) {
+    case 'caller-speech':
+      idle.reset();
+      break;
+    case 'partial':
+      break; // Interim words matter to the turn detector alone.
+    case 'interruption':
+      record.interruption(event.facts);
+      break;
+    case 'turn':
+      callerTurn(targets, event.turn);
+      break;
+    case 'backchannel':
+      record.note({ type: 'user.backchannel', text: event.text });
+      break;
+    case 'digit':
+      idle.reset();
+      record.note({ type: 'dtmf', digit: event.digit });
+      break;
+    case 'utterance-started':
+      record.answered(event.facts);
+      mute.started(event.facts);
+      break;
+    case 'utterance-finished':
+      utteranceFinished(targets, event.report);
+      break;
+    case 'answered-by':
+      targets.onAnsweredBy(event.answeredBy);
+      break;
+    case 'fault':
+      record.fault(event.error, false);
+      break;
+    case 'broken':
+      targets.onBroken(event.error);
+  }
+}
+
+function callerTurn({ idle, record, dialogue, log }: AudioEventTargets, turn: CallerTurn): void {
+  idle.reset();
+  turns.inc({ source: turn.source });
+  record.callerTurn(turn);
+  log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
+  const { text, confidence, source } = turn;
+  dialogue.dispatch({ type: 'caller-turn', text, confidence, source });
+}
+
+function utteranceFinished(
+  { idle, record, dialogue, mute }: AudioEventTargets,
+  report: UtteranceReport,
+): void {
+  idle.reset();
+  turns.inc({ source: 'agent' });
+  record.agentSaid(report);
+  const { utteranceId, heardText, interrupted } = report;
+  mute.finished(utteranceId);
+  dialogue.dispatch({ type: 'utterance-finished', utteranceId, heardText, interrupted });
+}
