@@ -3,18 +3,6 @@
 
 import { z } from 'zod';
 
-/** The last two are reserved: nothing can be made of them. */
-export const toolCategory = z.enum([
-  'http_api',
-  'end_call',
-  'transfer_call',
-  'calculator',
-  'mcp',
-  'native',
-  'integration',
-]);
-export type ToolCategory = z.infer<typeof toolCategory>;
-
 export const toolStatus = z.enum(['active', 'archived', 'draft']);
 export type ToolStatus = z.infer<typeof toolStatus>;
 
@@ -25,7 +13,8 @@ export interface Tool {
   userId: string | null;
   name: string;
   description: string | null;
-  category: ToolCategory;
+  /** A row of workflow/tools/registry. */
+  category: string;
   icon: string | null;
   iconColor: string | null;
   status: ToolStatus;

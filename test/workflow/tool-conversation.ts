@@ -5,6 +5,8 @@ import type { Tool } from '../../src/model/tool.ts';
 import type { WorkflowDefinition } from '../../src/model/workflow.ts';
 import { parseGraph } from '../../src/workflow/graph/graph.ts';
 import { offeredFunctions } from '../../src/workflow/tools/offered-functions.ts';
+import { toolTypes } from '../../src/workflow/tools/registry.ts';
+import type { ToolType } from '../../src/workflow/tools/tool-type.ts';
 import { type Action, Conversation } from './conversation.ts';
 import { agent, definition, edge, end, start } from './definitions.ts';
 import { storedTool } from './tools/stored-tool.ts';
@@ -77,8 +79,9 @@ export class ToolConversation extends Conversation {
   constructor(
     content: WorkflowDefinition = shop,
     initialContext = { name: 'Ana', desk: '+15550100' },
+    { tools = TOOLS, types = toolTypes }: { tools?: Tool[]; types?: readonly ToolType[] } = {},
   ) {
-    const { offered } = offeredFunctions(parseGraph(content).nodes.values(), TOOLS);
+    const { offered } = offeredFunctions(parseGraph(content).nodes.values(), tools, types);
     super(content, 'model', { tools: offered });
     this.start(initialContext).heard().caller('please');
   }

@@ -2,14 +2,9 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import {
-  type Tool,
-  type ToolCategory,
-  type ToolStatus,
-  toolCategory,
-  toolStatus,
-} from '../../model/tool.ts';
+import { type Tool, type ToolStatus, toolStatus } from '../../model/tool.ts';
 import type { ToolPatch } from '../../store/library/tool-store.ts';
+import { toolCategory } from '../../workflow/tools/registry.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -219,7 +214,7 @@ function statusesOf(list: string | undefined): ToolStatus[] {
 }
 
 /** Throws TOOL_FILTER_UNKNOWN. */
-function categoryOf(word: string | undefined): ToolCategory | null {
+function categoryOf(word: string | undefined): string | null {
   if (word === undefined || word === '') return null;
   return allowed(toolCategory.options, 'category', word);
 }

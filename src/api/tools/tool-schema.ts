@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
-import { type Tool, toolCategory, toolStatus } from '../../model/tool.ts';
-import { toolDefinition } from '../../workflow/tools/definition.ts';
+import { type Tool, toolStatus } from '../../model/tool.ts';
+import { toolCategory, toolDefinition } from '../../workflow/tools/registry.ts';
 import { providerIdOf } from '../accounts/user-schema.ts';
 import { freeObject, idOut, isoTime, isoTimeOrNull, timeOut, within } from '../http/values.ts';
 import { maskHeaders } from './masked-headers.ts';

@@ -5,10 +5,9 @@ import { z } from 'zod';
 import { sendToolRequest, type ToolRequestDeps } from '../../call/http/tool-request.ts';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
-import { type HttpApiConfig, toolDefinition } from '../../workflow/tools/definition.ts';
-import { httpApiRequest } from '../../workflow/tools/http-api-tool.ts';
-import { checkedArguments, presetValues } from '../../workflow/tools/parameters.ts';
+import { openTool } from '../../workflow/tools/registry.ts';
 import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
+import type { ToolTrial } from '../../workflow/tools/tool-type.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -37,41 +36,39 @@ export function toolTestRoute(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const tool = await toolOf(deps, organizationId, request.params.tool_uuid);
-      const { type } = tool.definition;
-      if (type !== 'http_api') throw new GatewayError('TOOL_NOT_TESTABLE', { type: String(type) });
-      const definition = toolDefinition.parse(tool.definition);
-      if (definition.type !== 'http_api') throw new GatewayError('TOOL_NOT_TESTABLE', { type });
+      const open = openTool(tool);
+      const trial = typeof open === 'string' ? undefined : open.trial;
+      if (trial === undefined) throw new GatewayError('TOOL_NOT_TESTABLE', { type: tool.category });
       const { llm_params: given, preset_params: presets } = request.body ?? {};
-      const trial = { organizationId, config: definition.config, now: deps.clock.now() };
-      return tried(deps.toolRequests, trial, { given: given ?? {}, presets: presets ?? {} });
+      const build = () =>
+        trial.request({ given: given ?? {}, presets: presets ?? {} }, deps.clock.now());
+      return tried(deps.toolRequests, { organizationId, unsent: trial.unsent, build });
     },
   );
 }
 
 interface Trial {
   organizationId: string;
-  config: HttpApiConfig;
-  now: number;
+  unsent: ToolTrial['unsent'];
+  /** Throws TOOL_ARGUMENTS, TOOL_URL. */
+  build(): ToolRequest;
 }
 
-interface Values {
-  given: Record<string, unknown>;
-  presets: Record<string, unknown>;
-}
-
-async function tried(deps: ToolRequestDeps, trial: Trial, values: Values): Promise<ToolTestOut> {
-  const { organizationId, config } = trial;
+async function tried(
+  deps: ToolRequestDeps,
+  { organizationId, unsent, build }: Trial,
+): Promise<ToolTestOut> {
   const startedMs = deps.clock.monotonicMs();
   let request: ToolRequest | undefined;
   try {
-    request = requestOf(trial, values);
+    request = build();
     const answer = await sendToolRequest(
       deps,
       { organizationId, request },
       new AbortController().signal,
     );
     return {
-      ...shown(config, request),
+      ...shown(unsent, request),
       status: 'success',
       status_code: answer.status,
       data: answer.data,
@@ -82,7 +79,7 @@ async function tried(deps: ToolRequestDeps, trial: Trial, values: Values): Promi
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return {
-      ...shown(config, request),
+      ...shown(unsent, request),
       status: 'error',
       status_code: null,
       data: null,
@@ -93,25 +90,8 @@ async function tried(deps: ToolRequestDeps, trial: Trial, values: Values): Promi
   }
 }
 
-/** There is no call: templates that name its variables are empty, `presets` take their place. Throws
- *  TOOL_ARGUMENTS, TOOL_URL. */
-function requestOf({ config, now }: Trial, { given, presets }: Values): ToolRequest {
-  const context = { values: {}, now };
-  const isGiven = (name: string): boolean => (presets[name] ?? null) !== null;
-  const all = config.preset_parameters.map((preset) => ({ ...preset, description: '' }));
-  const fromAuthor = presetValues(
-    all.filter(({ name }) => !isGiven(name)),
-    context,
-  );
-  const fromTest = checkedArguments(
-    all.filter(({ name }) => isGiven(name)),
-    presets,
-  );
-  return httpApiRequest(config, given, context, { ...fromAuthor, ...fromTest });
-}
-
-function shown(config: HttpApiConfig, request: ToolRequest | undefined) {
-  const { method, url, headers, body } = request ?? { ...config, body: null };
+function shown(unsent: ToolTrial['unsent'], request: ToolRequest | undefined) {
+  const { method, url, headers, body } = request ?? { ...unsent, body: null };
   const query = URL.canParse(url) ? [...new URL(url).searchParams] : [];
   return {
     request_method: method,

@@ -15,7 +15,7 @@ import type {
   TransferFailure,
   UntimedEvent,
 } from '../../workflow/engine/dialogue-events.ts';
-import type { TransferAnnouncement } from '../../workflow/tools/transfer-call-tool.ts';
+import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
 import { sendToolRequest, type ToolRequestDeps } from '../http/tool-request.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 import {

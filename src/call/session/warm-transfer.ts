@@ -11,7 +11,7 @@ import { defaultTuning } from '../../pipeline/turn/turn-tuning.ts';
 import type { MediaStart } from '../../telephony/provider/media-protocol.ts';
 import { MediaSession, type MediaSessionListener } from '../../telephony/provider/media-session.ts';
 import type { PbxMedia } from '../../telephony/provider/pbx.ts';
-import type { TransferAnnouncement } from '../../workflow/tools/transfer-call-tool.ts';
+import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
 import { CallTimers, guardedClock } from './call-timers.ts';
 
 /** For their audio to come, and for the text to be said once; a minute of speech is the most. */

@@ -47,7 +47,7 @@ export function toolFaults(
 ): GatewayError[] {
   if (capabilities.transfer.includes('warm')) return [];
   const isWarm = [...tools.values()].some((offered) =>
-    offered.some(({ definition: { type, config } }) => type === 'transfer_call' && config.warm),
+    offered.some(({ tool }) => tool.transfer?.isWarm === true),
   );
   return isWarm ? [new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: name })] : [];
 }

@@ -7,7 +7,7 @@ import type { CredentialType } from '../../model/credential.ts';
 import type { Direction, ProviderName } from '../../model/provider.ts';
 import type { RunState } from '../../model/run.ts';
 import type { AddressType } from '../../model/telephony.ts';
-import type { ToolCategory, ToolStatus } from '../../model/tool.ts';
+import type { ToolStatus } from '../../model/tool.ts';
 import type { DeliveryState } from '../../model/webhook-delivery.ts';
 import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
 import type {
@@ -292,7 +292,7 @@ export interface ToolTable {
   uuid: string;
   name: string;
   description: string | null;
-  category: ToolCategory;
+  category: string;
   icon: string | null;
   icon_color: string | null;
   status: ToolStatus;

@@ -1,6 +1,6 @@
 // Tools as the rest of the gateway sees them.
 
-import type { Tool, ToolCategory, ToolStatus } from '../../model/tool.ts';
+import type { Tool, ToolStatus } from '../../model/tool.ts';
 
 export type NewTool = Pick<
   Tool,
@@ -13,7 +13,7 @@ export interface ToolStore {
   /** By name; of more than a thousand the first. */
   list(
     organizationId: string,
-    filter: { statuses: readonly ToolStatus[]; category: ToolCategory | null },
+    filter: { statuses: readonly ToolStatus[]; category: string | null },
   ): Promise<Tool[]>;
   get(organizationId: string, uuid: string): Promise<Tool | undefined>;
   /** Those that are there, in no order, whatever their status. */

@@ -1,7 +1,7 @@
 // Tools of agents, kept by organization. Source: contract §10.1.
 
 import type { Selectable, Updateable } from 'kysely';
-import type { Tool, ToolCategory, ToolStatus } from '../../model/tool.ts';
+import type { Tool, ToolStatus } from '../../model/tool.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { Fields, ToolTable } from '../db/tables.ts';
@@ -20,7 +20,7 @@ export class ToolRepository implements ToolStore {
 
   async list(
     organizationId: string,
-    { statuses, category }: { statuses: readonly ToolStatus[]; category: ToolCategory | null },
+    { statuses, category }: { statuses: readonly ToolStatus[]; category: string | null },
   ): Promise<Tool[]> {
     if (!isRowId(organizationId) || statuses.length === 0) return [];
     let query = this.#context.db

@@ -7,7 +7,7 @@ import type { ExpectedInput } from '../../model/expected-input.ts';
 import type { LlmMessage, LlmTool, LlmToolCall } from '../../model/llm-message.ts';
 import type { Direction } from '../../model/provider.ts';
 import type { ToolRequest } from '../tools/tool-request-builder.ts';
-import type { TransferAnnouncement } from '../tools/transfer-call-tool.ts';
+import type { TransferAnnouncement } from '../tools/tool-type.ts';
 
 /** `at` is the wall clock in milliseconds since 1970. */
 export type DialogueEvent = { at: number } & (

@@ -6,10 +6,15 @@ import type { ClipRef } from '../../model/clip.ts';
 import { clipLine } from '../engine/clip-lines.ts';
 import { rendered, type Step, say } from '../engine/step.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
-import { httpApiMessage, preToolMessageOf, type ToolMessage } from '../tools/pre-tool-message.ts';
+import type { ToolMessage } from '../tools/tool-fields.ts';
 
-/** Nothing happens for an empty message. */
-export function sayPreToolMessage(step: Step, message: ToolMessage, kind: UtteranceKind): void {
+/** Nothing happens without a message. */
+export function sayPreToolMessage(
+  step: Step,
+  message: ToolMessage | undefined,
+  kind: UtteranceKind,
+): void {
+  if (message === undefined) return;
   const { text, recordingId } = message;
   const ref = recordingId === null ? undefined : clipOf(recordingId);
   const clip = ref === undefined ? undefined : clipLine(step, ref);
@@ -19,15 +24,11 @@ export function sayPreToolMessage(step: Step, message: ToolMessage, kind: Uttera
 
 /** The clips that tools may play. */
 export function toolClipRefs(tools: NodeTools): ClipRef[] {
-  const messages = [...tools.values()].flat().map(({ definition }) => {
-    if (definition.type === 'calculator') return undefined;
-    return definition.type === 'http_api'
-      ? httpApiMessage(definition.config)
-      : preToolMessageOf(definition.config);
+  const used = new Set([...tools.values()].flat().map(({ tool }) => tool));
+  return [...used].flatMap(({ message }) => {
+    const recordingId = message?.recordingId ?? null;
+    return recordingId === null ? [] : [clipOf(recordingId)];
   });
-  return messages.flatMap((message) =>
-    message === undefined || message.recordingId === null ? [] : [clipOf(message.recordingId)],
-  );
 }
 
 /** Ids are digits; anything else is the name of a clip. */

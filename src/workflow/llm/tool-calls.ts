@@ -11,16 +11,16 @@ import type { PendingToolCalls } from '../engine/state.ts';
 import { currentNode, log, newId, type Step, templateContext } from '../engine/step.ts';
 import { finishToolCall, resultText, UNFINISHED } from '../engine/tool-results.ts';
 import { edgeFunctionName } from '../graph/edge-function.ts';
-import { calculate } from '../tools/calculator-tool.ts';
-import { endReasonGiven } from '../tools/end-call-tool.ts';
-import { httpApiRequest } from '../tools/http-api-tool.ts';
 import type { OfferedFunction } from '../tools/offered-functions.ts';
-import { httpApiMessage, preToolMessageOf } from '../tools/pre-tool-message.ts';
-import { transferArguments } from '../tools/transfer-call-tool.ts';
 import { continueAfterEdge } from './edge-taken.ts';
 import { generate } from './llm-policy.ts';
 import { sayPreToolMessage } from './tool-announcement.ts';
-import { beginTransfer, destinationResolved, destinationResolverFailed } from './tool-transfer.ts';
+import {
+  beginTransfer,
+  destinationResolved,
+  destinationResolverFailed,
+  toolOf,
+} from './tool-transfer.ts';
 
 /** Calls in one answer that are looked at. */
 export const TOOL_CALLS_MAX = 8;
@@ -66,7 +66,7 @@ export function toolResponded(step: Step, event: CalledOut): void {
   if (call === undefined) return;
   tools.pending = tools.pending.filter((each) => each !== call);
   tools.isAnswered = true;
-  finishToolCall(step, call, replyResult(event));
+  finishToolCall(step, call, replyResult(offeredBy(step, call.name), event));
   settle(step);
 }
 
@@ -93,7 +93,7 @@ function begin(step: Step, work: PendingToolCalls, call: LlmToolCall): Result | 
     work.next = { what: 'move', edgeId: edge.id };
     return { status: 'done' };
   }
-  const tool = step.tools.get(node.id)?.find((each) => each.function.name === call.name);
+  const tool = offeredBy(step, call.name);
   if (tool === undefined) {
     return { status: 'error', error: `There is no function ${call.name} here.` };
   }
@@ -110,28 +110,24 @@ function begin(step: Step, work: PendingToolCalls, call: LlmToolCall): Result | 
 function beginTool(
   step: Step,
   work: PendingToolCalls,
-  { uuid, definition }: OfferedFunction,
+  { uuid, type, tool, key }: OfferedFunction,
   { id: callId, name, arguments: given }: LlmToolCall,
 ): Result | undefined {
-  const context = { values: templateContext(step.state), now: step.at };
-  switch (definition.type) {
-    case 'calculator': {
-      const result = { ...calculate(given) };
+  if (tool.leavesConversation === true && work.next.what !== 'reply') return MOVED_ON;
+  const outcome = tool.call(key, given, { values: templateContext(step.state), now: step.at });
+  switch (outcome.what) {
+    case 'result':
       work.isAnswered = true;
-      return result;
-    }
-    case 'http_api': {
-      const request = httpApiRequest(definition.config, given, context);
-      const toolRunId = newId(step);
-      sayPreToolMessage(step, httpApiMessage(definition.config), 'notice');
-      step.actions.push({ type: 'call-out', toolRunId, tool: 'http_api', request });
+      return outcome.result;
+    case 'request': {
+      const toolRunId = awaitResult(step, callId);
+      sayPreToolMessage(step, tool.message, 'notice');
+      step.actions.push({ type: 'call-out', toolRunId, tool: type, request: outcome.request });
       work.pending.push({ toolRunId, callId, name });
-      addEntry(step.state, { role: 'tool', callId, content: UNFINISHED, toolRunId });
       return undefined;
     }
-    case 'end_call': {
-      if (work.next.what !== 'reply') return MOVED_ON;
-      const disposition = endReasonGiven(definition.config, given);
+    case 'end': {
+      const { disposition } = outcome;
       if (disposition !== null) {
         step.state.disposition = disposition;
         log(step, { type: 'disposition.given', disposition });
@@ -139,31 +135,39 @@ function beginTool(
       work.next = { what: 'end', toolUuid: uuid };
       return { status: 'success', action: 'ending_call' };
     }
-    case 'transfer_call': {
-      if (work.next.what !== 'reply') return MOVED_ON;
-      const checked = transferArguments(definition.config, given);
-      const toolRunId = newId(step);
+    case 'transfer':
       work.next = {
         what: 'transfer',
-        toolRunId,
+        toolRunId: awaitResult(step, callId),
         callId,
         name,
         toolUuid: uuid,
-        arguments: checked,
+        arguments: outcome.arguments,
         stage: 'waiting',
         destination: '',
       };
-      addEntry(step.state, { role: 'tool', callId, content: UNFINISHED, toolRunId });
       return undefined;
-    }
   }
+}
+
+/** Holds the result's place in the history. The id by which it comes. */
+function awaitResult(step: Step, callId: string): number {
+  const toolRunId = newId(step);
+  addEntry(step.state, { role: 'tool', callId, content: UNFINISHED, toolRunId });
+  return toolRunId;
 }
 
 const MOVED_ON: Result = { status: 'error', error: 'The conversation has already moved on.' };
 
-function replyResult(event: CalledOut): Result {
+function offeredBy(step: Step, name: string): OfferedFunction | undefined {
+  return step.tools.get(currentNode(step).id)?.find((each) => each.function.name === name);
+}
+
+function replyResult(of: OfferedFunction | undefined, event: CalledOut): Result {
   if (event.type === 'call-out-failed') return { status: 'error', error: event.error };
-  return { status: 'success', status_code: event.status, data: event.data };
+  const { status, data } = event;
+  const own = of?.tool.resultOf?.(of.key, { status, data });
+  return own ?? { status: 'success', status_code: status, data };
 }
 
 /** Once no request is under way, goes on. */
@@ -189,10 +193,6 @@ function move(step: Step, edgeId: string, spoken: string): void {
 }
 
 function endByTool(step: Step, toolUuid: string): void {
-  const tool = step.tools.get(currentNode(step).id)?.find(({ uuid }) => uuid === toolUuid);
-  const definition = tool?.definition;
-  if (definition?.type === 'end_call') {
-    sayPreToolMessage(step, preToolMessageOf(definition.config), 'goodbye');
-  }
+  sayPreToolMessage(step, toolOf(step, toolUuid)?.message, 'goodbye');
   startClosing(step, 'end_call_tool');
 }

@@ -5,15 +5,9 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { PendingTransfer } from '../engine/state.ts';
 import { currentNode, type Step, templateContext, wait } from '../engine/step.ts';
 import { finishToolCall } from '../engine/tool-results.ts';
-import type { TransferCallConfig } from '../tools/definition.ts';
 import type { ToolContext } from '../tools/parameters.ts';
-import { preToolMessageOf } from '../tools/pre-tool-message.ts';
-import {
-  announcementOf,
-  knownDestination,
-  readResolved,
-  resolverRequest,
-} from '../tools/transfer-call-tool.ts';
+import type { OpenTool } from '../tools/tool-type.ts';
+import { readResolved } from '../tools/transfer-call-tool.ts';
 import { sayPreToolMessage } from './tool-announcement.ts';
 
 /** An announcement is a sentence or two; one that never ends must not hold the transfer. */
@@ -21,25 +15,21 @@ const ANNOUNCEMENT_MS_MAX = 30_000;
 
 /** Finds out where to: at once, or by asking a server. */
 export function beginTransfer(step: Step, transfer: PendingTransfer): void {
-  const config = configOf(step, transfer);
-  if (config === undefined) {
+  const steps = toolOf(step, transfer.toolUuid)?.transfer;
+  if (steps === undefined) {
     fail(step, transfer, 'execution_error', 'The tool is not there any more.');
     return;
   }
   const context = { values: templateContext(step.state), now: step.at };
   try {
-    const request = resolverRequest(config, transfer.arguments, context);
+    const request = steps.resolverRequest(transfer.arguments, context);
     if (request === undefined) {
-      announce(step, transfer, knownDestination(config, contextOf(step, transfer)), null);
+      announce(step, transfer, steps.knownDestination(contextOf(step, transfer)), null);
       return;
     }
     const { toolRunId } = transfer;
     transfer.stage = 'resolving';
-    sayPreToolMessage(
-      step,
-      { text: config.resolver?.wait_message ?? '', recordingId: null },
-      'notice',
-    );
+    sayPreToolMessage(step, steps.waitMessage, 'notice');
     step.actions.push({ type: 'call-out', toolRunId, tool: 'resolver', request });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -72,12 +62,12 @@ export function transferIfHeard(step: Step, { isOverdue = false } = {}): void {
   const next = state.tools?.next;
   if (next?.what !== 'transfer' || next.stage !== 'announcing') return;
   if (state.speaking.length > 0 && !isOverdue) return;
-  const config = configOf(step, next);
+  const steps = toolOf(step, next.toolUuid)?.transfer;
   next.stage = 'transferring';
   state.waits.announcement = null;
   const { toolRunId, destination: to } = next;
-  const ringS = config?.timeout ?? 30;
-  const announcement = config && announcementOf(config, contextOf(step, next));
+  const ringS = steps?.ringS ?? 30;
+  const announcement = steps?.announcement(contextOf(step, next));
   step.actions.push({
     type: 'transfer',
     toolRunId,
@@ -109,11 +99,10 @@ function announce(
     fail(step, transfer, 'no_destination', 'There is nobody to transfer the call to.');
     return;
   }
-  const config = configOf(step, transfer);
   transfer.stage = 'announcing';
   transfer.destination = destination;
-  if (message !== null) sayPreToolMessage(step, { text: message, recordingId: null }, 'notice');
-  else if (config !== undefined) sayPreToolMessage(step, preToolMessageOf(config), 'notice');
+  const own = toolOf(step, transfer.toolUuid)?.message;
+  sayPreToolMessage(step, message === null ? own : { text: message, recordingId: null }, 'notice');
   step.state.waits.announcement = wait(step, ANNOUNCEMENT_MS_MAX);
   transferIfHeard(step);
 }
@@ -123,9 +112,9 @@ function contextOf(step: Step, transfer: PendingTransfer): ToolContext {
   return { values: { ...templateContext(step.state), ...transfer.arguments }, now: step.at };
 }
 
-function configOf(step: Step, { toolUuid }: PendingTransfer): TransferCallConfig | undefined {
-  const tool = step.tools.get(currentNode(step).id)?.find(({ uuid }) => uuid === toolUuid);
-  return tool?.definition.type === 'transfer_call' ? tool.definition.config : undefined;
+/** Of the current node; undefined if it is not offered there any more. */
+export function toolOf(step: Step, toolUuid: string): OpenTool | undefined {
+  return step.tools.get(currentNode(step).id)?.find(({ uuid }) => uuid === toolUuid)?.tool;
 }
 
 function fail(step: Step, transfer: PendingTransfer, reason: string, message: string): void {

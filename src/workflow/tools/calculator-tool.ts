@@ -1,10 +1,16 @@
 // A tool that does sums for the model. Source: contract §5.4, §8.7, §10.1.
 
+import { z } from 'zod';
 import { evaluate } from './arithmetic.ts';
+import { soleFunction } from './function-name.ts';
 import { checkedArguments, type ToolValues } from './parameters.ts';
-import type { ToolParameter } from './tool-fields.ts';
+import { orElse, type ToolParameter } from './tool-fields.ts';
+import { defineTool } from './tool-type.ts';
 
-export const calculatorParameters: readonly ToolParameter[] = [
+/** Always the same: prompts may name it. */
+const NAME = 'safe_calculator';
+
+const parameters: readonly ToolParameter[] = [
   {
     name: 'expression',
     type: 'string',
@@ -13,9 +19,18 @@ export const calculatorParameters: readonly ToolParameter[] = [
   },
 ];
 
+export const calculatorTool = defineTool({
+  type: 'calculator',
+  config: orElse(z.object({}), {}),
+  open: (_config, tool) => ({
+    functions: soleFunction(tool, parameters, NAME),
+    call: (_key, given) => ({ what: 'result', result: calculate(given) }),
+  }),
+});
+
 /** Throws TOOL_ARGUMENTS. */
-export function calculate(given: ToolValues): { expression: string; result: number } {
-  const { expression } = checkedArguments(calculatorParameters, given);
+function calculate(given: ToolValues): { expression: string; result: number } {
+  const { expression } = checkedArguments(parameters, given);
   const text = String(expression);
   return { expression: text, result: evaluate(text) };
 }

@@ -1,26 +1,87 @@
-// The name under which a model calls a tool. Source: contract §5.4.
+// The names under which a model calls tools: one for each function, all different within a node.
+// Source: contract §5.4.
 
-import type { ToolCategory } from '../../model/tool.ts';
+import { createHash } from 'node:crypto';
+import { edgeFunctionName } from '../graph/edge-function.ts';
+import { parametersSchema } from './parameters.ts';
+import type { ToolParameter } from './tool-fields.ts';
+import type { StoredTool, ToolFunction } from './tool-type.ts';
 
 /** What model services take. */
 const NAME_CHARACTERS_MAX = 64;
 /** Of a uuid, where a name has no letter that a function may have. */
 const UUID_CHARACTERS = 8;
+/** Sixteen million suffixes: enough to keep the functions of a node apart. */
+const SUFFIX_CHARACTERS = 6;
 
-/** Undefined for a tool that is no function of its own (an MCP server). */
-export function functionNameOf(tool: {
-  uuid: string;
-  name: string;
-  definition: { type: ToolCategory };
-}): string | undefined {
-  const { type } = tool.definition;
-  if (type === 'mcp') return undefined;
-  if (type === 'calculator') return 'safe_calculator';
-  const name = tool.name
+/** Of a tool's only function: the tool's name. */
+export function functionNameOf({ uuid, name }: { uuid: string; name: string }): string {
+  const letters = name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_/, '')
     .slice(0, NAME_CHARACTERS_MAX)
     .replace(/_$/, '');
-  return name === '' ? `tool_${tool.uuid.slice(0, UUID_CHARACTERS)}` : name;
+  return letters === '' ? `tool_${uuid.slice(0, UUID_CHARACTERS)}` : letters;
+}
+
+/** Of a tool that is one function, named after the tool. */
+export function soleFunction(
+  tool: StoredTool,
+  parameters: readonly ToolParameter[],
+  name: string = functionNameOf(tool),
+): ToolFunction[] {
+  const description = tool.description?.trim() || tool.name;
+  return [
+    { key: name, name, namedBy: 'author', description, parameters: parametersSchema(parameters) },
+  ];
+}
+
+interface NamedTool {
+  uuid: string;
+  name: string;
+  functions: readonly ToolFunction[];
+}
+
+export interface NamedFunction<T extends NamedTool> {
+  tool: T;
+  function: ToolFunction;
+  /** Unique within the node, or taken by `takenBy`: the function then cannot be called. */
+  name: string;
+  /** Such as `the edge Done`. */
+  takenBy: string | undefined;
+}
+
+/** In the order of the tools. Edges have their names first, then the first tool of a name that its author
+ *  chose. A derived name that is too long, or that anything else of the node has, gets a suffix: it
+ *  depends on the function alone, so that the order of tools does not change it. */
+export function nameFunctions<T extends NamedTool>(
+  edgeLabels: readonly string[],
+  tools: readonly T[],
+): NamedFunction<T>[] {
+  const owners = new Map<string, string>();
+  const claims = new Map<string, number>();
+  const claim = (name: string) => claims.set(name, (claims.get(name) ?? 0) + 1);
+  for (const label of edgeLabels) {
+    owners.set(edgeFunctionName(label), `the edge ${label}`);
+    claim(edgeFunctionName(label));
+  }
+  for (const each of tools.flatMap(({ functions }) => functions)) claim(each.name);
+  return tools.flatMap((tool) =>
+    tool.functions.map((each) => {
+      const isUsable = claims.get(each.name) === 1 && each.name.length <= NAME_CHARACTERS_MAX;
+      const name = each.namedBy === 'author' || isUsable ? each.name : suffixed(each, tool.uuid);
+      const takenBy = owners.get(name);
+      if (takenBy === undefined) owners.set(name, `the tool ${tool.name}`);
+      return { tool, function: each, name, takenBy };
+    }),
+  );
+}
+
+function suffixed({ name, key }: ToolFunction, uuid: string): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([uuid, key]))
+    .digest('hex');
+  const suffix = `_${hash.slice(0, SUFFIX_CHARACTERS)}`;
+  return `${name.slice(0, NAME_CHARACTERS_MAX - suffix.length)}${suffix}`;
 }

@@ -1,19 +1,99 @@
-// A tool that asks another system over HTTP. Source: contract §8.7.
+// A tool that asks another system over HTTP. Source: contract §8.7, §10.1.
 
-import type { HttpApiConfig } from './definition.ts';
-import { checkedArguments, presetValues, type ToolContext, type ToolValues } from './parameters.ts';
+import { z } from 'zod';
+import { soleFunction } from './function-name.ts';
+import { checkedArguments, presetValues, type ToolValues } from './parameters.ts';
+import {
+  messageOrNull,
+  orElse,
+  presetParameters,
+  referenceOrNull,
+  requestHeaders,
+  requestUrl,
+  type ToolMessage,
+  toolParameters,
+} from './tool-fields.ts';
 import { type ToolRequest, toolRequest } from './tool-request-builder.ts';
+import { defineTool } from './tool-type.ts';
 
-/** `presets` stand in for the author's templates, to try a tool out. Throws TOOL_ARGUMENTS, TOOL_URL. */
-export function httpApiRequest(
-  config: HttpApiConfig,
-  given: ToolValues,
-  context: ToolContext,
-  presets?: ToolValues,
+/** The caller waits in silence: nobody does for longer. */
+const TIMEOUT_MS_MAX = 120_000;
+
+const config = z.object({
+  method: z
+    .string()
+    .max(10)
+    .transform((word) => word.toUpperCase())
+    .pipe(z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])),
+  url: requestUrl,
+  headers: requestHeaders,
+  credential_uuid: referenceOrNull,
+  parameters: toolParameters,
+  preset_parameters: presetParameters,
+  timeout_ms: orElse(z.int().min(1).max(TIMEOUT_MS_MAX), 5_000),
+  customMessage: messageOrNull,
+  customMessageType: z.enum(['text', 'audio']).nullable().default(null),
+  customMessageRecordingId: referenceOrNull,
+  /** Takes the place of the flat arguments; any JSON object, its texts are templates. */
+  body_template: z.record(z.string(), z.unknown()).nullable().default(null),
+});
+type HttpApiConfig = z.infer<typeof config>;
+
+export const httpApiTool = defineTool({
+  type: 'http_api',
+  config,
+  open: (settings, tool) => ({
+    functions: soleFunction(tool, settings.parameters),
+    message: messageOf(settings),
+    call: (_key, given, context) => ({
+      what: 'request',
+      request: toolRequest(settings, {
+        arguments: checkedArguments(settings.parameters, given),
+        presets: presetValues(settings.preset_parameters, context),
+        context,
+      }),
+    }),
+    trial: {
+      unsent: settings,
+      request: (values, now) => trialRequest(settings, values, now),
+    },
+  }),
+});
+
+interface Values {
+  given: ToolValues;
+  presets: ToolValues;
+}
+
+/** There is no call: templates that name its variables are empty, `presets` take their place. Throws
+ *  TOOL_ARGUMENTS, TOOL_URL. */
+function trialRequest(
+  settings: HttpApiConfig,
+  { given, presets }: Values,
+  now: number,
 ): ToolRequest {
-  return toolRequest(config, {
-    arguments: checkedArguments(config.parameters, given),
-    presets: presets ?? presetValues(config.preset_parameters, context),
+  const context = { values: {}, now };
+  const isGiven = (name: string): boolean => (presets[name] ?? null) !== null;
+  const all = settings.preset_parameters.map((preset) => ({ ...preset, description: '' }));
+  const fromAuthor = presetValues(
+    all.filter(({ name }) => !isGiven(name)),
+    context,
+  );
+  const fromTest = checkedArguments(
+    all.filter(({ name }) => isGiven(name)),
+    presets,
+  );
+  return toolRequest(settings, {
+    arguments: checkedArguments(settings.parameters, given),
+    presets: { ...fromAuthor, ...fromTest },
     context,
   });
+}
+
+function messageOf(settings: HttpApiConfig): ToolMessage {
+  const { customMessage, customMessageType, customMessageRecordingId } = settings;
+  return {
+    text: customMessage ?? '',
+    recordingId: customMessageType === 'audio' ? customMessageRecordingId || null : null,
+  };
 }

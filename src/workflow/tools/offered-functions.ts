@@ -1,22 +1,22 @@
-// Which tools a node offers to the model, and under which names. What cannot be offered is left out and
-// told. Source: contract §5.4, §8.2.
+// Which functions of which tools a node offers to the model, and under which names. What cannot be offered
+// is left out, with the reason. Source: contract §5.4, §8.2.
 
 import type { LlmTool } from '../../model/llm-message.ts';
 import type { Tool } from '../../model/tool.ts';
-import { edgeFunctionName } from '../graph/edge-function.ts';
-import { calculatorParameters } from './calculator-tool.ts';
-import { type ToolDefinition, toolDefinition } from './definition.ts';
-import { endCallParameters } from './end-call-tool.ts';
-import { functionNameOf } from './function-name.ts';
-import { parametersSchema } from './parameters.ts';
-import type { ToolParameter } from './tool-fields.ts';
-import { transferParameters } from './transfer-call-tool.ts';
+import { nameFunctions } from './function-name.ts';
+import { openTool, toolTypes } from './registry.ts';
+import type { NotOpened, OpenTool, ToolType } from './tool-type.ts';
 
-type Runnable = Exclude<ToolDefinition, { type: 'mcp' }>;
+/** Model services refuse a request with more. Edges are offered besides and always. */
+const NODE_FUNCTIONS_MAX = 128;
 
 export interface OfferedFunction {
   uuid: string;
-  definition: Runnable;
+  /** The tool's type, as metrics name it. */
+  type: string;
+  tool: OpenTool;
+  /** The tool's own name of the function. */
+  key: string;
   /** As the model sees it. */
   function: LlmTool;
 }
@@ -24,7 +24,9 @@ export interface OfferedFunction {
 export interface SkippedTool {
   nodeId: string;
   uuid: string;
-  reason: 'unknown' | 'not active' | 'not run by this version' | 'unreadable' | 'name taken';
+  reason: 'unknown' | 'not active' | NotOpened | 'no function' | 'name taken' | 'too many';
+  /** The one function that is left out; without it the whole tool is. */
+  function?: string;
 }
 
 /** By node id. */
@@ -40,53 +42,59 @@ interface ToolUser {
 export function offeredFunctions(
   nodes: Iterable<ToolUser>,
   tools: readonly Tool[],
+  types: readonly ToolType[] = toolTypes,
 ): { offered: NodeTools; skipped: SkippedTool[] } {
-  const byUuid = new Map(tools.map((tool) => [tool.uuid, tool]));
+  const opened = new Map(tools.map((tool) => [tool.uuid, opening(tool, types)]));
   const skipped: SkippedTool[] = [];
   const offered = new Map<string, OfferedFunction[]>();
-  for (const { id, toolUuids, edges } of nodes) {
-    const names = new Set(edges.map(({ label }) => edgeFunctionName(label)));
-    const list: OfferedFunction[] = [];
-    for (const uuid of new Set(toolUuids)) {
-      const made = offer(byUuid.get(uuid), names);
-      if (typeof made === 'string') skipped.push({ nodeId: id, uuid, reason: made });
-      else list.push(made);
+  for (const node of nodes) {
+    const usable: Opened[] = [];
+    for (const uuid of new Set(node.toolUuids)) {
+      const tool = opened.get(uuid) ?? 'unknown';
+      if (typeof tool === 'string') skipped.push({ nodeId: node.id, uuid, reason: tool });
+      else usable.push(tool);
     }
-    if (list.length > 0) offered.set(id, list);
+    const list = offeredBy(node, usable, skipped);
+    if (list.length > 0) offered.set(node.id, list);
   }
   return { offered, skipped };
 }
 
-function offer(
-  tool: Tool | undefined,
-  names: Set<string>,
-): OfferedFunction | SkippedTool['reason'] {
-  if (tool === undefined) return 'unknown';
-  if (tool.status !== 'active') return 'not active';
-  const parsed = toolDefinition.safeParse(tool.definition);
-  if (!parsed.success) return 'unreadable';
-  const definition = parsed.data;
-  const name = functionNameOf({ ...tool, definition });
-  if (definition.type === 'mcp' || name === undefined) return 'not run by this version';
-  if (names.has(name)) return 'name taken';
-  names.add(name);
-  const description = tool.description?.trim() || tool.name;
-  return {
-    uuid: tool.uuid,
-    definition,
-    function: { name, description, parameters: parametersSchema(parametersOf(definition)) },
-  };
+interface Opened {
+  uuid: string;
+  name: string;
+  type: string;
+  tool: OpenTool;
+  functions: OpenTool['functions'];
 }
 
-function parametersOf(definition: Runnable): readonly ToolParameter[] {
-  switch (definition.type) {
-    case 'http_api':
-      return definition.config.parameters;
-    case 'end_call':
-      return endCallParameters(definition.config);
-    case 'transfer_call':
-      return transferParameters(definition.config);
-    case 'calculator':
-      return calculatorParameters;
+function opening(tool: Tool, types: readonly ToolType[]): Opened | SkippedTool['reason'] {
+  if (tool.status !== 'active') return 'not active';
+  const open = openTool(tool, types);
+  if (typeof open === 'string') return open;
+  if (open.functions.length === 0) return 'no function';
+  const { uuid, name, category: type } = tool;
+  return { uuid, name, type, tool: open, functions: open.functions };
+}
+
+function offeredBy(
+  { id: nodeId, edges }: ToolUser,
+  tools: readonly Opened[],
+  skipped: SkippedTool[],
+): OfferedFunction[] {
+  const labels = edges.map(({ label }) => label);
+  const list: OfferedFunction[] = [];
+  for (const { tool: of, function: own, name, takenBy } of nameFunctions(labels, tools)) {
+    const { uuid, type, tool } = of;
+    const { key, description, parameters } = own;
+    const isFull = list.length >= NODE_FUNCTIONS_MAX;
+    if (takenBy === undefined && !isFull) {
+      list.push({ uuid, type, tool, key, function: { name, description, parameters } });
+      continue;
+    }
+    const reason = takenBy === undefined ? 'too many' : 'name taken';
+    const one = of.functions.length > 1 ? { function: own.name } : {};
+    skipped.push({ nodeId, uuid, reason, ...one });
   }
+  return list;
 }

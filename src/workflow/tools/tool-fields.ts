@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { requestHeaderName, requestHeaderValue } from '../../model/request-header.ts';
-import { isRequestUrl } from './url-template.ts';
+import { isRequestUrl } from './tool-url.ts';
 
 const HEADERS_MAX = 50;
 const PARAMETERS_MAX = 50;
@@ -25,7 +25,30 @@ export const messageOrNull = z.string().max(MESSAGE_MAX).nullable().default(null
 /** Of a credential or a recording. */
 export const referenceOrNull = z.string().max(REFERENCE_MAX).nullable().default(null);
 
-export const messageType = orElse(z.enum(['none', 'custom', 'audio']), 'none');
+/** Said before a tool takes effect: nothing, a text, or a recorded clip. */
+export interface ToolMessage {
+  /** A template; empty for none. */
+  text: string;
+  /** The clip to play, by its id or its name; the text stands in for one that is not there. */
+  recordingId: string | null;
+}
+
+/** Of an end or a transfer. */
+export const messageFields = {
+  messageType: orElse(z.enum(['none', 'custom', 'audio']), 'none'),
+  customMessage: messageOrNull,
+  audioRecordingId: referenceOrNull,
+};
+
+/** Source: contract §8.7. */
+export function messageOf(fields: z.output<z.ZodObject<typeof messageFields>>): ToolMessage {
+  const { messageType, customMessage, audioRecordingId } = fields;
+  if (messageType === 'none') return { text: '', recordingId: null };
+  return {
+    text: customMessage ?? '',
+    recordingId: messageType === 'audio' ? audioRecordingId || null : null,
+  };
+}
 
 /** The part up to the path is fixed; what follows may be a template. */
 export const requestUrl = z.string().max(URL_MAX).refine(isRequestUrl, {

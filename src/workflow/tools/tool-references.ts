@@ -3,8 +3,9 @@
 
 import type { Tool } from '../../model/tool.ts';
 import type { WorkflowDefinition, WorkflowNode, WorkflowProblem } from '../../model/workflow.ts';
-import { edgeFunctionName } from '../graph/edge-function.ts';
-import { functionNameOf } from './function-name.ts';
+import { nameFunctions } from './function-name.ts';
+import { openTool } from './registry.ts';
+import type { StoredTool } from './tool-type.ts';
 
 /** Different tools of one agent. */
 const TOOLS_MAX = 1_000;
@@ -37,36 +38,34 @@ export function unknownTools(
 /** Functions of one node that have one name. Archived tools are offered to nobody. */
 export function nameCollisions(
   definition: WorkflowDefinition,
-  tools: readonly Pick<Tool, 'uuid' | 'name' | 'category' | 'status'>[],
+  tools: readonly (StoredTool & Pick<Tool, 'status'>)[],
 ): WorkflowProblem[] {
   const byUuid = new Map(
     tools.filter(({ status }) => status !== 'archived').map((tool) => [tool.uuid, tool]),
   );
   return definition.nodes.flatMap((node) => {
-    const taken = edgeNames(definition, node.id);
-    return referencesOf(node).flatMap((uuid) => {
+    const named = referencesOf(node).flatMap((uuid) => {
       const tool = byUuid.get(uuid);
-      if (tool === undefined) return [];
-      const name = functionNameOf({ ...tool, definition: { type: tool.category } });
-      if (name === undefined) return [];
-      const other = taken.get(name);
-      if (other === undefined) {
-        taken.set(name, `the tool ${tool.name}`);
-        return [];
-      }
-      return [problem(node, `The tool ${tool.name} has the function name ${name}, as ${other}`)];
+      const open = tool === undefined ? 'unreadable' : openTool(tool);
+      if (tool === undefined || typeof open === 'string') return [];
+      return [{ uuid, name: tool.name, functions: open.functions }];
     });
+    return nameFunctions(labelsOf(definition, node.id), named).flatMap((each) =>
+      each.takenBy === undefined
+        ? []
+        : [
+            problem(
+              node,
+              `The tool ${each.tool.name} has the function name ${each.name}, as ${each.takenBy}`,
+            ),
+          ],
+    );
   });
 }
 
-/** What has a name already, by that name. */
-function edgeNames({ edges }: WorkflowDefinition, nodeId: string): Map<string, string> {
-  return new Map(
-    edges.flatMap(({ source, data }): [string, string][] => {
-      const { label } = data;
-      if (source !== nodeId || typeof label !== 'string' || label.trim() === '') return [];
-      return [[edgeFunctionName(label), `the edge ${label}`]];
-    }),
+function labelsOf({ edges }: WorkflowDefinition, nodeId: string): string[] {
+  return edges.flatMap(({ source, data: { label } }) =>
+    source === nodeId && typeof label === 'string' && label.trim() !== '' ? [label] : [],
   );
 }
 

@@ -2,20 +2,135 @@
 // server names, or one that a value of the call leads to. Source: contract §10.1, §8.7.
 
 import { z } from 'zod';
+import { isObject } from '../../std/json.ts';
 import { lookUp } from '../variables/dotted-path.ts';
 import { render } from '../variables/template.ts';
-import type { TransferCallConfig } from './definition.ts';
+import { soleFunction } from './function-name.ts';
 import { checkedArguments, presetValues, type ToolContext, type ToolValues } from './parameters.ts';
-import type { ToolParameter } from './tool-fields.ts';
+import {
+  messageFields,
+  messageOf,
+  messageOrNull,
+  orElse,
+  presetParameters,
+  referenceOrNull,
+  requestHeaders,
+  requestUrl,
+  type ToolParameter,
+  toolParameters,
+} from './tool-fields.ts';
 import { type ToolRequest, toolRequest } from './tool-request-builder.ts';
+import { defineTool, type TransferAnnouncement } from './tool-type.ts';
 
 const DESTINATION_CHARACTERS_MAX = 500;
+const RULES_MAX = 20;
+const ROUTES_MAX = 100;
+const VALUE_MAX = 500;
+/** Half a minute of speech, while the caller waits. */
+const ANNOUNCEMENT_MAX = 500;
 const MESSAGE_CHARACTERS_MAX = 2_000;
 /** A minute of speech: values may be long, and the caller waits. */
 const SPOKEN_CHARACTERS_MAX = 1_000;
 
+const destination = z.string().max(DESTINATION_CHARACTERS_MAX);
+
+const resolver = z.object({
+  type: z.literal('http').default('http'),
+  url: requestUrl,
+  headers: requestHeaders,
+  credential_uuid: referenceOrNull,
+  timeout_ms: orElse(z.int().min(500).max(5_000), 3_000),
+  wait_message: messageOrNull,
+  parameters: toolParameters,
+  preset_parameters: presetParameters,
+});
+
+const routes = z
+  .array(z.object({ context_value: z.string().max(VALUE_MAX), destination: destination.min(1) }))
+  .min(1)
+  .max(ROUTES_MAX)
+  .refine(
+    (all) =>
+      new Set(all.map(({ context_value: value }) => value.trim().toLowerCase())).size ===
+      all.length,
+    { error: 'each context_value may be used once, in whatever case' },
+  );
+const contextMapping = z.preprocess(
+  withRules,
+  z.object({
+    rules: z
+      .array(z.object({ context_path: z.string().trim().min(1).max(VALUE_MAX), routes }))
+      .min(1)
+      .max(RULES_MAX),
+    fallback_destination: destination.nullable().default(null),
+  }),
+);
+
+/** Older clients send a single rule's path and routes where its rules would be. */
+function withRules(sent: unknown): unknown {
+  if (!isObject(sent) || (sent['rules'] ?? null) !== null) return sent;
+  const { rules: _none, context_path: path, routes: only, ...others } = sent;
+  if (path === undefined && only === undefined) return sent;
+  return { ...others, rules: [{ context_path: path, routes: only }] };
+}
+
+/** Before caller and colleague are joined, the agent speaks to the colleague. Beyond the reference's. */
+const warm = z.object({
+  /** Who calls, and why: a template. */
+  message: z.string().trim().min(1).max(ANNOUNCEMENT_MAX),
+  /** `key`: they take the call by any key but `refuse_key`. `stay`: by not hanging up. */
+  accept: orElse(z.enum(['key', 'stay']), 'key'),
+  refuse_key: orElse(z.string().regex(/^[0-9*#]$/), '*'),
+  /** Seconds to press a key in, once the message was said. */
+  timeout: orElse(z.int().min(5).max(60), 15),
+  caller_hears: orElse(z.enum(['music', 'ringback']), 'music'),
+});
+
+const transferConfig = z
+  .object({
+    destination_source: orElse(z.enum(['static', 'dynamic', 'context_mapping']), 'static'),
+    destination: orElse(destination, ''),
+    ...messageFields,
+    timeout: orElse(z.int().min(5).max(120), 30),
+    parameters: toolParameters,
+    resolver: resolver.nullable().default(null),
+    context_mapping: contextMapping.nullable().default(null),
+    warm: warm.nullable().default(null),
+  })
+  .refine((config) => config.destination_source !== 'dynamic' || config.resolver !== null, {
+    path: ['resolver'],
+    error: 'a dynamic destination needs a resolver',
+  })
+  .refine(
+    (config) => config.destination_source !== 'context_mapping' || config.context_mapping !== null,
+    { path: ['context_mapping'], error: 'this source of the destination needs a context_mapping' },
+  );
+type TransferCallConfig = z.infer<typeof transferConfig>;
+
+export const transferCallTool = defineTool({
+  type: 'transfer_call',
+  config: transferConfig,
+  open: (settings, tool) => ({
+    functions: soleFunction(tool, parametersOf(settings)),
+    leavesConversation: true,
+    message: messageOf(settings),
+    call: (_key, given) => ({
+      what: 'transfer',
+      arguments: checkedArguments(parametersOf(settings), given),
+    }),
+    transfer: {
+      ringS: settings.timeout,
+      isWarm: settings.warm !== null,
+      waitMessage: { text: settings.resolver?.wait_message ?? '', recordingId: null },
+      resolverRequest: (given, context) => resolverRequest(settings, given, context),
+      knownDestination: (context) => knownDestination(settings, context),
+      announcement: (context) => announcementOf(settings, context),
+    },
+  }),
+});
+
 /** Of one name, the transfer's own comes before the resolver's. */
-export function transferParameters(config: TransferCallConfig): ToolParameter[] {
+function parametersOf(config: TransferCallConfig): ToolParameter[] {
   const isDynamic = config.destination_source === 'dynamic';
   const asked = isDynamic ? (config.resolver?.parameters ?? []) : [];
   const own = new Set(config.parameters.map(({ name }) => name));
@@ -23,7 +138,7 @@ export function transferParameters(config: TransferCallConfig): ToolParameter[] 
 }
 
 /** Where to, as far as the call itself knows; empty for nowhere. Not for dynamic destinations. */
-export function knownDestination(
+function knownDestination(
   { destination_source: source, destination, context_mapping: mapping }: TransferCallConfig,
   { values, now }: ToolContext,
 ): string {
@@ -38,7 +153,7 @@ export function knownDestination(
 }
 
 /** What the colleague is told first; undefined if the caller is joined with them at once. */
-export function announcementOf(
+function announcementOf(
   { warm }: TransferCallConfig,
   { values, now }: ToolContext,
 ): TransferAnnouncement | undefined {
@@ -54,7 +169,7 @@ export function announcementOf(
 
 /** The question to the server that knows where to; undefined if there is none to ask. Throws TOOL_URL,
  *  TOOL_ARGUMENTS. */
-export function resolverRequest(
+function resolverRequest(
   { destination_source: source, resolver }: TransferCallConfig,
   given: ToolValues,
   context: ToolContext,
@@ -64,11 +179,6 @@ export function resolverRequest(
     { ...resolver, method: 'POST', body_template: null },
     { arguments: given, presets: presetValues(resolver.preset_parameters, context), context },
   );
-}
-
-/** Throws TOOL_ARGUMENTS. */
-export function transferArguments(config: TransferCallConfig, given: ToolValues): ToolValues {
-  return checkedArguments(transferParameters(config), given);
 }
 
 const resolved = z.object({
@@ -93,15 +203,4 @@ export function readResolved(
 function normal(value: unknown): string {
   if (typeof value === 'object' || value === undefined) return '';
   return String(value).trim().toLowerCase();
-}
-
-/** What a colleague is told before the caller is joined with them, and how they take the call. */
-export interface TransferAnnouncement {
-  text: string;
-  /** By a key, or by not hanging up. */
-  accept: 'key' | 'stay';
-  refuseKey: string;
-  /** To press a key in, once the text was said. */
-  decisionS: number;
-  callerHears: 'music' | 'ringback';
 }

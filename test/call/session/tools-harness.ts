@@ -1,12 +1,11 @@
 // The call room with an agent who may use tools.
 
-import type { ToolCategory } from '../../../src/model/tool.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
 import type { CallRoom } from '../call-harness.ts';
 
 export interface ToolSpec {
   name: string;
-  definition: { type: ToolCategory; config?: Record<string, unknown> };
+  definition: { type: string; config?: Record<string, unknown> };
 }
 
 /** Its agent greets, and may use the tools. */

@@ -9,7 +9,7 @@ import {
 import { MediaClock } from '../../../src/pipeline/media-clock.ts';
 import type { PbxMedia } from '../../../src/telephony/provider/pbx.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
-import type { TransferAnnouncement } from '../../../src/workflow/tools/transfer-call-tool.ts';
+import type { TransferAnnouncement } from '../../../src/workflow/tools/tool-type.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { FakeTts, loudnessVad } from '../../fakes/speech-services.ts';

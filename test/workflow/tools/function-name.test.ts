@@ -3,9 +3,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { functionNameOf } from '../../../src/workflow/tools/function-name.ts';
+import { openTool } from '../../../src/workflow/tools/registry.ts';
+import { storedTool } from './stored-tool.ts';
 
 const uuid = '0f8fad5b-d9cb-469f-a165-70867728950e';
-const named = (name: string) => functionNameOf({ uuid, name, definition: { type: 'http_api' } });
+const named = (name: string) => functionNameOf({ uuid, name });
 
 describe('the function of a tool', () => {
   it('is its name in lower case, other characters one underscore, none at the ends', () => {
@@ -19,10 +21,12 @@ describe('the function of a tool', () => {
   });
 
   it('of a calculator is always the same, and an MCP server is none', () => {
-    expect(functionNameOf({ uuid, name: 'Sums', definition: { type: 'calculator' } })).toBe(
-      'safe_calculator',
+    const calculator = openTool(storedTool(uuid, 'Sums', { type: 'calculator' }));
+    expect(calculator).toMatchObject({ functions: [{ name: 'safe_calculator' }] });
+    const config = { url: 'https://mcp.example/' };
+    expect(openTool(storedTool(uuid, 'Server', { type: 'mcp', config }))).toBe(
+      'not run by this version',
     );
-    expect(functionNameOf({ uuid, name: 'Server', definition: { type: 'mcp' } })).toBeUndefined();
   });
 
   it('is one that model services take, whatever the name is', () => {

@@ -1,6 +1,7 @@
 // A tool as the store gives it.
 
-import { type Tool, type ToolStatus, toolCategory } from '../../../src/model/tool.ts';
+import type { Tool, ToolStatus } from '../../../src/model/tool.ts';
+import { toolCategory } from '../../../src/workflow/tools/registry.ts';
 
 /** Its uuid is any short word. */
 export function storedTool(

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ToolStatus } from '../../../src/model/tool.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
 import { workflowDefinition } from '../../../src/model/workflow.ts';
 import {
@@ -9,9 +10,11 @@ import {
   toolUuidsOf,
   unknownTools,
 } from '../../../src/workflow/tools/tool-references.ts';
+import { storedTool } from './stored-tool.ts';
 
-const tool = (uuid: string, name: string, more = {}) =>
-  ({ uuid, name, category: 'http_api', status: 'active', ...more }) as const;
+const httpApi = { type: 'http_api', config: { method: 'GET', url: 'https://crm.example/' } };
+const tool = (uuid: string, name: string, definition: object = httpApi, status?: ToolStatus) =>
+  storedTool(uuid, name, { ...definition }, null, status);
 
 function agent(uuids: unknown, label = 'Done'): WorkflowDefinition {
   const node = (id: string, data: object) => ({
@@ -55,12 +58,16 @@ describe('the tools of an agent', () => {
   });
 
   it('two of which are calculators collide, MCP servers and archived tools never', () => {
-    const sums = { category: 'calculator' } as const;
-    const two = (one: object, other: object) =>
-      nameCollisions(agent(['a', 'b']), [tool('a', 'One', one), tool('b', 'Other', other)]);
-    expect(two(sums, sums)).toHaveLength(1);
-    expect(two({ ...sums, status: 'archived' }, sums)).toEqual([]);
-    expect(two({ category: 'mcp' }, { category: 'mcp' })).toEqual([]);
+    const sums = { type: 'calculator' };
+    const mcp = { type: 'mcp', config: { url: 'https://mcp.example/' } };
+    const two = (definition: object, status?: ToolStatus) =>
+      nameCollisions(agent(['a', 'b']), [
+        tool('a', 'One', definition, status),
+        tool('b', 'Other', definition),
+      ]);
+    expect(two(sums)).toHaveLength(1);
+    expect(two(sums, 'archived')).toEqual([]);
+    expect(two(mcp)).toEqual([]);
   });
 
   it('may be anything in what clients send', () => {

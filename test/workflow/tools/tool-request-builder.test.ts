@@ -3,23 +3,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import { type HttpApiConfig, toolDefinition } from '../../../src/workflow/tools/definition.ts';
-import { httpApiRequest } from '../../../src/workflow/tools/http-api-tool.ts';
+import { openTool } from '../../../src/workflow/tools/registry.ts';
+import type { ToolRequest } from '../../../src/workflow/tools/tool-request-builder.ts';
+import type { OpenTool } from '../../../src/workflow/tools/tool-type.ts';
+import { storedTool } from './stored-tool.ts';
 
 const initial = { customer: { id: 'a/b c' }, tier: 'gold', flag: true, nobody: '' };
 const context = {
   values: { ...initial, initial_context: initial, gathered_context: { city: 'Köln' } },
   now: 0,
 };
-
-function config(more: Record<string, unknown> = {}): HttpApiConfig {
-  const definition = toolDefinition.parse({
-    type: 'http_api',
-    config: { method: 'post', url: 'https://crm.example/orders', ...more },
-  });
-  if (definition.type !== 'http_api') throw new Error('another type');
-  return definition.config;
-}
 
 const parameter = (name: string, type = 'string', required = true) => ({
   name,
@@ -33,8 +26,18 @@ const preset = (name: string, value: string, type = 'string', required = true) =
   value_template: value,
   required,
 });
-const build = (more: Record<string, unknown>, given: Record<string, unknown> = {}) =>
-  httpApiRequest(config(more), given, context);
+function opened(more: Record<string, unknown>): OpenTool {
+  const config = { method: 'post', url: 'https://crm.example/orders', ...more };
+  const open = openTool(storedTool('t', 'Orders', { type: 'http_api', config }));
+  if (typeof open === 'string') throw new Error(open);
+  return open;
+}
+
+function build(more: Record<string, unknown>, given: Record<string, unknown> = {}): ToolRequest {
+  const outcome = opened(more).call('orders', given, context);
+  if (outcome.what !== 'request') throw new Error(outcome.what);
+  return outcome.request;
+}
 const refusal = (more: Record<string, unknown>, given: Record<string, unknown> = {}) => {
   try {
     return build(more, given).url;
@@ -198,8 +201,8 @@ describe('arguments', () => {
   });
 
   it('may be given in place of the author, to try a tool out', () => {
-    const more = config({ preset_parameters: [preset('n', '{{nobody}}')] });
-    const { body } = httpApiRequest(more, {}, context, { n: 4 });
+    const { trial } = opened({ preset_parameters: [preset('n', '{{nobody}}', 'number')] });
+    const { body } = trial?.request({ given: {}, presets: { n: 4 } }, 0) ?? {};
     expect(JSON.parse(body ?? '')).toEqual({ n: 4 });
   });
 });

@@ -2,15 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type TransferCallConfig, toolDefinition } from '../../../src/workflow/tools/definition.ts';
-import {
-  announcementOf,
-  knownDestination,
-  readResolved,
-  resolverRequest,
-  transferArguments,
-  transferParameters,
-} from '../../../src/workflow/tools/transfer-call-tool.ts';
+import { openTool } from '../../../src/workflow/tools/registry.ts';
+import type { OpenTool, TransferSteps } from '../../../src/workflow/tools/tool-type.ts';
+import { readResolved } from '../../../src/workflow/tools/transfer-call-tool.ts';
+import { storedTool } from './stored-tool.ts';
 
 const values = {
   branch: '+49301',
@@ -19,12 +14,13 @@ const values = {
 };
 const context = { values, now: 0 };
 
-function config(more: Record<string, unknown>): TransferCallConfig {
-  const definition = toolDefinition.parse({ type: 'transfer_call', config: more });
-  if (definition.type !== 'transfer_call') throw new Error('another type');
-  return definition.config;
+function opened(config: Record<string, unknown>): OpenTool & { transfer: TransferSteps } {
+  const open = openTool(storedTool('t', 'Front desk', { type: 'transfer_call', config }));
+  if (typeof open === 'string' || open.transfer === undefined) throw new Error(String(open));
+  return { ...open, transfer: open.transfer };
 }
-const to = (more: Record<string, unknown>): string => knownDestination(config(more), context);
+const to = (config: Record<string, unknown>): string =>
+  opened(config).transfer.knownDestination(context);
 
 describe('a static destination', () => {
   it.each([
@@ -39,7 +35,7 @@ describe('a static destination', () => {
 
 describe('what a colleague is told first', () => {
   const told = (warm: unknown, given = {}) =>
-    announcementOf(config({ warm }), { values: { ...values, ...given }, now: 0 });
+    opened({ warm }).transfer.announcement({ values: { ...values, ...given }, now: 0 });
 
   it('is nothing unless the author wants it', () => {
     expect(told(null)).toBeUndefined();
@@ -88,7 +84,7 @@ describe('a mapped destination', () => {
 });
 
 describe('a resolved destination', () => {
-  const dynamic = config({
+  const dynamic = opened({
     destination_source: 'dynamic',
     parameters: [{ name: 'topic', type: 'string', description: 'What about' }],
     resolver: {
@@ -104,12 +100,19 @@ describe('a resolved destination', () => {
   });
 
   it('is asked for with the arguments and presets', () => {
-    expect(transferParameters(dynamic).map(({ name, type }) => [name, type])).toEqual([
-      ['topic', 'string'],
-      ['urgent', 'boolean'],
-    ]);
-    const given = transferArguments(dynamic, { topic: 'bill', urgent: 'true' });
-    expect(resolverRequest(dynamic, given, context)).toEqual({
+    const [only] = dynamic.functions;
+    expect(only?.parameters).toMatchObject({
+      properties: { topic: { type: 'string' }, urgent: { type: 'boolean' } },
+      required: ['topic'],
+    });
+    const outcome = dynamic.call(
+      'front_desk',
+      { topic: 'bill', urgent: 'true', other: 1 },
+      context,
+    );
+    const given = { topic: 'bill', urgent: true };
+    expect(outcome).toEqual({ what: 'transfer', arguments: given });
+    expect(dynamic.transfer.resolverRequest(given, context)).toEqual({
       method: 'POST',
       url: 'https://pbx.example/route',
       headers: { 'Content-Type': 'application/json' },
@@ -117,7 +120,8 @@ describe('a resolved destination', () => {
       credentialUuid: 'c1',
       timeoutMs: 3_000,
     });
-    expect(resolverRequest(config({ destination: '+1' }), {}, context)).toBeUndefined();
+    const fixed = opened({ destination: '+1' }).transfer;
+    expect(fixed.resolverRequest({}, context)).toBeUndefined();
   });
 
   it('is read from the answer', () => {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isRequestUrl } from '../../../src/workflow/tools/url-template.ts';
+import { isRequestUrl } from '../../../src/workflow/tools/tool-url.ts';
 
 describe('the address of a request', () => {
   it('is http or https, with placeholders after the host only', () => {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toolDefinition } from '../../../src/workflow/tools/definition.ts';
+import { toolDefinition } from '../../../src/workflow/tools/registry.ts';
 
 const api = { method: 'GET', url: 'https://crm.example.com/customers' };
 

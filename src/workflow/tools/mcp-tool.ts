@@ -1,0 +1,28 @@
+// A server whose functions the model may call (Model Context Protocol). Stored and not run.
+// Source: contract §10.1.
+
+import { z } from 'zod';
+import { orElse, referenceOrNull, requestUrl } from './tool-fields.ts';
+import { defineTool } from './tool-type.ts';
+
+const FUNCTION_NAME_MAX = 500;
+/** Names of a server's functions. */
+const FUNCTIONS_MAX = 200;
+const SECONDS_MAX = 3_600;
+
+export const mcpTool = defineTool({
+  type: 'mcp',
+  config: z.object({
+    transport: z.literal('streamable_http').default('streamable_http'),
+    url: requestUrl,
+    credential_uuid: referenceOrNull,
+    tools_filter: orElse(z.array(z.string().max(FUNCTION_NAME_MAX)).max(FUNCTIONS_MAX), []),
+    timeout_secs: orElse(z.int().min(0).max(SECONDS_MAX), 30),
+    sse_read_timeout_secs: orElse(z.int().min(0).max(SECONDS_MAX), 300),
+    /** Filled by the gateway: what a client sends here is dropped. */
+    discovered_tools: z
+      .unknown()
+      .optional()
+      .transform((): Record<string, unknown>[] => []),
+  }),
+});

@@ -1,0 +1,37 @@
+// Every kind of tool. To add one: write `<kind>-tool.ts` beside this file and add a row here; contract §10.1
+// lists the settings of each. Rows keep their order: it is that of the API's schema.
+
+import { z } from 'zod';
+import { calculatorTool } from './calculator-tool.ts';
+import { endCallTool } from './end-call-tool.ts';
+import { httpApiTool } from './http-api-tool.ts';
+import { mcpTool } from './mcp-tool.ts';
+import type { NotOpened, OpenTool, StoredTool, ToolType } from './tool-type.ts';
+import { transferCallTool } from './transfer-call-tool.ts';
+
+const rows = [httpApiTool, endCallTool, transferCallTool, calculatorTool, mcpTool] as const;
+
+export const toolTypes: readonly ToolType[] = rows;
+
+/** Words of the contract without a definition: nothing can be made of them. */
+const RESERVED = ['native', 'integration'];
+
+const categories: string[] = [...rows.map(({ type }) => type), ...RESERVED];
+export const toolCategory = z.enum(categories);
+
+/** As clients send it and as it is stored: one shape for each type. What is parsed has every field. */
+export const toolDefinition = z
+  .discriminatedUnion('type', [
+    rows[0].definition,
+    ...rows.slice(1).map(({ definition }) => definition),
+  ])
+  .meta({ description: 'What the tool does: one shape for each type.' });
+
+/** Opens a stored tool by its type. */
+export function openTool(
+  tool: StoredTool,
+  types: readonly ToolType[] = toolTypes,
+): OpenTool | NotOpened {
+  const type = types.find((each) => each.type === tool.definition['type']);
+  return type === undefined ? 'unreadable' : type.open(tool);
+}
