@@ -96,6 +96,7 @@ const table = [
   ['call', ['telephony/provider', 'model', 'std']],
   ['call/log', ['store', 'store/runs', 'model', 'std']],
   ['call/http', ['workflow/tools', 'store/library', 'model', 'std']],
+  ['call/closing', ['call/log', 'telephony/provider', 'store', 'store/files', 'model', 'std']],
   ['call/dialogue', ['workflow', 'workflow/engine', 'speech/llm', 'model', 'std']],
   [
     'call/setup',
@@ -103,6 +104,7 @@ const table = [
       'call',
       'call/log',
       'call/http',
+      'call/closing',
       'pipeline',
       'pipeline/listen',
       'pipeline/speak',
@@ -121,10 +123,6 @@ const table = [
       'model',
       'std',
     ],
-  ],
-  [
-    'call/closing',
-    ['call/log', 'call/setup', 'telephony/provider', 'store/telephony', 'model', 'std'],
   ],
   [
     'call/session',

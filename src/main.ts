@@ -65,7 +65,8 @@ async function start(config: Config, log: Log, worker: Worker | undefined): Prom
     afterCall.wake();
   };
   link?.onNotification('completed', onCompleted);
-  const callDeps = { ...open.calls, onCompleted };
+  const callDeps = open.calls;
+  callDeps.closing.onCompleted = onCompleted;
   const switchboard = new CallControl(callDeps);
   const recovery = new CrashRecovery(callDeps);
   const dispatcher: Dispatcher = new Dispatcher({

@@ -21,8 +21,8 @@ export async function startCallWorker(
 ): Promise<Drainable> {
   const { link } = worker;
   const open = await openGatewayParts(config, log, worker);
-  const onCompleted = (): void => void link.notify(FRONT, 'completed', {});
-  const callDeps = { ...open.calls, onCompleted };
+  const callDeps = open.calls;
+  callDeps.closing.onCompleted = () => void link.notify(FRONT, 'completed', {});
   const switchboard = new CallControl(callDeps);
   const recovery = new CrashRecovery(callDeps);
   await recovery.start();

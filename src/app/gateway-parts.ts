@@ -33,6 +33,7 @@ import { CLOSE } from '../transport/media-socket.ts';
 import { createMediaTokens } from '../transport/media-token.ts';
 import { createRtpPorts } from '../transport/rtp/rtp-ports.ts';
 import { createMediaServer, type MediaServer } from '../transport/websocket/media-server.ts';
+import { withClosing } from './call-parts.ts';
 
 /** A stop that takes longer than this after the calls are drained is cut short. */
 export const STOP_MS_MAX = 15_000;
@@ -147,9 +148,9 @@ function openCalls(
     log: Log;
     worker: number | undefined;
   },
-): Omit<CallDeps, 'onCompleted'> {
+): CallDeps {
   const { store, providers, speech, log, worker } = open;
-  return {
+  return withClosing({
     ...speech,
     store,
     providers,
@@ -165,7 +166,7 @@ function openCalls(
     credentialHeaders: credentialHeadersFrom(store),
     load: { meter: processLoadMeter(), limits: config.loadLimits },
     publicUrl: config.publicUrl,
-  };
+  });
 }
 
 export async function openSpeech(config: Config, log: Log) {

@@ -7,6 +7,7 @@ import type { Api, ApiDeps } from '../../src/api/http/api-deps.ts';
 import { EventStreams } from '../../src/api/http/event-streams.ts';
 import { buildServer } from '../../src/api/server.ts';
 import { TextChats } from '../../src/call/chat/text-chat.ts';
+import { RunClosing } from '../../src/call/closing/run-closing.ts';
 import { credentialHeadersFrom } from '../../src/call/http/credential-headers.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
@@ -84,6 +85,7 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
     const clock = { ...systemClock, now: () => test.clock.now() };
     const twilio = createTwilioProvider({ clock, deadlineMs: 500 });
     served.desk = new FakeDesk();
+    const events = new EventLog({ sink: test.store.runs, clock: systemClock, log: test.log });
     served.deps = {
       store: test.store,
       files: test.store.files,
@@ -98,8 +100,14 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
       streams: new EventStreams({ clock: systemClock, live: new LiveWatchers(), lifeMs: 300 }),
       textChats: new TextChats({
         store: test.store,
-        files: test.store.files,
-        events: new EventLog({ sink: test.store.runs, clock: systemClock, log: test.log }),
+        events,
+        closing: new RunClosing({
+          store: test.store,
+          files: test.store.files,
+          events,
+          clock,
+          log: test.log,
+        }),
         clock,
         random: systemRandom,
         log: test.log,

@@ -4,6 +4,7 @@
 
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
+import { withClosing } from '../../src/app/call-parts.ts';
 import type { StartCall, StartedCall, TestCall } from '../../src/call/call-service.ts';
 import { CallControl } from '../../src/call/control/call-control.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
@@ -111,7 +112,7 @@ export class CallRoom {
     const { log } = at;
     const store = { ...at.store, runs: { ...at.store.runs } };
     const files = breakable(at.store.files);
-    this.deps = {
+    this.deps = withClosing({
       store,
       files,
       providers: providersOf([createTwilioProvider({ clock: systemClock }), this.pbx]),
@@ -131,7 +132,7 @@ export class CallRoom {
       credentialHeaders: () => Promise.resolve({ ['X-Key']: 'of the credential' }),
       publicUrl: PUBLIC_URL,
       load,
-    };
+    });
     this.switchboard = new CallControl(this.deps);
     rest.asked.length = 0;
     rest.answer = twilioAnswers;

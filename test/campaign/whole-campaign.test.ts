@@ -4,6 +4,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { withClosing } from '../../src/app/call-parts.ts';
 import { CallControl } from '../../src/call/control/call-control.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
@@ -48,7 +49,7 @@ beforeEach(async () => {
   const publicUrl = `http://127.0.0.1:${port}`;
   const clock = { ...systemClock, now: () => at.clock.now() };
   const { store, log } = at;
-  deps = {
+  deps = withClosing({
     store,
     files: store.files,
     providers: createProviders({ clock: systemClock, random: systemRandom }),
@@ -67,8 +68,8 @@ beforeEach(async () => {
     outside: createGuardedHttp(() => true),
     credentialHeaders: () => Promise.resolve({}),
     publicUrl,
-    onCompleted: () => dispatcher.wake(),
-  };
+  });
+  deps.closing.onCompleted = () => dispatcher.wake();
   switchboard = new CallControl(deps);
   const authorize = switchboard.admit.bind(switchboard);
   media = createMediaServer({ clock: systemClock, log, authorize });

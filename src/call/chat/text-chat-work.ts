@@ -16,12 +16,10 @@ import { createEngine, type DialogueEngine, type DialogueState } from '../../wor
 import { parseGraph } from '../../workflow/graph/graph.ts';
 import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
-import { finishRun } from '../closing/finish-run.ts';
-import { effectiveEvents } from '../log/effective-events.ts';
+import type { EndedBy } from '../closing/run-closing.ts';
 import type { RunLog } from '../log/event-log.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
 import { runOutcomeOf } from '../log/run-outcome.ts';
-import type { EndedBy } from '../session/close-session.ts';
 import { withRunIds } from '../setup/call-context.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import { turnSettingsOf } from '../setup/call-plan.ts';
@@ -36,15 +34,14 @@ const FINISH_AGAIN_MS = 60_000;
 export type TextChatDeps = Pick<
   CallDeps,
   | 'store'
-  | 'files'
   | 'events'
+  | 'closing'
   | 'clock'
   | 'random'
   | 'log'
   | 'llm'
   | 'outside'
   | 'credentialHeaders'
-  | 'onCompleted'
 >;
 
 export interface ChatPlan {
@@ -190,14 +187,8 @@ export async function abandonChat(deps: TextChatDeps, chat: TextChat): Promise<b
 
 /** Outcome, transcript and state of a chat that has ended. May be done again. */
 export async function finishChat(deps: TextChatDeps, { run }: TextChat): Promise<void> {
-  const { store } = deps;
-  const version = await store.workflows.version(run.workflowId, run.definitionId);
-  await finishRun(deps, run, {
-    events: effectiveEvents(await store.runs.events(run.id)),
-    fallbackReason: 'user_hangup',
-    settings: version?.configurations ?? {},
-  });
-  await store.textChats.close(run.id);
+  await deps.closing.finish(run, { reason: 'user_hangup' });
+  await deps.store.textChats.close(run.id);
 }
 
 async function logged<T>(

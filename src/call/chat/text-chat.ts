@@ -11,7 +11,7 @@ import type {
   NewTurn,
   TextChat,
 } from '../../store/runs/text-chat-store.ts';
-import type { EndedBy } from '../session/close-session.ts';
+import type { EndedBy } from '../closing/run-closing.ts';
 import { withoutReserved } from '../setup/call-context.ts';
 import { resolveTestAgent } from '../setup/resolve-agent.ts';
 import type { NewTextChat, TextChatId, TextChatService } from './text-chat-service.ts';

@@ -1,46 +1,76 @@
-// The line of a run's call at the provider, by what the store knows of it: for calls that no session of
-// this process holds.
+// The one request by which calls are hung up at their provider, and the one limit of its time. It asks the
+// provider, whoever holds the call: a session of this process, another node, or nobody.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { providerName } from '../../model/provider.ts';
+import type { Log } from '../../log.ts';
+import { type ProviderName, providerName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
-import { deadlineSignal } from '../../std/deadline.ts';
-import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
+import type { TelephonyConfiguration } from '../../model/telephony.ts';
+import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal, withDeadline } from '../../std/deadline.ts';
+import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 
-const HANG_UP_MS = 5_000;
+/** A provider answers within a second; a closing that waits for one is not held up for long. */
+const HANG_UP_MS_MAX = 5_000;
 
+/** Over what a call goes. */
 export interface Line {
   provider: TelephonyProvider;
-  configuration: ConfigurationSummary;
+  configuration: TelephonyConfiguration;
 }
 
-/** Over what the run's call goes; undefined if the provider is not built, or the configuration is gone. */
-export async function providerCallOf(
-  { store, providers }: Pick<CallDeps, 'store' | 'providers'>,
-  { organizationId, configurationId, mode }: Run,
-): Promise<Line | undefined> {
-  const name = providerName.safeParse(mode);
-  const provider = name.success ? providers.byName(name.data) : undefined;
-  if (provider === undefined || configurationId === null) return undefined;
-  const configuration = await store.telephony.getConfiguration(organizationId, configurationId);
-  return configuration && { provider, configuration };
+export interface ProviderHangUpDeps {
+  store: Pick<Store, 'telephony'>;
+  providers: { byName(name: ProviderName): TelephonyProvider | undefined };
+  clock: Clock;
+  log: Log;
 }
 
-/** Throws CALL_OUT_OF_REACH if nobody knows how to reach the call, and PROVIDER_* codes. */
-export async function hangUpAtProvider(
-  deps: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
-  run: Run,
-): Promise<void> {
-  const { providerCallId } = run;
-  const line = providerCallId === null ? undefined : await providerCallOf(deps, run);
-  if (providerCallId === null || line === undefined) throw new GatewayError('CALL_OUT_OF_REACH');
-  const { provider, configuration } = line;
-  const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
-  try {
-    await provider.control.hangUp(configuration.credentials, providerCallId, deadline.signal);
-  } finally {
-    deadline.done();
+export class ProviderHangUp {
+  readonly #deps: ProviderHangUpDeps;
+
+  constructor(deps: ProviderHangUpDeps) {
+    this.#deps = deps;
+  }
+
+  /** Hanging up what is over already does nothing. Throws PROVIDER_* codes, TIMED_OUT. */
+  async hangUp({ provider, configuration }: Line, callId: string): Promise<void> {
+    const { clock } = this.#deps;
+    const { credentials } = configuration;
+    const deadline = deadlineSignal(clock, HANG_UP_MS_MAX, 'hang up');
+    try {
+      const asked = provider.control.hangUp(credentials, callId, deadline.signal);
+      await withDeadline(clock, HANG_UP_MS_MAX, 'hang up', asked);
+    } finally {
+      deadline.done();
+    }
+  }
+
+  /** Best effort, for a call that is closed whether or not its provider answers. Never rejects. */
+  async attempt(line: Line, callId: string, runId?: string): Promise<void> {
+    try {
+      await this.hangUp(line, callId);
+    } catch (error) {
+      this.#deps.log.warn({ err: error, runId, callId }, 'call not hung up at its provider');
+    }
+  }
+
+  /** Throws CALL_OUT_OF_REACH if nobody knows how to reach the call, and what `hangUp` does. */
+  async hangUpRun(run: Run): Promise<void> {
+    const { providerCallId } = run;
+    const line = providerCallId === null ? undefined : await this.lineOf(run);
+    if (providerCallId === null || line === undefined) throw new GatewayError('CALL_OUT_OF_REACH');
+    await this.hangUp(line, providerCallId);
+  }
+
+  /** Over what the run's call goes; undefined if the provider is not built, or the configuration is gone. */
+  async lineOf({ organizationId, configurationId, mode }: Run): Promise<Line | undefined> {
+    const { store, providers } = this.#deps;
+    const name = providerName.safeParse(mode);
+    const provider = name.success ? providers.byName(name.data) : undefined;
+    if (provider === undefined || configurationId === null) return undefined;
+    const configuration = await store.telephony.getConfiguration(organizationId, configurationId);
+    return configuration && { provider, configuration };
   }
 }

@@ -1,18 +1,13 @@
 // Closes a run whose call never reached our media: busy, not answered, refused, failed, lost.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
-import { callsEnded } from '../../metrics/metrics.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { TerminalStatus } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
-import { deadlineSignal } from '../../std/deadline.ts';
 import { isObject } from '../../std/json.ts';
-import { finishRun } from '../closing/finish-run.ts';
 import { stamp } from '../log/transcript.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallRegistry, UnconnectedCall } from './call-registry.ts';
-
-const HANG_UP_MS = 5_000;
 
 interface Closing {
   reason: EndReason;
@@ -33,21 +28,18 @@ export async function endUnconnected(
   { reason, by, fault }: Closing,
 ): Promise<void> {
   const { run, provider } = call;
-  const runLog = await deps.events.open(run.id);
-  const isFirst = !runLog.events.some(({ body }) => body.type === 'call.ended');
-  if (isFirst) {
-    if (fault !== undefined) runLog.append({ type: 'fault', ...fault, fatal: true }, 0);
-    runLog.append({ type: 'call.ended', reason, by, durationS: 0 }, 0);
-    callsEnded.inc({ provider: provider.name, reason });
-    if (by === 'gateway') await hangUp(deps, call);
-  }
-  await deps.events.flush();
-  await finishRun(deps, run, {
-    events: runLog.events,
-    fallbackReason: reason,
-    settings: {},
+  const { providerCallId } = run;
+  await deps.closing.end(run, {
+    reason,
+    by,
+    provider: provider.name,
+    ...(fault === undefined ? {} : { fault }),
+    onClaimed: async () => {
+      if (by === 'gateway' && providerCallId !== null) {
+        await deps.hangUps.attempt(call, providerCallId, run.id);
+      }
+    },
   });
-  deps.events.release(run.id);
 }
 
 /** Contract §7.6: a call that could not be begun leaves a completed run that says what went wrong.
@@ -104,18 +96,4 @@ export function startFailure({ logs }: Run): string | undefined {
     if (typeof error === 'string') return error;
   }
   return undefined;
-}
-
-/** Best effort: a call that we lost sight of must not stay up. */
-async function hangUp(deps: CallDeps, call: UnconnectedCall): Promise<void> {
-  const { run, configuration, provider } = call;
-  if (run.providerCallId === null) return;
-  const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
-  try {
-    await provider.control.hangUp(configuration.credentials, run.providerCallId, deadline.signal);
-  } catch (error) {
-    deps.log.warn({ err: error, runId: run.id }, 'lost call not hung up');
-  } finally {
-    deadline.done();
-  }
 }

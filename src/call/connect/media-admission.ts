@@ -8,7 +8,7 @@ import type { MediaProtocol } from '../../telephony/provider/media-protocol.ts';
 import { isHosted, type ProviderRequest } from '../../telephony/provider/provider.ts';
 import { CLOSE } from '../../transport/media-socket.ts';
 import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
-import { recordingKey } from '../closing/finish-run.ts';
+import { recordingKey } from '../closing/run-closing.ts';
 import { CallSession } from '../session/session.ts';
 import { isMachineBehaviour } from '../setup/answering-machine.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
@@ -118,10 +118,7 @@ async function begin(
     runLog,
     recording,
     isAnswered,
-    onEnded: () => {
-      roster.remove(run.id);
-      deps.events.release(run.id);
-    },
+    onEnded: () => roster.remove(run.id),
   });
   roster.activate(session);
   return {

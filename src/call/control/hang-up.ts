@@ -4,8 +4,6 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
 import { withDeadline } from '../../std/deadline.ts';
-import { finishRun } from '../closing/finish-run.ts';
-import { hangUpAtProvider } from '../closing/provider-hang-up.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 import { abandonCall } from '../connect/end-unconnected.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
@@ -37,14 +35,7 @@ export async function hangUpRun(
 
 /** Closes a run that was never dialled, with the call that is started meanwhile. */
 async function closeIdle(deps: CallDeps, roster: CallRegistry, run: Run): Promise<void> {
-  const reason = 'system_cancelled';
-  const runLog = await deps.events.open(run.id);
-  if (!runLog.events.some(({ body }) => body.type === 'call.ended')) {
-    runLog.append({ type: 'call.ended', reason, by: 'gateway', durationS: 0 }, 0);
-  }
-  await deps.events.flush();
-  await finishRun(deps, run, { events: runLog.events, fallbackReason: reason, settings: {} });
-  deps.events.release(run.id);
+  await deps.closing.end(run, { reason: 'system_cancelled', by: 'gateway' });
   roster.removeUnconnected(run.id);
   await hangUpRest(deps, run);
 }
@@ -70,5 +61,5 @@ async function hangUpRest(deps: CallDeps, known: Run): Promise<void> {
   const current = await deps.store.runs.find(known.id);
   if (current === undefined) return;
   const isNamedSince = known.providerCallId === null && current.providerCallId !== null;
-  if (current.state !== 'completed' || isNamedSince) await hangUpAtProvider(deps, current);
+  if (current.state !== 'completed' || isNamedSince) await deps.hangUps.hangUpRun(current);
 }

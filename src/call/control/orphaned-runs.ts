@@ -3,8 +3,6 @@
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
-import { finishRun } from '../closing/finish-run.ts';
-import { hangUpAtProvider } from '../closing/provider-hang-up.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 
 /** Providers take a handful of requests a second and account. */
@@ -13,7 +11,7 @@ const HANG_UPS_MAX = 8;
 /** No call is needed to close those of others. */
 export type RecoveryDeps = Pick<
   CallDeps,
-  'store' | 'files' | 'providers' | 'events' | 'clock' | 'log' | 'onCompleted'
+  'store' | 'events' | 'closing' | 'hangUps' | 'clock' | 'log'
 >;
 
 export interface OrphanedRuns {
@@ -43,26 +41,17 @@ export async function closeOrphanedRuns(
 }
 
 async function close(deps: RecoveryDeps, run: Run, onLineOpen: () => void): Promise<void> {
-  const runLog = await deps.events.open(run.id);
-  const mediaMs = runLog.events.reduce((last, event) => Math.max(last, event.mediaMs), 0);
-  const reason = run.state === 'running' ? 'unexpected_error' : 'system_connect_error';
-  // The call may have ended well before its outcome could be stored.
-  const hasEnded = runLog.events.some(({ body }) => body.type === 'call.ended');
-  if (!hasEnded) {
-    onLineOpen();
-    const message = 'The gateway stopped during the call';
-    const durationS = mediaMs / 1_000;
-    runLog.append({ type: 'fault', code: 'GATEWAY_STOPPED', message, fatal: true }, mediaMs);
-    runLog.append({ type: 'call.ended', reason, by: 'gateway', durationS }, mediaMs);
-  }
-  await deps.events.flush();
-  const version = await deps.store.workflows.version(run.workflowId, run.definitionId);
-  await finishRun(deps, run, {
-    events: runLog.events,
-    fallbackReason: reason,
-    settings: version?.configurations ?? {},
+  const { events } = await deps.events.open(run.id);
+  const mediaMs = events.reduce((last, event) => Math.max(last, event.mediaMs), 0);
+  await deps.closing.end(run, {
+    reason: run.state === 'running' ? 'unexpected_error' : 'system_connect_error',
+    by: 'gateway',
+    durationS: mediaMs / 1_000,
+    mediaMs,
+    fault: { code: 'GATEWAY_STOPPED', message: 'The gateway stopped during the call' },
+    // The call may have ended well before its outcome could be stored.
+    onClaimed: async () => onLineOpen(),
   });
-  deps.events.release(run.id);
 }
 
 async function hangUpAll(deps: RecoveryDeps, runs: readonly Run[]): Promise<void> {
@@ -76,7 +65,7 @@ async function hangUpAll(deps: RecoveryDeps, runs: readonly Run[]): Promise<void
 /** The provider may still hold the line open. */
 async function hangUp(deps: RecoveryDeps, run: Run): Promise<void> {
   try {
-    await hangUpAtProvider(deps, run);
+    await deps.hangUps.hangUpRun(run);
   } catch (error) {
     if (codeOf(error) === 'CALL_OUT_OF_REACH') return; // There never was a line that we knew of.
     deps.log.warn({ err: error, runId: run.id }, 'left-over call not hung up');

@@ -4,7 +4,6 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import { providerCallOf } from '../closing/provider-hang-up.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 
@@ -20,14 +19,14 @@ export interface DigitsWanted {
 /** Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, DIGITS_WAITING, CALL_OUT_OF_REACH, PROVIDER_*
  *  codes. */
 export async function sendDigits(
-  deps: Pick<CallDeps, 'store' | 'clock' | 'providers'>,
+  deps: Pick<CallDeps, 'store' | 'clock' | 'hangUps'>,
   roster: Pick<CallRegistry, 'session'>,
   { organizationId, runId, digits }: DigitsWanted,
 ): Promise<void> {
   const run = await deps.store.runs.get(organizationId, runId);
   if (run === undefined) throw new GatewayError('RUN_NOT_FOUND');
   if (run.state !== 'running') throw new GatewayError('CALL_NOT_TALKING');
-  const line = await providerCallOf(deps, run);
+  const line = await deps.hangUps.lineOf(run);
   if (line === undefined || run.providerCallId === null)
     throw new GatewayError('CALL_OUT_OF_REACH');
   const { provider, configuration } = line;

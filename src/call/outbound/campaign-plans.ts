@@ -10,7 +10,7 @@ import type { Workflow, WorkflowVersion } from '../../model/workflow.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { ClaimedAttempt } from '../../store/campaigns/contact-store.ts';
 import type { NewRun } from '../../store/runs/new-run.ts';
-import { type Line, providerCallOf } from '../closing/provider-hang-up.ts';
+import type { Line } from '../closing/provider-hang-up.ts';
 import { outboundContext } from '../setup/call-context.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import { noteDialled } from './dial.ts';
@@ -29,7 +29,7 @@ export interface CampaignRoute extends OutboundTrunk {
   version: WorkflowVersion;
 }
 
-export type CampaignPlanDeps = Pick<CallDeps, 'store' | 'providers' | 'clock' | 'log'>;
+export type CampaignPlanDeps = Pick<CallDeps, 'store' | 'providers' | 'hangUps' | 'clock' | 'log'>;
 
 export class CampaignPlans {
   readonly #deps: CampaignPlanDeps;
@@ -87,7 +87,7 @@ export class CampaignPlans {
   /** What became of a call of which we know nothing, or that rang when our process stopped; such a one is hung
    *  up. Throws PROVIDER_* and STORE_UNAVAILABLE if nobody can say now. */
   async outcomeAfterCrash(run: Run): Promise<Fate> {
-    const line = await providerCallOf(this.#deps, run);
+    const line = await this.#deps.hangUps.lineOf(run);
     if (line === undefined) return 'unknowable';
     try {
       return await this.#askFate(run, line);
@@ -105,15 +105,14 @@ export class CampaignPlans {
     const { callId } = found;
     if (providerCallId === null) await noteDialled(this.#deps, run, { callId, metadata: {} });
     if (run.state !== 'completed') return 'there';
-    return this.#asking('look up the call', async (signal) => {
-      const { control } = line.provider;
-      const { credentials } = line.configuration;
-      const snapshot = await control.getCall(credentials, callId, signal);
-      if (snapshot === undefined) return 'unknowable';
-      if (isTerminal(snapshot.status)) return snapshot.status;
-      await control.hangUp(credentials, callId, signal);
-      return 'canceled';
-    });
+    const { provider, configuration } = line;
+    const snapshot = await this.#asking('look up the call', (signal) =>
+      provider.control.getCall(configuration.credentials, callId, signal),
+    );
+    if (snapshot === undefined) return 'unknowable';
+    if (isTerminal(snapshot.status)) return snapshot.status;
+    await this.#deps.hangUps.hangUp(line, callId);
+    return 'canceled';
   }
 
   /** The oldest call between the two that belongs to no other run. */

@@ -7,7 +7,6 @@ import type { Run } from '../../model/run.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { jsonExcess } from '../../std/json-size.ts';
 import type { DialResult } from '../../telephony/provider/provider.ts';
-import { hangUpAtProvider } from '../closing/provider-hang-up.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 import { closeFailed } from '../connect/end-unconnected.ts';
 import { startMediaWatchdog } from '../connect/media-watchdog.ts';
@@ -75,7 +74,7 @@ async function hasBegun(deps: CallDeps, { id }: Run): Promise<boolean> {
 /** The phone rings: a store that fails just now does not make the start a failure. A call that was
  *  hung up before the provider had named it is hung up there. */
 export async function noteDialled(
-  deps: Pick<CallDeps, 'store' | 'providers' | 'clock' | 'log'>,
+  deps: Pick<CallDeps, 'store' | 'hangUps' | 'log'>,
   run: Run,
   dialled: DialResult,
 ): Promise<void> {
@@ -85,7 +84,7 @@ export async function noteDialled(
       providerCallId: callId,
       gatheredContext: { call_id: callId, ...metadata },
     });
-    if (current?.state === 'completed') await hangUpAtProvider(deps, current);
+    if (current?.state === 'completed') await deps.hangUps.hangUpRun(current);
   } catch (error) {
     deps.log.error({ err: error, runId: run.id }, 'call id not stored, or the line not hung up');
   }

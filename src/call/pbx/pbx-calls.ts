@@ -33,7 +33,6 @@ const CALLS_MAX = 1_000;
 const OPEN_MS_MAX = 15_000;
 /** For the PBX to tell why a call could not be connected, if the caller has left. */
 const WHY_MS_MAX = 1_000;
-const HANG_UP_MS_MAX = 5_000;
 /** Characters of a run's name. */
 const NAME_MAX = 100;
 
@@ -335,16 +334,8 @@ export class PbxCalls {
   }
 
   /** Best effort. */
-  async #hangUp(callId: string): Promise<void> {
-    const { configuration, provider } = this.#line;
-    const deadline = deadlineSignal(this.#deps.clock, HANG_UP_MS_MAX, 'hang up');
-    try {
-      await provider.control.hangUp(configuration.credentials, callId, deadline.signal);
-    } catch (error) {
-      this.#deps.log.warn({ err: error, callId }, 'call not hung up');
-    } finally {
-      deadline.done();
-    }
+  #hangUp(callId: string): Promise<void> {
+    return this.#deps.hangUps.attempt(this.#line, callId);
   }
 
   get #line(): { configuration: TelephonyConfiguration; provider: PbxProvider } {

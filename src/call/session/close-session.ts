@@ -1,30 +1,25 @@
-// The closing order of a call: stop speaking, close the services and the recording, hang up, close the
-// socket, store the outcome. Each step has a deadline; one that fails is logged and the next still runs.
+// The end of a call that talked, up to its run: stop speaking, close the services and the recording, hang up,
+// close the socket. Each step has a deadline; one that fails is logged and the next still runs. The run is
+// closed by call/closing.
 
 import type { Log } from '../../log.ts';
-import { callSeconds, callsEnded } from '../../metrics/metrics.ts';
-import type { CallEvent } from '../../model/call-event.ts';
+import { callSeconds } from '../../metrics/metrics.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
-import { deadlineSignal, withDeadline } from '../../std/deadline.ts';
+import { withDeadline } from '../../std/deadline.ts';
 import type { MediaSession } from '../../telephony/provider/media-session.ts';
-import { finishLater, finishRun } from '../closing/finish-run.ts';
+import type { EndedBy } from '../closing/run-closing.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 import type { SessionEvents } from './session-events.ts';
 
-export type EndedBy = 'caller' | 'agent' | 'provider' | 'gateway';
-
 /** Services and recording close within this time. */
 const AUDIO_CLOSE_MS = 5_000;
-const HANG_UP_MS = 5_000;
-const STORE_MS = 10_000;
 
 interface Ending {
   plan: CallPlan;
   record: SessionEvents;
-  events: readonly CallEvent[];
   audio: CallAudio | undefined;
   recording: RecordingFile | undefined;
   link: MediaSession | undefined;
@@ -36,31 +31,25 @@ interface Ending {
   by: EndedBy;
 }
 
+/** Never rejects. */
 export async function closeSession(deps: CallDeps, ending: Ending): Promise<void> {
-  const { plan, record, link, log } = ending;
-  const attempt = (what: string, ms: number, work: () => Promise<unknown>) =>
-    withDeadline(deps.clock, ms, what, work()).then(
-      () => true,
-      (error: unknown) => {
-        log.error({ err: error, step: what }, 'closing step failed');
-        return false;
-      },
-    );
-
-  const { durationS } = ending;
-  await attempt('close the audio', AUDIO_CLOSE_MS, () => closeAudio(deps, ending));
-  await attempt('hang up', HANG_UP_MS, () => hangUp(deps, ending));
-  link?.close();
-  record.note({ type: 'call.ended', reason: ending.reason, by: ending.by, durationS });
-  await attempt('store the events', STORE_MS, () => deps.events.flush());
-  const { events, reason: fallbackReason } = ending;
-  const closing = { events, fallbackReason, settings: plan.storedSettings };
-  const isStored = await attempt('store the outcome', STORE_MS, () =>
-    finishRun(deps, plan.run, closing),
+  const { plan, link, log, durationS, reason, by } = ending;
+  const audioClosed = closeAudio(deps, ending);
+  await withDeadline(deps.clock, AUDIO_CLOSE_MS, 'close the audio', audioClosed).catch(
+    (error: unknown) => log.error({ err: error }, 'audio not closed in full'),
   );
-  if (!isStored) finishLater(deps, plan.run, closing);
+  const callId = callToHangUp(ending);
+  if (callId !== null) await deps.hangUps.attempt(plan, callId, plan.run.id);
+  link?.close();
   const provider = plan.provider.name;
-  callsEnded.inc({ provider, reason: ending.reason });
+  await deps.closing.endSurely(plan.run, {
+    reason,
+    by,
+    durationS,
+    mediaMs: ending.audio?.mediaMs ?? 0,
+    provider,
+    settings: plan.storedSettings,
+  });
   callSeconds.observe({ provider }, durationS);
 }
 
@@ -86,14 +75,7 @@ async function closeAudio(deps: CallDeps, ending: Ending): Promise<void> {
 }
 
 /** A caller who hung up is gone already; one who was handed over goes on talking. */
-async function hangUp(deps: CallDeps, ending: Ending): Promise<void> {
-  const { plan, by, callId, reason } = ending;
+function callToHangUp({ by, callId, reason }: Ending): string | null {
   const isGone = by === 'caller' || by === 'provider' || reason === 'transfer_call';
-  if (isGone || callId === null) return;
-  const deadline = deadlineSignal(deps.clock, HANG_UP_MS, 'hang up');
-  try {
-    await plan.provider.control.hangUp(plan.configuration.credentials, callId, deadline.signal);
-  } finally {
-    deadline.done();
-  }
+  return isGone ? null : callId;
 }

@@ -19,6 +19,7 @@ import {
 } from '../../telephony/provider/media-session.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
+import type { EndedBy } from '../closing/run-closing.ts';
 import { DialogueQueue } from '../dialogue/dialogue-queue.ts';
 import { Generation } from '../dialogue/generation.ts';
 import type { RunLog } from '../log/event-log.ts';
@@ -29,7 +30,7 @@ import { onceFetched } from '../setup/pre-call-fetch.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import { type AudioEventTargets, handleAudioEvent } from './audio-events.ts';
 import { CallTimers, guardedClock } from './call-timers.ts';
-import { closeSession, type EndedBy } from './close-session.ts';
+import { closeSession } from './close-session.ts';
 import { createGenerationListener } from './generation-listener.ts';
 import { IdleTimer } from './idle-timer.ts';
 import { MuteState } from './mute-state.ts';
@@ -375,7 +376,6 @@ export class CallSession {
       await closeSession(this.#deps, {
         plan: this.plan,
         record: this.#record,
-        events: this.#options.runLog.events,
         audio: this.#audio,
         recording: this.#options.recording,
         link: this.#link,

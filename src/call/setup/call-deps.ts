@@ -13,6 +13,8 @@ import type { FileStore } from '../../store/files/file-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Providers } from '../../telephony/registry/registry.ts';
 import type { MediaTokenStore } from '../../transport/media-token.ts';
+import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
+import type { RunClosing } from '../closing/run-closing.ts';
 import type { CredentialHeaders, GuardedHttp } from '../http/guarded-http.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { ClipLibrary } from './sound-library.ts';
@@ -22,6 +24,8 @@ export interface CallDeps {
   files: FileStore;
   providers: Providers;
   events: EventLog;
+  closing: RunClosing;
+  hangUps: ProviderHangUp;
   clock: Clock;
   mediaClock: MediaClock;
   random: Random;
@@ -42,6 +46,4 @@ export interface CallDeps {
   publicUrl: string;
   /** Undefined: calls are taken whatever the load is. */
   load?: { meter: LoadMeter; limits: LoadLimits } | undefined;
-  /** Told of every run that is completed in this process. Must not throw. */
-  onCompleted?: () => void;
 }

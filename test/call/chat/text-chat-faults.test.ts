@@ -4,6 +4,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TextChats } from '../../../src/call/chat/text-chat.ts';
 import { TURN_MS_MAX } from '../../../src/call/chat/text-chat-work.ts';
+import { RunClosing } from '../../../src/call/closing/run-closing.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { systemClock } from '../../../src/std/clock.ts';
@@ -152,12 +153,12 @@ describe('a chat that was killed in the middle of a turn', () => {
   it('before the outcome was stored is finished by whoever looks after it', async () => {
     const room = await new ChatRoom(at).prepare(drinks);
     const chat = await room.create();
-    const { files } = at.store;
     const store = {
       ...at.store,
       runs: { ...at.store.runs, patch: () => Promise.reject(new Error()) },
     };
-    const dying = new TextChats({ ...room.deps, store, files });
+    const closing = new RunClosing({ ...room.deps, store, files: at.store.files });
+    const dying = new TextChats({ ...room.deps, store, closing });
     const done = await dying.end(room.idOf(chat), null);
     expect([done.status, done.run.state]).toEqual(['completed', 'running']);
     at.clock.advance(60_000);

@@ -4,6 +4,7 @@ import { expect, vi } from 'vitest';
 import { TextChats } from '../../../src/call/chat/text-chat.ts';
 import type { TextChatId } from '../../../src/call/chat/text-chat-service.ts';
 import type { TextChatDeps } from '../../../src/call/chat/text-chat-work.ts';
+import { RunClosing } from '../../../src/call/closing/run-closing.ts';
 import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
@@ -23,10 +24,11 @@ export class ChatRoom {
   constructor(at: TestStore, llm?: LanguageModel) {
     this.at = at;
     const { clock, log, store } = at;
+    const events = new EventLog({ sink: store.runs, clock, log });
     this.deps = {
       store,
-      files: store.files,
-      events: new EventLog({ sink: store.runs, clock, log }),
+      events,
+      closing: new RunClosing({ store, files: store.files, events, clock, log }),
       clock,
       random: systemRandom,
       log,
@@ -34,9 +36,9 @@ export class ChatRoom {
       // Tests' receivers are on loopback.
       outside: createGuardedHttp(() => true),
       credentialHeaders: () => Promise.resolve({}),
-      onCompleted: () => {
-        this.completed += 1;
-      },
+    };
+    this.deps.closing.onCompleted = () => {
+      this.completed += 1;
     };
     this.chats = new TextChats(this.deps);
   }
@@ -85,7 +87,8 @@ export class ChatRoom {
   restart(): void {
     const { clock, log, store } = this.at;
     const events = new EventLog({ sink: store.runs, clock, log });
-    this.chats = new TextChats({ ...this.deps, clock, events });
+    const closing = new RunClosing({ ...this.deps, files: this.at.store.files, clock, events });
+    this.chats = new TextChats({ ...this.deps, clock, events, closing });
   }
 
   async transcript({ run }: TextChat): Promise<string[]> {

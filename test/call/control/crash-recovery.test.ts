@@ -1,6 +1,7 @@
 // Calls that nobody tells the end of: callbacks that are lost, processes that are killed or drained.
 
 import { describe, expect, it } from 'vitest';
+import { withClosing } from '../../../src/app/call-parts.ts';
 import { CrashRecovery } from '../../../src/call/control/crash-recovery.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
 import type { Answer, Asked } from '../../telephony/provider/rest-server.ts';
@@ -101,7 +102,7 @@ describe('a process that was killed', () => {
   /** The same store under another process, which knows nothing of the calls. */
   function restarted(room: CallRoom) {
     const { clock, log, store } = room.deps;
-    return { ...room.deps, events: new EventLog({ sink: store.runs, clock, log }) };
+    return withClosing({ ...room.deps, events: new EventLog({ sink: store.runs, clock, log }) });
   }
 
   /** What it does when it is started again, with another epoch than that of the runs. */

@@ -1,6 +1,7 @@
 // Keys that a client has pressed in a call.
 
 import { describe, expect, it } from 'vitest';
+import { withClosing } from '../../../src/app/call-parts.ts';
 import { DtmfDetector } from '../../../src/audio/tones/dtmf-detector.ts';
 import { sendDigits } from '../../../src/call/control/send-digits.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
@@ -29,7 +30,7 @@ function taking(room: CallRoom, pressed: Pressed[]) {
       },
     },
   }));
-  return { ...room.deps, providers: providersOf(all) };
+  return withClosing({ ...room.deps, providers: providersOf(all) });
 }
 
 const nobody = { session: () => undefined };

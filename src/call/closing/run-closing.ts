@@ -1,0 +1,215 @@
+// Closes runs. Every ending of a call or a text chat comes through here, in this order: claim the end in
+// the event log, hang up, store the events, write the transcript, complete the run, release the log, notify.
+// What a second closer or a kill meets at each step, and all deadlines: docs/closing.md.
+
+import type { Log } from '../../log.ts';
+import { callsEnded } from '../../metrics/metrics.ts';
+import type { CallEvent } from '../../model/call-event.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
+import type { Clock } from '../../std/clock.ts';
+import { withDeadline } from '../../std/deadline.ts';
+import { isObject } from '../../std/json.ts';
+import type { FileStore } from '../../store/files/file-store.ts';
+import type { Store } from '../../store/store.ts';
+import { effectiveEvents } from '../log/effective-events.ts';
+import type { EventLog, RunLog } from '../log/event-log.ts';
+import { feedbackItems } from '../log/realtime-feedback.ts';
+import { type RunOutcome, runOutcomeOf } from '../log/run-outcome.ts';
+import { transcriptLines, transcriptText } from '../log/transcript.ts';
+
+/** For the events, and again for the outcome: a store that is slower is away. */
+const STORE_MS_MAX = 10_000;
+/** Between tries to store an outcome, and how many: a quarter of an hour. */
+const AGAIN_MS = 10_000;
+const TRIES_MAX = 90;
+
+export type EndedBy = 'caller' | 'agent' | 'provider' | 'gateway';
+
+export interface RunEnding {
+  reason: EndReason;
+  by: EndedBy;
+  /** Seconds since the answer. Default: 0, the call was never connected. */
+  durationS?: number;
+  /** Media time of the end. Default: 0. */
+  mediaMs?: number;
+  /** What went wrong, if something did: becomes a fatal fault of the run. */
+  fault?: { code: string; message: string };
+  /** Counts the call among those that ended at this provider. */
+  provider?: ProviderName;
+  /** Of the version that ran. Default: read if there is a transcript to write. */
+  settings?: Record<string, unknown>;
+  /** For the closer that claims the end, before anything is stored. Must not reject. */
+  onClaimed?: () => Promise<void>;
+}
+
+export interface RunClosingDeps {
+  store: Pick<Store, 'runs' | 'workflows'>;
+  files: Pick<FileStore, 'stat' | 'write'>;
+  events: EventLog;
+  clock: Clock;
+  log: Log;
+}
+
+type Ended = Pick<RunEnding, 'reason' | 'settings'>;
+
+export class RunClosing {
+  readonly #deps: RunClosingDeps;
+  /** Closings under way, by run: a second closer in this process waits for the first. */
+  readonly #underWay = new Map<string, Promise<void>>();
+  /** Called for every run that is completed in this process. Must not throw. */
+  onCompleted: (() => void) | undefined;
+
+  constructor(deps: RunClosingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Closes the run of a call. Of several closers the first one's reason counts; each may be repeated after
+   *  a failure. Throws STORE_UNAVAILABLE, TIMED_OUT. */
+  end(run: Run, ending: RunEnding): Promise<void> {
+    return this.#once(run, async () => {
+      const runLog = await this.#deps.events.open(run.id);
+      await this.#claim(runLog, ending);
+      await this.#flush(run);
+      await this.#complete(run, runLog, ending);
+      this.#deps.events.release(run.id); // After a failure it stays, for the next try.
+      this.onCompleted?.();
+    });
+  }
+
+  /** Like `end`, for a closer that nobody would repeat. Never rejects: while the store is away it tries again,
+   *  and crash recovery closes at the next start what was given up. */
+  async endSurely(run: Run, ending: RunEnding, tries = 1): Promise<void> {
+    const { clock, log, events } = this.#deps;
+    try {
+      await this.end(run, ending);
+    } catch (error) {
+      log.error({ err: error, runId: run.id, tries }, 'outcome not stored yet');
+      if (tries < TRIES_MAX) {
+        clock.after(AGAIN_MS, () => void this.endSurely(run, ending, tries + 1));
+      } else {
+        events.release(run.id);
+      }
+    }
+  }
+
+  /** Closes a run whose end is in its log already, as that of a text chat is. Throws STORE_UNAVAILABLE,
+   *  TIMED_OUT. */
+  finish(run: Run, ended: Ended): Promise<void> {
+    return this.#once(run, async () => {
+      const { events } = this.#deps;
+      try {
+        await this.#complete(run, await events.open(run.id), ended);
+      } finally {
+        events.release(run.id);
+      }
+      this.onCompleted?.();
+    });
+  }
+
+  #once(run: Run, close: () => Promise<void>): Promise<void> {
+    const known = this.#underWay.get(run.id);
+    if (known !== undefined) return known;
+    const closing = close().finally(() => this.#underWay.delete(run.id));
+    this.#underWay.set(run.id, closing);
+    return closing;
+  }
+
+  /** The log is one object for all closers in this process: whoever appends the end first has claimed it. */
+  async #claim({ events, append }: RunLog, ending: RunEnding): Promise<void> {
+    if (events.some(({ body }) => body.type === 'call.ended')) return;
+    const { reason, by, durationS = 0, mediaMs = 0, fault, provider } = ending;
+    if (fault !== undefined) append({ type: 'fault', ...fault, fatal: true }, mediaMs);
+    append({ type: 'call.ended', reason, by, durationS }, mediaMs);
+    if (provider !== undefined) callsEnded.inc({ provider, reason });
+    await ending.onClaimed?.();
+  }
+
+  /** Events that the store does not take now stay in the queue; the outcome is made without it. */
+  async #flush({ id }: Run): Promise<void> {
+    const { clock, events, log } = this.#deps;
+    await withDeadline(clock, STORE_MS_MAX, 'store the events', events.flush()).catch(
+      (error: unknown) => log.error({ err: error, runId: id }, 'events not stored in time'),
+    );
+  }
+
+  /** Never changes how a completed run ended. Files are written before the run names them, and the workflow
+   *  names the disposition before the run is completed: a kill in between leaves an open run. */
+  async #complete(run: Run, { events }: RunLog, ended: Ended): Promise<void> {
+    const { clock, store, log } = this.#deps;
+    const counting = effectiveEvents(events);
+    const outcome = runOutcomeOf(counting, ended.reason);
+    const storing = async (): Promise<void> => {
+      const files = await this.#files(run, counting, ended.settings);
+      await store.workflows.addDisposition(run.workflowId, outcome.disposition);
+      await store.runs.patch(run.id, { ...this.#patch(outcome, counting), ...files });
+    };
+    await withDeadline(clock, STORE_MS_MAX, 'store the outcome', storing());
+    const seconds = Math.round(outcome.durationS);
+    log.info({ runId: run.id, reason: outcome.reason, seconds }, 'run completed');
+  }
+
+  #patch(outcome: RunOutcome, events: readonly CallEvent[]) {
+    return {
+      state: 'completed' as const,
+      gatheredContext: outcome.gatheredContext,
+      usageInfo: outcome.usageInfo,
+      costInfo: outcome.costInfo,
+      disposition: outcome.disposition,
+      durationS: outcome.durationS,
+      logs: { realtime_feedback_events: feedbackItems(events) },
+      endedAt: new Date(this.#deps.clock.now()),
+    };
+  }
+
+  /** The keys of the recording and of the transcript, as far as there is one. */
+  async #files(
+    run: Run,
+    events: readonly CallEvent[],
+    settings: Record<string, unknown> | undefined,
+  ): Promise<{ recordingKey?: string; transcriptKey?: string }> {
+    const { files, log } = this.#deps;
+    const hasTranscript = await this.#writeTranscript(run, events, settings);
+    const recording = await files.stat(recordingKey(run.id)).catch((error: unknown) => {
+      log.error({ err: error, runId: run.id }, 'recording not found on the disk');
+    });
+    return {
+      ...(recording === undefined ? {} : { recordingKey: recordingKey(run.id) }),
+      ...(hasTranscript ? { transcriptKey: transcriptKey(run.id) } : {}),
+    };
+  }
+
+  async #writeTranscript(
+    run: Run,
+    events: readonly CallEvent[],
+    known: Record<string, unknown> | undefined,
+  ): Promise<boolean> {
+    if (transcriptLines(events).length === 0) return false;
+    const { files, log, store } = this.#deps;
+    const settings =
+      known ?? (await store.workflows.version(run.workflowId, run.definitionId))?.configurations;
+    const text = transcriptText(events, withEndTimestamps(settings));
+    try {
+      await files.write(transcriptKey(run.id), Buffer.from(text));
+      return true;
+    } catch (error) {
+      // The words are in the event log as well; a full disk must not keep the run open.
+      log.error({ err: error, runId: run.id }, 'transcript not written');
+      return false;
+    }
+  }
+}
+
+export function recordingKey(runId: string): string {
+  return `recordings/${runId}.wav`;
+}
+
+function transcriptKey(runId: string): string {
+  return `transcripts/${runId}.txt`;
+}
+
+function withEndTimestamps(settings: Record<string, unknown> | undefined): boolean {
+  const chosen = settings?.['transcript_configuration'];
+  return isObject(chosen) && chosen['include_end_timestamps'] === true;
+}
