@@ -413,8 +413,12 @@ const rows = {
           'sum(increase(patchbay_worker_deaths_total{instance=~"$instance"}[$__rate_interval]))',
           'died',
         ],
+        [
+          'sum(increase(patchbay_live_items_dropped_total{instance=~"$instance"}[$__rate_interval]))',
+          'live items dropped',
+        ],
       ],
-      'Fewer than PATCHBAY_WORKERS: one does not come up; the log says why. 0: the gateway is one process.',
+      'Fewer than PATCHBAY_WORKERS: one does not come up; the log says why. 0: the gateway is one process. Live items dropped: event streams miss some, such as interim words.',
     ],
     [
       'CPU',

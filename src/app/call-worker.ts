@@ -30,7 +30,7 @@ export async function startCallWorker(
   acceptHandedOffSocket(link, (request, socket, head) => {
     if (!media.handleUpgrade(request, socket, head)) socket.destroy();
   });
-  relayToFront(link, callDeps.events.live);
+  relayToFront(link, callDeps.events.live, clock);
   const serving = serveWorkerCalls(link, switchboard, clock);
   return {
     async drain() {

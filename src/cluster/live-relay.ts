@@ -1,10 +1,18 @@
-// What happens in calls of other workers, for those who watch it at the front. Workers tell of it only while
-// somebody watches.
+// What happens in calls of other workers, for those who watch it at the front. Workers send it over the
+// inter-process channel only while somebody watches, and at a bounded rate.
 
 import { z } from 'zod';
-import type { LiveWatchers } from '../call/log/live-watchers.ts';
+import { isInterim, type LiveWatchers } from '../call/log/live-watchers.ts';
+import type { FeedbackItem } from '../call/log/realtime-feedback.ts';
+import { liveItemsDropped } from '../metrics/metrics.ts';
+import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { FRONT } from './ipc-message.ts';
+
+/** Live items that one worker sends in a second: the front handles those of all workers beside its calls. */
+const LIVE_PER_S_MAX = 500;
+/** Of these, interim words, so that they do not displace the others. */
+const INTERIM_PER_S_MAX = LIVE_PER_S_MAX / 2;
 
 const watched = z.object({ isWatched: z.boolean() });
 const news = z.union([
@@ -42,13 +50,25 @@ export function relayFromWorkers(
 }
 
 /** At another worker. */
-export function relayToFront(link: IpcChannel, live: LiveWatchers): void {
+export function relayToFront(link: IpcChannel, live: LiveWatchers, clock: Clock): void {
+  let sinceMs = Number.NEGATIVE_INFINITY;
+  let sent = 0;
+  const onLive = (runId: string, item: FeedbackItem): void => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - sinceMs >= 1_000) {
+      sinceMs = nowMs;
+      sent = 0;
+    }
+    if (sent >= (isInterim(item) ? INTERIM_PER_S_MAX : LIVE_PER_S_MAX)) {
+      liveItemsDropped.inc();
+      return;
+    }
+    sent += 1;
+    link.notify(FRONT, 'news', { runId, item });
+  };
   link.onNotification('watched', (body) => {
     live.relay = watched.parse(body).isWatched
-      ? {
-          onStored: (runIds) => link.notify(FRONT, 'news', { runIds }),
-          onLive: (runId, item) => link.notify(FRONT, 'news', { runId, item }),
-        }
+      ? { onStored: (runIds) => link.notify(FRONT, 'news', { runIds }), onLive }
       : undefined;
   });
 }

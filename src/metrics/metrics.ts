@@ -371,6 +371,11 @@ export const workerDeaths = new Counter({
   help: 'Worker processes that died and were started again',
   registers,
 });
+export const liveItemsDropped = new Counter({
+  name: 'patchbay_live_items_dropped_total',
+  help: 'Live items of calls, such as interim words, that a worker did not send to the front because there were too many',
+  registers,
+});
 export const kernelInUse = new Gauge({
   name: 'patchbay_kernel_in_use',
   help: "1 for the build of the signal-processing kernels in use, with the processor's instructions that it uses",

@@ -3,7 +3,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { EventFeed, FeedMessage } from '../../call/log/event-feed.ts';
-import type { LiveWatchers, Watcher } from '../../call/log/live-watchers.ts';
+import { isInterim, type LiveWatchers, type Watcher } from '../../call/log/live-watchers.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
 /** Proxies give up a silent connection after a minute, some after half of one. */
@@ -18,6 +18,8 @@ const STALL_MS_MAX = 30_000;
 const FAREWELL_MS = 2_000;
 /** Said once and not kept: more than a call says between two readings. */
 const LIVE_MAX = 100;
+/** Of these, interim words: they come often, and the next ones replace them. */
+const INTERIM_MAX = LIVE_MAX / 2;
 
 /** Why a stream ends before its call. */
 export type CloseReason = 'slow' | 'closing' | 'lifetime' | 'unavailable';
@@ -53,7 +55,7 @@ export class EventStream implements Watcher {
   }
 
   onLive(runId: string, item: Parameters<Watcher['onLive']>[1]): void {
-    if (this.#live.length >= LIVE_MAX) return;
+    if (this.#live.length >= (isInterim(item) ? INTERIM_MAX : LIVE_MAX)) return;
     this.#live.push(this.#feed.liveMessage(runId, item));
     this.#wake();
   }

@@ -26,8 +26,10 @@ export interface EventSink {
 export interface RunLog {
   readonly events: readonly CallEvent[];
   append(body: CallEventBody, mediaMs: number): void;
-  /** Says what is not kept to whoever watches. */
-  emitLive(type: LiveType): void;
+  /** Whether anybody may get a live item. */
+  isWatched(): boolean;
+  /** Sends an item that is not kept to those who watch. */
+  emitLive(type: LiveType, payload?: Record<string, unknown>): void;
 }
 
 export class EventLog {
@@ -79,9 +81,10 @@ export class EventLog {
         events.push(event);
         this.#enqueue(event);
       },
-      emitLive: (type) => {
+      isWatched: () => this.live.isWatched(runId),
+      emitLive: (type, payload = {}) => {
         const timestamp = stamp(this.#clock.now());
-        this.live.emit(runId, { type, payload: {}, timestamp });
+        this.live.emit(runId, { type, payload, timestamp });
       },
     };
   }

@@ -1,5 +1,5 @@
-// Who watches which call of this process: told when something about it is stored, and of what is never
-// stored, such as when the agent begins to speak. Without watchers nothing happens here.
+// Who watches which call of this process. A watcher is notified when something about the call is stored, and
+// gets what is never stored, such as the start of the agent's speech. Without watchers nothing happens here.
 
 import type { FeedbackItem } from './realtime-feedback.ts';
 
@@ -10,14 +10,20 @@ export interface Watcher {
   onLive(runId: string, item: FeedbackItem): void;
 }
 
-/** What happens in a call and is not kept (contract §8.10). */
+/** What happens in a call and is not kept (contract §8.10). Of transcriptions these are interim words. */
 export type LiveType =
+  | 'rtf-user-transcription'
   | 'rtf-bot-started-speaking'
   | 'rtf-bot-stopped-speaking'
   | 'rtf-user-mute-started'
   | 'rtf-user-mute-stopped';
 
-/** Hears of all calls, watched or not. */
+/** Interim words: the next item, or the final words, replace them, so they are the first to be dropped. */
+export function isInterim({ type }: FeedbackItem): boolean {
+  return type === ('rtf-user-transcription' satisfies LiveType);
+}
+
+/** Gets the items of all calls, watched or not. */
 export interface LiveRelay {
   onStored(runIds: string[]): void;
   onLive(runId: string, item: FeedbackItem): void;
@@ -40,6 +46,10 @@ export class LiveWatchers {
       if (watchers.size > 0 || !this.#watchers.delete(runId)) return;
       if (this.#watchers.size === 0) this.onWatched(false);
     };
+  }
+
+  isWatched(runId: string): boolean {
+    return this.relay !== undefined || this.#watchers.has(runId);
   }
 
   notifyStored(runIds: Iterable<string>): void {

@@ -8,6 +8,7 @@ import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detecto
 import type { CallerTurn } from '../../pipeline/turn/turn-event.ts';
 import type { DialogueQueue } from '../dialogue/dialogue-queue.ts';
 import type { IdleTimer } from './idle-timer.ts';
+import type { InterimWords } from './interim-words.ts';
 import type { MuteState } from './mute-state.ts';
 import type { SessionEvents } from './session-events.ts';
 
@@ -16,6 +17,7 @@ export interface AudioEventTargets {
   dialogue: DialogueQueue;
   idle: IdleTimer;
   mute: MuteState;
+  interim: InterimWords;
   onAnsweredBy: (answeredBy: AnsweredBy) => void;
   /** Our own fault: the call cannot go on. */
   onBroken: (error: unknown) => void;
@@ -29,7 +31,8 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       idle.reset();
       break;
     case 'partial':
-      break; // Interim words matter to the turn detector alone.
+      targets.interim.partial(event.text);
+      break;
     case 'interruption':
       record.interruption(event.facts);
       break;
@@ -37,6 +40,7 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       callerTurn(targets, event.turn);
       break;
     case 'backchannel':
+      targets.interim.drop();
       record.note({ type: 'user.backchannel', text: event.text });
       break;
     case 'digit':
@@ -61,8 +65,12 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
   }
 }
 
-function callerTurn({ idle, record, dialogue, log }: AudioEventTargets, turn: CallerTurn): void {
+function callerTurn(
+  { idle, interim, record, dialogue, log }: AudioEventTargets,
+  turn: CallerTurn,
+): void {
   idle.reset();
+  interim.drop();
   turns.inc({ source: turn.source });
   record.callerTurn(turn);
   log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');

@@ -33,6 +33,7 @@ import { CallTimers, guardedClock } from './call-timers.ts';
 import { closeSession } from './close-session.ts';
 import { createGenerationListener } from './generation-listener.ts';
 import { IdleTimer } from './idle-timer.ts';
+import { InterimWords } from './interim-words.ts';
 import { MuteState } from './mute-state.ts';
 import { openAudio } from './session-audio.ts';
 import { SessionEvents } from './session-events.ts';
@@ -65,6 +66,7 @@ export class CallSession {
   readonly #log: Log;
   readonly #record: SessionEvents;
   readonly #mute: MuteState;
+  readonly #interim: InterimWords;
   readonly #abort = new AbortController();
   readonly #generation: Generation;
   readonly #speech: AgentSpeech;
@@ -95,6 +97,7 @@ export class CallSession {
     this.#log = deps.log.child({ runId: plan.run.id });
     this.#record = new SessionEvents(options.runLog, () => this.#audio?.mediaMs ?? 0);
     this.#mute = new MuteState((type) => options.runLog.emitLive(type));
+    this.#interim = new InterimWords(this.#clock, options.runLog);
     this.#dialogue = new DialogueQueue({
       engine: plan.engine,
       clock: deps.clock,
@@ -219,6 +222,7 @@ export class CallSession {
       dialogue: this.#dialogue,
       idle: this.#idle,
       mute: this.#mute,
+      interim: this.#interim,
       onAnsweredBy: (answeredBy) => this.#answeredBy(answeredBy),
       onBroken: (error) => this.#fail(error, 'unexpected_error'),
       log: this.#log,
@@ -371,6 +375,7 @@ export class CallSession {
   async #close(reason: EndReason, by: EndedBy): Promise<void> {
     this.#abort.abort();
     this.#idle.stop();
+    this.#interim.drop();
     this.#timers.cancelAll();
     try {
       await closeSession(this.#deps, {

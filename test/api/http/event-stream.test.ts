@@ -113,6 +113,24 @@ describe('an event stream', () => {
     expect(wire.text).toContain('event: closed\ndata: {"reason":"slow"}\n\n');
   });
 
+  it('drops interim words before anything else that is not kept', async () => {
+    const { clock, feed, live, wire } = begin();
+    await settle();
+    wire.isReading = false;
+    for (let n = 0; n < 100; n++) feed.waiting.push(message(n, 'x'.repeat(1_000)));
+    await pass(clock, 5_000);
+    const timestamp = '';
+    for (let n = 0; n < 100; n++) {
+      live.emit('1', { type: 'rtf-user-transcription', payload: { final: false }, timestamp });
+    }
+    live.emit('1', { type: 'rtf-bot-started-speaking', payload: {}, timestamp });
+    wire.isReading = true;
+    wire.resume();
+    await pass(clock, 5_000);
+    expect(wire.text.split('rtf-user-transcription')).toHaveLength(51);
+    expect(wire.text).toContain('rtf-bot-started-speaking');
+  });
+
   it('cuts off a client that takes not even the last words', async () => {
     const { clock, feed, wire, response, over } = begin();
     await settle();

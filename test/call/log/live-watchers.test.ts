@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LiveWatchers } from '../../../src/call/log/live-watchers.ts';
 import type { IpcChannel } from '../../../src/cluster/ipc-channel.ts';
 import { relayFromWorkers, relayToFront } from '../../../src/cluster/live-relay.ts';
+import { liveItemsDropped } from '../../../src/metrics/metrics.ts';
 import { wires } from '../../cluster/linked-channels.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { withCallRoom } from '../call-harness.ts';
@@ -13,7 +14,7 @@ it('calls of other processes are told of while somebody watches, and not longer'
   const { links } = wires(3, new FakeClock());
   const [, one, two] = links as [IpcChannel, IpcChannel, IpcChannel];
   const joined = relayFromWorkers(one, front, () => [2]);
-  relayToFront(two, behind);
+  relayToFront(two, behind, new FakeClock());
   joined(2);
   expect(behind.relay).toBeUndefined();
   const told: unknown[] = [];
@@ -39,7 +40,54 @@ it('calls of other processes are told of while somebody watches, and not longer'
   expect(behind.relay).toBeUndefined();
 });
 
+it('live items of another process are at most 500 a second, of which 250 interim words', async () => {
+  const [front, behind] = [new LiveWatchers(), new LiveWatchers()];
+  const clock = new FakeClock();
+  const { links } = wires(3, clock);
+  const [, one, two] = links as [IpcChannel, IpcChannel, IpcChannel];
+  const joined = relayFromWorkers(one, front, () => [2]);
+  relayToFront(two, behind, clock);
+  joined(2);
+  const told: string[] = [];
+  const onLive = (_runId: string, { type }: { type: string }) => told.push(type);
+  front.watch('7', { onStored: () => undefined, onLive });
+  const send = (type: string) => behind.emit('7', { type, payload: {}, timestamp: '' });
+  const dropped = async () => (await liveItemsDropped.get()).values[0]?.value ?? 0;
+  const before = await dropped();
+  for (let n = 0; n < 300; n++) send('rtf-user-transcription');
+  for (let n = 0; n < 300; n++) send('rtf-bot-started-speaking');
+  const interim = told.filter((type) => type === 'rtf-user-transcription');
+  expect([interim.length, told.length]).toEqual([250, 500]);
+  expect((await dropped()) - before).toBe(100);
+  clock.advance(1_000);
+  send('rtf-user-transcription');
+  expect(told).toHaveLength(501);
+});
+
 describe('whoever watches a call', () => {
+  it("is told the caller's words while they are spoken, which are not kept", async () => {
+    const room = await held.room.prepare();
+    const { run, stream } = await room.inboundCall();
+    const told: unknown[] = [];
+    const unwatch = room.deps.events.live.watch(run.id, {
+      onStored: () => undefined,
+      onLive: (_runId, { type, payload }) => {
+        if (type === 'rtf-user-transcription') told.push(payload);
+      },
+    });
+    await room.heardOut(stream);
+    await room.says(stream, 'tea');
+    await room.heardOut(stream);
+    await room.ended(run);
+    unwatch();
+    expect(told).toEqual([{ text: 'tea', final: false, source: 'speech' }]);
+    const { logs } = await room.run(run.id);
+    expect(JSON.stringify(logs)).not.toContain('"final":false');
+    const stored = await room.at.store.runs.events(run.id);
+    expect(stored.filter(({ body }) => body.type === 'user.turn')).toHaveLength(1);
+    expect(JSON.stringify(stored)).not.toContain('final');
+  });
+
   it('is told when the agent begins and ends to speak, and when there is more in the log', async () => {
     const room = await held.room.prepare();
     const { run, stream } = await room.inboundCall();

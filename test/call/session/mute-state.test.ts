@@ -71,10 +71,11 @@ beforeAll(async () => {
 });
 afterAll(() => outside.close());
 
-/** What is told of a run while it goes on, without `rtf-`. */
+/** What is told of a run while it goes on, without `rtf-`, and without interim words. */
 function watched(run: { id: string }): { words: string[]; items: FeedbackItem[] } {
   const heard = { words: [] as string[], items: [] as FeedbackItem[] };
   const onLive = (_runId: string, item: FeedbackItem) => {
+    if (item.type === 'rtf-user-transcription') return;
     heard.items.push(item);
     heard.words.push(item.type.replace('rtf-', ''));
   };

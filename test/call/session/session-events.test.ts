@@ -15,7 +15,12 @@ describe('an interruption', () => {
   it('is written down, and counted by the pipeline alone', async () => {
     const events: CallEventBody[] = [];
     const record = new SessionEvents(
-      { events: [], emitLive: () => undefined, append: (body) => events.push(body) },
+      {
+        events: [],
+        isWatched: () => false,
+        emitLive: () => undefined,
+        append: (body) => events.push(body),
+      },
       () => 0,
     );
     const before = await counted();

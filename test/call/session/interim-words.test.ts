@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { InterimWords } from '../../../src/call/session/interim-words.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+
+function interim({ isWatched = true } = {}) {
+  const clock = new FakeClock();
+  const sent: unknown[] = [];
+  const words = new InterimWords(clock, {
+    isWatched: () => isWatched,
+    emitLive: (_type, payload) => sent.push(payload?.['text']),
+  });
+  return { clock, sent, words };
+}
+
+describe('interim words', () => {
+  it('are sent at once, then at most ten times a second, the newest last', () => {
+    const { clock, sent, words } = interim();
+    words.partial('I');
+    for (const text of ['I want', 'I want to', 'I want to go']) {
+      clock.advance(20);
+      words.partial(text);
+    }
+    expect(sent).toEqual(['I']);
+    clock.advance(40);
+    expect(sent).toEqual(['I', 'I want to go']);
+    clock.advance(1_000);
+    words.partial('I want to go home');
+    expect(sent.at(-1)).toBe('I want to go home');
+    expect(clock.timers).toBe(0);
+  });
+
+  it('are not sent any more once they are final', () => {
+    const { clock, sent, words } = interim();
+    words.partial('yes');
+    words.partial('yes please');
+    words.drop();
+    clock.advance(1_000);
+    expect(sent).toEqual(['yes']);
+    expect(clock.timers).toBe(0);
+  });
+
+  it('are at most 500 characters, whole words from the end', () => {
+    const { sent, words } = interim();
+    words.partial(`${'lorem ipsum '.repeat(100)}end`);
+    const text = String(sent[0]);
+    expect(text.length).toBeLessThanOrEqual(500);
+    expect(text).toMatch(/^(lorem|ipsum) .*end$/);
+  });
+
+  it('cost no timer while nobody watches', () => {
+    const { clock, sent, words } = interim({ isWatched: false });
+    words.partial('yes');
+    words.partial('yes please');
+    expect([sent, clock.timers]).toEqual([[], 0]);
+  });
+});
