@@ -12,7 +12,7 @@ import {
 import type { WorkflowVersion } from '../../model/workflow.ts';
 import type { SerialQueue } from '../../std/serial-queue.ts';
 import type { NewCampaign } from '../../store/campaigns/campaign-store.ts';
-import { requiredTemplateVariables } from '../../workflow/variables/required-variables.ts';
+import { requiredTemplateVariables } from '../../workflow/graph/required-variables.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import type { CampaignCreate, CampaignUpdate } from './campaign-schema.ts';
 import {

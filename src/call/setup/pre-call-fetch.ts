@@ -9,7 +9,8 @@ import type { WorkflowDefinition } from '../../model/workflow.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import { jsonExcess } from '../../std/json-size.ts';
-import { type PreCallRequest, preCallRequestOf } from '../../workflow/graph/pre-call-request.ts';
+import { preCallRequestOf } from '../../workflow/graph/pre-call-request.ts';
+import type { PreCallRequest } from '../../workflow/nodes/node-type.ts';
 import { withoutReserved } from './call-context.ts';
 import type { CallDeps } from './call-deps.ts';
 

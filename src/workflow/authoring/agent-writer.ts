@@ -4,7 +4,7 @@
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { LlmMessage } from '../../model/llm-message.ts';
-import type { PropertySpec } from '../../model/node-spec.ts';
+import type { NodeSpec, PropertySpec } from '../../model/node-spec.ts';
 import { type WorkflowDefinition, workflowDefinition } from '../../model/workflow.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -136,8 +136,8 @@ function wordsOf({ callType, useCase, activity }: WorkflowDescription): string {
   return `${direction}\nWhat it is for: ${useCase}\nWhat it shall do: ${activity}`;
 }
 
-/** Types that a conversation is made of. */
-const WRITTEN_TYPES = ['startCall', 'agentNode', 'endCall', 'globalNode'];
+/** Categories of the types that a conversation is made of. */
+const WRITTEN: readonly NodeSpec['category'][] = ['call_node', 'global_node'];
 
 function shapeOf({ name, type, required, description, options }: PropertySpec): string {
   const values = options === null ? type : options.map(({ value }) => value).join(' | ');
@@ -156,7 +156,7 @@ const INSTRUCTIONS = [
   'default {{name | default}}.',
   'The types and what their `data` may hold:',
   ...catalogue
-    .filter(({ name }) => WRITTEN_TYPES.includes(name))
+    .filter(({ category }) => WRITTEN.includes(category))
     .map(({ name, description, properties }) =>
       [
         `${name}: ${description}`,

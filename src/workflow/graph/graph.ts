@@ -3,13 +3,10 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ClipRef } from '../../model/clip.ts';
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
-import { agentNode } from '../nodes/agent-node.ts';
-import { endCallNode } from '../nodes/end-call-node.ts';
-import type { ExtractionVariable, SlotHint } from '../nodes/fields.ts';
-import { globalNode } from '../nodes/global-node.ts';
-import { startCallNode } from '../nodes/start-call-node.ts';
+import { type ExtractionVariable, type SlotHint, stepFields } from '../nodes/fields.ts';
+import type { NodeType, Opening } from '../nodes/node-type.ts';
+import { nodeTypeOf } from '../nodes/registry.ts';
 import { type EdgeData, edgeData } from './edge-data.ts';
 import { withoutNulls } from './node-data.ts';
 
@@ -27,7 +24,8 @@ export interface Extraction {
 /** A step of the conversation. */
 export interface GraphNode {
   id: string;
-  type: 'startCall' | 'agentNode' | 'endCall';
+  /** Whether the call says goodbye here and ends. */
+  endsCall: boolean;
   name: string;
   prompt: string;
   /** Scripted speech; undefined if the node has none. */
@@ -44,30 +42,21 @@ export interface GraphNode {
 
 export interface Graph {
   start: GraphNode;
-  opening: {
-    /** A template; undefined if the agent has no fixed greeting. */
-    greeting: string | undefined;
-    /** Played in place of the greeting. */
-    clip: ClipRef | undefined;
-    /** 0 for a call that begins at once. */
-    delayMs: number;
-  };
+  opening: Opening;
   globalPrompt: string | undefined;
   nodes: ReadonlyMap<string, GraphNode>;
 }
 
-const stepNode = z.discriminatedUnion('type', [
-  z.object({ type: z.literal(startCallNode.name), data: startCallNode.data }),
-  z.object({ type: z.literal(agentNode.name), data: agentNode.data }),
-  z.object({ type: z.literal(endCallNode.name), data: endCallNode.data }),
-]);
-const STEP_TYPES: readonly string[] = [startCallNode.name, agentNode.name, endCallNode.name];
+const AT_ONCE: Opening = { greeting: undefined, clip: undefined, delayMs: 0 };
 
 /** Throws WORKFLOW_INVALID if no call can run on it: no start node, or a step with wrong data. Edges
  *  that lead nowhere are left out. */
 export function parseGraph(definition: WorkflowDefinition): Graph {
-  const steps = definition.nodes.filter(({ type }) => STEP_TYPES.includes(type));
-  const ids = new Set(steps.map(({ id }) => id));
+  const steps = definition.nodes.flatMap((node) => {
+    const type = nodeTypeOf(node.type);
+    return type?.step === undefined ? [] : [{ node, type }];
+  });
+  const ids = new Set(steps.map(({ node }) => node.id));
   const edges = definition.edges
     .filter(({ source, target }) => ids.has(source) && ids.has(target))
     .map((edge) => {
@@ -75,19 +64,21 @@ export function parseGraph(definition: WorkflowDefinition): Graph {
       return { ...data, id: edge.id, source: edge.source, target: edge.target };
     });
   const nodes = new Map(
-    steps.map((node) => [
+    steps.map(({ node, type }) => [
       node.id,
-      toStep(
-        node,
-        edges.filter(({ source }) => source === node.id),
-      ),
+      toStep(node, {
+        type,
+        edges: edges.filter(({ source }) => source === node.id),
+      }),
     ]),
   );
-  const starts = [...nodes.values()].filter(({ type }) => type === startCallNode.name);
-  const [start] = starts;
-  if (start === undefined || starts.length > 1)
+  const starts = steps.filter(({ type }) => type.step === 'first');
+  const [first] = starts;
+  const start = nodes.get(first?.node.id ?? '');
+  if (first === undefined || start === undefined || starts.length > 1)
     throw new GatewayError('WORKFLOW_INVALID', { problems: 'exactly one Start Call is needed' });
-  return { start, opening: openingOf(definition), globalPrompt: globalPromptOf(definition), nodes };
+  const opening = first.type.opening?.(withoutNulls(first.node.data)) ?? AT_ONCE;
+  return { start, opening, globalPrompt: globalPromptOf(definition), nodes };
 }
 
 function parsed<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
@@ -97,28 +88,30 @@ function parsed<S extends z.ZodType>(schema: S, value: unknown, where: string): 
   throw new GatewayError('WORKFLOW_INVALID', { problems: `${where}: ${faults.join('; ')}` });
 }
 
-function toStep(node: WorkflowNode, edges: GraphEdge[]): GraphNode {
-  const step = parsed(
-    stepNode,
-    { type: node.type, data: withoutNulls(node.data) },
-    `node ${node.id}`,
+function toStep(
+  { id, data: stored }: WorkflowNode,
+  { type, edges }: { type: NodeType; edges: GraphEdge[] },
+): GraphNode {
+  const { data } = parsed(
+    z.object({ data: type.data }),
+    { data: withoutNulls(stored) },
+    `node ${id}`,
   );
-  const { type, data } = step;
-  const { name, prompt, add_global_prompt: addGlobalPrompt } = data;
-  const asks = step.type === endCallNode.name ? undefined : step.data;
+  const own = stepFields.parse(data);
+  const endsCall = type.step === 'last';
   return {
-    id: node.id,
-    type,
-    name,
-    prompt,
-    say: textOf(data.say),
-    reprompt: textOf(asks?.reprompt),
-    slots: asks?.slots ?? [],
-    interruptible: asks?.allow_interrupt ?? false,
-    addGlobalPrompt,
-    extraction: extractionOf(data),
-    edges: type === endCallNode.name ? [] : edges,
-    toolUuids: asks?.tool_uuids ?? [],
+    id,
+    endsCall,
+    name: own.name,
+    prompt: own.prompt,
+    say: textOf(own.say),
+    reprompt: textOf(own.reprompt),
+    slots: own.slots ?? [],
+    interruptible: own.allow_interrupt,
+    addGlobalPrompt: own.add_global_prompt,
+    extraction: extractionOf(own),
+    edges: endsCall ? [] : edges,
+    toolUuids: own.tool_uuids ?? [],
   };
 }
 
@@ -132,23 +125,9 @@ function extractionOf(data: {
   return { prompt: data.extraction_prompt ?? '', variables };
 }
 
-function openingOf({ nodes }: WorkflowDefinition): Graph['opening'] {
-  const node = nodes.find(({ type }) => type === startCallNode.name);
-  const data = parsed(startCallNode.data, withoutNulls(node?.data ?? {}), 'start node');
-  return {
-    greeting: textOf(data.greeting),
-    clip:
-      data.greeting_type === 'audio' && textOf(data.greeting_recording_id) !== undefined
-        ? { by: 'id', value: data.greeting_recording_id ?? '' }
-        : undefined,
-    delayMs: data.delayed_start ? data.delayed_start_duration * 1_000 : 0,
-  };
-}
-
 function globalPromptOf({ nodes }: WorkflowDefinition): string | undefined {
-  const node = nodes.find(({ type }) => type === globalNode.name);
-  const prompt = node?.data['prompt'];
-  return typeof prompt === 'string' ? textOf(prompt) : undefined;
+  const node = nodes.find(({ type }) => nodeTypeOf(type)?.globalPrompt !== undefined);
+  return node === undefined ? undefined : nodeTypeOf(node.type)?.globalPrompt?.(node.data);
 }
 
 function textOf(text: string | undefined): string | undefined {

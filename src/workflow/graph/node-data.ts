@@ -4,7 +4,6 @@
 import type { z } from 'zod';
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
-import { startCallNode } from '../nodes/start-call-node.ts';
 import { edgeData } from './edge-data.ts';
 import { PROMPT_MISSING } from './public-definition.ts';
 
@@ -55,8 +54,8 @@ export function keepUnseen(
   return { ...sent, nodes };
 }
 
-/** What a client sent, as it is stored: a prompt that only stands for a missing one is missing, and the
- *  older flag of the start node is its mode. */
+/** What a client sent, as it is stored: a prompt that only stands for a missing one is missing, and
+ *  older keys are what they have become. */
 export function storedForm(definition: WorkflowDefinition): WorkflowDefinition {
   return { ...definition, nodes: definition.nodes.map(storedNode) };
 }
@@ -64,16 +63,6 @@ export function storedForm(definition: WorkflowDefinition): WorkflowDefinition {
 function storedNode(node: WorkflowNode): WorkflowNode {
   const { prompt, ...unprompted } = node.data;
   const data = prompt === PROMPT_MISSING ? unprompted : node.data;
-  if (node.type !== startCallNode.name || !Object.hasOwn(data, 'pre_call_fetch_enabled')) {
-    return data === node.data ? node : { ...node, data };
-  }
-  // The mode may be there as well, as the default that a client's builder fills in.
-  const { pre_call_fetch_enabled: isEnabled, pre_call_fetch_mode: mode, ...rest } = data;
-  const meant =
-    mode !== undefined && mode !== null && mode !== 'disabled' ? mode : modeOf(isEnabled);
-  return { ...node, data: { ...rest, pre_call_fetch_mode: meant } };
-}
-
-function modeOf(isEnabled: unknown): 'always' | 'disabled' {
-  return isEnabled === true ? 'always' : 'disabled';
+  const stored = nodeTypeOf(node.type)?.storedForm?.(data) ?? data;
+  return stored === node.data ? node : { ...node, data: stored };
 }

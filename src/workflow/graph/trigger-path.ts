@@ -3,11 +3,11 @@
 
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import type { Random } from '../../std/random.ts';
-import { triggerNode } from '../nodes/trigger-node.ts';
+import { nodeTypeOf } from '../nodes/registry.ts';
 
 /** The path of a trigger node; undefined for other nodes and for a trigger without one. */
 export function triggerPathOf(node: WorkflowNode): string | undefined {
-  if (node.type !== triggerNode.name) return undefined;
+  if (!isTrigger(node)) return undefined;
   const path = node.data['trigger_path'];
   return typeof path === 'string' && path !== '' ? path : undefined;
 }
@@ -31,7 +31,7 @@ export function isTriggerEnabled(
 /** The definition with triggers that have no path, as a copy begins. */
 export function withoutTriggerPaths(definition: WorkflowDefinition): WorkflowDefinition {
   const nodes = definition.nodes.map((node) => {
-    if (node.type !== triggerNode.name) return node;
+    if (!isTrigger(node)) return node;
     const { trigger_path: _path, ...data } = node.data;
     return { ...node, data };
   });
@@ -45,8 +45,12 @@ export function mintTriggerPaths(
 ): WorkflowDefinition {
   const nodes = definition.nodes.map((node) => {
     const own = node.data['trigger_path'] ?? '';
-    if (node.type !== triggerNode.name || own !== '') return node;
+    if (!isTrigger(node) || own !== '') return node;
     return { ...node, data: { ...node.data, trigger_path: random.uuid() } };
   });
   return { ...definition, nodes };
+}
+
+function isTrigger({ type }: WorkflowNode): boolean {
+  return nodeTypeOf(type)?.hasTriggerPath === true;
 }

@@ -11,11 +11,7 @@ import type {
   WorkflowProblem,
 } from '../../model/workflow.ts';
 import { nodeTypeOf, nodeTypes } from '../nodes/registry.ts';
-import {
-  TRIGGER_PATH_LENGTH_MAX,
-  TRIGGER_PATH_PATTERN,
-  triggerNode,
-} from '../nodes/trigger-node.ts';
+import { TRIGGER_PATH_LENGTH_MAX, TRIGGER_PATH_PATTERN } from '../nodes/trigger-node.ts';
 import { edgeData } from './edge-data.ts';
 import { edgeFunctionName } from './edge-function.ts';
 import { isUnconditional } from './edge-hints.ts';
@@ -191,7 +187,6 @@ function transitionNameProblems({ edges }: WorkflowDefinition): WorkflowProblem[
 function triggerPathProblems({ nodes }: WorkflowDefinition): WorkflowProblem[] {
   const seen = new Set<string>();
   return nodes.flatMap((node) => {
-    if (node.type !== triggerNode.name) return [];
     const path = triggerPathOf(node);
     if (path === undefined) return [];
     const wrong = pathFault(path, seen.has(path));
@@ -232,9 +227,10 @@ function cycleProblems({ edges }: WorkflowDefinition): WorkflowProblem[] {
 
 function scriptedProblems({ nodes }: WorkflowDefinition): WorkflowProblem[] {
   return nodes.flatMap((node) => {
-    if (!['startCall', 'agentNode', 'endCall'].includes(node.type)) return [];
+    const part = nodeTypeOf(node.type)?.step;
+    if (part === undefined) return [];
     const { say, greeting, tool_uuids: tools } = node.data;
-    const speaks = isText(say) || (node.type === 'startCall' && isText(greeting));
+    const speaks = isText(say) || (part === 'first' && isText(greeting));
     return [
       ...(speaks
         ? []

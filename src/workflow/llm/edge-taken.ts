@@ -18,7 +18,7 @@ export function continueAfterEdge(step: Step, edge: GraphEdge, spoken: string): 
   const node = followEdge(step, edge);
   waitForCaller(step);
   const said = spoken.trim() !== '';
-  if (node.type === 'endCall') {
+  if (node.endsCall) {
     if (!said) generate(step, { purpose: 'closing', kind: 'goodbye' });
     startClosing(step, 'user_qualified');
     return;

@@ -42,9 +42,8 @@ function edgeDescription(step: Step, edge: GraphEdge): string {
     return `${edge.condition}\nSay nothing yourself when you call this: a fixed line is spoken.`;
   }
   const next = rendered(step, target.prompt).slice(0, NEXT_PROMPT_CHARACTERS_MAX);
-  const how =
-    target.type === 'endCall'
-      ? 'The call ends after this. Say your closing words in the same answer as this call.'
-      : 'In the same answer as this call, say what the caller should hear next.';
+  const how = target.endsCall
+    ? 'The call ends after this. Say your closing words in the same answer as this call.'
+    : 'In the same answer as this call, say what the caller should hear next.';
   return `${edge.condition}\n${how} The next step is: ${next}`;
 }

@@ -43,6 +43,8 @@ export const agentNode = {
     'label when its condition holds, so the prompt need not name them.',
   category: 'call_node',
   icon: 'Headset',
+  step: 'between',
+  templates: ['prompt', 'say', 'reprompt'],
   constraints: { ...UNCONSTRAINED, incomingMin: 1 },
   data,
   properties: {

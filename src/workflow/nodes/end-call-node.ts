@@ -32,6 +32,8 @@ export const endCallNode = {
   hint: 'The agent speaks once more by this prompt, then hangs up. Use several for several endings.',
   category: 'call_node',
   icon: 'OctagonX',
+  step: 'last',
+  templates: ['prompt', 'say'],
   constraints: { ...UNCONSTRAINED, incomingMin: 1, outgoingMax: 0 },
   data,
   properties: {

@@ -120,3 +120,23 @@ export function requiredPrompt(nodes: string, description: string): z.ZodString 
   const error = `prompt is required for ${nodes} nodes`;
   return z.string({ error }).regex(/\S/, { error }).describe(description);
 }
+
+/** Of a stored node that a call reads: a field that cannot be used counts as left out. */
+export function lenient<Field extends z.ZodType>(field: Field) {
+  return field.catch(() => field.parse(undefined));
+}
+
+export const lenientName = z.string().min(1).catch('');
+export const lenientText = z.string().trim().min(1).nullish().catch(null);
+
+/** What a step of the conversation says and asks, of whatever type the node is. Its type's own schema has
+ *  accepted it before. */
+export const stepFields = z.object({
+  ...commonFields,
+  prompt: z.string(),
+  allow_interrupt: interruptible,
+  add_global_prompt: withGlobalPrompt,
+  ...extractionFields,
+  ...toolFields,
+  ...scriptedFields,
+});

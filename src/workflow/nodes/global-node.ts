@@ -17,6 +17,9 @@ export const globalNode = {
   hint: 'At most one, joined to nothing. Tasks belong into the steps, not here.',
   category: 'global_node',
   icon: 'Globe',
+  templates: ['prompt'],
+  globalPrompt: ({ prompt }) =>
+    typeof prompt === 'string' && prompt.trim() !== '' ? prompt : undefined,
   constraints: { ...UNCONSTRAINED, incomingMax: 0, outgoingMax: 0, instancesMax: 1 },
   data,
   properties: {

@@ -1,10 +1,16 @@
-// A review of finished calls by a language model. Not part of the conversation; after-call.ts reads it
-// leniently, this schema is what an author is held to. Source: contract §5.3, §8.10, §12.1.
+// A review of finished calls by a language model. Not part of the conversation; A call reads it
+// leniently; the schema is what an author is held to. Source: contract §5.3, §8.10, §12.1.
 
 import { z } from 'zod';
 import { nameFacts } from './field-facts.ts';
-import { commonFields } from './fields.ts';
-import { type FactsFor, type NodeType, UNCONSTRAINED } from './node-type.ts';
+import { commonFields, lenient, lenientName, lenientText } from './fields.ts';
+import {
+  type FactsFor,
+  type NodeData,
+  type NodeType,
+  type ReviewSettings,
+  UNCONSTRAINED,
+} from './node-type.ts';
 
 export const REVIEW_PROVIDERS = ['openai', 'azure', 'openrouter', 'anthropic'] as const;
 const DURATION_MIN_S_DEFAULT = 15;
@@ -80,6 +86,7 @@ export const qaNode = {
     'webhooks may name it.',
   category: 'integration',
   icon: 'ClipboardCheck',
+  review,
   constraints: { ...UNCONSTRAINED, incomingMax: 0, outgoingMax: 0 },
   data,
   properties: {
@@ -129,3 +136,35 @@ export const qaNode = {
     },
   ],
 } as const satisfies NodeType & { properties: FactsFor<typeof data> };
+
+const read = z.object({
+  name: lenientName,
+  qa_enabled: lenient(data.shape.qa_enabled),
+  qa_use_workflow_llm: lenient(data.shape.qa_use_workflow_llm),
+  // Any word: a key is never sent to another service than was named.
+  qa_provider: lenientText,
+  qa_model: lenientText,
+  qa_api_key: lenientText,
+  qa_endpoint: lenientText,
+  qa_system_prompt: lenientText,
+  qa_min_call_duration: lenient(data.shape.qa_min_call_duration),
+  qa_voicemail_calls: lenient(data.shape.qa_voicemail_calls),
+  qa_sample_rate: lenient(data.shape.qa_sample_rate),
+});
+
+function review(sent: NodeData): ReviewSettings | undefined {
+  const node = read.parse(sent);
+  if (!node.qa_enabled) return undefined;
+  return {
+    name: node.name,
+    usesGatewayModel: node.qa_use_workflow_llm,
+    provider: node.qa_provider ?? 'openai',
+    model: node.qa_model ?? 'default',
+    apiKey: node.qa_api_key ?? null,
+    endpoint: node.qa_endpoint ?? null,
+    systemPrompt: node.qa_system_prompt ?? null,
+    durationMinS: node.qa_min_call_duration,
+    reviewsVoicemail: node.qa_voicemail_calls,
+    sampleRate: node.qa_sample_rate,
+  };
+}

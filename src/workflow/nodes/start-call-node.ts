@@ -2,6 +2,7 @@
 // Source: contract §5.3, §8.1, §12.1.
 
 import { z } from 'zod';
+import type { Direction } from '../../model/provider.ts';
 import {
   extractionFacts,
   globalPromptFacts,
@@ -20,7 +21,14 @@ import {
   toolFields,
   withGlobalPrompt,
 } from './fields.ts';
-import { type FactsFor, type NodeType, UNCONSTRAINED } from './node-type.ts';
+import {
+  type FactsFor,
+  type NodeData,
+  type NodeType,
+  type Opening,
+  type PreCallRequest,
+  UNCONSTRAINED,
+} from './node-type.ts';
 
 const DELAY_SECONDS_DEFAULT = 2;
 
@@ -83,6 +91,11 @@ export const startCallNode = {
     'prompt then leads this step like any other.',
   category: 'call_node',
   icon: 'Play',
+  step: 'first',
+  templates: ['prompt', 'greeting', 'say', 'reprompt'],
+  opening,
+  preCallRequest,
+  storedForm,
   constraints: { ...UNCONSTRAINED, incomingMax: 0, instancesMin: 1, instancesMax: 1 },
   data,
   properties: {
@@ -171,3 +184,45 @@ export const startCallNode = {
     },
   ],
 } as const satisfies NodeType & { properties: FactsFor<typeof data> };
+
+function opening(sent: NodeData): Opening {
+  const own = data.parse(sent);
+  const recordingId = own.greeting_type === 'audio' ? (own.greeting_recording_id ?? '') : '';
+  return {
+    greeting: own.greeting === undefined || own.greeting.trim() === '' ? undefined : own.greeting,
+    clip: recordingId.trim() === '' ? undefined : { by: 'id', value: recordingId },
+    delayMs: own.delayed_start ? own.delayed_start_duration * 1_000 : 0,
+  };
+}
+
+const fetchData = z.object({
+  pre_call_fetch_mode: z
+    .enum(['disabled', 'always', 'inbound', 'outbound'])
+    .nullish()
+    .catch('disabled'),
+  /** The older form: `always` or `disabled`. The mode wins. */
+  pre_call_fetch_enabled: z.boolean().nullish().catch(false),
+  pre_call_fetch_url: z.string().trim().nullish().catch(null),
+  pre_call_fetch_credential_uuid: z.string().trim().nullish().catch(null),
+});
+
+function preCallRequest(sent: NodeData, direction: Direction): PreCallRequest | undefined {
+  const own = fetchData.parse(sent);
+  const mode = own.pre_call_fetch_mode ?? modeOf(own.pre_call_fetch_enabled);
+  const { pre_call_fetch_url: url, pre_call_fetch_credential_uuid: credential } = own;
+  if (!url || (mode !== 'always' && mode !== direction)) return undefined;
+  return { url, credentialUuid: credential || null };
+}
+
+/** The older flag of the request is its mode. */
+function storedForm(sent: NodeData): NodeData {
+  if (!Object.hasOwn(sent, 'pre_call_fetch_enabled')) return sent;
+  // The mode may be there as well, as the default that a client's builder fills in.
+  const { pre_call_fetch_enabled: isEnabled, pre_call_fetch_mode: mode, ...rest } = sent;
+  const isMeant = mode !== undefined && mode !== null && mode !== 'disabled';
+  return { ...rest, pre_call_fetch_mode: isMeant ? mode : modeOf(isEnabled) };
+}
+
+function modeOf(isEnabled: unknown): 'always' | 'disabled' {
+  return isEnabled === true ? 'always' : 'disabled';
+}

@@ -31,6 +31,7 @@ export const triggerNode = {
     '<trigger_path> with the draft.',
   category: 'trigger',
   icon: 'Webhook',
+  hasTriggerPath: true,
   constraints: { ...UNCONSTRAINED, incomingMax: 0, instancesMax: 1 },
   data,
   properties: {

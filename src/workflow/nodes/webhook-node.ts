@@ -1,17 +1,24 @@
-// A request to another system once a call is over. Not part of the conversation; after-call.ts reads it
-// leniently, this schema is what an author is held to. Source: contract §5.3, §8.10, §12.1.
+// A request to another system once a call is over. Not part of the conversation; A call reads it
+// leniently; the schema is what an author is held to. Source: contract §5.3, §8.10, §12.1.
 
 import { z } from 'zod';
+import { isObject } from '../../std/json.ts';
 import { nameFacts } from './field-facts.ts';
-import { commonFields } from './fields.ts';
-import { type FactsFor, type NodeType, UNCONSTRAINED } from './node-type.ts';
+import { commonFields, lenient, lenientName, lenientText } from './fields.ts';
+import {
+  type FactsFor,
+  type NodeData,
+  type NodeType,
+  UNCONSTRAINED,
+  type WebhookSettings,
+} from './node-type.ts';
 
 const WEBHOOK_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 /** Far above any sensible receiver. */
-export const WEBHOOK_HEADERS_MAX = 50;
-export const HEADER_NAME_CHARACTERS_MAX = 200;
-export const HEADER_VALUE_CHARACTERS_MAX = 4_000;
-export const URL_CHARACTERS_MAX = 4_000;
+const HEADERS_MAX = 50;
+const HEADER_NAME_CHARACTERS_MAX = 200;
+const HEADER_VALUE_CHARACTERS_MAX = 4_000;
+const URL_CHARACTERS_MAX = 4_000;
 
 const header = z.object({
   key: z.string().min(1).max(HEADER_NAME_CHARACTERS_MAX).describe('Name of the header.'),
@@ -34,7 +41,7 @@ const data = z.object({
     .describe('The stored credential that the request shows.'),
   custom_headers: z
     .array(header)
-    .max(WEBHOOK_HEADERS_MAX)
+    .max(HEADERS_MAX)
     .optional()
     .describe('More headers. Those that look as if they held a secret are left out.'),
   payload_template: z
@@ -68,6 +75,7 @@ export const webhookNode = {
     'gathered_context.<key>, cost_info.<key>, annotations.<key>, recording_url and transcript_url.',
   category: 'integration',
   icon: 'Link2',
+  webhook,
   constraints: { ...UNCONSTRAINED, incomingMax: 0, outgoingMax: 0 },
   data,
   properties: {
@@ -113,3 +121,52 @@ export const webhookNode = {
     },
   ],
 } as const satisfies NodeType & { properties: FactsFor<typeof data> };
+
+const read = z.object({
+  name: lenientName,
+  enabled: lenient(data.shape.enabled),
+  http_method: lenient(data.shape.http_method),
+  endpoint_url: z.string().trim().min(1).max(URL_CHARACTERS_MAX).nullish().catch(null),
+  credential_uuid: lenientText,
+  custom_headers: z.array(z.unknown()).nullish().catch([]),
+  payload_template: lenient(data.shape.payload_template),
+});
+
+function webhook(sent: NodeData): WebhookSettings | undefined {
+  const node = read.parse(sent);
+  if (!node.enabled || !node.endpoint_url) return undefined;
+  return {
+    name: node.name,
+    method: node.http_method,
+    url: node.endpoint_url,
+    credentialUuid: node.credential_uuid ?? null,
+    headers: headersOf(node.custom_headers ?? []),
+    payloadTemplate: node.payload_template ?? {},
+  };
+}
+
+/** RFC 9110: a name is a token; a value is visible characters, spaces and tabs. */
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** Names that stand for secrets, as a word of a name or anywhere in it. */
+const SECRET_NAME =
+  /(^|[-_.])(auth|authorization|cookies?|credentials?|jwt|pass|passwd|password|secrets?|session|sid|signature|tokens?)($|[-_.])|set-?cookie|(api|access|private|auth|secret)[-_.]?key|(access|auth|bearer|api|secret|session)[-_.]?token|password|secret/i;
+/** What the connection, or we ourselves, say. */
+const RESERVED_NAME =
+  /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|proxy-.*|x-(patchbay|dograh)-.*)$/i;
+
+function headersOf(stored: readonly unknown[]): [string, string][] {
+  return stored.slice(0, HEADERS_MAX).flatMap((each): [string, string][] => {
+    if (!isObject(each)) return [];
+    const { key, value } = each;
+    if (typeof key !== 'string' || typeof value !== 'string') return [];
+    return isHeader(key.trim(), value) ? [[key.trim(), value]] : [];
+  });
+}
+
+function isHeader(key: string, value: string): boolean {
+  const fits =
+    key.length <= HEADER_NAME_CHARACTERS_MAX && value.length <= HEADER_VALUE_CHARACTERS_MAX;
+  if (!fits || !HEADER_NAME.test(key) || !HEADER_VALUE.test(value)) return false;
+  return !SECRET_NAME.test(key) && !RESERVED_NAME.test(key);
+}

@@ -39,7 +39,7 @@ export function arriveAtStart(step: Step, greeting: SpokenLine | undefined): voi
 /** Leaves the node along the edge and speaks for the next one. */
 export function goToNode(step: Step, edge: GraphEdge): void {
   const node = followEdge(step, edge);
-  if (node.type === 'endCall') {
+  if (node.endsCall) {
     const text = node.say === undefined ? step.lines.goodbye : rendered(step, node.say);
     say(step, { kind: 'goodbye', text, interruptible: false });
     startClosing(step, 'user_qualified');

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type WorkflowDefinition, workflowDefinition } from '../../../src/model/workflow.ts';
 import { stripUnknownData } from '../../../src/workflow/graph/node-data.ts';
+import { requiredTemplateVariables } from '../../../src/workflow/graph/required-variables.ts';
 import { validateDefinition } from '../../../src/workflow/graph/validate.ts';
-import { requiredTemplateVariables } from '../../../src/workflow/variables/required-variables.ts';
 import { Conversation } from '../conversation.ts';
 
 function fixture(name: string): WorkflowDefinition {

@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import { workflowDefinition } from '../../../src/model/workflow.ts';
 import { stripUnknownData } from '../../../src/workflow/graph/node-data.ts';
+import { requiredTemplateVariables } from '../../../src/workflow/graph/required-variables.ts';
 import { triggerPathsOf } from '../../../src/workflow/graph/trigger-path.ts';
 import { validateDefinition } from '../../../src/workflow/graph/validate.ts';
 import { templates } from '../../../src/workflow/templates/template-registry.ts';
-import { requiredTemplateVariables } from '../../../src/workflow/variables/required-variables.ts';
 import { Conversation } from '../conversation.ts';
 
 const definitionOf = (name: string) => {

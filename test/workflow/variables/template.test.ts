@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { requiredTemplateVariables } from '../../../src/workflow/variables/required-variables.ts';
 import { placeholders, render } from '../../../src/workflow/variables/template.ts';
-import { definition, edge, end, start } from '../definitions.ts';
 
 const now = Date.UTC(2026, 8, 3, 16, 5, 0); // A Thursday.
 
@@ -100,38 +98,5 @@ describe('template variables', () => {
   it('cuts what it renders at a limit', () => {
     const text = render('{{a}}'.repeat(100), { a: 'x'.repeat(50_000) }, { now });
     expect(text).toHaveLength(100_000);
-  });
-});
-
-describe('required template variables', () => {
-  it('are the top-level names that are used without a default', () => {
-    const given = definition(
-      [
-        start('1', {
-          prompt: 'For {{customer_name}} of {{org.name}}',
-          greeting: 'Hi {{first|you}}',
-        }),
-        end('2', {
-          prompt: '{{current_time}} {{campaign_id}} {{customer_name}}',
-          say: '{{office}}',
-        }),
-        { id: 'g', type: 'globalNode', data: { name: 'G', prompt: '{{company}}' } },
-        { id: 'w', type: 'webhook', data: { prompt: '{{ignored}}' } },
-      ],
-      [edge('1', '2', { transition_speech: 'One moment, {{title}}.' })],
-    );
-    expect(requiredTemplateVariables(given)).toEqual([
-      'customer_name',
-      'office',
-      'company',
-      'title',
-    ]);
-  });
-
-  it('need no column for what the gateway itself says of every call', () => {
-    const names = ['called_number', 'caller_number', 'direction', 'telephony_configuration_id'];
-    const greeting = [...names, 'workflow_run_id'].map((name) => `{{${name}}}`).join(' ');
-    const given = definition([start('1', { greeting }), end('2')], [edge('1', '2')]);
-    expect(requiredTemplateVariables(given)).toEqual([]);
   });
 });

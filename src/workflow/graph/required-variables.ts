@@ -2,8 +2,9 @@
 // Campaigns check their columns against it. Source: contract §5.6.
 
 import type { WorkflowDefinition } from '../../model/workflow.ts';
-import { isBuiltIn } from './built-in-variables.ts';
-import { placeholders } from './template.ts';
+import { nodeTypeOf } from '../nodes/registry.ts';
+import { isBuiltIn } from '../variables/built-in-variables.ts';
+import { placeholders } from '../variables/template.ts';
 
 /** Set by the gateway for every call of a campaign. */
 const SYSTEM_NAMES = new Set([
@@ -17,19 +18,15 @@ const SYSTEM_NAMES = new Set([
   'workflow_run_id',
 ]);
 
-const NODE_TEXTS: Record<string, readonly string[]> = {
-  startCall: ['prompt', 'greeting', 'say', 'reprompt'],
-  agentNode: ['prompt', 'say', 'reprompt'],
-  endCall: ['prompt', 'say'],
-  globalNode: ['prompt'],
-};
 const EDGE_TEXTS = ['transition_speech'];
 
 /** Names at the top of the context, each once, in order of appearance. Dotted paths, built-ins and
  *  what the gateway itself sets are left out. */
 export function requiredTemplateVariables(definition: WorkflowDefinition): string[] {
   const texts = [
-    ...definition.nodes.flatMap(({ type, data }) => textsOf(data, NODE_TEXTS[type] ?? [])),
+    ...definition.nodes.flatMap(({ type, data }) =>
+      textsOf(data, nodeTypeOf(type)?.templates ?? []),
+    ),
     ...definition.edges.flatMap(({ data }) => textsOf(data, EDGE_TEXTS)),
   ];
   const names = texts
