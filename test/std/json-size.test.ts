@@ -29,6 +29,18 @@ describe('the size of JSON text', () => {
     expect(sizeOf(String.raw`["a,[{\"", "\\", {"k,{": "}\\\""}]`)).toEqual({ values: 5, depth: 2 });
   });
 
+  it('finds the end of long strings, however many escapes they hold', () => {
+    const pieces = fc.array(fc.constantFrom('a'.repeat(29), 'é', '"', '\\', '[,'), {
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(pieces, pieces, (one, other) => {
+        const value = [one.join(''), { [other.join('')]: 1 }];
+        expect(sizeOf(JSON.stringify(value))).toEqual({ values: 4, depth: 2 });
+      }),
+    );
+  });
+
   it('is not read further than it takes to be too much', () => {
     expect(sizeOf(`[${'1,'.repeat(1_000_000)}1]`, 50).values).toBe(51);
   });
