@@ -285,6 +285,8 @@ const table = [
       'store',
       'store/accounts',
       'store/files',
+      // runtime: the thread that reads large bodies.
+      'runtime',
       'model',
       'std',
     ],

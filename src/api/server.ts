@@ -91,7 +91,7 @@ export async function buildServer(deps: ApiDeps): Promise<Api> {
   api.setSerializerCompiler(serializerCompiler);
   api.setErrorHandler(sendFault);
   api.decorateRequest('principal', null);
-  readBodies(api, deps.clock);
+  readBodies(api, deps);
   observeRequests(api);
   await api.register(cors, corsOptions(deps.corsOrigins));
   answerUnknownPaths(api);

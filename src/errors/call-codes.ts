@@ -133,6 +133,10 @@ export const callErrors = {
   EXAMINATION_RUNNING: { retry: true, text: 'This configuration is being examined already' },
 
   // What is too large
+  API_BUSY: {
+    retry: true,
+    text: 'Too many large requests wait at this gateway. Try again in a few seconds',
+  },
   BODY_VALUES: { retry: false, text: 'The body holds more than {max} values' },
   AGENT_OVERSIZED: {
     retry: false,

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { JsonThread } from '../../src/api/http/json-thread.ts';
 import { buildServer } from '../../src/api/server.ts';
 import { PUBLIC_URL, smallWorkflow, withApi } from './served.ts';
 
@@ -121,6 +122,24 @@ describe('every request', () => {
     expect([large.status, large.body]).toEqual([413, { detail: 'Request body is too large' }]);
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     expect((await call('POST', '/api/v1/user/api-keys', { body: deep, headers })).status).toBe(422);
+  });
+
+  it('with a large body gets the same answer as with a small one', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const inThread = vi.spyOn(JsonThread.prototype, 'read');
+    for (const text of ['{"name":"a"}', '{"name":5}', '{"name":"a"', '["__proto__"]']) {
+      const answers = [100, 70_000].map((bytes) => {
+        const body = text.padStart(bytes, ' ');
+        return call('POST', '/api/v1/user/api-keys', { body, headers });
+      });
+      const [small, large] = await Promise.all(answers);
+      expect(large?.status, text).toBe(small?.status);
+      const faults = [small, large].map((answer) => answer?.body.detail?.[0]?.type);
+      expect(faults[1], text).toBe(faults[0]);
+      expect(large?.body.name, text).toBe(small?.body.name);
+    }
+    expect(inThread).toHaveBeenCalledTimes(4);
+    inThread.mockRestore();
   });
 
   it('with a body of very many values is refused before it is parsed', async () => {

@@ -1,15 +1,16 @@
 // Request bodies: the bytes are kept, then read by their content type. JSON and forms only; anything
-// else is an object that fits no schema. Not the checking of what is in them (validation.ts). The pieces of a body
-// are counted before it is parsed: 2 MB of tiny members would hold up everything else for most of a second.
+// else is an object that fits no schema. Not the checking of what is in them (validation.ts). Large JSON is read in a
+// thread (json-thread.ts).
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import { isObject } from '../../std/json.ts';
-import { jsonSize } from '../../std/json-size.ts';
 import type { ProviderRequest } from '../../telephony/provider/provider.ts';
 import type { Api } from './api-deps.ts';
+import { type JsonReading, readJson } from './json-body.ts';
+import { JsonThread } from './json-thread.ts';
 import { jsonError } from './validation.ts';
 
 /** A workflow of 500 nodes with long prompts is well below 1 MiB. */
@@ -22,12 +23,14 @@ const BODY_VALUES_MAX = 25_000;
 const PROVIDER_VALUES_MAX = 2_000;
 /** A client that sends its body slower than this is cut off. */
 export const BODY_MS_MAX = 30_000;
-/** Levels of nesting; workflows need less than 10. Deeper ones overflow the stack further on. */
-const NESTING_MAX = 64;
+/** Larger JSON is read in a thread. Below, reading takes less than a millisecond, and a thread is not worth its trip. */
+const INLINE_BYTES_MAX = 65_536;
 /** Fields of a form; providers send below 60. */
 const FORM_FIELDS_MAX = 500;
 
-export function readBodies(api: Api, clock: Clock): void {
+export function readBodies(api: Api, { clock, log }: { clock: Clock; log: Log }): void {
+  const thread = new JsonThread({ clock, log });
+  api.addHook('onClose', () => thread.close());
   api.decorateRequest('rawBody');
   api.addHook('onRequest', async (request) => {
     request.rawBody = Buffer.alloc(0);
@@ -41,7 +44,7 @@ export function readBodies(api: Api, clock: Clock): void {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: unknown) => {
       request.rawBody = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-      return request.routeOptions.config.providerBody === true ? null : apiBody(request);
+      return request.routeOptions.config.providerBody === true ? null : apiBody(request, thread);
     },
   );
 }
@@ -57,12 +60,16 @@ function limitTime(request: IncomingMessage, clock: Clock): void {
 }
 
 /** What the schema will check. A body of another type stays text, which fits no object. */
-function apiBody(request: FastifyRequest): unknown {
+async function apiBody(request: FastifyRequest, thread: JsonThread): Promise<unknown> {
   const { rawBody } = request;
   if (rawBody.length === 0) return undefined;
   const type = contentType(request);
   if (type === '' || type === 'application/json' || type.endsWith('+json')) {
-    return json(rawBody, BODY_VALUES_MAX);
+    const reading =
+      rawBody.length > INLINE_BYTES_MAX
+        ? await largeJson(request, thread)
+        : readJson(rawBody, BODY_VALUES_MAX);
+    return valueOf(reading, BODY_VALUES_MAX);
   }
   const text = rawBody.toString('utf8');
   if (type === 'application/x-www-form-urlencoded') return lastValues(formFields(text));
@@ -73,47 +80,31 @@ function contentType(request: FastifyRequest): string {
   return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
+/** The thread's answer, as long as the client waits for it. */
+async function largeJson(request: FastifyRequest, thread: JsonThread): Promise<JsonReading> {
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort(jsonError('The client went away', 0));
+  const { socket } = request.raw;
+  if (socket.destroyed) onClose();
+  socket.once('close', onClose);
+  try {
+    return await thread.read(request.rawBody, BODY_VALUES_MAX, gone.signal);
+  } finally {
+    socket.off('close', onClose);
+  }
+}
+
 /** Throws BODY_VALUES, RequestInvalid. */
-function json(bytes: Buffer, valuesMax: number): unknown {
-  const { values, depth } = jsonSize(bytes, valuesMax);
-  if (depth > NESTING_MAX) throw jsonError(`nested deeper than ${NESTING_MAX} levels`, 0);
-  if (values > valuesMax) throw new GatewayError('BODY_VALUES', { max: valuesMax });
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return mayNamePrototype(bytes) ? withoutPrototypes(value) : value;
-  } catch (error) {
-    throw jsonError('Expecting value', offsetOf(error));
-  }
+function valueOf(reading: JsonReading, valuesMax: number): unknown {
+  if (reading.kind === 'value') return reading.value;
+  if (reading.kind === 'invalid') throw jsonError(reading.reason, reading.at);
+  throw new GatewayError('BODY_VALUES', { max: valuesMax });
 }
 
-/** Plainly or by escapes. */
-function mayNamePrototype(bytes: Buffer): boolean {
-  return bytes.includes('__proto__') || bytes.includes('\\u00');
-}
-
-function offsetOf(error: unknown): number {
-  const at = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined;
-  return at === undefined ? 0 : Number(at);
-}
-
-/** A copy without keys that would set a prototype when copied on. */
-function withoutPrototypes(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutPrototypes);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => key !== '__proto__')
-      .map(([key, each]) => [key, withoutPrototypes(each)]),
-  );
-}
-
-/** Undefined for what is no JSON, or JSON that no provider sends. */
+/** Undefined for what is no JSON, or JSON that no provider sends: the provider's own parser says what it misses. */
 function jsonOrNothing(bytes: Buffer): unknown {
-  try {
-    return json(bytes, PROVIDER_VALUES_MAX);
-  } catch {
-    return undefined; // The provider's own parser says what it misses.
-  }
+  const reading = readJson(bytes, PROVIDER_VALUES_MAX);
+  return reading.kind === 'value' ? reading.value : undefined;
 }
 
 function formFields(text: string): Record<string, string[]> {

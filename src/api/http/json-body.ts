@@ -1,0 +1,51 @@
+// A JSON body as a value: counted, parsed, and without keys that set a prototype. Used on the event loop for small
+// bodies and in a thread for large ones (json-thread), so it knows no request and no error of the API.
+
+import { isObject } from '../../std/json.ts';
+import { jsonSize } from '../../std/json-size.ts';
+
+/** Levels of nesting; workflows need less than 10. Deeper ones overflow the stack further on. */
+const NESTING_MAX = 64;
+
+export type JsonReading =
+  | { kind: 'value'; value: unknown }
+  | { kind: 'too-many-values' }
+  /** `at` is the offset of the first wrong character, as far as it is known. */
+  | { kind: 'invalid'; reason: string; at: number };
+
+/** The pieces are counted before they are parsed: 2 MB of tiny members would take most of a second. Never throws. */
+export function readJson(bytes: Uint8Array, valuesMax: number): JsonReading {
+  const { values, depth } = jsonSize(bytes, valuesMax);
+  if (depth > NESTING_MAX) {
+    return { kind: 'invalid', reason: `nested deeper than ${NESTING_MAX} levels`, at: 0 };
+  }
+  if (values > valuesMax) return { kind: 'too-many-values' };
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  try {
+    const value: unknown = JSON.parse(text.toString('utf8'));
+    return { kind: 'value', value: mayNamePrototype(text) ? withoutPrototypes(value) : value };
+  } catch (error) {
+    return { kind: 'invalid', reason: 'Expecting value', at: offsetOf(error) };
+  }
+}
+
+/** Plainly or by escapes. */
+function mayNamePrototype(bytes: Buffer): boolean {
+  return bytes.includes('__proto__') || bytes.includes('\\u00');
+}
+
+function offsetOf(error: unknown): number {
+  const at = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined;
+  return at === undefined ? 0 : Number(at);
+}
+
+/** A copy without keys that would set a prototype when copied on. */
+function withoutPrototypes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPrototypes);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => key !== '__proto__')
+      .map(([key, each]) => [key, withoutPrototypes(each)]),
+  );
+}
