@@ -94,7 +94,7 @@ function isSecretKey(text: string): boolean {
   return Buffer.from(text, encoding).length === SECRET_KEY_BYTES;
 }
 
-/** Every setting by its variable. README.md's table is checked against descriptions and defaults. */
+/** Every setting by its variable. The table of docs/settings.md is checked against descriptions and defaults. */
 export const settings = z.object({
   PATCHBAY_HOST: z.string().prefault('0.0.0.0').describe('Address to listen on.'),
   PATCHBAY_PORT: wholeNumber(1, 65_535)

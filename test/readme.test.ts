@@ -1,16 +1,19 @@
-// The README against the program: settings, commands, files that it names.
+// The README and the table of settings against the program: settings, commands, files that they name.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { settings } from '../src/config.ts';
 
 const readme = readFileSync('README.md', 'utf8');
+const settingsDoc = readFileSync('docs/settings.md', 'utf8');
 const scripts = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync('package.json', 'utf8'))).scripts;
 
-/** The table as README.md must have it. */
+const VARIABLE = /\bPATCHBAY_[A-Z_]*[A-Z]/g;
+
+/** The table as docs/settings.md must have it. */
 function settingsTable(): string {
   const properties = z
     .object({
@@ -28,13 +31,31 @@ function settingsTable(): string {
     .join('\n');
 }
 
-describe('the README', () => {
-  it('has the table of settings that src/config.ts stands for', () => {
-    const from = readme.indexOf('|---|---|---|', readme.indexOf('<!-- settings'));
-    const table = readme.slice(from, readme.indexOf('<!-- end of'));
+describe('the table of settings', () => {
+  it('has each setting of src/config.ts once, with its default', () => {
+    const from = settingsDoc.indexOf('|---|---|---|', settingsDoc.indexOf('<!-- settings'));
+    const table = settingsDoc.slice(from, settingsDoc.indexOf('<!-- end of'));
     expect(table.trim().split('\n').slice(1).join('\n')).toBe(settingsTable());
   });
 
+  it('has every setting that a document names and no command reads', () => {
+    const documents = readdirSync('docs').map((name) => readFileSync(`docs/${name}`, 'utf8'));
+    const named = [readme, ...documents].flatMap((text) => text.match(VARIABLE) ?? []);
+    const commands = readdirSync('src/cli').map((name) => readFileSync(`src/cli/${name}`, 'utf8'));
+    const known = [
+      ...Object.keys(settings.shape),
+      ...commands.flatMap((text) => text.match(VARIABLE) ?? []),
+    ];
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  it('is linked to by the README', () => {
+    expect(readme).toContain('](docs/settings.md)');
+  });
+});
+
+describe('the README', () => {
   it('names only commands that there are', () => {
     const named = [...readme.matchAll(/npm (?:run )?([a-z:]+)/g)].map((match) => match[1] ?? '');
     expect(named.length).toBeGreaterThan(4);
@@ -43,7 +64,7 @@ describe('the README', () => {
   });
 
   it('names only files that there are', () => {
-    const paths = [...readme.matchAll(/\b((?:fixtures|grafana|native|src)\/[\w./-]*)/g)].map(
+    const paths = [...readme.matchAll(/\b((?:docs|fixtures|grafana|native|src)\/[\w./-]*)/g)].map(
       (match) => (match[1] ?? '').replace(/\.$/, ''),
     );
     expect(paths.length).toBeGreaterThan(4);

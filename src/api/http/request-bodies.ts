@@ -69,7 +69,7 @@ async function apiBody(request: FastifyRequest, thread: JsonThread): Promise<unk
       rawBody.length > INLINE_BYTES_MAX
         ? await largeJson(request, thread)
         : readJson(rawBody, BODY_VALUES_MAX);
-    return valueOf(reading, BODY_VALUES_MAX);
+    return checkedValue(reading, BODY_VALUES_MAX);
   }
   const text = rawBody.toString('utf8');
   if (type === 'application/x-www-form-urlencoded') return lastValues(formFields(text));
@@ -95,7 +95,7 @@ async function largeJson(request: FastifyRequest, thread: JsonThread): Promise<J
 }
 
 /** Throws BODY_VALUES, RequestInvalid. */
-function valueOf(reading: JsonReading, valuesMax: number): unknown {
+function checkedValue(reading: JsonReading, valuesMax: number): unknown {
   if (reading.kind === 'value') return reading.value;
   if (reading.kind === 'invalid') throw jsonError(reading.reason, reading.at);
   throw new GatewayError('BODY_VALUES', { max: valuesMax });
