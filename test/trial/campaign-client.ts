@@ -55,8 +55,19 @@ export class CampaignClient {
     this.#apiKey = apiKey;
   }
 
-  /** Starts a campaign; gives its id. */
+  /** Creates a campaign and starts it; gives its id. */
   async setUp(wanted: SetUp): Promise<string> {
+    const campaignId = await this.create(wanted);
+    await this.start(campaignId);
+    return campaignId;
+  }
+
+  async start(campaignId: string): Promise<void> {
+    await this.#post(`/campaign/${campaignId}/start`, undefined);
+  }
+
+  /** Creates a campaign with all that it needs; gives its id. */
+  async create(wanted: SetUp): Promise<string> {
     const configuration = withId.parse(
       await this.#post('/organizations/telephony-configs', {
         name: 'Crowd',
@@ -93,7 +104,6 @@ export class CampaignClient {
         circuit_breaker: { enabled: false },
       }),
     );
-    await this.#post(`/campaign/${campaign.id}/start`, undefined);
     return campaign.id;
   }
 

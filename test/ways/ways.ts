@@ -1,0 +1,198 @@
+// Counts the files through which a thing passes: `npm run ways [-- --files] [-- --gateway FOLDER]`. Runs the built
+// gateway as one process with a simulated Twilio and reads which functions V8 has run for
+//   frame    the caller's first word, from the socket to the workflow engine
+//   start    POST /public/agent/workflow/{uuid}, to the request at the provider
+//   contact  a started campaign of one contact, to the request at the provider (files of the API left out)
+//   webhook  an inbound call, from the provider's request to the agent's first sound
+//   end      a caller who hangs up, to the run that is closed
+// Functions that an idle gateway runs as well do not count, nor, for `end`, those of a call in silence; nor do files
+// that any other may use (std, model, errors, metrics, log). Worker threads are not seen.
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ApiClient } from '../demo/api-client.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
+import { inbound, OWN_NUMBER, recording } from '../demo/scenario.ts';
+import { setUp } from '../demo/two-calls.ts';
+import { freePort } from '../fakes/free-port.ts';
+import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { CampaignClient } from '../trial/campaign-client.ts';
+import { Coverage } from './coverage.ts';
+
+const START_MS_MAX = 60_000;
+const WAY_MS_MAX = 20_000;
+/** Every periodic job of the gateway runs at least once. */
+const IDLE_MS = 35_000;
+/** Long enough for what follows a call's end, short enough for the post-call work not to matter. */
+const END_MS = 1_500;
+/** How finely a frame is followed. */
+const SLICE_MS = 20;
+
+/** From which the campaign calls. */
+const CAMPAIGN_NUMBER = '+15005550111';
+/** What the caller says: long enough to be speech. */
+const SPEECH = recording(inbound.sayings[0]?.audio ?? '');
+
+const SHARED = /^(std|model|errors|metrics)\/|^log$/;
+
+type Files = Map<string, Set<string>>;
+
+const { values: options } = parseArgs({
+  options: {
+    /** Prints the files of each way as well. */
+    files: { type: 'boolean', default: false },
+    /** The checkout whose `dist/` is started. */
+    gateway: { type: 'string', default: '.' },
+  },
+});
+
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+async function until(isTrue: () => boolean, what: string): Promise<void> {
+  for (const deadline = Date.now() + WAY_MS_MAX; !isTrue(); await pause(SLICE_MS / 4))
+    if (Date.now() > deadline) throw new Error(`No ${what} within ${WAY_MS_MAX} ms`);
+}
+
+function add(all: Files, slice: Files): void {
+  for (const [file, names] of slice) all.set(file, new Set([...(all.get(file) ?? []), ...names]));
+}
+
+/** What ran in one and not in the other. */
+function without(one: Files, other: Files): Files {
+  const rest: Files = new Map();
+  for (const [file, names] of one) {
+    const left = [...names].filter((name) => other.get(file)?.has(name) !== true);
+    if (left.length > 0 && !SHARED.test(file)) rest.set(file, new Set(left));
+  }
+  return rest;
+}
+
+interface Means {
+  coverage: Coverage;
+  twilio: FakeTwilio;
+  api: ApiClient;
+  campaigns: CampaignClient;
+  agents: Awaited<ReturnType<typeof setUp>>;
+}
+
+async function walk({ coverage, twilio, api, campaigns, agents }: Means) {
+  const dialed = (before: number) => () => twilio.calls.length > before;
+  await coverage.take();
+  await pause(IDLE_MS);
+  const idle = await coverage.take();
+
+  const call = await twilio.placeInboundCall({ from: inbound.callerNumber, to: OWN_NUMBER });
+  await until(() => call.heard.length > 0, 'sound');
+  const webhook = await coverage.take();
+
+  await call.waitForSilence({ forMs: 1_500 });
+  await coverage.take();
+  void call.say(SPEECH);
+  const frame: Files = new Map();
+  const hasTurn = (): boolean => [...frame.keys()].some((file) => file.startsWith('workflow/'));
+  for (const deadline = Date.now() + WAY_MS_MAX; !hasTurn() && Date.now() < deadline; ) {
+    await pause(SLICE_MS);
+    add(frame, await coverage.take());
+  }
+
+  await call.waitForSilence({ forMs: 1_500 });
+  await coverage.take();
+  await pause(END_MS);
+  const silence = await coverage.take();
+  call.hangUp();
+  await pause(END_MS);
+  const end = without(await coverage.take(), silence);
+
+  let before = twilio.calls.length;
+  await api.startCall(agents.calling.uuid, { phone_number: '+15005550123' });
+  await until(dialed(before), 'dial');
+  const start = await coverage.take();
+
+  await pause(END_MS);
+  before = twilio.calls.length;
+  const campaignId = await campaigns.create({
+    providerUrl: twilio.baseUrl,
+    accountSid: ACCOUNT_SID,
+    authToken: AUTH_TOKEN,
+    callers: [CAMPAIGN_NUMBER],
+    phoneNumbers: ['+15005550124'],
+    concurrency: 1,
+    ratePerSecond: 1,
+    maxRetries: 0,
+  });
+  await pause(END_MS);
+  await coverage.take();
+  await campaigns.start(campaignId);
+  await until(dialed(before), 'dial of the campaign');
+  const contact = await coverage.take();
+  for (const file of contact.keys()) if (file.startsWith('api/')) contact.delete(file);
+  return { idle, ways: { frame, start, contact, webhook, end } };
+}
+
+/** A gateway in one process, with an inspector. */
+function startGateway(port: number, inspectorPort: number, folder: string) {
+  const child = spawn(
+    process.execPath,
+    [`--inspect=127.0.0.1:${inspectorPort}`, resolve(options.gateway, 'dist/main.js')],
+    {
+      cwd: resolve(options.gateway),
+      env: {
+        ...process.env,
+        PATCHBAY_HOST: '127.0.0.1',
+        PATCHBAY_PORT: String(port),
+        PATCHBAY_PUBLIC_URL: `http://127.0.0.1:${port}`,
+        PATCHBAY_DATA: join(folder, 'data'),
+        PATCHBAY_WORKERS: process.env['PATCHBAY_WORKERS'] ?? '0',
+        PATCHBAY_STT: 'none',
+        PATCHBAY_DRAIN_SECONDS: '0',
+        OPENAI_BASE_URL: '',
+        OPENAI_API_KEY: '',
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  const key = new Promise<string>((found, failed) => {
+    let text = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      const apiKey = /First API key \(shown once\): (\S+)/.exec(text)?.[1];
+      if (apiKey !== undefined) found(apiKey);
+    });
+    child.once('exit', () => failed(new Error(`The gateway ended: ${text}`)));
+    setTimeout(() => failed(new Error('The gateway did not start')), START_MS_MAX).unref();
+  });
+  return { child, key };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'patchbay-ways-'));
+const [port, inspectorPort] = [await freePort(), await freePort()];
+const { child, key } = startGateway(port, inspectorPort, folder);
+try {
+  const url = `http://127.0.0.1:${port}`;
+  const apiKey = await key;
+  const api = new ApiClient(url, apiKey);
+  const twilio = await startFakeTwilio({
+    publicWebhookBase: url,
+    accountSid: ACCOUNT_SID,
+    authToken: AUTH_TOKEN,
+    numbers: [OWN_NUMBER, CAMPAIGN_NUMBER],
+  });
+  const agents = await setUp(api, twilio.baseUrl);
+  const coverage = await Coverage.attach(inspectorPort);
+  const campaigns = new CampaignClient(url, apiKey);
+  const { idle, ways } = await walk({ coverage, twilio, api, campaigns, agents });
+  for (const [name, way] of Object.entries(ways)) {
+    const files = [...without(way, idle).keys()].sort();
+    const folders = new Set(files.map((file) => file.split('/').slice(0, -1).join('/')));
+    process.stdout.write(`${name.padEnd(8)} ${files.length} files in ${folders.size} folders\n`);
+    if (options.files) process.stdout.write(`${files.map((file) => `  ${file}`).join('\n')}\n`);
+  }
+  coverage.close();
+  await twilio.close();
+} finally {
+  child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+}
