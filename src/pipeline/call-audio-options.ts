@@ -26,8 +26,8 @@ export interface CallAudioOptions {
   inflow?: BatchedReadSource | undefined;
   /** Audio sent ahead of real time. */
   lead: SendAheadOptions;
-  /** What the provider does with marks (providers §7.2). */
-  marks: 'none' | 'echo-on-clear' | 'drop-on-clear';
+  /** Whether the provider gives marks back (providers §7.2). */
+  marks: boolean;
   vad: VadModel;
   /** Undefined: the caller has the keypad only. */
   stt: SpeechToText | undefined;

@@ -292,7 +292,7 @@ export class CallAudio {
       codec: options.codecOut,
       wire,
       lead,
-      marks: options.marks !== 'none',
+      marks: options.marks,
       ambient: options.ambient,
       tts,
       voice,

@@ -9,10 +9,8 @@ import { registry } from '../../src/metrics/metrics.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
-import {
-  MediaSession,
-  type MediaSessionListener,
-} from '../../src/telephony/provider/media-session.ts';
+import type { MediaListener, MediaSession } from '../../src/telephony/provider/media-session.ts';
+import { SocketMediaSession } from '../../src/telephony/provider/socket-media-session.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import {
   DEFAULT_MEDIA_LIMITS,
@@ -137,31 +135,23 @@ function begin(nth: number): SteadyCall {
 
 function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['admit']>[0]>[0]) {
   let audio: CallAudio | undefined;
-  const nothing = () => undefined;
-  const listener: MediaSessionListener = {
-    onStart: () => {
-      audio = open(link);
-    },
+  const listener: MediaListener = {
     onAudio: (frame, timestampMs) => {
       framesIn += 1;
       audio?.audioIn(frame, timestampMs);
     },
-    onDigit: nothing,
-    onMark: nothing,
-    onQueuedMs: nothing,
-    onFault: (error) => {
-      throw error;
+    onEvent: (event) => {
+      if (event.type === 'started') audio = open(link);
+      if (event.type === 'closed' && event.reason !== 'ended') throw event.error;
     },
-    onEnd: nothing,
-    onMediaInactive: nothing,
   };
-  const link = new MediaSession({
+  const link = new SocketMediaSession({
     socket: media,
     protocol: createTwilioMedia(),
-    listener,
     clock,
     log,
   });
+  link.attach(listener);
   return link;
 }
 
@@ -173,7 +163,7 @@ function open(link: MediaSession): CallAudio {
     codecIn: pcmu,
     codecOut: pcmu,
     lead: { aimMs, maxMs, stepMs },
-    marks: 'echo-on-clear',
+    marks: true,
     vad: vadOf(() => ({ process: () => ((++windows >> 5) & 1 ? 0.9 : 0.01) })),
     stt: undefined,
     tts: minuteTts,

@@ -10,10 +10,8 @@ import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
-import {
-  MediaSession,
-  type MediaSessionListener,
-} from '../../src/telephony/provider/media-session.ts';
+import type { MediaSession } from '../../src/telephony/provider/media-session.ts';
+import { SocketMediaSession } from '../../src/telephony/provider/socket-media-session.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import type { MediaSocket } from '../../src/transport/media-socket.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -63,27 +61,28 @@ class Rig {
   framesOut = 0;
   readonly #clock = new StepClock();
   readonly #mediaClock = new MediaClock(this.#clock);
-  readonly #links: MediaSession[] = [];
+  readonly #links: SocketMediaSession[] = [];
   /** Every stream has the same id, so that one message serves all: those of a socket lie in a shared buffer. */
   readonly #messages = new AudioMessages(STREAM_SID);
   readonly #sent = Buffer.alloc(64 * 1024);
 
   begin(): void {
     let audio: CallAudio | undefined;
-    const link: MediaSession = new MediaSession({
+    const link = new SocketMediaSession({
       socket: this.#socket(),
       protocol: createTwilioMedia(),
-      listener: linkListener(
-        () => {
-          audio = this.#open(link);
-        },
-        (payload, timestampMs) => {
-          this.framesIn++;
-          audio?.audioIn(payload, timestampMs);
-        },
-      ),
       clock: this.#clock,
       log,
+    });
+    link.attach({
+      onAudio: (payload, timestampMs) => {
+        this.framesIn++;
+        audio?.audioIn(payload, timestampMs);
+      },
+      onEvent: (event) => {
+        if (event.type === 'started') audio = this.#open(link);
+        if (event.type === 'closed' && event.reason !== 'ended') throw event.error;
+      },
     });
     const ids = { accountSid: 'AC1', callSid: 'CA1', streamSid: STREAM_SID, parameters: {} };
     link.onText(startMessage(ids));
@@ -127,7 +126,7 @@ class Rig {
       codecIn: pcmu,
       codecOut: pcmu,
       lead: { aimMs, maxMs, stepMs },
-      marks: 'echo-on-clear',
+      marks: true,
       vad: vadOf(() => {
         let windows = 0;
         const isVoice = () => windows++ % (PAUSE_WINDOWS + VOICE_WINDOWS) >= PAUSE_WINDOWS;
@@ -160,26 +159,6 @@ class Rig {
       close: () => undefined,
     };
   }
-}
-
-function linkListener(
-  onStart: MediaSessionListener['onStart'],
-  onAudio: MediaSessionListener['onAudio'],
-): MediaSessionListener {
-  const nothing = () => undefined;
-  const onFault = (error: unknown) => {
-    throw error;
-  };
-  return {
-    ...{ onStart, onAudio, onFault },
-    ...{
-      onDigit: nothing,
-      onMark: nothing,
-      onQueuedMs: nothing,
-      onEnd: nothing,
-      onMediaInactive: nothing,
-    },
-  };
 }
 
 /** Says a minute, the same second of its own again and again. */

@@ -118,7 +118,7 @@ function bench(ambient?: BackgroundNoise): {
       bufferedBytes: 0,
     },
     lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
-    marks: 'echo-on-clear',
+    marks: true,
     vad: vadOf(() => ({ process: () => 0 })),
     stt: deafStt,
     tts: minuteTts,

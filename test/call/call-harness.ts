@@ -108,7 +108,7 @@ export class CallRoom {
     this.tts = new FakeTts(this.clock);
     this.tts.msPerCharacter = 30;
     const { clock } = this;
-    this.pbx = new FakePbx((callId) => this.#stream({ callId }));
+    this.pbx = new FakePbx(this.clock, (callId) => this.#stream({ callId }));
     const { log } = at;
     const store = { ...at.store, runs: { ...at.store.runs } };
     const files = breakable(at.store.files);

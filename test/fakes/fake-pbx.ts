@@ -3,12 +3,13 @@
 
 import { type ErrorCode, GatewayError } from '../../src/errors/gateway-error.ts';
 import type { CallStatus } from '../../src/model/provider.ts';
+import type { Clock } from '../../src/std/clock.ts';
+import type { MediaSession } from '../../src/telephony/provider/media-session.ts';
 import type {
   Pbx,
   PbxAccount,
   PbxConnection,
   PbxListener,
-  PbxMedia,
   PbxState,
 } from '../../src/telephony/provider/pbx.ts';
 import type {
@@ -20,15 +21,7 @@ import type {
   TransferTarget,
 } from '../../src/telephony/provider/provider.ts';
 import type { ProviderCredentials, RejectReason } from '../../src/telephony/provider/terms.ts';
-import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
-import type { MediaSocket, MediaSocketListener } from '../../src/transport/media-socket.ts';
-
-/** The far end of a call's media, such as test/call/stream.ts. */
-export interface FarMedia extends MediaSocket {
-  listen(listener: MediaSocketListener): void;
-  start(): void;
-  lose(code?: number): void;
-}
+import { type FarMedia, farSession } from './far-session.ts';
 
 export class FakePbx implements PbxProvider {
   readonly name = 'ari' as const;
@@ -53,9 +46,11 @@ export class FakePbx implements PbxProvider {
   onTransfer: (signal: AbortSignal, target: TransferTarget) => Promise<void> = () =>
     Promise.resolve();
   onConnect: () => void = () => undefined;
+  readonly #clock: Clock;
   readonly #createMedia: (callId: string) => FarMedia;
 
-  constructor(createMedia: (callId: string) => FarMedia) {
+  constructor(clock: Clock, createMedia: (callId: string) => FarMedia) {
+    this.#clock = clock;
     this.#createMedia = createMedia;
   }
 
@@ -77,7 +72,8 @@ export class FakePbx implements PbxProvider {
   readonly pbx: Pbx = {
     connect: (account, { listener }) => {
       this.onConnect();
-      const connection = new FakeConnection(account, listener, this.#createMedia);
+      const parts = { listener, clock: this.#clock, createMedia: this.#createMedia };
+      const connection = new FakeConnection(account, parts);
       this.connections.push(connection);
       return connection;
     },
@@ -126,17 +122,18 @@ export class FakeConnection implements PbxConnection {
   /** What opening media waits for. */
   onOpen: (callId: string, signal: AbortSignal) => Promise<void> = () => Promise.resolve();
   readonly #listener: PbxListener;
+  readonly #clock: Clock;
   readonly #createMedia: (callId: string) => FarMedia;
   #steps = 0;
 
   constructor(
     account: PbxAccount,
-    listener: PbxListener,
-    createMedia: (callId: string) => FarMedia,
+    parts: { listener: PbxListener; clock: Clock; createMedia: (callId: string) => FarMedia },
   ) {
     this.account = account;
-    this.#listener = listener;
-    this.#createMedia = createMedia;
+    this.#listener = parts.listener;
+    this.#clock = parts.clock;
+    this.#createMedia = parts.createMedia;
   }
 
   // What the call room asks.
@@ -146,19 +143,16 @@ export class FakeConnection implements PbxConnection {
     return Promise.resolve();
   }
 
-  async openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia> {
+  async openMedia(callId: string, signal: AbortSignal): Promise<MediaSession> {
     this.opened.push(callId);
     await untilAborted(this.onOpen(callId, signal), signal);
     const far = this.#createMedia(callId);
     this.media.set(callId, far);
-    return {
-      protocol: createTwilioMedia(),
-      admit: (accept) => {
-        far.listen(accept(far));
-        far.start();
-        this.admitted.push(callId);
-      },
+    const onAttach = (): void => {
+      far.start();
+      this.admitted.push(callId);
     };
+    return farSession(far, { clock: this.#clock, onAttach });
   }
 
   refuse(callId: string, reason: RejectReason): Promise<void> {

@@ -18,15 +18,7 @@ export function gatewayEnd(
   onAudio: (payload: Uint8Array, timestampMs: number) => void = () => undefined,
 ): GatewayEnd {
   const media = createTwilioMedia();
-  const listener = {
-    onStart: () => undefined,
-    onAudio,
-    onDigit: () => undefined,
-    onMark: () => undefined,
-    onUnplayed: () => undefined,
-    onCleared: () => undefined,
-    onStop: () => undefined,
-  };
+  const listener = { onAudio, onEvent: () => undefined };
   const accountSid = `AC${'2'.repeat(32)}`;
   const start = { accountSid, callSid: CALL_SID, streamSid: STREAM_SID, parameters: {} };
   media.decodeText(startMessage(start), listener);

@@ -18,7 +18,8 @@ const VOICE = encoded(hum(20, 8_000));
 const SILENCE = encoded(new Int16Array(160));
 
 export interface RigOptions {
-  marks?: CallAudioOptions['marks'];
+  /** What the far end does with marks. */
+  marks?: 'none' | 'echo-on-clear' | 'drop-on-clear';
   oneWayMs?: number;
   lead?: CallAudioOptions['lead'];
   inflow?: CallAudioOptions['inflow'];
@@ -65,7 +66,7 @@ export class CallRig {
       wire: this.farEnd,
       inflow: options.inflow,
       lead: options.lead ?? { aimMs: 80, maxMs: 160, stepMs: 60 },
-      marks,
+      marks: marks !== 'none',
       vad: options.vad?.(this.clock) ?? loudnessVad(),
       stt: options.withoutStt === true ? undefined : this.stt,
       tts: this.tts,

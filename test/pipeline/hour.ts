@@ -116,7 +116,7 @@ function start(clock: FakeClock, farEnd: FarEnd, file: MemoryRecording): CallAud
     codecOut: l16,
     wire: farEnd,
     lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
-    marks: 'echo-on-clear',
+    marks: true,
     vad: loudnessVad(),
     stt: undefined,
     tts: new FakeTts(clock),

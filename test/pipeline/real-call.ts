@@ -183,7 +183,7 @@ export class RealCall {
       codecOut: pcmu,
       wire: this.farEnd,
       lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
-      marks: 'echo-on-clear',
+      marks: true,
       vad: batchedVad(kernel, this.clock),
       stt: this.stt,
       tts: new RenderedTts(this.clock, voices),

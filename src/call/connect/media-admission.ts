@@ -4,8 +4,9 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { mediaFaults } from '../../metrics/metrics.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
-import type { MediaProtocol } from '../../telephony/provider/media-protocol.ts';
+import type { MediaSession } from '../../telephony/provider/media-session.ts';
 import { isHosted, type ProviderRequest } from '../../telephony/provider/provider.ts';
+import { SocketMediaSession } from '../../telephony/provider/socket-media-session.ts';
 import { CLOSE } from '../../transport/media-socket.ts';
 import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
 import { recordingKey } from '../closing/run-closing.ts';
@@ -47,26 +48,47 @@ async function admit(
   if (!isHosted(provider) || !provider.webhook.verify(upgrade, configuration.credentials)) {
     return refuse(CLOSE.unauthorized, 'signature');
   }
-  return begin(deps, roster, plan, { protocol: provider.createMedia(), isAnswered: true });
+  const admitted = await begin(deps, roster, plan, true);
+  if ('refuse' in admitted) return admitted;
+  return {
+    accept: (socket) => {
+      const protocol = provider.createMedia();
+      const log = deps.log.child({ runId: run.id });
+      const media = new SocketMediaSession({ socket, protocol, clock: deps.clock, log });
+      admitted.attach(media);
+      return media;
+    },
+  };
 }
 
-/** For media that the gateway has opened itself, which needs no proof. */
-export async function admitOwnSocket(
+/** For media of a connection that the gateway holds, which need no proof. False: no call waits for them. */
+export async function admitPbxMedia(
   deps: CallDeps,
   roster: CallRegistry,
   runId: string,
-  { protocol, isAnswered }: { protocol: MediaProtocol; isAnswered: boolean },
-): Promise<MediaAdmission> {
+  { media, isAnswered }: { media: MediaSession; isAnswered: boolean },
+): Promise<boolean> {
   const plan = roster.admit(runId);
-  if (plan === undefined) return refuse(CLOSE.notFound, 'no call waits');
-  try {
-    return await begin(deps, roster, plan, { protocol, isAnswered });
-  } finally {
-    roster.reject(runId);
-  }
+  const admitted =
+    plan === undefined
+      ? refuse(CLOSE.notFound, 'no call waits')
+      : await begin(deps, roster, plan, isAnswered).finally(() => roster.reject(runId));
+  if ('refuse' in admitted) return false;
+  admitted.attach(media);
+  return true;
 }
 
-function refuse(code: number, reason: string): MediaAdmission {
+interface Admitted {
+  /** Called once. */
+  attach(media: MediaSession): void;
+}
+
+interface Refused {
+  refuse: number;
+  reason: string;
+}
+
+function refuse(code: number, reason: string): Refused {
   const isUnauthorized = code === CLOSE.unauthorized;
   mediaFaults.inc({ code: isUnauthorized ? 'MEDIA_UNAUTHORIZED' : 'MEDIA_REFUSED' });
   return { refuse: code, reason };
@@ -93,8 +115,8 @@ async function begin(
   deps: CallDeps,
   roster: CallRegistry,
   plan: CallPlan,
-  { protocol, isAnswered }: { protocol: MediaProtocol; isAnswered: boolean },
-): Promise<MediaAdmission> {
+  isAnswered: boolean,
+): Promise<Admitted | Refused> {
   const { run } = plan;
   // It may have been closed while it waited.
   const isOpen = await deps.store.runs.patchInitialized(run.id, {
@@ -122,12 +144,11 @@ async function begin(
   });
   roster.activate(session);
   return {
-    accept: (socket) => {
-      const listener = session.attach(socket, protocol);
+    attach: (media) => {
+      session.attach(media);
       // The verdict may have come before the media.
       if (isMachineBehaviour(plan, runLog.events))
         void session.end('voicemail_detected', 'gateway');
-      return listener;
     },
   };
 }

@@ -8,17 +8,13 @@ import type { Run } from '../../model/run.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type {
-  PbxConnection,
-  PbxInboundCall,
-  PbxMedia,
-  PbxStatus,
-} from '../../telephony/provider/pbx.ts';
+import type { MediaSession } from '../../telephony/provider/media-session.ts';
+import type { PbxConnection, PbxInboundCall, PbxStatus } from '../../telephony/provider/pbx.ts';
 import type { PbxProvider } from '../../telephony/provider/provider.ts';
 import type { RejectReason } from '../../telephony/provider/terms.ts';
 import type { CallRegistry, UnconnectedCall } from '../connect/call-registry.ts';
 import { closeFailed } from '../connect/end-unconnected.ts';
-import { admitOwnSocket, startSession } from '../connect/media-admission.ts';
+import { admitPbxMedia, startSession } from '../connect/media-admission.ts';
 import { startMediaWatchdog } from '../connect/media-watchdog.ts';
 import { prepareCall } from '../connect/prepare-call.ts';
 import { handleStatus } from '../connect/provider-event.ts';
@@ -280,11 +276,7 @@ export class PbxCalls {
     try {
       if (gone.aborted) return 'gone';
       const media = await this.#openMedia(callId, gone);
-      const { protocol } = media;
-      const door = { protocol, isAnswered };
-      const admission = await admitOwnSocket(this.#deps, this.#roster, id, door);
-      if ('accept' in admission) {
-        media.admit(admission.accept);
+      if (await admitPbxMedia(this.#deps, this.#roster, id, { media, isAnswered })) {
         return 'connected';
       }
       await this.#hangUp(callId); // Closed meanwhile.
@@ -296,7 +288,7 @@ export class PbxCalls {
     }
   }
 
-  async #openMedia(callId: string, gone: AbortSignal): Promise<PbxMedia> {
+  async #openMedia(callId: string, gone: AbortSignal): Promise<MediaSession> {
     const { clock } = this.#deps;
     const deadline = deadlineSignal(clock, OPEN_MS_MAX, 'connect the call', gone);
     try {

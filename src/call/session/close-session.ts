@@ -22,7 +22,7 @@ interface Ending {
   record: SessionEvents;
   audio: CallAudio | undefined;
   recording: RecordingFile | undefined;
-  link: MediaSession | undefined;
+  media: MediaSession | undefined;
   log: Log;
   /** The provider's id of the call, as far as we know it. */
   callId: string | null;
@@ -33,14 +33,14 @@ interface Ending {
 
 /** Never rejects. */
 export async function closeSession(deps: CallDeps, ending: Ending): Promise<void> {
-  const { plan, link, log, durationS, reason, by } = ending;
+  const { plan, media, log, durationS, reason, by } = ending;
   const audioClosed = closeAudio(deps, ending);
   await withDeadline(deps.clock, AUDIO_CLOSE_MS, 'close the audio', audioClosed).catch(
     (error: unknown) => log.error({ err: error }, 'audio not closed in full'),
   );
   const callId = callToHangUp(ending);
   if (callId !== null) await deps.hangUps.attempt(plan, callId, plan.run.id);
-  link?.close();
+  media?.close('over');
   const provider = plan.provider.name;
   await deps.closing.endSurely(plan.run, {
     reason,

@@ -8,8 +8,7 @@ import type { CallAudioEvent } from '../../pipeline/call-audio-event.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
 import { defaultTuning, type TurnTuning } from '../../pipeline/turn/turn-tuning.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { MediaStart } from '../../telephony/provider/media-protocol.ts';
-import type { MediaSession } from '../../telephony/provider/media-session.ts';
+import type { MediaSession, MediaStart } from '../../telephony/provider/media-session.ts';
 import { machineDetectionOf } from '../setup/answering-machine.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
@@ -17,7 +16,7 @@ import type { CallPlan } from '../setup/call-plan.ts';
 interface AudioParts {
   plan: CallPlan;
   start: MediaStart;
-  link: MediaSession;
+  media: MediaSession;
   recording: RecordingFile | undefined;
   clock: Clock;
   onEvent: (event: CallAudioEvent) => void;
@@ -27,9 +26,9 @@ interface AudioParts {
 /** It is recorded, and heard from `listen` on. Throws MEDIA_CODEC. */
 export function openAudio(
   { mediaClock, vad, stt, tts, voice }: CallDeps,
-  { plan, start, link, ...parts }: AudioParts,
+  { plan, start, media, ...parts }: AudioParts,
 ): CallAudio {
-  const { marks, leadMs } = link.traits;
+  const { marks, leadMs } = media.traits;
   return new CallAudio({
     ...parts,
     isDeaf: true,
@@ -41,8 +40,8 @@ export function openAudio(
     hearsKeys: !plan.provider.capabilities.digitsIn,
     codecIn: codecByName(start.codecIn),
     codecOut: codecByName(start.codecOut),
-    wire: link,
-    inflow: link.inflow,
+    wire: media,
+    inflow: media.inflow,
     lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
     marks,
     tuning: turnSettings(plan.settings),

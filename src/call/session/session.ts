@@ -11,13 +11,12 @@ import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detector.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { MediaProtocol, MediaStart } from '../../telephony/provider/media-protocol.ts';
-import {
-  DISCARD_LISTENER,
+import type {
+  MediaEvent,
+  MediaListener,
   MediaSession,
-  type MediaSessionListener,
+  MediaStart,
 } from '../../telephony/provider/media-session.ts';
-import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 import type { EndedBy } from '../closing/run-closing.ts';
 import { DialogueQueue } from '../dialogue/dialogue-queue.ts';
@@ -81,7 +80,7 @@ export class CallSession {
   #answeredMs: number | undefined;
   /** Media time at which the caller left. */
   #leftMs: number | undefined;
-  #link: MediaSession | undefined;
+  #media: MediaSession | undefined;
   #audio: CallAudio | undefined;
   #end: Promise<void> | undefined;
 
@@ -139,21 +138,15 @@ export class CallSession {
     });
   }
 
-  /** The call's media socket is here. Called once. */
-  attach(socket: MediaSocket, protocol: MediaProtocol): MediaSocketListener {
+  /** The call's media are here. Called once. */
+  attach(media: MediaSession): void {
     if (this.#end !== undefined) {
-      socket.close(CLOSE.goingAway, 'the call is over');
-      return DISCARD_LISTENER;
+      media.close('unwanted');
+      return;
     }
     callsActive.inc({ provider: this.plan.provider.name });
-    this.#link = new MediaSession({
-      socket,
-      protocol,
-      listener: this.#hearLink(),
-      clock: this.#clock,
-      log: this.#log,
-    });
-    return this.#link;
+    this.#media = media;
+    media.attach(this.#mediaListener());
   }
 
   get isAnswered(): boolean {
@@ -193,25 +186,38 @@ export class CallSession {
 
   // What the rooms below report.
 
-  #hearLink(): MediaSessionListener {
+  #mediaListener(): MediaListener {
     return {
-      onStart: (start) => this.#guarded(() => this.#open(start)),
       onAudio: (payload, timestampMs) => this.#hear(payload, timestampMs),
-      onDigit: (digit) => {
-        if (this.isAnswered) this.#guarded(() => this.#audio?.digit(digit));
-      },
-      onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
-      onQueuedMs: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
-      onFault: (error) => this.#fail(error, 'pipeline_error'),
-      onEnd: () => this.#left(),
-      onMediaInactive: () => this.#fail(new GatewayError('MEDIA_SILENT'), 'system_connect_error'),
+      onEvent: (event) => this.#guarded(() => this.#takeMedia(event)),
     };
+  }
+
+  #takeMedia(event: MediaEvent): void {
+    switch (event.type) {
+      case 'started':
+        this.#open(event.start);
+        break;
+      case 'digit':
+        if (this.isAnswered) this.#audio?.digit(event.digit);
+        break;
+      case 'mark': // One that is dropped is not waited for either.
+        this.#audio?.mark(event.name);
+        break;
+      case 'unplayed':
+        this.#audio?.unplayed(event.ms);
+        break;
+      case 'closed':
+        if (event.reason === 'ended') this.#left();
+        else if (event.reason === 'fault') this.#fail(event.error, 'pipeline_error');
+        else this.#fail(event.error, 'system_connect_error');
+    }
   }
 
   #open(start: MediaStart): void {
     const { plan } = this;
-    const link = this.#link;
-    if (link === undefined || this.#end !== undefined) return;
+    const media = this.#media;
+    if (media === undefined || this.#end !== undefined) return;
     this.#callId ??= start.callId;
     if (this.#callId !== start.callId) {
       this.#fail(new GatewayError('MEDIA_UNAUTHORIZED'), 'system_connect_error');
@@ -230,7 +236,7 @@ export class CallSession {
     const audio = openAudio(this.#deps, {
       plan,
       start,
-      link,
+      media,
       recording: this.#options.recording,
       clock: this.#clock,
       onEvent: (event) => handleAudioEvent(targets, event),
@@ -383,7 +389,7 @@ export class CallSession {
         record: this.#record,
         audio: this.#audio,
         recording: this.#options.recording,
-        link: this.#link,
+        media: this.#media,
         log: this.#log,
         callId: this.#callId,
         durationS: this.#talkedMs / 1_000,
@@ -393,7 +399,7 @@ export class CallSession {
     } catch (error) {
       this.#log.error({ err: error }, 'call not closed in full');
     }
-    if (this.#link !== undefined) callsActive.dec({ provider: this.plan.provider.name });
+    if (this.#media !== undefined) callsActive.dec({ provider: this.plan.provider.name });
     this.#options.onEnded();
   }
 }

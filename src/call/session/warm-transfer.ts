@@ -8,9 +8,12 @@ import { CallAudio } from '../../pipeline/call-audio.ts';
 import type { CallAudioEvent } from '../../pipeline/call-audio-event.ts';
 import type { CallAudioOptions } from '../../pipeline/call-audio-options.ts';
 import { defaultTuning } from '../../pipeline/turn/turn-tuning.ts';
-import type { MediaStart } from '../../telephony/provider/media-protocol.ts';
-import { MediaSession, type MediaSessionListener } from '../../telephony/provider/media-session.ts';
-import type { PbxMedia } from '../../telephony/provider/pbx.ts';
+import type {
+  MediaEvent,
+  MediaListener,
+  MediaSession,
+  MediaStart,
+} from '../../telephony/provider/media-session.ts';
 import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
 import { CallTimers, guardedClock } from './call-timers.ts';
 
@@ -33,7 +36,7 @@ export function consultationMsMax({ decisionS }: TransferAnnouncement): number {
  *  the signal's reason. */
 export function consultTransferTarget(
   deps: WarmTransferDeps,
-  { announcement, media }: { announcement: TransferAnnouncement; media: PbxMedia },
+  { announcement, media }: { announcement: TransferAnnouncement; media: MediaSession },
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -55,7 +58,7 @@ class Consultation {
   readonly #announcement: TransferAnnouncement;
   readonly #onEnd: (error?: unknown) => void;
   readonly #timers: CallTimers;
-  #link: MediaSession | undefined;
+  #media: MediaSession | undefined;
   #audio: CallAudio | undefined;
   #utterances = 0;
   #isAnnounced = false;
@@ -73,14 +76,10 @@ class Consultation {
     this.#timers = new CallTimers(clock);
   }
 
-  begin(media: PbxMedia): void {
-    const { clock, log } = this.#deps;
-    const { protocol } = media;
+  begin(media: MediaSession): void {
     this.#timers.after(ANNOUNCING_MS_MAX, () => this.#announced());
-    media.admit((socket) => {
-      this.#link = new MediaSession({ socket, protocol, listener: this.#hearLink(), clock, log });
-      return this.#link;
-    });
+    this.#media = media;
+    media.attach(this.#mediaListener());
   }
 
   /** Once. Without an error they take the call. */
@@ -96,25 +95,39 @@ class Consultation {
     this.#onEnd(error);
   }
 
-  #hearLink(): MediaSessionListener {
+  #mediaListener(): MediaListener {
     return {
-      onStart: (start) => this.#guarded(() => this.#open(start)),
       onAudio: (payload, timestampMs) =>
         this.#guarded(() => this.#audio?.audioIn(payload, timestampMs)),
-      onDigit: (digit) => this.#guarded(() => this.#audio?.digit(digit)),
-      onMark: (name) => this.#guarded(() => this.#audio?.mark(name)),
-      onQueuedMs: (ms) => this.#guarded(() => this.#audio?.unplayed(ms)),
-      onFault: (error) => this.end(error),
-      onEnd: () => this.#decline('their audio ended'),
-      onMediaInactive: () => this.end(new GatewayError('MEDIA_SILENT')),
+      onEvent: (event) => this.#guarded(() => this.#takeMedia(event)),
     };
   }
 
+  #takeMedia(event: MediaEvent): void {
+    switch (event.type) {
+      case 'started':
+        this.#open(event.start);
+        break;
+      case 'digit':
+        this.#audio?.digit(event.digit);
+        break;
+      case 'mark':
+        this.#audio?.mark(event.name);
+        break;
+      case 'unplayed':
+        this.#audio?.unplayed(event.ms);
+        break;
+      case 'closed':
+        if (event.reason === 'ended') this.#decline('their audio ended');
+        else this.end(event.error);
+    }
+  }
+
   #open({ codecIn, codecOut }: MediaStart): void {
-    const link = this.#link;
-    if (link === undefined || this.#isOver) return;
+    const media = this.#media;
+    if (media === undefined || this.#isOver) return;
     const { clock, mediaClock, vad, tts, voice, log } = this.#deps;
-    const { marks, leadMs } = link.traits;
+    const { marks, leadMs } = media.traits;
     this.#audio = new CallAudio({
       clock,
       mediaClock,
@@ -124,7 +137,7 @@ class Consultation {
       log,
       codecIn: codecByName(codecIn),
       codecOut: codecByName(codecOut),
-      wire: link,
+      wire: media,
       lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
       marks,
       stt: undefined,

@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
-import type { MediaProtocol } from './media-protocol.ts';
+import type { MediaSession } from './media-session.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
 
 export interface PbxAccount {
@@ -55,19 +55,12 @@ export interface PbxListener {
   onStatus(status: PbxStatus): void;
 }
 
-/** A call's audio, both ways. What comes before `admit` is kept, within limits. */
-export interface PbxMedia {
-  readonly protocol: MediaProtocol;
-  /** Called once. */
-  admit(accept: (socket: MediaSocket) => MediaSocketListener): void;
-}
-
 /** Somebody is spoken to before a caller is joined with them. */
 export interface WarmTransfer {
   callerHears: 'music' | 'ringback';
   /** Speaks to whoever has answered; they take the call if it resolves. It rejects if they do not, and at
-   *  once when `signal` fires: they or the caller are gone. The media's socket is the provider's to close. */
-  consult(media: PbxMedia, signal: AbortSignal): Promise<void>;
+   *  once when `signal` fires: they or the caller are gone. The media are the provider's to close. */
+  consult(media: MediaSession, signal: AbortSignal): Promise<void>;
 }
 
 export interface PbxConnection {
@@ -75,10 +68,10 @@ export interface PbxConnection {
   /** Lets the caller hear that it rings. Best effort, never rejects. */
   ring(callId: string): Promise<void>;
   /** Answers a caller who still rings, and joins the call with a media leg; resolves once audio can flow. A
-   *  call that we dialled is joined as it is. The socket stays the same while the call lasts: a leg that
-   *  breaks is replaced behind it. It is closed when the call is over. Rejects with PBX_* codes; the call is
+   *  call that we dialled is joined as it is. The session stays the same while the call lasts: a leg that
+   *  breaks is replaced behind it. It closes when the call is over. Rejects with PBX_* codes; the call is
    *  hung up then, unless it was dialled and rings on. */
-  openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia>;
+  openMedia(callId: string, signal: AbortSignal): Promise<MediaSession>;
   /** Turns a ringing call away with the cause that fits. Never rejects. */
   refuse(callId: string, reason: RejectReason): Promise<void>;
   /** Reaches the PBX anew, with these credentials, and goes on with the calls that there are. False if it

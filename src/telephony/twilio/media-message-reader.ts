@@ -2,6 +2,8 @@
 // string, no object. Anything else is left to JSON (media.ts), with the same result.
 // Source: twilio.com/docs/voice/media-streams/websocket-messages
 
+import type { AudioListener } from '../provider/media-session.ts';
+
 /** Payload bytes of one message. Twilio sends 160; more than this is not telephone audio. */
 export const MEDIA_PAYLOAD_BYTES_MAX = 48 * 1024;
 /** One second of audio: what the buffer begins with. */
@@ -24,12 +26,7 @@ const BASE64 = new Uint8Array(256).fill(0xff);
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 for (let i = 0; i < ALPHABET.length; i++) BASE64[ALPHABET.charCodeAt(i)] = i;
 
-export interface MediaMessageHandler {
-  /** `payload` is borrowed until the call returns. */
-  onAudio(payload: Uint8Array, timestampMs: number): void;
-}
-
-/** Of whichever stream reads: its taker is done with a payload before the next message is read. */
+/** Of whichever stream reads: its listener is done with a payload before the next message is read. */
 let payload = new Uint8Array(PAYLOAD_BYTES_USUAL);
 /** The part of `payload` that is filled; kept while the size stays. */
 let filled = payload.subarray(0, 0);
@@ -44,7 +41,7 @@ export class MediaMessageReader {
 
   /** Reads the message that lies in `bytes` from `from` to `end`, borrowed. False if it is not audio of the
    *  caller in the fixed form: then nothing was told. */
-  read(bytes: Uint8Array, from: number, end: number, taker: MediaMessageHandler): boolean {
+  read(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean {
     if (!isAt(bytes, from, HEAD)) return false;
     let at = afterDigits(bytes, from + HEAD.length, end);
     let payloadEnd = end - TAIL.length;
@@ -64,7 +61,7 @@ export class MediaMessageReader {
     const count = decode(bytes, at + PAYLOAD.length, payloadEnd);
     if (count <= 0) return false;
     if (filled.length !== count) filled = payload.subarray(0, count);
-    taker.onAudio(filled, digitsValue(bytes, timestampAt, at));
+    listener.onAudio(filled, digitsValue(bytes, timestampAt, at));
     return true;
   }
 

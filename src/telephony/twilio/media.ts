@@ -6,7 +6,8 @@ import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
-import type { MediaListener, MediaProtocol, MediaTraits } from '../provider/media-protocol.ts';
+import type { MediaProtocol } from '../provider/media-protocol.ts';
+import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
 import { MEDIA_PAYLOAD_BYTES_MAX, MediaMessageReader } from './media-message-reader.ts';
 import { MediaMessageWriter } from './media-message-writer.ts';
 
@@ -68,8 +69,8 @@ export function createTwilioMedia(): MediaProtocol {
 
 /** A clear is prompt, so a short lead keeps barge-in short. */
 const TRAITS: MediaTraits = {
-  marks: 'echo-on-clear',
-  clear: true,
+  marks: true,
+  callAfterClose: 'ends',
   leadMs: { aim: 60, max: 160, step: 80 },
 };
 
@@ -84,7 +85,7 @@ class TwilioMedia implements MediaProtocol {
   #markHead = '';
   #clear = '';
 
-  decodeAscii(bytes: Uint8Array, from: number, end: number, listener: MediaListener): boolean {
+  decodeAscii(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean {
     return this.#audioMessages?.read(bytes, from, end, listener) ?? false;
   }
 
@@ -140,13 +141,13 @@ class TwilioMedia implements MediaProtocol {
         this.#audio(message.media, listener, bytes);
         break;
       case 'dtmf':
-        listener.onDigit(message.dtmf.digit);
+        listener.onEvent({ type: 'digit', digit: message.dtmf.digit });
         break;
       case 'mark':
-        listener.onMark(message.mark.name);
+        listener.onEvent({ type: 'mark', name: message.mark.name, outcome: 'played' });
         break;
       case 'stop':
-        listener.onStop();
+        listener.onEvent({ type: 'closed', reason: 'ended' });
         break;
     }
   }
@@ -177,13 +178,10 @@ class TwilioMedia implements MediaProtocol {
     this.#audioText = new MediaMessageWriter(streamSid);
     this.#markHead = `{"event":"mark","streamSid":"${streamSid}","mark":{"name":`;
     this.#clear = `{"event":"clear","streamSid":"${streamSid}"}`;
-    listener.onStart({
-      callId: callSid,
-      streamId: streamSid,
-      codecIn: 'PCMU',
-      codecOut: 'PCMU',
-      parameters: customParameters,
-    });
+    const codecs = { codecIn: 'PCMU', codecOut: 'PCMU' };
+    const ids = { callId: callSid, streamId: streamSid };
+    const start = { ...ids, ...codecs, parameters: customParameters };
+    listener.onEvent({ type: 'started', start });
   }
 }
 

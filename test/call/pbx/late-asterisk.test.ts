@@ -8,8 +8,7 @@ import { CallAudio } from '../../../src/pipeline/call-audio.ts';
 import type { UtteranceReport } from '../../../src/pipeline/call-audio-event.ts';
 import { MediaClock } from '../../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../../src/pipeline/turn/turn-tuning.ts';
-import { MediaSession } from '../../../src/telephony/provider/media-session.ts';
-import type { PbxMedia } from '../../../src/telephony/provider/pbx.ts';
+import type { MediaSession, MediaStart } from '../../../src/telephony/provider/media-session.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { FakeTts, hum, loudnessVad } from '../../fakes/speech-services.ts';
 import {
@@ -31,52 +30,44 @@ interface Spoken {
 }
 
 /** A clip of twenty seconds is played into a call. */
-function speaks(at: Table, media: PbxMedia): Spoken {
+function speaks(at: Table, media: MediaSession): Spoken {
   const { clock } = at;
   const { log } = quietLog();
   const mediaClock = new MediaClock(clock);
   const spoken: Spoken = { audio: undefined, reports: [] };
-  media.admit((socket) => {
-    const link = new MediaSession({
-      socket,
-      protocol: media.protocol,
+  const open = ({ codecIn, codecOut }: MediaStart): CallAudio => {
+    const { leadMs, marks } = media.traits;
+    return new CallAudio({
       clock,
+      mediaClock,
+      codecIn: codecByName(codecIn),
+      codecOut: codecByName(codecOut),
+      wire: media,
+      lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
+      marks,
+      vad: loudnessVad(),
+      stt: undefined,
+      tts: new FakeTts(clock),
+      voice: undefined,
+      recording: undefined,
+      tuning: defaultTuning,
       log,
-      listener: {
-        onStart: ({ codecIn, codecOut }) => {
-          const { leadMs, marks } = link.traits;
-          spoken.audio = new CallAudio({
-            clock,
-            mediaClock,
-            codecIn: codecByName(codecIn),
-            codecOut: codecByName(codecOut),
-            wire: link,
-            lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
-            marks,
-            vad: loudnessVad(),
-            stt: undefined,
-            tts: new FakeTts(clock),
-            voice: undefined,
-            recording: undefined,
-            tuning: defaultTuning,
-            log,
-            onEvent: (event) => {
-              if (event.type === 'utterance-finished') spoken.reports.push(event.report);
-              if (event.type === 'broken') expect.fail(String(event.error));
-            },
-          });
-          spoken.audio.play({ utteranceId: 1, interruptible: true, text: 'hum', samples: CLIP });
-        },
-        onAudio: (payload, timestampMs) => spoken.audio?.audioIn(payload, timestampMs),
-        onDigit: () => undefined,
-        onMark: (name) => spoken.audio?.mark(name),
-        onQueuedMs: (ms) => spoken.audio?.unplayed(ms),
-        onEnd: () => undefined,
-        onFault: (error) => expect.fail(String(error)),
-        onMediaInactive: () => expect.fail('nothing came'),
+      onEvent: (event) => {
+        if (event.type === 'utterance-finished') spoken.reports.push(event.report);
+        if (event.type === 'broken') expect.fail(String(event.error));
       },
     });
-    return link;
+  };
+  media.attach({
+    onAudio: (payload, timestampMs) => spoken.audio?.audioIn(payload, timestampMs),
+    onEvent: (event) => {
+      if (event.type === 'started') {
+        spoken.audio = open(event.start);
+        spoken.audio.play({ utteranceId: 1, interruptible: true, text: 'hum', samples: CLIP });
+      } else if (event.type === 'mark') spoken.audio?.mark(event.name);
+      else if (event.type === 'unplayed') spoken.audio?.unplayed(event.ms);
+      else expect(event).toEqual({ type: 'closed', reason: 'ended' });
+    },
   });
   return spoken;
 }

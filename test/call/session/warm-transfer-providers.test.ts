@@ -2,9 +2,8 @@
 // becomes of the call, and lines over which it cannot be done. Source: contract §8.7, and beyond it.
 
 import { describe, expect, it } from 'vitest';
-import type { PbxMedia } from '../../../src/telephony/provider/pbx.ts';
-import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 import { deferred } from '../../fakes/deferred.ts';
+import { farSession } from '../../fakes/far-session.ts';
 import { type CallRoom, withCallRoom } from '../call-harness.ts';
 import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 import { type Answer, ScriptedModel } from '../scripted-model.ts';
@@ -48,13 +47,11 @@ async function transferring(more: object = {}) {
   room.pbx.onTransfer = async (signal, { warm }) => {
     signal.addEventListener('abort', () => answered.reject(signal.reason as Error));
     await answered.promise;
-    const protocol = createTwilioMedia();
-    const admit: PbxMedia['admit'] = (accept) => {
-      colleague.listen(accept(colleague));
+    const onAttach = (): void => {
       colleague.start();
       room.streams.push(colleague);
     };
-    await warm?.consult({ protocol, admit }, signal);
+    await warm?.consult(farSession(colleague, { clock: room.clock, onAttach }), signal);
   };
   const pbx = await withPbx(room);
   pbx.inbound('phone', EXTENSION);

@@ -7,10 +7,10 @@ import {
   consultTransferTarget,
 } from '../../../src/call/session/warm-transfer.ts';
 import { MediaClock } from '../../../src/pipeline/media-clock.ts';
-import type { PbxMedia } from '../../../src/telephony/provider/pbx.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 import type { TransferAnnouncement } from '../../../src/workflow/tools/tool-type.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import { farSession } from '../../fakes/far-session.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { FakeTts, loudnessVad } from '../../fakes/speech-services.ts';
 import { Stream } from '../stream.ts';
@@ -48,18 +48,13 @@ afterEach(async () => {
   expect(clock.timers).toBe(0);
 });
 
-const admit: PbxMedia['admit'] = (accept) => {
-  stream.listen(accept(stream));
-  stream.start();
-};
-
 async function begin(
   announcement: TransferAnnouncement,
-  how: Partial<PbxMedia> = {},
+  how: Omit<Parameters<typeof farSession>[1], 'clock'> = {},
 ): Promise<void> {
   const { log } = quietLog();
   const deps = { clock, mediaClock, tts, vad: loudnessVad(), voice: undefined, log };
-  const media = { protocol: createTwilioMedia(), admit, ...how };
+  const media = farSession(stream, { clock, ...how });
   const met = { announcement, media };
   consultTransferTarget(deps, met, gone.signal).then(
     () => {
@@ -192,7 +187,7 @@ describe('speaking to a colleague', () => {
 
   it('ends if their audio does not begin', async () => {
     stream.line = 'nothing';
-    await begin(BY_KEY, { admit: (accept) => stream.listen(accept(stream)) });
+    await begin(BY_KEY, { onAttach: () => undefined });
     await pass(10_100);
     expect(outcome).toMatchObject({ code: 'MEDIA_SILENT' });
   });
@@ -202,8 +197,11 @@ describe('speaking to a colleague', () => {
     const decodeText = protocol.decodeText.bind(protocol);
     protocol.decodeText = (message, listener) =>
       decodeText(message, {
-        ...listener,
-        onStart: (start) => listener.onStart({ ...start, codecIn: 'GSM' }),
+        onAudio: listener.onAudio,
+        onEvent: (event) => {
+          if (event.type !== 'started') listener.onEvent(event);
+          else listener.onEvent({ ...event, start: { ...event.start, codecIn: 'GSM' } });
+        },
       });
     await begin(BY_KEY, { protocol });
     expect(outcome).toMatchObject({ code: 'CODEC_UNKNOWN' });

@@ -5,11 +5,12 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLog } from '../../../src/log.ts';
 import { systemClock } from '../../../src/std/clock.ts';
+import type { MediaProtocol } from '../../../src/telephony/provider/media-protocol.ts';
 import type {
+  MediaEvent,
   MediaListener,
-  MediaProtocol,
   MediaStart,
-} from '../../../src/telephony/provider/media-protocol.ts';
+} from '../../../src/telephony/provider/media-session.ts';
 import type { ProviderEvent, WebhookReply } from '../../../src/telephony/provider/provider.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
@@ -34,28 +35,27 @@ export class Line implements MediaListener {
     this.socket = socket;
   }
 
-  onStart(start: MediaStart): void {
-    this.start = start;
-    this.onChange();
-  }
   onAudio(payload: Uint8Array, timestampMs: number): void {
     this.audio.push(Buffer.from(payload));
     this.timestamps.push(timestampMs);
   }
-  onDigit(digit: string): void {
-    this.digits += digit;
-  }
-  onMark(name: string): void {
-    this.marks.push(name);
-  }
-  onUnplayed(): void {
-    throw new Error('Twilio does not tell what it has not played');
-  }
-  onCleared(): void {
-    throw new Error('Twilio does not acknowledge a clear');
-  }
-  onStop(): void {
-    this.stopped = true;
+  onEvent(event: MediaEvent): void {
+    switch (event.type) {
+      case 'started':
+        this.start = event.start;
+        this.onChange();
+        break;
+      case 'digit':
+        this.digits += event.digit;
+        break;
+      case 'mark':
+        this.marks.push(event.name);
+        break;
+      case 'unplayed':
+        throw new Error('Twilio does not report what it has not played');
+      case 'closed':
+        this.stopped = true;
+    }
   }
 
   /** Sends mu-law in messages of 20 ms, all at once, and a mark after it. */

@@ -8,12 +8,16 @@ import type { CallStatus } from '../../../src/model/provider.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { createAriProvider } from '../../../src/telephony/ari/provider.ts';
 import { createChannelIds } from '../../../src/telephony/ari/rest/channel-ids.ts';
-import type { MediaListener, MediaStart } from '../../../src/telephony/provider/media-protocol.ts';
+import type {
+  MediaEvent,
+  MediaListener,
+  MediaSession,
+  MediaStart,
+} from '../../../src/telephony/provider/media-session.ts';
 import type {
   PbxConnection,
   PbxInboundCall,
   PbxListener,
-  PbxMedia,
   PbxState,
   PbxStatus,
 } from '../../../src/telephony/provider/pbx.ts';
@@ -53,78 +57,63 @@ export async function until(isSo: () => boolean, what = 'it'): Promise<void> {
   }
 }
 
-/** A call's audio as the call room has it. */
+/** A call's audio as the call has it. */
 export class Audio implements MediaListener {
+  readonly media: MediaSession;
   readonly starts: MediaStart[] = [];
   readonly frames: Uint8Array[] = [];
+  /** That were played, and that were dropped. */
   readonly marks: string[] = [];
+  readonly dropped: string[] = [];
   /** What is not played yet, as it was told. */
   readonly unplayedMs: number[] = [];
   digits = '';
-  closedWith: number | null = null;
-  socket: MediaSocket | undefined;
-  readonly #protocol: PbxMedia['protocol'];
+  /** How it ended; `over`: by our side. */
+  closedWith: 'over' | 'ended' | 'inactive' | 'fault' | null = null;
 
-  constructor(media: PbxMedia) {
-    this.#protocol = media.protocol;
-    media.admit((socket) => {
-      this.socket = socket;
-      return {
-        onText: (text) => media.protocol.decodeText(text, this),
-        onBinary: (message) => media.protocol.decodeBinary(message, this),
-        onClose: (code) => {
-          this.closedWith = code;
-        },
-      };
-    });
+  constructor(media: MediaSession) {
+    this.media = media;
+    media.attach(this);
   }
 
   say(frames: number): void {
-    for (let nth = 0; nth < frames; nth++) {
-      const message = this.#protocol.encodeAudio(FRAME);
-      if (typeof message === 'string') this.socket?.sendText(message);
-      else this.socket?.sendBinary(message);
-    }
+    for (let nth = 0; nth < frames; nth++) this.media.audio(FRAME);
   }
 
   mark(name: string): void {
-    this.socket?.sendText(this.#protocol.encodeMark(name) ?? '');
+    this.media.mark(name);
   }
 
   clear(): void {
-    this.socket?.sendText(this.#protocol.encodeClear() ?? '');
+    this.media.clear();
   }
 
   close(): void {
-    this.socket?.close(1000, 'over');
-  }
-
-  onStart(start: MediaStart): void {
-    this.starts.push(start);
+    this.closedWith ??= 'over';
+    this.media.close('over');
   }
 
   onAudio(payload: Uint8Array): void {
     this.frames.push(Uint8Array.from(payload));
   }
 
-  onDigit(digit: string): void {
-    this.digits += digit;
-  }
-
-  onMark(name: string): void {
-    this.marks.push(name);
-  }
-
-  onUnplayed(ms: number): void {
-    this.unplayedMs.push(ms);
-  }
-
-  onCleared(): void {
-    expect.fail('Asterisk confirms no clear');
-  }
-
-  onStop(): void {
-    expect.fail('Asterisk tells of no stop');
+  onEvent(event: MediaEvent): void {
+    switch (event.type) {
+      case 'started':
+        this.starts.push(event.start);
+        break;
+      case 'digit':
+        this.digits += event.digit;
+        break;
+      case 'mark':
+        (event.outcome === 'played' ? this.marks : this.dropped).push(event.name);
+        break;
+      case 'unplayed':
+        this.unplayedMs.push(event.ms);
+        break;
+      case 'closed':
+        this.closedWith = event.reason;
+    }
   }
 }
 
@@ -341,7 +330,7 @@ export async function kill({ asterisk, connection }: Table, audio?: Audio): Prom
   const login = asterisk.users['gw'];
   asterisk.users['gw'] = { password: 'nobody knows it any more' };
   await connection.close();
-  audio?.socket?.close(1000, '');
+  audio?.close();
   await until(() => asterisk.openEventSockets === 0, 'the end');
   asterisk.users['next'] = login ?? { password: 'gwsecret' };
 }

@@ -22,8 +22,8 @@ describe('the registry of providers', () => {
       idempotentDial: false,
     });
     expect(twilio?.createMedia().traits).toEqual({
-      marks: 'echo-on-clear',
-      clear: true,
+      marks: true,
+      callAfterClose: 'ends',
       leadMs: { aim: 60, max: 160, step: 80 },
     });
   });

@@ -39,10 +39,7 @@ describe('audio to Twilio as bytes', () => {
     const nothing = () => undefined;
     media.decodeText(
       startMessage({ accountSid: 'AC1', callSid: 'CA1', streamSid: 'MZ1', parameters: {} }),
-      {
-        ...{ onStart: nothing, onAudio: nothing, onDigit: nothing, onMark: nothing },
-        ...{ onUnplayed: nothing, onCleared: nothing, onStop: nothing },
-      },
+      { onAudio: nothing, onEvent: nothing },
     );
     const payload = Uint8Array.from({ length: 480 }, (_each, i) => i & 0xff);
     expect(textOf(media.encodeAscii?.(payload) ?? new Uint8Array(0))).toBe(

@@ -2,10 +2,8 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import type {
-  MediaListener,
-  MediaProtocol,
-} from '../../../src/telephony/provider/media-protocol.ts';
+import type { MediaProtocol } from '../../../src/telephony/provider/media-protocol.ts';
+import type { MediaListener } from '../../../src/telephony/provider/media-session.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 
 const wire = readFileSync('fixtures/wire/twilio/media-stream.jsonl', 'utf8').trim().split('\n');
@@ -23,14 +21,9 @@ function scribe(): { listener: MediaListener; heard: Heard[] } {
   return {
     heard,
     listener: {
-      onStart: (facts) => heard.push(['start', facts]),
       onAudio: (payload, timestampMs) =>
         heard.push(['audio', Buffer.from(payload).toString('hex'), timestampMs]),
-      onDigit: (digit) => heard.push(['digit', digit]),
-      onMark: (name) => heard.push(['mark', name]),
-      onUnplayed: (ms) => heard.push(['unplayed', ms]),
-      onCleared: () => heard.push(['cleared']),
-      onStop: () => heard.push(['stop']),
+      onEvent: ({ type, ...facts }) => heard.push([type, ...Object.values(facts)]),
     },
   };
 }
@@ -68,7 +61,7 @@ describe('a Twilio media stream', () => {
     const hex = Buffer.from(pattern).toString('hex');
     expect(heard).toEqual([
       [
-        'start',
+        'started',
         {
           callId: 'CA00000000000000000000000000000001',
           streamId: STREAM,
@@ -80,8 +73,8 @@ describe('a Twilio media stream', () => {
       ['audio', hex, 5],
       ['audio', hex, 25],
       ['digit', '7'],
-      ['mark', '3:12'],
-      ['stop'],
+      ['mark', '3:12', 'played'],
+      ['closed', 'ended'],
     ]);
   });
 
@@ -113,7 +106,7 @@ describe('a Twilio media stream', () => {
     const { listener, heard } = scribe();
     const names = ['1:1', '2:1', 'a"b\\c', 'ü'];
     for (const name of names) media.decodeText(String(media.encodeMark(name)), listener);
-    expect(heard).toEqual(names.map((name) => ['mark', name]));
+    expect(heard).toEqual(names.map((name) => ['mark', name, 'played']));
   });
 
   it('lends its buffer for one call only', () => {
@@ -169,7 +162,7 @@ describe('a Twilio media stream', () => {
     expect(meaning('{"event":"hiccup","streamSid":"x"}')).toEqual([]);
     expect(meaning(sidLast.replace('"inbound"', '"outbound"'))).toEqual([]);
     expect(meaning(connected)).toEqual([]);
-    expect(meaning(stop)).toEqual([['stop']]);
+    expect(meaning(stop)).toEqual([['closed', 'ended']]);
   });
 
   it('has no time for audio without a timestamp', () => {

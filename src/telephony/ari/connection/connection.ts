@@ -8,7 +8,8 @@ import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import { parseJson } from '../../../std/json.ts';
 import type { Random } from '../../../std/random.ts';
-import type { PbxConnection, PbxListener, PbxMedia, PbxState } from '../../provider/pbx.ts';
+import type { MediaSession } from '../../provider/media-session.ts';
+import type { PbxConnection, PbxListener, PbxState } from '../../provider/pbx.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
 import type { ProviderCredentials, RejectReason } from '../../provider/terms.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
@@ -97,7 +98,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     await bestEffort(this, { action: 'ring', method: 'POST', path });
   }
 
-  async openMedia(callId: string, signal: AbortSignal): Promise<PbxMedia> {
+  async openMedia(callId: string, signal: AbortSignal): Promise<MediaSession> {
     const call = this.#held.calls.get(callId);
     if (call === undefined || call.leg !== undefined) throw new GatewayError('PBX_CALL_GONE');
     try {

@@ -4,15 +4,11 @@
 import { codecByName } from '../../../codec/registry.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
-import {
-  CLOSE,
-  type MediaSocket,
-  type MediaSocketListener,
-} from '../../../transport/media-socket.ts';
-import type { MediaProtocol } from '../../provider/media-protocol.ts';
+import type { MediaEvent, MediaListener, MediaSession } from '../../provider/media-session.ts';
 import type { Finding } from '../../provider/pbx.ts';
+import { AriMediaSession } from '../media/ari-media-session.ts';
 import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
-import type { MediaTransports } from '../media/websocket-transports.ts';
+import type { MediaTransportOptions, MediaTransports } from '../media/websocket-transports.ts';
 import type { OpenLeg } from '../rest/peer.ts';
 import { type CheckContext, type CheckOutcome, check, fail, pass, warn } from './check.ts';
 import type { TestApplication } from './test-application.ts';
@@ -30,6 +26,12 @@ const LEG_HZ = 440;
 const PHONE_HZ = 1_000;
 const SHARE_MIN = 0.6;
 const LEVEL_DB_MIN = -40;
+/** The telephone's end is given up with the channel. */
+const UNWATCHED = {
+  onClosed: () => undefined,
+  onLost: () => undefined,
+  onQueue: () => undefined,
+};
 
 export interface MediaParts {
   carriers: MediaTransports;
@@ -72,8 +74,16 @@ async function tryAudio(
     throw new GatewayError('PBX_MEDIA', { reason: `${choice.way} is not set up at this gateway` });
   }
   const channelId = bed.channelId();
-  const phone = new Sounder(carrier.createMedia(channelId), PHONE_HZ, peer.clock);
-  const startedMs = peer.clock.monotonicMs();
+  const { clock, log } = peer;
+  const telephone = new AriMediaSession({
+    callId: channelId,
+    ...carrier.framing(),
+    listener: UNWATCHED,
+    clock,
+    log,
+  });
+  const phone = new Sounder(telephone, PHONE_HZ, clock);
+  const startedMs = clock.monotonicMs();
   const gone = new AbortController();
   const both = AbortSignal.any([signal, gone.signal]);
   let hasStarted = (): void => undefined;
@@ -88,7 +98,8 @@ async function tryAudio(
   });
   try {
     const { format } = choice;
-    const accept = (socket: MediaSocket) => phone.listen(socket);
+    const accept: MediaTransportOptions['accept'] = (transport, start) =>
+      telephone.attachTransport(transport, start);
     await carrier
       .open({ peer, channelId, format, accept, gone: gone.signal }, both)
       .catch((error: unknown) => {
@@ -96,17 +107,16 @@ async function tryAudio(
       });
     await inStasis;
     const leg = await parts.openLeg({ peer, callId: channelId, onClosed: () => undefined }, both);
-    const openMs = peer.clock.monotonicMs() - startedMs;
+    const openMs = clock.monotonicMs() - startedMs;
     try {
-      const agent = new Sounder(leg.media.protocol, LEG_HZ, peer.clock);
-      leg.media.admit((socket) => agent.listen(socket));
+      const agent = new Sounder(leg.media, LEG_HZ, clock);
       await Promise.all([agent.sound(both), phone.sound(both)]);
       return { openMs, toCaller: phone.heard(LEG_HZ), fromCaller: agent.heard(PHONE_HZ) };
     } finally {
       await leg.close();
     }
   } finally {
-    phone.close();
+    telephone.close();
     unwatch();
   }
 }
@@ -175,41 +185,31 @@ function wordsOf({ heardMs, levelDb, share }: Heard): string {
 }
 
 /** One end of the audio: it sounds a tone and keeps what it hears. */
-class Sounder {
-  readonly #protocol: MediaProtocol;
+class Sounder implements MediaListener {
+  readonly #media: MediaSession;
   readonly #hz: number;
   readonly #clock: Clock;
-  #socket: MediaSocket | undefined;
   #codec = codecByName('PCMU');
   #pieces: Int16Array[] = [];
   #samples = 0;
 
-  constructor(protocol: MediaProtocol, hz: number, clock: Clock) {
-    this.#protocol = protocol;
+  constructor(media: MediaSession, hz: number, clock: Clock) {
+    this.#media = media;
     this.#hz = hz;
     this.#clock = clock;
+    media.attach(this);
   }
 
-  listen(socket: MediaSocket): MediaSocketListener {
-    this.#socket = socket;
-    const listener = {
-      onStart: ({ codecIn }: { codecIn: string }) => {
-        this.#codec = codecByName(codecIn);
-      },
-      onAudio: (payload: Uint8Array) => this.#hear(payload),
-      onDigit: () => undefined,
-      onMark: () => undefined,
-      onUnplayed: () => undefined,
-      onCleared: () => undefined,
-      onStop: () => undefined,
-    };
-    return {
-      onText: (message) => this.#protocol.decodeText(message, listener),
-      onBinary: (message) => this.#protocol.decodeBinary(message, listener),
-      onClose: () => {
-        this.#socket = undefined;
-      },
-    };
+  onEvent(event: MediaEvent): void {
+    if (event.type === 'started') this.#codec = codecByName(event.start.codecIn);
+  }
+
+  onAudio(payload: Uint8Array): void {
+    if ((this.#samples * 1_000) / this.#codec.rateHz > HEARD_MS_MAX) return;
+    const pcm = new Int16Array(this.#codec.samplesIn(payload));
+    const count = this.#codec.decode(payload, pcm);
+    this.#pieces.push(pcm.subarray(0, count));
+    this.#samples += count;
   }
 
   /** Sounds for a while, in real time; ends early with the signal. */
@@ -221,7 +221,7 @@ class Sounder {
       fillTone(pcm, { hz: this.#hz, rateHz, nth });
       const payload = new Uint8Array(codec.frameBytes);
       codec.encode(pcm, payload);
-      this.#socket?.sendBinary(bytesOf(this.#protocol.encodeAudio(payload)));
+      this.#media.audio(payload);
       await new Promise<void>((resolve) => void this.#clock.after(FRAME_MS, resolve));
     }
     signal.throwIfAborted();
@@ -240,20 +240,4 @@ class Sounder {
     const last = all.subarray(Math.max(0, all.length - (rateHz * HEARD_MS_MIN) / 1_000));
     return { heardMs, ...measureTone(last, { hz, rateHz }) };
   }
-
-  close(): void {
-    this.#socket?.close(CLOSE.normal, '');
-  }
-
-  #hear(payload: Uint8Array): void {
-    if ((this.#samples * 1_000) / this.#codec.rateHz > HEARD_MS_MAX) return;
-    const pcm = new Int16Array(this.#codec.samplesIn(payload));
-    const count = this.#codec.decode(payload, pcm);
-    this.#pieces.push(pcm.subarray(0, count));
-    this.#samples += count;
-  }
-}
-
-function bytesOf(message: string | Uint8Array): Uint8Array {
-  return typeof message === 'string' ? Buffer.from(message) : message;
 }

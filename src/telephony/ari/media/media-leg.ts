@@ -5,16 +5,17 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import { pbxLegs } from '../../../metrics/metrics.ts';
 import type { Timer } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
-import { CLOSE, type MediaSocket } from '../../../transport/media-socket.ts';
-import type { PbxMedia } from '../../provider/pbx.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import type { AriRequest } from '../rest/client.ts';
 import type { AriEvent } from '../rest/messages.ts';
 import type { AriContext, LegOptions, MediaLeg, OpenLeg } from '../rest/peer.ts';
-import { digitWords } from './control-messages.ts';
-import { LegSocket } from './leg-socket.ts';
+import { AriMediaSession } from './ari-media-session.ts';
 import { type MediaChoice, type MediaWay, selectMediaTransport } from './transport-selection.ts';
-import type { MediaTransport, MediaTransports } from './websocket-transports.ts';
+import type {
+  MediaTransport,
+  MediaTransportOptions,
+  MediaTransports,
+} from './websocket-transports.ts';
 
 /** A socket that is lost again and again is no accident; one that held so long was good. */
 const REPLACEMENTS_MAX = 3;
@@ -52,14 +53,13 @@ export function legOpener(carriers: MediaTransports): OpenLeg {
 }
 
 class AriLeg implements MediaLeg {
-  readonly media: PbxMedia;
+  readonly media: AriMediaSession;
   readonly bridgeId: string;
   readonly #peer: AriContext;
   readonly #options: LegOptions;
   readonly #carrier: MediaTransport;
   readonly #way: MediaWay;
   readonly #format: string;
-  readonly #socket: LegSocket;
   #channelId = '';
   #unwatch: () => void = () => undefined;
   #look: Timer | undefined;
@@ -82,18 +82,18 @@ class AriLeg implements MediaLeg {
     this.bridgeId = options.peer.ids.make('b');
     // It is somebody's from now on.
     this.#release = options.peer.watch(this.bridgeId, () => undefined);
-    this.#socket = new LegSocket(
-      {
-        onClosed: () => this.#closedAbove(),
+    const { clock, log } = this.#peer;
+    this.media = new AriMediaSession({
+      callId: options.callId,
+      ...carrier.framing(),
+      listener: {
+        onClosed: () => options.onClosed(),
         onLost: () => this.#lost(),
         onQueue: (frames) => this.#queue(frames),
       },
-      () => this.#peer.clock.monotonicMs(),
-    );
-    this.media = {
-      protocol: carrier.createMedia(options.callId),
-      admit: (accept) => this.#socket.admit(accept),
-    };
+      clock,
+      log,
+    });
   }
 
   async open(signal: AbortSignal): Promise<void> {
@@ -116,7 +116,7 @@ class AriLeg implements MediaLeg {
   }
 
   digit(digit: string): void {
-    this.#socket.deliver(digitWords(digit));
+    this.media.digit(digit);
   }
 
   async pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void> {
@@ -182,7 +182,8 @@ class AriLeg implements MediaLeg {
       if (event.type === 'StasisStart') started();
       if (event.type === 'ChannelDestroyed') waiting.abort(neverUp(event));
     });
-    const accept = (inner: MediaSocket) => this.#socket.attachTransport(inner);
+    const accept: MediaTransportOptions['accept'] = (transport, start) =>
+      this.media.attachTransport(transport, start);
     await this.#carrier
       .open({ peer, channelId, format: this.#format, accept, gone: waiting.signal }, both)
       .catch((error: unknown) => {
@@ -231,7 +232,7 @@ class AriLeg implements MediaLeg {
     } catch (error) {
       if (this.#isClosed) return;
       log.error({ err: error }, 'the media of a call were lost');
-      this.#socket.end(CLOSE.internal, 'the media of the PBX were lost');
+      this.media.end(new Error('the media socket failed: the media of the PBX were lost'));
       this.#options.onClosed();
       await this.close();
     } finally {
@@ -262,23 +263,18 @@ class AriLeg implements MediaLeg {
   }
 
   #watchQueue(): void {
-    if (!this.media.protocol.traits.clear || this.#isClosed) return;
+    if (!this.media.traits.marks || this.#isClosed) return;
     this.#look = this.#peer.clock.after(LOOK_MS, () => {
-      this.#socket.requestQueue();
+      this.media.requestQueue();
       this.#watchQueue();
     });
   }
 
   #queue(frames: number): void {
-    const idleMs = this.#peer.clock.monotonicMs() - this.#socket.sentAtMs;
+    const idleMs = this.#peer.clock.monotonicMs() - this.media.sentAtMs;
     if (frames <= QUEUE_FRAMES_MAX || idleMs < IDLE_MS) return;
     this.#peer.log.warn({ frames }, "the PBX's queue had grown and was emptied");
-    this.#socket.flush();
-  }
-
-  /** The call room closed its socket. */
-  #closedAbove(): void {
-    this.#options.onClosed();
+    this.media.clear();
   }
 
   async #end(withBridge: boolean): Promise<void> {
@@ -288,7 +284,7 @@ class AriLeg implements MediaLeg {
     this.#look?.cancel();
     this.#unwatch();
     this.#release();
-    this.#socket.end(CLOSE.normal, '');
+    this.media.end();
     const path = `bridges/${this.bridgeId}`;
     await Promise.all([
       this.#channelId !== '' && hangUpChannel(this.#peer, this.#channelId),

@@ -9,26 +9,23 @@ import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import { AUDIOSOCKET_FORMATS } from '../../../transport/audiosocket/audiosocket-connection.ts';
 import type { AudioSocketServer } from '../../../transport/audiosocket/audiosocket-server.ts';
-import {
-  CLOSE,
-  type MediaSocket,
-  type MediaSocketListener,
-} from '../../../transport/media-socket.ts';
+import { CLOSE, type MediaSocket } from '../../../transport/media-socket.ts';
 import type { RtpPorts } from '../../../transport/rtp/rtp-ports.ts';
 import { RTP_PAYLOAD_TYPES, type RtpSocket } from '../../../transport/rtp/rtp-socket.ts';
 import { RtpTimestamps } from '../../../transport/rtp/rtp-timestamps.ts';
+import type { MediaTraits } from '../../provider/media-session.ts';
 import { type AriAnswer, type AriRequest, ariFaultOf, isAriNotFound } from '../rest/client.ts';
 import { ariChannel } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
-import { startWords } from './control-messages.ts';
-import { createAriMedia, PACKET_TRAITS } from './media.ts';
-import type {
-  MediaTransport,
-  MediaTransportOptions,
-  MediaTransports,
-} from './websocket-transports.ts';
+import type { MediaTransport, MediaTransports } from './websocket-transports.ts';
 
 const LOOK_MS_MAX = 5_000;
+/** Asterisk passes packets on as they come: we set the pace, and nothing can be taken back. */
+export const PACKET_TRAITS: MediaTraits = {
+  marks: false,
+  callAfterClose: 'ends',
+  leadMs: { aim: 40, max: 60, step: 20 },
+};
 
 /** What the gateway has for packets; main opens and closes it. */
 export interface PacketMedia {
@@ -49,14 +46,14 @@ export function packetTransports(media: PacketMedia, clock: Clock): MediaTranspo
 
 function audioSocketCarrier(host: string, server: AudioSocketServer): MediaTransport {
   return {
-    createMedia: (callId) => createAriMedia({ callId, traits: PACKET_TRAITS }),
+    framing: () => ({ traits: PACKET_TRAITS }),
 
     async open(options, signal) {
       const { peer, channelId, format } = options;
       const known = AUDIOSOCKET_FORMATS[format];
       if (known === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });
       const uuid = peer.random.uuid();
-      const accept = (socket: MediaSocket) => begin(socket, options);
+      const accept = (socket: MediaSocket) => options.accept(socket, { channelId, format });
       const expected = server.expect(uuid, { format: known, accept }, signal);
       const target = hostPort(host, server.port);
       try {
@@ -77,12 +74,10 @@ function audioSocketCarrier(host: string, server: AudioSocketServer): MediaTrans
 
 function rtpCarrier(host: string, ports: RtpPorts, clock: Clock): MediaTransport {
   return {
-    createMedia: (callId) =>
-      createAriMedia({
-        callId,
-        traits: PACKET_TRAITS,
-        reader: new RtpTimestamps(() => clock.monotonicMs()),
-      }),
+    framing: () => {
+      const reader = new RtpTimestamps(() => clock.monotonicMs());
+      return { traits: PACKET_TRAITS, reader };
+    },
 
     async open(options, signal) {
       const { peer, channelId, format, gone } = options;
@@ -98,7 +93,7 @@ function rtpCarrier(host: string, ports: RtpPorts, clock: Clock): MediaTransport
         socket.begin({
           payloadType,
           announced: announcedIn(answer),
-          accept: (inner) => begin(inner, options),
+          accept: (inner) => options.accept(inner, { channelId, format }),
           onRtpInactive: () => void closeIfGone(peer, channelId, socket),
         });
       } catch (error) {
@@ -111,16 +106,6 @@ function rtpCarrier(host: string, ports: RtpPorts, clock: Clock): MediaTransport
       else gone.addEventListener('abort', onGone, { once: true });
     },
   };
-}
-
-/** Carriers without control messages begin as the others do. */
-function begin(
-  socket: MediaSocket,
-  { accept, channelId, format }: MediaTransportOptions,
-): MediaSocketListener {
-  const listener = accept(socket);
-  listener.onText(startWords({ channelId, format }));
-  return listener;
 }
 
 function mediaRequest(

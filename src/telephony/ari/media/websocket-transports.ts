@@ -5,13 +5,13 @@ import { z } from 'zod';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { MediaSocket, MediaSocketListener } from '../../../transport/media-socket.ts';
 import { connectMedia } from '../../../transport/websocket/websocket-client.ts';
-import type { MediaProtocol } from '../../provider/media-protocol.ts';
+import type { MediaTraits } from '../../provider/media-session.ts';
 import type { AriAccount } from '../rest/account.ts';
 import { type AriClient, ariFaultOf } from '../rest/client.ts';
 import { ariChannel } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
+import type { AudioReader, ChannelStart } from './ari-media-session.ts';
 import type { IncomingSockets } from './incoming-sockets.ts';
-import { createAriMedia, SOCKET_TRAITS } from './media.ts';
 import type { MediaWay } from './transport-selection.ts';
 
 export interface MediaTransportOptions {
@@ -19,15 +19,15 @@ export interface MediaTransportOptions {
   /** The media channel's id, which is ours. */
   channelId: string;
   format: string;
-  /** The socket is there: who listens to it. */
-  accept: (socket: MediaSocket) => MediaSocketListener;
+  /** The socket is there: who listens to it. `start` where the socket has no control messages. */
+  accept: (socket: MediaSocket, start?: ChannelStart) => MediaSocketListener;
   /** Fires when the channel has ended, also later. */
   gone: AbortSignal;
 }
 
 export interface MediaTransport {
-  /** A fresh protocol for one call. */
-  createMedia(callId: string): MediaProtocol;
+  /** How it carries the audio of one call. */
+  framing(): { traits: MediaTraits; reader?: AudioReader };
   /** Makes the channel and its socket; settles when the socket is there. Throws PBX_MEDIA and what
    *  `AriClient` throws. The channel may be left: who asked ends it. */
   open(options: MediaTransportOptions, signal: AbortSignal): Promise<void>;
@@ -39,8 +39,13 @@ export function websocketTransports(door: IncomingSockets): MediaTransports {
   return { websocket_server: serverMode, websocket_client: clientMode(door) };
 }
 
-const createMedia = (callId: string): MediaProtocol =>
-  createAriMedia({ callId, traits: SOCKET_TRAITS });
+/** Asterisk plays a frame each 20 ms and takes back what it has not played. */
+export const SOCKET_TRAITS: MediaTraits = {
+  marks: true,
+  callAfterClose: 'ends',
+  leadMs: { aim: 100, max: 200, step: 20 },
+};
+const framing = () => ({ traits: SOCKET_TRAITS });
 
 const made = ariChannel.extend({
   channelvars: z.object({ MEDIA_WEBSOCKET_CONNECTION_ID: z.string().regex(/^[\w-]{1,255}$/) }),
@@ -48,7 +53,7 @@ const made = ariChannel.extend({
 
 /** We open the socket, by the id that Asterisk answers with. */
 const serverMode: MediaTransport = {
-  createMedia,
+  framing,
   async open({ peer, channelId, format, accept }, signal) {
     const { client, account, clock, log } = peer;
     const query = { ...socketQuery(account, channelId, format), connection_type: 'server' };
@@ -65,7 +70,7 @@ const serverMode: MediaTransport = {
 /** Asterisk opens it, over a connection of its websocket_client.conf. */
 function clientMode(door: IncomingSockets): MediaTransport {
   return {
-    createMedia,
+    framing,
     async open({ peer, channelId, format, accept }, signal) {
       const { client, account } = peer;
       const name = account.ws_client_name;

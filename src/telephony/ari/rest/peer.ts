@@ -3,7 +3,7 @@
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
-import type { PbxMedia } from '../../provider/pbx.ts';
+import type { MediaSession } from '../../provider/media-session.ts';
 import type { AriAccount } from './account.ts';
 import type { ChannelIds } from './channel-ids.ts';
 import type { AriClient } from './client.ts';
@@ -25,7 +25,7 @@ export interface AriContext {
 
 /** A call's audio: a channel of ours in a bridge with the caller's. */
 export interface MediaLeg {
-  readonly media: PbxMedia;
+  readonly media: MediaSession;
   readonly bridgeId: string;
   /** Whether a channel or bridge of this id is a part of it. */
   owns(id: string): boolean;
@@ -38,7 +38,7 @@ export interface MediaLeg {
   stopPlayback(signal: AbortSignal): Promise<void>;
   /** Ends our audio, and leaves the bridge to who is in it. Never rejects. */
   leaveBridge(): Promise<void>;
-  /** Ends audio and bridge, the socket of the call room too. Never rejects, and does no harm twice. */
+  /** Ends audio and bridge, the call's media session too. Never rejects, and does no harm twice. */
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export interface LegOptions {
   peer: AriContext;
   /** The caller's channel, answered. */
   callId: string;
-  /** The call room closed its socket, or no audio can be had any more: the call is to be ended. */
+  /** The call closed its media, or no audio can be had any more: the call is to be ended. */
   onClosed: () => void;
 }
 

@@ -157,8 +157,8 @@ describe('a colleague who is spoken to first', () => {
 
       talking.take();
       await over;
-      expect(audio.closedWith).toBe(1000);
-      expect(talk.audio.closedWith).toBe(1000);
+      expect(audio.closedWith).toBe('ended');
+      expect(talk.audio.closedWith).toBe('ended');
       await passes(at, 300);
       const joinedMs = at.clock.monotonicMs();
       void colleague.say(new Int16Array(8 * 200).fill(AGENT));
@@ -364,7 +364,7 @@ describe('while a colleague is spoken to', () => {
     async (callerHears) => {
       const { at, talk, audio, colleague } = await consulted({ callerHears });
       await kill(at, talk.audio);
-      audio.socket?.close(1000, '');
+      audio.close();
       await restart(at);
       await talk.phone.ended;
       await colleague.ended;
@@ -390,7 +390,7 @@ describe('while a colleague is spoken to', () => {
     talking.take();
     await joined;
     await kill(at, talk.audio);
-    audio.socket?.close(1000, '');
+    audio.close();
     at.asterisk.faults.rest = () => undefined;
     const next = await restart(at);
     await until(() => at.asterisk.bridgeIds.length === 1, 'the end of what is ours');

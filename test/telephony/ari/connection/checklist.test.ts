@@ -8,11 +8,9 @@ import type { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
-import {
-  createAriMedia,
-  PACKET_TRAITS,
-  SOCKET_TRAITS,
-} from '../../../../src/telephony/ari/media/media.ts';
+import { AriMediaSession } from '../../../../src/telephony/ari/media/ari-media-session.ts';
+import { PACKET_TRAITS } from '../../../../src/telephony/ari/media/packet-transports.ts';
+import { SOCKET_TRAITS } from '../../../../src/telephony/ari/media/websocket-transports.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
 import { createChannelIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
 import { connectMedia } from '../../../../src/transport/websocket/websocket-client.ts';
@@ -36,6 +34,27 @@ import {
 } from '../ari-harness.ts';
 
 const deaf = { onText: () => undefined, onBinary: () => undefined, onClose: () => undefined };
+
+/** A session with a websocket to nowhere. */
+function alone() {
+  const sent: string[] = [];
+  const unwatched = () => undefined;
+  const media = new AriMediaSession({
+    callId: '1',
+    traits: SOCKET_TRAITS,
+    listener: { onClosed: unwatched, onLost: unwatched, onQueue: unwatched },
+    clock: new FakeClock(),
+    log: quietLog().log,
+  });
+  const from = media.attachTransport({
+    sendText: (message) => void sent.push(message),
+    sendBinary: unwatched,
+    close: unwatched,
+    bufferedBytes: 0,
+    open: true,
+  });
+  return { media, sent, from };
+}
 
 describe("asterisk.md's list", () => {
   it('1. the media socket is always read, also before anybody listens', async () => {
@@ -105,7 +124,7 @@ describe("asterisk.md's list", () => {
   it('6. no message is longer than what goes in one piece', async () => {
     const at = await table({ credentials: { media_format: 'slin16' } });
     const { audio } = await talks(at);
-    audio.socket?.sendBinary(new Uint8Array(40 * 640));
+    audio.media.audio(new Uint8Array(40 * 640));
     audio.mark('end');
     await until(() => audio.marks.length > 0, 'the mark');
     expect(legOf(at)).toMatchObject({ deliveredFrames: 40 });
@@ -131,17 +150,17 @@ describe("asterisk.md's list", () => {
   });
 
   it('8. no command is longer than Asterisk reads', () => {
-    const media = createAriMedia({ callId: '1', traits: SOCKET_TRAITS });
-    for (let length = 0; length < 300; length += 7) {
-      expect((media.encodeMark('x'.repeat(length)) ?? '').length).toBeLessThanOrEqual(128);
-    }
-    expect(media.encodeMark('12:utterance-17:3')).toBeDefined();
+    const { media, sent } = alone();
+    for (let length = 0; length < 300; length += 7) media.mark('x'.repeat(length));
+    expect(Math.max(...sent.map((message) => message.length))).toBeLessThanOrEqual(128);
+    media.mark('12:utterance-17:3');
+    expect(sent.at(-1)).toContain('12:utterance-17:3');
   });
 
   it('9. audio goes in whole frames', async () => {
     const at = await table();
     const { audio } = await talks(at);
-    audio.socket?.sendBinary(new Uint8Array(160 * 25));
+    audio.media.audio(new Uint8Array(160 * 25));
     audio.mark('end');
     await until(() => audio.marks.length > 0, 'the mark');
     expect(legOf(at).queue.droppedBytes).toBe(0);
@@ -169,12 +188,12 @@ describe("asterisk.md's list", () => {
   });
 
   it('12. marks that went with a clear are not waited for', async () => {
-    expect(SOCKET_TRAITS.marks).toBe('drop-on-clear');
     const at = await table();
     const { audio } = await talks(at);
     audio.say(50);
     audio.mark('lost');
     audio.clear();
+    expect(audio.dropped).toEqual(['lost']);
     audio.mark('next');
     await until(() => audio.marks.length > 0, 'the mark');
     expect(audio.marks).toEqual(['next']);
@@ -186,9 +205,11 @@ describe("asterisk.md's list", () => {
     await at.clock.advanceAsync(60_000, 500);
     expect(audio.frames).toEqual([]);
     expect(audio.closedWith).toBeNull();
-    const media = createAriMedia({ callId: '1', traits: SOCKET_TRAITS });
-    media.decodeBinary(new Uint8Array(12), audio);
-    expect(audio.frames.map(({ length }) => length)).toEqual([12]);
+    const { media, from } = alone();
+    const short = new Audio(media);
+    from.onText('{"event":"MEDIA_START","channel_id":"m1","format":"ulaw"}');
+    from.onBinary(new Uint8Array(12));
+    expect(short.frames.map(({ length }) => length)).toEqual([12]);
   });
 
   it('14. Asterisk sets the pace of its socket; of packets we do', async () => {
@@ -198,7 +219,7 @@ describe("asterisk.md's list", () => {
     await until(() => phone.arrivals.length === 50, 'the words');
     const [first, last] = [phone.arrivals[0]?.atMs ?? 0, phone.arrivals.at(-1)?.atMs ?? 0];
     expect(last - first).toBe(49 * 20);
-    expect(PACKET_TRAITS).toMatchObject({ clear: false, marks: 'none' });
+    expect(PACKET_TRAITS.marks).toBe(false);
     expect(PACKET_TRAITS.leadMs.max).toBeLessThanOrEqual(100);
   });
 

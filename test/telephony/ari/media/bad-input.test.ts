@@ -3,9 +3,8 @@
 
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { connectionFault } from '../../../../src/telephony/ari/connection/connection-fault.ts';
-import { LegSocket } from '../../../../src/telephony/ari/media/leg-socket.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
 import type { ProviderCredentials } from '../../../../src/telephony/provider/terms.ts';
 import { type FakeAsterisk, startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
@@ -207,54 +206,5 @@ describe('an Asterisk that hangs', () => {
     expect(at.connection.state).toMatchObject({ code: 'PBX_UNREACHABLE' });
     isHanging = false;
     await isUp(at);
-  });
-});
-
-describe('messages of a media socket', () => {
-  const heard: string[] = [];
-  afterEach(() => void heard.splice(0));
-
-  function socket(): { leg: LegSocket; from: ReturnType<LegSocket['attachTransport']> } {
-    const leg = new LegSocket(
-      {
-        onClosed: () => undefined,
-        onLost: () => undefined,
-        onQueue: (n) => heard.push(`queue ${n}`),
-      },
-      () => 0,
-    );
-    leg.admit(() => ({
-      onText: (text) => heard.push(text),
-      onBinary: (bytes) => heard.push(`${bytes.length} bytes`),
-      onClose: (code) => heard.push(`closed ${code}`),
-    }));
-    const inner = {
-      sendText: () => undefined,
-      sendBinary: () => undefined,
-      close: () => undefined,
-      bufferedBytes: 0,
-      open: true,
-    };
-    return { leg, from: leg.attachTransport(inner) };
-  }
-
-  it('that are not known or no words at all end nothing', () => {
-    const { leg, from } = socket();
-    from.onText('{"event":"SOMETHING_NEW","channel_id":"x"}');
-    from.onText('\u0000\u0001');
-    from.onText('{"event":');
-    from.onText('STATUS queue_length:none');
-    from.onBinary(new Uint8Array(0));
-    from.onBinary(new Uint8Array(60_000));
-    expect(leg.open).toBe(true);
-    expect(heard.at(-1)).toBe('60000 bytes');
-  });
-
-  it('that begin anew are not passed on twice', () => {
-    const { from } = socket();
-    const start = '{"event":"MEDIA_START","channel_id":"x","format":"ulaw"}';
-    from.onText(start);
-    from.onText(start);
-    expect(heard).toEqual([start]);
   });
 });

@@ -1,0 +1,247 @@
+// A call's audio at Asterisk, as the call has it. The session stays the same while the transport below it may
+// be replaced. Control messages are read and written here alone. Asterisk is never made to wait, and is asked
+// how far it has played. Source: asterisk §0.1, §0.10, §0.11, §2, §3.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import type { Clock } from '../../../std/clock.ts';
+import {
+  CLOSE,
+  type MediaSocket,
+  type MediaSocketListener,
+} from '../../../transport/media-socket.ts';
+import {
+  MediaDelivery,
+  type MediaListener,
+  type MediaSession,
+  type MediaTraits,
+} from '../../provider/media-session.ts';
+import { type ControlMessage, command, parseControlMessage } from './control-messages.ts';
+import { QueueMonitor } from './queue-monitor.ts';
+
+/** A message in ten pieces or more is taken for a dead peer: each goes in one. Whole frames of every format. */
+const MESSAGE_BYTES_MAX = 1_280;
+const FLUSH = command('FLUSH_MEDIA') ?? '';
+const GET_STATUS = command('GET_STATUS') ?? '';
+
+/** Asterisk's names of formats, and ours of codecs. */
+const codecs: Readonly<Record<string, string>> = {
+  ulaw: 'PCMU',
+  alaw: 'PCMA',
+  slin: 'L16',
+  slin16: 'L16/16000',
+  g722: 'G722',
+};
+
+/** Reads where in a binary message the audio is, and when it was said. */
+export interface AudioReader {
+  /** The audio of the message; undefined if it has none. */
+  payload(message: Uint8Array): Uint8Array | undefined;
+  /** Of the message read last. Milliseconds since the stream began, or NaN. */
+  readonly timestampMs: number;
+}
+
+/** The whole message is audio. */
+const PLAIN_AUDIO: AudioReader = { payload: (message) => message, timestampMs: Number.NaN };
+
+/** What a media channel says when it begins. */
+export type ChannelStart = Pick<ControlMessage, 'channelId' | 'format' | 'frameBytes'>;
+
+export interface AriMediaListener {
+  /** The call has closed its media. */
+  onClosed(): void;
+  /** The transport is gone. */
+  onLost(): void;
+  /** How many frames Asterisk has not played yet, as it was asked. */
+  onQueue(frames: number): void;
+}
+
+export interface AriMediaOptions {
+  /** The caller's channel. */
+  callId: string;
+  /** With marks, Asterisk keeps a queue, and takes control messages about it. */
+  traits: MediaTraits;
+  /** Default: a binary message is audio in full. */
+  reader?: AudioReader | undefined;
+  listener: AriMediaListener;
+  clock: Clock;
+  log: Log;
+}
+
+export class AriMediaSession implements MediaSession {
+  readonly traits: MediaTraits;
+  readonly #callId: string;
+  readonly #reader: AudioReader;
+  readonly #clock: Clock;
+  readonly #listener: AriMediaListener;
+  readonly #delivery: MediaDelivery;
+  readonly #queue: QueueMonitor;
+  #transport: MediaSocket | undefined;
+  #isOpen = true;
+  /** When audio was last sent. */
+  sentAtMs = 0;
+
+  constructor({ callId, traits, reader, listener, clock, log }: AriMediaOptions) {
+    this.traits = traits;
+    this.#callId = callId;
+    this.#reader = reader ?? PLAIN_AUDIO;
+    this.#clock = clock;
+    this.#listener = listener;
+    this.#delivery = new MediaDelivery({ clock, log, onGiveUp: () => this.#shut('protocol') });
+    this.#queue = new QueueMonitor(() => clock.monotonicMs());
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  // What the call sends.
+
+  get bufferedBytes(): number {
+    return this.#transport?.bufferedBytes ?? 0;
+  }
+
+  attach(listener: MediaListener): void {
+    this.#delivery.attach(listener);
+  }
+
+  audio(payload: Uint8Array): void {
+    this.sentAtMs = this.#clock.monotonicMs();
+    if (payload.length <= MESSAGE_BYTES_MAX) this.#transport?.sendBinary(payload);
+    else this.#sendPieces(payload);
+    if (this.#queue.sent(payload.length)) this.requestQueue();
+  }
+
+  mark(name: string): void {
+    const message = this.traits.marks ? command('MARK_MEDIA', name) : undefined;
+    if (message === undefined) return;
+    this.#delivery.expectMark(name);
+    this.#transport?.sendText(message);
+  }
+
+  /** Also for a queue that has grown old. */
+  clear(): void {
+    if (!this.traits.marks) return;
+    this.#transport?.sendText(FLUSH);
+    this.#queue.flushed();
+    this.#delivery.dropMarks();
+  }
+
+  close(): void {
+    this.#delivery.stop();
+    this.#shut('');
+  }
+
+  // The leg's side.
+
+  /** What carries the audio from now on; `start` where it has no control messages that say so. What was sent
+   *  before is not played any more. */
+  attachTransport(transport: MediaSocket, start?: ChannelStart): MediaSocketListener {
+    const before = this.#transport;
+    this.#transport = this.#isOpen ? transport : undefined;
+    before?.close(CLOSE.normal, '');
+    if (!this.#isOpen) transport.close(CLOSE.normal, '');
+    this.#queue.begin(undefined);
+    this.#delivery.dropMarks();
+    if (start !== undefined) this.#start(start);
+    return {
+      onText: (message) => {
+        if (transport === this.#transport) this.#text(message);
+      },
+      onBinary: (message) => {
+        if (transport === this.#transport) this.#binary(message);
+      },
+      onClose: () => {
+        if (transport !== this.#transport) return;
+        this.#transport = undefined;
+        if (this.#isOpen) this.#listener.onLost();
+      },
+    };
+  }
+
+  /** Asks how many frames are not played yet; the answer is `onQueue`. */
+  requestQueue(): void {
+    if (this.#queue.poll()) this.#transport?.sendText(GET_STATUS);
+  }
+
+  /** A key that the caller pressed. */
+  digit(digit: string): void {
+    this.#delivery.onEvent({ type: 'digit', digit });
+  }
+
+  /** The call is over, or its media cannot go on. */
+  end(fault?: Error): void {
+    if (!this.#isOpen) return;
+    this.#disconnect('');
+    if (fault === undefined) this.#delivery.onEvent({ type: 'closed', reason: 'ended' });
+    else this.#delivery.onEvent({ type: 'closed', reason: 'fault', error: fault });
+  }
+
+  #shut(reason: string): void {
+    if (!this.#isOpen) return;
+    this.#disconnect(reason);
+    this.#listener.onClosed();
+  }
+
+  #disconnect(reason: string): void {
+    this.#isOpen = false;
+    const transport = this.#transport;
+    this.#transport = undefined;
+    transport?.close(CLOSE.normal, reason);
+  }
+
+  #sendPieces(payload: Uint8Array): void {
+    for (let at = 0; at < payload.length; at += MESSAGE_BYTES_MAX) {
+      this.#transport?.sendBinary(payload.subarray(at, at + MESSAGE_BYTES_MAX));
+    }
+  }
+
+  #binary(message: Uint8Array): void {
+    const payload = this.#reader.payload(message);
+    if (payload === undefined || payload.length === 0) return;
+    this.#delivery.audio.onAudio(payload, this.#reader.timestampMs);
+  }
+
+  #text(text: string): void {
+    const message = parseControlMessage(text);
+    switch (message?.event) {
+      case undefined:
+        this.#malformed(text);
+        break;
+      case 'MEDIA_START':
+        this.#start(message);
+        break;
+      case 'MEDIA_MARK_PROCESSED':
+        this.#delivery.onEvent({ type: 'mark', name: message.mark, outcome: 'played' });
+        break;
+      case 'STATUS':
+        if (message.queueLength !== undefined) this.#status(message.queueLength);
+        break;
+      default: // Keys come by the event socket too, and are taken there; the rest says nothing new.
+    }
+  }
+
+  #start({ channelId = '', format = '', frameBytes }: ChannelStart): void {
+    this.#queue.begin(frameBytes);
+    if (this.#delivery.hasStarted) return; // Of a transport that took another's place.
+    const codec = codecs[format];
+    if (codec === undefined) {
+      this.#delivery.malformed(new GatewayError('MEDIA_CODEC', { encoding: format }));
+      return;
+    }
+    const ids = { callId: this.#callId, streamId: channelId };
+    const start = { ...ids, codecIn: codec, codecOut: codec, parameters: {} };
+    this.#delivery.onEvent({ type: 'started', start });
+  }
+
+  #malformed(text: string): void {
+    const facts = { provider: 'ari', bytes: text.length };
+    this.#delivery.malformed(new GatewayError('MEDIA_MALFORMED', facts));
+  }
+
+  #status(queuedFrames: number): void {
+    const unplayedMs = this.#queue.answered(queuedFrames);
+    if (unplayedMs !== undefined) this.#delivery.onEvent({ type: 'unplayed', ms: unplayedMs });
+    this.#listener.onQueue(queuedFrames);
+  }
+}

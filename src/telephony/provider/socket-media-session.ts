@@ -1,0 +1,118 @@
+// A media session over one socket whose messages a `MediaProtocol` reads and writes: that of the hosted
+// providers. Audio goes from the socket through the protocol straight to the call, and back.
+
+import { GatewayError, isErrorCode } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { BatchedReads } from '../../runtime/direct-socket.ts';
+import type { Clock } from '../../std/clock.ts';
+import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
+import type { MediaProtocol } from './media-protocol.ts';
+import {
+  MediaDelivery,
+  type MediaEvent,
+  type MediaListener,
+  type MediaSession,
+  type MediaTraits,
+} from './media-session.ts';
+
+export class SocketMediaSession implements MediaSession, MediaSocketListener {
+  readonly #socket: MediaSocket;
+  readonly #protocol: MediaProtocol;
+  readonly #delivery: MediaDelivery;
+
+  constructor(options: { socket: MediaSocket; protocol: MediaProtocol; clock: Clock; log: Log }) {
+    const { socket, protocol, clock, log } = options;
+    this.#socket = socket;
+    this.#protocol = protocol;
+    const onGiveUp = (): void => socket.close(CLOSE.badRequest, 'protocol');
+    this.#delivery = new MediaDelivery({ clock, log, onGiveUp });
+  }
+
+  get traits(): MediaTraits {
+    return this.#protocol.traits;
+  }
+
+  get inflow(): BatchedReads | undefined {
+    return this.#socket.reads;
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.bufferedBytes;
+  }
+
+  attach(listener: MediaListener): void {
+    this.#delivery.attach(listener);
+  }
+
+  // What the call sends.
+
+  audio(payload: Uint8Array): void {
+    const { encodeAscii } = this.#protocol;
+    if (encodeAscii !== undefined && this.#socket.sendAscii !== undefined) {
+      this.#socket.sendAscii(encodeAscii.call(this.#protocol, payload));
+      return;
+    }
+    const message = this.#protocol.encodeAudio(payload);
+    if (typeof message === 'string') this.#socket.sendText(message);
+    else this.#socket.sendBinary(message);
+  }
+
+  mark(name: string): void {
+    const message = this.#protocol.encodeMark(name);
+    if (message === undefined) return;
+    this.#delivery.expectMark(name);
+    this.#socket.sendText(message);
+  }
+
+  clear(): void {
+    const message = this.#protocol.encodeClear();
+    if (message === undefined) return;
+    this.#socket.sendText(message);
+    this.#delivery.dropMarks();
+  }
+
+  close(reason: 'over' | 'unwanted'): void {
+    this.#delivery.stop();
+    if (reason === 'over') this.#socket.close(CLOSE.normal, '');
+    else this.#socket.close(CLOSE.goingAway, 'the call is over');
+  }
+
+  // What the socket brings.
+
+  onText(message: string): void {
+    try {
+      this.#protocol.decodeText(message, this.#delivery);
+    } catch (error) {
+      this.#delivery.malformed(error);
+    }
+  }
+
+  takeAscii(bytes: Uint8Array, from: number, end: number): boolean {
+    return this.#protocol.decodeAscii?.(bytes, from, end, this.#delivery.audio) ?? false;
+  }
+
+  onBinary(message: Uint8Array): void {
+    try {
+      this.#protocol.decodeBinary(message, this.#delivery.audio);
+    } catch (error) {
+      this.#delivery.malformed(error);
+    }
+  }
+
+  onClose(code: number, reason: string): void {
+    this.#delivery.onEvent(closedBy(code, reason));
+  }
+}
+
+/** Where our side closed the socket for a fault, the transport gives our code as the reason. */
+function closedBy(code: number, reason: string): MediaEvent {
+  if (code === CLOSE.internal) {
+    const error = new Error(`the media socket failed: ${reason}`);
+    return { type: 'closed', reason: 'fault', error };
+  }
+  if ((code !== CLOSE.policy && code !== CLOSE.tooBig) || !isErrorCode(reason)) {
+    return { type: 'closed', reason: 'ended' };
+  }
+  const error = new GatewayError(reason);
+  return { type: 'closed', reason: reason === 'MEDIA_SILENT' ? 'inactive' : 'fault', error };
+}
