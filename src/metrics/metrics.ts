@@ -274,7 +274,7 @@ export const providerRequestSeconds = new Histogram({
 
 export const serviceSeconds = new Histogram({
   name: 'patchbay_service_seconds',
-  help: 'Speech and model services: time to the first result, by kind (llm, stt, tts) and service',
+  help: 'Speech and model services: time to the first result, by kind (llm, stt, tts; llm-prepare: a connection opened ahead) and service',
   labelNames: ['kind', 'service', 'result'] as const,
   buckets: [0.01, 0.02, ...LATENCY_SECONDS],
   registers,

@@ -26,6 +26,7 @@ export class ScriptedModel implements LanguageModel {
   readonly model = 'test';
   readonly requests: LlmRequest[] = [];
   aborted = 0;
+  prepared = 0;
   /** In order; the last one is given again and again. */
   answers: Answer[] = [];
   /** Values for extractions, as the model would write them. */
@@ -39,6 +40,10 @@ export class ScriptedModel implements LanguageModel {
   /** Requests that are no extraction. */
   get spoken(): LlmRequest[] {
     return this.requests.filter(({ json }) => !json);
+  }
+
+  prepare(): void {
+    this.prepared += 1;
   }
 
   respond(request: LlmRequest, listener: LlmListener, signal: AbortSignal): Promise<LlmResponse> {

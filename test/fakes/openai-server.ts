@@ -36,6 +36,8 @@ export interface FakeOpenAiServer {
   readonly requests: RecordedRequest[];
   /** TCP connections accepted so far. */
   readonly connections: number;
+  /** Requests for the list of models, which are not recorded. */
+  readonly prepared: number;
   /** Adds replies to the end of the script. */
   script(...replies: Reply[]): void;
   /** Answers what the script does not: the last resort of long-running demonstrations. */
@@ -49,6 +51,7 @@ export async function startOpenAiServer(): Promise<FakeOpenAiServer> {
   let fallback = (_request: RecordedRequest): Reply =>
     failure(500, { message: 'no reply scripted' });
   let connections = 0;
+  let prepared = 0;
 
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -67,6 +70,7 @@ export async function startOpenAiServer(): Promise<FakeOpenAiServer> {
         }),
       };
       if (recorded.path.endsWith('/models')) {
+        prepared += 1;
         response.end('{"object":"list","data":[]}');
         return;
       }
@@ -85,6 +89,9 @@ export async function startOpenAiServer(): Promise<FakeOpenAiServer> {
     requests,
     get connections() {
       return connections;
+    },
+    get prepared() {
+      return prepared;
     },
     script: (...more) => void replies.push(...more),
     otherwise(answer) {

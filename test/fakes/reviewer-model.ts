@@ -10,6 +10,10 @@ export class ReviewerModel implements LanguageModel {
   /** Text, a failure, or no answer at all. */
   answers: (string | GatewayError | 'hang')[] = ['{}'];
 
+  prepare(): void {
+    // There is nothing to connect to.
+  }
+
   async respond(
     request: LlmRequest,
     _listener: unknown,

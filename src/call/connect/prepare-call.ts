@@ -72,6 +72,7 @@ async function expectCall(
   const run = withRunIds(call.run);
   const version = call.fresh ?? (await adopt(deps, run));
   const policy = deps.llm === undefined ? 'scripted' : 'model';
+  deps.llm?.prepare();
   const fetch = startPreCallFetch(deps, run, version.definition);
   const sounds = await planClips(deps.sounds, run, version);
   const tools = policy === 'model' ? await planTools(deps, run, version.definition) : NO_TOOLS;

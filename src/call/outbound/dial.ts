@@ -98,6 +98,7 @@ export async function dial(
   const { provider, configuration, from } = route;
   const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
   if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });
+  deps.llm?.prepare();
   const deadline = deadlineSignal(deps.clock, DIAL_MS, 'dial');
   try {
     return await provider.control.dial(

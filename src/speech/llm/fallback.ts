@@ -84,7 +84,7 @@ export function createFallback(options: FallbackOptions): LanguageModel {
       throw failure;
     },
     prepare() {
-      for (const model of models) model.prepare?.();
+      for (const model of models) model.prepare();
     },
     async close() {
       await Promise.all(models.map((model) => model.close()));

@@ -30,7 +30,8 @@ export interface LanguageModel {
   readonly model: string;
   /** Rejects with LLM_* codes, or with the signal's reason when aborted (the request is closed). */
   respond(request: LlmRequest, listener: LlmListener, signal: AbortSignal): Promise<LlmResponse>;
-  /** Opens the connection ahead of the first request (when the phone rings). Never throws. */
-  prepare?(): void;
+  /** While the phone rings: opens a connection ahead of the first request. Returns at once and never
+   *  throws; a failure is counted, and shows again in the request. */
+  prepare(): void;
   close(): Promise<void>;
 }

@@ -16,11 +16,21 @@ import {
   NUMBER,
   withCallRoom,
 } from '../call-harness.ts';
+import { ScriptedModel } from '../scripted-model.ts';
 import { readWav } from '../wav-reader.ts';
 
 const held = withCallRoom();
 
 describe('an inbound call', () => {
+  it('opens the connection to the language model before its media comes', async () => {
+    const room = await held.room.prepare();
+    const llm = new ScriptedModel(room.clock);
+    room.deps.llm = llm;
+    await room.ring();
+    expect(llm.prepared).toBe(1);
+    expect(llm.requests).toEqual([]);
+  });
+
   it('is led to its end and kept whole', async () => {
     const room = await held.room.prepare();
     const { stream, run } = await room.inboundCall();

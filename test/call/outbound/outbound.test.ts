@@ -15,6 +15,7 @@ import {
   NUMBER,
   withCallRoom,
 } from '../call-harness.ts';
+import { ScriptedModel } from '../scripted-model.ts';
 
 const held = withCallRoom();
 
@@ -164,6 +165,18 @@ describe('a call that is started', () => {
     expect(run.initialContext).not.toHaveProperty('mps_correlation_id');
     expect(run.initialContext).not.toHaveProperty('runtime_configuration');
     expect(run.initialContext).not.toHaveProperty('from_phone_number_id');
+  });
+
+  it('opens the connection to the language model as it is dialled, and again as it is picked up', async () => {
+    const room = await held.room.prepare();
+    const llm = new ScriptedModel(room.clock);
+    room.deps.llm = llm;
+    const { runId } = await room.start();
+    expect(room.dials).toHaveLength(1);
+    expect(llm.prepared).toBe(1);
+    await room.pickUp(runId);
+    expect(llm.prepared).toBe(2);
+    expect(llm.requests).toEqual([]);
   });
 
   it('is led to its end when it is picked up', async () => {

@@ -17,17 +17,24 @@ function answer(text: string): LlmResponse {
 }
 
 /** Does one step of the script a request: fails with the code, or says the text ("text!CODE": then fails). */
-function scripted(name: string, script: string[]): LanguageModel & { asked: number } {
+function scripted(
+  name: string,
+  script: string[],
+): LanguageModel & { asked: number; prepared: number } {
   return {
     name,
     model: `${name}-model`,
     asked: 0,
+    prepared: 0,
     async respond(_request, listener) {
       this.asked += 1;
       const [text, code] = (script.shift() ?? 'ok').split('!');
       if (text) listener.onText(text);
       if (code) throw new GatewayError(code as ErrorCode, { reason: 'scripted' });
       return answer(text ?? '');
+    },
+    prepare() {
+      this.prepared += 1;
     },
     async close() {
       this.asked = -1;
@@ -119,6 +126,12 @@ describe('fallback', () => {
     const bug = new TypeError('bug');
     Object.assign(models[0] as object, { respond: () => Promise.reject(bug) });
     expect(await respond()).toBe(bug);
+  });
+
+  it('opens a connection to every model ahead', () => {
+    const { model, models } = run([], []);
+    model.prepare();
+    expect(models.map((each) => each.prepared)).toEqual([1, 1]);
   });
 
   it('closes every model', async () => {

@@ -1,9 +1,11 @@
-// Connections to an OpenAI-compatible server, kept open between requests. It knows the path and the key, not the
-// protocol; deadlines of answers are the caller's (speech/llm/response-timeout).
+// Connections to an OpenAI-compatible server: kept alive between requests, and opened ahead of the first one
+// (DNS, TCP, TLS). It knows the path and the key, not the protocol; deadlines of answers are the caller's
+// (speech/llm/response-timeout).
 
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 import type { Log } from '../../../log.ts';
+import { serviceSeconds } from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 
 export interface OpenAiConnectionOptions {
@@ -20,7 +22,7 @@ export interface OpenAiConnectionOptions {
 export interface OpenAiConnection {
   /** Sends a request for an answer; `signal` closes it. Rejects with the network's errors. */
   post(body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>;
-  /** Opens a connection ahead of the first request. */
+  /** Opens a connection ahead of the next request, unless one is free or being opened. */
   prepare(): void;
   /** Ends everything under way. */
   close(): Promise<void>;
@@ -31,8 +33,6 @@ const PREPARE_MS_MAX = 5_000;
 const keepAliveTimeout = 60_000;
 /** Simultaneous answers of one process; more wait for a connection within their deadline. */
 const CONNECTIONS_MAX = 256;
-/** A prepared connection is not prepared again within this time. */
-const PREPARED_MS = 20_000;
 
 export function openConnection(
   options: OpenAiConnectionOptions,
@@ -51,15 +51,19 @@ export function openConnection(
     accept: 'text/event-stream, application/json',
     ...(options.apiKey !== undefined && { authorization: `Bearer ${options.apiKey}` }),
   };
-  let usedAtMs = Number.NEGATIVE_INFINITY;
+  let isPreparing = false;
 
   function target(resource: string): { origin: string; path: string } {
     return { origin: base.origin, path: `${base.pathname}${resource}${base.search}` };
   }
 
+  function hasFree(): boolean {
+    const stats = agent.stats[base.origin];
+    return stats !== undefined && 'free' in stats && stats.free > 0;
+  }
+
   return {
     post(body, signal) {
-      usedAtMs = clock.monotonicMs();
       return agent.request({
         ...target('chat/completions'),
         method: 'POST',
@@ -69,18 +73,32 @@ export function openConnection(
       });
     },
     prepare() {
-      if (clock.monotonicMs() - usedAtMs < PREPARED_MS) return;
-      usedAtMs = clock.monotonicMs();
+      if (isPreparing || hasFree()) return;
+      isPreparing = true;
+      const startedAt = clock.monotonicMs();
+      const count = (result: string) => {
+        const seconds = (clock.monotonicMs() - startedAt) / 1_000;
+        serviceSeconds.observe({ kind: 'llm-prepare', service, result }, seconds);
+      };
       const controller = new AbortController();
       const deadline = clock.after(PREPARE_MS_MAX, () => controller.abort());
       const { signal } = controller;
+      // Any answer will do: the connection is open then.
       agent
         .request({ ...target('models'), method: 'GET', headers, signal })
-        .then((response) => response.body.dump())
-        .catch((error: unknown) =>
-          log.debug({ service, err: error }, 'language model not prepared'),
-        )
-        .finally(() => deadline.cancel());
+        .then(async (response) => {
+          await response.body.dump();
+          count('ok');
+        })
+        // The request of the call itself tells of a server that cannot be reached.
+        .catch((error: unknown) => {
+          count(signal.aborted ? 'timeout' : 'failed');
+          log.debug({ service, err: error }, 'connection to language model not opened ahead');
+        })
+        .finally(() => {
+          deadline.cancel();
+          isPreparing = false;
+        });
     },
     close: () => agent.destroy(),
   };

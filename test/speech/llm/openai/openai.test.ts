@@ -1,6 +1,8 @@
+import { type AddressInfo, createServer } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf, GatewayError } from '../../../../src/errors/gateway-error.ts';
+import { serviceSeconds } from '../../../../src/metrics/metrics.ts';
 import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
 import { createOpenAi } from '../../../../src/speech/llm/openai/openai.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
@@ -151,12 +153,73 @@ describe('openai', () => {
     expect(server.connections).toBe(1);
   });
 
-  it('has a connection open before the first request when it was told to prepare', async () => {
-    model.prepare?.();
-    while (server.connections === 0) await settle();
-    server.script(says('Ok.'));
-    await respond();
-    expect(server.connections).toBe(1);
+  describe('that prepares', () => {
+    const counted = async (result: string) =>
+      (await serviceSeconds.get()).values.find(
+        ({ metricName, labels }) =>
+          metricName?.endsWith('_count') &&
+          labels.kind === 'llm-prepare' &&
+          labels.result === result,
+      )?.value ?? 0;
+    async function prepared(result: string): Promise<void> {
+      const before = await counted(result);
+      model.prepare();
+      while ((await counted(result)) === before) await settle();
+    }
+
+    it('has a connection open before the first request', async () => {
+      await prepared('ok');
+      server.script(says('Ok.'));
+      await respond();
+      expect(server.connections).toBe(1);
+    });
+
+    it('asks nothing while a connection is free or being opened', async () => {
+      model.prepare();
+      await prepared('ok');
+      clock.advance(60_000);
+      model.prepare();
+      await settle();
+      expect(server.requests).toHaveLength(0);
+      expect(server.connections).toBe(1);
+      expect(server.prepared).toBe(1);
+    });
+
+    it('opens another connection while those that are open give answers', async () => {
+      server.script({ steps: [chunk({ content: 'So' }), 'stall'] });
+      const stop = new AbortController();
+      const answer = model.respond(ask, listener, stop.signal);
+      while (heard === '') await settle();
+      await prepared('ok');
+      expect(server.connections).toBe(2);
+      stop.abort(new Error('enough'));
+      await expect(answer).rejects.toThrow('enough');
+    });
+
+    it('counts a server that cannot be reached, and throws nothing', async () => {
+      await server.close();
+      await prepared('failed');
+    });
+
+    it('gives up after five seconds on a server that says nothing', async () => {
+      const silent = createServer((socket) => void socket.resume());
+      await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
+      const { port } = silent.address() as AddressInfo;
+      await model.close();
+      const baseUrl = `http://127.0.0.1:${port}/v1`;
+      model = createOpenAi({ baseUrl, apiKey: KEY, model: 'm-1', clock, log: quiet.log });
+      const before = await counted('timeout');
+      const connected = new Promise((done) => silent.once('connection', done));
+      model.prepare();
+      await connected;
+      clock.advance(4_999);
+      await settle();
+      expect(await counted('timeout')).toBe(before);
+      clock.advance(1);
+      while ((await counted('timeout')) === before) await settle();
+      await model.close();
+      await new Promise((done) => silent.close(done));
+    });
   });
 
   const args = { name: 'end_call', arguments: '{"why":"bye"}' };
