@@ -8,7 +8,8 @@ import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics/metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
-import type { Clock, Timer } from '../std/clock.ts';
+import type { Clock } from '../std/clock.ts';
+import { JobLoop } from '../std/job-loop.ts';
 import type { Random } from '../std/random.ts';
 import type { ClaimedAttempt, RunningCampaign } from '../store/campaigns/contact-store.ts';
 import type { Store } from '../store/store.ts';
@@ -53,14 +54,10 @@ export interface DispatcherDeps {
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #settler: AttemptSettler;
-  #timer: Timer | undefined;
-  #looking: Promise<void> | undefined;
-  #again = false;
-  /** A look is WOKEN_LOOK_MS away at most. */
-  #isSoon = false;
-  readonly #stopping = new AbortController();
+  readonly #loop: JobLoop;
+  /** As of the last look. */
+  #isAnyRunning = false;
   #syncing: Promise<void> | undefined;
-  #hasStarted = false;
   /** Claims whose turn has not come, or whose dial is under way. */
   readonly #dialling = new Set<Promise<void>>();
   /** Their attempts. */
@@ -75,60 +72,41 @@ export class Dispatcher {
     this.#deps = deps;
     this.#settler = new AttemptSettler(deps, () => this.wake());
     this.#faults = new ProviderFaults(deps);
+    this.#loop = new JobLoop({
+      clock: deps.clock,
+      everyMs: () => (this.#isAnyRunning ? LOOK_MS : IDLE_LOOK_MS),
+      wokenMs: WOKEN_LOOK_MS,
+      retryMs: IDLE_LOOK_MS,
+      run: (signal) => this.#look(signal),
+      onError: (error) => deps.log.error({ err: error }, 'campaigns wait for the store'),
+    });
   }
 
   /** Throws STORE_UNAVAILABLE. */
   async start(): Promise<void> {
     await this.#deps.store.contacts.releaseClaims(this.#deps.node);
-    this.#hasStarted = true;
-    this.#lookNow();
+    void this.#loop.start();
   }
 
   /** Something has changed: a call has ended, a campaign was started. */
   wake(): void {
-    if (!this.#hasStarted || this.#stopping.signal.aborted) return;
-    if (this.#looking !== undefined) this.#again = true;
-    else if (!this.#isSoon) this.#lookIn(WOKEN_LOOK_MS);
-  }
-
-  #lookIn(ms: number): void {
-    this.#timer?.cancel();
-    this.#isSoon = ms <= WOKEN_LOOK_MS;
-    this.#timer = this.#deps.clock.after(ms, () => this.#lookNow());
-  }
-
-  #lookNow(): void {
-    if (this.#stopping.signal.aborted) return;
-    this.#looking = this.#look()
-      .catch((error: unknown) => {
-        this.#deps.log.error({ err: error }, 'campaigns wait for the store');
-        return IDLE_LOOK_MS;
-      })
-      .then((waitMs) => {
-        this.#looking = undefined;
-        const soonMs = this.#again ? WOKEN_LOOK_MS : waitMs;
-        this.#again = false;
-        if (!this.#stopping.signal.aborted) this.#lookIn(soonMs);
-      });
+    void this.#loop.wake();
   }
 
   /** Claims nothing any more and gives back what was not dialled. Dials that wait for the provider's
    *  word go on: draining sees to the calls. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    this.#timer?.cancel();
-    const done = Promise.allSettled([this.#looking, this.#syncing, ...this.#dialling]);
+    const done = Promise.allSettled([this.#loop.stop(), this.#syncing, ...this.#dialling]);
     await Promise.race([
       done,
       new Promise<void>((resolve) => this.#deps.clock.after(STOP_MS, resolve)),
     ]);
   }
 
-  /** Gives the milliseconds until the next look. */
-  async #look(): Promise<number> {
+  async #look(signal: AbortSignal): Promise<void> {
     const { store, log } = this.#deps;
     const { contacts } = store;
-    this.#syncing ??= this.#syncAll();
+    this.#syncing ??= this.#syncAll(signal);
     await this.#settler.settleAll();
     await contacts.releaseClaims(undefined);
     await this.#noteSent();
@@ -138,10 +116,11 @@ export class Dispatcher {
       log.info({ campaignId }, 'campaign completed');
     }
     const running = await contacts.running(HORIZON_MS);
+    this.#isAnyRunning = running.length > 0;
     this.#settler.watchOnly(new Set(running.map(({ campaign }) => campaign.id)));
     const freeCalls = new CallCapacityOfTick(store);
     for (const each of running) {
-      if (this.#stopping.signal.aborted) break;
+      if (signal.aborted) break;
       try {
         await this.#serve(each, freeCalls);
       } catch (error) {
@@ -149,7 +128,6 @@ export class Dispatcher {
         log.error({ err: error, campaignId: each.campaign.id }, 'campaign not served');
       }
     }
-    return running.length === 0 ? IDLE_LOOK_MS : LOOK_MS;
   }
 
   async #measure(): Promise<void> {
@@ -159,8 +137,7 @@ export class Dispatcher {
   }
 
   /** Beside the looks: a long file keeps nobody from being called. Never rejects. */
-  async #syncAll(): Promise<void> {
-    const { signal } = this.#stopping;
+  async #syncAll(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted && (await this.#deps.syncNext(signal))) this.wake();
     } catch (error) {
@@ -318,7 +295,7 @@ export class Dispatcher {
   /** By the hours that the campaign has at the moment of the dial: they may have changed since the claim. */
   async #mayDial({ campaign: claimed, configuration }: CampaignRoute): Promise<boolean> {
     const { store, clock } = this.#deps;
-    if (this.#stopping.signal.aborted || this.#isPaused(configuration.id)) return false;
+    if (this.#loop.hasStopped || this.#isPaused(configuration.id)) return false;
     if (!this.#deps.calls.takesCalls) {
       campaignDeferred.inc({ reason: 'load' });
       return false;

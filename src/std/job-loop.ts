@@ -1,115 +1,135 @@
-// Takes up work that the store keeps and has it done: a bounded number at a time, of each owner fewer, so
-// that one whose work is slow leaves room for the others. What the work is, and how often it is tried,
-// is not known here; several processes may run the same loop.
+// A background job that runs again and again: after an interval, at once when it is woken, later after failures
+// (exponential backoff with jitter). One run at a time. The job logs its own failures.
 
-import type { Log } from '../log.ts';
 import type { Clock, Timer } from './clock.ts';
+import type { Random } from './random.ts';
 
-/** What is under way may end by itself for this long when the process stops. */
-const STOP_GRACE_MS = 5_000;
+/** How long a stop waits for the run in progress. Whoever needs it sooner says so. */
+const STOP_MS_MAX = 120_000;
 
-export interface JobLoopOptions<T> {
-  /** For the log. */
-  name: string;
-  clock: Clock;
-  log: Log;
-  /** Between looks at the store while nothing is known to wait. */
-  everyMs: number;
-  /** At a time, in all and of one owner. */
-  slots: number;
-  slotsPerOwner: number;
-  /** Takes up at most `limit` pieces, none of the owners in `except`. */
-  claim(limit: number, except: readonly string[]): Promise<T[]>;
-  ownerOf(item: T): string;
-  /** Reports to the store itself. `signal` fires when the process can wait no longer. */
-  perform(item: T, signal: AbortSignal): Promise<void>;
-  /** Taken up too late: the process stops. */
-  giveBack(item: T): Promise<void>;
+export interface JobLoopOptions {
+  clock: Pick<Clock, 'after'>;
+  /** From the end of a run to the next. */
+  everyMs: number | (() => number);
+  /** From a wake-up to the run. Default 0: at once. */
+  wokenMs?: number;
+  /** From a failed run to the next, if not as after any other. */
+  retryMs?: number;
+  /** Doubles the wait with each failure in a row, up to `msMax`, and adds a quarter at random: processes that lost the
+   *  same database do not come back all at once. */
+  backoff?: { msMax: number; random: Random };
+  /** `signal` is aborted when the loop stops. */
+  run(signal: AbortSignal): Promise<unknown>;
+  onError(error: unknown): void;
 }
 
-export class JobLoop<T> {
-  readonly #options: JobLoopOptions<T>;
-  readonly #abort = new AbortController();
-  readonly #running = new Map<Promise<void>, string>();
+export class JobLoop {
+  readonly #options: JobLoopOptions;
+  readonly #stopping = new AbortController();
+  #hasStarted = false;
   #timer: Timer | undefined;
-  #looking: Promise<void> | undefined;
-  #wanted = false;
-  #hasStopped = false;
+  #running: Promise<void> | undefined;
+  /** Another run is wanted after this one. */
+  #isWoken = false;
+  /** The timer runs for a wake-up. */
+  #isSoon = false;
+  /** In a row. */
+  #failures = 0;
 
-  constructor(options: JobLoopOptions<T>) {
+  constructor(options: JobLoopOptions) {
     this.#options = options;
   }
 
-  /** How many pieces are under way. */
-  get size(): number {
-    return this.#running.size;
+  /** Begins the first run at once, and resolves when it is over. Never rejects. */
+  async start(): Promise<void> {
+    if (this.#hasStarted || this.hasStopped) return;
+    this.#hasStarted = true;
+    this.#begin();
+    await this.#running;
   }
 
-  start(): void {
-    this.#wait();
-    this.wake();
+  /** Begins the first run after `ms`. */
+  startAfter(ms: number): void {
+    if (this.#hasStarted || this.hasStopped) return;
+    this.#hasStarted = true;
+    this.#wait(ms);
   }
 
-  /** There may be work. */
-  wake(): void {
-    if (this.#hasStopped) return;
-    this.#wanted = true;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-      if (this.#wanted) this.wake();
-    });
+  get hasStopped(): boolean {
+    return this.#stopping.signal.aborted;
   }
 
-  /** Takes nothing up any more and waits for what is under way, which is cut short after a while. */
-  async stop(): Promise<void> {
-    this.#hasStopped = true;
+  /** Something has changed. Resolves when the run in progress and the one that follows it are over (with
+   *  `wokenMs`: at once). Never rejects; does nothing before the start and after the stop. */
+  async wake(): Promise<void> {
+    if (!this.#hasStarted || this.hasStopped) return;
+    const { wokenMs = 0 } = this.#options;
+    if (this.#running !== undefined) this.#isWoken = true;
+    else if (wokenMs === 0) this.#begin();
+    else if (!this.#isSoon) this.#wait(wokenMs);
+    if (wokenMs === 0) await this.#running;
+  }
+
+  /** Begins no run any more. */
+  cancel(): void {
+    this.#stopping.abort();
     this.#timer?.cancel();
-    const grace = this.#options.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
-    await this.#looking;
-    await Promise.all(this.#running.keys());
-    grace.cancel();
   }
 
-  #wait(): void {
-    if (this.#hasStopped) return;
-    const { clock, everyMs } = this.#options;
-    this.#timer = clock.after(everyMs, () => {
-      this.#wait();
-      this.wake();
+  /** Begins no run any more, and waits for the one in progress. Never rejects. */
+  async stop(waitMsMax = STOP_MS_MAX): Promise<void> {
+    this.cancel();
+    if (this.#running === undefined) return;
+    let timer: Timer | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = this.#options.clock.after(waitMsMax, resolve);
     });
+    await Promise.race([this.#running, late]);
+    timer?.cancel();
   }
 
-  /** Never rejects. */
-  async #look(): Promise<void> {
-    const { name, log, slots, claim } = this.#options;
+  #begin(): void {
+    this.#timer?.cancel();
+    this.#isSoon = false;
+    this.#running = this.#runWhileWoken();
+  }
+
+  async #runWhileWoken(): Promise<void> {
+    const { wokenMs = 0 } = this.#options;
+    let waitMs: number;
+    do {
+      this.#isWoken = false;
+      waitMs = await this.#runOnce();
+    } while (this.#isWoken && wokenMs === 0 && !this.hasStopped);
+    this.#running = undefined;
+    if (!this.hasStopped) this.#wait(this.#isWoken ? wokenMs : waitMs);
+  }
+
+  /** Gives the milliseconds to wait. Never rejects. */
+  async #runOnce(): Promise<number> {
+    const { everyMs, run, onError } = this.#options;
     try {
-      while (this.#wanted && !this.#hasStopped) {
-        this.#wanted = false; // Who wakes it meanwhile wants another look.
-        const free = slots - this.#running.size;
-        const items = free > 0 ? await claim(free, this.#fullOwners()) : [];
-        if (items.length > 0) this.#wanted = true;
-        for (const item of items) this.#begin(item);
-      }
+      await run(this.#stopping.signal);
+      this.#failures = 0;
     } catch (error) {
-      log.warn({ err: error, loop: name }, 'no work taken up');
+      this.#failures += 1;
+      onError(error);
     }
+    const ms = typeof everyMs === 'number' ? everyMs : everyMs();
+    return this.#failures === 0 ? ms : this.#retryMs(ms);
   }
 
-  #begin(item: T): void {
-    const { name, log, perform, giveBack, ownerOf } = this.#options;
-    const work = this.#hasStopped ? giveBack(item) : perform(item, this.#abort.signal);
-    const guarded = work
-      .catch((error: unknown) => log.error({ err: error, loop: name }, 'work failed'))
-      .finally(() => {
-        this.#running.delete(guarded);
-        this.wake();
-      });
-    this.#running.set(guarded, ownerOf(item));
+  #retryMs(everyMs: number): number {
+    const { retryMs = everyMs, backoff } = this.#options;
+    if (backoff === undefined) return retryMs;
+    const ms = Math.min(backoff.msMax, retryMs * 2 ** (this.#failures - 1));
+    return ms + backoff.random.integer(Math.ceil(ms / 4));
   }
 
-  #fullOwners(): string[] {
-    const counts = new Map<string, number>();
-    for (const owner of this.#running.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1);
-    return [...counts].filter(([, n]) => n >= this.#options.slotsPerOwner).map(([owner]) => owner);
+  #wait(ms: number): void {
+    const { clock, wokenMs = 0 } = this.#options;
+    this.#timer?.cancel();
+    this.#isSoon = ms <= wokenMs;
+    this.#timer = clock.after(ms, () => this.#begin());
   }
 }

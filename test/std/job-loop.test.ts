@@ -1,160 +1,211 @@
-// Work that a process takes up: bounded, of each owner fewer, given back at a stop.
+// A background job: its interval, wake-ups, backoff and stop.
 
-import { describe, expect, it } from 'vitest';
-import { JobLoop } from '../../src/std/job-loop.ts';
-import { deferred } from '../fakes/deferred.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { JobLoop, type JobLoopOptions } from '../../src/std/job-loop.ts';
+import { systemRandom } from '../../src/std/random.ts';
+import { type Deferred, deferred } from '../fakes/deferred.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
-import { quietLog } from '../fakes/quiet-log.ts';
 
-interface Job {
-  owner: string;
-  finish: () => void;
-  done: Promise<void>;
-}
+let clock: FakeClock;
+let runs: Deferred[];
+let errors: unknown[];
 
-class Bench {
-  readonly clock = new FakeClock();
-  readonly waiting: Job[] = [];
-  readonly begun: Job[] = [];
-  readonly givenBack: Job[] = [];
-  readonly signals: AbortSignal[] = [];
-  claims = 0;
-  claim = async (limit: number, except: readonly string[]): Promise<Job[]> => {
-    this.claims += 1;
-    const taken = this.waiting.filter(({ owner }) => !except.includes(owner)).slice(0, 1);
-    expect(limit).toBeGreaterThan(0);
-    for (const job of taken) this.waiting.splice(this.waiting.indexOf(job), 1);
-    return taken;
-  };
-  readonly loop = new JobLoop<Job>({
-    name: 'bench',
-    clock: this.clock,
-    log: quietLog().log,
+/** A loop whose runs are over at once, or when the test says so. */
+function loopOf(options: Partial<JobLoopOptions> = {}, how: 'quick' | 'held' = 'quick'): JobLoop {
+  return new JobLoop({
+    clock,
     everyMs: 1_000,
-    slots: 3,
-    slotsPerOwner: 2,
-    claim: (...from) => this.claim(...from),
-    ownerOf: ({ owner }) => owner,
-    perform: (job, signal) => {
-      this.begun.push(job);
-      this.signals.push(signal);
-      return job.done;
+    run: () => {
+      const run = deferred();
+      runs.push(run);
+      if (how === 'quick') run.resolve();
+      return run.promise;
     },
-    giveBack: async (job) => {
-      this.givenBack.push(job);
-    },
+    onError: (error) => errors.push(error),
+    ...options,
   });
-
-  add(owner: string): Job {
-    const { promise, resolve } = deferred();
-    const job = { owner, finish: resolve, done: promise };
-    this.waiting.push(job);
-    return job;
-  }
 }
 
-describe('a work loop', () => {
-  it('takes up so many at a time, and of one owner fewer', async () => {
-    const bench = new Bench();
-    for (const owner of ['a', 'a', 'a', 'a', 'b', 'b']) bench.add(owner);
-    bench.loop.start();
-    await settle();
-    expect(bench.begun.map(({ owner }) => owner)).toEqual(['a', 'a', 'b']);
-    bench.begun[0]?.finish();
-    await settle();
-    expect(bench.begun.map(({ owner }) => owner)).toEqual(['a', 'a', 'b', 'a']);
-    expect(bench.loop.size).toBe(3);
+async function pass(ms: number): Promise<void> {
+  clock.advance(ms);
+  await settle();
+}
+
+beforeEach(() => {
+  clock = new FakeClock();
+  runs = [];
+  errors = [];
+});
+
+describe('a job loop', () => {
+  it('runs at once, then a whole interval after the end of each run', async () => {
+    const loop = loopOf({}, 'held');
+    void loop.start();
+    await pass(5_000);
+    expect(runs).toHaveLength(1);
+    runs[0]?.resolve();
+    await pass(0);
+    await pass(999);
+    expect(runs).toHaveLength(1);
+    await pass(1);
+    expect(runs).toHaveLength(2);
   });
 
-  it('looks every second, at once when it is woken, and not while it is full', async () => {
-    const bench = new Bench();
-    bench.loop.start();
-    await settle();
-    const before = bench.claims;
-    bench.clock.advance(999);
-    await settle();
-    expect(bench.claims).toBe(before);
-    bench.clock.advance(1);
-    await settle();
-    expect(bench.claims).toBe(before + 1);
-    bench.add('a');
-    bench.loop.wake();
-    await settle();
-    expect(bench.begun).toHaveLength(1);
+  it('may begin later, and is not begun twice', async () => {
+    const loop = loopOf();
+    loop.startAfter(300);
+    loop.startAfter(10);
+    await loop.start();
+    await pass(299);
+    expect(runs).toHaveLength(0);
+    await pass(1);
+    expect(runs).toHaveLength(1);
+    expect(clock.timers).toBe(1);
   });
 
-  it('looks once more if it is woken while it looks', async () => {
-    const bench = new Bench();
-    const gate = deferred();
-    const claim = bench.claim;
-    let isFirst = true;
-    bench.claim = async (...from) => {
-      if (!isFirst) return claim(...from);
-      isFirst = false;
-      await gate.promise;
-      return [];
-    };
-    bench.loop.start();
-    bench.add('a');
-    bench.loop.wake();
-    gate.resolve();
-    await settle();
-    expect(bench.begun).toHaveLength(1);
+  it('asks for its interval after each run', async () => {
+    let everyMs = 100;
+    const loop = loopOf({ everyMs: () => everyMs });
+    await loop.start();
+    everyMs = 700;
+    await pass(100);
+    await pass(699);
+    expect(runs).toHaveLength(2);
+    await pass(1);
+    expect(runs).toHaveLength(3);
   });
 
-  it('goes on after a store that fails, and after work that fails', async () => {
-    const bench = new Bench();
-    const claim = bench.claim;
-    bench.claim = () => Promise.reject(new Error('away'));
-    bench.loop.start();
+  it('runs at once when it is woken, and once more after a run in progress', async () => {
+    const loop = loopOf({}, 'held');
+    void loop.start();
+    const woken = [loop.wake(), loop.wake()];
+    expect(runs).toHaveLength(1);
+    runs[0]?.resolve();
     await settle();
-    bench.claim = claim;
-    const { promise, reject } = deferred();
-    bench.waiting.push({ owner: 'a', finish: () => undefined, done: promise });
-    bench.clock.advance(1_000);
-    await settle();
-    reject(new Error('bug'));
-    bench.add('a');
-    await settle();
-    expect(bench.begun).toHaveLength(2);
+    expect(runs).toHaveLength(2);
+    runs[1]?.resolve();
+    await Promise.all(woken);
+    await pass(999);
+    expect(runs).toHaveLength(2);
+    void loop.wake();
+    expect(runs).toHaveLength(3);
   });
 
-  it('at a stop waits a few seconds for what is under way, then cuts it short', async () => {
-    const bench = new Bench();
-    const job = bench.add('a');
-    bench.loop.start();
+  it('keeps woken runs apart, and does not put off one that is near', async () => {
+    const loop = loopOf({ wokenMs: 50 });
+    await loop.start();
+    await loop.wake();
+    await pass(40);
+    await loop.wake();
+    await pass(9);
+    expect(runs).toHaveLength(1);
+    await pass(1);
+    expect(runs).toHaveLength(2);
+    await pass(999);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('comes back woken runs apart if it is woken during a run', async () => {
+    const loop = loopOf({ wokenMs: 50 }, 'held');
+    void loop.start();
+    void loop.wake();
+    runs[0]?.resolve();
     await settle();
-    bench.add('b');
+    await pass(49);
+    expect(runs).toHaveLength(1);
+    await pass(1);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('reports a failed run and tries again after the wait for that', async () => {
+    const loop = loopOf({ retryMs: 3_000 }, 'held');
+    void loop.start();
+    runs[0]?.reject(new Error('away'));
+    await settle();
+    expect(errors).toEqual([new Error('away')]);
+    await pass(2_999);
+    expect(runs).toHaveLength(1);
+    await pass(1);
+    runs[1]?.resolve();
+    await settle();
+    await pass(1_000);
+    expect(runs).toHaveLength(3);
+  });
+
+  it('waits twice as long after each failure in a row up to its limit, and the interval after a success', async () => {
+    const random = { ...systemRandom, integer: () => 0 };
+    const loop = loopOf({ backoff: { msMax: 5_000, random } }, 'held');
+    void loop.start();
+    for (const [index, ms] of [1_000, 2_000, 4_000, 5_000, 5_000].entries()) {
+      runs[index]?.reject(new Error('away'));
+      await settle();
+      await pass(ms - 1);
+      expect(runs).toHaveLength(index + 1);
+      await pass(1);
+      expect(runs).toHaveLength(index + 2);
+    }
+    runs[5]?.resolve();
+    await settle();
+    await pass(1_000);
+    expect(runs).toHaveLength(7);
+  });
+
+  it('adds up to a quarter of the wait at random after a failure', async () => {
+    const random = { ...systemRandom, integer: (max: number) => max - 1 };
+    const loop = loopOf({ backoff: { msMax: 5_000, random } }, 'held');
+    void loop.start();
+    runs[0]?.reject(new Error('away'));
+    await settle();
+    await pass(1_248);
+    expect(runs).toHaveLength(1);
+    await pass(1);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('ignores wake-ups before its start and after its stop', async () => {
+    const loop = loopOf();
+    await loop.wake();
+    expect(runs).toHaveLength(0);
+    await loop.start();
+    await loop.stop();
+    await loop.wake();
+    await loop.start();
+    await pass(10_000);
+    expect(runs).toHaveLength(1);
+    expect(clock.timers).toBe(0);
+  });
+
+  it('at a stop aborts the signal and waits for the run in progress', async () => {
+    let aborted = false;
+    const held = deferred();
+    const loop = loopOf({
+      run: (signal) => {
+        signal.addEventListener('abort', () => {
+          aborted = true;
+        });
+        return held.promise;
+      },
+    });
+    void loop.start();
+    void loop.wake();
     let isOver = false;
-    const stopped = bench.loop.stop().then(() => {
+    const stopped = loop.stop().then(() => {
       isOver = true;
     });
-    bench.clock.advance(4_999);
     await settle();
-    expect(bench.signals[0]?.aborted).toBe(false);
-    bench.clock.advance(1);
-    expect(bench.signals[0]?.aborted).toBe(true);
+    expect(aborted).toBe(true);
     expect(isOver).toBe(false);
-    job.finish();
+    held.resolve();
     await stopped;
-    expect(bench.begun).toHaveLength(1);
-    expect(bench.clock.timers).toBe(0);
+    expect(clock.timers).toBe(0);
   });
 
-  it('gives back what it took up while it was told to stop', async () => {
-    const bench = new Bench();
-    const { promise, resolve } = deferred();
-    const claim = bench.claim;
-    bench.claim = async (...from) => {
-      await promise;
-      return claim(...from);
-    };
-    const job = bench.add('a');
-    bench.loop.start();
-    const stopped = bench.loop.stop();
-    resolve();
+  it('waits no longer than its limit for a run that does not end', async () => {
+    const loop = loopOf({}, 'held');
+    void loop.start();
+    const stopped = loop.stop(3_000);
+    await pass(3_000);
     await stopped;
-    expect(bench.begun).toEqual([]);
-    expect(bench.givenBack).toEqual([job]);
+    expect(runs).toHaveLength(1);
   });
 });

@@ -2,8 +2,9 @@
 // says what is due, so nothing is lost with a process.
 
 import { deliveries, deliveryOldestSeconds } from '../../metrics/metrics.ts';
-import type { Timer } from '../../std/clock.ts';
+import { ClaimLoop } from '../../std/claim-loop.ts';
 import { JobLoop } from '../../std/job-loop.ts';
+import type { Random } from '../../std/random.ts';
 import type { Delivery, PostCallJob } from '../../store/deliveries/delivery-store.ts';
 import { POST_CALL_LEASE_MS, type PostCallJobDeps, runPostCallJob } from './post-call-job.ts';
 import { ATTEMPTS_MAX, type DeliverDeps, deliverWebhook } from './webhook-delivery.ts';
@@ -18,18 +19,19 @@ const SLOTS_PER_ORGANIZATION = 8;
 const DELIVERY_LEASE_MS = 60_000;
 const MEASURE_MS = 15_000;
 
-export class PostCallDispatcher {
-  readonly #deps: PostCallJobDeps & DeliverDeps;
-  readonly #afterworks: JobLoop<PostCallJob>;
-  readonly #deliveries: JobLoop<Delivery>;
-  #timer: Timer | undefined;
-  #hasStopped = false;
+type PostCallDispatcherDeps = PostCallJobDeps & DeliverDeps & { random: Random };
 
-  constructor(deps: PostCallJobDeps & DeliverDeps) {
+export class PostCallDispatcher {
+  readonly #deps: PostCallDispatcherDeps;
+  readonly #afterworks: ClaimLoop<PostCallJob>;
+  readonly #deliveries: ClaimLoop<Delivery>;
+  readonly #measuring: JobLoop;
+
+  constructor(deps: PostCallDispatcherDeps) {
     this.#deps = deps;
-    const { clock, log, store } = deps;
-    const common = { clock, log, everyMs: LOOK_MS, slotsPerOwner: SLOTS_PER_ORGANIZATION };
-    this.#afterworks = new JobLoop<PostCallJob>({
+    const { clock, random, log, store } = deps;
+    const common = { clock, random, log, everyMs: LOOK_MS, slotsPerOwner: SLOTS_PER_ORGANIZATION };
+    this.#afterworks = new ClaimLoop<PostCallJob>({
       ...common,
       name: 'afterwork',
       slots: AFTERWORK_SLOTS,
@@ -41,7 +43,7 @@ export class PostCallDispatcher {
       },
       giveBack: ({ runId }) => store.afterworks.postpone(runId, 0),
     });
-    this.#deliveries = new JobLoop<Delivery>({
+    this.#deliveries = new ClaimLoop<Delivery>({
       ...common,
       name: 'deliveries',
       slots: DELIVERY_SLOTS,
@@ -50,12 +52,18 @@ export class PostCallDispatcher {
       perform: (delivery, signal) => deliverWebhook(deps, delivery, signal),
       giveBack: ({ id, claims }) => store.deliveries.release(id, claims),
     });
+    this.#measuring = new JobLoop({
+      clock,
+      everyMs: MEASURE_MS,
+      run: () => this.#measure(),
+      onError: (error) => log.debug({ err: error }, 'waiting webhooks not counted'),
+    });
   }
 
   start(): void {
     this.#afterworks.start();
     this.#deliveries.start();
-    this.#measure();
+    void this.#measuring.start();
   }
 
   /** A run was completed here. */
@@ -65,8 +73,7 @@ export class PostCallDispatcher {
 
   /** Takes up nothing any more; what is under way may end within a few seconds. */
   async stop(): Promise<void> {
-    this.#hasStopped = true;
-    this.#timer?.cancel();
+    this.#measuring.cancel();
     await Promise.all([this.#afterworks.stop(), this.#deliveries.stop()]);
   }
 
@@ -83,18 +90,10 @@ export class PostCallDispatcher {
     return claimed.filter(({ state }) => state === 'sending');
   }
 
-  #measure(): void {
-    if (this.#hasStopped) return;
-    const { clock, store, log } = this.#deps;
-    store.deliveries
-      .oldestWaiting()
-      .then((oldest) => {
-        const ageMs = oldest === undefined ? 0 : clock.now() - oldest.getTime();
-        deliveryOldestSeconds.set(Math.max(0, ageMs) / 1_000);
-      })
-      .catch((error: unknown) => log.debug({ err: error }, 'waiting webhooks not counted'))
-      .finally(() => {
-        if (!this.#hasStopped) this.#timer = clock.after(MEASURE_MS, () => this.#measure());
-      });
+  async #measure(): Promise<void> {
+    const { clock, store } = this.#deps;
+    const oldest = await store.deliveries.oldestWaiting();
+    const ageMs = oldest === undefined ? 0 : clock.now() - oldest.getTime();
+    deliveryOldestSeconds.set(Math.max(0, ageMs) / 1_000);
   }
 }

@@ -4,7 +4,7 @@
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { EndReason } from '../../model/end-reason.ts';
-import { JobLoop } from '../../std/job-loop.ts';
+import { ClaimLoop } from '../../std/claim-loop.ts';
 import type {
   ChatLease,
   DueTextChat,
@@ -48,17 +48,18 @@ const READS_MAX = 3;
 export class TextChats implements TextChatService {
   readonly #deps: TextChatDeps;
   readonly #abort = new AbortController();
-  readonly #sweep: JobLoop<DueTextChat>;
+  readonly #sweep: ClaimLoop<DueTextChat>;
   /** What is under way here, by the token under which it is held. */
   readonly #works = new Map<string, Promise<unknown>>();
   #hasStopped = false;
 
   constructor(deps: TextChatDeps) {
     this.#deps = deps;
-    const { clock, log, store } = deps;
-    this.#sweep = new JobLoop<DueTextChat>({
+    const { clock, random, log, store } = deps;
+    this.#sweep = new ClaimLoop<DueTextChat>({
       name: 'text chats',
       clock,
+      random,
       log,
       everyMs: SWEEP_MS,
       slots: SWEEP_SLOTS,

@@ -2,7 +2,7 @@
 // processes that have died since. How one is closed is orphaned-runs.ts' business.
 
 import type { Run } from '../../model/run.ts';
-import type { Timer } from '../../std/clock.ts';
+import { JobLoop } from '../../std/job-loop.ts';
 import { closeOrphanedRuns, type RecoveryDeps } from './orphaned-runs.ts';
 
 /** A process is dead after a minute of silence; twice as often an outage cannot hide between looks. */
@@ -10,8 +10,7 @@ const LOOK_MS = 30_000;
 
 export class CrashRecovery {
   readonly #deps: RecoveryDeps;
-  #timer: Timer | undefined;
-  #hasStopped = false;
+  readonly #loop: JobLoop;
   /** The store was away: the living have not been able to report either. */
   #wasAway = false;
   /** Taken over, but not closed yet. */
@@ -19,31 +18,27 @@ export class CrashRecovery {
 
   constructor(deps: RecoveryDeps) {
     this.#deps = deps;
+    this.#loop = new JobLoop({
+      clock: deps.clock,
+      everyMs: LOOK_MS,
+      run: () => this.#look(),
+      onError: (error) => {
+        this.#wasAway = true;
+        deps.log.error({ err: error }, 'runs of dead processes not looked up');
+      },
+    });
   }
 
   /** Closes every open run of this node's former processes and of dead nodes; returns how many. Providers
    *  are told meanwhile. Called once. Throws STORE_UNAVAILABLE. */
   async start(): Promise<number> {
     const closed = await this.#close(await this.#deps.store.runs.openRuns());
-    this.#wait();
+    this.#loop.startAfter(LOOK_MS);
     return closed;
   }
 
   stop(): void {
-    this.#hasStopped = true;
-    this.#timer?.cancel();
-  }
-
-  #wait(): void {
-    if (this.#hasStopped) return;
-    this.#timer = this.#deps.clock.after(LOOK_MS, () => {
-      this.#look()
-        .catch((error: unknown) => {
-          this.#wasAway = true;
-          this.#deps.log.error({ err: error }, 'runs of dead processes not looked up');
-        })
-        .finally(() => this.#wait());
-    });
+    this.#loop.cancel();
   }
 
   async #look(): Promise<void> {

@@ -3,7 +3,7 @@
 // those whose PBX is out of reach as out of use, until it is back.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
-import type { Timer } from '../../std/clock.ts';
+import { JobLoop } from '../../std/job-loop.ts';
 import type { HeldConfiguration } from '../../store/telephony/lease-store.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
@@ -24,16 +24,24 @@ export class PbxConnections {
   readonly #refusal: () => GatewayError | undefined;
   /** By configuration. */
   readonly #lines = new Map<string, PbxConnectionHolder>();
-  #timer: Timer | undefined;
-  #looking: Promise<void> | undefined;
-  #isDue = false;
+  readonly #loop: JobLoop;
+  #hasStarted = false;
+  /** The store was away: this has been logged. */
   #wasAway = false;
-  #state: 'new' | 'running' | 'stopped' = 'new';
 
   constructor(deps: CallDeps, roster: CallRegistry, refusal: () => GatewayError | undefined) {
     this.#deps = deps;
     this.#roster = roster;
     this.#refusal = refusal;
+    this.#loop = new JobLoop({
+      clock: deps.clock,
+      everyMs: LOOK_MS,
+      run: async () => {
+        await this.#look();
+        this.#wasAway = false;
+      },
+      onError: (error) => this.#noteAway(error),
+    });
   }
 
   /** Calls that neither talk nor are left alone. */
@@ -44,24 +52,19 @@ export class PbxConnections {
   /** Settles once the connections are begun. */
   async start(): Promise<void> {
     if (this.#deps.providers.pbx.length === 0) return;
-    this.#state = 'running';
-    await this.wake();
+    this.#hasStarted = true;
+    await this.#loop.start();
   }
 
   /** Looks at once: a configuration was made, changed or deleted here. Never rejects. */
   async wake(): Promise<void> {
-    if (this.#state !== 'running') return;
-    this.#isDue = true;
-    this.#looking ??= this.#lookWhileDue();
-    await this.#looking;
+    await this.#loop.wake();
   }
 
   /** Lets go of all PBXs; calls that talk go on. Never rejects. */
   async stop(): Promise<void> {
-    const wasRunning = this.#state === 'running';
-    this.#state = 'stopped';
-    this.#timer?.cancel();
-    await this.#looking;
+    const wasRunning = this.#hasStarted && !this.#loop.hasStopped;
+    await this.#loop.stop();
     await Promise.all([...this.#lines.values()].map((line) => line.close()));
     this.#lines.clear();
     if (!wasRunning) return;
@@ -70,26 +73,10 @@ export class PbxConnections {
     });
   }
 
-  async #lookWhileDue(): Promise<void> {
-    while (this.#isDue && this.#state === 'running') {
-      this.#isDue = false;
-      this.#timer?.cancel();
-      await this.#lookSafely();
-      this.#timer = this.#deps.clock.after(LOOK_MS, () => void this.wake());
-    }
-    this.#looking = undefined;
-    if (this.#state === 'stopped') this.#timer?.cancel();
-  }
-
   /** While the store is away every connection stays: no other node can take one either. */
-  async #lookSafely(): Promise<void> {
-    try {
-      await this.#look();
-      this.#wasAway = false;
-    } catch (error) {
-      if (!this.#wasAway) this.#deps.log.error({ err: error }, 'PBXs to connect not looked up');
-      this.#wasAway = true;
-    }
+  #noteAway(error: unknown): void {
+    if (!this.#wasAway) this.#deps.log.error({ err: error }, 'PBXs to connect not looked up');
+    this.#wasAway = true;
   }
 
   async #look(): Promise<void> {
@@ -133,7 +120,7 @@ export class PbxConnections {
 
   #connect(configuration: HeldConfiguration): void {
     const provider = this.#deps.providers.pbx.find(({ name }) => name === configuration.provider);
-    if (provider === undefined || this.#state !== 'running') return;
+    if (provider === undefined || this.#loop.hasStopped) return;
     const line = new PbxConnectionHolder(this.#deps, this.#roster, {
       configuration,
       provider,

@@ -5,7 +5,8 @@
 
 import { Client } from 'pg';
 import type { Log } from '../../log.ts';
-import type { Clock, Timer } from '../../std/clock.ts';
+import type { Clock } from '../../std/clock.ts';
+import { JobLoop } from '../../std/job-loop.ts';
 import { connectionConfig, type DatabaseTarget } from './connections.ts';
 
 const EVERY_MS = 60_000;
@@ -18,32 +19,27 @@ const STEP_MS_MAX = 120_000;
 
 export class DatabaseMaintenance {
   readonly #target: DatabaseTarget;
-  readonly #clock: Clock;
   readonly #log: Log;
-  #timer: Timer | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #isOver = false;
+  readonly #loop: JobLoop;
 
   constructor(target: DatabaseTarget, { clock, log }: { clock: Clock; log: Log }) {
     this.#target = target;
-    this.#clock = clock;
     this.#log = log;
-  }
-
-  start(): void {
-    if (this.#isOver) return;
-    this.#timer = this.#clock.after(EVERY_MS, () => {
-      this.#running = this.step()
-        .then((done) => this.#log.debug({ done }, 'upkeep of the database'))
-        .catch((error: unknown) => this.#log.warn({ err: error }, 'upkeep of the database failed'))
-        .finally(() => this.start());
+    this.#loop = new JobLoop({
+      clock,
+      everyMs: EVERY_MS,
+      run: async () => log.debug({ done: await this.step() }, 'maintenance of the database'),
+      onError: (error) => log.warn({ err: error }, 'maintenance of the database failed'),
     });
   }
 
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    this.#timer?.cancel();
-    await this.#running;
+  start(): void {
+    this.#loop.startAfter(EVERY_MS);
+  }
+
+  /** Waits for the step in progress. */
+  stop(): Promise<void> {
+    return this.#loop.stop(STEP_MS_MAX);
   }
 
   /** A checkpoint if it is due, else the table that needs it most. Tells what it did. */

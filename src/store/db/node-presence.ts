@@ -4,7 +4,7 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
-import type { Timer } from '../../std/clock.ts';
+import { JobLoop } from '../../std/job-loop.ts';
 import {
   BEAT_MS,
   type EntryContext,
@@ -33,8 +33,7 @@ export class NodeHeartbeat {
   readonly #surroundings: Surroundings;
   readonly #log: Log;
   readonly #onReplaced: ((error: GatewayError) => void) | undefined;
-  #timer: Timer | undefined;
-  #hasLeft = false;
+  readonly #loop: JobLoop;
 
   /** `onReplaced` is called once, with NODE_REPLACED. */
   constructor(
@@ -46,6 +45,12 @@ export class NodeHeartbeat {
     this.#surroundings = surroundings;
     this.#log = to.log;
     this.#onReplaced = to.onReplaced;
+    this.#loop = new JobLoop({
+      clock: context.clock,
+      everyMs: this.#beatMs,
+      run: () => this.#beat(),
+      onError: (error) => to.log.warn({ err: error }, 'the node did not report'),
+    });
   }
 
   /** Throws NODE_NAME_TAKEN, NODE_REPLACED. */
@@ -54,7 +59,7 @@ export class NodeHeartbeat {
     if (around.kind === 'alone') await enterAlone(this.#context);
     else if (around.kind === 'worker') await this.#enterAsWorker(around.gateway);
     else await this.#enterNamed(around.witness);
-    this.#wait();
+    this.#loop.startAfter(this.#beatMs);
   }
 
   async #enterNamed(witness: EpochWitness): Promise<void> {
@@ -71,8 +76,7 @@ export class NodeHeartbeat {
 
   /** Says that the runs of this process are anybody's, and those of its workers. */
   async stop(): Promise<void> {
-    this.#hasLeft = true;
-    this.#timer?.cancel();
+    this.#loop.cancel();
     const { db, node, epoch } = this.#context;
     await sql`
       with own as (delete from nodes where name = ${node} and epoch = ${epoch} returning name)
@@ -85,15 +89,6 @@ export class NodeHeartbeat {
     return isLocked ? LOCKED_BEAT_MS : BEAT_MS;
   }
 
-  #wait(): void {
-    if (this.#hasLeft) return;
-    this.#timer = this.#context.clock.after(this.#beatMs, () => {
-      this.#beat()
-        .catch((error: unknown) => this.#log.warn({ err: error }, 'the node did not report'))
-        .finally(() => this.#wait());
-    });
-  }
-
   async #beat(): Promise<void> {
     const { db, time, node, epoch } = this.#context;
     const { numUpdatedRows } = await db
@@ -102,12 +97,12 @@ export class NodeHeartbeat {
       .where('name', '=', node)
       .where('epoch', '=', epoch)
       .executeTakeFirst();
-    if (numUpdatedRows > 0n || this.#hasLeft) return;
+    if (numUpdatedRows > 0n || this.#loop.hasStopped) return;
     if (await this.#isTakenBack()) {
       this.#log.warn({ node }, 'the row of this node was gone, and is there again');
       return;
     }
-    this.#hasLeft = true;
+    this.#loop.cancel();
     this.#onReplaced?.(new GatewayError('NODE_REPLACED', { node }));
   }
 

@@ -1,0 +1,101 @@
+// Claims work that the store keeps and has it done: a bounded number at a time, of each owner fewer, so that one
+// owner's slow work leaves room for the others. What the work is, and how often it is tried, is not known here;
+// several processes may run the same loop.
+
+import type { Log } from '../log.ts';
+import type { Clock } from './clock.ts';
+import { JobLoop } from './job-loop.ts';
+import type { Random } from './random.ts';
+
+/** Work in progress may end by itself for this long when the process stops. */
+const STOP_GRACE_MS = 5_000;
+/** Between looks at a store that stays away. */
+const BACKOFF_MS_MAX = 10_000;
+
+export interface ClaimLoopOptions<T> {
+  /** For the log. */
+  name: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Between looks at the store while nothing is known to wait. */
+  everyMs: number;
+  /** At a time, in all and of one owner. */
+  slots: number;
+  slotsPerOwner: number;
+  /** Claims at most `limit` pieces, none of the owners in `except`. */
+  claim(limit: number, except: readonly string[]): Promise<T[]>;
+  ownerOf(item: T): string;
+  /** Reports to the store itself. `signal` fires when the process can wait no longer. */
+  perform(item: T, signal: AbortSignal): Promise<void>;
+  /** Claimed too late: the process stops. */
+  giveBack(item: T): Promise<void>;
+}
+
+export class ClaimLoop<T> {
+  readonly #options: ClaimLoopOptions<T>;
+  readonly #loop: JobLoop;
+  readonly #abort = new AbortController();
+  readonly #running = new Map<Promise<void>, string>();
+
+  constructor(options: ClaimLoopOptions<T>) {
+    this.#options = options;
+    const { clock, random, everyMs, log, name } = options;
+    this.#loop = new JobLoop({
+      clock,
+      everyMs,
+      backoff: { msMax: Math.max(everyMs, BACKOFF_MS_MAX), random },
+      run: (signal) => this.#claimAll(signal),
+      onError: (error) => log.warn({ err: error, loop: name }, 'no work claimed'),
+    });
+  }
+
+  /** How many pieces are in progress. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  start(): void {
+    void this.#loop.start();
+  }
+
+  /** There may be work. */
+  wake(): void {
+    void this.#loop.wake();
+  }
+
+  /** Claims nothing any more and waits for the work in progress, which is aborted after a while. */
+  async stop(): Promise<void> {
+    const grace = this.#options.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
+    await this.#loop.stop();
+    await Promise.all(this.#running.keys());
+    grace.cancel();
+  }
+
+  async #claimAll(signal: AbortSignal): Promise<void> {
+    const { slots, claim } = this.#options;
+    while (!signal.aborted && this.#running.size < slots) {
+      const items = await claim(slots - this.#running.size, this.#fullOwners());
+      for (const item of items) this.#begin(item);
+      if (items.length === 0) return;
+    }
+  }
+
+  #begin(item: T): void {
+    const { name, log, perform, giveBack, ownerOf } = this.#options;
+    const work = this.#loop.hasStopped ? giveBack(item) : perform(item, this.#abort.signal);
+    const guarded = work
+      .catch((error: unknown) => log.error({ err: error, loop: name }, 'work failed'))
+      .finally(() => {
+        this.#running.delete(guarded);
+        this.wake();
+      });
+    this.#running.set(guarded, ownerOf(item));
+  }
+
+  #fullOwners(): string[] {
+    const counts = new Map<string, number>();
+    for (const owner of this.#running.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    return [...counts].filter(([, n]) => n >= this.#options.slotsPerOwner).map(([owner]) => owner);
+  }
+}
