@@ -15,6 +15,11 @@ let dispatcher: Dispatcher;
 let statements: number;
 let lookOver: () => void;
 
+/** The node's report that it lives: by the real clock, however long the look takes. */
+function isHeartbeat(query: unknown): boolean {
+  return typeof query === 'string' && /^update "nodes" set "seen_at"/.test(query);
+}
+
 /** The statements of the look that `begin` sets off, and of what `begin` does itself. */
 async function costOf(begin: () => unknown): Promise<number> {
   const over = new Promise<void>((resolve) => {
@@ -79,7 +84,7 @@ beforeEach(async () => {
   });
   const query = Client.prototype.query;
   vi.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...from) {
-    statements += 1;
+    if (!isHeartbeat(from[0])) statements += 1;
     return Reflect.apply(query, this, from);
   });
 });
