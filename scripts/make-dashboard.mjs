@@ -399,6 +399,12 @@ const rows = {
       'Of the detector: wasm costs six times the CPU of the addon (npm run build:native), portable a hundred times.',
     ],
     [
+      'Runtime features replaced',
+      'short',
+      [[now('patchbay_runtime_fallback', 'feature'), '{{feature}}']],
+      'Processes in which a feature failed its self-test at start (RUNTIME_FALLBACK in the log): calls go on, for more CPU.',
+    ],
+    [
       'Speech detection, windows',
       'ops',
       [[each('patchbay_vad_windows_total', 'outcome'), '{{outcome}}']],

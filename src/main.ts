@@ -41,6 +41,7 @@ import { metricsText } from './metrics/exposition.ts';
 import { registry, setBuildInfo } from './metrics/metrics.ts';
 import { withOldNames } from './metrics/old-names.ts';
 import { tuneGarbageCollection } from './runtime/gc-tuning.ts';
+import { reportSelfTest } from './runtime/self-test-report.ts';
 import { raiseEventLoopPriority } from './runtime/thread-priority.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { withDeadline } from './std/deadline.ts';
@@ -84,7 +85,7 @@ async function start(config: Config, log: Log, worker: Worker | undefined): Prom
   afterCall.start();
   switchboard.textChats.start();
 
-  const media = openMediaEndpoints(providers, switchboard, log);
+  const media = await openMediaEndpoints(providers, switchboard, log);
   const { live } = callDeps.events;
   const front = link && openFront(config, link, { store, switchboard, live, log });
   const toolRequests = callDeps;
@@ -246,11 +247,11 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 
 async function main(): Promise<void> {
   const config = readConfig();
-  raiseEventLoopPriority();
-  tuneGarbageCollection();
   setBuildInfo(ownVersion());
   const place = workerIn(process.argv);
   const log = createLog(config.log).child(place === undefined ? {} : { worker: place.number });
+  reportSelfTest(log, 'thread-priority', raiseEventLoopPriority());
+  reportSelfTest(log, 'gc-tuning', tuneGarbageCollection());
   // A fault that no call could be blamed for: the process is not to be trusted any more.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error, the gateway stops');

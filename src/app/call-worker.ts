@@ -26,7 +26,7 @@ export async function startCallWorker(
   const switchboard = new CallControl(callDeps);
   const recovery = new CrashRecovery(callDeps);
   await recovery.start();
-  const media = openMediaEndpoints(open.providers, switchboard, log);
+  const media = await openMediaEndpoints(open.providers, switchboard, log);
   acceptHandedOffSocket(link, (request, socket, head) => {
     if (!media.handleUpgrade(request, socket, head)) socket.destroy();
   });

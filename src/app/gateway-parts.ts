@@ -17,8 +17,10 @@ import { collectProcessMetrics } from '../metrics/metrics.ts';
 import { MediaClock } from '../pipeline/media-clock.ts';
 import { socketKernel } from '../runtime/direct-socket.ts';
 import { startEventLoopWatchdog } from '../runtime/event-loop-watchdog.ts';
-import { loadAddon } from '../runtime/native-kernels.ts';
+import { kernelFaults, loadAddon, nativeKernels } from '../runtime/native-kernels.ts';
 import { processLoadMeter } from '../runtime/process-load.ts';
+import { type Fault, reportSelfTest } from '../runtime/self-test-report.ts';
+import { selfTestSockets } from '../runtime/socket-self-test.ts';
 import { openLanguageModel } from '../speech/llm/registry.ts';
 import { openSpeechToText } from '../speech/stt/registry.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
@@ -82,7 +84,7 @@ export async function openGatewayParts(config: Config, log: Log, worker: Worker 
   const packets = await openPacketMedia(config, isFront, log);
   const providers = createProviders({ clock, random, packets });
   const calls = openCalls(config, { store, providers, speech, log, worker: link?.number });
-  const stallGuard = config.stallMs > 0 ? startEventLoopWatchdog(config.stallMs, clock) : undefined;
+  const stallGuard = startWatchdog(config, log);
   return {
     store,
     speech,
@@ -104,17 +106,25 @@ export async function openGatewayParts(config: Config, log: Log, worker: Worker 
   };
 }
 
-/** Where media sockets come in: those of hosted providers by their path, those of PBXs by what they say. */
-export function openMediaEndpoints(
+function startWatchdog({ stallMs: limitMs }: Config, log: Log) {
+  if (limitMs === 0) return undefined;
+  const onTested = (fault: Fault): void => reportSelfTest(log, 'event-loop-watchdog', fault);
+  return startEventLoopWatchdog({ limitMs, clock, onTested });
+}
+
+/** Where media sockets come in: those of hosted providers by their path, those of PBXs by what they say. Before it
+ *  settles no media connection may be opened: the self-test decides how they are read. */
+export async function openMediaEndpoints(
   providers: Providers,
   switchboard: CallControl,
   log: Log,
-): MediaServer {
+): Promise<MediaServer> {
   const addon = loadAddon();
+  const kernel = await selfTestSockets({ clock, log, kernel: addon && socketKernel(addon) });
   return createMediaServer({
     clock,
     log,
-    kernel: addon && socketKernel(addon),
+    kernel,
     authorize: (path, headers) => switchboard.admit(path, headers),
     doors: new Map(
       providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
@@ -171,6 +181,8 @@ function openCalls(
 
 export async function openSpeech(config: Config, log: Log) {
   const vad = loadVad(clock);
+  nativeKernels();
+  reportSelfTest(log, 'native-kernels', kernelFaults());
   log.info({ kernel: vad.kernel, instructions: vad.instructions }, 'speech detector loaded');
   const [tts, stt] = await Promise.all([
     openTextToSpeech({ service: 'flite', voice: config.voice }, { clock, log }),

@@ -376,6 +376,12 @@ export const liveItemsDropped = new Counter({
   help: 'Live items of calls, such as interim words, that a worker did not send to the front because there were too many',
   registers,
 });
+export const runtimeFallback = new Gauge({
+  name: 'patchbay_runtime_fallback',
+  help: '1 for a feature of the runtime that failed its self-test at start, so that the plain way replaces it',
+  labelNames: ['feature'] as const,
+  registers,
+});
 export const kernelInUse = new Gauge({
   name: 'patchbay_kernel_in_use',
   help: "1 for the build of the signal-processing kernels in use, with the processor's instructions that it uses",

@@ -1,4 +1,4 @@
-// The thread of stall-guard: looks whether the event loop beats, and kills the process if it does not. It
+// The thread of event-loop-watchdog: looks whether the event loop beats, and kills the process if it does not. It
 // counts its own looks, not the time: while everything stands still, as in a suspended machine, so does it.
 
 import { writeSync } from 'node:fs';
@@ -14,6 +14,7 @@ for (let looks = 0; looks < missedChecksMax; looks++) {
   Atomics.wait(counters, 1, 0, checkIntervalMs);
   const beats = Atomics.load(counters, 0);
   if (beats !== seen) looks = 0;
+  Atomics.add(counters, 2, 1);
   seen = beats;
 }
 const seconds = (missedChecksMax * checkIntervalMs) / 1_000;

@@ -5,13 +5,19 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../std/clock.ts';
 import { workerEntry } from './entry-point.ts';
+import type { Fault } from './self-test-report.ts';
 
 /** How often the loop says that it runs. */
 const BEAT_MS = 250;
 
-/** For stall-guard-worker. */
+const OWN_ENTRY = workerEntry('./event-loop-watchdog-worker.ts', import.meta.url);
+
+/** By then the thread has looked, or there is no watchdog: a thread starts within a second at full load. */
+const START_MS_MAX = 30_000;
+
+/** For event-loop-watchdog-worker. */
 export interface WatchdogState {
-  /** Two counters, Int32: beats of the loop, and something to sleep on. */
+  /** Three counters, Int32: beats of the loop, something to sleep on, and looks of the thread. */
   shared: SharedArrayBuffer;
   /** Looks in a row without a beat, after which the process is killed. */
   missedChecksMax: number;
@@ -22,23 +28,48 @@ export interface EventLoopWatchdog {
   stop(): Promise<void>;
 }
 
-/** `limitMs`: how long the loop may stand still. A process that is suspended as a whole does not count. */
-export function startEventLoopWatchdog(limitMs: number, clock: Clock): EventLoopWatchdog {
-  const shared = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
-  const beats = new Int32Array(shared);
+export interface WatchdogOptions {
+  /** How long the loop may stand still. A process that is suspended as a whole does not count. */
+  limitMs: number;
+  clock: Clock;
+  /** Called when the thread looks, or with why there is none; again if it ends later. */
+  onTested(fault: Fault): void;
+  /** Default: event-loop-watchdog-worker. */
+  entry?: URL;
+}
+
+export function startEventLoopWatchdog(options: WatchdogOptions): EventLoopWatchdog {
+  const { limitMs, clock, entry = OWN_ENTRY } = options;
+  const shared = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT);
+  const counters = new Int32Array(shared);
   const looksMax = Math.ceil(limitMs / BEAT_MS);
   const data: WatchdogState = { shared, missedChecksMax: looksMax, checkIntervalMs: BEAT_MS };
-  const entry = workerEntry('./event-loop-watchdog-worker.ts', import.meta.url);
-  const worker = new Worker(entry, { workerData: data, name: 'stall-guard' });
+  const worker = new Worker(entry, { workerData: data, name: 'watchdog' });
+  const startMs = clock.monotonicMs();
+  let state: 'testing' | 'works' | 'over' = 'testing';
+  const fail = (fault: string): void => {
+    if (state !== 'over') options.onTested(fault);
+    state = 'over';
+  };
   worker.unref();
+  worker.on('error', (error) => fail(error.message));
+  worker.once('exit', () => fail('its thread has ended'));
+  const test = (): void => {
+    if (Atomics.load(counters, 2) > 0) {
+      state = 'works';
+      options.onTested(undefined);
+    } else if (clock.monotonicMs() - startMs > START_MS_MAX) fail('its thread does not look');
+  };
   let timer: Timer;
   const beat = (): void => {
-    Atomics.add(beats, 0, 1);
+    Atomics.add(counters, 0, 1);
+    if (state === 'testing') test();
     timer = clock.after(BEAT_MS, beat);
   };
   beat();
   return {
     async stop() {
+      state = 'over';
       timer.cancel();
       await worker.terminate();
     },

@@ -8,6 +8,8 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { kernelFault } from './kernel-self-test.ts';
+import type { Fault } from './self-test-report.ts';
 
 /** SHA-256 of each file as this version knows it. scripts/build-native.mjs renews the kernels' row. */
 const artefacts = {
@@ -62,10 +64,39 @@ export function readArtefact(name: NativeArtifact, folders = nativeFolders): Buf
   return bytes;
 }
 
-/** The kernels, fastest build first, or undefined if there is none. Throws NATIVE_BROKEN if the first one
- *  found cannot run, or was made of other sources. */
-export function loadKernels(folders = nativeFolders): NativeKernels | undefined {
-  return loadAddon(folders) ?? loadWasm(folders);
+/** The kernels, fastest build first that passes its self-test, or undefined if there is none. Throws NATIVE_BROKEN
+ *  if the first one found cannot run, or was made of other sources. */
+export function loadKernels(
+  folders = nativeFolders,
+  selfTest: (kernels: NativeKernels) => Fault = faultOf,
+): NativeKernels | undefined {
+  const isSound = (kernels: NativeKernels | undefined) =>
+    kernels !== undefined && selfTest(kernels) === undefined;
+  const addon = loadAddon(folders);
+  if (isSound(addon)) return addon;
+  const wasm = loadWasm(folders);
+  return isSound(wasm) ? wasm : undefined;
+}
+
+/** What self-tests of this thread's builds found so far, for the report at start. */
+export function kernelFaults(): Fault {
+  return [...faults].join(', ') || undefined;
+}
+
+/** For a self-test beyond this file: of the speech detector, which needs its weights. */
+export function addKernelFault(fault: string): void {
+  faults.add(fault);
+}
+
+const faults = new Set<string>();
+const tested = new WeakMap<NativeKernels, { fault: Fault }>();
+
+/** Tests each instance once: the addon's memory is in use later. */
+function faultOf(kernels: NativeKernels): Fault {
+  const known = tested.get(kernels) ?? { fault: kernelFault(kernels) };
+  tested.set(kernels, known);
+  if (known.fault !== undefined) faults.add(known.fault);
+  return known.fault;
 }
 
 let shared: { kernels: NativeKernels | undefined } | undefined;

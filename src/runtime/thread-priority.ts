@@ -4,6 +4,7 @@
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
+import type { Fault } from './self-test-report.ts';
 
 /** Ten steps of niceness are a tenth of the processor time against a thread that wants all of it: a
  *  collection of garbage takes 100 ms of four threads, which would leave the event loop a fifth. */
@@ -17,9 +18,20 @@ const THIS_THREAD = '/proc/thread-self';
 
 /** The event loop goes before every thread that runs now beside it: those of the engine (collecting,
  *  compiling) and of file access. For the main thread; threads that start later are as urgent as it,
- *  until they yield themselves. */
-export function raiseEventLoopPriority(): void {
-  for (const thread of threads()) if (thread !== process.pid) yieldBy(thread, ASIDE_STEPS);
+ *  until they yield themselves. A fault: a niceness was not taken, or was taken for the whole process. */
+export function raiseEventLoopPriority(): Fault {
+  const own = nicenessOf(process.pid);
+  for (const thread of threads()) {
+    if (thread === process.pid) continue;
+    const before = nicenessOf(thread);
+    if (before === undefined) continue; // It has ended.
+    yieldBy(thread, ASIDE_STEPS);
+    const after = nicenessOf(thread);
+    if (nicenessOf(process.pid) !== own) return 'the niceness of a thread is that of the process';
+    const wanted = Math.min(NICENESS_MAX, before + ASIDE_STEPS);
+    if (after !== undefined && after !== wanted) return 'the niceness of a thread was not taken';
+  }
+  return undefined;
 }
 
 /** The whole process goes after those that it serves. */
@@ -41,6 +53,15 @@ function threads(): number[] {
     return readdirSync(THREADS).map(Number);
   } catch {
     return []; // Not Linux.
+  }
+}
+
+/** Undefined for a thread that has ended. */
+function nicenessOf(thread: number): number | undefined {
+  try {
+    return getPriority(thread);
+  } catch {
+    return undefined;
   }
 }
 

@@ -6,7 +6,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DirectSocket, type SocketKernel, socketKernel } from '../../src/runtime/direct-socket.ts';
 import { loadAddon } from '../../src/runtime/native-kernels.ts';
 import { attachSharedReads } from '../../src/runtime/shared-reads.ts';
+import { selfTestSockets } from '../../src/runtime/socket-self-test.ts';
+import { systemClock } from '../../src/std/clock.ts';
 import { writeTextHead } from '../../src/transport/websocket/websocket-frames.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
 import { buildAddon, compiler } from './built-addon.ts';
 
 const TEXT = Buffer.alloc(1_000, 'a');
@@ -153,6 +156,12 @@ describe.runIf(compiler !== undefined)('a connection that compiled code reads an
     const headBytes = size > 125 ? 4 : 2;
     await expect.poll(() => Buffer.concat(chunks).length).toBe(headBytes + size);
     expect(Buffer.concat(chunks).subarray(headBytes).equals(text)).toBe(true);
+  });
+
+  it('passes the self-test at start', async () => {
+    const { log, lines } = quietLog();
+    expect(await selfTestSockets({ clock: systemClock, log, kernel })).toBe(kernel);
+    expect(lines()).toEqual([]);
   });
 
   it('refuses more bytes than there are', () => {

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { tuneGarbageCollection } from '../../src/runtime/gc-tuning.ts';
 
 const run = promisify(execFile);
 const source = new URL('../../src/runtime/gc-tuning.ts', import.meta.url);
@@ -19,4 +20,12 @@ it('is one that the engine knows: it complains of others', async () => {
   const [known, other] = stderr.split('|');
   expect(known).toBe('');
   expect(other).toContain('heap-growing-seldom');
+});
+
+it.each(['10.9.1', '99.0.0', ''])('is left alone on V8 %s, which was not tested', (version) => {
+  expect(tuneGarbageCollection(version)).toBe(`V8 ${version} is not one of those that were tested`);
+});
+
+it('is taken on this Node', () => {
+  expect(tuneGarbageCollection()).toBeUndefined();
 });

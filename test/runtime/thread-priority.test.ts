@@ -66,4 +66,35 @@ describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux
     const { main } = await nicenessAfter('for (let i = 0; i < 5; i++) lowerProcessPriority()');
     expect(main).toBe(19);
   });
+
+  it.each([
+    ['takes no niceness', '() => undefined', 'the niceness of a thread was not taken'],
+    ['refuses it', "() => { throw new Error('EPERM') }", 'the niceness of a thread was not taken'],
+    [
+      'has one for the whole process',
+      '(_, niceness) => own(process.pid, niceness)',
+      'the niceness of a thread is that of the process',
+    ],
+  ])('finds a kernel that %s', async (_, setPriority, fault) => {
+    const code = `
+      import { syncBuiltinESMExports } from 'node:module';
+      import os from 'node:os';
+      const own = os.setPriority;
+      os.setPriority = ${setPriority};
+      syncBuiltinESMExports();
+      const { raiseEventLoopPriority } = await import(${JSON.stringify(source.href)});
+      console.log(raiseEventLoopPriority());`;
+    const flags = ['--import', 'tsx', '--input-type=module', '--eval', code];
+    const { stdout } = await run(process.execPath, flags, { timeout: 15_000 });
+    expect(stdout.trim()).toBe(fault);
+  });
+
+  it('finds nothing wrong with this kernel', async () => {
+    const code = `
+      import { raiseEventLoopPriority } from ${JSON.stringify(source.href)};
+      console.log(raiseEventLoopPriority());`;
+    const flags = ['--import', 'tsx', '--input-type=module', '--eval', code];
+    const { stdout } = await run(process.execPath, flags, { timeout: 15_000 });
+    expect(stdout.trim()).toBe('undefined');
+  });
 });

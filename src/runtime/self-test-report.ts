@@ -1,0 +1,29 @@
+// What the operator learns of a self-test of runtime/: one warning and a gauge for each feature that does not do
+// on this Node what it promises, and was replaced by the plain way.
+
+import type { Log } from '../log.ts';
+import { runtimeFallback } from '../metrics/metrics.ts';
+
+export type RuntimeFeature =
+  | 'shared-reads'
+  | 'direct-sockets'
+  | 'native-kernels'
+  | 'thread-priority'
+  | 'gc-tuning'
+  | 'event-loop-watchdog';
+
+/** What a self-test found wrong; undefined: the feature works, or is not present on this platform. */
+export type Fault = string | undefined;
+
+/** The `code` of the warning. */
+export const RUNTIME_FALLBACK = 'RUNTIME_FALLBACK';
+
+/** Called once for each feature, after its self-test. */
+export function reportSelfTest(log: Log, feature: RuntimeFeature, fault: Fault): void {
+  runtimeFallback.set({ feature }, fault === undefined ? 0 : 1);
+  if (fault === undefined) return;
+  log.warn(
+    { code: RUNTIME_FALLBACK, feature, fault },
+    'a runtime feature failed its self-test, the plain way replaces it',
+  );
+}
