@@ -34,6 +34,8 @@ export interface MediaSocket {
 export const CLOSE = {
   normal: 1000,
   goingAway: 1001,
+  protocol: 1002,
+  invalidText: 1007,
   policy: 1008,
   tooBig: 1009,
   internal: 1011,

@@ -104,13 +104,21 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
   }
 }
 
+/** With which the transport closes a socket for what its peer sent, or did not. */
+const FAULT_CODES: readonly number[] = [
+  CLOSE.policy,
+  CLOSE.tooBig,
+  CLOSE.protocol,
+  CLOSE.invalidText,
+];
+
 /** Where our side closed the socket for a fault, the transport gives our code as the reason. */
 function closedBy(code: number, reason: string): MediaEvent {
   if (code === CLOSE.internal) {
     const error = new Error(`the media socket failed: ${reason}`);
     return { type: 'closed', reason: 'fault', error };
   }
-  if ((code !== CLOSE.policy && code !== CLOSE.tooBig) || !isErrorCode(reason)) {
+  if (!FAULT_CODES.includes(code) || !isErrorCode(reason)) {
     return { type: 'closed', reason: 'ended' };
   }
   const error = new GatewayError(reason);

@@ -14,7 +14,8 @@ import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
 export interface MediaLimits {
   /** One message. Half a second of 48 kHz PCM in base64. */
   messageBytesMax: number;
-  /** Messages in one second: ten times real time, so that a stalled network may catch up. Pings count. */
+  /** Messages in one second: ten times real time, so that a stalled network may catch up. Pings and pongs
+   *  count. */
   messagesPerSecondMax: number;
   /** Bytes in one second: twenty times what the widest codec needs. */
   bytesPerSecondMax: number;
@@ -183,12 +184,13 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#withinRate(bytes);
   }
 
-  onPong(): void {
+  onPong(bytes: number): void {
     this.#alive = true;
+    this.#withinRate(bytes);
   }
 
-  onFault(code: ErrorCode): void {
-    this.#fail(code);
+  onFault(code: ErrorCode, closeCode: number): void {
+    this.#fail(code, closeCode);
   }
 
   onClose(code: number, reason: string): void {
@@ -298,10 +300,10 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#keepalive = this.#clock.after(restMs, () => this.#ping());
   }
 
-  #fail(code: ErrorCode): void {
+  #fail(code: ErrorCode, closeCode: number = CLOSE.policy): void {
     if (!this.#taking) return;
     mediaFaults.inc({ code });
     this.#log.warn({ code }, 'media socket closed for a fault');
-    this.close(code === 'MEDIA_OVERSIZED' ? CLOSE.tooBig : CLOSE.policy, code);
+    this.close(closeCode, code);
   }
 }

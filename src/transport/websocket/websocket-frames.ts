@@ -3,6 +3,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { CLOSE } from '../media-socket.ts';
 
 export const OPCODE = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 type Opcode = (typeof OPCODE)[keyof typeof OPCODE];
@@ -17,6 +18,17 @@ const FRAGMENTS_MAX = 128;
 /** Room for a frame that came in parts: one of telephone audio. It grows to what a frame needs. */
 const HELD_BYTES_USUAL = 512;
 
+/** The peer breaks the protocol, or a limit of ours. */
+export class WebsocketFault extends GatewayError {
+  /** With which the connection is closed (RFC 6455 §7.4.1). */
+  readonly closeCode: number;
+
+  constructor(code: 'MEDIA_MALFORMED' | 'MEDIA_OVERSIZED', closeCode: number, what: string) {
+    super(code, { what });
+    this.closeCode = closeCode;
+  }
+}
+
 /** Calls are synchronous and in order. */
 export interface WebsocketFrameHandler {
   onText(message: string): void;
@@ -25,7 +37,7 @@ export interface WebsocketFrameHandler {
   /** `message` is borrowed until the call returns; so are payloads. */
   onBinary(message: Uint8Array): void;
   onPing(payload: Uint8Array): void;
-  onPong(): void;
+  onPong(payload: Uint8Array): void;
   onCloseFrame(code: number, reason: string): void;
 }
 
@@ -42,6 +54,8 @@ export class WebsocketReader {
   #fragments: Buffer[] = [];
   #fragmentBytes = 0;
   #fragmentOpcode: Opcode = OPCODE.more;
+  /** A close frame came: what follows it is not looked at (RFC 6455 §5.5.1). */
+  #isClosed = false;
 
   /** `masked`: the peer is the client. */
   constructor(options: { masked: boolean; messageBytesMax: number; taker: WebsocketFrameHandler }) {
@@ -50,10 +64,10 @@ export class WebsocketReader {
     this.#taker = options.taker;
   }
 
-  /** Takes the first `count` of `bytes`, which are borrowed and changed. Throws MEDIA_OVERSIZED and
-   *  MEDIA_MALFORMED; then the stream is of no use any more. */
+  /** Takes the first `count` of `bytes`, which are borrowed and changed. Throws WebsocketFault; then the stream is
+   *  of no use any more. */
   read(bytes: Buffer, count: number): void {
-    for (let at = 0; at < count; ) {
+    for (let at = 0; at < count && !this.#isClosed; ) {
       const end = this.#heldBytes > 0 ? -1 : this.#measure(bytes, at, count);
       if (end < 0 || end > count) {
         at += this.#hold(bytes, at, count);
@@ -73,7 +87,10 @@ export class WebsocketReader {
     const headerBytes = 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + (this.#masked ? 4 : 0);
     if (to - from < headerBytes) return -headerBytes;
     const payloadBytes = lengthOf(bytes, from + 2, short);
-    if (payloadBytes > this.#messageBytesMax) throw new GatewayError('MEDIA_OVERSIZED');
+    if (payloadBytes < lengthMin(short)) throw malformed('length');
+    const isData = ((bytes[from] as number) & 0x0f) < OPCODE.close;
+    const messageBytes = payloadBytes + (isData ? this.#fragmentBytes : 0);
+    if (messageBytes > this.#messageBytesMax) throw oversized('message');
     this.#payloadAt = from + headerBytes;
     return this.#payloadAt + payloadBytes;
   }
@@ -133,7 +150,7 @@ export class WebsocketReader {
     const payload = bytes.subarray(at, end);
     if (opcode === OPCODE.binary && first >= FIN) this.#taker.onBinary(payload);
     else if (opcode === OPCODE.ping) this.#taker.onPing(payload);
-    else if (opcode === OPCODE.pong) this.#taker.onPong();
+    else if (opcode === OPCODE.pong) this.#taker.onPong(payload);
     else if (opcode === OPCODE.close) this.#close(payload);
     else this.#fragment(opcode, payload, first >= FIN);
   }
@@ -142,9 +159,7 @@ export class WebsocketReader {
     if (opcode !== OPCODE.more) this.#fragmentOpcode = opcode;
     this.#fragmentBytes += payload.length;
     this.#fragments.push(Buffer.from(payload));
-    const tooLong = this.#fragmentBytes > this.#messageBytesMax;
-    if (tooLong || this.#fragments.length > FRAGMENTS_MAX)
-      throw new GatewayError('MEDIA_OVERSIZED');
+    if (this.#fragments.length > FRAGMENTS_MAX) throw oversized('fragments');
     if (!last) return;
     const message = Buffer.concat(this.#fragments);
     const isText = this.#fragmentOpcode === OPCODE.text;
@@ -156,6 +171,7 @@ export class WebsocketReader {
   }
 
   #close(payload: Buffer): void {
+    this.#isClosed = true;
     if (payload.length === 0) {
       this.#taker.onCloseFrame(NO_CODE, '');
       return;
@@ -217,6 +233,12 @@ function lengthOf(bytes: Buffer, at: number, short: number): number {
   if (short < 126) return short;
   if (short === 126) return bytes.readUInt16BE(at);
   return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
+}
+
+/** Each length has one form, the shortest (RFC 6455 §5.2). */
+function lengthMin(short: number): number {
+  if (short < 126) return 0;
+  return short === 126 ? CONTROL_BYTES_MAX + 1 : 0x10000;
 }
 
 /** A mask as bytes and as a word of this processor. */
@@ -284,16 +306,21 @@ function anyOf(bytes: Buffer, from: number, end: number): number {
 }
 
 function utf8Of(bytes: Buffer, from: number, end: number): string {
-  if (!isUtf8(bytes.subarray(from, end))) throw malformed('text');
+  if (!isUtf8(bytes.subarray(from, end)))
+    throw new WebsocketFault('MEDIA_MALFORMED', CLOSE.invalidText, 'text');
   return bytes.toString('utf8', from, end);
 }
 
-/** Codes that may be sent (RFC 6455 §7.4). */
+/** Codes that may be sent: of RFC 6455 §7.4, and those that IANA added behind them (1012 to 1014). */
 function isCloseCode(code: number): boolean {
   if (code >= 3000 && code <= 4999) return true;
   return code >= 1000 && code <= 1014 && code !== 1004 && code !== NO_CODE && code !== 1006;
 }
 
-function malformed(what: string): GatewayError {
-  return new GatewayError('MEDIA_MALFORMED', { what });
+function malformed(what: string): WebsocketFault {
+  return new WebsocketFault('MEDIA_MALFORMED', CLOSE.protocol, what);
+}
+
+function oversized(what: string): WebsocketFault {
+  return new WebsocketFault('MEDIA_OVERSIZED', CLOSE.tooBig, what);
 }

@@ -66,6 +66,7 @@ export function connectWebsocket(options: Handshake): Promise<{ socket: Duplex; 
     });
     request.once('upgrade', ({ headers }, socket, head) => {
       const isAgreed =
+        headers.upgrade?.toLowerCase() === 'websocket' &&
         headers['sec-websocket-accept'] === acceptOf(key) &&
         headers['sec-websocket-protocol'] === protocol &&
         headers['sec-websocket-extensions'] === undefined;

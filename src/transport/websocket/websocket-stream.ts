@@ -2,7 +2,7 @@
 // no time: who wants one, or a limit of what is sent, sets it. Source: RFC 6455 §5 to §7.
 
 import type { Duplex } from 'node:stream';
-import { codeOf, type ErrorCode } from '../../errors/gateway-error.ts';
+import type { ErrorCode } from '../../errors/gateway-error.ts';
 import type { BatchedReads } from '../../runtime/direct-socket.ts';
 import { DirectSocket, type SocketKernel } from '../../runtime/direct-socket.ts';
 import { attachSharedReads } from '../../runtime/shared-reads.ts';
@@ -13,6 +13,7 @@ import {
   NO_CODE,
   OPCODE,
   textHead,
+  WebsocketFault,
   type WebsocketFrameHandler,
   WebsocketReader,
   writeTextHead,
@@ -36,9 +37,10 @@ export interface WebsocketListener {
   onBinary(message: Uint8Array): void;
   /** A ping came, and was answered. */
   onPing(bytes: number): void;
-  onPong(): void;
-  /** The peer breaks the protocol: MEDIA_MALFORMED or MEDIA_OVERSIZED. Nothing is read any more. */
-  onFault(code: ErrorCode): void;
+  onPong(bytes: number): void;
+  /** The peer breaks the protocol: MEDIA_MALFORMED or MEDIA_OVERSIZED. Nothing is read any more. Our side of the
+   *  connection ends when this returns: by then the listener has closed it with `closeCode`. */
+  onFault(code: ErrorCode, closeCode: number): void;
   /** Called once, when the connection is gone. The peer's code; 1005 without one, 1006 if it broke. */
   onClose(code: number, reason: string): void;
 }
@@ -168,8 +170,8 @@ export class WebsocketStream implements WebsocketFrameHandler {
     this.#listener.onPing(payload.length);
   }
 
-  onPong(): void {
-    if (this.#reading) this.#listener.onPong();
+  onPong(payload: Uint8Array): void {
+    if (this.#reading) this.#listener.onPong(payload.length);
   }
 
   onCloseFrame(code: number, reason: string): void {
@@ -193,9 +195,9 @@ export class WebsocketStream implements WebsocketFrameHandler {
       this.#reader.read(bytes, count);
     } catch (error) {
       this.#reading = false;
-      const code = codeOf(error);
-      if (code === undefined) throw error;
-      this.#listener.onFault(code);
+      if (!(error instanceof WebsocketFault)) throw error;
+      this.#listener.onFault(error.code, error.closeCode);
+      this.#socket.end();
     }
   }
 

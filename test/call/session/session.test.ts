@@ -273,6 +273,8 @@ describe('a service or a disk that fails', () => {
 describe('a media socket that we close for a fault', () => {
   it.each([
     [1008, 'MEDIA_FLOOD', 'MEDIA_FLOOD'],
+    [1002, 'MEDIA_MALFORMED', 'MEDIA_MALFORMED'],
+    [1007, 'MEDIA_MALFORMED', 'MEDIA_MALFORMED'],
     [1009, 'MEDIA_OVERSIZED', 'MEDIA_OVERSIZED'],
     [1008, 'MEDIA_STALLED', 'MEDIA_STALLED'],
     [1011, 'internal error', 'UNEXPECTED'],

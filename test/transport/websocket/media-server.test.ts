@@ -360,10 +360,13 @@ describe('the limits of a media socket', () => {
     expect(call.seen.filter(([kind]) => kind === 'text').length).toBe(20);
   });
 
-  it('closes on a flood of pings or of bytes', async () => {
+  it('closes on a flood of pings, of pongs or of bytes', async () => {
     const pings = await pair({ messagesPerSecondMax: 20 });
     for (let i = 0; i < 21; i++) pings.client.ping();
     expect(await pings.closed).toEqual([CLOSE.policy, 'MEDIA_FLOOD']);
+    const pongs = await pair({ messagesPerSecondMax: 20 });
+    for (let i = 0; i < 21; i++) pongs.client.pong();
+    expect(await pongs.closed).toEqual([CLOSE.policy, 'MEDIA_FLOOD']);
     const bytes = await pair({ bytesPerSecondMax: 100_000 });
     for (let i = 0; i < 3; i++) bytes.client.send('x'.repeat(50_000));
     expect(await bytes.closed).toEqual([CLOSE.policy, 'MEDIA_FLOOD']);
@@ -468,7 +471,7 @@ describe('the limits of a media socket', () => {
     while ((await faults('MEDIA_MALFORMED')) === before) await settle();
     server.clock.advance(2_000);
     await call.until(1);
-    expect(call.seen).toEqual([['close', CLOSE.policy, 'MEDIA_MALFORMED']]);
+    expect(call.seen).toEqual([['close', CLOSE.protocol, 'MEDIA_MALFORMED']]);
     expect(await faults('MEDIA_MALFORMED')).toBe(before + 1);
   });
 });
