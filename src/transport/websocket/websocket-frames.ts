@@ -102,6 +102,7 @@ export class WebsocketReader {
     if (opcode >= OPCODE.close) {
       if (opcode > OPCODE.pong) throw malformed('opcode');
       if (first < FIN || short > CONTROL_BYTES_MAX) throw malformed('control frame');
+      if (opcode === OPCODE.close && short === 1) throw malformed('close code');
     } else if (opcode > OPCODE.binary) {
       throw malformed('opcode');
     } else if ((opcode === OPCODE.more) !== (this.#fragmentOpcode !== OPCODE.more)) {
@@ -176,7 +177,7 @@ export class WebsocketReader {
       this.#taker.onCloseFrame(NO_CODE, '');
       return;
     }
-    const code = payload.length === 1 ? 0 : payload.readUInt16BE(0);
+    const code = payload.readUInt16BE(0);
     if (!isCloseCode(code)) throw malformed('close code');
     this.#taker.onCloseFrame(code, utf8Of(payload, 2, payload.length));
   }
