@@ -97,7 +97,7 @@ const table = [
   ['call/log', ['store', 'store/runs', 'model', 'std']],
   ['call/http', ['workflow/tools', 'store/library', 'model', 'std']],
   ['call/closing', ['call/log', 'telephony/provider', 'store', 'store/files', 'model', 'std']],
-  ['call/dialogue', ['workflow', 'workflow/engine', 'speech/llm', 'model', 'std']],
+  ['call/dialogue', ['call/http', 'workflow', 'workflow/engine', 'speech/llm', 'model', 'std']],
   [
     'call/setup',
     [
@@ -154,7 +154,6 @@ const table = [
       'call/dialogue',
       'call/setup',
       'call/closing',
-      'call/session',
       'workflow',
       'workflow/engine',
       'workflow/graph',

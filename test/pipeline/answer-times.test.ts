@@ -2,7 +2,7 @@
 // audio and first frame came are not.
 
 import { describe, expect, it } from 'vitest';
-import { turnLatencyOf } from '../../src/call/session/turn-latency.ts';
+import { turnLatencyOf } from '../../src/call/session/session-events.ts';
 import { CallRig } from './call-rig.ts';
 
 /** What is rounded to a tenth of a millisecond each. */

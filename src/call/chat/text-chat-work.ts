@@ -17,6 +17,7 @@ import { parseGraph } from '../../workflow/graph/graph.ts';
 import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
 import type { EndedBy } from '../closing/run-closing.ts';
+import type { DialogueInput } from '../dialogue/dialogue-runner.ts';
 import type { RunLog } from '../log/event-log.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
 import { runOutcomeOf } from '../log/run-outcome.ts';
@@ -24,7 +25,7 @@ import { withRunIds } from '../setup/call-context.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import { turnSettingsOf } from '../setup/call-plan.ts';
 import { planTools } from '../setup/plan-tools.ts';
-import { runTurn, type TurnEvent, type TurnResult } from './text-chat-turn.ts';
+import { runTurn, type TurnResult } from './text-chat-turn.ts';
 
 /** Nobody waits longer for an answer in writing. */
 export const TURN_MS_MAX = 60_000;
@@ -114,7 +115,7 @@ async function converse(
   const { chat, signal } = held;
   const { run } = chat;
   const { initialContext } = withRunIds(run);
-  const events: TurnEvent[] = [];
+  const events: DialogueInput[] = [];
   // Also where the opening was cut short.
   if (chat.state === null)
     events.push({ type: 'started', direction: run.callType, initialContext });
@@ -147,7 +148,7 @@ export function endChat(
   return logged(deps, chat, async (runLog) => {
     if (plan !== undefined) {
       const turn = turnDeps(deps, held, plan.engine, runLog);
-      const ending: TurnEvent = { type: 'ending', reason: how.reason };
+      const ending: DialogueInput = { type: 'ending', reason: how.reason };
       await runTurn(turn, stateOf(chat), [ending], signal).catch((error: unknown) => {
         deps.log.error(
           { err: error, runId: chat.run.id },

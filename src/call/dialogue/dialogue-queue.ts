@@ -1,5 +1,5 @@
-// The actor of a call: events of the conversation wait in one queue and meet the pure engine one after the
-// other; what it asks for is done by somebody else, which may bring about more events.
+// The event queue of one conversation: events go to the pure engine one after the other, and its actions to
+// `perform`, which may bring about more events.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -14,15 +14,20 @@ import type { DialogueEngine, DialogueState } from '../../workflow/engine.ts';
 const WAITING_MAX = 1_000;
 
 export interface DialogueQueueOptions {
-  engine: Pick<DialogueEngine, 'initial' | 'step'>;
+  engine: Pick<DialogueEngine, 'step'>;
+  /** Where the conversation goes on from. */
+  state: DialogueState;
   clock: Pick<Clock, 'now'>;
+  /** Before the engine gets an event. */
+  beforeStep?(event: DialogueEvent): void;
   perform(action: DialogueAction): void;
   /** After each event, when all of its actions are done; not once it is closed. */
   onStepped(state: DialogueState): void;
-  /** The engine or `perform` has thrown: no more than the event that it threw at is lost. */
+  /** Nothing waits any more; not once it is closed. */
+  onDrained?(): void;
+  /** The engine or a callback has thrown: no more than the event that it threw at is lost. QUEUE_FULL: so is
+   *  the event that found no place. */
   onBroken(error: unknown): void;
-  /** QUEUE_FULL; the event is lost. */
-  onFull(error: GatewayError): void;
 }
 
 export class DialogueQueue {
@@ -34,7 +39,7 @@ export class DialogueQueue {
 
   constructor(options: DialogueQueueOptions) {
     this.#options = options;
-    this.#state = options.engine.initial;
+    this.#state = options.state;
   }
 
   /** Where the conversation stands. Not to be written to. */
@@ -43,21 +48,15 @@ export class DialogueQueue {
   }
 
   /** Never throws. */
-  dispatch(event: UntimedEvent<DialogueEvent>): void {
-    if (this.#closed) return;
-    if (this.#waiting.length >= WAITING_MAX) {
-      this.#options.onFull(new GatewayError('QUEUE_FULL', { queue: 'call events' }));
-      return;
-    }
-    this.#waiting.push({ at: this.#options.clock.now(), ...event });
-    if (this.#stepping) return;
+  dispatch(...events: UntimedEvent<DialogueEvent>[]): void {
+    for (const event of events) this.#add(event);
+    if (this.#stepping || this.#waiting.length === 0) return;
     this.#stepping = true;
-    try {
-      this.#drain();
-    } catch (error) {
-      this.#options.onBroken(error);
-    }
+    this.#attempt(() => this.#drain());
     this.#stepping = false;
+    if (!this.#closed && this.#waiting.length === 0) {
+      this.#attempt(() => this.#options.onDrained?.());
+    }
   }
 
   /** Nothing happens any more, whatever waits. */
@@ -66,9 +65,27 @@ export class DialogueQueue {
     this.#waiting.length = 0;
   }
 
+  #add(event: UntimedEvent<DialogueEvent>): void {
+    if (this.#closed) return;
+    if (this.#waiting.length >= WAITING_MAX) {
+      this.#options.onBroken(new GatewayError('QUEUE_FULL', { queue: 'call events' }));
+      return;
+    }
+    this.#waiting.push({ at: this.#options.clock.now(), ...event });
+  }
+
+  #attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#options.onBroken(error);
+    }
+  }
+
   #drain(): void {
     const { engine, perform, onStepped } = this.#options;
     for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
+      this.#options.beforeStep?.(event);
       const { state, actions } = engine.step(this.#state, event);
       this.#state = state;
       for (const action of actions) perform(action);

@@ -41,6 +41,7 @@ export class Generation {
   /** Ends with the call. */
   readonly #callSignal: AbortSignal;
   readonly #running = new Map<number, { controller: AbortController; speech: GenerationSink }>();
+  readonly #extracting = new Set<number>();
 
   constructor(deps: {
     llm: LanguageModel | undefined;
@@ -58,6 +59,11 @@ export class Generation {
 
   get pending(): boolean {
     return this.#running.size > 0;
+  }
+
+  /** Whether values are being extracted. */
+  get isExtracting(): boolean {
+    return this.#extracting.size > 0;
   }
 
   start(action: GenerateAction, speech: GenerationSink): void {
@@ -78,6 +84,7 @@ export class Generation {
   }
 
   extract(action: ExtractAction): void {
+    this.#extracting.add(action.extractionId);
     void this.#extract(action);
   }
 
@@ -176,9 +183,11 @@ export class Generation {
     try {
       const answer = await this.#respond(action, this.#callSignal, { onText: ignoreText });
       if (this.#callSignal.aborted) return;
+      this.#extracting.delete(action.extractionId);
       this.#listener.onExtracted(action.extractionId, valuesOf(answer.text));
     } catch (error) {
       if (this.#callSignal.aborted) return;
+      this.#extracting.delete(action.extractionId);
       this.#log.warn({ err: error }, 'extraction failed');
       this.#listener.onExtractionFailure(action.extractionId, codeOf(error) ?? 'LLM_FAILED');
     }

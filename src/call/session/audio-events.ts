@@ -6,15 +6,15 @@ import { turns } from '../../metrics/metrics.ts';
 import type { CallAudioEvent, UtteranceReport } from '../../pipeline/call-audio-event.ts';
 import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detector.ts';
 import type { CallerTurn } from '../../pipeline/turn/turn-event.ts';
-import type { DialogueQueue } from '../dialogue/dialogue-queue.ts';
-import type { IdleTimer } from './idle-timer.ts';
+import type { IdleTimer } from '../dialogue/call-timers.ts';
+import type { DialogueRunner } from '../dialogue/dialogue-runner.ts';
 import type { InterimWords } from './interim-words.ts';
 import type { MuteState } from './mute-state.ts';
 import type { SessionEvents } from './session-events.ts';
 
 export interface AudioEventTargets {
   record: SessionEvents;
-  dialogue: DialogueQueue;
+  dialogue: DialogueRunner;
   idle: IdleTimer;
   mute: MuteState;
   interim: InterimWords;

@@ -1,48 +1,46 @@
-// Writes one session's facts into its run log, with the node they belong to and the delays they
-// measure. It decides nothing.
+// Writes one session's facts into its run log, with the node they belong to and the delays that they measure:
+// the latency of an answer, from the caller's last speech to the agent's first frame on the wire, in parts.
 
-import { codeOf } from '../../errors/gateway-error.ts';
 import { responseSeconds } from '../../metrics/metrics.ts';
-import type { CallEventBody, TurnLatency, UtteranceKind } from '../../model/call-event.ts';
+import type { TurnLatency, UtteranceKind } from '../../model/call-event.ts';
 import type { UtteranceReport } from '../../pipeline/call-audio-event.ts';
 import type { CallerTurn, InterruptionFacts } from '../../pipeline/turn/turn-event.ts';
+import { DialogueRecord, type NodePlace } from '../dialogue/dialogue-record.ts';
 import type { RunLog } from '../log/event-log.ts';
-import { type AnswerTimes, turnLatencyOf } from './turn-latency.ts';
 
-interface Spoken {
-  kind: UtteranceKind;
-  nodeId: string | null;
-  nodeName: string | null;
+export interface TurnTimes {
+  lastSpeechAt: number;
+  decidedAt: number;
+  finalAt: number;
 }
 
-export class SessionEvents {
+export interface AnswerTimes {
+  firstTextAt: number;
+  firstAudioAt: number;
+  firstFrameAt: number;
+}
+
+interface Spoken extends NodePlace {
+  kind: UtteranceKind;
+}
+
+export class SessionEvents extends DialogueRecord {
   readonly #runLog: RunLog;
-  readonly #mediaMs: () => number;
   readonly #utterances = new Map<number, Spoken>();
   /** Utterances that are being heard. */
   readonly #heard = new Set<number>();
-  #nodeId: string | null = null;
-  #nodeName: string | null = null;
   /** The turn that has not been answered yet. */
   #turn: CallerTurn | undefined;
   #charactersSpoken = 0;
 
   constructor(runLog: RunLog, mediaMs: () => number) {
+    super((body) => runLog.append(body, mediaMs()));
     this.#runLog = runLog;
-    this.#mediaMs = mediaMs;
   }
 
   /** Characters sent to speech synthesis so far. */
   get charactersSpoken(): number {
     return this.#charactersSpoken;
-  }
-
-  note(body: CallEventBody): void {
-    if (body.type === 'node.entered') {
-      this.#nodeId = body.nodeId;
-      this.#nodeName = body.nodeName;
-    }
-    this.#runLog.append(body, this.#mediaMs());
   }
 
   callerTurn(turn: CallerTurn): void {
@@ -52,8 +50,7 @@ export class SessionEvents {
       text: turn.text,
       source: turn.source,
       confidence: turn.confidence,
-      nodeId: this.#nodeId,
-      nodeName: this.#nodeName,
+      ...this.place,
       startMs: Math.round(turn.startMs),
       endMs: Math.round(turn.endMs),
     });
@@ -61,7 +58,7 @@ export class SessionEvents {
 
   /** An utterance was asked for in the node that is current. */
   utterance(utteranceId: number, kind: UtteranceKind): void {
-    this.#utterances.set(utteranceId, { kind, nodeId: this.#nodeId, nodeName: this.#nodeName });
+    this.#utterances.set(utteranceId, { kind, ...this.place });
   }
 
   spoken(text: string): void {
@@ -104,15 +101,6 @@ export class SessionEvents {
       silenceMs: Math.round(facts.silenceMs),
     });
   }
-
-  fault(error: unknown, fatal: boolean): void {
-    this.note({
-      type: 'fault',
-      code: codeOf(error) ?? 'UNEXPECTED',
-      message: codeOf(error) === undefined ? 'Unexpected error' : String((error as Error).message),
-      fatal,
-    });
-  }
 }
 
 function observe(parts: TurnLatency): void {
@@ -122,4 +110,30 @@ function observe(parts: TurnLatency): void {
   responseSeconds.observe({ part: 'speech' }, parts.speechMs / 1_000);
   responseSeconds.observe({ part: 'gateway' }, parts.gatewayMs / 1_000);
   responseSeconds.observe({ part: 'total' }, parts.totalMs / 1_000);
+}
+
+/** All times are monotonic milliseconds. Parts are never negative; `gatewayMs` is what is left. */
+export function turnLatencyOf(turn: TurnTimes, answer: AnswerTimes): TurnLatency {
+  const endpointingMs = gap(turn.lastSpeechAt, turn.decidedAt);
+  const recognitionMs = gap(turn.decidedAt, turn.finalAt);
+  const modelMs = gap(turn.finalAt, answer.firstTextAt);
+  const speechMs = gap(Math.max(turn.finalAt, answer.firstTextAt), answer.firstAudioAt);
+  const totalMs = gap(turn.lastSpeechAt, answer.firstFrameAt);
+  const services = endpointingMs + recognitionMs + modelMs + speechMs;
+  return {
+    endpointingMs,
+    recognitionMs,
+    modelMs,
+    speechMs,
+    totalMs,
+    gatewayMs: Math.max(0, rounded(totalMs - services)),
+  };
+}
+
+function gap(from: number, to: number): number {
+  return rounded(Math.max(0, to - from));
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10;
 }

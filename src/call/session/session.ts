@@ -17,10 +17,9 @@ import type {
   MediaSession,
   MediaStart,
 } from '../../telephony/provider/media-session.ts';
-import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 import type { EndedBy } from '../closing/run-closing.ts';
-import { DialogueQueue } from '../dialogue/dialogue-queue.ts';
-import { Generation } from '../dialogue/generation.ts';
+import { CallTimers, guardedClock, IdleTimer } from '../dialogue/call-timers.ts';
+import { type DialogueMedium, DialogueRunner } from '../dialogue/dialogue-runner.ts';
 import type { RunLog } from '../log/event-log.ts';
 import { isUnwantedMachine } from '../setup/answering-machine.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
@@ -28,22 +27,17 @@ import type { CallPlan } from '../setup/call-plan.ts';
 import { onceFetched } from '../setup/pre-call-fetch.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import { type AudioEventTargets, handleAudioEvent } from './audio-events.ts';
-import { CallTimers, guardedClock } from './call-timers.ts';
+import { CallTransfer } from './call-transfer.ts';
 import { closeSession } from './close-session.ts';
-import { createGenerationListener } from './generation-listener.ts';
-import { IdleTimer } from './idle-timer.ts';
 import { InterimWords } from './interim-words.ts';
 import { MuteState } from './mute-state.ts';
 import { openAudio } from './session-audio.ts';
 import { SessionEvents } from './session-events.ts';
-import { ToolRunner } from './tool-runner.ts';
 
 /** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
 const LEAVE_MS_MAX = 10_000;
 /** For the provider to say how a call ended that nobody has answered, once its media are gone. */
 const VERDICT_MS_MAX = 3_000;
-
-type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 
 export interface SessionOptions {
   plan: CallPlan;
@@ -66,13 +60,9 @@ export class CallSession {
   readonly #record: SessionEvents;
   readonly #mute: MuteState;
   readonly #interim: InterimWords;
-  readonly #abort = new AbortController();
-  readonly #generation: Generation;
-  readonly #speech: AgentSpeech;
-  readonly #tools: ToolRunner;
   readonly #idle: IdleTimer;
   readonly #timers: CallTimers;
-  readonly #dialogue: DialogueQueue;
+  readonly #dialogue: DialogueRunner;
   #by: EndedBy = 'agent';
   /** The provider's id of the call; from its media where the run does not know it yet. */
   #callId: string | null;
@@ -97,38 +87,15 @@ export class CallSession {
     this.#record = new SessionEvents(options.runLog, () => this.#audio?.mediaMs ?? 0);
     this.#mute = new MuteState((type) => options.runLog.emitLive(type));
     this.#interim = new InterimWords(this.#clock, options.runLog);
-    this.#dialogue = new DialogueQueue({
+    this.#dialogue = new DialogueRunner({
       engine: plan.engine,
-      clock: deps.clock,
-      perform: (action) => this.#perform(action),
-      onStepped: (state) => this.#mute.follow(state),
-      onBroken: (error) => this.#broken(error),
-      onFull: (error) => this.#fail(error, 'unexpected_error'),
-    });
-    this.#generation = new Generation({
-      llm: deps.llm,
-      listener: createGenerationListener(this.#dialogue, this.#record, (error) =>
-        this.#fail(error, 'unexpected_error'),
-      ),
-      log: this.#log,
-      clock: this.#clock,
-      callSignal: this.#abort.signal,
-    });
-    this.#speech = new AgentSpeech({
+      medium: this.#medium(),
       record: this.#record,
-      generation: this.#generation,
-      clips: plan.clips,
-      audio: () => this.#audio,
-    });
-    this.#tools = new ToolRunner(deps, {
-      plan,
-      clock: this.#clock,
+      organizationId: plan.run.organizationId,
+      llm: deps.llm,
+      toolRequests: deps,
+      clock: deps.clock,
       log: this.#log,
-      callSignal: this.#abort.signal,
-      callId: () => this.#callId,
-      onEvent: (event) => this.#dialogue.dispatch(event),
-      onBroken: (error) => this.#fail(error, 'unexpected_error'),
-      consultation: deps,
     });
     this.#idle = new IdleTimer({
       clock: this.#clock,
@@ -184,7 +151,33 @@ export class CallSession {
     return this.#end;
   }
 
-  // What the rooms below report.
+  /** What the engine asks for, in a phone call. */
+  #medium(): DialogueMedium {
+    const { plan } = this;
+    const record = this.#record;
+    const audio = (): CallAudio | undefined => this.#audio;
+    const speech = new AgentSpeech({ record, clips: plan.clips, audio });
+    const transfer = new CallTransfer({
+      plan,
+      clock: this.#clock,
+      log: this.#log,
+      callId: () => this.#callId,
+      consultation: this.#deps,
+    });
+    return {
+      keepsOpeningDelay: true,
+      say: (action) => speech.say(action),
+      openAnswer: (action) => speech.openAnswer(action),
+      expect: (expectation) => this.#audio?.expect(expectation),
+      transfer: (action, signal) => transfer.transfer(action, signal),
+      // A caller who was handed over has left our media as if they had hung up.
+      end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
+      onStepped: (state) => this.#mute.follow(state),
+      onBroken: (error) => this.#broken(error),
+    };
+  }
+
+  // What the layers below report.
 
   #mediaListener(): MediaListener {
     return {
@@ -310,7 +303,7 @@ export class CallSession {
   /** Whether silence on the line means nothing just now. */
   #busy(): boolean {
     const audio = this.#audio;
-    const isAsking = this.#generation.pending || this.#tools.pending;
+    const { isAsking } = this.#dialogue;
     return audio === undefined || audio.speaking || audio.callerSpeaking || isAsking;
   }
 
@@ -318,44 +311,6 @@ export class CallSession {
   get #talkedMs(): number {
     if (this.#answeredMs === undefined) return 0;
     return (this.#leftMs ?? this.#audio?.mediaMs ?? 0) - this.#answeredMs;
-  }
-
-  #perform(action: DialogueAction): void {
-    switch (action.type) {
-      case 'say':
-        this.#speech.say(action);
-        break;
-      case 'generate':
-        this.#speech.generate(action);
-        break;
-      case 'abandon':
-        this.#generation.abandon(action.requestId);
-        break;
-      case 'extract':
-        this.#generation.extract(action);
-        break;
-      case 'expect':
-        this.#audio?.expect(action.expectation);
-        break;
-      case 'wait':
-        this.#wait(action);
-        break;
-      case 'log':
-        this.#record.note(action.body);
-        break;
-      case 'call-out':
-      case 'transfer':
-      case 'stop-tool':
-        this.#tools.perform(action);
-        break;
-      case 'end':
-        // A caller who was handed over has left our media as if they had hung up.
-        void this.end(action.reason, action.reason === 'transfer_call' ? 'agent' : this.#by);
-    }
-  }
-
-  #wait({ waitId, delayMs }: Act<'wait'>): void {
-    this.#timers.after(delayMs, () => this.#dialogue.dispatch({ type: 'waited', waitId }));
   }
 
   /** A fault in our own code ends this call, and only this one. */
@@ -368,7 +323,9 @@ export class CallSession {
   }
 
   #broken(error: unknown): void {
-    this.#fail(error, codeOf(error) === undefined ? 'unexpected_error' : 'pipeline_error');
+    const code = codeOf(error);
+    const isUnexpected = code === undefined || code === 'QUEUE_FULL';
+    this.#fail(error, isUnexpected ? 'unexpected_error' : 'pipeline_error');
   }
 
   #fail(error: unknown, reason: EndReason): void {
@@ -379,7 +336,6 @@ export class CallSession {
   }
 
   async #close(reason: EndReason, by: EndedBy): Promise<void> {
-    this.#abort.abort();
     this.#idle.stop();
     this.#interim.drop();
     this.#timers.cancelAll();

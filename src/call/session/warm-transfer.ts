@@ -15,7 +15,7 @@ import type {
   MediaStart,
 } from '../../telephony/provider/media-session.ts';
 import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
-import { CallTimers, guardedClock } from './call-timers.ts';
+import { CallTimers, guardedClock } from '../dialogue/call-timers.ts';
 
 /** For their audio to come, and for the text to be said once; a minute of speech is the most. */
 const ANNOUNCING_MS_MAX = 75_000;

@@ -16,6 +16,8 @@ class Rig {
   readonly told: string[] = [];
   /** The number of each event that was told to be over. */
   readonly stepped: number[] = [];
+  /** How many lines there were each time that nothing waited any more. */
+  readonly drained: number[] = [];
   readonly queue: DialogueQueue;
   /** What the engine asks for at each event. */
   actions: DialogueAction[] = [];
@@ -24,15 +26,13 @@ class Rig {
 
   constructor() {
     this.queue = new DialogueQueue({
-      engine: {
-        initial: INITIAL_STATE,
-        step: (state, event) => this.#step(state, event),
-      },
+      engine: { step: (state, event) => this.#step(state, event) },
+      state: INITIAL_STATE,
       clock: { now: () => ++this.#now },
       perform: (action) => this.perform(action),
       onStepped: ({ idles }) => this.stepped.push(idles),
-      onBroken: (error) => this.told.push(`broken: ${String(error)}`),
-      onFull: (error) => this.told.push(`full: ${codeOf(error)}`),
+      onDrained: () => this.drained.push(this.told.length),
+      onBroken: (error) => this.told.push(`broken: ${codeOf(error) ?? String(error)}`),
     });
   }
 
@@ -61,6 +61,18 @@ describe('the queue of a conversation', () => {
     ]);
     expect(rig.queue.state.idles).toBe(3);
     expect(rig.stepped).toEqual([1, 2, 3]);
+  });
+
+  it('takes several events before the first of them is stepped through', () => {
+    const rig = new Rig();
+    rig.actions = [end];
+    rig.perform = () => {
+      rig.told.push('done');
+      if (rig.told.length === 2) rig.queue.dispatch({ type: 'waited', waitId: 1 });
+    };
+    rig.queue.dispatch(IDLE, IDLE);
+    expect(rig.told).toEqual(['1 idle', 'done', '2 idle', 'done', '3 waited', 'done']);
+    expect(rig.drained).toEqual([6]);
   });
 
   it('takes nothing once it is closed, nor what waited then', () => {
@@ -97,7 +109,7 @@ describe('the queue of a conversation', () => {
       for (let i = 0; i <= 1_000; i++) rig.queue.dispatch(IDLE);
     };
     rig.queue.dispatch(IDLE);
-    expect(rig.told.filter((line) => line.startsWith('full'))).toEqual(['full: QUEUE_FULL']);
+    expect(rig.told.filter((line) => line.startsWith('broken'))).toEqual(['broken: QUEUE_FULL']);
     expect(rig.queue.state.idles).toBe(1_001);
   });
 });

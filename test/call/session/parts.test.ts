@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { IdleTimer } from '../../../src/call/dialogue/call-timers.ts';
 import { valuesOf } from '../../../src/call/dialogue/generation.ts';
-import { IdleTimer } from '../../../src/call/session/idle-timer.ts';
-import { turnLatencyOf } from '../../../src/call/session/turn-latency.ts';
+import { turnLatencyOf } from '../../../src/call/session/session-events.ts';
 import { callbackUrls, mediaUrl } from '../../../src/call/setup/callback-urls.ts';
 import { deadlineSignal, withDeadline } from '../../../src/std/deadline.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';

@@ -1,0 +1,74 @@
+// The timers of one call or chat, so that none outlives it and none brings the process down.
+
+import type { Clock, Timer } from '../../std/clock.ts';
+
+/** The same time; what a timer's work throws goes to `onError`. */
+export function guardedClock(clock: Clock, onError: (error: unknown) => void): Clock {
+  return {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    after: (delayMs, run) =>
+      clock.after(delayMs, () => {
+        try {
+          run();
+        } catch (error) {
+          onError(error);
+        }
+      }),
+  };
+}
+
+export class CallTimers {
+  readonly #clock: Clock;
+  readonly #timers = new Set<Timer>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  after(delayMs: number, run: () => void): void {
+    const timer = this.#clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      run();
+    });
+    this.#timers.add(timer);
+  }
+
+  cancelAll(): void {
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+}
+
+/** Reports that nobody has spoken for a while, and again while the silence goes on; not while somebody is busy. */
+export class IdleTimer {
+  readonly #clock: Clock;
+  readonly #idleMs: number;
+  readonly #busy: () => boolean;
+  readonly #onIdle: () => void;
+  #timer: Timer | undefined;
+
+  constructor(options: { clock: Clock; idleMs: number; busy: () => boolean; onIdle: () => void }) {
+    this.#clock = options.clock;
+    this.#idleMs = options.idleMs;
+    this.#busy = options.busy;
+    this.#onIdle = options.onIdle;
+  }
+
+  /** Somebody did something: the silence begins anew. */
+  reset(): void {
+    this.stop();
+    this.#timer = this.#clock.after(this.#idleMs, () => this.#due());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #due(): void {
+    const silent = !this.#busy();
+    this.reset();
+    if (silent) this.#onIdle();
+  }
+}

@@ -1,0 +1,42 @@
+// Writes the facts of one conversation into its run's log, and knows the node that the conversation is in.
+
+import { codeOf } from '../../errors/gateway-error.ts';
+import type { CallEventBody } from '../../model/call-event.ts';
+
+/** The node in which something is said. */
+export interface NodePlace {
+  nodeId: string | null;
+  nodeName: string | null;
+}
+
+export class DialogueRecord {
+  readonly #append: (body: CallEventBody) => void;
+  #place: NodePlace;
+
+  constructor(
+    append: (body: CallEventBody) => void,
+    place: NodePlace = { nodeId: null, nodeName: null },
+  ) {
+    this.#append = append;
+    this.#place = place;
+  }
+
+  /** Where the conversation is now. */
+  get place(): NodePlace {
+    return this.#place;
+  }
+
+  note(body: CallEventBody): void {
+    if (body.type === 'node.entered') {
+      this.#place = { nodeId: body.nodeId, nodeName: body.nodeName };
+    }
+    this.#append(body);
+  }
+
+  /** `fatal`: the conversation cannot go on. */
+  fault(error: unknown, fatal: boolean): void {
+    const code = codeOf(error);
+    const message = code === undefined ? 'Unexpected error' : String((error as Error).message);
+    this.note({ type: 'fault', code: code ?? 'UNEXPECTED', message, fatal });
+  }
+}

@@ -1,0 +1,206 @@
+// Drives the workflow engine of one conversation, on the phone or in writing: events go in one after the other,
+// and what the engine asks for is done: model requests, tools, waits and facts here, all that the caller
+// perceives by the medium. It knows no audio and no store.
+
+import type { Log } from '../../log.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+import type { ExpectedInput } from '../../model/expected-input.ts';
+import type { LanguageModel } from '../../speech/llm/llm.ts';
+import type { Clock } from '../../std/clock.ts';
+import type {
+  DialogueAction,
+  DialogueEvent,
+  UntimedEvent,
+} from '../../workflow/engine/dialogue-events.ts';
+import type { DialogueEngine, DialogueState } from '../../workflow/engine.ts';
+import type { ToolRequestDeps } from '../http/tool-request.ts';
+import { CallTimers, guardedClock } from './call-timers.ts';
+import { DialogueQueue } from './dialogue-queue.ts';
+import type { DialogueRecord } from './dialogue-record.ts';
+import { Generation, type GenerationSink } from './generation.ts';
+import { ToolRunner, type TransferAction, type TransferEvent } from './tool-runner.ts';
+
+type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
+export type SayAction = Act<'say'>;
+export type GenerateAction = Act<'generate'>;
+/** What the runner gives the time to. */
+export type DialogueInput = UntimedEvent<DialogueEvent>;
+
+/** What phone calls and text chats do each in their own way. */
+export interface DialogueMedium {
+  /** Whether the pause before the first words is kept. */
+  readonly keepsOpeningDelay: boolean;
+  say(action: SayAction): void;
+  /** Takes the text of an answer while it comes; undefined if nothing can be said, and no model is asked. */
+  openAnswer(action: GenerateAction): GenerationSink | undefined;
+  /** An answer is complete; its text is empty if the model failed. What it gives goes to the engine right
+   *  behind the answer. */
+  onAnswered?(requestId: number, text: string): DialogueInput | undefined;
+  /** The request's answer is not wanted any more. */
+  onAbandoned?(requestId: number): void;
+  expect(expectation: ExpectedInput): void;
+  /** Never rejects. */
+  transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;
+  end(reason: EndReason): void;
+  /** Before the engine gets an event. What it throws is a fault of ours. */
+  beforeStep?(event: DialogueEvent): void;
+  /** After each event, when all of its actions are done; not once the runner is closed. */
+  onStepped?(state: DialogueState): void;
+  /** Nothing waits for the engine any more, for now; not once the runner is closed. */
+  onDrained?(): void;
+  /** A fault of ours: the conversation cannot go on. */
+  onBroken(error: unknown): void;
+}
+
+export interface DialogueRunnerOptions {
+  engine: Pick<DialogueEngine, 'initial' | 'step'>;
+  /** Where the conversation goes on from. Default: its beginning. */
+  state?: DialogueState;
+  medium: DialogueMedium;
+  record: DialogueRecord;
+  organizationId: string;
+  /** Undefined: the scripted policy leads. */
+  llm: LanguageModel | undefined;
+  toolRequests: Omit<ToolRequestDeps, 'clock'>;
+  clock: Clock;
+  log: Log;
+}
+
+export class DialogueRunner {
+  readonly #medium: DialogueMedium;
+  readonly #record: DialogueRecord;
+  readonly #abort = new AbortController();
+  readonly #timers: CallTimers;
+  readonly #queue: DialogueQueue;
+  readonly #generation: Generation;
+  readonly #tools: ToolRunner;
+
+  constructor(options: DialogueRunnerOptions) {
+    const { engine, medium, record, log } = options;
+    this.#medium = medium;
+    this.#record = record;
+    const onBroken = (error: unknown): void => medium.onBroken(error);
+    const clock = guardedClock(options.clock, onBroken);
+    const callSignal = this.#abort.signal;
+    this.#timers = new CallTimers(clock);
+    this.#queue = new DialogueQueue({
+      engine,
+      state: options.state ?? engine.initial,
+      clock,
+      beforeStep: (event) => medium.beforeStep?.(event),
+      perform: (action) => this.#perform(action),
+      onStepped: (state) => medium.onStepped?.(state),
+      onDrained: () => medium.onDrained?.(),
+      onBroken,
+    });
+    this.#generation = new Generation({
+      llm: options.llm,
+      listener: {
+        onAnswer: (requestId, { text, toolCalls }) =>
+          this.#answered({ type: 'model-answered', requestId, text, toolCalls }, text),
+        onFailure: (requestId, code) =>
+          this.#answered({ type: 'model-failed', requestId, code }, ''),
+        onExtracted: (extractionId, values) =>
+          this.dispatch({ type: 'extracted', extractionId, values }),
+        onExtractionFailure: (extractionId, code) =>
+          this.dispatch({ type: 'extraction-failed', extractionId, code }),
+        onUsage: (usage) => record.note(usage),
+        onFault: (error) => record.fault(error, false),
+        onBroken,
+      },
+      log,
+      clock,
+      callSignal,
+    });
+    this.#tools = new ToolRunner({
+      organizationId: options.organizationId,
+      requests: options.toolRequests,
+      clock,
+      log,
+      callSignal,
+      transfer: (action, signal) => medium.transfer(action, signal),
+      onEvent: (event) => this.dispatch(event),
+      onBroken,
+    });
+  }
+
+  /** Where the conversation stands. Not to be written to. */
+  get state(): DialogueState {
+    return this.#queue.state;
+  }
+
+  /** Whether an answer of the model or of a tool is awaited. */
+  get isAsking(): boolean {
+    return this.#generation.pending || this.#tools.pending;
+  }
+
+  /** Whether values are being extracted, out of band. */
+  get isExtracting(): boolean {
+    return this.#generation.isExtracting;
+  }
+
+  /** Never throws. */
+  dispatch(...events: DialogueInput[]): void {
+    this.#queue.dispatch(...events);
+  }
+
+  /** The conversation is over: nothing is done any more, and what is under way is aborted. */
+  close(): void {
+    this.#queue.close();
+    this.#timers.cancelAll();
+    this.#abort.abort();
+  }
+
+  #perform(action: DialogueAction): void {
+    switch (action.type) {
+      case 'say':
+        this.#medium.say(action);
+        break;
+      case 'generate':
+        this.#generate(action);
+        break;
+      case 'abandon':
+        this.#medium.onAbandoned?.(action.requestId);
+        this.#generation.abandon(action.requestId);
+        break;
+      case 'extract':
+        this.#generation.extract(action);
+        break;
+      case 'expect':
+        this.#medium.expect(action.expectation);
+        break;
+      case 'wait':
+        this.#wait(action);
+        break;
+      case 'log':
+        this.#record.note(action.body);
+        break;
+      case 'call-out':
+      case 'transfer':
+      case 'stop-tool':
+        this.#tools.perform(action);
+        break;
+      case 'end':
+        this.#medium.end(action.reason);
+    }
+  }
+
+  #generate(action: GenerateAction): void {
+    const sink = this.#medium.openAnswer(action);
+    if (sink !== undefined) this.#generation.start(action, sink);
+  }
+
+  #answered(event: DialogueInput & { requestId: number }, text: string): void {
+    const next = this.#medium.onAnswered?.(event.requestId, text);
+    if (next === undefined) this.dispatch(event);
+    else this.dispatch(event, next);
+  }
+
+  #wait({ waitId, delayMs }: Act<'wait'>): void {
+    const { phase, waits } = this.state;
+    const isOpening = phase === 'delayed' && waits.opening === waitId;
+    const waited = { type: 'waited', waitId } as const;
+    if (isOpening && !this.#medium.keepsOpeningDelay) this.dispatch(waited);
+    else this.#timers.after(delayMs, () => this.dispatch(waited));
+  }
+}

@@ -1,0 +1,122 @@
+// Hands the caller of one phone call over to somebody else: at once (cold), or after the announcement to them
+// (warm). The provider does it; this file says what became of it.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import type { WarmTransfer } from '../../telephony/provider/pbx.ts';
+import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
+import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import type { TransferFailure } from '../../workflow/engine/dialogue-events.ts';
+import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
+import {
+  failedTransfer,
+  type TransferAction,
+  type TransferEvent,
+} from '../dialogue/tool-runner.ts';
+import type { CallPlan } from '../setup/call-plan.ts';
+import {
+  consultationMsMax,
+  consultTransferTarget,
+  type WarmTransferDeps,
+} from './warm-transfer.ts';
+
+/** The provider answers within a second, or the caller hears nothing for too long. */
+const TRANSFER_MS = 8_000;
+/** Beyond the time for which the destination rings, where the provider waits for it. */
+const TRANSFER_RUNG_MS = 5_000;
+
+export interface CallTransferOptions {
+  plan: Pick<CallPlan, 'run' | 'provider' | 'configuration'>;
+  clock: Clock;
+  log: Log;
+  /** The provider's id of the call, as far as it is known. */
+  callId: () => string | null;
+  /** For the announcement to the target of a warm transfer. */
+  consultation: Omit<WarmTransferDeps, 'clock' | 'log'>;
+}
+
+export class CallTransfer {
+  readonly #options: CallTransferOptions;
+
+  constructor(options: CallTransferOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent> {
+    const { plan, clock, log } = this.#options;
+    const { toolRunId } = action;
+    const deadline = deadlineSignal(
+      clock,
+      transferMsMax(plan.provider, action),
+      'transfer',
+      signal,
+    );
+    try {
+      await this.#handOver(action, deadline.signal);
+      return { type: 'transferred', toolRunId };
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, 'transfer failed');
+      return failedTransfer(toolRunId, transferFailureOf(error));
+    } finally {
+      deadline.done();
+    }
+  }
+
+  async #handOver({ to, ringS, announcement }: TransferAction, signal: AbortSignal): Promise<void> {
+    const { run, provider, configuration } = this.#options.plan;
+    const callId = this.#options.callId();
+    const { transfer: ways } = provider.capabilities;
+    if (callId === null || !ways.includes('cold')) {
+      throw new GatewayError('TRANSFER_UNSUPPORTED', { provider: provider.name });
+    }
+    if (announcement !== undefined && !ways.includes('warm')) {
+      throw new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: provider.name });
+    }
+    const address = normalizeAddress(to, null);
+    if (address === undefined) throw new GatewayError('TRANSFER_DESTINATION');
+    const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
+    const callerId = String(run.initialContext[own] ?? '');
+    const warm = announcement && this.#warm(announcement);
+    const target = { to: provider.formatAddress(address.normalized), callerId, ringS, warm };
+    await provider.control.transfer(configuration.credentials, callId, target, signal);
+  }
+
+  #warm(announcement: TransferAnnouncement): WarmTransfer {
+    const { clock, log, consultation } = this.#options;
+    return {
+      callerHears: announcement.callerHears,
+      consult: async (media, signal) => {
+        await consultTransferTarget(
+          { ...consultation, clock, log },
+          { announcement, media },
+          signal,
+        );
+      },
+    };
+  }
+}
+
+function transferMsMax(
+  { capabilities }: TelephonyProvider,
+  { ringS, announcement }: TransferAction,
+): number {
+  if (capabilities.transferAwaits === 'acceptance') return TRANSFER_MS;
+  const spokenMs = announcement === undefined ? 0 : consultationMsMax(announcement);
+  return ringS * 1_000 + TRANSFER_RUNG_MS + spokenMs;
+}
+
+function transferFailureOf(error: unknown): TransferFailure {
+  const code = codeOf(error);
+  if (code === 'TRANSFER_UNSUPPORTED') return 'provider_does_not_support_transfer';
+  if (code === 'TRANSFER_WARM_UNSUPPORTED') return 'provider_does_not_support_warm_transfer';
+  if (code === 'TRANSFER_DECLINED') return 'declined';
+  if (code === 'TRANSFER_DESTINATION') return 'no_destination';
+  if (code === 'TRANSFER_BUSY') return 'busy';
+  if (code === 'TRANSFER_NO_ANSWER') return 'no_answer';
+  if (code === 'TRANSFER_FAILED') return 'call_failed';
+  if (code === 'TIMED_OUT' || code === 'PROVIDER_TIMEOUT') return 'timeout';
+  return code?.startsWith('PROVIDER_') === true ? 'provider_error' : 'execution_error';
+}
