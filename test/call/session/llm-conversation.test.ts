@@ -183,7 +183,8 @@ describe('the end of a call', () => {
       const done = await room.ended(run);
       expect(done.disposition).toBe('user_qualified');
       expect(stream.closed?.code).toBe(1000);
-      expect(room.errors.map(({ step }) => step)).toEqual(['hang up']);
+      const problems = room.lines.filter(({ level }) => level === 'warn' || level === 'error');
+      expect(problems.map(({ msg }) => msg)).toEqual(['call not hung up at its provider']);
     },
   );
 
@@ -207,6 +208,6 @@ describe('the end of a call', () => {
     await room.pass(5_100);
     const done = await room.ended(run);
     expect(done).toMatchObject({ disposition: 'user_hangup', transcriptKey: null });
-    expect(room.errors.map(({ step }) => step)).toContain('close the audio');
+    expect(room.errors.map(({ msg }) => msg)).toContain('audio not closed in full');
   });
 });
