@@ -364,7 +364,7 @@ const table = [
       'std',
     ],
   ],
-  ['api/chats', ['api/http', 'call/chat', 'call/log', 'store/runs', 'model', 'std']],
+  ['api/chats', ['api/http', 'call/chat', 'store/runs', 'model', 'std']],
   ['api/deliveries', ['api/http', 'store/deliveries', 'model', 'std']],
   ['api', ['api/*', 'model', 'std']],
 

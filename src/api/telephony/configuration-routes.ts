@@ -29,8 +29,8 @@ import {
   configurationUpdate,
   configurationWarnings,
   providersMetadata,
+  trunkOnWire,
 } from './telephony-schema.ts';
-import { trunkOnWire } from './trunk-schema.ts';
 
 const common = { tags: ['telephony'], security: keyRequired };
 const params = z.object({ config_id: idIn });

@@ -1,16 +1,55 @@
-// Telephony configurations and phone numbers as they travel. Source: specification §2.1, §4.1 to §4.3,
+// Telephony configurations, their trunks and phone numbers as clients send and get them. Source: specification §2.1, §4.1 to §4.3,
 // contract §4 and Appendix D.
 
 import { z } from 'zod';
 import { providerName } from '../../model/provider.ts';
+import type { Trunk } from '../../model/telephony.ts';
 import {
   configurationPatchSchema,
   configurationSchema,
 } from '../../telephony/registry/configuration.ts';
-import { freeObject, idIn, idOut, storedObject, timeOut } from '../http/values.ts';
-import { trunkOut } from './trunk-schema.ts';
+import { freeObject, idIn, idOut, isoTime, storedObject, timeOut } from '../http/values.ts';
 
 const configurationName = z.string().min(1).max(64);
+const trunkName = z.string().min(1).max(64);
+
+export const trunkCreate = z.object({
+  name: trunkName,
+  enabled: z.boolean().default(true),
+  settings: storedObject
+    .default({})
+    .meta({ description: "What the provider's trunks can be set to." }),
+});
+
+export const trunkUpdate = z.object({
+  name: trunkName.nullish(),
+  enabled: z.boolean().nullish(),
+  settings: storedObject.nullish().meta({ description: 'Takes the place of all settings.' }),
+});
+
+export const trunkOut = z
+  .object({
+    id: idOut,
+    name: z.string(),
+    enabled: z.boolean(),
+    settings: freeObject,
+    phone_number_count: z.int(),
+    created_at: timeOut,
+    updated_at: timeOut,
+  })
+  .meta({ id: 'TrunkResponse' });
+
+export function trunkOnWire(trunk: Trunk): z.infer<typeof trunkOut> {
+  return {
+    id: trunk.id,
+    name: trunk.name,
+    enabled: trunk.enabled,
+    settings: trunk.settings,
+    phone_number_count: trunk.phoneNumbers,
+    created_at: isoTime(trunk.createdAt),
+    updated_at: isoTime(trunk.updatedAt),
+  };
+}
 
 /** How fast calls are dialled over a configuration. Not in the contract: ours. */
 const callsPerSecond = z.int().min(1).max(1_000).nullable();

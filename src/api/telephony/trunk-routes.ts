@@ -13,7 +13,7 @@ import { keyRequired } from '../http/openapi.ts';
 import { RequestInvalid, validationItems } from '../http/validation.ts';
 import { idIn } from '../http/values.ts';
 import { configurationOf } from './configuration-routes.ts';
-import { trunkCreate, trunkOnWire, trunkOut, trunkUpdate } from './trunk-schema.ts';
+import { trunkCreate, trunkOnWire, trunkOut, trunkUpdate } from './telephony-schema.ts';
 
 const common = { tags: ['telephony'], security: keyRequired };
 const ROOT = '/organizations/telephony-configs/:config_id/trunks';

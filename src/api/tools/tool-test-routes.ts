@@ -13,7 +13,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { toolOf } from './tool-routes.ts';
-import { type ToolTestOut, toolTest, toolTestOut } from './tool-test-schema.ts';
+import { type ToolTestOut, toolTest, toolTestOut } from './tool-schema.ts';
 
 const MASK = '***';
 /** They hold no secret. */

@@ -3,16 +3,17 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
+import { isObject } from '../../std/json.ts';
 import type { WorkflowContent } from '../../store/workflows/workflow-store.ts';
 import { withoutTriggerPaths } from '../../workflow/graph/trigger-path.ts';
 import { templates } from '../../workflow/templates/template-registry.ts';
 import type { WorkflowTemplate } from '../../workflow/templates/workflow-template.ts';
+import { safeFileName } from '../files/upload-links.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { freeObject, idIn, idOut, timeOut } from '../http/values.ts';
-import { withOwnNoise } from './background-noise-copy.ts';
 import {
   shownVersion,
   storableDefinition,
@@ -23,6 +24,10 @@ import { WORKFLOW_NAME_MAX, workflowName, workflowOut } from './workflow-schema.
 
 const common = { tags: ['workflows'], security: keyRequired };
 const SUFFIX = ' - Duplicate';
+/** What an upload of this kind may have, by the contract: background noise. */
+const NOISE_BYTES_MAX = 10_485_760;
+const NOISE_KEY = /^ambient_noise\/(\d{1,19})\/\d{1,19}\/([A-Za-z0-9_-][A-Za-z0-9._-]{0,120})$/;
+const UUID_WITH_LINE = /^[0-9a-f-]{36}-/;
 
 const templateOut = z
   .object({
@@ -139,4 +144,26 @@ async function copied(
   const content = await storableDefinition(deps, bare, { organizationId, workflowId: null });
   const made = await deps.store.workflows.create(owner, { ...copy, ...content });
   return workflowOnWire(made.workflow, made.version, { totalRuns: 0 });
+}
+
+/** A copy of an agent has its own file of background noise: the settings with the key of the new file, if they name one of the organization that is there. */
+async function withOwnNoise(
+  { files, random }: Pick<ApiDeps, 'files' | 'random'>,
+  { organizationId, workflowId }: { organizationId: string; workflowId: string },
+  configurations: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const noise = configurations['ambient_noise_configuration'];
+  const key = isObject(noise) ? noise['storage_key'] : undefined;
+  if (!isObject(noise) || typeof key !== 'string') return configurations;
+  const [, owner, name = ''] = NOISE_KEY.exec(key) ?? [];
+  if (owner !== organizationId) return configurations;
+  const found = await files.stat(key);
+  if (found === undefined || found.size > NOISE_BYTES_MAX) return configurations;
+  const plainName = safeFileName(name.replace(UUID_WITH_LINE, ''));
+  const copy = `ambient_noise/${organizationId}/${workflowId}/${random.uuid()}-${plainName}`;
+  await files.write(copy, await files.readAll(key));
+  return {
+    ...configurations,
+    ambient_noise_configuration: { ...noise, storage_key: copy },
+  };
 }
