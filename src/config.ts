@@ -1,5 +1,5 @@
 // The settings: the only reader of environment variables. One schema, read once by main; every fault is
-// reported together and the process refuses to start. Rooms receive values, never this.
+// reported together and the process refuses to start. Folders receive values, never this.
 
 import { isIP } from 'node:net';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { OPENAI_MODEL, OPENAI_URL, VOICES } from './model/speech-services.ts';
 /** Bytes of a sealing key (AES-256). */
 const SECRET_KEY_BYTES = 32;
 
-/** Where a variable that is not known stops being someone else's and is a slip of the pen. */
+/** An unknown variable with this prefix is a typing error, and a fault. */
 const OWN_PREFIX = 'PATCHBAY_';
 
 const wholeNumber = (min: number, max: number) =>
@@ -285,7 +285,7 @@ export interface Config {
   trustedProxies: string[];
   /** What agents may call beside public addresses. */
   outsideAllowed: string[];
-  /** Undefined: nobody may see the figures for scaling. */
+  /** Undefined: the load figures for autoscalers are closed. */
   devopsSecret: string | undefined;
   deploymentMode: string;
   authProvider: string;

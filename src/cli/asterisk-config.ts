@@ -49,7 +49,7 @@ interface Options {
 
 const NUMBERS_MAX = 100;
 const PASSWORD_BYTES = 18;
-/** What stands where the gateway has not told its own yet. */
+/** A placeholder until the gateway has given its own value. */
 const APP_WANTED = 'STASIS_APP_NAME';
 const PASSWORD_WANTED = 'THE_PASSWORD_OF_THE_CONFIGURATION';
 

@@ -50,7 +50,9 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const isOurs = error.code !== 'COMMAND_INVALID';
-    io.error(isOurs ? `${error.message}\n` : `${error.message}\nnpx patchbay help tells more.\n`);
+    io.error(
+      isOurs ? `${error.message}\n` : `${error.message}\nnpx patchbay help lists the options.\n`,
+    );
     return isOurs ? 1 : 2;
   }
 }

@@ -1,4 +1,4 @@
-// Reading a registry while calls run: in pieces, one reading after the other.
+// The text of a Prometheus registry, read while calls run: in pieces, one reading after the other.
 
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client';
 import { nextTick, systemClock } from '../std/clock.ts';

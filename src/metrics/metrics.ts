@@ -1,5 +1,5 @@
-// Every metric of the gateway, declared once: name, unit, help, bounded labels. Rooms import the
-// instances; the registry is read by the API's /metrics.
+// Every metric of the gateway for Prometheus, declared once: name, unit, help, bounded labels. Folders import the
+// instances; the API's /metrics reads the registry.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -11,28 +11,28 @@ export function collectProcessMetrics(): void {
   collectDefaultMetrics({ register: registry });
 }
 
-/** For what is counted with every frame of every call: the counter itself is told when it is read, as it makes
- *  objects each time. */
+/** A counter for every frame of every call: it adds up in a field, and increments the Prometheus counter, which makes
+ *  objects, only when it is read. */
 class FrameCounter {
-  #untold = 0;
+  #count = 0;
 
   constructor(named: { name: string; help: string }) {
-    const told = (): number => {
-      const untold = this.#untold;
-      this.#untold = 0;
-      return untold;
+    const takeCount = (): number => {
+      const count = this.#count;
+      this.#count = 0;
+      return count;
     };
     new Counter({
       ...named,
       registers,
       collect() {
-        this.inc(told());
+        this.inc(takeCount());
       },
     });
   }
 
   inc(): void {
-    this.#untold += 1;
+    this.#count += 1;
   }
 }
 
@@ -71,7 +71,7 @@ export const callsActive = new Gauge({
 });
 export const callsRefused = new Counter({
   name: 'patchbay_calls_refused_total',
-  help: 'Calls that were not taken, by error code',
+  help: 'Calls that were refused, by error code',
   labelNames: ['code'] as const,
   registers,
 });
@@ -98,13 +98,13 @@ export const callLoad = new Gauge({
 });
 export const campaignDials = new Counter({
   name: 'patchbay_campaign_dials_total',
-  help: 'Dials of campaigns, by result: placed, put-off (the provider had no room), fault (it was not reached), in-doubt (it failed, and a call may be placed), refused or closed (not fit to be sent)',
+  help: 'Dials of campaigns, by result: placed, put-off (the provider was at its limit), fault (it was not reached), in-doubt (it failed, and a call may be placed), refused or closed (not fit to be sent)',
   labelNames: ['result'] as const,
   registers,
 });
 export const campaignDeferred = new Counter({
   name: 'patchbay_campaign_deferred_total',
-  help: 'Looks at a campaign that dialled nobody, by reason: window, slots, provider or load',
+  help: 'Checks of a campaign that placed no dial, by reason: window, slots, provider or load',
   labelNames: ['reason'] as const,
   registers,
 });
@@ -154,14 +154,14 @@ export const textChatTurns = new Counter({
 });
 export const interruptions = new Counter({
   name: 'patchbay_interruptions_total',
-  help: 'Possible interruptions, by what became of them',
+  help: 'Possible interruptions by callers (barge-in), by outcome',
   labelNames: ['outcome'] as const,
   registers,
 });
 
 export const framesIn = new FrameCounter({
   name: 'patchbay_frames_in_total',
-  help: 'Audio frames (20 ms) of callers that were heard',
+  help: 'Audio frames (20 ms) received from callers',
 });
 export const framesOut = new FrameCounter({
   name: 'patchbay_frames_out_total',
@@ -169,7 +169,7 @@ export const framesOut = new FrameCounter({
 });
 export const framesConcealed = new Counter({
   name: 'patchbay_frames_concealed_total',
-  help: 'Missing frames of callers that were filled',
+  help: 'Missing frames of callers that packet loss concealment filled',
   registers,
 });
 export const underruns = new Counter({
@@ -212,7 +212,7 @@ export const mediaFaults = new Counter({
 });
 export const packetsDropped = new Counter({
   name: 'patchbay_media_packets_dropped_total',
-  help: 'Audio packets of PBXs that were not heard, by kind (rtp, audiosocket) and reason: stranger, malformed, type, late, duplicate, flood or stalled (ours)',
+  help: 'Audio packets of PBXs that were dropped, by kind (rtp, audiosocket) and reason: stranger, malformed, type, late, duplicate, flood or stalled (ours)',
   labelNames: ['kind', 'reason'] as const,
   registers,
 });
@@ -242,7 +242,7 @@ export const pbxOutages = new Counter({
 });
 export const pbxReconnects = new Counter({
   name: 'patchbay_pbx_reconnects_total',
-  help: 'Times a PBX was there again',
+  help: 'Times a PBX was connected again',
   labelNames: ['provider'] as const,
   registers,
 });
@@ -254,7 +254,7 @@ export const pbxCalls = new Counter({
 });
 export const pbxEvents = new Counter({
   name: 'patchbay_pbx_events_total',
-  help: 'Events that PBXs told of, by whether they were taken or passed over',
+  help: 'Events received from PBXs, by whether they were handled or ignored',
   labelNames: ['provider', 'result'] as const,
   registers,
 });
@@ -357,7 +357,7 @@ export const requestSeconds = new Histogram({
 });
 export const vadWindows = new Counter({
   name: 'patchbay_vad_windows_total',
-  help: 'Windows of 32 ms that the speech detector heard, and that were skipped as no louder than the noise',
+  help: 'Windows of 32 ms that voice activity detection (VAD) evaluated, and that it skipped as no louder than the noise',
   labelNames: ['outcome'] as const,
   registers,
 });

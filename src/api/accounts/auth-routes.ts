@@ -89,7 +89,7 @@ export function authRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** Clients look here first, whoever checks credentials: they are told in the contract's word. */
+/** Clients look here first; the reply names the authentication provider in the contract's word. */
 function elsewhere(api: Api): void {
   for (const [method, url] of ELSEWHERE) {
     api.route({
@@ -107,8 +107,8 @@ async function session(deps: ApiDeps, user: User) {
   return { token: await deps.access.tokens.issue(user), user: userOnWire(user) };
 }
 
-/** The user that a key in the request stands for. Throws API_KEY_INVALID, and SIGN_UP_CLOSED without a
- *  key where strangers may not sign up. */
+/** The user of the key in the request. Throws API_KEY_INVALID, and SIGN_UP_CLOSED without a
+ *  key while sign-up is closed. */
 async function claimOf(deps: ApiDeps, request: FastifyRequest): Promise<string | undefined> {
   const key = request.headers['x-api-key'];
   if (typeof key === 'string') {

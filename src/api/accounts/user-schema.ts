@@ -1,11 +1,11 @@
-// Users as they travel, and what they send to sign up and to log in. Source: contract §3.3.
+// Users on the wire, and what they send to sign up and to log in. Source: contract §3.3.
 
 import { z } from 'zod';
 import type { User } from '../../store/accounts/users.ts';
 import { idOut } from '../http/values.ts';
 
 const email = z.email({ error: 'not a valid email address' }).max(254);
-/** Longer text costs time to hash and is nobody's password. */
+/** Longer text costs time to hash and is no password. */
 const PASSWORD_CHARACTERS_MAX = 1_024;
 
 export const signUp = z.object({

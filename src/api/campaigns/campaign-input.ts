@@ -1,5 +1,5 @@
 // What a client sends to make or change a campaign, checked against what is stored and turned into what
-// the campaigns room takes. The order of the checks is the contract's (§9.1).
+// the campaign folder takes. The order of the checks is the contract's (§9.1).
 
 import { checkSource, checkSourceKey } from '../../campaign/contact-file.ts';
 import { telephonyOf } from '../../campaign/lifecycle.ts';

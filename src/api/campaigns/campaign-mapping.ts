@@ -1,4 +1,4 @@
-// A campaign as it travels, and its progress. Source: specification §2.6, §2.7 and §4.13, contract §9.9.
+// A campaign on the wire, and its progress. Source: specification §2.6, §2.7 and §4.13, contract §9.9.
 
 import type { Campaign, CampaignCounts } from '../../model/campaign.ts';
 import type { ApiDeps } from '../http/api-deps.ts';

@@ -1,4 +1,4 @@
-// Campaigns as they travel. Source: specification §2.6, §2.7 and §4.10 to §4.13, contract §9, Appendix
+// Campaigns on the wire. Source: specification §2.6, §2.7 and §4.10 to §4.13, contract §9, Appendix
 // A.5 and appendix D.
 
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// A campaign's settings as they travel, in and out, and as the campaigns room takes them. What a client
+// A campaign's settings on the wire, in and out, and as the campaign folder takes them. What a client
 // leaves out within a setting gets that setting's default; a setting left out whole is another matter
 // (contract §9.1). Source: specification §2.6, contract §9.1 and Appendix D.
 

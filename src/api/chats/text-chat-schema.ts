@@ -1,4 +1,4 @@
-// Conversations in writing as they travel. Source: contract §11.1; what `checkpoint` and a discarded future
+// Conversations in writing on the wire. Source: contract §11.1; what `checkpoint` and a discarded future
 // hold is the reference's.
 
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// Webhooks on their way to their receivers, as they travel. Ours: the reference shows none of it.
+// Webhooks on their way to their receivers, on the wire. Ours: the reference shows none of it.
 
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../../model/webhook-delivery.ts';

@@ -225,7 +225,7 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** Free speech is beyond the recognisers that this version has: clients are told, whatever they send. */
+/** Free speech is beyond the recognisers that this version has: the reply says so, whatever the client sends. */
 function transcribeRoute(api: Api): void {
   api.post(
     '/workflow-recordings/transcribe',

@@ -1,4 +1,4 @@
-// Recordings of the library as they travel. Source: contract §10.3.
+// Recordings of the library on the wire. Source: contract §10.3.
 
 import { z } from 'zod';
 import type { Clip } from '../../model/clip.ts';

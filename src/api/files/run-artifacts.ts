@@ -6,7 +6,7 @@ import { artifactUrl } from '../../call/setup/callback-urls.ts';
 import type { Artifact, Run } from '../../model/run.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
-/** Life of a link when nobody says otherwise. */
+/** Default lifetime of a link. */
 export const LINK_LIFE_S = 3_600;
 /** Where links lead: FileLinks signs paths below it. */
 export const FILES_PATH = '/api/v1/files/';

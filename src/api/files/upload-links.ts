@@ -10,7 +10,7 @@ export const STORAGE_BACKEND = 's3';
 /** With a uuid and a line before it, a piece of a storage key has less than 121 characters. */
 const NAME_CHARACTERS_MAX = 80;
 
-/** A client's file name as a piece of a storage key; its end, which tells the kind, is kept. */
+/** A client's file name as a piece of a storage key; its extension is kept. */
 export function safeFileName(name: string): string {
   const plain = name.replace(/[^a-zA-Z0-9._-]/g, '_').slice(-NAME_CHARACTERS_MAX);
   // Nothing hidden.

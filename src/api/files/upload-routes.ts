@@ -50,7 +50,7 @@ export function uploadRoutes(deps: ApiDeps) {
             running -= 1;
           });
         } catch (error) {
-          // Whoever is refused before the end of the body may send on: the connection ends that.
+          // A client that is refused before the end of its body may go on sending: closing the connection stops it.
           reply.header('Connection', 'close');
           throw error;
         }
@@ -97,6 +97,6 @@ async function discard(body: IncomingMessage): Promise<void> {
       if (bytes > DISCARDED_BYTES_MAX) return;
     }
   } catch {
-    // The client is gone: there is nobody to answer.
+    // The client is gone: there is no reply to send.
   }
 }

@@ -1,5 +1,5 @@
 // What the doors of the API need: tokens and passwords of users, how often anyone may fail, and whether
-// strangers may sign up.
+// anyone may sign up.
 
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
@@ -21,7 +21,7 @@ const BAD_KEYS_OF_CLIENT: AttemptAllowance = { attemptsMax: 100, windowMs: MINUT
 export interface ApiAccess {
   tokens: UserTokens;
   passwords: Passwords;
-  /** Strangers may make an organization of their own. */
+  /** Anyone may sign up and get an organization. */
   isSignUpOpen: boolean;
   logInsOfAddress: FailureLimiter;
   logInsOfClient: FailureLimiter;

@@ -1,4 +1,4 @@
-// Which methods a path takes, so that a wrong method is told from a wrong path (Fastify knows only
+// The methods of each path, so that a wrong method gets 405 and a wrong path 404 (Fastify knows only
 // "no route").
 
 interface KnownPath {

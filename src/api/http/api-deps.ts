@@ -35,9 +35,9 @@ export interface ApiDeps {
   textChats: TextChatService;
   /** Says whether a recording that was sent can be played. */
   sounds: ClipLibrary;
-  /** Told when a campaign was started or resumed. Must not throw. */
+  /** Called when a campaign was started or resumed. Must not throw. */
   onCampaignDue?: (() => void) | undefined;
-  /** Told when a telephony configuration was made, changed or deleted. Must not throw. */
+  /** Called when a telephony configuration was created, changed or deleted. Must not throw. */
   onTelephonyChanged?: (() => void) | undefined;
   /** Writes agents from descriptions. */
   writer: WorkflowGenerator;
@@ -50,7 +50,7 @@ export interface ApiDeps {
   providerByName: (name: ProviderName) => TelephonyProvider | undefined;
   /** What an agent runs on if nothing else is said. */
   services: SpeechServiceNames;
-  /** Opens the figures for what starts and stops processes; undefined: nobody may see them. */
+  /** The secret for the load figures that autoscalers read; undefined: the routes are closed. */
   devopsSecret: string | undefined;
   /** What leads conversations on this gateway. */
   policy: DialoguePolicy;

@@ -1,5 +1,5 @@
-// How often someone may fail: attempts are counted by a name (an address, a client) within a window that
-// begins with the first. In memory, per process; a restart forgives.
+// The rate limit of failed log-ins and keys: attempts are counted by a name (an address, a client) within a window
+// that begins with the first. In memory, per process; a restart forgives.
 
 import { isIPv6 } from 'node:net';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -63,7 +63,7 @@ export class FailureLimiter {
   }
 }
 
-/** Whom an address stands for: itself, or with version 6 the network of 64 bits, which one client has
+/** The client that an address identifies: itself, or with version 6 the network of 64 bits, which one client has
  *  for itself. */
 export function clientName(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

@@ -1,5 +1,5 @@
-// Who makes a request: `X-API-Key` first, then `Authorization` with a user's token or a key in it. A key is
-// checked by the store, by its hash; whose token it is, too. Source: contract §3.2.
+// Authentication: `X-API-Key` first, then `Authorization` with a user's token or a key in it. The store checks the hash
+// of a key, and finds the user of a token. Source: contract §3.2.
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';

@@ -157,11 +157,11 @@ const phrases: Readonly<Record<number, string>> = {
 interface Fault {
   status: number;
   body: { detail: unknown; message?: string; workflow_run_id?: string; workflow_run_name?: string };
-  /** Nobody meant this to happen: log it. */
+  /** An unexpected error: log it. */
   unexpected: boolean;
 }
 
-/** What a client is told of an error. */
+/** What a client gets of an error. */
 export function errorReplyOf(error: unknown): Fault {
   if (error instanceof RequestInvalid) {
     return { status: 422, body: { detail: error.items }, unexpected: false };

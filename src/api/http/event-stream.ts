@@ -1,5 +1,5 @@
-// One client that watches calls: server-sent events, from a feed to a response. A client that does not
-// read is waited for and then left; nothing piles up for it. Source: WHATWG HTML, "Server-sent events".
+// One stream of server-sent events (SSE), from a feed to a response, with back-pressure: a client that does not read
+// is waited for and then dropped; nothing is queued for it. Source: WHATWG HTML, "Server-sent events".
 
 import type { ServerResponse } from 'node:http';
 import type { EventFeed, FeedMessage } from '../../call/log/event-feed.ts';
@@ -66,7 +66,7 @@ export class EventStream implements Watcher {
     this.#wake();
   }
 
-  /** Tells everything there is and goes on until the feed is over, the client is gone or `close` is
+  /** Sends every stored event and goes on until the feed is over, the client is gone or `close` is
    *  called. `isFollowing`: not only what there is by now. Rejects if the store fails. */
   async run(first: readonly FeedMessage[], isFollowing: boolean): Promise<void> {
     const { clock, lifeMs } = this.#deps;
@@ -106,7 +106,7 @@ export class EventStream implements Watcher {
     }
   }
 
-  /** Until it is time to read again. What is not kept is told meanwhile. */
+  /** Until it is time to read again. Live events that are not stored are sent meanwhile. */
   async #news(): Promise<void> {
     const { clock } = this.#deps;
     const since = clock.monotonicMs();

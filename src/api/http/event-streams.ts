@@ -26,7 +26,7 @@ export class EventStreams {
     return this.#open.size;
   }
 
-  /** Answers with what the feed tells. Resolves when the stream is over. With `lastId` a feed that is
+  /** Answers with the events of the feed. Resolves when the stream is over. With `lastId` a feed that is
    *  over and has nothing new is answered 204: the client need not come again. Throws STREAMS_FULL,
    *  GATEWAY_DRAINING, STORE_UNAVAILABLE before the first byte. */
   async answer(

@@ -13,13 +13,13 @@ export interface PydanticFault {
   ctx?: Record<string, unknown>;
 }
 
-/** Faults of one issue; a reply has no room for more. */
+/** Faults of one issue; a reply takes no more. */
 const FAULTS_MAX = 100;
 
 type Issue = z.core.$ZodIssue;
 type IssueOf<Code extends Issue['code']> = Extract<Issue, { code: Code }>;
 
-/** Untagged unions give one fault for each branch. `isInteger` tells of a path whether whole numbers
+/** Untagged unions give one fault for each branch. `isInteger` says of a path whether whole numbers
  *  are asked for there, which an issue does not say. */
 export function pydanticFault(
   issue: Issue,

@@ -15,7 +15,7 @@ import { jsonError } from './validation.ts';
 
 /** A workflow of 500 nodes with long prompts is well below 1 MiB. */
 export const BODY_BYTES_MAX = 2_097_152;
-/** Bodies with log-ins or credentials: a private key has 4 kB. Strangers may send these. */
+/** Bodies with log-ins or credentials: a private key has 4 kB. Anyone may send these. */
 export const CREDENTIALS_BYTES_MAX = 16_384;
 /** A workflow may hold 20,000 values, the variables and settings beside it some thousands. */
 const BODY_VALUES_MAX = 25_000;
@@ -49,7 +49,7 @@ export function readBodies(api: Api, { clock, log }: { clock: Clock; log: Log })
   );
 }
 
-/** Ends the connection unless the whole body is there in time. */
+/** Ends the connection unless the whole body has come in time. */
 function limitTime(request: IncomingMessage, clock: Clock): void {
   if (request.complete) return;
   const timer = clock.after(BODY_MS_MAX, () => {

@@ -9,7 +9,7 @@ import { isInteger, locOf, type RequestPart } from './error-location.ts';
 import type { ValidationItem } from './error-schema.ts';
 import { type PydanticFault, pydanticFault } from './pydantic-errors.ts';
 
-/** Items in one reply; more help nobody and multiply a hostile body. */
+/** Items in one reply; more do not help, and multiply a hostile body. */
 const ITEMS_MAX = 100;
 /** How much of a wrong value is echoed. */
 const ECHO_DEPTH_MAX = 6;

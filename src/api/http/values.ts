@@ -1,4 +1,4 @@
-// Values as they travel: ids, flags and whole numbers of queries, timestamps. Ids go out as strings of
+// Values on the wire: ids, flags and whole numbers of queries, timestamps. Ids go out as strings of
 // digits and come in as strings or numbers. Source: contract decision 1 and §2; messages: pydantic 2.
 
 import { z } from 'zod';
@@ -124,7 +124,7 @@ export function isoTimeOrNull(date: Date | null): string | null {
   return date === null ? null : date.toISOString();
 }
 
-/** An object whose keys are nobody's business here. */
+/** An object whose keys are not checked. */
 export const freeObject = z.record(z.string(), z.unknown());
 
 /** The same schema for JSON that is stored: no larger than calls can use. */

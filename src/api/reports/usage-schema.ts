@@ -1,4 +1,4 @@
-// Usage and reports as they travel. Source: contract §6.2, §9.11 and the reference's usage shapes. Money
+// Usage and reports on the wire. Source: contract §6.2, §9.11 and the reference's usage shapes. Money
 // is null: nothing is billed here.
 
 import { z } from 'zod';

@@ -109,7 +109,7 @@ function onWire(
   };
 }
 
-/** A node is named by its host and its data folder, if nobody named it; the folder is nobody's
+/** A node is named by its host and its data folder, by default; the folder is nobody's
  *  business. */
 function hostOf(node: string): string {
   const [host = node] = node.split(':/');

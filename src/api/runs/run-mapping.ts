@@ -1,4 +1,4 @@
-// A run as it travels. In lists the heavy parts are null. Source: specification §2.5, contract decision
+// A run on the wire. In lists the heavy parts are null. Source: specification §2.5, contract decision
 // 3 and §6.2.
 
 import { effectiveEvents } from '../../call/log/effective-events.ts';
@@ -77,7 +77,7 @@ export function runListItem(deps: ApiDeps, run: Run): RunOut {
   };
 }
 
-/** How a call ended if nobody was reached; these are end reasons and statuses in one. */
+/** How a call ended that reached no person; these are end reasons and statuses in one. */
 const UNREACHED = ['busy', 'no-answer', 'failed', 'canceled', 'error'] as const;
 
 /** In the words of providers' statuses: what the provider said last, or how the call ended. */

@@ -1,4 +1,4 @@
-// Runs and starts of calls as they travel. Source: specification §2.5, §4.6 and §4.9, contract
+// Runs and starts of calls on the wire. Source: specification §2.5, §4.6 and §4.9, contract
 // decisions 2 and 3, §6 and Appendix D.
 
 import { z } from 'zod';

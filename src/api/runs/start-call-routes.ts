@@ -1,5 +1,5 @@
 // Starting a call: by agent or by trigger, in production or as a test. Source: specification §4.6 and
-// §4.7, contract §6.1. What is checked, in which order, is the call room's business.
+// §4.7, contract §6.1. The call folder decides what is checked, in which order.
 
 import { z } from 'zod';
 import type { StartCall } from '../../call/call-service.ts';

@@ -1,5 +1,5 @@
 // A phone number at its provider: is it the account's, and where do its inbound calls go. What fails
-// there is told, never hidden. Source: contract §4.3.
+// there is reported, never hidden. Source: contract §4.3.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';

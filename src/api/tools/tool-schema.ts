@@ -1,4 +1,4 @@
-// Tools as they travel. Source: contract §10.1.
+// Tools on the wire. Source: contract §10.1.
 
 import { z } from 'zod';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';

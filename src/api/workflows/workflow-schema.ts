@@ -1,4 +1,4 @@
-// Workflows and their versions as they travel. Source: specification §2.4, contract §5.1, §5.5 and
+// Workflows and their versions on the wire. Source: specification §2.4, contract §5.1, §5.5 and
 // Appendix D.
 
 import { z } from 'zod';
