@@ -5,6 +5,7 @@
 import { isGoodbye } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import type { DialoguePolicy, WorkflowConfigurations } from '../model/workflow.ts';
+import { greetingOf } from './engine/clip-lines.ts';
 import { type FindClip, NO_CLIPS } from './engine/clip-refs.ts';
 import { type DialogueLines, ENGLISH_LINES } from './engine/default-lines.ts';
 import type { DialogueAction, DialogueEvent } from './engine/dialogue-events.ts';
@@ -17,7 +18,6 @@ import {
   startFarewell,
 } from './engine/ending.ts';
 import { dropExtraction, takeExtracted } from './engine/extraction.ts';
-import { greetingOf } from './engine/greeting.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
 import { enterNode } from './engine/node-transition.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';

@@ -167,7 +167,6 @@ function secondsTts(): TextToSpeech {
   return {
     name: 'seconds',
     model: 'seconds',
-    capabilities: { wordTimings: false, streaming: false },
     synthesize(_request, listener) {
       for (let nth = 0; nth < SPEECH_SECONDS_MAX; nth++) listener.onAudio(second);
       return Promise.resolve();

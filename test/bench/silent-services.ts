@@ -16,7 +16,6 @@ export const nowhere: RecordingFile = {
 export const minuteTts: TextToSpeech = {
   name: 'minute',
   model: 'minute',
-  capabilities: { wordTimings: false, streaming: false },
   synthesize(_request, listener) {
     listener.onAudio(new Int16Array(60 * 8_000).fill(1_000));
     return Promise.resolve();
@@ -30,7 +29,7 @@ export const ignoreEvents = (): void => undefined;
 export const deafStt: SpeechToText = {
   name: 'deaf',
   model: 'deaf',
-  capabilities: { interimWords: true, closedOnly: false, finalMsP99: 100 },
+  capabilities: { interimWords: true, finalMsP99: 100 },
   open: () => ({
     push: () => undefined,
     speechStarted: () => undefined,

@@ -15,7 +15,7 @@ export interface SpokenWord {
 export class ScriptedStt implements SpeechToText {
   readonly name = 'scripted';
   readonly model = 'scripted';
-  readonly capabilities = { interimWords: true, closedOnly: false, finalMsP99: 100 };
+  readonly capabilities = { interimWords: true, finalMsP99: 100 };
   readonly #clock: Clock;
   #words: SpokenWord[] = [];
   #told = 0;

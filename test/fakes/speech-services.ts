@@ -32,7 +32,7 @@ export function loudnessVad(lagWindows = 0): VadModel {
 export class FakeStt implements SpeechToText {
   readonly name = 'fake';
   readonly model = 'fake';
-  readonly capabilities = { interimWords: true, closedOnly: false, finalMsP99: 100 };
+  readonly capabilities = { interimWords: true, finalMsP99: 100 };
   /** Answers `finalize` after this long; never if NaN. */
   finalMs = 40;
   confidence: number | null = 0.9;
@@ -99,7 +99,6 @@ export class FakeStt implements SpeechToText {
 export class FakeTts implements TextToSpeech {
   readonly name = 'fake';
   readonly model = 'fake';
-  readonly capabilities = { wordTimings: true, streaming: false };
   /** Before the first audio. */
   firstAudioMs = 0;
   msPerCharacter = 60;

@@ -71,7 +71,6 @@ export function piecesOf(text: string): string[] {
 class RenderedTts implements TextToSpeech {
   readonly name = 'rendered';
   readonly model = 'flite';
-  readonly capabilities = { wordTimings: true, streaming: false };
   readonly #clock: Clock;
   readonly #voices: ReadonlyMap<string, Voice>;
 

@@ -36,8 +36,6 @@ export interface SpeechToText {
   readonly capabilities: {
     /** Gives partial results. */
     interimWords: boolean;
-    /** Understands nothing but the expectation's phrases and slots. */
-    closedOnly: boolean;
     /** Final words come within this time after `finalize` at the 99th percentile. */
     finalMsP99: number;
   };

@@ -24,7 +24,6 @@ export interface SpeechListener {
 export interface TextToSpeech {
   readonly name: string;
   readonly model: string;
-  readonly capabilities: { wordTimings: boolean; streaming: boolean };
   /** Resolves when all audio has been delivered. Rejects with TTS_*; with the signal's reason when
    *  aborted, after which the listener hears nothing more. */
   synthesize(request: SpeechRequest, listener: SpeechListener, signal: AbortSignal): Promise<void>;

@@ -1,10 +1,13 @@
-// Lines that may be recorded clips. The engine knows what is said in a clip, its sound is the session's
-// business. A clip that is not there gives way to the author's text, and the run's log tells.
+// Lines that may be recorded clips: the greeting (an override from the call's context, else the author's
+// clip, else the author's text), and what is said along an edge. The engine knows the transcript of a clip,
+// the session plays it. The text replaces a clip that is missing, and the run's log has the fault.
+// Source: contract §5.6, §8.1.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClipRef } from '../../model/clip.ts';
+import { isObject } from '../../std/json.ts';
 import type { GraphEdge } from '../graph/graph.ts';
-import { parseClipRef, type SpokenLine } from './clip-refs.ts';
+import { overrideClip, parseClipRef, type SpokenLine } from './clip-refs.ts';
 import { log, rendered, type Step } from './step.ts';
 
 /** The clip as a line to say. Undefined, and a fault in the run's log, if it is not there. */
@@ -33,4 +36,34 @@ export function transitionLine(step: Step, edge: GraphEdge): SpokenLine {
 function transitionClip(edge: GraphEdge): ClipRef | undefined {
   if (edge.transition_speech_type !== 'audio') return undefined;
   return parseClipRef('name', edge.transition_speech_recording_id);
+}
+
+/** An override of a wrong shape is ignored, and so is a clip that is not there. */
+export function greetingOf(step: Step): SpokenLine | undefined {
+  const override = step.state.initialContext['greeting_override'];
+  const { opening } = step.graph;
+  return (
+    textLine(step, overrideText(override)) ??
+    lineOf(step, overrideClip(override)) ??
+    lineOf(step, opening.clip) ??
+    textLine(step, opening.greeting)
+  );
+}
+
+function overrideText(override: unknown): string | undefined {
+  if (!isObject(override) || override['type'] !== 'text') return undefined;
+  const { text } = override;
+  return typeof text === 'string' ? text : undefined;
+}
+
+function lineOf(
+  step: Step,
+  ref: Parameters<typeof clipLine>[1] | undefined,
+): SpokenLine | undefined {
+  return ref === undefined ? undefined : clipLine(step, ref);
+}
+
+function textLine(step: Step, template: string | undefined): SpokenLine | undefined {
+  const text = template === undefined ? '' : rendered(step, template).trim();
+  return text === '' ? undefined : { text };
 }

@@ -4,7 +4,7 @@
 
 import type { EndReason } from '../../model/end-reason.ts';
 import { extractFrom } from './extraction.ts';
-import { markMissing } from './missing-values.ts';
+import { markMissing } from './gathered-values.ts';
 import { currentNode, type Step, wait } from './step.ts';
 import { stopTools, transferUnderWay } from './tool-results.ts';
 

@@ -1,5 +1,7 @@
-// Values that a call has gathered: merged into the state and told to the run's log.
+// Values that a call has gathered, merged into the state and logged; and those that the scripted policy was
+// to gather in a node and did not: noted as missing, never invented.
 
+import type { GraphNode } from '../graph/graph.ts';
 import type { ExtractionVariable } from '../nodes/fields.ts';
 import type { ValueDetail } from './state.ts';
 import { log, type Step } from './step.ts';
@@ -41,4 +43,24 @@ export function coerced(value: unknown, type: ExtractionVariable['type']): unkno
   }
   if (text.toLowerCase() === 'true') return true;
   return text.toLowerCase() === 'false' ? false : value;
+}
+
+const MISSING: ValueDetail = {
+  source: null,
+  confidence: null,
+  turn: null,
+  reason: 'not_extracted',
+};
+
+export function markMissing(step: Step, node: GraphNode): void {
+  const names = [
+    ...node.slots.map(({ name }) => name),
+    ...(node.extraction?.variables ?? []).map(({ name }) => name),
+  ];
+  const missing = names.filter(
+    (name) =>
+      !Object.hasOwn(step.state.extracted, name) && !Object.hasOwn(step.state.details, name),
+  );
+  if (missing.length === 0) return;
+  mergeGathered(step, node.id, {}, Object.fromEntries(missing.map((name) => [name, MISSING])));
 }

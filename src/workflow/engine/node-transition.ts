@@ -5,7 +5,7 @@ import type { ExpectedInput } from '../../model/expected-input.ts';
 import type { GraphEdge, GraphNode } from '../graph/graph.ts';
 import { transitionLine } from './clip-lines.ts';
 import { extractFrom } from './extraction.ts';
-import { markMissing } from './missing-values.ts';
+import { markMissing } from './gathered-values.ts';
 import { SCRIPTED_INITIAL } from './state.ts';
 import { currentNode, log, type Step, say } from './step.ts';
 

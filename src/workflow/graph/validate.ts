@@ -12,9 +12,8 @@ import type {
 } from '../../model/workflow.ts';
 import { nodeTypeOf, nodeTypes } from '../nodes/registry.ts';
 import { TRIGGER_PATH_LENGTH_MAX, TRIGGER_PATH_PATTERN } from '../nodes/trigger-node.ts';
-import { edgeData } from './edge-data.ts';
+import { edgeData, isUnconditional } from './edge-data.ts';
 import { edgeFunctionName } from './edge-function.ts';
-import { isUnconditional } from './edge-hints.ts';
 import { withoutNulls } from './node-data.ts';
 import { triggerPathOf } from './trigger-path.ts';
 

@@ -1,19 +1,22 @@
-// The functions that a model calls: edges and tools. Requests run side by side while nobody is heard;
-// when all are over, the first call that moves, ends or transfers takes effect, or else the model speaks
-// about what it has learnt. Source: contract §8.3, §8.4, §8.7.
+// The functions that a model calls: edges and tools. Requests run side by side, and the caller is not
+// answered meanwhile; when all are over, the first call that moves, ends or transfers takes effect, or else
+// the model speaks about the results. A move that already asked something, or that ends the call, needs no
+// second response. Source: contract §8.3, §8.4, §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { LlmToolCall } from '../../model/llm-message.ts';
+import { hasTransitionLine } from '../engine/clip-lines.ts';
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { endIfExtracted, startClosing } from '../engine/ending.ts';
 import { addEntry } from '../engine/history.ts';
+import { followEdge } from '../engine/node-transition.ts';
 import type { PendingToolCalls } from '../engine/state.ts';
 import { currentNode, log, newId, type Step, templateContext } from '../engine/step.ts';
 import { finishToolCall, resultText, UNFINISHED } from '../engine/tool-results.ts';
 import { edgeFunctionName } from '../graph/edge-function.ts';
+import type { GraphEdge } from '../graph/graph.ts';
 import type { OfferedFunction } from '../tools/offered-functions.ts';
-import { continueAfterEdge } from './edge-taken.ts';
-import { generate } from './llm-policy.ts';
+import { generate, waitForCaller } from './llm-policy.ts';
 import { sayPreToolMessage } from './tool-announcement.ts';
 import {
   beginTransfer,
@@ -24,6 +27,8 @@ import {
 
 /** Calls in one answer that are looked at. */
 export const TOOL_CALLS_MAX = 8;
+/** Question marks of the scripts that agents are written in. */
+const QUESTION = /[?\uff1f\u061f\u037e]/;
 
 type Result = Record<string, unknown>;
 type CalledOut = Extract<DialogueEvent, { type: 'called-out' | 'call-out-failed' }>;
@@ -195,4 +200,20 @@ function move(step: Step, edgeId: string, spoken: string): void {
 function endByTool(step: Step, toolUuid: string): void {
   sayPreToolMessage(step, toolOf(step, toolUuid)?.message, 'goodbye');
   startClosing(step, 'end_call_tool');
+}
+
+/** `spoken` is what the model said before it moved. Sees to it that the new node speaks, if it has not
+ *  done so already. */
+function continueAfterEdge(step: Step, edge: GraphEdge, spoken: string): void {
+  const node = followEdge(step, edge);
+  waitForCaller(step);
+  const said = spoken.trim() !== '';
+  if (node.endsCall) {
+    if (!said) generate(step, { purpose: 'closing', kind: 'goodbye' });
+    startClosing(step, 'user_qualified');
+    return;
+  }
+  // The line between stands after what was said: the question before it would be lost.
+  const asked = said && QUESTION.test(spoken) && !hasTransitionLine(step, edge);
+  if (!asked) generate(step, { purpose: 'reply', kind: 'reply' });
 }

@@ -1,9 +1,9 @@
 // The ways out of a node that the caller can choose by a phrase or a key. Where the author gave no
-// phrases they are derived from the edge's label and condition, by rule and open to review.
+// phrases they are derived from the edge's label and condition, by rule.
 
 import { phrasesOf, plainWords } from '../../model/control-phrases.ts';
-import { isFallback, isUnconditional } from '../graph/edge-hints.ts';
-import type { Graph, GraphEdge, GraphNode } from '../graph/graph.ts';
+import { isFallback, isUnconditional } from '../graph/edge-data.ts';
+import type { GraphEdge, GraphNode } from '../graph/graph.ts';
 import type { SlotHint } from '../nodes/fields.ts';
 
 export interface EdgeChoice {
@@ -52,17 +52,6 @@ export function choicesOf(node: GraphNode): EdgeChoice[] {
         )
       : phrases,
   }));
-}
-
-/** What callers can say in every node without hints of its author, for the author to review. */
-export function derivedPhrases(
-  graph: Graph,
-): { nodeId: string; edgeId: string; phrases: readonly string[] }[] {
-  return [...graph.nodes.values()].flatMap((node) =>
-    choicesOf(node)
-      .filter(({ derived }) => derived)
-      .map(({ edge, phrases }) => ({ nodeId: node.id, edgeId: edge.id, phrases })),
-  );
 }
 
 /** Taken when a slot of the node is filled, and by nothing that is said. */

@@ -1,20 +1,22 @@
-// Going through a scripted conversation: entering nodes, asking, asking again, giving up politely.
+// Going through a scripted conversation: entering nodes, asking, asking again, giving up politely; and what
+// is said around the author's own words: the menu of a node and its questions.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
 import type { SpokenLine } from '../engine/clip-refs.ts';
-import { fillLine } from '../engine/default-lines.ts';
+import { type DialogueLines, fillLine } from '../engine/default-lines.ts';
 import { startClosing } from '../engine/ending.ts';
 import { expectInput, followEdge } from '../engine/node-transition.ts';
 import { currentNode, rendered, type Step, say } from '../engine/step.ts';
-import { isFallback, isUnconditional } from '../graph/edge-hints.ts';
+import { isFallback, isUnconditional } from '../graph/edge-data.ts';
 import type { GraphEdge, GraphNode } from '../graph/graph.ts';
 import type { SlotHint } from '../nodes/fields.ts';
-import { isSlotEdge } from './edge-choices.ts';
+import { choicesOf, type EdgeChoice, isSlotEdge } from './edge-choices.ts';
 import { confirmExpectation, nodeExpectation } from './node-grammar.ts';
-import { menuOf, slotLine } from './prompt-wording.ts';
 
 /** Turns in a row that may be misunderstood before the agent gives up. */
 const MISSES_MAX = 3;
+/** More choices than this are not read out: nobody remembers them. */
+const CHOICES_READ_MAX = 9;
 /** Nodes entered without a word of the caller: a circle that validation did not see. */
 const MOVES_MAX = 25;
 
@@ -206,4 +208,45 @@ function edgeWhenFilled({ edges }: GraphNode): GraphEdge | undefined {
 
 export function alwaysEdge({ edges }: GraphNode): GraphEdge | undefined {
   return edges.find(isUnconditional);
+}
+
+/** Every way on: what to say for the open slot, the keys, and the phrases without a key. */
+function menuOf(lines: DialogueLines, node: GraphNode, slot: SlotHint | undefined): string {
+  const choices = choicesOf(node).slice(0, CHOICES_READ_MAX);
+  const keyed = choices.flatMap((choice) => {
+    const { dtmf } = choice.edge;
+    return dtmf === undefined
+      ? []
+      : [fillLine(lines.menuKey, { choice: nameOf(choice), key: keyName(dtmf) })];
+  });
+  const spoken = choices.filter(({ edge }) => edge.dtmf === undefined).map(nameOf);
+  return [
+    slot === undefined ? '' : slotLine(lines, slot),
+    ...keyed,
+    spoken.length === 0 ? '' : fillLine(lines.menuSay, { choices: joined(lines, spoken) }),
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+/** How to answer for a slot. */
+function slotLine(lines: DialogueLines, slot: SlotHint): string {
+  if (slot.type !== undefined) return lines.slots[slot.type];
+  const values = (slot.choices ?? []).slice(0, CHOICES_READ_MAX);
+  return fillLine(lines.menuSay, { choices: joined(lines, values) });
+}
+
+/** A choice in the caller's words. */
+function nameOf({ edge, phrases }: EdgeChoice): string {
+  return phrases[0] ?? edge.label;
+}
+
+function joined(lines: DialogueLines, values: readonly string[]): string {
+  if (values.length < 2) return values.join('');
+  return `${values.slice(0, -1).join(', ')} ${lines.or} ${values.at(-1)}`;
+}
+
+function keyName(key: string): string {
+  if (key === '#') return 'pound';
+  return key === '*' ? 'star' : key;
 }

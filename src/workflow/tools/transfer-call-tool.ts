@@ -3,8 +3,7 @@
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
-import { lookUp } from '../variables/dotted-path.ts';
-import { render } from '../variables/template.ts';
+import { lookUp, render } from '../variables/template.ts';
 import { soleFunction } from './function-name.ts';
 import { checkedArguments, presetValues, type ToolContext, type ToolValues } from './parameters.ts';
 import {

@@ -4,8 +4,8 @@
 //   \{\{\s*([^|\s}]+)(?:\s*\|\s*([^:}]+)(?::([^}]+))?)?\s*\}\}
 // accepts, but in linear time.
 
+import { isObject } from '../../std/json.ts';
 import { builtInValue, isBuiltIn, zoneInText } from './built-in-variables.ts';
-import { lookUp } from './dotted-path.ts';
 
 /** A rendered text is cut here: no prompt or line of speech is longer, and context values may be. */
 const RENDERED_CHARACTERS_MAX = 100_000;
@@ -145,4 +145,17 @@ function titleCased(path: string): string {
     .replace(/(^|[^\p{L}])(\p{L})/gu, (_all, before: string, letter: string) => {
       return before + letter.toUpperCase();
     });
+}
+
+/** The value at a dotted path through objects, own keys only; undefined if there is none. */
+export function lookUp(context: Record<string, unknown>, path: string): unknown {
+  if (Object.hasOwn(context, path)) return context[path];
+  const names = path.split('.');
+  if (names[0] === 'initial_context' && !Object.hasOwn(context, 'initial_context')) names.shift();
+  let value: unknown = context;
+  for (const name of names) {
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
 }

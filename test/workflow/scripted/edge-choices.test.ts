@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parseGraph } from '../../../src/workflow/graph/graph.ts';
-import { derivedPhrases } from '../../../src/workflow/scripted/edge-choices.ts';
+import { choicesOf } from '../../../src/workflow/scripted/edge-choices.ts';
 import { agent, definition, edge, end, start } from '../definitions.ts';
 
 describe('phrases without hints', () => {
-  it('come from label and condition, for the author to review', () => {
+  it('come from label and condition', () => {
     const graph = parseGraph(
       definition(
         [start('1'), agent('2'), end('3')],
@@ -18,11 +18,15 @@ describe('phrases without hints', () => {
         ],
       ),
     );
-    expect(derivedPhrases(graph)).toEqual([
-      { nodeId: '1', edgeId: '1-2-Book visit', phrases: ['book visit', 'book', 'visit'] },
-      { nodeId: '1', edgeId: '1-3-Opening_hours', phrases: ['opening hours', 'opening', 'hours'] },
-      { nodeId: '2', edgeId: '2-3-Agreed', phrases: ['yes', 'agreed'] },
-      { nodeId: '2', edgeId: '2-1-Refused', phrases: ['no', 'refused'] },
+    const derived = [...graph.nodes.values()]
+      .flatMap(choicesOf)
+      .filter((choice) => choice.derived)
+      .map(({ edge: { id }, phrases }) => [id, phrases]);
+    expect(derived).toEqual([
+      ['1-2-Book visit', ['book visit', 'book', 'visit']],
+      ['1-3-Opening_hours', ['opening hours', 'opening', 'hours']],
+      ['2-3-Agreed', ['yes', 'agreed']],
+      ['2-1-Refused', ['no', 'refused']],
     ]);
   });
 });

@@ -78,7 +78,6 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
   return {
     name: 'flite',
     model: options.voice ?? 'slt',
-    capabilities: { wordTimings: true, streaming: false },
     async synthesize(request, listener, signal) {
       signal.throwIfAborted();
       const voice = knownVoice(request.voice) ?? options.voice ?? 'slt';

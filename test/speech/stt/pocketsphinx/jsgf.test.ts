@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import { buildGrammar, type Grammar } from '../../../../src/speech/stt/pocketsphinx/jsgf.ts';
-import { RULES } from '../../../../src/speech/stt/pocketsphinx/slot-grammar.ts';
+import { buildGrammar, type Grammar, RULES } from '../../../../src/speech/stt/pocketsphinx/jsgf.ts';
 import { SLOTS } from './slots.ts';
 
 const all = { has: (_word: string) => true };

@@ -52,6 +52,7 @@ describe.skipIf(missing !== undefined)(`pocketsphinx${skipped}`, () => {
     if (stt === undefined) throw new Error('pocketsphinx did not start');
     return {
       stt,
+      understandsOpenSpeech: false,
       say: voice.say,
       async close() {
         await stt.close();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { numberWords } from '../../../../src/speech/stt/pocketsphinx/number-words.ts';
+import { numberWords } from '../../../../src/speech/stt/pocketsphinx/jsgf.ts';
 import { parseDictionary } from '../../../../src/speech/stt/pocketsphinx/pronunciation-dictionary.ts';
 
 describe('pronouncing dictionary', () => {

@@ -10,7 +10,9 @@ import { synthesize, textToSpeechContract } from '../tts-contract.ts';
 
 const means = () => ({ clock: new FakeClock(), log: quietLog().log });
 
-textToSpeechContract('flite', () => openTextToSpeech({ service: 'flite', workers: 1 }, means()));
+textToSpeechContract('flite', () => openTextToSpeech({ service: 'flite', workers: 1 }, means()), {
+  givesWordTimings: true,
+});
 
 /** RMS of the loud parts, in dB below full scale. */
 function speechLevelDb(samples: Int16Array): number {
