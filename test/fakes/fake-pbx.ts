@@ -4,7 +4,7 @@
 import { type ErrorCode, GatewayError } from '../../src/errors/gateway-error.ts';
 import type { CallStatus } from '../../src/model/provider.ts';
 import type { Clock } from '../../src/std/clock.ts';
-import type { MediaSession } from '../../src/telephony/provider/media-session.ts';
+import type { MediaSession, MediaTraits } from '../../src/telephony/provider/media-session.ts';
 import type {
   Pbx,
   PbxAccount,
@@ -26,14 +26,10 @@ import { type FarMedia, farSession } from './far-session.ts';
 export class FakePbx implements PbxProvider {
   readonly name = 'ari' as const;
   capabilities: ProviderCapabilities = {
-    answerStyle: 'event',
     digitsIn: true,
-    digitsOut: 'rest',
     answeringMachine: false,
     transfer: ['cold', 'warm'],
     transferAwaits: 'answer',
-    closeEndsCall: true,
-    idempotentDial: false,
     callS: { max: 14_400 },
   };
   readonly connections: FakeConnection[] = [];
@@ -118,6 +114,7 @@ export class FakeConnection implements PbxConnection {
   readonly admitted: string[] = [];
   readonly media = new Map<string, FarMedia>();
   isClosed = false;
+  callAfterClose: MediaTraits['callAfterClose'] = 'ends';
   state: PbxState = { kind: 'connecting' };
   /** What opening media waits for. */
   onOpen: (callId: string, signal: AbortSignal) => Promise<void> = () => Promise.resolve();
@@ -152,7 +149,8 @@ export class FakeConnection implements PbxConnection {
       far.start();
       this.admitted.push(callId);
     };
-    return farSession(far, { clock: this.#clock, onAttach });
+    const { callAfterClose } = this;
+    return farSession(far, { clock: this.#clock, callAfterClose, onAttach });
   }
 
   refuse(callId: string, reason: RejectReason): Promise<void> {

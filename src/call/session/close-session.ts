@@ -74,8 +74,10 @@ async function closeAudio(deps: CallDeps, ending: Ending): Promise<void> {
   record.note({ type: 'recognition.usage', service: stt.name, model: stt.model, seconds });
 }
 
-/** A caller who hung up is gone already; one who was handed over goes on talking. */
-function callToHangUp({ by, callId, reason }: Ending): string | null {
-  const isGone = by === 'caller' || by === 'provider' || reason === 'transfer_call';
+/** A caller who hung up is gone already, unless their media alone have ended; one who was handed over goes on
+ *  talking. */
+function callToHangUp({ by, callId, reason, media }: Ending): string | null {
+  const hasLeft = by === 'caller' && media?.traits.callAfterClose !== 'goes-on';
+  const isGone = hasLeft || by === 'provider' || reason === 'transfer_call';
   return isGone ? null : callId;
 }

@@ -19,9 +19,9 @@ import { IncomingSockets } from './media/incoming-sockets.ts';
 import { legOpener } from './media/media-leg.ts';
 import { type PacketMedia, packetTransports } from './media/packet-transports.ts';
 import { websocketTransports } from './media/websocket-transports.ts';
-import { type AriAccount, accountOf } from './rest/account.ts';
 import { createChannelIds } from './rest/channel-ids.ts';
 import { type AriRequestTransport, createAriClient, httpCarrier } from './rest/client.ts';
+import { type AriAccount, accountOf } from './rest/account.ts';
 
 /** Asterisk itself has no limit; ours is the workflow's. */
 const CALL_S_MAX = 86_400;
@@ -75,14 +75,10 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
   return {
     name: 'ari',
     capabilities: {
-      answerStyle: 'event',
       digitsIn: true,
-      digitsOut: 'rest',
       answeringMachine: false,
       transfer: ['cold', 'warm', 'refer'],
       transferAwaits: 'answer',
-      closeEndsCall: true,
-      idempotentDial: false, // Each dial makes a channel of its own.
       callS: { max: CALL_S_MAX },
     },
     formatAddress: (addressNormalized) => addressNormalized,

@@ -7,21 +7,15 @@ import type { Pbx, WarmTransfer } from './pbx.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
 
 export interface ProviderCapabilities {
-  /** How an inbound call is answered. */
-  answerStyle: 'markup' | 'command' | 'event';
-  /** Whether the caller's keys are signalled; where not, they are heard in the audio. */
+  /** Whether the caller's keys are signalled; where not, in-band DTMF detection finds them in the audio. */
   digitsIn: boolean;
-  digitsOut: 'socket' | 'rest' | 'none';
   /** Answering-machine detection that runs beside the media. */
   answeringMachine: boolean;
   transfer: readonly ('cold' | 'warm' | 'refer')[];
   /** What a transfer waits for: that the provider takes the request, or that the destination answers or
    *  does not. */
   transferAwaits: 'acceptance' | 'answer';
-  /** Whether closing the media socket ends the call. */
-  closeEndsCall: boolean;
-  /** Whether the same dial, sent twice, places one call. */
-  idempotentDial: boolean;
+  /** The longest call, in seconds. */
   callS: { max: number };
 }
 
@@ -125,7 +119,7 @@ export interface ProviderControl {
     signal: AbortSignal,
   ): Promise<void>;
   /** Presses keys, 0-9 * # A-D, `w` for half a second's pause. Undefined where the provider's calls take
-   *  none (`digitsOut`). Throws PROVIDER_*, also if the call is not there. */
+   *  none. Throws PROVIDER_*, also if the call is not there. */
   sendDigits?(
     credentials: ProviderCredentials,
     callId: string,

@@ -15,14 +15,10 @@ export function createTwilioProvider(options: {
   return {
     name: 'twilio',
     capabilities: {
-      answerStyle: 'markup',
       digitsIn: true,
-      digitsOut: 'none',
       answeringMachine: true,
       transfer: ['cold'],
       transferAwaits: 'acceptance',
-      closeEndsCall: true,
-      idempotentDial: false,
       callS: { max: TWILIO_CALL_S_MAX },
     },
     formatAddress: (addressNormalized) => addressNormalized, // `+` and digits, or `sip:`: as it is.
