@@ -21,7 +21,7 @@ import { type PacketMedia, packetTransports } from './media/packet-transports.ts
 import { websocketTransports } from './media/websocket-transports.ts';
 import { createChannelIds } from './rest/channel-ids.ts';
 import { type AriRequestTransport, createAriClient, httpCarrier } from './rest/client.ts';
-import { type AriAccount, accountOf } from './rest/account.ts';
+import { type AriAccount, accountOf } from './rest/config.ts';
 
 /** Asterisk itself has no limit; ours is the workflow's. */
 const CALL_S_MAX = 86_400;

@@ -3,7 +3,7 @@
 // Source: contract §4.3; national prefixes from libphonenumber's metadata; SIP URIs from RFC 3261, 19.1.
 
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min';
-import type { AddressType } from '../../model/telephony.ts';
+import type { AddressType, PhoneNumber } from '../../model/telephony.ts';
 
 export interface NormalAddress {
   normalized: string;
@@ -75,4 +75,24 @@ function sipAddress(text: string): NormalAddress | undefined {
     normalized: `${lowerScheme}:${at}${host.toLowerCase()}${shownPort}${rest}`,
     type: 'sip_uri',
   };
+}
+
+/** The active number that a PBX means; undefined if there is none. A PBX gives it as its dialplan has it: an
+ *  extension, or a number with or without its country. */
+export function calledNumberOf<N extends PhoneNumber>(
+  dialled: string,
+  numbers: readonly N[],
+): N | undefined {
+  const active = numbers.filter(({ isActive }) => isActive);
+  const asItIs = normalizeAddress(dialled, null)?.normalized;
+  const exact = active.find(({ addressNormalized }) => addressNormalized === asItIs);
+  if (exact !== undefined) return exact;
+  const countries = new Set(active.flatMap(({ countryCode }) => countryCode ?? []));
+  const inCountry = new Map(
+    [...countries].map((country) => [country, normalizeAddress(dialled, country)?.normalized]),
+  );
+  return active.find(
+    ({ countryCode, addressNormalized }) =>
+      countryCode !== null && inCountry.get(countryCode) === addressNormalized,
+  );
 }

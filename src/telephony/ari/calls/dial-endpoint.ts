@@ -1,6 +1,6 @@
 // How Asterisk is asked to dial a number. Source: asterisk §4.2; contract §7.5; what users ask for: §13.2.
 
-import type { AriAccount } from '../rest/account.ts';
+import type { AriAccount } from '../rest/config.ts';
 
 export interface Dialled {
   channelId: string;

@@ -4,8 +4,8 @@
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
-import type { AriAccount } from '../rest/account.ts';
 import { type AriClient, ariFaultOf, isAriNotFound } from '../rest/client.ts';
+import type { AriAccount } from '../rest/config.ts';
 import { type AriChannel, ariChannel } from '../rest/messages.ts';
 import { createQuery, type Dialled, ringQuery } from './dial-endpoint.ts';
 

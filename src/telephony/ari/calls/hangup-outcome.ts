@@ -1,7 +1,9 @@
-// How a call ended at the PBX, from the cause of its hang-up and what was told of its dialling. Pure.
+// Causes of a hang-up, both ways: how a call ended at the PBX, from its cause and the events of its dialling, and
+// the reasons with which we hang up. Pure.
 // Source: asterisk §4.2 (measured); causes as in ITU-T Q.850.
 
 import type { TerminalStatus } from '../../../model/provider.ts';
+import type { RejectReason } from '../../provider/terms.ts';
 
 /** What is known of a channel that we dialled, or of one that rang. */
 export interface CallFacts {
@@ -21,6 +23,22 @@ export interface HangupOutcome {
   /** In the PBX's words, for the run: `busy (cause 17)`. */
   providerStatus: string;
 }
+
+/** How a call is rejected: `reason` of a DELETE. Source: asterisk §4.1. */
+export const rejectReasons: Readonly<Record<RejectReason, string>> = {
+  'not-configured': 'unallocated',
+  'no-workflow': 'congestion',
+  signature: 'rejected',
+  busy: 'busy',
+  draining: 'congestion',
+  error: 'failure',
+};
+
+/** What a far end that is heard is left for: its tones would go on. */
+export const unreachableReason: Readonly<Record<string, string>> = {
+  BUSY: 'busy',
+  CONGESTION: 'congestion',
+};
 
 /** Busy lines, unanswered ones and those that refused; 16 is a normal end. All else is a failure. */
 const statusByCause = new Map<number, TerminalStatus>([

@@ -1,7 +1,7 @@
 // Why the connection to a PBX is down, in words that say what to do. Source: asterisk §2.6, §4, §7.
 
 import { codeOf, type ErrorCode, GatewayError } from '../../../errors/gateway-error.ts';
-import type { AriAccount } from '../rest/account.ts';
+import type { AriAccount } from '../rest/config.ts';
 
 export interface ConnectionFault {
   code: ErrorCode;

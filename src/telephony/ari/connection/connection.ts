@@ -14,12 +14,12 @@ import type { TransferTarget } from '../../provider/provider.ts';
 import type { ProviderCredentials, RejectReason } from '../../provider/terms.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
 import type { CallTable } from '../calls/call-table.ts';
-import { rejectReasons, unreachableReason } from '../calls/hangup-reasons.ts';
+import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
 import { transferCall } from '../calls/transfer.ts';
-import { type AriAccount, accountOf } from '../rest/account.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import { type ChannelIds, createChannelIds } from '../rest/channel-ids.ts';
 import type { AriClient } from '../rest/client.ts';
+import { type AriAccount, accountOf } from '../rest/config.ts';
 import {
   type AriChannel,
   type AriEvent,

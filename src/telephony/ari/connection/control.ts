@@ -11,9 +11,9 @@ import {
   dialWithEarlyMedia,
   type EarlyMediaContext,
 } from '../calls/early-media-dial.ts';
-import { type AriAccount, accountOf } from '../rest/account.ts';
 import type { ChannelIds } from '../rest/channel-ids.ts';
 import { type AriClient, isAriNotFound } from '../rest/client.ts';
+import { type AriAccount, accountOf } from '../rest/config.ts';
 import { type AriChannel, ariChannel } from '../rest/messages.ts';
 import type { AriConnection } from './connection.ts';
 

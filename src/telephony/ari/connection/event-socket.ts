@@ -4,7 +4,7 @@
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
-import { type AriAccount, basicAuth, restUrl } from '../rest/account.ts';
+import { type AriAccount, basicAuth, restUrl } from '../rest/config.ts';
 import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
 import { type ConnectionFault, connectionFault, refusalFault } from './connection-fault.ts';
 import { PingWatchdog } from './ping-watchdog.ts';

@@ -7,8 +7,8 @@ import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import type { Random } from '../../../std/random.ts';
 import type { Finding, PbxState } from '../../provider/pbx.ts';
-import type { AriAccount } from '../rest/account.ts';
 import type { AriClient } from '../rest/client.ts';
+import type { AriAccount } from '../rest/config.ts';
 import type { AriContext } from '../rest/peer.ts';
 
 /** The connection that this process holds of the configuration. */

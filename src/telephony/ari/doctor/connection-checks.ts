@@ -4,9 +4,9 @@
 import { codeOf } from '../../../errors/gateway-error.ts';
 import type { Finding } from '../../provider/pbx.ts';
 import { connectionFault, hostOf } from '../connection/connection-fault.ts';
-import type { AriAccount } from '../rest/account.ts';
 import { createChannelIds } from '../rest/channel-ids.ts';
 import type { AriAnswer } from '../rest/client.ts';
+import type { AriAccount } from '../rest/config.ts';
 import { ariInfo } from '../rest/messages.ts';
 import {
   type CheckContext,

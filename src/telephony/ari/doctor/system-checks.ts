@@ -3,9 +3,9 @@
 
 import { z } from 'zod';
 import type { Finding } from '../../provider/pbx.ts';
-import { judgeRelease } from '../media/releases.ts';
 import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
-import type { AriAccount } from '../rest/account.ts';
+import { judgeRelease } from '../media/transport-selection.ts';
+import type { AriAccount } from '../rest/config.ts';
 import {
   type CheckContext,
   type CheckOutcome,

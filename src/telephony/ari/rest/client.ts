@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import { parseJson } from '../../../std/json.ts';
 import type { Rest } from '../../provider/rest-client.ts';
-import { type AriAccount, basicAuth, restUrl } from './account.ts';
+import { type AriAccount, basicAuth, restUrl } from './config.ts';
 import { ariFault } from './messages.ts';
 
 export interface AriRequest {

@@ -1,13 +1,16 @@
-// Asterisk's credentials for its REST interface: schema, form and secrets. Source: specification §2.2
-// (ari), contract §4.2. The name of the Stasis application is minted when a configuration is stored.
+// Asterisk's credentials for its REST interface: schema, form and secrets, and the account that follows from them
+// once they are checked. The name of the Stasis application is minted when a configuration is stored.
+// Source: specification §2.2 (ari), contract §4.2.
 
 import { z } from 'zod';
+import { GatewayError } from '../../../errors/gateway-error.ts';
 import {
   fieldFacts,
   type ProviderVariant,
   selectField,
   textField,
 } from '../../provider/configuration-variant.ts';
+import type { ProviderCredentials } from '../../provider/terms.ts';
 
 const text = z.string().trim().min(1).max(500);
 
@@ -171,3 +174,29 @@ export const ariVariant: ProviderVariant = {
   ],
   docsUrl: 'https://docs.asterisk.org/Configuration/Interfaces/Asterisk-REST-Interface-ARI/',
 };
+
+export type AriConfig = z.infer<typeof ariConfig>;
+
+export interface AriAccount extends AriConfig {
+  /** The Stasis application, which no other configuration has. Contract §0: configurations that were
+   *  stored without one use the user's name. */
+  app: string;
+}
+
+/** Throws PROVIDER_AUTH if they cannot be Asterisk's. */
+export function accountOf(credentials: ProviderCredentials): AriAccount {
+  const config = ariConfig.safeParse({ ...credentials, provider: 'ari' });
+  if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider: 'ari' }, config.error);
+  const stasis = credentials['stasis_app_name'];
+  const app = typeof stasis === 'string' && stasis !== '' ? stasis : config.data.app_name;
+  return { ...config.data, app };
+}
+
+export function basicAuth({ app_name, app_password }: AriAccount): string {
+  return `Basic ${Buffer.from(`${app_name}:${app_password}`).toString('base64')}`;
+}
+
+/** The REST interface's address, without a trailing slash. */
+export function restUrl({ ari_endpoint }: AriAccount): string {
+  return `${ari_endpoint.replace(/\/+$/, '')}/ari`;
+}

@@ -4,9 +4,9 @@ import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
 import type { MediaSession } from '../../provider/media-session.ts';
-import type { AriAccount } from './account.ts';
 import type { ChannelIds } from './channel-ids.ts';
 import type { AriClient } from './client.ts';
+import type { AriAccount } from './config.ts';
 import type { AriEvent } from './messages.ts';
 
 export interface AriContext {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dialQuery } from '../../../../src/telephony/ari/calls/dial-endpoint.ts';
-import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
-import { ariConfig } from '../../../../src/telephony/ari/rest/config.ts';
+import { accountOf, ariConfig } from '../../../../src/telephony/ari/rest/config.ts';
 
 const base = {
   provider: 'ari',

@@ -11,7 +11,7 @@ import {
   connectionFault,
 } from '../../../../src/telephony/ari/connection/connection-fault.ts';
 import { EventSocket } from '../../../../src/telephony/ari/connection/event-socket.ts';
-import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
+import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import { makeAuthority, makeCertificate } from '../../../fakes/certificates.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { freePort } from '../../../fakes/free-port.ts';

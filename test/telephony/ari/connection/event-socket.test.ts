@@ -7,7 +7,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
 import type { ConnectionFault } from '../../../../src/telephony/ari/connection/connection-fault.ts';
 import { EventSocket } from '../../../../src/telephony/ari/connection/event-socket.ts';
-import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
+import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { freePort } from '../../../fakes/free-port.ts';
 

@@ -7,7 +7,7 @@ import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { OutboundWebsocketServer } from '../../../../src/telephony/ari/connection/outbound-websocket.ts';
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
-import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
+import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import { startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
 import { pump } from '../../../fakes/asterisk/media/pump.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';

@@ -5,8 +5,8 @@ import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { examineLink } from '../../../../src/telephony/ari/doctor/connection-checks.ts';
-import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
 import { type AriAnswer, createAriClient } from '../../../../src/telephony/ari/rest/client.ts';
+import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 
 /** `answer`: of every request, or why there is none. */

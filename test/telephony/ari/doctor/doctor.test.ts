@@ -294,7 +294,9 @@ describe('the doctor on releases and modules', () => {
   });
 
   it('names an Asterisk that cannot open the connection itself', async () => {
-    const { judgeRelease } = await import('../../../../src/telephony/ari/media/releases.ts');
+    const { judgeRelease } = await import(
+      '../../../../src/telephony/ari/media/transport-selection.ts'
+    );
     expect(judgeRelease('22.4.0', true)).toMatchObject({
       verdict: 'fail',
       message: expect.stringContaining('cannot open the connection itself'),

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { connectionFault } from '../../../../src/telephony/ari/connection/connection-fault.ts';
-import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
+import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import type { ProviderCredentials } from '../../../../src/telephony/provider/terms.ts';
 import { type FakeAsterisk, startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
 import { pump } from '../../../fakes/asterisk/media/pump.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../../src/errors/gateway-error.ts';
 import { selectMediaTransport } from '../../../../src/telephony/ari/media/transport-selection.ts';
-import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
+import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import type { ProviderCredentials } from '../../../../src/telephony/provider/terms.ts';
 
 /** `way format`, or the code of the refusal. */

@@ -2,7 +2,6 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { accountOf } from '../../../../src/telephony/ari/rest/account.ts';
 import {
   type AriAnswer,
   type AriRequest,
@@ -13,6 +12,7 @@ import {
   isAriNotFound,
   isRepeatable,
 } from '../../../../src/telephony/ari/rest/client.ts';
+import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import { createRest } from '../../../../src/telephony/provider/rest-client.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../../provider/rest-server.ts';

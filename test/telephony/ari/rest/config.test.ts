@@ -1,7 +1,7 @@
 // A configuration of Asterisk as it was stored, and what follows from it.
 
 import { describe, expect, it } from 'vitest';
-import { accountOf, basicAuth, restUrl } from '../../../../src/telephony/ari/rest/account.ts';
+import { accountOf, basicAuth, restUrl } from '../../../../src/telephony/ari/rest/config.ts';
 
 const least = { ari_endpoint: 'http://pbx:8088', app_name: 'gw', app_password: 'secret' };
 
