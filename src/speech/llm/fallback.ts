@@ -1,4 +1,4 @@
-// Several language models as one: the next one answers when one fails before anything was said. A failure that
+// Fallback: several language models as one. The next one answers when one fails before anything was said. A failure that
 // may pass is tried once more on the same model. After the first text nothing is repeated: the caller heard it.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';

@@ -1,5 +1,5 @@
 // The part of a caller's audio that a recogniser gets: from a little before speech begins to its end, in batches.
-// No voice detection; it is told when speech begins.
+// No voice activity detection (VAD): its owner says when speech begins.
 
 export interface GatedAudio {
   readonly open: boolean;

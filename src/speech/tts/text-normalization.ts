@@ -1,4 +1,4 @@
-// Rewrites what flite would read out badly: telephone numbers, long numbers, dates, foreign money, addresses and
+// Text normalization: rewrites what flite would read out badly: telephone numbers, long numbers, dates, foreign money, addresses and
 // signs. Small numbers, dollars, times and common abbreviations are left to it. American English.
 
 const MONTHS =

@@ -25,7 +25,7 @@ export interface TextToSpeech {
   readonly name: string;
   readonly model: string;
   /** Resolves when all audio has been delivered. Rejects with TTS_*; with the signal's reason when
-   *  aborted, after which the listener hears nothing more. */
+   *  aborted, after which the listener gets nothing more. */
   synthesize(request: SpeechRequest, listener: SpeechListener, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

@@ -90,7 +90,7 @@ export function openConnection(
           await response.body.dump();
           count('ok');
         })
-        // The request of the call itself tells of a server that cannot be reached.
+        // The request of the call itself reports a server that cannot be reached.
         .catch((error: unknown) => {
           count(signal.aborted ? 'timeout' : 'failed');
           log.debug({ service, err: error }, 'connection to language model not opened ahead');

@@ -1,5 +1,5 @@
 // The thread in which PocketSphinx recognises the calls' utterances: it keeps each utterance's sound, follows it
-// with partial words, and decodes the whole when it is over. Calls are told apart by ids; one that fails does not
+// with partial words, and decodes the whole when it is over. Ids keep calls apart; one that fails does not
 // touch the others.
 
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // The embedded recogniser: PocketSphinx from the system's packages, in worker threads, by closed grammars only.
-// English; it needs no network and no key. What goes on inside a thread is pocketsphinx-worker's.
+// English; it needs no network and no key. pocketsphinx-worker runs in each thread.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -69,7 +69,7 @@ interface Thread {
   close(): Promise<void>;
 }
 
-/** What a thread tells one call. */
+/** A thread's message to one call. */
 interface Call {
   /** An utterance is being said, or its words are awaited. */
   readonly busy: boolean;

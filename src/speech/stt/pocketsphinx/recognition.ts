@@ -1,6 +1,6 @@
 // What was said, by a grammar, and how sure that is. A whole utterance is decoded twice: by what is expected, and
-// by a loop of bare phones that fits any speech. How much worse the loop fits per moment of speech tells words
-// that were expected from others; a decoder's own posterior does not.
+// by a loop of bare phones that fits any speech. How much worse the loop fits per moment of speech
+// separates expected words from others; a decoder's own posterior does not.
 //
 // The scale was set with three synthesized voices (slt, rms, awb) through a telephone channel, and is no
 // probability elsewhere. Above its middle, rightly recognised / speech outside the grammar:

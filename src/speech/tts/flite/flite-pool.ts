@@ -1,4 +1,4 @@
-// The threads that run flite, and the sentences that wait for one, first come, first served.
+// The worker threads that run flite, and the queue of sentences for them, first in, first out.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';

@@ -85,7 +85,7 @@ function processCalls(program: Program) {
     return SUCCESS;
   }
 
-  /** Time stands still: flite only measures itself. */
+  /** The clock always shows 0: flite only measures itself. */
   function time(_id: number, _precision: bigint, timeAt: number): number {
     viewOf(program).setBigUint64(timeAt, 0n, true);
     return SUCCESS;
