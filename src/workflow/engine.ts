@@ -1,5 +1,5 @@
-// The agent as pure logic: what is told to it (events) and what it asks for (actions), node by node.
-// No clock, no socket, no service; the same for phone calls, text chat, tests and replays.
+// The dialogue engine: a pure state machine that takes events and returns actions, node by node. No clock,
+// no socket, no service; the same for phone calls, text chat, tests and replays.
 // Source: contract §8.
 
 import { isGoodbye } from '../model/control-phrases.ts';
@@ -214,8 +214,8 @@ function utteranceFinished(
   const { utteranceId, interrupted, heardText } = event;
   state.speaking = state.speaking.filter((id) => id !== utteranceId);
   setHeard(state, event);
-  // Words that were cut off come from a request whose rest nobody will hear. An utterance without a
-  // word may also be the end of a request that fails, which is told next.
+  // Words that were cut off come from a request whose rest will not be heard. An utterance without a
+  // word may also be the end of a request that fails, which the next event reports.
   const cutOff = interrupted && heardText.trim() !== '';
   if (cutOff && state.request?.utteranceId === utteranceId) abandonRequest(step);
   if (state.phase === 'talking') policy.heard(step, utteranceId);

@@ -1,5 +1,5 @@
-// A conversation with the engine in a few lines: tells it events, keeps the actions, and holds it to
-// what must always be true (the state it was given is not written to, and is plain JSON).
+// A conversation with the engine in a few lines: it sends events, keeps the actions, and checks what must
+// always be true (the given state is not written to, and is plain JSON).
 
 import { expect } from 'vitest';
 import type { EndReason } from '../../src/model/end-reason.ts';

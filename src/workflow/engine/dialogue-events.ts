@@ -1,5 +1,5 @@
-// What the workflow engine is told and what it asks for. The engine is pure: every fact of the world
-// (time, words, a model's answer) arrives as an event, every wish leaves as an action.
+// The engine's input and output. The engine is pure: every fact of the world (time, words, a model's answer)
+// arrives as an event, every request leaves as an action.
 
 import type { CallEventBody, TurnSource, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
@@ -42,7 +42,7 @@ export type DialogueEvent = { at: number } & (
   | { type: 'ending'; reason: EndReason }
 );
 
-/** What the teller of an event need not say. */
+/** An event whose time is set by its receiver. */
 export type UntimedEvent<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
 
 export type DialogueAction =

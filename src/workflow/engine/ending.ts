@@ -1,5 +1,5 @@
 // How a conversation ends: the last words are heard, what the caller said is extracted, then the call
-// ends, each with a limit. An end is a state of the runtime and never a model's promise.
+// ends, each with a limit. The engine's state decides the end, never the model's words.
 // Source: contract §8.3, §8.5.
 
 import type { EndReason } from '../../model/end-reason.ts';

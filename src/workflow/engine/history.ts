@@ -1,5 +1,5 @@
-// What the model is shown of the conversation: the caller's words and those of the agent's words that
-// were heard. Kept across nodes; the prompts change around it.
+// Dialogue history: what the model is shown of the conversation, the caller's words and those of the agent's
+// words that the caller heard. It lasts across nodes; the prompts change.
 
 import type { LlmMessage } from '../../model/llm-message.ts';
 import type { DialogueState, HistoryEntry } from './state.ts';

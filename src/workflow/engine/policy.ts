@@ -1,5 +1,5 @@
-// What decides what the agent says: a language model under each node's prompt, or the author's script.
-// The engine calls it at the moments below; everything else about a call is the same for both.
+// Dialogue policy: decides what the agent says, by a language model under each node's prompt or by the
+// author's script. The engine calls it at the moments below; the rest of a call is the same for both.
 
 import type { SpokenLine } from './clip-refs.ts';
 import type { DialogueEvent } from './dialogue-events.ts';
@@ -10,7 +10,7 @@ export type CallerTurnEvent = Extract<DialogueEvent, { type: 'caller-turn' }>;
 export interface DialoguePolicyHandler {
   /** The start node has been entered: the first words. `greeting` is rendered. */
   start(step: Step, greeting: SpokenLine | undefined): void;
-  /** The caller has finished a turn, which stands in the history already. */
+  /** The caller has finished a turn, which the history holds already. */
   callerTurn(step: Step, turn: CallerTurnEvent): void;
   /** An utterance has been heard, and the call goes on. */
   heard(step: Step, utteranceId: number): void;

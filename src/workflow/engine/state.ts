@@ -1,5 +1,5 @@
-// Where a conversation stands, as plain JSON: it can be stored, sent and taken up again. Only the
-// functions of this room write to it, each time on a copy.
+// Dialogue state: where the conversation is, as plain JSON that can be stored, sent and resumed. Only the
+// functions of workflow/ write to it, each time to a copy.
 
 import type { TurnSource } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
@@ -24,7 +24,7 @@ export type HistoryEntry =
       role: 'tool';
       callId: string;
       content: string;
-      /** While its result is awaited: `content` is what stands if none comes. */
+      /** While its result is awaited: `content` holds if none comes. */
       toolRunId?: number;
     };
 

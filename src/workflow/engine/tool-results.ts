@@ -1,5 +1,5 @@
 // Results of function calls on their way into the history and the run's log, each exactly once; and the
-// end of calls that nobody waits for any more. What the calls do is workflow/llm/tool-calls.ts.
+// end of calls whose results are not awaited any more. What the calls do is workflow/llm/tool-calls.ts.
 
 import type { DialogueState, PendingToolCalls, PendingTransfer } from './state.ts';
 import { log, type Step } from './step.ts';
@@ -7,7 +7,7 @@ import { log, type Step } from './step.ts';
 /** A result that a model reads again in every request of the call. */
 const RESULT_CHARACTERS_MAX = 16_000;
 
-/** Stands in the history until there is a result. */
+/** The history holds this until there is a result. */
 export const UNFINISHED = JSON.stringify({
   status: 'error',
   error: 'The call ended before this was finished.',
@@ -53,7 +53,7 @@ export function transferUnderWay({ tools }: DialogueState): PendingTransfer | un
   return next?.what === 'transfer' && next.stage === 'transferring' ? next : undefined;
 }
 
-/** Nobody waits for tools any more. A transfer that is under way goes on, unless this `isFinal`. */
+/** Ends all calls of tools. A transfer that is under way goes on, unless this `isFinal`. */
 export function stopTools(step: Step, { isFinal = false } = {}): void {
   const { tools } = step.state;
   if (tools === null || (!isFinal && transferUnderWay(step.state) !== undefined)) return;

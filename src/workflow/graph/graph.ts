@@ -50,7 +50,7 @@ export interface Graph {
 const AT_ONCE: Opening = { greeting: undefined, clip: undefined, delayMs: 0 };
 
 /** Throws WORKFLOW_INVALID if no call can run on it: no start node, or a step with wrong data. Edges
- *  that lead nowhere are left out. */
+ *  to missing nodes are left out. */
 export function parseGraph(definition: WorkflowDefinition): Graph {
   const steps = definition.nodes.flatMap((node) => {
     const type = nodeTypeOf(node.type);

@@ -54,7 +54,7 @@ export function keepUnseen(
   return { ...sent, nodes };
 }
 
-/** What a client sent, as it is stored: a prompt that only stands for a missing one is missing, and
+/** What a client sent, as it is stored: the placeholder of a missing prompt is left out, and
  *  older keys are what they have become. */
 export function storedForm(definition: WorkflowDefinition): WorkflowDefinition {
   return { ...definition, nodes: definition.nodes.map(storedNode) };

@@ -41,7 +41,7 @@ function declared(properties: Properties, data: Data): Data {
   );
 }
 
-/** Whether a builder takes the value. Bounds are not its business. */
+/** Whether a builder takes the value. It checks no bounds. */
 function fits({ type, options }: PropertySpec, value: unknown): boolean {
   if (value === null) return true;
   switch (type) {

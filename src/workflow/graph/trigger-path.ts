@@ -1,5 +1,5 @@
-// Trigger paths of a definition: reading them and giving one to triggers that have none. Whether a
-// path is free across organizations is the store's knowledge. Source: contract §2, §5.1, §5.2.
+// Trigger paths of a definition: reading them and giving one to triggers that have none. The store
+// checks that a path is free across organizations. Source: contract §2, §5.1, §5.2.
 
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import type { Random } from '../../std/random.ts';

@@ -1,5 +1,5 @@
-// Everything that can be wrong with a workflow definition, as the contract words it. Trigger paths that
-// other agents use and names of stored tools are the store's knowledge and not checked here.
+// Validation: everything that can be wrong with a workflow definition, as the contract words it. Trigger
+// paths of other agents and names of stored tools are checked where the store is at hand.
 // Source: contract §5.3, appendix A.3.
 
 import type { z } from 'zod';

@@ -1,5 +1,5 @@
-// What becomes of a model's answer: it may speak, call functions (tool-calls.ts), or both in one
-// response. Source: contract §8.3; a failure is told to the caller, a second one ends the call.
+// Handles a model's answer: it may speak, call functions (tool-calls.ts), or both in one response. After a
+// failure a fixed line apologises, after a second one the call ends. Source: contract §8.3.
 
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { startClosing } from '../engine/ending.ts';

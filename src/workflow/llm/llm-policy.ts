@@ -1,5 +1,5 @@
-// A language model speaks: it is asked in every node under that node's prompt, with the edges as its
-// functions. What it answers is handled in llm-answer.ts. Source: contract §8.1-§8.6.
+// The policy with a language model: the model is asked in every node under that node's prompt, with tools and
+// edges as its functions. llm-answer.ts handles the answers. Source: contract §8.1-§8.6.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
@@ -52,8 +52,8 @@ export const llmPolicy: DialoguePolicyHandler = {
   },
 };
 
-/** Listens for open speech in the current node. What its author hints at goes along: a recogniser that
- *  knows closed grammars only hears at least that. */
+/** Listens for open speech in the current node. The author's hints are passed too: a recogniser
+ *  with closed grammars only understands at least those. */
 export function waitForCaller(step: Step): void {
   const node = currentNode(step);
   const { phrases, slots, digits } = nodeExpectation(node, node.slots, step.boost);

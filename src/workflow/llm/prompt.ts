@@ -1,6 +1,6 @@
-// What a model is asked in a node: the system prompt, its tools and one function per edge. Source: contract §5.4,
-// §8.2. Ours: an edge's function also tells what the next node wants, so that the model can go on and
-// speak for it in one response.
+// The model's request in a node: the system prompt, its tools and one function per edge. Ours: an edge's
+// description holds the next node's prompt, so that the model can move and speak for it in one response.
+// Source: contract §5.4, §8.2.
 
 import type { LlmMessage, LlmTool } from '../../model/llm-message.ts';
 import { hasTransitionLine } from '../engine/clip-lines.ts';

@@ -1,4 +1,4 @@
-// What a tool says before it acts: never cut off by the caller, and not part of what the model is shown.
+// A tool's message before it acts: the caller cannot interrupt it, and the model is not shown it.
 // Source: contract §8.4, §8.7; rendered as all speech is (§13.1 item 12).
 
 import type { UtteranceKind } from '../../model/call-event.ts';

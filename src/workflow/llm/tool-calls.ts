@@ -213,7 +213,7 @@ function continueAfterEdge(step: Step, edge: GraphEdge, spoken: string): void {
     startClosing(step, 'user_qualified');
     return;
   }
-  // The line between stands after what was said: the question before it would be lost.
+  // The transition line follows what was said: the question before it would be lost.
   const asked = said && QUESTION.test(spoken) && !hasTransitionLine(step, edge);
   if (!asked) generate(step, { purpose: 'reply', kind: 'reply' });
 }

@@ -1,5 +1,5 @@
-// Handing the caller over: where to, what they are told, and only once they have heard it, the provider.
-// A transfer that fails is the model's to explain. Source: contract §8.7.
+// Call transfer: find the destination, announce it to the caller, and once they have heard that, ask the
+// provider. The model explains a transfer that fails. Source: contract §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { PendingTransfer } from '../engine/state.ts';

@@ -113,7 +113,7 @@ export interface NodeType {
   templates?: readonly string[];
   /** Of a step that is `first`: how the call opens. Throws ZodError for data that the schema refuses. */
   opening?(data: NodeData): Opening;
-  /** What stands above the prompts of the steps that want it. */
+  /** The text that precedes the prompts of the steps that ask for it. */
   globalPrompt?(data: NodeData): string | undefined;
   /** Undefined if nothing is asked for a call of that direction. */
   preCallRequest?(data: NodeData, direction: Direction): PreCallRequest | undefined;

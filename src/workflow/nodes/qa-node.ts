@@ -1,5 +1,5 @@
-// A review of finished calls by a language model. Not part of the conversation; A call reads it
-// leniently; the schema is what an author is held to. Source: contract §5.3, §8.10, §12.1.
+// A review of finished calls by a language model. Not part of the conversation. After the
+// call it is read leniently; the schema is what validation holds an author to. Source: contract §5.3, §8.10, §12.1.
 
 import { z } from 'zod';
 import { nameFacts } from './field-facts.ts';

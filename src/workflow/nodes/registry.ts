@@ -1,4 +1,5 @@
-// The node types by machine name, in the order of the catalogue.
+// Every node type, in the order of the catalogue. To add one: write `<type>-node.ts` beside this file and add a
+// row here; contract §5.3 lists the fields of each.
 
 import { agentNode } from './agent-node.ts';
 import { endCallNode } from './end-call-node.ts';

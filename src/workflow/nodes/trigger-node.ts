@@ -1,5 +1,5 @@
 // A public address under which programs start calls of this agent. Not part of the conversation.
-// Its path is globally unique, which the store knows. Source: contract §2, §5.3, §6.1.
+// The store keeps its path globally unique. Source: contract §2, §5.3, §6.1.
 
 import { z } from 'zod';
 import { nameFacts } from './field-facts.ts';

@@ -1,5 +1,5 @@
-// Believing what was understood: values and choices are taken at once where they are certain, and after
-// a yes of the caller where they are not.
+// Confirmation: a value or choice that is certain counts at once; one that is not counts after the caller has
+// said yes.
 
 import type { TurnSource } from '../../model/call-event.ts';
 import { mergeGathered } from '../engine/gathered-values.ts';

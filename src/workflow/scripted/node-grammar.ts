@@ -1,4 +1,4 @@
-// What a caller may say or press in a scripted node, in the recogniser's terms: a closed set.
+// What a caller may say or press in a scripted node, as a closed grammar for the recogniser.
 
 import { plainWords } from '../../model/control-phrases.ts';
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';

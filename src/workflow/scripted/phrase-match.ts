@@ -1,5 +1,5 @@
-// How well what the caller said fits the phrases that were expected. Pure arithmetic on words: whether a
-// fit is good enough is decided by the caller of `rank` with `decide`.
+// Phrase matching: how well the caller's words fit each expected phrase. Pure; `rank` scores, and its caller
+// decides with `decide` whether a score is good enough.
 
 import { plainWords } from '../../model/control-phrases.ts';
 
@@ -94,7 +94,7 @@ function isDenied(words: readonly string[]): boolean {
   return words.some((word) => NEGATIONS.has(word));
 }
 
-/** Where the phrase stands in the words, word by word; -1 if it does not. */
+/** The index at which the phrase begins in the words; -1 if they do not contain it. */
 function indexOfPhrase(words: readonly string[], phrase: readonly string[]): number {
   return words.findIndex((_word, at) => phrase.every((word, index) => words[at + index] === word));
 }

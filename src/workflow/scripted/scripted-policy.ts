@@ -1,5 +1,5 @@
-// The agent without a language model: it says what the author wrote and understands only what was
-// expected. Nothing is interpreted and nothing invented; what is not certain is asked again.
+// The scripted policy: the agent without a language model. It says what the author wrote and understands
+// only what was expected. Nothing is interpreted and nothing invented; what is not certain is asked again.
 // understanding.ts reads a turn, confirmation.ts asks yes or no, traversal.ts goes on; this file joins them.
 
 import type { DialoguePolicyHandler } from '../engine/policy.ts';

@@ -1,4 +1,4 @@
-// What a turn means in a scripted node: a phrase of an edge, a key, a value for a slot, or one of the
+// Language understanding without a model: what a turn means in a scripted node, a phrase of an edge, a key, a value for a slot, or one of the
 // few things that may be said anywhere.
 
 import { phrasesOf } from '../../model/control-phrases.ts';

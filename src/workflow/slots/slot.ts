@@ -48,7 +48,7 @@ export interface SlotValue {
 }
 
 export interface ParsedSlot extends SlotValue {
-  /** The words that it stands in, `to` exclusive. */
+  /** The words that hold it, `to` exclusive. */
   from: number;
   to: number;
 }

@@ -40,7 +40,7 @@ export function isFiller(word: string): boolean {
   return FILLERS.has(word);
 }
 
-/** Whether nothing but fillers stands outside `from`..`to` (exclusive). */
+/** Whether all words outside `from`..`to` (exclusive) are fillers. */
 export function standsAlone(words: readonly string[], from: number, to: number): boolean {
   return words.every((word, index) => (index >= from && index < to) || isFiller(word));
 }

@@ -1,4 +1,4 @@
-// What a tool takes: arguments that the model gives, and values that its author has set beforehand.
+// A tool's parameters: arguments from the model, and presets from its author.
 // Source: contract §10.1, §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';

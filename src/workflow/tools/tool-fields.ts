@@ -29,7 +29,7 @@ export const referenceOrNull = z.string().max(REFERENCE_MAX).nullable().default(
 export interface ToolMessage {
   /** A template; empty for none. */
   text: string;
-  /** The clip to play, by its id or its name; the text stands in for one that is not there. */
+  /** The clip to play, by its id or its name; the text replaces one that is not there. */
   recordingId: string | null;
 }
 

@@ -35,7 +35,7 @@ export function unknownTools(
   );
 }
 
-/** Functions of one node that have one name. Archived tools are offered to nobody. */
+/** Functions of one node that have one name. Archived tools are not offered. */
 export function nameCollisions(
   definition: WorkflowDefinition,
   tools: readonly (StoredTool & Pick<Tool, 'status'>)[],

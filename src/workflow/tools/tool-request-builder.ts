@@ -5,7 +5,7 @@ import { renderObject } from '../variables/template-object.ts';
 import type { ToolContext, ToolValues } from './parameters.ts';
 import { encoded, renderedUrl } from './tool-url.ts';
 
-/** Silence on the line that no caller bears. */
+/** Callers wait in silence: none does for longer. */
 const TIMEOUT_MS_MAX = 60_000;
 
 export interface ToolRequest {

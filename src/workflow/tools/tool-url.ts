@@ -1,5 +1,5 @@
-// The address that a tool calls. Templates fill in path and query, percent-encoded; they never choose
-// whom to call, and never leave the path that the author wrote. Source: contract §8.7; WHATWG URL.
+// The address that a tool calls. Templates fill in path and query, percent-encoded; they never
+// change the host (SSRF), and never leave the path that the author wrote. Source: contract §8.7; WHATWG URL.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { placeholders, render } from '../variables/template.ts';

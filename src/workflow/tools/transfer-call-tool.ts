@@ -1,5 +1,5 @@
-// A tool with which the model hands the caller over to somebody else: to a fixed number, one that a
-// server names, or one that a value of the call leads to. Source: contract §10.1, §8.7.
+// A tool with which the model transfers the caller: to a fixed number, to one that a server
+// names, or to one that a value of the call selects. Source: contract §10.1, §8.7.
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';

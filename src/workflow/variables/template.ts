@@ -15,7 +15,7 @@ export interface Placeholder {
   start: number;
   end: number;
   path: string;
-  /** What stands in for a missing value; undefined if nothing was given. */
+  /** Replaces a missing value; undefined if nothing was given. */
   fallback: string | undefined;
 }
 
