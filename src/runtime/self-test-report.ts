@@ -10,7 +10,8 @@ export type RuntimeFeature =
   | 'native-kernels'
   | 'thread-priority'
   | 'gc-tuning'
-  | 'event-loop-watchdog';
+  | 'event-loop-watchdog'
+  | 'listen-handle';
 
 /** What a self-test found wrong; undefined: the feature works, or is not present on this platform. */
 export type Fault = string | undefined;

@@ -1,0 +1,71 @@
+// A listening socket that one process owns and another accepts from: the kernel keeps connections in its backlog
+// while the accepting process is started again. Binds without accepting, and sends the raw handle, as node:cluster
+// does (lib/internal/cluster/shared_handle.js); Node documents neither. The self-test shows at start whether this
+// Node does so; where it does not, the accepting process binds by itself.
+
+import net, { connect, createServer, isIP, type Server } from 'node:net';
+import type { Clock } from '../std/clock.ts';
+import { withDeadline } from '../std/deadline.ts';
+import type { Fault } from './self-test-report.ts';
+
+/** A handle of Node's internals; opaque but for this. */
+export interface ListenHandle {
+  close(): void;
+}
+
+/** A connection over loopback. */
+const PROOF_MS_MAX = 2_000;
+
+/** Undefined if this Node cannot, if the host is a name, or if the address cannot be bound: who binds by itself
+ *  says why. Nothing is accepted, and no port listens, before somebody listens on it. */
+export function bindListenHandle(host: string, port: number): ListenHandle | undefined {
+  const create: unknown = Reflect.get(net, '_createServerHandle');
+  const family = isIP(host);
+  if (typeof create !== 'function' || family === 0) return undefined;
+  const handle: unknown = Reflect.apply(create, net, [host, port, family, -1, 0]);
+  return isListenHandle(handle) ? handle : undefined; // Else the number of an error.
+}
+
+export function isListenHandle(value: unknown): value is ListenHandle {
+  if (typeof value !== 'object' || value === null || value instanceof net.Socket) return false;
+  return ['listen', 'close', 'getsockname'].every(
+    (name) => typeof Reflect.get(value, name) === 'function',
+  );
+}
+
+/** Accepts what waits at the handle, and what comes. Rejects with the kernel's word, such as EADDRINUSE. */
+export function listenOn(server: Server, handle: ListenHandle): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(handle, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Whether a server accepts from a handle that was bound apart, over loopback. */
+export async function selfTestListenHandle(clock: Clock): Promise<Fault> {
+  const server = createServer((socket) => socket.destroy());
+  try {
+    const handle = bindListenHandle('127.0.0.1', 0);
+    if (handle === undefined) return 'no handle can be bound apart from its server';
+    await withDeadline(clock, PROOF_MS_MAX, 'accept on a bound handle', accepts(server, handle));
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    server.close();
+  }
+}
+
+async function accepts(server: Server, handle: ListenHandle): Promise<void> {
+  await listenOn(server, handle);
+  const address = server.address();
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once('connection', () => resolve());
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', reject); // After the connection nobody waits for it.
+  });
+}

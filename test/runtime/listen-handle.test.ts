@@ -1,0 +1,52 @@
+import { createServer, type Server } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  bindListenHandle,
+  isListenHandle,
+  listenOn,
+  selfTestListenHandle,
+} from '../../src/runtime/listen-handle.ts';
+import { systemClock as clock } from '../../src/std/clock.ts';
+import { freePort } from '../fakes/free-port.ts';
+
+const open: { close(): void }[] = [];
+afterEach(() => {
+  for (const each of open.splice(0)) each.close();
+});
+
+function server(): Server {
+  const made = createServer((_, response) => response.end('here'));
+  open.push(made);
+  return made;
+}
+
+describe('a socket that is bound apart from its server', () => {
+  it('works on this Node', async () => {
+    expect(await selfTestListenHandle(clock)).toBeUndefined();
+  });
+
+  it('takes connections once a server listens on it', async () => {
+    const port = await freePort();
+    const handle = bindListenHandle('127.0.0.1', port);
+    expect(isListenHandle(handle)).toBe(true);
+    if (handle === undefined) return;
+    const url = `http://127.0.0.1:${port}/`;
+    await expect(fetch(url)).rejects.toThrow();
+    await listenOn(server(), handle);
+    expect(await (await fetch(url)).text()).toBe('here');
+  });
+
+  it('whose port another has says so when a server listens', async () => {
+    const port = await freePort();
+    await new Promise<void>((resolve) => server().listen(port, '127.0.0.1', resolve));
+    const handle = bindListenHandle('127.0.0.1', port);
+    // Either is right: some systems refuse to bind, some to listen.
+    if (handle === undefined) return;
+    await expect(listenOn(server(), handle)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  it('is none for a host name, which the server resolves by itself', () => {
+    expect(bindListenHandle('localhost', 0)).toBeUndefined();
+    expect(isListenHandle({ close: () => undefined })).toBe(false);
+  });
+});
