@@ -46,8 +46,8 @@ export const ADMIN_NAME = /^[A-Za-z0-9_.-]{1,80}$/;
 export const ADMIN_PASSWORD = /^[A-Za-z0-9_.~!@%^*+=:-]{8,200}$/;
 export const ADMIN_NUMBER = /^\+?[0-9*#]{1,40}$/;
 
-const MEDIA_PATH = '/api/v1/telephony/ws/ari';
 /** Before the name of the application. */
+const MEDIA_PATH = '/api/v1/telephony/ws/ari/';
 const EVENTS_PATH = '/api/v1/telephony/pbx/';
 const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';
 
@@ -137,7 +137,7 @@ function clientSection(
   section: { name: string; type: string; speaks: 'media' | 'ari' },
 ): string[] {
   const isTls = gatewayUrl.startsWith('https:');
-  const path = section.speaks === 'media' ? MEDIA_PATH : `${EVENTS_PATH}${app}`;
+  const path = `${section.speaks === 'media' ? MEDIA_PATH : EVENTS_PATH}${app}`;
   const tls = [
     'tls_enabled = yes          ; wss:// alone is not enough',
     `ca_list_file = ${CA_FILE}`,

@@ -63,7 +63,7 @@ describe('the files for Asterisk', () => {
       media_gw: {
         type: 'websocket_client',
         connection_type: 'per_call_config',
-        uri: 'wss://gw.example.com/api/v1/telephony/ws/ari',
+        uri: 'wss://gw.example.com/api/v1/telephony/ws/ari/patchbay_0123456789ab',
         protocols: 'media',
         username: 'patchbay',
         password: 'long-enough-secret',
@@ -78,7 +78,7 @@ describe('the files for Asterisk', () => {
     });
     const plain = { mode: 'client', gatewayUrl: 'http://10.0.0.9:8000' } as const;
     expect(sectionsOf(plain, 'websocket_client.conf')['media_gw']).toMatchObject({
-      uri: 'ws://10.0.0.9:8000/api/v1/telephony/ws/ari',
+      uri: 'ws://10.0.0.9:8000/api/v1/telephony/ws/ari/patchbay_0123456789ab',
       tls_enabled: 'no',
     });
   });

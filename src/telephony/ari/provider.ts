@@ -84,6 +84,10 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
     formatAddress: (addressNormalized) => addressNormalized,
     control: createAriControl(reach),
     pbx: {
+      get applications() {
+        return [...connections.keys()];
+      },
+
       connect({ credentials }, { listener, log }) {
         const account = accountOf(credentials);
         const held = heldByApp.get(account.app) ?? new CallTable();

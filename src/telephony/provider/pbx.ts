@@ -10,6 +10,9 @@ import type { MediaSocket, MediaSocketListener } from '../../transport/media-soc
 import type { MediaSession } from './media-session.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
 
+/** Before the application of a PBX that opens the connection to us. */
+export const PBX_PATH = '/api/v1/telephony/pbx/';
+
 export interface PbxAccount {
   configurationId: string;
   credentials: ProviderCredentials;
@@ -94,6 +97,8 @@ export interface Finding {
 }
 
 export interface Pbx {
+  /** Names of the applications that are connected, or are to be: by these, sockets say which PBX they are of. */
+  readonly applications: readonly string[];
   connect(account: PbxAccount, options: { listener: PbxListener; log: Log }): PbxConnection;
   /** A PBX may open the connection to us: takes an HTTP server's `upgrade` event. False if the path is not
    *  ours; then nothing was done. */

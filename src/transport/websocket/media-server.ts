@@ -7,6 +7,7 @@ import type { Log } from '../../log.ts';
 import { mediaSockets } from '../../metrics/metrics.ts';
 import type { SocketKernel } from '../../runtime/direct-socket.ts';
 import type { Clock } from '../../std/clock.ts';
+import { MEDIA_PATH as PREFIX } from '../media-path.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
 import { answerUpgrade } from './websocket-handshake.ts';
@@ -40,8 +41,8 @@ export interface MediaServerOptions {
   /** Makes reads and writes cheaper where it can be used. Default: none. */
   kernel?: SocketKernel | undefined;
   authorize: AuthorizeMedia;
-  /** Sockets that name no run in their path, by the word there is instead: who takes them says by their
-   *  first message whether they may stay. Default: none. */
+  /** Sockets that name no run in their path, by the word there is instead, which an application may follow: who
+   *  takes them says by their first message whether they may stay. Default: none. */
   doors?: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
 }
 
@@ -57,7 +58,6 @@ export interface MediaServer {
 /** Full, or about to stop: the provider may try elsewhere. */
 const UNAVAILABLE =
   'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
-const PREFIX = '/api/v1/telephony/ws/';
 /** Longest path: three ids and a token. */
 const PATH_MAX = 512;
 const PATH = /^([\w-]{1,64})\/([\w-]{1,64})\/([\w-]{1,64})(?:\/([\w-]{1,256}))?\/?$/;
@@ -132,7 +132,8 @@ class WebsocketMediaServer implements MediaServer {
     this.#connections.add(connection);
     mediaSockets.inc();
     const url = request.url ?? '';
-    const door = this.#doors.get(url.split('?', 1)[0]?.slice(PREFIX.length) ?? '');
+    const [word = '', , ...more] = url.split('?', 1)[0]?.slice(PREFIX.length).split('/') ?? [];
+    const door = more.length === 0 ? this.#doors.get(word) : undefined;
     if (door !== undefined) {
       connection.admit(door);
       return;

@@ -8,6 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import { mediaFaults } from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
+import { PBX_PATH } from '../../provider/pbx.ts';
 import type { AriAnswer, AriRequest, AriRequestTransport } from '../rest/client.ts';
 import { type AriAccount, basicAuth } from '../rest/config.ts';
 import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
@@ -15,7 +16,6 @@ import { type ConnectionFault, connectionFault } from './connection-fault.ts';
 import { PingWatchdog } from './ping-watchdog.ts';
 import { SocketRest } from './rest-over-websocket.ts';
 
-const PREFIX = '/api/v1/telephony/pbx/';
 /** What comes together with the answer to its upgrade Asterisk reads into a buffer, and does not look into
  *  that before more comes: a first request would never be answered. Source: res/ari/ari_websockets.c and
  *  main/iostream.c of 22.10.1; seen with it. */
@@ -50,8 +50,8 @@ export class OutboundWebsocketServer {
   /** False if the path is not ours; then nothing was done. */
   takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
-    if (!path.startsWith(PREFIX)) return false;
-    const expected = this.#expected.get(path.slice(PREFIX.length));
+    if (!path.startsWith(PBX_PATH)) return false;
+    const expected = this.#expected.get(path.slice(PBX_PATH.length));
     if (expected === undefined || !expected.admits(request.headers.authorization)) {
       mediaFaults.inc({ code: 'PBX_UNAUTHORIZED' });
       socket.on('error', () => socket.destroy());

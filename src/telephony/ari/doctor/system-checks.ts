@@ -155,11 +155,12 @@ function sectionOutcome(
     );
   }
   const wanted = URL.parse(publicUrl);
-  const path = `${wanted?.pathname.replace(/\/+$/, '') ?? ''}${SOCKET_PATH}`;
-  if (uri?.pathname !== path) {
+  // Without the application it reaches the first call worker.
+  const short = `${wanted?.pathname.replace(/\/+$/, '') ?? ''}${SOCKET_PATH}`;
+  if (uri === null || ![short, `${short}/${account.app}`].includes(uri.pathname)) {
     return fail(
-      `[${name}] leads to the path ${uri?.pathname ?? '(none)'}: there is no door for media.`,
-      `uri = ${publicUrl.replace(/^http/, 'ws')}${SOCKET_PATH}, ${reload}.`,
+      `[${name}] has the path ${uri?.pathname ?? '(none)'}: the gateway takes no media there.`,
+      `uri = ${publicUrl.replace(/^http/, 'ws')}${SOCKET_PATH}/${account.app}, ${reload}.`,
     );
   }
   if (

@@ -464,7 +464,7 @@ describe('the doctor on connections of websocket_client.conf', () => {
       'tls_enabled with a ws:// address',
     ],
     ['a connection that stays', { shown: { connection_type: 'persistent' } }, {}, 'persistent'],
-    ['another path', { uri: 'wss://gw.example.com/media' }, {}, 'leads to the path /media'],
+    ['another path', { uri: 'wss://gw.example.com/media' }, {}, 'has the path /media'],
   ])('names %s, and does not try it', async (_name, more, fields, message) => {
     await play({ websocketClients: { media_gw: { ...section, ...more } } });
     await connectApp();
