@@ -423,8 +423,23 @@ const rows = {
           'sum(increase(patchbay_live_items_dropped_total{instance=~"$instance"}[$__rate_interval]))',
           'live items dropped',
         ],
+        [
+          'sum(increase(patchbay_worker_kills_total{instance=~"$instance"}[$__rate_interval]))',
+          'killed without a heartbeat',
+        ],
       ],
       'Fewer than PATCHBAY_WORKERS: one does not come up; the log says why. 0: the gateway is one process. Live items dropped: event streams miss some, such as interim words.',
+    ],
+    [
+      'Messages between processes, dropped',
+      'ops',
+      [
+        [
+          'sum(rate(patchbay_ipc_dropped_total{instance=~"$instance"}[$__rate_interval]))',
+          'dropped',
+        ],
+      ],
+      'The process that they are for does not read: it is busy for seconds, or stands still and is killed.',
     ],
     [
       'CPU',

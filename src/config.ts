@@ -146,10 +146,10 @@ export const settings = z.object({
     .describe(
       'Calls that a contact of a campaign may get beyond `max_retries` + 1, for as many that a stop of the gateway cut off before anybody answered.',
     ),
-  PATCHBAY_WORKERS: wholeNumber(1, 32)
+  PATCHBAY_WORKERS: wholeNumber(0, 32)
     .prefault('1')
     .describe(
-      'Processes that calls of hosted providers are shared out to, behind the one port; one for each core. Calls of PBXs stay in the first.',
+      'Call workers: processes that hold calls, beside the one of the API; one for each core. Calls of PBXs stay in the first. 0: one process for everything, where the API can disturb calls.',
     ),
   PATCHBAY_LOAD_LIMIT: wholeNumber(0, 100)
     .prefault('85')
@@ -264,7 +264,7 @@ export interface Config {
   callLimit: number;
   /** Of a campaign's contact, beyond those of its retries. */
   interruptedCallsExtra: number;
-  /** 1: no other process. */
+  /** 0: no other process. */
   workers: number;
   /** Infinite: no limit. `load` is a share. */
   loadLimits: { load: number; delayMs: number };

@@ -2,9 +2,13 @@
 
 import { ProviderHangUp } from '../call/closing/provider-hang-up.ts';
 import { RunClosing } from '../call/closing/run-closing.ts';
-import type { CallDeps } from '../call/setup/call-deps.ts';
 
-export function withClosing(parts: Omit<CallDeps, 'closing' | 'hangUps'>): CallDeps {
+type ClosingParts = ConstructorParameters<typeof RunClosing>[0] &
+  ConstructorParameters<typeof ProviderHangUp>[0];
+
+export function withClosing<P extends ClosingParts>(
+  parts: P,
+): P & { closing: RunClosing; hangUps: ProviderHangUp } {
   return Object.assign(parts, {
     closing: new RunClosing(parts),
     hangUps: new ProviderHangUp(parts),

@@ -1,44 +1,101 @@
-// The composition root of a worker behind the front: calls of hosted providers, and nothing else.
+// The composition root of a call worker: calls, and nothing else that could keep their audio waiting. The first one
+// holds the connections to PBXs, with AudioSocket and RTP, as well.
 
 import { CallControl } from '../call/control/call-control.ts';
-import { CrashRecovery } from '../call/control/crash-recovery.ts';
-import { FRONT } from '../cluster/ipc-message.ts';
-import { relayToFront } from '../cluster/live-relay.ts';
+import { API, PBX_WORKER } from '../cluster/ipc-message.ts';
+import { relayToApi } from '../cluster/live-relay.ts';
 import { acceptHandedOffSocket } from '../cluster/socket-handoff.ts';
-import { serveWorkerCalls } from '../cluster/worker-calls.ts';
+import { refuseUpgrade } from '../cluster/upgrade-router.ts';
+import { type CallWorker, serveWorkerCalls } from '../cluster/worker-calls.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
+import type { PbxExamination } from '../cluster/worker-pool.ts';
 import type { Config } from '../config.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { systemClock as clock } from '../std/clock.ts';
-import { withDeadline } from '../std/deadline.ts';
-import { openGatewayParts, openMediaEndpoints, STOP_MS_MAX, type Worker } from './gateway-parts.ts';
+import { deadlineSignal, withDeadline } from '../std/deadline.ts';
+import type { Finding } from '../telephony/provider/pbx.ts';
+import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
+import { type ForkedProcess, STOP_MS_MAX } from './node-parts.ts';
 
-/** A worker behind the front: calls of hosted providers, and nothing else. */
+/** As long as the API waits. */
+const EXAMINATION_MS_MAX = 55_000;
+
 export async function startCallWorker(
   config: Config,
   log: Log,
-  worker: Worker,
+  forked: ForkedProcess,
 ): Promise<Drainable> {
-  const { link } = worker;
-  const open = await openGatewayParts(config, log, worker);
+  const { link } = forked;
+  const open = await openGatewayParts(config, log, forked);
+  const { providers, store, speech } = open;
   const callDeps = open.calls;
-  callDeps.closing.onCompleted = () => void link.notify(FRONT, 'completed', {});
-  const switchboard = new CallControl(callDeps);
-  const recovery = new CrashRecovery(callDeps);
-  await recovery.start();
-  const media = await openMediaEndpoints(open.providers, switchboard, log);
+  callDeps.closing.onCompleted = () => void link.notify(API, 'completed', {});
+  const control = new CallControl(callDeps);
+  const media = await openMediaEndpoints(providers, control, log);
   acceptHandedOffSocket(link, (request, socket, head) => {
-    if (!media.handleUpgrade(request, socket, head)) socket.destroy();
+    const isTaken =
+      media.handleUpgrade(request, socket, head) ||
+      providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
+    if (!isTaken) refuseUpgrade(socket, '404 Not Found');
   });
-  relayToFront(link, callDeps.events.live, clock);
-  const serving = serveWorkerCalls(link, switchboard, clock);
+  relayToApi(link, callDeps.events.live, clock);
+  if (link.number === PBX_WORKER) await control.pbxLines.start();
+  const serving = serveWorkerCalls(link, callWorker(), clock);
   return {
-    async drain() {
-      recovery.stop();
-      await switchboard.drain(config.drainMs);
-    },
+    drain: () => control.drain(config.drainMs),
     close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
   };
+
+  function callWorker(): CallWorker {
+    const { campaignCalls, pbxLines } = control;
+    return {
+      start: (wanted) => control.start(wanted),
+      startTest: (wanted) => control.startTest(wanted),
+      inbound: (...of) => control.inbound(...of),
+      answer: (...of) => control.answer(...of),
+      event: (...of) => control.event(...of),
+      hangUp: (wanted) => control.hangUp(wanted),
+      sendDigits: (wanted) => control.sendDigits(wanted),
+      place: (dial) => campaignCalls.placeClaimed(dial),
+      outcomeAfterCrash: (runId) => outcomeAfterCrash(runId),
+      examine,
+      wakePbxs: () => void pbxLines.wake(),
+      stt: speech.stt?.name ?? null,
+      get activeCalls() {
+        return control.activeCalls;
+      },
+      get calls() {
+        return control.calls;
+      },
+      get takesCalls() {
+        return campaignCalls.takesCalls;
+      },
+      get applications() {
+        return providers.pbx.flatMap(({ pbx }) => pbx.applications);
+      },
+    };
+  }
+
+  async function outcomeAfterCrash(runId: string) {
+    const run = await store.runs.find(runId);
+    return run === undefined ? 'unknowable' : control.campaignCalls.outcomeAfterCrash(run);
+  }
+
+  async function examine({
+    provider: name,
+    account,
+    ...facts
+  }: PbxExamination): Promise<Finding[]> {
+    const provider = providers.pbx.find((each) => each.name === name);
+    if (provider === undefined) throw new GatewayError('PROVIDER_NOT_BUILT', { provider: name });
+    const deadline = deadlineSignal(clock, EXAMINATION_MS_MAX, 'examination');
+    try {
+      return await provider.pbx.examine(account, { ...facts, log }, deadline.signal);
+    } finally {
+      deadline.done();
+    }
+  }
 
   async function closeAll(): Promise<void> {
     serving.stop();

@@ -1,4 +1,4 @@
-// What every process that runs calls is made of: store, speech, providers, and the doors of their media.
+// What every process that holds calls is made of: store, speech, providers, and the servers of their media.
 
 import { loadVad } from '../audio/vad/vad-loader.ts';
 import type { CallControl } from '../call/control/call-control.ts';
@@ -8,26 +8,23 @@ import { ssrfGuard } from '../call/http/ssrf-guard.ts';
 import { EventLog } from '../call/log/event-log.ts';
 import type { CallDeps } from '../call/setup/call-deps.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
-import type { IpcChannel } from '../cluster/ipc-channel.ts';
-import { FRONT, nodeOfWorker } from '../cluster/ipc-message.ts';
+import { PBX_WORKER } from '../cluster/ipc-message.ts';
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics } from '../metrics/metrics.ts';
 import { MediaClock } from '../pipeline/media-clock.ts';
 import { socketKernel } from '../runtime/direct-socket.ts';
-import { startEventLoopWatchdog } from '../runtime/event-loop-watchdog.ts';
 import { kernelFaults, loadAddon, nativeKernels } from '../runtime/native-kernels.ts';
 import { processLoadMeter } from '../runtime/process-load.ts';
-import { type Fault, reportSelfTest } from '../runtime/self-test-report.ts';
+import { reportSelfTest } from '../runtime/self-test-report.ts';
 import { selfTestSockets } from '../runtime/socket-self-test.ts';
-import { openLanguageModel } from '../speech/llm/registry.ts';
 import { openSpeechToText } from '../speech/stt/registry.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import { openTextToSpeech } from '../speech/tts/registry.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { systemRandom as random } from '../std/random.ts';
-import { nodeName, openStore, type StoreHandle } from '../store/open.ts';
+import type { StoreHandle } from '../store/open.ts';
 import type { PacketMedia } from '../telephony/ari/media/packet-transports.ts';
 import { createProviders, type Providers } from '../telephony/registry/registry.ts';
 import { createAudioSocketServer } from '../transport/audiosocket/audiosocket-server.ts';
@@ -36,52 +33,20 @@ import { createMediaTokens } from '../transport/media-token.ts';
 import { createRtpPorts } from '../transport/rtp/rtp-ports.ts';
 import { createMediaServer, type MediaServer } from '../transport/websocket/media-server.ts';
 import { withClosing } from './call-parts.ts';
+import { type ForkedProcess, openModel, openNodeStore, startWatchdog } from './node-parts.ts';
 
-/** A stop that takes longer than this after the calls are drained is cut short. */
-export const STOP_MS_MAX = 15_000;
-
-/** The name under which the store knows the gateway, without a worker's number. */
-export function gatewayNode({ node, dataFolder }: Pick<Config, 'node' | 'dataFolder'>): string {
-  return node ?? nodeName(dataFolder);
-}
-
-/** One of the workers of a gateway. */
-export interface Worker {
-  link: IpcChannel;
-  /** Of the process that started it. */
-  epoch: string;
-}
-
-/** Another process has this one's name, and has closed its runs: there is nothing left to be saved. */
-export function leaveReplaced(log: Log): (error: GatewayError) => void {
-  return (error) => {
-    log.fatal({ err: error }, 'another process has the name of this node, this one stops');
-    process.stderr.write(`${error.code}: ${error.message}\n`);
-    process.exit(1);
-  };
-}
-
-/** What every process that runs calls has. */
-export async function openGatewayParts(config: Config, log: Log, worker: Worker | undefined) {
+/** What every process that holds calls has. */
+export async function openGatewayParts(
+  config: Config,
+  log: Log,
+  forked: ForkedProcess | undefined,
+) {
   collectProcessMetrics();
-  const link = worker?.link;
-  const gateway = gatewayNode(config);
-  const store = await openStore({
-    dataFolder: config.dataFolder,
-    databaseUrl: config.databaseUrl,
-    isShared: link !== undefined,
-    node: link === undefined ? gateway : nodeOfWorker(gateway, link.number),
-    gateway: worker && { node: gateway, epoch: worker.epoch },
-    onReplaced: leaveReplaced(log),
-    secrets: { keys: config.secretKeys },
-    callLimit: config.callLimit,
-    clock,
-    random,
-    log,
-  });
+  const link = forked?.link;
+  const store = await openNodeStore(config, log, forked);
   const speech = await openSpeech(config, log);
-  const isFront = link === undefined || link.number === FRONT;
-  const packets = await openPacketMedia(config, isFront, log);
+  const hasPbxs = link === undefined || link.number === PBX_WORKER;
+  const packets = await openPacketMedia(config, hasPbxs, log);
   const providers = createProviders({ clock, random, packets });
   const calls = openCalls(config, { store, providers, speech, log, worker: link?.number });
   const stallGuard = startWatchdog(config, log);
@@ -106,13 +71,7 @@ export async function openGatewayParts(config: Config, log: Log, worker: Worker 
   };
 }
 
-function startWatchdog({ stallMs: limitMs }: Config, log: Log) {
-  if (limitMs === 0) return undefined;
-  const onTested = (fault: Fault): void => reportSelfTest(log, 'event-loop-watchdog', fault);
-  return startEventLoopWatchdog({ limitMs, clock, onTested });
-}
-
-/** Where media sockets come in: those of hosted providers by their path, those of PBXs by what they say. Before it
+/** Where media sockets come in: those of hosted providers by their path, those of PBXs by their first message. Before it
  *  settles no media connection may be opened: the self-test decides how they are read. */
 export async function openMediaEndpoints(
   providers: Providers,
@@ -133,11 +92,11 @@ export async function openMediaEndpoints(
 }
 
 /** Where PBXs without media websockets bring the audio of calls. */
-async function openPacketMedia(config: Config, isFront: boolean, log: Log): Promise<PacketMedia> {
+async function openPacketMedia(config: Config, hasPbxs: boolean, log: Log): Promise<PacketMedia> {
   const { host, audioSocketPort, rtpPorts } = config.media;
   const at = { host: config.host, clock, log };
   const rtp = createRtpPorts({ ...at, ports: rtpPorts, random });
-  if (audioSocketPort === undefined || !isFront) return { host, rtp, audioSockets: undefined };
+  if (audioSocketPort === undefined || !hasPbxs) return { host, rtp, audioSockets: undefined };
   const audioSockets = createAudioSocketServer({ ...at, port: audioSocketPort });
   await audioSockets.listen();
   return { host, rtp, audioSockets };
@@ -188,18 +147,7 @@ export async function openSpeech(config: Config, log: Log) {
     openTextToSpeech({ service: 'flite', voice: config.voice }, { clock, log }),
     openRecogniser(config.stt, log),
   ]);
-  const models =
-    config.model === undefined
-      ? []
-      : [
-          {
-            service: 'openai' as const,
-            baseUrl: config.model.baseUrl,
-            apiKey: config.model.apiKey,
-            model: config.model.name,
-          },
-        ];
-  const llm = openLanguageModel(models, { clock, log });
+  const llm = openModel(config, log);
   return { vad, tts, stt, llm, voice: config.voice };
 }
 

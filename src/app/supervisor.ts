@@ -1,5 +1,5 @@
-// The composition root of a gateway with several workers: the first process, which keeps the database and
-// the workers running and takes part in no call.
+// The composition root of the supervisor: the first process of a gateway, which owns the database and the listening
+// socket, keeps the API process and the call workers running, and takes part in no call.
 
 import { shareMetrics } from '../cluster/metrics-aggregation.ts';
 import { WorkerSupervisor } from '../cluster/worker-supervisor.ts';
@@ -7,10 +7,17 @@ import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics, registry } from '../metrics/metrics.ts';
 import { entryPoint } from '../runtime/entry-point.ts';
+import {
+  bindListenHandle,
+  type ListenHandle,
+  selfTestListenHandle,
+} from '../runtime/listen-handle.ts';
+import { reportSelfTest } from '../runtime/self-test-report.ts';
 import { systemClock as clock } from '../std/clock.ts';
-import { systemRandom as random } from '../std/random.ts';
-import { openStore } from '../store/open.ts';
-import { leaveReplaced } from './gateway-parts.ts';
+import { openNodeStore } from './node-parts.ts';
+
+/** Beyond the time after which a process that stands still kills itself. */
+const SILENT_EXTRA_MS = 5_000;
 
 /** For whoever says where the gateway listens. */
 export interface FirstApiKey {
@@ -22,24 +29,20 @@ export interface SupervisedGateway {
   stop(): Promise<void>;
 }
 
-/** Settles when all workers serve. Throws what the store throws, and WORKER_FAILED. */
+/** Settles when all processes serve. Throws what the store throws, and WORKER_FAILED. */
 export async function supervise(config: Config, log: Log): Promise<SupervisedGateway> {
   collectProcessMetrics();
-  const { dataFolder, databaseUrl, node, callLimit, workers, drainMs } = config;
-  const secrets = { keys: config.secretKeys };
-  const store = await openStore({
-    dataFolder,
-    databaseUrl,
-    node,
-    onReplaced: leaveReplaced(log),
-    secrets,
-    callLimit,
+  const store = await openNodeStore(config, log, undefined);
+  const listener = await openListener(config, log);
+  const supervisor = new WorkerSupervisor({
+    workers: config.workers,
+    entry: entryPoint('../main.ts', import.meta.url),
+    epoch: store.epoch,
+    listener,
+    silentMsMax: config.stallMs === 0 ? 0 : config.stallMs + SILENT_EXTRA_MS,
     clock,
-    random,
     log,
   });
-  const entry = entryPoint('../main.ts', import.meta.url);
-  const supervisor = new WorkerSupervisor({ workers, entry, epoch: store.epoch, clock, log });
   shareMetrics(supervisor.link, registry);
   try {
     await supervisor.start();
@@ -50,8 +53,16 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
   return {
     accounts: store.accounts,
     async stop() {
-      await supervisor.stop(drainMs);
+      await supervisor.stop(config.drainMs);
+      listener?.close();
       await store.close();
     },
   };
+}
+
+/** Undefined: the API process binds by itself, and refuses connections while it starts again. */
+async function openListener({ host, port }: Config, log: Log): Promise<ListenHandle | undefined> {
+  const fault = await selfTestListenHandle(clock);
+  reportSelfTest(log, 'listen-handle', fault);
+  return fault === undefined ? bindListenHandle(host, port) : undefined;
 }

@@ -1,23 +1,24 @@
-// One process's end of the talk between the processes of a gateway: notes, and requests with an answer
-// or an error, each by its topic. How messages travel is the channel's business.
+// One process's end of the inter-process channel (IPC): notes, and requests with a reply or an error, each by its
+// topic; all are bounded in size, number and time. How messages travel is the transport's part.
 
-import type { Socket } from 'node:net';
 import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import { type IpcMessage, message } from './ipc-message.ts';
+import { closeHandle, type IpcHandle, type IpcMessage, message } from './ipc-message.ts';
+import { isWithinLimit } from './message-size.ts';
 
-/** Requests that may be unanswered: calls that begin, and a few. */
+/** Requests that may be unanswered, and that may be answered at a time: calls that begin, and a few. */
 const ASKED_MAX = 5_000;
+const ANSWERING_MAX = 5_000;
 
 export interface IpcTransport {
-  /** False if nobody is there; `socket`, if there is one, is closed then. */
-  send(message: IpcMessage, socket: Socket | undefined): boolean;
-  /** Set once, by the link. `socket` is handed over with the message. */
-  onMessage: (message: unknown, socket: Socket | undefined) => void;
+  /** False if nobody is there; a connection, if there is one, is closed then. */
+  send(message: IpcMessage, handle: IpcHandle | undefined): boolean;
+  /** Set once, by the channel. `handle` comes with the message. */
+  onMessage: (message: unknown, handle: IpcHandle | undefined) => void;
 }
 
-type OnNote = (body: unknown, about: { from: number; socket: Socket | undefined }) => void;
+type OnNote = (body: unknown, about: { from: number; handle: IpcHandle | undefined }) => void;
 type OnRequest = (body: unknown) => Promise<unknown>;
 
 interface Asked {
@@ -35,6 +36,7 @@ export class IpcChannel {
   readonly #notes = new Map<string, OnNote>();
   readonly #requests = new Map<string, OnRequest>();
   readonly #asked = new Map<number, Asked>();
+  #answering = 0;
   #lastId = 0;
 
   constructor(number: number, channel: IpcTransport, { clock, log }: { clock: Clock; log: Log }) {
@@ -42,7 +44,7 @@ export class IpcChannel {
     this.#channel = channel;
     this.#clock = clock;
     this.#log = log;
-    channel.onMessage = (text, socket) => this.#take(text, socket);
+    channel.onMessage = (text, handle) => this.#take(text, handle);
   }
 
   onNotification(topic: string, take: OnNote): void {
@@ -54,16 +56,24 @@ export class IpcChannel {
     this.#requests.set(topic, answer);
   }
 
-  /** False if nobody is there to read it. */
-  notify(to: number, topic: string, body: unknown, socket?: Socket): boolean {
-    return this.#channel.send({ kind: 'note', from: this.number, to, topic, body }, socket);
+  /** False if nobody is there to read it, or it is too large. */
+  notify(to: number, topic: string, body: unknown, handle?: IpcHandle): boolean {
+    if (!isWithinLimit(body)) {
+      this.#log.error({ topic }, 'message to another process is too large');
+      if (handle !== undefined) closeHandle(handle);
+      return false;
+    }
+    return this.#channel.send({ kind: 'note', from: this.number, to, topic, body }, handle);
   }
 
-  /** Throws WORKER_GONE if nobody is there or leaves meanwhile, TIMED_OUT after `ms`, and what the other
-   *  end throws. */
+  /** Throws WORKER_GONE if nobody is there or leaves meanwhile, TIMED_OUT after `ms`, QUEUE_FULL if nothing was
+   *  sent as too much is under way or the message is too large, and what the other end throws. */
   request(to: number, topic: string, body: unknown, ms: number): Promise<unknown> {
     if (this.#asked.size >= ASKED_MAX) {
       return Promise.reject(new GatewayError('QUEUE_FULL', { queue: 'requests to workers' }));
+    }
+    if (!isWithinLimit(body)) {
+      return Promise.reject(new GatewayError('QUEUE_FULL', { queue: `large messages: ${topic}` }));
     }
     this.#lastId += 1;
     const id = this.#lastId;
@@ -77,24 +87,24 @@ export class IpcChannel {
     });
   }
 
-  /** Whoever waits for an answer of `worker` need not wait any more. */
+  /** Requests to `worker` are answered no more. */
   peerLost(worker: number): void {
     for (const [id, { to }] of this.#asked) {
       if (to === worker) this.#settle(id)?.reject(gone(worker));
     }
   }
 
-  #take(text: unknown, socket: Socket | undefined): void {
+  #take(text: unknown, handle: IpcHandle | undefined): void {
     const parsed = message.safeParse(text);
     if (!parsed.success) {
-      socket?.destroy();
+      closeHandle(handle);
       this.#log.error({ problem: parsed.error.message }, 'message of another process not read');
       return;
     }
     const taken = parsed.data;
     switch (taken.kind) {
       case 'note':
-        this.#takeNote(taken, socket);
+        this.#takeNote(taken, handle);
         break;
       case 'request':
         void this.#answer(taken);
@@ -110,10 +120,13 @@ export class IpcChannel {
     }
   }
 
-  #takeNote({ topic, body, from }: Extract<IpcMessage, { kind: 'note' }>, socket?: Socket): void {
+  #takeNote(
+    { topic, body, from }: Extract<IpcMessage, { kind: 'note' }>,
+    handle: IpcHandle | undefined,
+  ): void {
     const take = this.#notes.get(topic);
-    if (take === undefined) socket?.destroy();
-    else take(body, { from, socket });
+    if (take === undefined) closeHandle(handle);
+    else take(body, { from, handle });
   }
 
   /** Never rejects. */
@@ -124,16 +137,23 @@ export class IpcChannel {
     body,
   }: Extract<IpcMessage, { kind: 'request' }>): Promise<void> {
     const route = { from: this.number, to: from, id };
+    this.#answering += 1;
     try {
+      if (this.#answering > ANSWERING_MAX) {
+        throw new GatewayError('QUEUE_FULL', { queue: 'requests of other processes' });
+      }
       const answer = this.#requests.get(topic);
       if (answer === undefined) throw new GatewayError('WORKER_FAILED', { worker: this.number });
       const reply = await answer(body);
+      if (!isWithinLimit(reply)) throw new Error('the reply is too large for another process');
       this.#channel.send({ kind: 'reply', ...route, body: reply }, undefined);
     } catch (error) {
       const code = codeOf(error) ?? 'WORKER_FAILED';
       if (code === 'WORKER_FAILED') this.#log.error({ err: error, topic }, 'request failed');
       const facts = error instanceof GatewayError ? error.facts : { worker: this.number };
       this.#channel.send({ kind: 'failure', ...route, code, facts }, undefined);
+    } finally {
+      this.#answering -= 1;
     }
   }
 

@@ -1,21 +1,26 @@
-// What the processes of one gateway say to each other: each message goes from one to another, by their
-// numbers, over the supervisor, which started them all. The supervisor reads no more than the address.
+// What the processes of one gateway send each other over their inter-process channels (IPC): each message goes from
+// one process to another, by their numbers, through the supervisor, which started them all. The supervisor reads
+// no more than the address.
 
+import { Socket } from 'node:net';
 import { z } from 'zod';
+import type { ListenHandle } from '../runtime/listen-handle.ts';
 
-/** The first process, which starts the others and runs no call. */
+/** The first process: it starts the others and runs no call. */
 export const SUPERVISOR = 0;
-/** The worker that has the port, the connections to PBXs and everything that is done once. */
-export const FRONT = 1;
+/** The call worker that holds the connections to PBXs and their media ports. */
+export const PBX_WORKER = 1;
 /** More cores than one machine of ours has. */
 export const WORKERS_MAX = 32;
+/** The process of the HTTP API, which runs no call. */
+export const API = WORKERS_MAX + 1;
 
-const number = z.int().min(SUPERVISOR).max(WORKERS_MAX);
+const number = z.int().min(SUPERVISOR).max(API);
 const route = { from: number, to: number };
 const id = z.int().positive();
 
 export const message = z.discriminatedUnion('kind', [
-  /** Wants no answer. May carry a socket. */
+  /** Wants no answer. May carry a handle. */
   z.object({ kind: z.literal('note'), ...route, topic: z.string(), body: z.unknown() }),
   z.object({ kind: z.literal('request'), ...route, id, topic: z.string(), body: z.unknown() }),
   z.object({ kind: z.literal('reply'), ...route, id, body: z.unknown() }),
@@ -31,10 +36,25 @@ export const message = z.discriminatedUnion('kind', [
 
 export type IpcMessage = z.infer<typeof message>;
 
-/** A worker died. */
+/** What travels beside a message: a connection, which is the other process's from then on, or the socket that
+ *  the gateway listens on, which both have. */
+export type IpcHandle = Socket | ListenHandle;
+
+export function closeHandle(handle: IpcHandle | undefined): void {
+  if (handle instanceof Socket) handle.destroy();
+  else handle?.close();
+}
+
+/** A process died. */
 export const workerGone = z.object({ worker: number });
 
-/** How the store knows a worker of the gateway that it knows as `gateway`. */
-export function nodeOfWorker(gateway: string, worker: number): string {
-  return `${gateway}#${worker}`;
+/** A process in logs, metrics and node names. */
+export function processName(number: number): string {
+  if (number === SUPERVISOR) return 'supervisor';
+  return number === API ? 'api' : String(number);
+}
+
+/** How the store knows a process of the gateway that it knows as `gateway`. */
+export function nodeOfProcess(gateway: string, number: number): string {
+  return `${gateway}#${processName(number)}`;
 }

@@ -1,4 +1,4 @@
-// What happens in calls of other workers, for those who watch it at the front. Workers send it over the
+// What happens in calls of the workers, for those who watch it at the API process. Workers send it over the
 // inter-process channel only while somebody watches, and at a bounded rate.
 
 import { z } from 'zod';
@@ -7,9 +7,9 @@ import type { FeedbackItem } from '../call/log/realtime-feedback.ts';
 import { liveItemsDropped } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
-import { FRONT } from './ipc-message.ts';
+import { API } from './ipc-message.ts';
 
-/** Live items that one worker sends in a second: the front handles those of all workers beside its calls. */
+/** Live items that one worker sends in a second: the API process handles those of all workers. */
 const LIVE_PER_S_MAX = 500;
 /** Of these, interim words, so that they do not displace the others. */
 const INTERIM_PER_S_MAX = LIVE_PER_S_MAX / 2;
@@ -27,30 +27,30 @@ const news = z.union([
   }),
 ]);
 
-/** At the front. The function that it gives tells a worker that has joined whether somebody watches. */
+/** At the API process. The function that it gives says to a worker that has joined whether somebody watches. */
 export function relayFromWorkers(
   link: IpcChannel,
   live: LiveWatchers,
-  others: () => readonly number[],
+  workers: () => readonly number[],
 ): (joined: number) => void {
   let isWatched = false;
-  const tell = (worker: number): void => {
+  const report = (worker: number): void => {
     link.notify(worker, 'watched', { isWatched });
   };
   live.onWatched = (is) => {
     isWatched = is;
-    for (const worker of others()) tell(worker);
+    for (const worker of workers()) report(worker);
   };
   link.onNotification('news', (body) => {
-    const told = news.parse(body);
-    if ('runIds' in told) live.notifyStored(told.runIds);
-    else live.emit(told.runId, told.item);
+    const taken = news.parse(body);
+    if ('runIds' in taken) live.notifyStored(taken.runIds);
+    else live.emit(taken.runId, taken.item);
   });
-  return tell;
+  return report;
 }
 
-/** At another worker. */
-export function relayToFront(link: IpcChannel, live: LiveWatchers, clock: Clock): void {
+/** At a call worker. */
+export function relayToApi(link: IpcChannel, live: LiveWatchers, clock: Clock): void {
   let sinceMs = Number.NEGATIVE_INFINITY;
   let sent = 0;
   const onLive = (runId: string, item: FeedbackItem): void => {
@@ -64,11 +64,11 @@ export function relayToFront(link: IpcChannel, live: LiveWatchers, clock: Clock)
       return;
     }
     sent += 1;
-    link.notify(FRONT, 'news', { runId, item });
+    link.notify(API, 'news', { runId, item });
   };
   link.onNotification('watched', (body) => {
     live.relay = watched.parse(body).isWatched
-      ? { onStored: (runIds) => link.notify(FRONT, 'news', { runIds }), onLive }
+      ? { onStored: (runIds) => link.notify(API, 'news', { runIds }), onLive }
       : undefined;
   });
 }

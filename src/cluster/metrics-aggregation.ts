@@ -1,5 +1,5 @@
-// The metrics of all processes of a gateway as one text: each process's are told apart by the label
-// `worker`, as those of machines are by `instance`. A counter that begins anew with its process is then one
+// The metrics of all processes of a gateway as one text: each process has its value of the label `worker`
+// (`supervisor`, `api`, `1`, ...), as each machine has one of `instance`. A counter that begins anew with its process is then one
 // series that begins anew, which Prometheus knows to handle; in a sum it would look like a burst.
 
 import { AggregatorRegistry, type Registry } from 'prom-client';
@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { Log } from '../log.ts';
 import { type MetricSample, metricsOf } from '../metrics/exposition.ts';
 import type { IpcChannel } from './ipc-channel.ts';
+import { processName } from './ipc-message.ts';
 
 /** A process that is too busy to tell is left out. */
 const TELL_MS_MAX = 1_000;
@@ -40,7 +41,7 @@ export async function aggregateMetrics(
 
 async function labelled({ number }: IpcChannel, registry: Registry): Promise<MetricSample[]> {
   const metrics = await metricsOf(registry);
-  const worker = String(number);
+  const worker = processName(number);
   return metrics.map((metric) => ({
     ...metric,
     values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, worker } })),

@@ -1,15 +1,21 @@
-// Calls of hosted providers on other workers: what the front asks of them (worker-directory.ts), and how they
-// answer.
+// What the API process asks of a call worker over the inter-process channel, and how the worker answers. The
+// worker reports its load; the other end is worker-directory.ts.
 
 import { z } from 'zod';
 import type { CallService } from '../call/call-service.ts';
-import { providerName } from '../model/provider.ts';
+import type { ClaimedDial, Placed } from '../call/outbound/campaign-calls.ts';
+import type { Fate } from '../call/outbound/campaign-plans.ts';
+import { callStatus, providerName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
+import type { Finding } from '../telephony/provider/pbx.ts';
 import type { IpcChannel } from './ipc-channel.ts';
-import { FRONT } from './ipc-message.ts';
+import { API } from './ipc-message.ts';
+import type { PbxExamination } from './worker-pool.ts';
 
-/** How often a worker says how many calls it has. */
+/** How often a worker reports its load. */
 export const LOAD_MS = 500;
+/** Reports until one names the applications again: an API process that is new does not know them. */
+const APPLICATIONS_EVERY = 10;
 
 const request = z.object({
   method: z.string(),
@@ -24,34 +30,100 @@ const inbound = z.object({ request, workflowId: z.string().nullable() });
 const ofRun = z.object({ name: providerName, runId: z.string(), request });
 const digits = z.object({ organizationId: z.string(), runId: z.string(), digits: z.string() });
 const hangUp = z.object({ organizationId: z.string(), runId: z.string() });
+const byClient = {
+  organizationId: z.string(),
+  apiKeyId: z.string().nullable(),
+  apiKeyCreatedBy: z.string(),
+  configurationId: z.string().nullable(),
+  fromPhoneNumberId: z.string().nullable(),
+  idempotencyKey: z.string().nullable(),
+};
+const startCall = z.object({
+  ...byClient,
+  agent: z.object({ type: z.enum(['workflow_uuid', 'trigger_path']), identifier: z.string() }),
+  mode: z.enum(['production', 'test']),
+  phoneNumber: z.string(),
+  initialContext: z.record(z.string(), z.unknown()),
+});
+const testCall = z.object({
+  ...byClient,
+  workflowId: z.string(),
+  runId: z.string().nullable(),
+  phoneNumber: z.string().nullable(),
+});
+const claimedDial = z.object({
+  attemptId: z.string(),
+  runId: z.string(),
+  organizationId: z.string(),
+  configurationId: z.string(),
+  from: z.string().nullable(),
+  to: z.string(),
+});
+const fateWanted = z.object({ runId: z.string() });
+const examination = z.object({
+  provider: providerName,
+  account: z.object({
+    configurationId: z.string(),
+    credentials: z.record(z.string(), z.unknown()),
+  }),
+  numbers: z.array(z.string()),
+  publicUrl: z.string(),
+});
 
+export const startedCall = z.object({ runId: z.string(), runName: z.string() });
 export const webhookReply = z.object({
   status: z.int(),
   contentType: z.string(),
   body: z.string(),
 });
+export const placed = z.enum(['placed', 'put-off', 'fault', 'in-doubt', 'refused', 'closed']);
+export const fate = z.union([callStatus, z.enum(['there', 'none', 'unknowable'])]);
+export const findings = z.array(
+  z.object({
+    key: z.string(),
+    title: z.string(),
+    verdict: z.enum(['pass', 'warn', 'fail', 'skip']),
+    message: z.string(),
+    advice: z.string().nullable(),
+  }),
+);
 export const load = z.object({
   /** Those that talk. */
   active: z.int().nonnegative(),
   /** Those that ring, wait for their media or talk. */
   calls: z.int().nonnegative(),
+  /** It has room for one more. */
+  takesCalls: z.boolean(),
+  /** The recogniser that its calls have. */
+  stt: z.string().nullable(),
+  /** Applications of PBXs that it holds; left out where nothing has changed. */
+  applications: z.array(z.string()).optional(),
 });
 
-/** What a worker's calls are asked of. */
+/** What the calls of a worker are reached by. */
 export interface CallWorker
   extends Pick<
     CallService,
-    'inbound' | 'answer' | 'event' | 'hangUp' | 'sendDigits' | 'activeCalls'
+    'start' | 'startTest' | 'inbound' | 'answer' | 'event' | 'hangUp' | 'sendDigits' | 'activeCalls'
   > {
   readonly calls: number;
+  readonly takesCalls: boolean;
+  readonly stt: string | null;
+  readonly applications: readonly string[];
+  place(dial: ClaimedDial): Promise<Placed>;
+  outcomeAfterCrash(runId: string): Promise<Fate>;
+  examine(examination: PbxExamination): Promise<Finding[]>;
+  wakePbxs(): void;
 }
 
-/** Answers what the front asks, and says how many calls there are, until `stop`. */
+/** Answers what the API process asks, and reports the load, until `stop`. */
 export function serveWorkerCalls(
   link: IpcChannel,
   worker: CallWorker,
   clock: Clock,
 ): { stop(): void } {
+  link.onRequest('start', (body) => worker.start(startCall.parse(body)));
+  link.onRequest('start-test', (body) => worker.startTest(testCall.parse(body)));
   link.onRequest('inbound', (body) => {
     const { request, workflowId } = inbound.parse(body);
     return worker.inbound(request, workflowId);
@@ -68,10 +140,27 @@ export function serveWorkerCalls(
   link.onRequest('hang-up', async (body) => {
     await worker.hangUp(hangUp.parse(body));
   });
-  let timer = clock.after(0, tell);
-  function tell(): void {
-    link.notify(FRONT, 'load', { active: worker.activeCalls, calls: worker.calls });
-    timer = clock.after(LOAD_MS, tell);
-  }
+  link.onRequest('place', (body) => worker.place(claimedDial.parse(body)));
+  link.onRequest('fate', (body) => worker.outcomeAfterCrash(fateWanted.parse(body).runId));
+  link.onRequest('examine', (body) => worker.examine(examination.parse(body)));
+  link.onNotification('pbx-wake', () => worker.wakePbxs());
+  return reportLoad(link, worker, clock);
+}
+
+function reportLoad(link: IpcChannel, worker: CallWorker, clock: Clock): { stop(): void } {
+  let reports = 0;
+  let reported = '';
+  let timer = clock.after(0, report);
   return { stop: () => timer.cancel() };
+
+  function report(): void {
+    const { activeCalls: active, calls, takesCalls, stt, applications } = worker;
+    const now = applications.join(' ');
+    const isDue = now !== reported || reports % APPLICATIONS_EVERY === 0;
+    const facts = { active, calls, takesCalls, stt };
+    link.notify(API, 'load', isDue ? { ...facts, applications } : facts);
+    reported = now;
+    reports += 1;
+    timer = clock.after(LOAD_MS, report);
+  }
 }

@@ -1,8 +1,12 @@
-// A worker's obedience: it takes its commands from the supervisor, not from signals, which a terminal or a
-// service manager sends to every process of the group.
+// What a forked process takes from its supervisor: drain and stop. Not from signals, which a terminal or a service
+// manager sends to every process of the group. It gives the supervisor its heartbeat.
 
+import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { SUPERVISOR } from './ipc-message.ts';
+
+/** The supervisor kills a process whose heartbeat has stopped. */
+export const HEARTBEAT_MS = 2_500;
 
 export interface Drainable {
   /** Takes no new call, and settles when none is left. */
@@ -10,17 +14,22 @@ export interface Drainable {
   close(): Promise<void>;
 }
 
-/** Says that this worker serves, and does from now on what the supervisor says. `leave` ends the process. */
+/** Reports that this process serves, and follows the supervisor from now on. `leave` ends the process. */
 export function followSupervisor(
   link: IpcChannel,
-  worker: Drainable,
-  leave: (error?: unknown) => void,
+  process: Drainable,
+  { clock, leave }: { clock: Clock; leave: (error?: unknown) => void },
 ): void {
   link.onNotification('drain', () => {
-    worker.drain().then(() => link.notify(SUPERVISOR, 'drained', {}), leave);
+    process.drain().then(() => link.notify(SUPERVISOR, 'drained', {}), leave);
   });
   link.onNotification('stop', () => {
-    worker.close().then(() => leave(), leave);
+    process.close().then(() => leave(), leave);
   });
   link.notify(SUPERVISOR, 'serving', {});
+  beat();
+  function beat(): void {
+    link.notify(SUPERVISOR, 'heartbeat', {});
+    clock.after(HEARTBEAT_MS, beat);
+  }
 }

@@ -1,11 +1,19 @@
-// The front's view of the other workers: who is there, how many calls each has, and asking them. Whoever has
-// said nothing for a while gets no new call.
+// The API process's view of the call workers: who is there, how many calls each has, which PBX applications are
+// where, and requests to them. One that has reported nothing for a while gets no new call.
 
 import type { z } from 'zod';
 import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
-import { nodeOfWorker, workerGone } from './ipc-message.ts';
-import { LOAD_MS, load, webhookReply } from './worker-calls.ts';
+import { nodeOfProcess, PBX_WORKER, workerGone } from './ipc-message.ts';
+import {
+  fate,
+  findings,
+  LOAD_MS,
+  load,
+  placed,
+  startedCall,
+  webhookReply,
+} from './worker-calls.ts';
 import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
 /** Providers wait ten to fifteen seconds for the answer to a webhook; a plan is made in tenths of one. */
@@ -14,12 +22,19 @@ const ASK_MS_MAX = 4_000;
 const HANG_UP_MS_MAX = 8_000;
 /** The provider presses them; its own limit is less. */
 const DIGITS_MS_MAX = 6_000;
+/** A provider answers a dial within 15 s, the store around it within less. */
+const DIAL_MS_MAX = 25_000;
+/** Two requests to a provider. */
+const FATE_MS_MAX = 25_000;
+/** The examination's own limit, and a moment. */
+const EXAMINE_MS_MAX = 58_000;
 const SILENT_MS_MAX = 4 * LOAD_MS;
 
-interface Known extends z.infer<typeof load> {
+interface Known extends Omit<z.infer<typeof load>, 'applications'> {
   atMs: number;
-  /** Calls that were given to it since it last spoke. */
+  /** Calls that were given to it since its last report. */
   given: number;
+  applications: readonly string[];
   worker: PooledWorker;
 }
 
@@ -30,20 +45,15 @@ export class WorkerDirectory implements WorkerPool {
   /** Called with the number of one that has come. */
   onJoined: (worker: number) => void = () => undefined;
   readonly #known = new Map<number, Known>();
+  /** Those who wait for a worker; webhooks and starts, which the server bounds. */
+  #waiting: (() => void)[] = [];
 
-  /** `gateway` is how the store knows the gateway, without a worker's number. */
+  /** `gateway` is how the store knows the gateway, without a process's name. */
   constructor(link: IpcChannel, { clock, gateway }: { clock: Clock; gateway: string }) {
     this.#link = link;
     this.#clock = clock;
     this.#gateway = gateway;
-    link.onNotification('load', (body, { from }) => {
-      const { active, calls } = load.parse(body);
-      const atMs = clock.monotonicMs();
-      const before = this.#known.get(from);
-      const worker = before?.worker ?? this.#worker(from);
-      this.#known.set(from, { active, calls, atMs, given: 0, worker });
-      if (before === undefined) this.onJoined(from);
-    });
+    link.onNotification('load', (body, { from }) => this.#take(from, load.parse(body)));
     link.onNotification('gone', (body) => {
       const { worker } = workerGone.parse(body);
       this.#known.delete(worker);
@@ -60,38 +70,112 @@ export class WorkerDirectory implements WorkerPool {
     return [...this.#known.values()].reduce((all, { active }) => all + active, 0);
   }
 
-  leastLoaded(ownCalls: number): PooledWorker | undefined {
-    const heardMs = this.#clock.monotonicMs() - SILENT_MS_MAX;
-    let best: Known | undefined;
-    for (const each of this.#known.values()) {
-      const isBetter = best === undefined || burden(each) < burden(best);
-      if (each.atMs >= heardMs && isBetter) best = each;
-    }
-    if (best === undefined || burden(best) > ownCalls) return undefined;
+  get takesCalls(): boolean {
+    return this.#fresh().some(([, { takesCalls }]) => takesCalls);
+  }
+
+  /** As they report it: the recogniser that calls have. */
+  get stt(): string | null {
+    return [...this.#known.values()][0]?.stt ?? null;
+  }
+
+  leastLoaded(): PooledWorker | undefined {
+    const fresh = this.#fresh();
+    const withRoom = fresh.filter(([, { takesCalls }]) => takesCalls);
+    const from = withRoom.length > 0 ? withRoom : fresh;
+    // Audio of PBXs can be nowhere else; where there is none, that worker is as good as any.
+    const others = from.filter(
+      ([number, { applications }]) => number !== PBX_WORKER || applications.length === 0,
+    );
+    const [first, ...rest] = (others.length > 0 ? others : from).map(([, known]) => known);
+    const best = rest.reduce(
+      (least, each) => (least !== undefined && burden(least) <= burden(each) ? least : each),
+      first,
+    );
+    if (best === undefined) return undefined;
     best.given += 1;
     return best.worker;
   }
 
+  pbxWorker(): PooledWorker | undefined {
+    return this.#known.get(PBX_WORKER)?.worker;
+  }
+
   byNode(node: string): PooledWorker | undefined {
     for (const [number, { worker }] of this.#known) {
-      if (nodeOfWorker(this.#gateway, number) === node) return worker;
+      if (nodeOfProcess(this.#gateway, number) === node) return worker;
     }
     return undefined;
   }
 
+  /** The worker that holds the PBX of that application; of an unknown one, which may come, where PBXs are held. */
+  ofApplication(application: string): number {
+    for (const [number, { applications }] of this.#known) {
+      if (applications.includes(application)) return number;
+    }
+    return PBX_WORKER;
+  }
+
+  untilThere(ms: number): Promise<void> {
+    return this.untilCount(1, ms);
+  }
+
+  /** Settles once there are as many, or after `ms`. */
+  untilCount(count: number, ms: number): Promise<void> {
+    if (this.#known.size >= count) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#waiting = this.#waiting.filter((each) => each !== look);
+        timer.cancel();
+        resolve();
+      };
+      const look = (): void => {
+        if (this.#known.size >= count) done();
+      };
+      const timer = this.#clock.after(ms, done);
+      this.#waiting.push(look);
+    });
+  }
+
+  #take(from: number, { applications, ...facts }: z.infer<typeof load>): void {
+    const before = this.#known.get(from);
+    this.#known.set(from, {
+      ...facts,
+      applications: applications ?? before?.applications ?? [],
+      atMs: this.#clock.monotonicMs(),
+      given: 0,
+      worker: before?.worker ?? this.#worker(from),
+    });
+    if (before !== undefined) return;
+    this.onJoined(from);
+    for (const look of this.#waiting) look();
+  }
+
+  #fresh(): [number, Known][] {
+    const sinceMs = this.#clock.monotonicMs() - SILENT_MS_MAX;
+    return [...this.#known].filter(([, { atMs }]) => atMs >= sinceMs);
+  }
+
   #worker(number: number): PooledWorker {
-    const ask = async (topic: string, body: unknown) =>
-      webhookReply.parse(await this.#link.request(number, topic, body, ASK_MS_MAX));
+    const ask = (topic: string, body: unknown, ms: number): Promise<unknown> =>
+      this.#link.request(number, topic, body, ms);
+    const webhook = async (topic: string, body: unknown) =>
+      webhookReply.parse(await ask(topic, body, ASK_MS_MAX));
     return {
-      inbound: (request, workflowId) => ask('inbound', { request, workflowId }),
-      answer: (name, runId, request) => ask('answer', { name, runId, request }),
-      event: (name, runId, request) => ask('event', { name, runId, request }),
+      start: async (wanted) => startedCall.parse(await ask('start', wanted, DIAL_MS_MAX)),
+      startTest: async (wanted) => startedCall.parse(await ask('start-test', wanted, DIAL_MS_MAX)),
+      inbound: (request, workflowId) => webhook('inbound', { request, workflowId }),
+      answer: (name, runId, request) => webhook('answer', { name, runId, request }),
+      event: (name, runId, request) => webhook('event', { name, runId, request }),
       sendDigits: async (wanted) => {
-        await this.#link.request(number, 'digits', wanted, DIGITS_MS_MAX);
+        await ask('digits', wanted, DIGITS_MS_MAX);
       },
       hangUp: async (wanted) => {
-        await this.#link.request(number, 'hang-up', wanted, HANG_UP_MS_MAX);
+        await ask('hang-up', wanted, HANG_UP_MS_MAX);
       },
+      place: async (dial) => placed.parse(await ask('place', dial, DIAL_MS_MAX)),
+      outcomeAfterCrash: async (runId) => fate.parse(await ask('fate', { runId }, FATE_MS_MAX)),
+      examine: async (wanted) => findings.parse(await ask('examine', wanted, EXAMINE_MS_MAX)),
     };
   }
 }

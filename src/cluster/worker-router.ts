@@ -1,102 +1,194 @@
-// The desk of a gateway with several workers. A call is given to the worker with the fewest when its webhook
-// asks what to do with it, and stays there: its plan, its first words and its media token are made where
-// it is going to talk. What is told of it later goes after it. Calls of PBXs and all that starts calls
-// stay here, at the connections to the PBXs.
+// Calls as the API process sees them: it holds none and asks the worker that holds one, or the one that is to have
+// it. A call of a hosted provider is given to the worker with the fewest when it begins, and stays there: its plan,
+// its first words and its media token are made where it is going to talk. Calls of PBXs begin at the worker that
+// holds the connections to them.
 
 import type { CallService, StartCall, StartedCall, TestCall } from '../call/call-service.ts';
-import type { CallControl } from '../call/control/call-control.ts';
 import type { DigitsWanted } from '../call/control/send-digits.ts';
-import { codeOf } from '../errors/gateway-error.ts';
-import type { ProviderName } from '../model/provider.ts';
+import { refuseInbound } from '../call/inbound/inbound-webhook.ts';
+import { findConfiguration } from '../call/outbound/outbound-route.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import { type ProviderName, providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import type { Store } from '../store/store.ts';
-import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
+import {
+  isHosted,
+  type ProviderRequest,
+  type WebhookReply,
+} from '../telephony/provider/provider.ts';
+import type { Providers } from '../telephony/registry/registry.ts';
+import { PBX_WORKER } from './ipc-message.ts';
 import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
-export class WorkerRouter implements CallService {
-  readonly #store: Pick<Store, 'runs'>;
-  readonly #own: CallControl;
-  readonly #crew: WorkerPool;
+/** A worker that died is there again in less; providers wait longer for their answer. */
+const THERE_MS_MAX = 4_000;
 
-  constructor(store: Pick<Store, 'runs'>, own: CallControl, crew: WorkerPool) {
-    this.#store = store;
-    this.#own = own;
-    this.#crew = crew;
+export interface WorkerRouterDeps {
+  store: Pick<Store, 'runs' | 'telephony'>;
+  providers: Providers;
+  workers: WorkerPool;
+}
+
+export class WorkerRouter implements CallService {
+  readonly #deps: WorkerRouterDeps;
+  /** Starts under way, by organization and key: one that comes again waits at the same worker. */
+  readonly #starting = new Map<string, PooledWorker>();
+
+  constructor(deps: WorkerRouterDeps) {
+    this.#deps = deps;
   }
 
   get activeCalls(): number {
-    return this.#own.activeCalls + this.#crew.activeCalls;
+    return this.#deps.workers.activeCalls;
   }
 
   start(request: StartCall): Promise<StartedCall> {
-    return this.#own.start(request);
+    return this.#start(request, (worker) => worker.start(request));
   }
 
   startTest(request: TestCall): Promise<StartedCall> {
-    return this.#own.startTest(request);
+    return this.#start(request, (worker) => worker.startTest(request));
+  }
+
+  /** Not tried again elsewhere: a telephone might ring twice. */
+  async #start(
+    request: StartCall | TestCall,
+    start: (worker: PooledWorker) => Promise<StartedCall>,
+  ): Promise<StartedCall> {
+    const { organizationId, idempotencyKey } = request;
+    const next = (await this.#isOverPbx(request))
+      ? await this.#pbxWorker()
+      : await this.#anyWorker();
+    const key = idempotencyKey === null ? undefined : `${organizationId} ${idempotencyKey}`;
+    const first = key === undefined ? undefined : this.#starting.get(key);
+    if (first !== undefined || key === undefined) return start(first ?? next);
+    this.#starting.set(key, next);
+    try {
+      return await start(next);
+    } finally {
+      this.#starting.delete(key);
+    }
+  }
+
+  /** What keeps the call from going out, the worker says. */
+  async #isOverPbx(wish: Pick<StartCall, 'organizationId' | 'configurationId'>): Promise<boolean> {
+    try {
+      return this.#isPbx((await findConfiguration(this.#deps, wish)).provider);
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error;
+      return false;
+    }
   }
 
   async sendDigits(wanted: DigitsWanted): Promise<void> {
     const { organizationId, runId } = wanted;
-    const run = await this.#store.runs.get(organizationId, runId);
-    const holder = run === undefined ? undefined : await this.#holder(runId);
+    const run = await this.#deps.store.runs.get(organizationId, runId);
     // Not tried again elsewhere: keys would be pressed twice.
-    await (holder ?? this.#own).sendDigits(wanted);
+    await (await this.#holderOrFallback(run, runId)).sendDigits(wanted);
   }
 
   async hangUp(wanted: { organizationId: string; runId: string }): Promise<Run> {
     const { organizationId, runId } = wanted;
-    const run = await this.#store.runs.get(organizationId, runId);
-    const holder = run === undefined ? undefined : await this.#holder(runId);
-    if (holder !== undefined) {
-      const isDone = await attempt(() => holder.hangUp(wanted).then(() => true));
-      const after = isDone && (await this.#store.runs.get(organizationId, runId));
-      if (after) return after;
-    }
-    return this.#own.hangUp(wanted);
+    const { runs } = this.#deps.store;
+    const run = await runs.get(organizationId, runId);
+    if (run === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    const holder = await this.#holder(runId);
+    const isDone = holder && (await attempt(() => holder.hangUp(wanted).then(() => true)));
+    if (isDone !== true) await (await this.#fallback(run)).hangUp(wanted);
+    return (await runs.get(organizationId, runId)) ?? run;
   }
 
+  /** A second worker may have it: a provider's call gets one run, however often it is asked for. */
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
-    const worker = this.#idlest();
-    return (
-      (worker && (await attempt(() => worker.inbound(request, workflowId)))) ??
-      this.#own.inbound(request, workflowId)
+    const { providers } = this.#deps;
+    const reply = await this.#byOneOf(
+      [() => this.#anyWorker(), () => this.#anyWorker()],
+      (worker) => worker.inbound(request, workflowId),
     );
+    return reply ?? refuseInbound({ providers }, request, new GatewayError('GATEWAY_OVERLOADED'));
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    // Asked again, the one who has the plan answers again.
-    if (this.#own.hasAnswered(runId)) return this.#own.answer(name, runId, request);
-    const holder = (await this.#holder(runId)) ?? this.#idlest();
-    if (holder === undefined) return this.#own.answer(name, runId, request);
-    await this.#own.releaseCall(name, runId, request);
-    return (
-      (await attempt(() => holder.answer(name, runId, request))) ??
-      this.#own.answer(name, runId, request)
+    const holder = await this.#holder(runId);
+    const reply = await this.#byOneOf(
+      [async () => holder ?? this.#anyWorker(), () => this.#anyWorker()],
+      (worker) => worker.answer(name, runId, request),
     );
+    if (reply !== undefined) return reply;
+    const provider = this.#deps.providers.byName(name);
+    if (provider === undefined || !isHosted(provider)) throw new GatewayError('RUN_NOT_FOUND');
+    return provider.webhook.reject('error');
   }
 
   async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     const holder = await this.#holder(runId);
-    return (
-      (holder && (await attempt(() => holder.event(name, runId, request)))) ??
-      this.#own.event(name, runId, request)
+    const reply = await this.#byOneOf(
+      [async () => holder ?? this.#anyWorker(), () => this.#anyWorker()],
+      (worker) => worker.event(name, runId, request),
     );
+    if (reply === undefined) throw gone();
+    return reply;
   }
 
-  #idlest(): PooledWorker | undefined {
-    return this.#own.isDraining ? undefined : this.#crew.leastLoaded(this.#own.calls);
+  /** By the first of them that is there and not too slow; undefined if none is. */
+  async #byOneOf<T>(
+    choices: readonly (() => Promise<PooledWorker>)[],
+    ask: (worker: PooledWorker) => Promise<T>,
+  ): Promise<T | undefined> {
+    for (const choose of choices) {
+      const reply = await attempt(async () => ask(await choose()));
+      if (reply !== undefined) return reply;
+    }
+    return undefined;
   }
 
-  /** Undefined if it is this process, or none of ours. */
+  async #holderOrFallback(run: Run | undefined, runId: string): Promise<PooledWorker> {
+    const holder = run === undefined ? undefined : await this.#holder(runId);
+    return holder ?? this.#fallback(run);
+  }
+
+  /** For a call that no worker of ours holds: who can reach its provider. */
+  #fallback(run: Run | undefined): Promise<PooledWorker> {
+    const name = providerName.safeParse(run?.mode);
+    return name.success && this.#isPbx(name.data) ? this.#pbxWorker() : this.#anyWorker();
+  }
+
+  #isPbx(name: ProviderName): boolean {
+    return this.#deps.providers.pbx.some((provider) => provider.name === name);
+  }
+
+  /** Undefined if it is none of ours. */
   async #holder(runId: string): Promise<PooledWorker | undefined> {
-    if (this.#own.holds(runId)) return undefined;
-    const owner = await this.#store.runs.owner(runId);
-    return owner === undefined || owner.isOwn ? undefined : this.#crew.byNode(owner.node);
+    const owner = await this.#deps.store.runs.owner(runId);
+    return owner && this.#deps.workers.byNode(owner.node);
+  }
+
+  /** Throws WORKER_GONE. */
+  async #anyWorker(): Promise<PooledWorker> {
+    const { workers } = this.#deps;
+    const now = workers.leastLoaded();
+    if (now !== undefined) return now;
+    await workers.untilThere(THERE_MS_MAX);
+    const then = workers.leastLoaded();
+    if (then === undefined) throw gone();
+    return then;
+  }
+
+  /** Throws WORKER_GONE. */
+  async #pbxWorker(): Promise<PooledWorker> {
+    const { workers } = this.#deps;
+    if (workers.pbxWorker() === undefined) await workers.untilThere(THERE_MS_MAX);
+    const worker = workers.pbxWorker();
+    if (worker === undefined) throw gone();
+    return worker;
   }
 }
 
-/** Undefined if the worker is gone, or too slow: then we do it. Throws what it throws. */
+function gone(): GatewayError {
+  return new GatewayError('WORKER_GONE', { worker: PBX_WORKER });
+}
+
+/** Undefined if the worker is gone, or too slow: then another does it. Throws what it throws. */
 async function attempt<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();

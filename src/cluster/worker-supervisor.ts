@@ -1,39 +1,57 @@
-// Starts the workers of a gateway, starts one again that died (at once, then ever more slowly), carries
-// what they say to each other, and stops them: first all finish their calls, then all leave.
+// Starts the processes of a gateway (the API and the call workers), starts one again that died (at once, then with
+// backoff), kills one whose heartbeat stops, routes their messages, and stops them: first all finish their calls,
+// then all leave.
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { Socket } from 'node:net';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
-import { workerDeaths, workersUp } from '../metrics/metrics.ts';
+import { workerDeaths, workerKills, workersUp } from '../metrics/metrics.ts';
 import type { EntryPoint } from '../runtime/entry-point.ts';
+import type { ListenHandle } from '../runtime/listen-handle.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { RestartBackoff } from '../std/restart-backoff.ts';
 import { IpcChannel, type IpcTransport } from './ipc-channel.ts';
-import { FRONT, type IpcMessage, message, SUPERVISOR } from './ipc-message.ts';
-import { send } from './process-transport.ts';
+import {
+  API,
+  closeHandle,
+  type IpcHandle,
+  type IpcMessage,
+  message,
+  processName,
+  SUPERVISOR,
+} from './ipc-message.ts';
+import { handleOf, send } from './process-transport.ts';
+import { HEARTBEAT_MS } from './worker-commands.ts';
 
 /** Voices and recognisers are loaded on a machine that may be busy. */
 const START_MS_MAX = 90_000;
-/** For a worker to leave once it has no call. After it, it is killed. */
+/** For a process to leave once it has no call. After it, it is killed. */
 const LEAVE_MS_MAX = 20_000;
 
-/** What runs in one of the workers' places. */
+/** A process that is to run, whichever runs in its place now. */
 interface Place {
   number: number;
   child: ChildProcess | undefined;
+  /** It waits for the socket to listen on; the API alone does. */
+  awaitsListener: boolean;
   isServing: boolean;
   hasDrained: boolean;
+  /** Heartbeats that did not come, in a row. */
+  missed: number;
   pause: RestartBackoff;
   restart: Timer | undefined;
 }
 
 export interface SupervisorOptions {
-  /** At least one. */
+  /** Call workers. At least one. */
   workers: number;
-  /** What a worker runs, with its number and the gateway's epoch as the last arguments. */
+  /** What a process runs, with its name and the gateway's epoch as the last arguments. */
   entry: EntryPoint;
   epoch: string;
+  /** Given to the API. Undefined: it binds by itself. */
+  listener?: ListenHandle | undefined;
+  /** A process without a heartbeat for so long is killed; 0: none is. */
+  silentMsMax: number;
   clock: Clock;
   log: Log;
 }
@@ -43,42 +61,56 @@ export class WorkerSupervisor {
   readonly #options: SupervisorOptions;
   readonly #places: Place[];
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
-  /** Called when anything about a worker has changed. */
+  /** Called when anything about a process has changed. */
   #watchers = new Set<() => void>();
   #deliver: IpcTransport['onMessage'] = () => undefined;
+  #heartbeats: Timer | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     const { clock, log } = options;
-    this.#places = Array.from({ length: options.workers }, (_, index) => ({
-      number: index + 1,
+    const workers = Array.from({ length: options.workers }, (_, index) => index + 1);
+    this.#places = [API, ...workers].map((number) => ({
+      number,
       child: undefined,
+      awaitsListener: false,
       isServing: false,
       hasDrained: false,
+      missed: 0,
       pause: new RestartBackoff(clock),
       restart: undefined,
     }));
     const channel: IpcTransport = {
-      send: (text, socket) => this.#carry(text, socket),
+      send: (text, handle) => this.#carry(text, handle),
       onMessage: () => undefined,
     };
     this.link = new IpcChannel(SUPERVISOR, channel, { clock, log });
-    this.#deliver = (text, socket) => channel.onMessage(text, socket);
+    this.#deliver = (text, handle) => channel.onMessage(text, handle);
+    this.link.onNotification('listener', (_, { from }) =>
+      this.#change(from, { awaitsListener: true }),
+    );
     this.link.onNotification('serving', (_, { from }) => this.#serving(from));
+    this.link.onNotification('heartbeat', (_, { from }) => this.#change(from, { missed: 0 }));
     this.link.onNotification('drained', (_, { from }) => this.#change(from, { hasDrained: true }));
   }
 
-  /** Settles when all serve: the front first, which closes what an earlier gateway left behind. Throws
-   *  WORKER_FAILED; the others are gone then. */
+  /** Settles when all serve; the API listens once the workers do. Throws WORKER_FAILED; the others are gone
+   *  then. A process that dies before it has served is not started again: what keeps it from serving must be
+   *  said while somebody looks. */
   async start(): Promise<void> {
-    try {
-      for (const place of this.#places.slice(0, 1)) await this.#first(place);
-      await Promise.all(this.#places.slice(1).map((place) => this.#first(place)));
-      this.#phase = 'serving';
-    } catch (error) {
+    for (const place of this.#places) this.#run(place);
+    const failed = (): Place | undefined =>
+      this.#places.find(({ child, isServing }) => child === undefined && !isServing);
+    const isDone = (): boolean =>
+      failed() !== undefined || this.#places.every(({ isServing }) => isServing);
+    await this.#until(START_MS_MAX, isDone);
+    const missing = failed() ?? this.#places.find(({ isServing }) => !isServing);
+    if (missing !== undefined) {
       this.kill();
-      throw error;
+      throw new GatewayError('WORKER_FAILED', { worker: processName(missing.number) });
     }
+    this.#phase = 'serving';
+    this.#watchHeartbeats();
   }
 
   /** Lets running calls finish, then has all leave. `drainMsMax` is what a worker needs at most for its
@@ -90,32 +122,28 @@ export class WorkerSupervisor {
       if (isServing) this.link.notify(number, 'drain', {});
       else child?.kill('SIGKILL');
     }
-    await this.#until(drainMsMax + LEAVE_MS_MAX, ({ child, hasDrained }) => !child || hasDrained);
+    await this.#until(drainMsMax + LEAVE_MS_MAX, () =>
+      this.#places.every(({ child, hasDrained }) => !child || hasDrained),
+    );
     for (const { number } of this.#places) this.link.notify(number, 'stop', {});
-    await this.#until(LEAVE_MS_MAX, ({ child }) => child === undefined);
+    await this.#until(LEAVE_MS_MAX, () => this.#places.every(({ child }) => child === undefined));
     this.kill();
   }
 
   /** At once. */
   kill(): void {
     this.#phase = 'stopping';
+    this.#heartbeats?.cancel();
     for (const { child, restart } of this.#places) {
       restart?.cancel();
       child?.kill('SIGKILL');
     }
   }
 
-  /** A worker that dies before it has served is not started again: what keeps it from serving must be
-   *  said while somebody looks. */
-  async #first(place: Place): Promise<void> {
-    this.#run(place);
-    await this.#until(START_MS_MAX, () => place.isServing || place.child === undefined);
-    if (!place.isServing) throw new GatewayError('WORKER_FAILED', { worker: place.number });
-  }
-
   #run(place: Place): void {
     const { entry, epoch, clock } = this.#options;
-    const child = fork(entry.path, ['worker', String(place.number), epoch], {
+    const role = place.number === API ? ['api'] : ['worker', String(place.number)];
+    const child = fork(entry.path, [...role, epoch], {
       execArgv: entry.execArgv,
       serialization: 'advanced',
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -123,10 +151,9 @@ export class WorkerSupervisor {
     const late = clock.after(START_MS_MAX, () => {
       if (!place.isServing) child.kill('SIGKILL');
     });
-    place.child = child;
-    place.hasDrained = false;
+    Object.assign(place, { child, awaitsListener: false, hasDrained: false, missed: 0 });
     child.on('message', (text: unknown, handle: unknown) => {
-      this.#forward(place, text, handle instanceof Socket ? handle : undefined);
+      this.#forward(place, text, handleOf(handle));
     });
     child.once('error', () => child.kill('SIGKILL')); // It has no process then, and exits below.
     child.once('exit', (code, signal) => {
@@ -135,32 +162,34 @@ export class WorkerSupervisor {
     });
   }
 
-  /** From a worker, to whom it names. Nobody may speak for another. */
-  #forward(place: Place, text: unknown, socket: Socket | undefined): void {
+  /** From a process, to the one it names. None may send in another's name. */
+  #forward(place: Place, text: unknown, handle: IpcHandle | undefined): void {
     const parsed = message.safeParse(text);
     if (!parsed.success || parsed.data.from !== place.number) {
-      socket?.destroy();
-      this.#options.log.error({ worker: place.number }, 'message of a worker not read');
+      closeHandle(handle);
+      const worker = processName(place.number);
+      this.#options.log.error({ worker }, 'message of a process not read');
       return;
     }
-    if (parsed.data.to === SUPERVISOR) this.#deliver(parsed.data, socket);
-    else this.#carry(parsed.data, socket);
+    if (parsed.data.to === SUPERVISOR) this.#deliver(parsed.data, handle);
+    else this.#carry(parsed.data, handle);
   }
 
-  #carry(text: IpcMessage, socket: Socket | undefined): boolean {
-    const child = this.#places[text.to - 1]?.child;
-    if (child !== undefined && send(child, text, socket)) return true;
-    socket?.destroy();
+  #carry(text: IpcMessage, handle: IpcHandle | undefined): boolean {
+    const child = this.#place(text.to)?.child;
+    if (child !== undefined && send(child, text, handle)) return true;
+    if (handle !== this.#options.listener) closeHandle(handle);
     if (text.kind !== 'request' || text.from === SUPERVISOR) return false;
     const { from, to, id } = text;
-    const facts = { worker: to };
+    const facts = { worker: processName(to) };
     this.#carry({ kind: 'failure', from: to, to: from, id, code: 'WORKER_GONE', facts }, undefined);
     return false;
   }
 
   #serving(number: number): void {
-    const place = this.#places[number - 1];
-    this.#options.log.info({ worker: number, pid: place?.child?.pid }, 'a worker serves');
+    const place = this.#place(number);
+    const facts = { worker: processName(number), pid: place?.child?.pid };
+    this.#options.log.info(facts, 'a worker serves');
     place?.pause.noteHealthy();
     this.#change(number, { isServing: true });
   }
@@ -173,22 +202,50 @@ export class WorkerSupervisor {
     for (const other of this.#places) this.link.notify(other.number, 'gone', { worker: number });
     if (this.#phase === 'stopping') return;
     workerDeaths.inc();
-    log.error({ worker: number, ...how }, 'a worker died');
+    log.error({ worker: processName(number), ...how }, 'a worker died');
     if (this.#phase === 'starting') return;
     place.restart = clock.after(place.pause.nextDelayMs(), () => {
       if (this.#phase === 'serving') this.#run(place);
     });
   }
 
+  /** Counts ticks of its own timer, not time: while this process stands still no heartbeat is read. */
+  #watchHeartbeats(): void {
+    const { clock, silentMsMax, log } = this.#options;
+    if (silentMsMax === 0) return;
+    this.#heartbeats = clock.after(HEARTBEAT_MS, () => {
+      for (const place of this.#places) {
+        if (!place.isServing) continue;
+        place.missed += 1;
+        if (place.missed * HEARTBEAT_MS <= silentMsMax) continue;
+        workerKills.inc();
+        log.error({ worker: processName(place.number) }, 'a worker without a heartbeat is killed');
+        place.child?.kill('SIGKILL');
+      }
+      this.#watchHeartbeats();
+    });
+  }
+
+  #place(number: number): Place | undefined {
+    return this.#places.find((place) => place.number === number);
+  }
+
   #change(number: number, change: Partial<Place>): void {
-    const place = this.#places[number - 1];
+    const place = this.#place(number);
     if (place !== undefined) Object.assign(place, change);
-    workersUp.set(this.#places.filter(({ isServing }) => isServing).length);
+    const workers = this.#places.filter((each) => each.number !== API);
+    workersUp.set(workers.filter(({ isServing }) => isServing).length);
+    const isOpen = this.#phase !== 'starting' || workers.every(({ isServing }) => isServing);
+    const api = this.#place(API);
+    if (isOpen && api?.awaitsListener === true) {
+      api.awaitsListener = false;
+      this.link.notify(API, 'listen', {}, this.#options.listener);
+    }
     for (const watcher of [...this.#watchers]) watcher();
   }
 
-  /** Resolves when `isSo` of all places, or after `ms`. */
-  #until(ms: number, isSo: (place: Place) => boolean): Promise<void> {
+  /** Resolves when `isSo`, or after `ms`. */
+  #until(ms: number, isSo: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         timer.cancel();
@@ -196,7 +253,7 @@ export class WorkerSupervisor {
         resolve();
       };
       const look = (): void => {
-        if (this.#places.every(isSo)) done();
+        if (isSo()) done();
       };
       const timer = this.#options.clock.after(ms, done);
       this.#watchers.add(look);
@@ -205,11 +262,12 @@ export class WorkerSupervisor {
   }
 }
 
-/** The worker that the arguments of its process tell of, and the epoch of the gateway that started it. */
-export function workerIn(args: readonly string[]): { number: number; epoch: string } | undefined {
-  const at = args.indexOf('worker');
-  const number = Number(args[at + 1]);
-  const epoch = args[at + 2] ?? '';
-  const isWorker = at >= 0 && Number.isInteger(number) && number >= FRONT && /^\d+$/.test(epoch);
-  return isWorker ? { number, epoch } : undefined;
+/** The process that its arguments name, and the epoch of the gateway that started it. */
+export function processIn(args: readonly string[]): { number: number; epoch: string } | undefined {
+  const at = args.findIndex((word) => word === 'worker' || word === 'api');
+  const isApi = args[at] === 'api';
+  const number = isApi ? API : Number(args[at + 1]);
+  const epoch = args[at + (isApi ? 1 : 2)] ?? '';
+  const isProcess = at >= 0 && Number.isInteger(number) && number > SUPERVISOR;
+  return isProcess && /^\d+$/.test(epoch) ? { number, epoch } : undefined;
 }

@@ -368,7 +368,17 @@ export const workersUp = new Gauge({
 });
 export const workerDeaths = new Counter({
   name: 'patchbay_worker_deaths_total',
-  help: 'Worker processes that died and were started again',
+  help: 'Worker and API processes that died and were started again',
+  registers,
+});
+export const workerKills = new Counter({
+  name: 'patchbay_worker_kills_total',
+  help: 'Worker and API processes that the supervisor killed because their heartbeat had stopped',
+  registers,
+});
+export const ipcDropped = new Counter({
+  name: 'patchbay_ipc_dropped_total',
+  help: 'Messages between processes that were dropped because the other process does not read',
   registers,
 });
 export const liveItemsDropped = new Counter({

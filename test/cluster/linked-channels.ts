@@ -1,29 +1,30 @@
-// Links of several workers that reach each other without processes: each message goes through the format in
+// Channels of several processes that reach each other without processes: each message goes through the format in
 // which processes send them, at once.
 
-import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
 import { IpcChannel, type IpcTransport } from '../../src/cluster/ipc-channel.ts';
+import { API, type IpcHandle } from '../../src/cluster/ipc-message.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
 export interface Wires {
   links: IpcChannel[];
+  api: IpcChannel;
   lines: () => Record<string, unknown>[];
   /** Nobody is there any more. */
   cut(number: number): void;
-  sockets: (Socket | undefined)[];
+  sockets: (IpcHandle | undefined)[];
 }
 
-/** Links with the numbers 0 to `count`-1. */
+/** Those with the numbers 0 to `count`-1, and the API's. */
 export function wires(count: number, clock: Clock): Wires {
   const { log, lines } = quietLog();
-  const channels: (IpcTransport | undefined)[] = [];
-  const sockets: (Socket | undefined)[] = [];
-  const links = Array.from({ length: count }, (_, number) => {
+  const channels = new Map<number, IpcTransport>();
+  const sockets: (IpcHandle | undefined)[] = [];
+  const linkOf = (number: number): IpcChannel => {
     const channel: IpcTransport = {
       send(text, socket) {
-        const to = channels[text.to];
+        const to = channels.get(text.to);
         sockets.push(socket);
         if (to === undefined) return false;
         to.onMessage(deserialize(serialize(text)), socket);
@@ -31,11 +32,12 @@ export function wires(count: number, clock: Clock): Wires {
       },
       onMessage: () => undefined,
     };
-    channels.push(channel);
+    channels.set(number, channel);
     return new IpcChannel(number, channel, { clock, log });
-  });
-  const cut = (number: number): void => {
-    channels[number] = undefined;
   };
-  return { links, lines, cut, sockets };
+  const links = Array.from({ length: count }, (_, number) => linkOf(number));
+  const cut = (number: number): void => {
+    channels.delete(number);
+  };
+  return { links, api: linkOf(API), lines, cut, sockets };
 }

@@ -1,8 +1,7 @@
-// Sockets cross a real pair of processes in test/e2e/workers; here, which of them do.
+// Sockets cross a real pair of processes in test/e2e/workers; here, what arrives.
 
-import { createServer, request as httpRequest, IncomingMessage, type Server } from 'node:http';
+import { createServer, request as httpRequest, type Server } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
-import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
@@ -17,43 +16,6 @@ function three() {
   const [, front, second] = made.links as [IpcChannel, IpcChannel, IpcChannel];
   return { ...made, front, second };
 }
-
-function asked(url: string, method = 'GET'): IncomingMessage {
-  const request = new IncomingMessage(new Socket());
-  return Object.assign(request, { url, method, headers: { upgrade: 'websocket' } });
-}
-
-describe('a media socket', () => {
-  it.each([
-    `${PATH}w1-abc`, // Ours.
-    `${PATH}abc`,
-    `${PATH}w0-abc`,
-    `${PATH}w33-abc`,
-    `${PATH}w1234-abc`,
-    `${PATH}w-abc`,
-    PATH,
-    '/',
-    '',
-  ])('whose path is %s stays', (url) => {
-    const { front, sockets } = three();
-    expect(handOffSocket(front, asked(url), new Socket(), Buffer.alloc(0))).toBe(false);
-    expect(sockets).toEqual([]);
-  });
-
-  it('of another worker goes there, whatever hangs on its path', () => {
-    const { front, sockets } = three();
-    for (const end of ['w2-abc', 'w2-abc/', 'w2-abc?x=/w1-abc']) {
-      const socket = new Socket();
-      expect(handOffSocket(front, asked(PATH + end), socket, Buffer.alloc(0))).toBe(true);
-      expect(sockets.at(-1)).toBe(socket);
-    }
-    const tunnel = new Duplex({ read: () => undefined });
-    expect(handOffSocket(front, asked(`${PATH}w2-abc`), tunnel, Buffer.alloc(0))).toBe(false);
-    expect(handOffSocket(front, asked(`${PATH}w2-a`, 'POST'), new Socket(), Buffer.alloc(0))).toBe(
-      false,
-    );
-  });
-});
 
 describe('a media socket that was handed over', () => {
   let server: Server;
@@ -75,7 +37,7 @@ describe('a media socket that was handed over', () => {
       acceptor.handleUpgrade(request, socket, head, (ws) => opened.push(ws));
     });
     server.on('upgrade', (request, socket, head) => {
-      expect(handOffSocket(front, request, socket, head)).toBe(true);
+      expect(handOffSocket(front, 2, { request, socket: socket as Socket, head })).toBe(true);
     });
     const status = await new Promise((resolve, reject) => {
       const headers = {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
+import { API } from '../../src/cluster/ipc-message.ts';
 import { type CallWorker, LOAD_MS, serveWorkerCalls } from '../../src/cluster/worker-calls.ts';
 import { WorkerDirectory } from '../../src/cluster/worker-directory.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
@@ -11,18 +12,20 @@ const request = formPost('https://gw.example.com/x', 'CallSid=CA1&To=%2B1', {});
 
 function crew() {
   const clock = new FakeClock();
-  const made = wires(4, clock);
-  const [, front, second, third] = made.links as [IpcChannel, IpcChannel, IpcChannel, IpcChannel];
-  const others = new WorkerDirectory(front, { clock, gateway: 'host:/data' });
-  const workers = [second, third].map((link) => {
+  const made = wires(3, clock);
+  const [, first, second] = made.links as [IpcChannel, IpcChannel, IpcChannel];
+  const others = new WorkerDirectory(made.api, { clock, gateway: 'host:/data' });
+  const workers = [first, second].map((link) => {
     const worker = fakeWorker(link.number);
     return { ...serveWorkerCalls(link, worker, clock), worker, link };
   });
   clock.advance(0);
-  return { ...made, clock, front, others, workers };
+  return { ...made, clock, others, workers };
 }
 
-function fakeWorker(number: number): CallWorker & { calls: number; activeCalls: number } {
+type FakeWorker = { -readonly [K in keyof CallWorker]: CallWorker[K] };
+
+function fakeWorker(number: number): FakeWorker {
   const reply = (words: unknown[]) => ({
     status: 200,
     contentType: 'text/xml',
@@ -31,6 +34,23 @@ function fakeWorker(number: number): CallWorker & { calls: number; activeCalls: 
   return {
     calls: 0,
     activeCalls: 0,
+    takesCalls: true,
+    stt: null,
+    applications: [],
+    start: async ({ phoneNumber }) => ({ runId: String(number), runName: phoneNumber }),
+    startTest: async ({ workflowId }) => ({ runId: String(number), runName: workflowId }),
+    place: async ({ to }) => (to === '+1' ? 'placed' : 'put-off'),
+    outcomeAfterCrash: async (runId) => (runId === '9' ? 'there' : 'busy'),
+    examine: async ({ numbers, publicUrl, account }) => [
+      {
+        key: String(account.credentials['key']),
+        title: publicUrl,
+        verdict: 'pass',
+        message: numbers.join(),
+        advice: null,
+      },
+    ],
+    wakePbxs: () => undefined,
     inbound: async ({ rawBody, form }, workflowId) =>
       reply([rawBody.toString(), form['CallSid'], workflowId]),
     answer: async (name, runId) => reply([name, runId]),
@@ -41,29 +61,74 @@ function fakeWorker(number: number): CallWorker & { calls: number; activeCalls: 
   };
 }
 
-describe('the other workers', () => {
-  it('take calls in turn, the one with the fewest first, nobody who has more than the front', () => {
+describe('the call workers', () => {
+  it('take calls in turn, the one with the fewest first', () => {
     const { others, workers, clock } = crew();
-    const [two, three] = [others.byNode('host:/data#2'), others.byNode('host:/data#3')];
-    expect([two, three]).not.toContain(undefined);
-    expect([0, 0, 0].map(() => others.leastLoaded(0))).toEqual([two, three, undefined]);
-    expect([1, 1].map(() => others.leastLoaded(1))).toEqual([two, three]);
+    const [one, two] = [others.byNode('host:/data#1'), others.byNode('host:/data#2')];
+    expect([one, two]).not.toContain(undefined);
+    expect([0, 0, 0].map(() => others.leastLoaded())).toEqual([one, two, one]);
     const [first] = workers;
     if (first !== undefined) first.worker.calls = 7;
     clock.advance(LOAD_MS);
-    expect(others.leastLoaded(1)).toBe(three);
+    expect([0, 0].map(() => others.leastLoaded())).toEqual([two, two]);
   });
 
-  it('take no call while they say nothing, nor once they are gone', () => {
+  it('with PBXs take calls of hosted providers only if the others have no room', () => {
+    const { others, workers, clock } = crew();
+    const [one, two] = [others.byNode('host:/data#1'), others.byNode('host:/data#2')];
+    for (const { worker } of workers.slice(0, 1)) worker.applications = ['branch'];
+    for (const { worker } of workers.slice(1)) worker.calls = 20;
+    clock.advance(LOAD_MS);
+    expect(others.leastLoaded()).toBe(two);
+    for (const { worker } of workers.slice(1)) worker.takesCalls = false;
+    clock.advance(LOAD_MS);
+    expect(others.leastLoaded()).toBe(one);
+    expect(others.takesCalls).toBe(true);
+    // If none has, one of them says so.
+    for (const { worker } of workers) worker.takesCalls = false;
+    clock.advance(LOAD_MS);
+    expect(others.takesCalls).toBe(false);
+    expect(others.leastLoaded()).toBe(two);
+  });
+
+  it('are known by the applications of their PBXs, also to an API process that is new', () => {
+    const { api, others, workers, clock } = crew();
+    for (const { worker } of workers.slice(1)) worker.applications = ['branch'];
+    clock.advance(LOAD_MS);
+    expect(['branch', 'unknown'].map((name) => others.ofApplication(name))).toEqual([2, 1]);
+    const again = new WorkerDirectory(api, { clock, gateway: 'host:/data' });
+    for (let n = 0; n < 10; n += 1) clock.advance(LOAD_MS);
+    expect(again.ofApplication('branch')).toBe(2);
+  });
+
+  it('take no call while they report nothing, nor once they are gone', () => {
     const { others, workers, clock, links } = crew();
     workers[0]?.stop();
     clock.advance(5 * LOAD_MS);
-    expect(others.leastLoaded(0)).toBe(others.byNode('host:/data#3'));
-    expect(others.numbers).toEqual([2, 3]);
-    links[0]?.notify(1, 'gone', { worker: 3 });
-    expect(others.leastLoaded(9)).toBeUndefined();
-    expect(others.byNode('host:/data#3')).toBeUndefined();
-    expect(others.byNode('other:/data#2')).toBeUndefined();
+    expect(others.leastLoaded()).toBe(others.byNode('host:/data#2'));
+    expect(others.numbers).toEqual([1, 2]);
+    links[0]?.notify(API, 'gone', { worker: 2 });
+    expect(others.leastLoaded()).toBeUndefined();
+    expect(others.byNode('host:/data#2')).toBeUndefined();
+    expect(others.byNode('other:/data#1')).toBeUndefined();
+    links[0]?.notify(API, 'gone', { worker: 1 });
+    expect(others.pbxWorker()).toBeUndefined();
+  });
+
+  it('are waited for while none is there, and no longer than allowed', async () => {
+    const clock = new FakeClock();
+    const { api, links } = wires(2, clock);
+    const others = new WorkerDirectory(api, { clock, gateway: 'host:/data' });
+    const seen: string[] = [];
+    void others.untilThere(1_000).then(() => seen.push('late'));
+    clock.advance(1_000);
+    await Promise.resolve();
+    expect(seen).toEqual(['late']);
+    void others.untilThere(1_000).then(() => seen.push('there'));
+    serveWorkerCalls(links[1] as IpcChannel, fakeWorker(1), clock);
+    clock.advance(0);
+    await Promise.resolve();
+    expect(seen).toEqual(['late', 'there']);
   });
 
   it('are asked with the whole request, and answer with the whole reply or their error', async () => {
@@ -85,14 +150,45 @@ describe('the other workers', () => {
     });
   });
 
-  it('are told of as they come, and their calls are counted', () => {
-    const { front, clock, workers } = crew();
-    const again = new WorkerDirectory(front, { clock, gateway: 'host:/data' });
+  it('start, place, look up and examine as they are asked to', async () => {
+    const { others } = crew();
+    const two = others.byNode('host:/data#2');
+    const byClient = {
+      organizationId: '1',
+      apiKeyId: null,
+      apiKeyCreatedBy: '1',
+      configurationId: null,
+      fromPhoneNumberId: null,
+      idempotencyKey: null,
+    };
+    const started = await two?.start({
+      ...byClient,
+      agent: { type: 'workflow_uuid', identifier: 'u' },
+      mode: 'production',
+      phoneNumber: '+1',
+      initialContext: { nested: { a: [1] } },
+    });
+    expect(started).toEqual({ runId: '2', runName: '+1' });
+    const test = { ...byClient, workflowId: '5', runId: null, phoneNumber: null };
+    expect(await two?.startTest(test)).toEqual({ runId: '2', runName: '5' });
+    const dial = { attemptId: '1', runId: '2', organizationId: '3', configurationId: '4' };
+    expect(await two?.place({ ...dial, from: null, to: '+1' })).toBe('placed');
+    expect(await two?.outcomeAfterCrash('9')).toBe('there');
+    const account = { configurationId: '4', credentials: { key: 'http' } };
+    const publicUrl = 'https://gw.example.com';
+    expect(
+      await two?.examine({ provider: 'ari', account, numbers: ['+1', '+2'], publicUrl }),
+    ).toEqual([{ key: 'http', title: publicUrl, verdict: 'pass', message: '+1,+2', advice: null }]);
+  });
+
+  it('are reported as they come, and their calls are counted', () => {
+    const { api, clock, workers } = crew();
+    const again = new WorkerDirectory(api, { clock, gateway: 'host:/data' });
     const joined: number[] = [];
     again.onJoined = (worker) => joined.push(worker);
     for (const { worker } of workers) worker.activeCalls = 2;
     clock.advance(2 * LOAD_MS);
-    expect(joined).toEqual([2, 3]);
+    expect(joined).toEqual([1, 2]);
     expect(again.activeCalls).toBe(4);
   });
 });

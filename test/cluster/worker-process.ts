@@ -5,11 +5,11 @@ import { IpcChannel } from '../../src/cluster/ipc-channel.ts';
 import { supervisorTransport } from '../../src/cluster/process-transport.ts';
 import { acceptHandedOffSocket } from '../../src/cluster/socket-handoff.ts';
 import { followSupervisor } from '../../src/cluster/worker-commands.ts';
-import { workerIn } from '../../src/cluster/worker-supervisor.ts';
+import { processIn } from '../../src/cluster/worker-supervisor.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
-const number = workerIn(process.argv)?.number ?? 0;
+const number = processIn(process.argv)?.number ?? 0;
 const { log } = quietLog();
 const channel = supervisorTransport(() => process.exit(1));
 const link = new IpcChannel(number, channel, { clock, log });
@@ -20,4 +20,4 @@ acceptHandedOffSocket(link, (request, socket) => socket.end(`${number} has ${req
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 if (process.env['FAIL_WORKER'] === String(number)) process.exit(3);
 const settled = { drain: () => Promise.resolve(), close: () => Promise.resolve() };
-followSupervisor(link, settled, () => process.exit(0));
+followSupervisor(link, settled, { clock, leave: () => process.exit(0) });

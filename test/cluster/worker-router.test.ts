@@ -1,6 +1,8 @@
-// A gateway of several workers: where a call is answered, and where what is told of it goes.
+// The API process and two call workers: where a call begins, and where what is asked of it later goes.
 
 import { describe, expect, it } from 'vitest';
+import { withClosing } from '../../src/app/call-parts.ts';
+import type { StartCall } from '../../src/call/call-service.ts';
 import { CallControl } from '../../src/call/control/call-control.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
 import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
@@ -11,58 +13,84 @@ import {
   ACCOUNT,
   CALL,
   type CallRoom,
+  inboundRequest,
   PUBLIC_URL,
   signed,
   withCallRoom,
 } from '../call/call-harness.ts';
+import { configurePbx } from '../call/pbx/pbx-harness.ts';
+import { deferred } from '../fakes/deferred.ts';
 
 const held = withCallRoom();
-const FRONT = 'host:/data#1';
-const BEHIND = 'host:/data#2';
+const nodeOf = (worker: number): string => `host:/data#${worker}`;
 
-/** The room's switchboard is the front; another one is the worker behind it. Which of them a statement is
- *  from, the store is told by hand: both have one connection. */
-function withWorker(room: CallRoom) {
+/** The room twice, as two workers. Which of them a statement is from, the store is told by hand: both have one
+ *  connection. */
+function withWorkers(room: CallRoom) {
   const { deps } = room;
   const { runs } = deps.store;
-  const storeOf = (node: string) => ({
-    ...deps.store,
-    runs: {
-      ...runs,
-      adopt: async (id: string) => void (await owned(room, id, node)),
-      owner: async (id: string) => {
-        const [row] = await room.at.sql('select owner_node from runs where id = $1', [id]);
-        const owner = String(row?.['owner_node']);
-        return row && { node: owner, isOwn: owner === node };
-      },
-    },
-  });
-  const { log, clock, random } = deps;
-  const behind = new CallControl({
-    ...deps,
-    store: storeOf(BEHIND),
-    events: new EventLog({ sink: runs, clock, log }),
-    tokens: createMediaTokens({ clock, random, worker: 2 }),
-  });
-  const own = new CallControl({ ...deps, store: storeOf(FRONT) });
-  const at = { isThere: true, isIdle: true, asked: [] as string[] };
-  const ask = <T>(what: string, work: () => Promise<T>): Promise<T> => {
-    at.asked.push(what);
-    return at.isThere ? work() : Promise.reject(new GatewayError('WORKER_GONE', { worker: 2 }));
+  const ownerOf = async (id: string) => {
+    const [row] = await room.at.sql('select owner_node from runs where id = $1', [id]);
+    return row && { node: String(row['owner_node']), isOwn: false };
   };
-  const worker: PooledWorker = {
-    inbound: (...from) => ask('inbound', () => behind.inbound(...from)),
-    answer: (...from) => ask('answer', () => behind.answer(...from)),
-    event: (...from) => ask('event', () => behind.event(...from)),
-    sendDigits: (wanted) => ask('sendDigits', () => behind.sendDigits(wanted)),
-    hangUp: (wanted) => ask('hangUp', async () => void (await behind.hangUp(wanted))),
+  const at = { there: [1, 2], idlest: 1, asked: [] as string[], waits: 0 };
+  const control = (number: number): CallControl => {
+    const { log, clock, random } = deps;
+    const node = nodeOf(number);
+    const adopt = async (id: string) => void (await owned(room, id, node));
+    const owner = async (id: string) => {
+      const known = await ownerOf(id);
+      return known && { ...known, isOwn: known.node === node };
+    };
+    return new CallControl(
+      withClosing({
+        ...deps,
+        store: { ...deps.store, runs: { ...runs, adopt, owner } },
+        events: new EventLog({ sink: runs, clock, log }),
+        tokens: createMediaTokens({ clock, random, worker: number }),
+      }),
+    );
   };
-  const crew: WorkerPool = {
-    leastLoaded: () => (at.isIdle ? worker : undefined),
-    byNode: (node) => (node === BEHIND ? worker : undefined),
+  const controls = [control(1), control(2)] as const;
+  const pooled = (number: 1 | 2): PooledWorker => {
+    const own = controls[number - 1] as CallControl;
+    const ask = <T>(what: string, work: () => Promise<T>): Promise<T> => {
+      at.asked.push(`${number} ${what}`);
+      if (at.there.includes(number)) return work();
+      return Promise.reject(new GatewayError('WORKER_GONE', { worker: number }));
+    };
+    return {
+      start: (request) =>
+        ask('start', async () => {
+          const started = await own.start(request);
+          await owned(room, started.runId, nodeOf(number));
+          return started;
+        }),
+      startTest: (request) => ask('startTest', () => own.startTest(request)),
+      inbound: (...from) => ask('inbound', () => own.inbound(...from)),
+      answer: (...from) => ask('answer', () => own.answer(...from)),
+      event: (...from) => ask('event', () => own.event(...from)),
+      sendDigits: (wanted) => ask('sendDigits', () => own.sendDigits(wanted)),
+      hangUp: (wanted) => ask('hangUp', async () => void (await own.hangUp(wanted))),
+      place: (dial) => ask('place', () => own.campaignCalls.placeClaimed(dial)),
+      outcomeAfterCrash: () => ask('fate', async () => 'there' as const),
+      examine: () => ask('examine', async () => []),
+    };
+  };
+  const both = { 1: pooled(1), 2: pooled(2) };
+  const workers: WorkerPool = {
+    leastLoaded: () => (at.idlest === 1 || at.idlest === 2 ? both[at.idlest] : undefined),
+    pbxWorker: () => both[1],
+    byNode: (node) => (node === nodeOf(1) ? both[1] : node === nodeOf(2) ? both[2] : undefined),
+    takesCalls: true,
     activeCalls: 3,
+    untilThere: async () => {
+      at.waits += 1;
+    },
   };
-  return { at, behind, own, desk: new WorkerRouter(storeOf(FRONT), own, crew) };
+  const store = { telephony: deps.store.telephony, runs: { ...runs, owner: ownerOf } };
+  const desk = new WorkerRouter({ store, providers: deps.providers, workers });
+  return { at, controls, desk };
 }
 
 const owned = (room: CallRoom, id: string, node: string) =>
@@ -77,130 +105,149 @@ const form = (status: string, n = 1) =>
   `CallSid=${CALL}&AccountSid=${ACCOUNT}&CallStatus=${status}&SequenceNumber=${n}`;
 const answering = (runId: string, token?: string) =>
   signed(url('answer', runId), form('in-progress'), token);
-const telling = (runId: string, status: string, n = 1) =>
+const reporting = (runId: string, status: string, n = 1) =>
   signed(url('status-callback', runId), form(status, n));
 
-async function dialled(room: CallRoom, own: CallControl): Promise<string> {
-  const { runId } = await own.start({
-    organizationId: room.at.owner.organizationId,
-    apiKeyId: '7',
-    apiKeyCreatedBy: '1',
-    agent: { type: 'workflow_uuid', identifier: room.workflow.uuid },
-    mode: 'production',
-    phoneNumber: '+14155550100',
-    initialContext: {},
-    configurationId: null,
-    fromPhoneNumberId: null,
-    idempotencyKey: null,
-  });
-  await owned(room, runId, FRONT);
-  return runId;
-}
+const wish = (room: CallRoom, idempotencyKey: string | null = null): StartCall => ({
+  organizationId: room.at.owner.organizationId,
+  apiKeyId: '7',
+  apiKeyCreatedBy: '1',
+  agent: { type: 'workflow_uuid', identifier: room.workflow.uuid },
+  mode: 'production',
+  phoneNumber: '+14155550100',
+  initialContext: {},
+  configurationId: null,
+  fromPhoneNumberId: null,
+  idempotencyKey,
+});
 
-describe('a call that the front has dialled', () => {
-  it('is answered by the worker with the fewest calls, which has it from then on', async () => {
+describe('a call that a client starts', () => {
+  it('is dialled, answered and followed by one worker', async () => {
     const room = await held.room.prepare();
-    const { desk, own, behind, at } = withWorker(room);
-    const runId = await dialled(room, own);
-    await desk.event('twilio', runId, telling(runId, 'ringing'));
-    expect(own.calls).toBe(1);
+    const { desk, controls, at } = withWorkers(room);
+    at.idlest = 2;
+    const { runId } = await desk.start(wish(room));
+    at.idlest = 1;
+    await desk.event('twilio', runId, reporting(runId, 'ringing'));
     expect((await desk.answer('twilio', runId, answering(runId))).body).toContain(`/${runId}/w2-`);
-    expect([own.calls, behind.calls]).toEqual([0, 1]);
-    await desk.event('twilio', runId, telling(runId, 'in-progress', 2));
-    // Asked again, though the front is idler now, it is answered where its plan is.
-    at.isIdle = false;
-    expect((await desk.answer('twilio', runId, answering(runId))).body).toContain(`/${runId}/w2-`);
-    expect(at.asked).toEqual(['answer', 'event', 'answer']);
-    await desk.event('twilio', runId, telling(runId, 'failed', 3));
-    const run = await room.run(runId);
-    expect(run).toMatchObject({ state: 'completed', disposition: 'failed' });
-    // One log, numbered by one process after the other.
+    await desk.event('twilio', runId, reporting(runId, 'in-progress', 2));
+    expect(controls.map(({ calls }) => calls)).toEqual([0, 1]);
+    await desk.event('twilio', runId, reporting(runId, 'failed', 3));
+    expect(at.asked.every((what) => what.startsWith('2 '))).toBe(true);
+    expect(await room.run(runId)).toMatchObject({ state: 'completed', disposition: 'failed' });
+    // One log, numbered by one process.
     const events = await room.at.store.runs.events(runId);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
-    const statuses = events.flatMap(({ body }) => (body.type === 'call.status' ? body.status : []));
-    expect(statuses).toEqual(['ringing', 'in-progress', 'failed']);
     expect(room.errors).toEqual([]);
   });
 
-  it('stays with the front if the worker is gone, or nobody has fewer calls', async () => {
+  it('goes with its key to the worker that has the first request', async () => {
     const room = await held.room.prepare();
-    const { desk, own, behind, at } = withWorker(room);
-    at.isThere = false;
-    const runId = await dialled(room, own);
-    const { body } = await desk.answer('twilio', runId, answering(runId));
-    expect(body).toContain('<Stream');
-    expect(body).not.toContain('/w2-');
-    expect([own.calls, behind.calls]).toEqual([1, 0]);
-    at.isIdle = false;
-    await desk.answer('twilio', runId, answering(runId));
-    expect(own.calls).toBe(1);
-    expect(at.asked).toEqual(['answer']);
+    const { desk, at } = withWorkers(room);
+    const dialled = deferred();
+    const queued = { sid: CALL, status: 'queued' };
+    room.rest.answer = { status: 201, body: queued, until: dialled.promise };
+    const first = desk.start(wish(room, 'once'));
+    await expect.poll(() => at.asked.length).toBe(1);
+    at.idlest = 2;
+    const again = desk.start(wish(room, 'once'));
+    await expect.poll(() => at.asked.length).toBe(2);
+    dialled.resolve();
+    expect(await again).toEqual(await first);
+    expect(at.asked).toEqual(['1 start', '1 start']);
   });
 
-  it('has its keys pressed by the worker that has it', async () => {
+  it('is not tried at another worker: two telephones might ring', async () => {
     const room = await held.room.prepare();
-    const { desk, own, at } = withWorker(room);
-    const runId = await dialled(room, own);
-    const { organizationId } = room.at.owner;
-    const press = () => desk.sendDigits({ organizationId, runId, digits: '1' });
-    await expect(press()).rejects.toMatchObject({ code: 'CALL_NOT_TALKING' });
-    expect(at.asked).toEqual([]);
-    await desk.answer('twilio', runId, answering(runId));
-    await expect(press()).rejects.toMatchObject({ code: 'CALL_NOT_TALKING' });
-    expect(at.asked).toEqual(['answer', 'sendDigits']);
-    at.isThere = false;
-    await expect(press()).rejects.toMatchObject({ code: 'WORKER_GONE' });
+    const { desk, at } = withWorkers(room);
+    at.there = [2];
+    await expect(desk.start(wish(room))).rejects.toMatchObject({ code: 'WORKER_GONE' });
+    expect(at.asked).toEqual(['1 start']);
   });
 
-  it('is not let go for a forged request', async () => {
+  it('over a PBX begins at the worker that holds it', async () => {
     const room = await held.room.prepare();
-    const { desk, own, at } = withWorker(room);
-    const runId = await dialled(room, own);
+    const { desk, at } = withWorkers(room);
+    at.idlest = 2;
+    const { id } = await configurePbx(room);
+    await desk.start({ ...wish(room), configurationId: id }).catch(() => undefined);
+    expect(at.asked).toEqual(['1 start']);
+  });
+});
+
+describe('a call whose worker has died', () => {
+  it('is answered by another, and refused with the words of the provider if there is none', async () => {
+    const room = await held.room.prepare();
+    const { desk, at } = withWorkers(room);
+    const { runId } = await desk.start(wish(room));
+    at.there = [2];
+    at.idlest = 2;
+    expect((await desk.answer('twilio', runId, answering(runId))).body).toContain('/w2-');
+    at.there = [];
+    at.idlest = 0;
+    const { status, body } = await desk.answer('twilio', runId, answering(runId));
+    expect(status).toBe(200);
+    expect(body).not.toContain('<Stream');
+    expect(at.waits).toBeGreaterThan(0);
+  });
+
+  it('is not answered for a forged request', async () => {
+    const room = await held.room.prepare();
+    const { desk, at } = withWorkers(room);
+    const { runId } = await desk.start(wish(room));
     const forged = answering(runId, 'another token');
     await expect(desk.answer('twilio', runId, forged)).rejects.toMatchObject({
       code: 'WEBHOOK_SIGNATURE',
     });
-    expect(own.calls).toBe(1);
+    expect(at.asked).toEqual(['1 start', '1 answer']);
+  });
+});
+
+describe('an inbound call', () => {
+  it('is turned away as busy while no worker is there', async () => {
+    const room = await held.room.prepare();
+    const { desk, at } = withWorkers(room);
+    at.idlest = 0;
+    const { body } = await desk.inbound(inboundRequest(), null);
+    expect(body).toContain('<Reject reason="busy"');
     expect(at.asked).toEqual([]);
   });
 });
 
-describe('a call of another worker', () => {
-  it('is hung up there', async () => {
+describe('a call that talks', () => {
+  it('has its keys pressed by its worker, once', async () => {
     const room = await held.room.prepare();
-    const { desk, own, behind } = withWorker(room);
-    const runId = await dialled(room, own);
-    await desk.answer('twilio', runId, answering(runId));
+    const { desk, at } = withWorkers(room);
+    at.idlest = 2;
+    const { runId } = await desk.start(wish(room));
     const { organizationId } = room.at.owner;
+    const press = () => desk.sendDigits({ organizationId, runId, digits: '1' });
+    await expect(press()).rejects.toMatchObject({ code: 'CALL_NOT_TALKING' });
+    at.there = [1];
+    await expect(press()).rejects.toMatchObject({ code: 'WORKER_GONE' });
+    expect(at.asked).toEqual(['2 start', '2 sendDigits', '2 sendDigits']);
+  });
+
+  it('is hung up by its worker, and by another at the provider if it is gone', async () => {
+    const room = await held.room.prepare();
+    const { desk, at } = withWorkers(room);
+    at.idlest = 2;
+    const { organizationId } = room.at.owner;
+    const { runId } = await desk.start(wish(room));
     const run = await desk.hangUp({ organizationId, runId });
     expect(run).toMatchObject({ state: 'completed', disposition: 'system_cancelled' });
-    expect(behind.calls).toBe(0);
+    expect(at.asked).toEqual(['2 start', '2 hangUp']);
+    at.there = [1];
+    at.idlest = 1;
+    await desk.hangUp({ organizationId, runId });
+    expect(at.asked.slice(2)).toEqual(['2 hangUp', '1 hangUp']);
     await expect(desk.hangUp({ organizationId, runId: '999999' })).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
   });
 
-  it('that talks is not closed by a status that reaches this one', async () => {
-    const room = await held.room.prepare();
-    const { desk, own, at } = withWorker(room);
-    const runId = await dialled(room, own);
-    await desk.answer('twilio', runId, answering(runId));
-    await room.at.sql("update runs set state = 'running' where id = $1", [runId]);
-    at.isThere = false;
-    await desk.event('twilio', runId, telling(runId, 'completed', 3));
-    expect((await room.run(runId)).state).toBe('running');
-  });
-
   it('counts among those of the gateway', async () => {
-    const { desk, own } = withWorker(await held.room.prepare());
-    expect(desk.activeCalls).toBe(own.activeCalls + 3);
+    const { desk } = withWorkers(await held.room.prepare());
+    expect(desk.activeCalls).toBe(3);
   });
-});
-
-it('calls are turned away by the front while the gateway stops', async () => {
-  const room = await held.room.prepare();
-  const { desk, own, at } = withWorker(room);
-  await own.drain(0);
-  await desk.inbound(signed(`${PUBLIC_URL}/api/v1/telephony/inbound/run`, form('ringing')), null);
-  expect(at.asked).toEqual([]);
 });

@@ -5,8 +5,9 @@ import { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { API } from '../../src/cluster/ipc-message.ts';
 import { handOffSocket } from '../../src/cluster/socket-handoff.ts';
-import { WorkerSupervisor, workerIn } from '../../src/cluster/worker-supervisor.ts';
+import { processIn, WorkerSupervisor } from '../../src/cluster/worker-supervisor.ts';
 import { entryPoint } from '../../src/runtime/entry-point.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
@@ -21,9 +22,9 @@ afterEach(() => {
   supervisor.kill();
 });
 
-function supervised(workers: number) {
+function supervised(workers: number, silentMsMax = 0) {
   const { log, lines } = quietLog();
-  supervisor = new WorkerSupervisor({ workers, entry, epoch: '7', clock, log });
+  supervisor = new WorkerSupervisor({ workers, entry, epoch: '7', silentMsMax, clock, log });
   return {
     lines,
     ask: (to: number, topic: string, body: unknown = {}) =>
@@ -65,7 +66,8 @@ describe('several workers', () => {
     const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
     const server = createServer((socket) => {
       const request = Object.assign(new IncomingMessage(socket), { url, method: 'GET' });
-      expect(handOffSocket(supervisor.link, request, socket, Buffer.alloc(0))).toBe(true);
+      const head = Buffer.alloc(0);
+      expect(handOffSocket(supervisor.link, 2, { request, socket, head })).toBe(true);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -94,7 +96,7 @@ describe('several workers', () => {
     const { ask } = supervised(2);
     await expect(supervisor.start()).rejects.toMatchObject({
       code: 'WORKER_FAILED',
-      facts: { worker: 2 },
+      facts: { worker: '2' },
     });
     await expect
       .poll(
@@ -109,10 +111,41 @@ describe('several workers', () => {
   }, 60_000);
 });
 
+describe('a process without a heartbeat', () => {
+  it('is killed, counted and started again', async () => {
+    const { ask, lines } = supervised(1, 3_000);
+    await supervisor.start();
+    const first = who.parse(await ask(API, 'who'));
+    process.kill(first.pid, 'SIGSTOP');
+    const killed = () =>
+      lines().filter(({ msg }) => msg === 'a worker without a heartbeat is killed');
+    await expect.poll(() => killed().length, POLL).toBe(1);
+    expect(killed()).toMatchObject([{ worker: 'api' }]);
+    await expect
+      .poll(async () => {
+        const again = who.safeParse(await ask(API, 'who').catch(() => undefined));
+        return again.success && again.data.pid !== first.pid;
+      }, POLL)
+      .toBe(true);
+    // The other one has one.
+    expect(lines().filter(({ msg }) => msg === 'a worker died')).toMatchObject([{ worker: 'api' }]);
+  }, 60_000);
+});
+
 it('a worker knows its number, and its gateway, by its arguments', () => {
   supervised(1);
-  expect(workerIn(['node', 'main.js', 'worker', '2', '7'])).toEqual({ number: 2, epoch: '7' });
-  for (const words of ['', 'worker', 'worker 0 7', 'worker x 7', 'worker 1.5 7', 'worker 2 x']) {
-    expect(workerIn(words.split(' '))).toBeUndefined();
+  expect(processIn(['node', 'main.js', 'worker', '2', '7'])).toEqual({ number: 2, epoch: '7' });
+  expect(processIn(['node', 'main.js', 'api', '7'])).toEqual({ number: API, epoch: '7' });
+  for (const words of [
+    '',
+    'api',
+    'api x',
+    'worker',
+    'worker 0 7',
+    'worker x 7',
+    'worker 1.5 7',
+    'worker 2 x',
+  ]) {
+    expect(processIn(words.split(' '))).toBeUndefined();
   }
 });

@@ -18,7 +18,8 @@ let target: LoadTarget;
 let client: LoadClient;
 
 beforeEach(async () => {
-  target = await startOwnGateway({ scenario: 'talk', workers: undefined, cores: undefined });
+  // One process: the one that is stopped is the one that holds the calls.
+  target = await startOwnGateway({ scenario: 'talk', workers: 0, cores: undefined });
   client = new LoadClient();
   const options = loadOptionsOf(target, {
     ...{ scenario: 'talk', calls: CALLS, callsPerSecond: 20, interruptionsPerSecond: 1 },

@@ -1,6 +1,8 @@
-// A gateway of two workers on the embedded database: calls on both, and each of them killed in turn.
+// A gateway of an API process and two call workers on the embedded database: calls on both, and each process killed
+// in turn. What a killed process does not hold goes on as if nothing had happened.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -17,11 +19,13 @@ import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-workers-'));
 const logFile = join(folder, 'gateway.log');
-const POLL = { timeout: 30_000, interval: 200 };
+const POLL = { timeout: 60_000, interval: 200 };
+/** A dead process is looked for every half minute without that. */
+const SOON = { timeout: 20_000, interval: 200 };
 
 const served = z.object({
   msg: z.literal('a worker serves'),
-  worker: z.number(),
+  worker: z.string(),
   pid: z.number(),
 });
 
@@ -40,6 +44,7 @@ beforeAll(async () => {
       PATCHBAY_METRICS_OLD_NAMES: '1',
       PATCHBAY_STT: 'none',
       PATCHBAY_DRAIN_SECONDS: '1',
+      PATCHBAY_STALL_SECONDS: '5',
       OPENAI_BASE_URL: '',
       OPENAI_API_KEY: '',
     },
@@ -50,10 +55,10 @@ beforeAll(async () => {
     authToken: AUTH_TOKEN,
     numbers: [OWN_NUMBER],
   });
-  await untilServing([1, 2], 0);
+  await untilServing(['1', '2', 'api'], 0);
   api = new ApiClient(gateway.url, await gateway.firstKey());
   agents = await setUp(api, twilio.baseUrl);
-}, 90_000);
+}, 180_000);
 
 afterAll(async () => {
   await gateway?.kill();
@@ -63,36 +68,104 @@ afterAll(async () => {
 
 it('shares calls out, and outlives each of its workers', async () => {
   const first = await begin();
+  const isFirstOnTwo = (await callsOn())[2] === 1;
   const second = await begin();
   expect(await callsOn()).toEqual({ 1: 1, 2: 1 });
-  const [onSecond, onFirst] = [first, second]; // Whoever has none at all comes first.
+  const [onFirst, onSecond] = isFirstOnTwo ? [second, first] : [first, second];
 
-  // The worker behind the front dies: its call is closed, the other one goes on to its end.
-  const killed = pidOf(2);
+  // A worker dies: its call is closed, the other one goes on to its end.
+  const killed = pidOf('2');
   process.kill(killed, 'SIGKILL');
-  await untilServing([2], killed);
+  await untilServing(['2'], killed);
   await expect.poll(() => onSecond.call.status, POLL).toBe('completed');
-  const lost = await runOf(onSecond);
-  expect(lost).toMatchObject({ is_completed: true, disposition: 'unexpected_error' });
+  // The API process looks for left-over runs as soon as the worker is there again, not after half a minute.
+  await expect.poll(async () => (await runOf(onSecond)).is_completed, SOON).toBe(true);
+  expect((await runOf(onSecond)).disposition).toBe('unexpected_error');
   await onFirst.held;
   await expect.poll(async () => (await runOf(onFirst)).is_completed, POLL).toBe(true);
   const whole = await runOf(onFirst);
   expect(whole.disposition).not.toBe('unexpected_error');
   expect(whole.gathered_context?.['extracted_variables']).toMatchObject({ weekday: 'wednesday' });
 
-  // It takes calls again. Now the front dies: the call behind it goes on to its end.
+  // It takes calls again. Now the API process dies: what is asked meanwhile is answered when it is there again,
+  // nothing is refused, and the audio of calls has no gap.
   const third = await begin();
-  expect(await callsOn()).toMatchObject({ 2: 1 });
-  const front = pidOf(1);
-  process.kill(front, 'SIGKILL');
-  await untilServing([1], front);
+  expect(Object.values(await callsOn()).reduce((all, calls) => all + calls, 0)).toBe(1);
+  const before = await gapSeconds();
+  const api = pidOf('api');
+  process.kill(api, 'SIGKILL');
+  const { answers, heardSpeech, awayS } = await duringRestart(third.call);
+  expect(heardSpeech).toBe(true);
+  // Audio that waited for the API process would be away as long. A busy machine has gaps of its own.
+  expect((await gapSeconds()) - before).toBeLessThan(awayS / 4);
+  expect(answers.filter((status) => status !== 200)).toEqual([]);
+  expect(answers.length).toBeGreaterThan(10);
+  await untilServing(['api'], api);
   await third.held;
   await expect.poll(async () => (await runOf(third)).is_completed, POLL).toBe(true);
   expect((await runOf(third)).gathered_context?.['extracted_variables']).toMatchObject({
     weekday: 'wednesday',
   });
+}, 300_000);
+
+it('answers an upgrade that nobody takes', async () => {
+  const status = await new Promise((resolve, reject) => {
+    const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+    const request = get(`${gateway.url}/unknown`, { headers, agent: false });
+    request.once('response', (response) => resolve(response.resume().statusCode));
+    request.once('upgrade', () => reject(new Error('upgraded')));
+    request.once('error', reject);
+  });
+  expect(status).toBe(404);
+});
+
+it('kills a worker that stands still, and stops as a whole', async () => {
+  const still = pidOf('2');
+  process.kill(still, 'SIGSTOP');
+  await untilServing(['2'], still);
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  expect(metrics).toContain('patchbay_worker_kills_total{worker="supervisor"} 1');
   expect(await gateway.stop()).toBe(0);
 }, 180_000);
+
+/** New connections from the kill on, until one that was made after it is answered: their statuses, 0 for a refused
+ *  one. Whether the agent went on speaking meanwhile, and how long that was. */
+async function duringRestart(call: FakeCall) {
+  const asked: Promise<number>[] = [];
+  const fromMs = call.mediaMs;
+  const sinceMs = performance.now();
+  let awayS = 0;
+  let heardSpeech = false;
+  let isAnswered = false;
+  while (!isAnswered || asked.length <= 10) {
+    const answer = ask();
+    asked.push(answer);
+    void answer.then(() => {
+      isAnswered = true;
+      awayS ||= (performance.now() - sinceMs) / 1_000;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    for (let ms = fromMs; ms < call.mediaMs && !isAnswered; ms += 100) {
+      heardSpeech ||= call.isHearingSpeechAt(ms);
+    }
+  }
+  return { answers: await Promise.all(asked), heardSpeech, awayS };
+}
+
+/** Silence that callers heard because audio came late, by the workers' metrics. */
+async function gapSeconds(): Promise<number> {
+  const text = await (await fetch(`${gateway.url}/metrics`)).text();
+  const sums = text.matchAll(/^patchbay_playout_gap_seconds_sum\{.*\} (\S+)$/gm);
+  return [...sums].reduce((all, [, seconds]) => all + Number(seconds), 0);
+}
+
+function ask(): Promise<number> {
+  return new Promise((resolve) => {
+    const request = get(`${gateway.url}/api/v1/health`, { agent: false });
+    request.once('response', (response) => resolve(response.resume().statusCode ?? 0));
+    request.once('error', () => resolve(0));
+  });
+}
 
 interface Begun {
   call: FakeCall;
@@ -116,16 +189,16 @@ const runOf = ({ runId }: Begun) => api.run(agents.receiving.id, runId);
 /** Calls by worker, from the metrics of all of them. */
 async function callsOn(): Promise<Record<string, number>> {
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
-  expect(text).toContain('patchbay_workers{worker="0"} 2');
-  expect(text).toContain('gateway_workers{worker="0"} 2');
-  const builds = text.matchAll(/^patchbay_build_info\{version="\d.*",worker="(\d)"\} 1$/gm);
-  expect([...builds].map(([, worker]) => worker).sort()).toEqual(['0', '1', '2']);
+  expect(text).toContain('patchbay_workers{worker="supervisor"} 2');
+  expect(text).toContain('gateway_workers{worker="supervisor"} 2');
+  const builds = text.matchAll(/^patchbay_build_info\{version="\d.*",worker="(\w+)"\} 1$/gm);
+  expect([...builds].map(([, worker]) => worker).sort()).toEqual(['1', '2', 'api', 'supervisor']);
   const all = text.matchAll(/^patchbay_calls_active\{provider="twilio",worker="(\d)"\} (\d+)$/gm);
   return Object.fromEntries([...all].map(([, worker, calls]) => [worker, Number(calls)]));
 }
 
 /** By the gateway's log, the newest. */
-function pidOf(worker: number): number {
+function pidOf(worker: string): number {
   const lines = readFileSync(logFile, 'utf8').split('\n');
   const all = lines.flatMap((line) => {
     const parsed = served.safeParse(line.startsWith('{') ? JSON.parse(line) : undefined);
@@ -135,7 +208,7 @@ function pidOf(worker: number): number {
 }
 
 /** As other processes than `before`. */
-async function untilServing(workers: readonly number[], before: number): Promise<void> {
-  const isNew = (worker: number): boolean => ![0, before].includes(pidOf(worker));
+async function untilServing(workers: readonly string[], before: number): Promise<void> {
+  const isNew = (worker: string): boolean => ![0, before].includes(pidOf(worker));
   await vi.waitFor(() => expect(workers.every(isNew)).toBe(true), POLL);
 }

@@ -48,7 +48,7 @@ const options = z.strictObject({
     .describe('measurements of each count, of which the median counts'),
   total: whole(1, 1_000_000).prefault('10000').describe('calls of a sequence'),
   'call-seconds': number(1, 1_000).prefault('10').describe('length of each call of a sequence'),
-  workers: whole(1, 64)
+  workers: whole(0, 32)
     .optional()
     .describe("PATCHBAY_WORKERS of the tool's own gateway; default: the gateway's"),
   'load-limit': whole(0, 100)

@@ -61,30 +61,6 @@ export class CallControl implements CallService {
     return activeCalls + pendingCalls + this.#starting;
   }
 
-  get isDraining(): boolean {
-    return this.#draining;
-  }
-
-  /** Whether the run's call is one of this process. */
-  holds(runId: string): boolean {
-    return this.#roster.has(runId);
-  }
-
-  /** Whether the run's plan is made here, or its call talks here already. */
-  hasAnswered(runId: string): boolean {
-    return this.#roster.isPrepared(runId) || this.#roster.connected(runId);
-  }
-
-  /** A call that we have dialled is to be answered by another process; its log is all stored then. The
-   *  request is its answer webhook. Throws WEBHOOK_SIGNATURE. */
-  async releaseCall(name: ProviderName, runId: string, request: ProviderRequest): Promise<void> {
-    if (!this.#roster.has(runId)) return;
-    await verifiedCall(this.#deps, name, runId, request);
-    this.#roster.removeUnconnected(runId);
-    await this.#deps.events.flush();
-    this.#deps.events.release(runId);
-  }
-
   start(request: StartCall): Promise<StartedCall> {
     return this.#start(() => this.#starts.start(request));
   }

@@ -37,6 +37,11 @@ export class CrashRecovery {
     return closed;
   }
 
+  /** Looks at once: a process is known to have died. Nothing before `start` has settled. Never rejects. */
+  wake(): void {
+    void this.#loop.wake();
+  }
+
   stop(): void {
     this.#loop.cancel();
   }

@@ -17,6 +17,17 @@ import { type DialRequestOfRun, dial, noteCreated, noteDialled } from './dial.ts
  *  completed. `closed`: so it is, as the dial was not fit to be sent. */
 export type Placed = 'placed' | 'put-off' | 'fault' | 'in-doubt' | 'refused' | 'closed';
 
+/** A dial for an attempt that another process has claimed, and whose run it has made. */
+export interface ClaimedDial {
+  attemptId: string;
+  runId: string;
+  organizationId: string;
+  configurationId: string;
+  /** The caller id, normalized; null: whatever the far side shows by itself. */
+  from: string | null;
+  to: string;
+}
+
 /** What the campaign room asks for. */
 export type CampaignCallService = Pick<
   CampaignCalls,
@@ -45,6 +56,28 @@ export class CampaignCalls extends CampaignPlans {
     const { configuration, provider } = line;
     const route = { configuration, provider, from: callerOf(line, claim) };
     return this.placeRun({ run, route, to: claim.phoneNumber });
+  }
+
+  /** The run is this process's from then on. A doubt is stored here: the process that asked may be gone by then,
+   *  and the next one would dial again. Throws STORE_UNAVAILABLE before anything is sent. */
+  async placeClaimed(dial: ClaimedDial): Promise<Placed> {
+    const { store, providers, log } = this.#deps;
+    const { attemptId, runId, organizationId, configurationId, from, to } = dial;
+    if (!this.takesCalls) return 'put-off';
+    await store.runs.adopt(runId);
+    const run = await store.runs.find(runId);
+    const configuration = await store.telephony.getConfiguration(organizationId, configurationId);
+    const provider = configuration && providers.byName(configuration.provider);
+    if (run?.state !== 'initialized' || configuration === undefined || provider === undefined) {
+      return 'fault';
+    }
+    const placed = await this.placeRun({ run, route: { configuration, provider, from }, to });
+    if (placed === 'in-doubt') {
+      await store.contacts.doubt(attemptId).catch((error: unknown) => {
+        log.error({ err: error, attemptId }, 'doubt about a dial not stored');
+      });
+    }
+    return placed;
   }
 
   /** Never rejects for what the provider does. */

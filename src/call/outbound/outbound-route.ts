@@ -66,7 +66,7 @@ export async function findOutboundTrunk(
  *  over an account that nobody chose (specification §1, rule 3). Throws TELEPHONY_NOT_CONFIGURED,
  *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function findConfiguration(
-  deps: Pick<CallDeps, 'store'>,
+  deps: { store: Pick<CallDeps['store'], 'telephony'> },
   wish: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
 ): Promise<ConfigurationSummary> {
   const { organizationId, configurationId } = wish;

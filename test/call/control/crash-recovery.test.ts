@@ -219,6 +219,22 @@ describe('runs of other processes', () => {
     recovery.stop();
   });
 
+  it('are closed at once when a death is known, and then looked for as ever', async () => {
+    const room = await held.room.prepare();
+    const recovery = await recovering(room);
+    const { runId } = await room.start();
+    await disown(room, runId);
+    recovery.wake();
+    recovery.wake(); // One look is under way: another follows.
+    await room.completed({ id: runId });
+    const { runId: later } = await room.start();
+    await disown(room, later);
+    await room.pass(30_100);
+    await room.completed({ id: later });
+    recovery.stop();
+    recovery.wake();
+  });
+
   it('are looked for no more once it stops', async () => {
     const room = await held.room.prepare();
     const recovery = await recovering(room);

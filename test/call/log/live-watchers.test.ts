@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LiveWatchers } from '../../../src/call/log/live-watchers.ts';
 import type { IpcChannel } from '../../../src/cluster/ipc-channel.ts';
-import { relayFromWorkers, relayToFront } from '../../../src/cluster/live-relay.ts';
+import { relayFromWorkers, relayToApi } from '../../../src/cluster/live-relay.ts';
 import { liveItemsDropped } from '../../../src/metrics/metrics.ts';
 import { wires } from '../../cluster/linked-channels.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -11,10 +11,11 @@ const held = withCallRoom();
 
 it('calls of other processes are told of while somebody watches, and not longer', () => {
   const [front, behind] = [new LiveWatchers(), new LiveWatchers()];
-  const { links } = wires(3, new FakeClock());
-  const [, one, two] = links as [IpcChannel, IpcChannel, IpcChannel];
-  const joined = relayFromWorkers(one, front, () => [2]);
-  relayToFront(two, behind, new FakeClock());
+  const clock = new FakeClock();
+  const { links, api } = wires(3, clock);
+  const [, , two] = links as [IpcChannel, IpcChannel, IpcChannel];
+  const joined = relayFromWorkers(api, front, () => [2]);
+  relayToApi(two, behind, clock);
   joined(2);
   expect(behind.relay).toBeUndefined();
   const told: unknown[] = [];
@@ -43,10 +44,10 @@ it('calls of other processes are told of while somebody watches, and not longer'
 it('live items of another process are at most 500 a second, of which 250 interim words', async () => {
   const [front, behind] = [new LiveWatchers(), new LiveWatchers()];
   const clock = new FakeClock();
-  const { links } = wires(3, clock);
-  const [, one, two] = links as [IpcChannel, IpcChannel, IpcChannel];
-  const joined = relayFromWorkers(one, front, () => [2]);
-  relayToFront(two, behind, clock);
+  const { links, api } = wires(3, clock);
+  const [, , two] = links as [IpcChannel, IpcChannel, IpcChannel];
+  const joined = relayFromWorkers(api, front, () => [2]);
+  relayToApi(two, behind, clock);
   joined(2);
   const told: string[] = [];
   const onLive = (_runId: string, { type }: { type: string }) => told.push(type);

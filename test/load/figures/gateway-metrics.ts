@@ -5,13 +5,16 @@ const RESOLUTION_MS = 10;
 const ANSWER_MS_MAX = 15_000;
 const DELAY_P99 = 'nodejs_eventloop_lag_p99_seconds';
 
+/** Processes whose event loop no audio shares. */
+const WITHOUT_CALLS = /\bworker="(supervisor|api)"/;
+
 const TIMERS = 'nodejs_active_resources{type="Timeout"}';
 
 /** Null: the gateway does not tell. */
 export interface GatewayMetrics {
-  /** The 99th percentile of the event loop's delay since the last look, the worst of all workers. */
+  /** The 99th percentile of the event loop's delay since the last look, the worst of all processes that hold calls. */
   eventLoopDelayP99Ms: number | null;
-  /** Timers that run, of all workers. */
+  /** Timers that run, of all processes. */
   timers: number | null;
 }
 
@@ -29,7 +32,11 @@ export async function gatewayMetrics(url: string | undefined): Promise<GatewayMe
 }
 
 export function readMetrics(text: string): GatewayMetrics {
-  const delaysMs = valuesOf(text, DELAY_P99).map((seconds) => seconds * 1_000 - RESOLUTION_MS);
+  const ofCalls = text
+    .split('\n')
+    .filter((line) => !WITHOUT_CALLS.test(line))
+    .join('\n');
+  const delaysMs = valuesOf(ofCalls, DELAY_P99).map((seconds) => seconds * 1_000 - RESOLUTION_MS);
   const timers = valuesOf(text, TIMERS);
   return {
     eventLoopDelayP99Ms: delaysMs.length === 0 ? null : Math.max(0, ...delaysMs),

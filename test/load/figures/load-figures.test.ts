@@ -39,6 +39,9 @@ describe("a gateway's metrics", () => {
     const text = [
       'nodejs_eventloop_lag_p99_seconds{worker="1"} 0.012',
       'nodejs_eventloop_lag_p99_seconds{worker="2"} 0.030',
+      // No call waits for these.
+      'nodejs_eventloop_lag_p99_seconds{worker="supervisor"} 0.2',
+      'nodejs_eventloop_lag_p99_seconds{worker="api"} 0.3',
       'nodejs_active_resources{type="Timeout",worker="1"} 6',
       'nodejs_active_resources{type="Timeout",worker="2"} 5',
     ].join('\n');

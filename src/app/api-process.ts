@@ -1,0 +1,146 @@
+// The composition root of the API process: the HTTP API, campaigns, work after calls, text chats and recovery. It
+// holds no call, so that nothing of this shares an event loop with audio; it asks the call workers.
+
+import { TextChats } from '../call/chat/text-chat.ts';
+import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
+import { createGuardedHttp } from '../call/http/guarded-http.ts';
+import { ssrfGuard } from '../call/http/ssrf-guard.ts';
+import { EventLog } from '../call/log/event-log.ts';
+import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
+import { ClipLibrary } from '../call/setup/sound-library.ts';
+import { CampaignRouter } from '../cluster/campaign-router.ts';
+import type { IpcChannel } from '../cluster/ipc-channel.ts';
+import { PBX_WORKER, SUPERVISOR } from '../cluster/ipc-message.ts';
+import { relayFromWorkers } from '../cluster/live-relay.ts';
+import { aggregateMetrics } from '../cluster/metrics-aggregation.ts';
+import { examinedByWorker } from '../cluster/pbx-examination.ts';
+import { routeUpgrades } from '../cluster/upgrade-router.ts';
+import type { Drainable } from '../cluster/worker-commands.ts';
+import { WorkerDirectory } from '../cluster/worker-directory.ts';
+import { WorkerRouter } from '../cluster/worker-router.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import { collectProcessMetrics, registry } from '../metrics/metrics.ts';
+import { isListenHandle, type ListenHandle, listenOn } from '../runtime/listen-handle.ts';
+import { systemClock as clock } from '../std/clock.ts';
+import { withDeadline } from '../std/deadline.ts';
+import { systemRandom as random } from '../std/random.ts';
+import type { StoreHandle } from '../store/open.ts';
+import { createProviders } from '../telephony/registry/registry.ts';
+import { buildApi } from './api-server.ts';
+import { BackgroundJobs } from './background-jobs.ts';
+import { withClosing } from './call-parts.ts';
+import {
+  type ForkedProcess,
+  gatewayNode,
+  openModel,
+  openNodeStore,
+  STOP_MS_MAX,
+  startWatchdog,
+} from './node-parts.ts';
+import { resealSecrets } from './reseal-secrets.ts';
+
+/** Twice as long as a worker takes to report: one that has not is not there. */
+const REPORTS_MS_MAX = 1_000;
+
+/** Settles once the API listens. */
+export async function startApiProcess(
+  config: Config,
+  log: Log,
+  forked: ForkedProcess,
+): Promise<Drainable> {
+  collectProcessMetrics();
+  const { link } = forked;
+  const workers = new WorkerDirectory(link, { clock, gateway: gatewayNode(config) });
+  const store = await openNodeStore(config, log, forked);
+  await resealSecrets(store, log);
+  const deps = openDeps(config, store, log);
+  const { providers, llm, events } = deps;
+  const jobs = new BackgroundJobs(config, deps, new CampaignRouter(deps, workers));
+  deps.closing.onCompleted = () => jobs.noteCompleted();
+  link.onNotification('completed', () => jobs.noteCompleted());
+  await jobs.recover();
+  const watchWorker = relayFromWorkers(link, events.live, () => workers.numbers);
+  workers.onJoined = (worker) => {
+    watchWorker(worker);
+    jobs.recoverNow();
+  };
+  const textChats = new TextChats(deps);
+  textChats.start();
+  const api = await buildApi(
+    config,
+    {
+      store,
+      providers: examinedByWorker(providers, workers),
+      llm,
+      live: events.live,
+      desk: new WorkerRouter({ store, providers, workers }),
+      figures: () =>
+        aggregateMetrics(link, { registry, others: [SUPERVISOR, ...workers.numbers], log }),
+      onCampaignDue: () => jobs.dispatcher.wake(),
+      onTelephonyChanged: () => void link.notify(PBX_WORKER, 'pbx-wake', {}),
+      toolRequests: deps,
+      textChats,
+      sounds: new ClipLibrary({ store, files: store.files, clock, log }),
+      services: {
+        llm: llm === undefined ? 'scripted' : 'openai',
+        get stt() {
+          return workers.stt === null ? null : 'pocketsphinx';
+        },
+        tts: 'flite',
+      },
+    },
+    log,
+  );
+  api.server.on('upgrade', routeUpgrades(link, workers));
+  const stallGuard = startWatchdog(config, log);
+  const handle = await listenHandle(link);
+  await workers.untilCount(config.workers, REPORTS_MS_MAX);
+  if (handle === undefined) await api.listen({ host: config.host, port: config.port });
+  else await listenOn(api.server, handle);
+  await jobs.dispatcher.start();
+  void logOversizedAgents(store, log);
+
+  return {
+    drain: () => jobs.drain(),
+    close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
+  };
+
+  async function closeAll(): Promise<void> {
+    await stallGuard?.stop();
+    await api.close();
+    await textChats.stop();
+    await jobs.close();
+    await events.flush();
+    await deps.outside.close();
+    await llm?.close();
+    await store.close();
+  }
+}
+
+/** What is worked with beside calls. */
+function openDeps(config: Config, store: StoreHandle, log: Log) {
+  return withClosing({
+    store,
+    files: store.files,
+    providers: createProviders({ clock, random }),
+    events: new EventLog({ sink: store.runs, clock, log }),
+    clock,
+    random,
+    log,
+    llm: openModel(config, log),
+    outside: createGuardedHttp(ssrfGuard(config.outsideAllowed)),
+    credentialHeaders: credentialHeadersFrom(store),
+    publicUrl: config.publicUrl,
+  });
+}
+
+/** The socket to listen on, once the workers serve; undefined: there is none to be shared. */
+function listenHandle(link: IpcChannel): Promise<ListenHandle | undefined> {
+  return new Promise((resolve) => {
+    link.onNotification('listen', (_, { handle }) =>
+      resolve(isListenHandle(handle) ? handle : undefined),
+    );
+    link.notify(SUPERVISOR, 'listener', {});
+  });
+}

@@ -1,0 +1,79 @@
+// The HTTP API over what is open in its process.
+
+import { createAccess } from '../api/http/access.ts';
+import type { Api, ApiDeps } from '../api/http/api-deps.ts';
+import { EventStreams, STREAM_LIFE_MS } from '../api/http/event-streams.ts';
+import { buildServer } from '../api/server.ts';
+import type { LiveWatchers } from '../call/log/live-watchers.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import { metricsText } from '../metrics/exposition.ts';
+import { registry } from '../metrics/metrics.ts';
+import { withOldNames } from '../metrics/old-names.ts';
+import type { LanguageModel } from '../speech/llm/llm.ts';
+import { systemClock as clock } from '../std/clock.ts';
+import { systemRandom as random } from '../std/random.ts';
+import type { StoreHandle } from '../store/open.ts';
+import type { Providers } from '../telephony/registry/registry.ts';
+import { WorkflowGenerator } from '../workflow/authoring/agent-writer.ts';
+import { ownVersion } from './own-version.ts';
+
+/** What differs between a gateway of one process and an API process. */
+export interface ApiParts
+  extends Pick<
+    ApiDeps,
+    | 'desk'
+    | 'figures'
+    | 'onCampaignDue'
+    | 'onTelephonyChanged'
+    | 'toolRequests'
+    | 'textChats'
+    | 'sounds'
+    | 'services'
+  > {
+  store: StoreHandle;
+  providers: Providers;
+  llm: LanguageModel | undefined;
+  live: LiveWatchers;
+}
+
+export function buildApi(config: Config, parts: ApiParts, log: Log): Promise<Api> {
+  const { store, providers, llm, live, figures, ...rest } = parts;
+  return buildServer({
+    ...rest,
+    figures: metricsOf(config, figures),
+    store,
+    files: store.files,
+    links: store.links,
+    access: createAccess({
+      clock,
+      random,
+      isSignUpOpen: config.isSignUpOpen,
+      tokenKeys:
+        config.tokenSecret === undefined ? store.tokenKeys : [Buffer.from(config.tokenSecret)],
+      tokenHours: config.tokenHours,
+    }),
+    streams: new EventStreams({ clock, live, lifeMs: STREAM_LIFE_MS }),
+    writer: new WorkflowGenerator({ llm, clock }),
+    log,
+    clock,
+    random,
+    providerByName: (name) => providers.byName(name),
+    devopsSecret: config.devopsSecret,
+    policy: llm === undefined ? 'scripted' : 'model',
+    publicUrl: config.publicUrl,
+    version: ownVersion(),
+    deploymentMode: config.deploymentMode,
+    authProvider: config.authProvider,
+    trustedProxies: config.trustedProxies,
+    corsOrigins: '*',
+  });
+}
+
+/** The text of /metrics: of all processes, or of this one. */
+function metricsOf(
+  { oldMetricNames }: Config,
+  figures: () => Promise<string> = () => metricsText(registry),
+): () => Promise<string> {
+  return oldMetricNames ? async () => withOldNames(await figures()) : figures;
+}

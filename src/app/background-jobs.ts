@@ -1,0 +1,67 @@
+// What a gateway does once for all of its calls, beside the API and never on the event loop of audio (but in a
+// gateway of one process): campaigns, work after calls, and recovery of runs that a killed process left open.
+
+import { PostCallDispatcher } from '../call/after/post-call-dispatcher.ts';
+import type { PostCallJobDeps } from '../call/after/post-call-job.ts';
+import type { DeliverDeps } from '../call/after/webhook-delivery.ts';
+import { CrashRecovery } from '../call/control/crash-recovery.ts';
+import type { RecoveryDeps } from '../call/control/orphaned-runs.ts';
+import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
+import { syncNext } from '../campaign/contact-sync.ts';
+import { Dispatcher } from '../campaign/dispatcher.ts';
+import type { Config } from '../config.ts';
+import type { Random } from '../std/random.ts';
+import type { StoreHandle } from '../store/open.ts';
+
+export type BackgroundDeps = RecoveryDeps &
+  PostCallJobDeps &
+  DeliverDeps & { store: StoreHandle; random: Random };
+
+export class BackgroundJobs {
+  readonly dispatcher: Dispatcher;
+  readonly #afterCalls: PostCallDispatcher;
+  readonly #recovery: CrashRecovery;
+
+  constructor(config: Config, deps: BackgroundDeps, calls: CampaignCallService) {
+    const { store, log, clock, random } = deps;
+    this.dispatcher = new Dispatcher({
+      store,
+      calls,
+      node: store.node,
+      clock,
+      random,
+      log,
+      syncNext: (signal) => syncNext({ store, files: store.files, log }, signal),
+      interruptedExtra: config.interruptedCallsExtra,
+    });
+    this.#afterCalls = new PostCallDispatcher(deps);
+    this.#recovery = new CrashRecovery(deps);
+  }
+
+  /** Before calls are taken: closes what earlier processes left open. Throws STORE_UNAVAILABLE. */
+  async recover(): Promise<void> {
+    await this.#recovery.start();
+    this.#afterCalls.start();
+  }
+
+  /** A process of this gateway has died, and another has its name: the runs of the dead one are nobody's. */
+  recoverNow(): void {
+    this.#recovery.wake();
+  }
+
+  /** A run was completed. */
+  noteCompleted(): void {
+    this.dispatcher.wake();
+    this.#afterCalls.wake();
+  }
+
+  /** No campaign dials any more. */
+  async drain(): Promise<void> {
+    this.#recovery.stop();
+    await this.dispatcher.stop();
+  }
+
+  async close(): Promise<void> {
+    await this.#afterCalls.stop();
+  }
+}

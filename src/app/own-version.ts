@@ -1,0 +1,9 @@
+// The version of this program, as its package.json has it.
+
+import { readFileSync } from 'node:fs';
+
+export function ownVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+  return version;
+}

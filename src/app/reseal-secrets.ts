@@ -1,0 +1,9 @@
+// At each start, stored secrets are sealed by the newest key, so that an old one can be taken away.
+
+import type { Log } from '../log.ts';
+import type { StoreHandle } from '../store/open.ts';
+
+export async function resealSecrets(store: StoreHandle, log: Log): Promise<void> {
+  const resealed = await store.resealSecrets();
+  if (resealed > 0) log.info({ configurations: resealed }, 'secrets are sealed by the newest key');
+}

@@ -1,0 +1,81 @@
+// The composition root of a gateway that is one process (PATCHBAY_WORKERS=0): calls share their event loop with the
+// API and with everything that is done beside calls, and are not protected from either.
+
+import { CallControl } from '../call/control/call-control.ts';
+import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
+import { refuseUpgrade } from '../cluster/upgrade-router.ts';
+import type { Drainable } from '../cluster/worker-commands.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import { systemClock as clock } from '../std/clock.ts';
+import { withDeadline } from '../std/deadline.ts';
+import { buildApi } from './api-server.ts';
+import { BackgroundJobs } from './background-jobs.ts';
+import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
+import { STOP_MS_MAX } from './node-parts.ts';
+import { resealSecrets } from './reseal-secrets.ts';
+import type { FirstApiKey } from './supervisor.ts';
+
+export interface SingleProcess extends Drainable {
+  accounts: FirstApiKey;
+}
+
+export async function startSingleProcess(config: Config, log: Log): Promise<SingleProcess> {
+  const open = await openGatewayParts(config, log, undefined);
+  const { store, providers, speech } = open;
+  await resealSecrets(store, log);
+  const callDeps = open.calls;
+  const control = new CallControl(callDeps);
+  const jobs = new BackgroundJobs(config, { ...callDeps, store }, control.campaignCalls);
+  callDeps.closing.onCompleted = () => jobs.noteCompleted();
+  await jobs.recover();
+  control.textChats.start();
+  const media = await openMediaEndpoints(providers, control, log);
+  const api = await buildApi(
+    config,
+    {
+      store,
+      providers,
+      llm: speech.llm,
+      live: callDeps.events.live,
+      desk: control,
+      onCampaignDue: () => jobs.dispatcher.wake(),
+      onTelephonyChanged: () => void control.pbxLines.wake(),
+      toolRequests: callDeps,
+      textChats: control.textChats,
+      sounds: callDeps.sounds,
+      services: {
+        llm: speech.llm === undefined ? 'scripted' : 'openai',
+        stt: speech.stt === undefined ? null : 'pocketsphinx',
+        tts: 'flite',
+      },
+    },
+    log,
+  );
+  api.server.on('upgrade', (request, socket, head) => {
+    const isTaken =
+      media.handleUpgrade(request, socket, head) ||
+      providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
+    if (!isTaken) refuseUpgrade(socket, '404 Not Found');
+  });
+  await api.listen({ host: config.host, port: config.port });
+  await control.pbxLines.start();
+  await jobs.dispatcher.start();
+  void logOversizedAgents(store, log);
+
+  return {
+    accounts: store.accounts,
+    async drain() {
+      await jobs.drain();
+      await control.drain(config.drainMs);
+    },
+    close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
+  };
+
+  async function closeAll(): Promise<void> {
+    await open.closeMedia(media);
+    await api.close();
+    await jobs.close();
+    await open.close();
+  }
+}

@@ -1,0 +1,63 @@
+// A campaign's calls as the dispatcher in the API process sees them: it plans them there, and a call worker dials
+// and holds them. A dial is sent to one worker once; of one whose reply is lost the provider is asked.
+
+import type { CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
+import {
+  type CampaignPlanDeps,
+  CampaignPlans,
+  type CampaignRoute,
+  callerOf,
+  type Fate,
+} from '../call/outbound/campaign-plans.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import type { Log } from '../log.ts';
+import type { Run } from '../model/run.ts';
+import type { ClaimedAttempt } from '../store/campaigns/contact-store.ts';
+import { PBX_WORKER } from './ipc-message.ts';
+import type { WorkerPool } from './worker-pool.ts';
+
+export class CampaignRouter extends CampaignPlans implements CampaignCallService {
+  readonly #log: Log;
+  readonly #pbx: ReadonlySet<string>;
+  readonly #workers: WorkerPool;
+
+  constructor(deps: CampaignPlanDeps, workers: WorkerPool) {
+    super(deps);
+    this.#log = deps.log;
+    this.#pbx = new Set(deps.providers.pbx.map(({ name }) => name));
+    this.#workers = workers;
+  }
+
+  get takesCalls(): boolean {
+    return this.#workers.takesCalls;
+  }
+
+  async place(line: CampaignRoute, claim: ClaimedAttempt, run: Run): Promise<Placed> {
+    const isPbx = this.#pbx.has(line.provider.name);
+    const worker = isPbx ? this.#workers.pbxWorker() : this.#workers.leastLoaded();
+    if (worker === undefined) return 'put-off';
+    try {
+      return await worker.place({
+        attemptId: claim.attemptId,
+        runId: run.id,
+        organizationId: run.organizationId,
+        configurationId: line.configuration.id,
+        from: callerOf(line, claim),
+        to: claim.phoneNumber,
+      });
+    } catch (error) {
+      const code = codeOf(error) ?? '';
+      this.#log.warn({ err: error, runId: run.id }, 'no worker has answered to a dial');
+      // The worker refuses before it dials, or was not asked.
+      return code === 'QUEUE_FULL' || code.startsWith('STORE_') ? 'put-off' : 'in-doubt';
+    }
+  }
+
+  /** Of a PBX that opened its connection to us, only the worker that holds it can ask. */
+  override async outcomeAfterCrash(run: Run): Promise<Fate> {
+    if (!this.#pbx.has(run.mode)) return super.outcomeAfterCrash(run);
+    const worker = this.#workers.pbxWorker();
+    if (worker === undefined) throw new GatewayError('WORKER_GONE', { worker: PBX_WORKER });
+    return worker.outcomeAfterCrash(run.id);
+  }
+}

@@ -1,0 +1,25 @@
+// How large a message between processes is, before it is sent: what one process may ask of another's memory.
+
+/** Provider requests have bodies of up to 2 MB, which travel raw and parsed; metrics are less. */
+export const MESSAGE_BYTES_MAX = 8 * 1_048_576;
+/** Of a number, a boolean, an object or an array by itself. */
+const VALUE_BYTES = 9;
+
+/** Counted roughly, and no further than the limit. */
+export function isWithinLimit(body: unknown, bytesMax = MESSAGE_BYTES_MAX): boolean {
+  const waiting: unknown[] = [body];
+  let bytes = 0;
+  while (waiting.length > 0 && bytes <= bytesMax) {
+    const value = waiting.pop();
+    bytes += VALUE_BYTES;
+    if (typeof value === 'string') bytes += value.length;
+    else if (ArrayBuffer.isView(value)) bytes += value.byteLength;
+    else if (typeof value === 'object' && value !== null) {
+      for (const [key, member] of Object.entries(value)) {
+        bytes += key.length;
+        waiting.push(member);
+      }
+    }
+  }
+  return bytes <= bytesMax;
+}

@@ -1,0 +1,27 @@
+// Providers as the API process has them: a PBX is examined by the worker that holds the connection to it.
+
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { Finding, Pbx } from '../telephony/provider/pbx.ts';
+import type { PbxProvider } from '../telephony/provider/provider.ts';
+import { type Providers, providersOf } from '../telephony/registry/registry.ts';
+import { PBX_WORKER } from './ipc-message.ts';
+import type { WorkerPool } from './worker-pool.ts';
+
+export function examinedByWorker(
+  { hosted, pbx }: Providers,
+  workers: Pick<WorkerPool, 'pbxWorker'>,
+): Providers {
+  const remote = pbx.map((provider) => ({
+    ...provider,
+    pbx: { ...provider.pbx, examine: examiner(provider, workers) },
+  }));
+  return providersOf([...hosted, ...remote]);
+}
+
+function examiner({ name }: PbxProvider, workers: Pick<WorkerPool, 'pbxWorker'>): Pbx['examine'] {
+  return async (account, { numbers, publicUrl }): Promise<Finding[]> => {
+    const worker = workers.pbxWorker();
+    if (worker === undefined) throw new GatewayError('WORKER_GONE', { worker: PBX_WORKER });
+    return worker.examine({ provider: name, account, numbers, publicUrl });
+  };
+}

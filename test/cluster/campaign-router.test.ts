@@ -1,0 +1,133 @@
+// A campaign's dial as the API process has it sent: by one worker, once, whatever becomes of either process.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CampaignRoute } from '../../src/call/outbound/campaign-plans.ts';
+import { CampaignRouter } from '../../src/cluster/campaign-router.ts';
+import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
+import type { Run } from '../../src/model/run.ts';
+import type { ClaimedAttempt } from '../../src/store/campaigns/contact-store.ts';
+import { withCallRoom } from '../call/call-harness.ts';
+import { rows } from '../store/campaigns/dial-queue-fixture.ts';
+
+const held = withCallRoom();
+let line: CampaignRoute;
+let claim: ClaimedAttempt;
+let run: Run;
+let asked: string[];
+let isThere: boolean;
+let fault: GatewayError | undefined;
+
+const store = () => held.room.at.store;
+const sentDials = () => held.room.dials.filter(({ method }) => method === 'POST');
+
+function router(): CampaignRouter {
+  const { campaignCalls } = held.room.switchboard;
+  const worker = {
+    place: async (dial) => {
+      asked.push('place');
+      if (fault !== undefined) throw fault;
+      return campaignCalls.placeClaimed(dial);
+    },
+    outcomeAfterCrash: async (runId) => {
+      asked.push(`fate ${runId}`);
+      return 'there';
+    },
+  } satisfies Partial<PooledWorker>;
+  const workers = {
+    leastLoaded: () => (isThere ? worker : undefined),
+    pbxWorker: () => (isThere ? worker : undefined),
+    takesCalls: isThere,
+  } as unknown as WorkerPool;
+  return new CampaignRouter(held.room.deps, workers);
+}
+
+beforeEach(async () => {
+  [asked, isThere, fault] = [[], true, undefined];
+  const { at, workflow } = await held.room.prepare();
+  const { organizationId } = at.owner;
+  const campaign = await store().campaigns.create(organizationId, {
+    name: 'c',
+    workflowId: workflow.id,
+    sourceId: `campaigns/${organizationId}/a.csv`,
+    configurationId: null,
+    retry: RETRY_DEFAULT,
+    maxConcurrency: null,
+    schedule: null,
+    breaker: null,
+    ratePerSecond: 1_000,
+  });
+  await store().contacts.add(campaign.id, rows(1));
+  await at.sql("update campaigns set state = 'running'");
+  line = await router().line(campaign);
+  const claims = await store().contacts.claim(campaign.id, {
+    count: 1,
+    openMax: 1,
+    ratePerSecond: 1_000,
+    configuration: line.configuration,
+    horizonMs: 1_000,
+    leaseMs: 30_000,
+  });
+  claim = claims[0] as ClaimedAttempt;
+  const begun = await store().contacts.begin(claim, router().runOf(line, claim, 'csv_0'), 10);
+  run = begun as Run;
+});
+
+describe('a dial of a campaign', () => {
+  it('is sent by a worker, with the caller id and the run of its claim', async () => {
+    expect(await router().place(line, claim, run)).toBe('placed');
+    expect(sentDials()).toHaveLength(1);
+    expect(sentDials()[0]?.body).toContain(run.id);
+    expect((await held.room.run(run.id)).providerCallId).not.toBeNull();
+  });
+
+  it('in doubt is stored as such by the worker: an API process that is new does not dial again', async () => {
+    held.room.rest.answer = { status: 500, body: {} };
+    expect(await router().place(line, claim, run)).toBe('in-doubt');
+    const [attempt] = await held.room.at.sql('select doubt_since from campaign_attempts');
+    expect(attempt?.['doubt_since']).not.toBeNull();
+  });
+
+  it('waits if no worker is there, or none has room for a message', async () => {
+    isThere = false;
+    expect(router().takesCalls).toBe(false);
+    expect(await router().place(line, claim, run)).toBe('put-off');
+    isThere = true;
+    fault = new GatewayError('QUEUE_FULL', { queue: 'requests to workers' });
+    expect(await router().place(line, claim, run)).toBe('put-off');
+    expect(sentDials()).toEqual([]);
+  });
+
+  it.each(['WORKER_GONE', 'TIMED_OUT'] as const)(
+    'whose reply is lost (%s) is in doubt',
+    async (code) => {
+      fault =
+        code === 'WORKER_GONE'
+          ? new GatewayError(code, { worker: 1 })
+          : new GatewayError(code, { what: 'place', ms: 1 });
+      expect(await router().place(line, claim, run)).toBe('in-doubt');
+      expect(asked).toEqual(['place']);
+    },
+  );
+
+  it('for a run that is over already is not sent', async () => {
+    await held.room.at.sql("update runs set state = 'completed' where id = $1", [run.id]);
+    expect(await router().place(line, claim, run)).toBe('fault');
+    expect(sentDials()).toEqual([]);
+  });
+});
+
+describe('what became of a call', () => {
+  it('of a PBX says the worker that holds the connection, of others the provider', async () => {
+    expect(await router().outcomeAfterCrash({ ...run, mode: 'ari' })).toBe('there');
+    expect(asked).toEqual([`fate ${run.id}`]);
+    isThere = false;
+    await expect(router().outcomeAfterCrash({ ...run, mode: 'ari' })).rejects.toMatchObject({
+      code: 'WORKER_GONE',
+    });
+    held.room.rest.answer = { status: 200, body: { calls: [] } };
+    expect(await router().outcomeAfterCrash(run)).toBe('none');
+    expect(asked).toHaveLength(1);
+  });
+});
