@@ -1,11 +1,14 @@
 // A campaign's contact file in storage: whose it may be, whether it can be called, and its contacts.
 // Source: contract §6.5, §9.3.
 
+import { createHash } from 'node:crypto';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import { readContacts, type SourceContact, type SourceRules } from './contact-rows.ts';
 import { invalid, SOURCE_BYTES_MAX } from './csv-records.ts';
 
+/** Of the hash that stands for the file in its contacts' ids. */
+const SOURCE_KEY_DIGITS = 8;
 const KEY = /^campaigns\/(\d{1,19})\/[^/]+$/;
 
 /** Throws FILE_KEY_INVALID for what is no key of a contact file, FILE_FORBIDDEN for a file of another
@@ -44,4 +47,9 @@ export async function* contactsOf(
     if (codeOf(error) !== 'FILE_NOT_FOUND') throw error;
     throw invalid('Failed to access CSV file: it has not been uploaded, or is gone', error);
   }
+}
+
+/** `csv_` and eight hex digits of the storage key's MD5: a name, not a proof. */
+export function sourceKeyOf(sourceId: string): string {
+  return `csv_${createHash('md5').update(sourceId).digest('hex').slice(0, SOURCE_KEY_DIGITS)}`;
 }

@@ -16,7 +16,7 @@ import type { Store } from '../store/store.ts';
 import { AttemptSettler } from './attempt-settler.ts';
 import { type CallCapacity, CallCapacityOfTick } from './call-capacity.ts';
 import { isWithinCallingWindow } from './calling-window.ts';
-import { sourceKeyOf } from './contact-file-name.ts';
+import { sourceKeyOf } from './contact-file.ts';
 import { ProviderFaults } from './provider-faults.ts';
 import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
 

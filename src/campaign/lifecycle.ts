@@ -1,9 +1,11 @@
-// What clients do to a campaign after they made it: start, pause, resume. Each is one statement in the
-// store; who comes second is told the state that he finds. Source: contract §9.1, §9.2.
+// What clients do to a campaign after its creation: start, pause, resume, redial those whom it did not reach.
+// Each is one statement in the store; the second of two requests gets the state that it found.
+// Source: contract §9.1, §9.2, §9.11.
 
 import { findConfiguration } from '../call/outbound/outbound-route.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Campaign } from '../model/campaign.ts';
+import type { Redial } from '../store/campaigns/campaign-store.ts';
 import type { Store } from '../store/store.ts';
 import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
 
@@ -90,4 +92,31 @@ async function refused(
 ): Promise<never> {
   const { state } = await campaignOf(deps, organizationId, id);
   throw new GatewayError('CAMPAIGN_STATE', { action, wanted, state });
+}
+
+/** The child, in state `created`. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE, CAMPAIGN_REDIALED,
+ *  CAMPAIGN_NOBODY_LEFT. */
+export async function redialCampaign(
+  deps: CampaignLifecycleDeps,
+  organizationId: string,
+  parentId: string,
+  redial: Redial,
+): Promise<Campaign> {
+  const child = await deps.store.campaigns.redial(organizationId, parentId, redial);
+  if (child === 'nobody') {
+    throw new GatewayError('CAMPAIGN_NOBODY_LEFT', { outcomes: redial.outcomes.join(', ') });
+  }
+  return child ?? redialRefused(deps, organizationId, parentId);
+}
+
+async function redialRefused(
+  deps: CampaignLifecycleDeps,
+  organizationId: string,
+  id: string,
+): Promise<never> {
+  const { state, redialedCampaignId } = await campaignOf(deps, organizationId, id);
+  if (state !== 'completed') {
+    throw new GatewayError('CAMPAIGN_STATE', { action: 'redial', wanted: "'completed'", state });
+  }
+  throw new GatewayError('CAMPAIGN_REDIALED', { id: redialedCampaignId ?? '' });
 }

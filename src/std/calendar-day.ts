@@ -1,5 +1,5 @@
-// Calendar days in time zones: when one begins and ends, and which day a moment falls on. Days begin at
-// the first moment that carries their date; clocks may jump over midnight, or strike it twice.
+// Time zones and their calendar days: when a day begins and ends, and which day a moment falls on. A day begins at
+// the first moment that carries its date; clocks may jump over midnight, or pass it twice.
 
 const DAY_MS = 86_400_000;
 /** Offsets are read a day to both sides: a zone changes its own at most once between. */
@@ -49,4 +49,15 @@ function localText(atMs: number, zone: string): string {
     timeStyle: 'medium',
   });
   return format.format(atMs).replace(' ', 'T');
+}
+
+/** Whether `name` is a zone of the IANA database, as this machine knows it: `Europe/Oslo`, `UTC`. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: name });
+    return true;
+  } catch {
+    return false; // A RangeError says that there is no such zone.
+  }
 }

@@ -1,7 +1,7 @@
 // The store as the rest of the gateway sees it: one repository per noun. Every read and write names the
 // organization that owns the row; a foreign id is the same as no id (undefined).
 
-import type { AccountStore } from './accounts/account-store.ts';
+import type { AccountStore } from './accounts/accounts.ts';
 import type { OrganizationStore } from './accounts/organizations.ts';
 import type { UserStore } from './accounts/users.ts';
 import type { CampaignStore } from './campaigns/campaign-store.ts';
@@ -11,17 +11,17 @@ import type {
   PostCallJobStore,
   SigningSecretStore,
 } from './deliveries/delivery-store.ts';
-import type { ClipStore } from './library/clip-store.ts';
-import type { CredentialStore } from './library/credential-store.ts';
-import type { ToolStore } from './library/tool-store.ts';
-import type { ReportStore } from './runs/report-store.ts';
-import type { RunStartStore } from './runs/run-start-store.ts';
+import type { ClipStore } from './library/clips.ts';
+import type { CredentialStore } from './library/credentials.ts';
+import type { ToolStore } from './library/tools.ts';
+import type { ReportStore } from './runs/reports.ts';
+import type { RunStartStore } from './runs/run-starts.ts';
 import type { RunStore } from './runs/run-store.ts';
 import type { TextChatStore } from './runs/text-chat-store.ts';
-import type { LeaseStore } from './telephony/lease-store.ts';
+import type { LeaseStore } from './telephony/configuration-leases.ts';
 import type { TelephonyStore } from './telephony/telephony-store.ts';
-import type { TrunkStore } from './telephony/trunk-store.ts';
-import type { FolderStore } from './workflows/folder-store.ts';
+import type { TrunkStore } from './telephony/trunks.ts';
+import type { FolderStore } from './workflows/folders.ts';
 import type { WorkflowStore } from './workflows/workflow-store.ts';
 
 export interface Store {

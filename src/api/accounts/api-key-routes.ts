@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ApiKey } from '../../store/accounts/account-store.ts';
+import type { ApiKey } from '../../store/accounts/accounts.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';

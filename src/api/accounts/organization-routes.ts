@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { endReason, ownEndReasons } from '../../model/end-reason.ts';
-import { isTimeZone } from '../../std/time-zone.ts';
+import { isTimeZone } from '../../std/calendar-day.ts';
 import type { OrganizationPreferences } from '../../store/accounts/organizations.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';

@@ -9,7 +9,7 @@ import {
   type RetrySettings,
   type ScheduleSettings,
 } from '../../model/campaign.ts';
-import { isTimeZone } from '../../std/time-zone.ts';
+import { isTimeZone } from '../../std/calendar-day.ts';
 
 export const retryConfigIn = z
   .object({

@@ -2,8 +2,12 @@
 // Source: specification §4.12, contract §9.1, §9.2 and §9.11.
 
 import { z } from 'zod';
-import { pauseCampaign, resumeCampaign, startCampaign } from '../../campaign/lifecycle.ts';
-import { redialCampaign } from '../../campaign/redial.ts';
+import {
+  pauseCampaign,
+  redialCampaign,
+  resumeCampaign,
+  startCampaign,
+} from '../../campaign/lifecycle.ts';
 import { type RetryReason, retryReason } from '../../model/campaign.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';

@@ -13,7 +13,7 @@ import type { SpeechServiceNames } from '../../model/speech-services.ts';
 import type { DialoguePolicy } from '../../model/workflow.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
-import type { Principal } from '../../store/accounts/account-store.ts';
+import type { Principal } from '../../store/accounts/accounts.ts';
 import type { FileStore } from '../../store/files/file-store.ts';
 import type { FileLinks } from '../../store/files/signed-links.ts';
 import type { Store } from '../../store/store.ts';

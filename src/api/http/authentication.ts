@@ -4,7 +4,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Principal } from '../../store/accounts/account-store.ts';
+import type { Principal } from '../../store/accounts/accounts.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApiAccess } from './access.ts';
 import { clientName } from './attempt-limit.ts';

@@ -1,7 +1,7 @@
 // A day's calls in numbers: how they ended, the five most frequent ways and the rest, and how long they
 // were. Source: contract §9.11.
 
-import { type DayOfCalls, LENGTHS_S } from '../../store/runs/report-store.ts';
+import { type DayOfCalls, LENGTHS_S } from '../../store/runs/reports.ts';
 import type { DailyReportOut } from './usage-schema.ts';
 
 /** Dispositions with a line of their own. */

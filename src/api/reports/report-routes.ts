@@ -1,9 +1,8 @@
 // Reports for people: an agent's calls as CSV, and a day of calls in numbers. Source: contract §9.11.
 
 import { z } from 'zod';
-import { dayAfter, isDay, startOfDay } from '../../std/calendar-day.ts';
-import { isTimeZone } from '../../std/time-zone.ts';
-import type { ReportRow, Span } from '../../store/runs/report-store.ts';
+import { dayAfter, isDay, isTimeZone, startOfDay } from '../../std/calendar-day.ts';
+import type { ReportRow, Span } from '../../store/runs/reports.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';

@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { ReportRow } from '../../store/runs/report-store.ts';
+import type { ReportRow } from '../../store/runs/reports.ts';
 import type { RunFilter, RunScope } from '../../store/runs/run-filters.ts';
 import { publicUrlOf } from '../files/run-artifacts.ts';
 import type { ApiDeps } from '../http/api-deps.ts';

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { type Tool, type ToolStatus, toolStatus } from '../../model/tool.ts';
-import type { ToolPatch } from '../../store/library/tool-store.ts';
+import type { ToolPatch } from '../../store/library/tools.ts';
 import { toolCategory } from '../../workflow/tools/registry.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';

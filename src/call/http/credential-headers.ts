@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { headersOfCredential } from '../../model/credential.ts';
-import type { CredentialStore } from '../../store/library/credential-store.ts';
+import type { CredentialStore } from '../../store/library/credentials.ts';
 import type { CredentialHeaders } from './guarded-http.ts';
 
 export function credentialHeadersFrom({

@@ -6,7 +6,7 @@ import { callsStarted } from '../../metrics/metrics.ts';
 import { requireUsable } from '../../model/json-limits.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
-import type { StartedRun } from '../../store/runs/run-start-store.ts';
+import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import type { RejectReason } from '../../telephony/provider/terms.ts';
 import { inboundContext } from '../setup/call-context.ts';

@@ -5,7 +5,7 @@ import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
 import { callsRefused, webhooks } from '../../metrics/metrics.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
-import type { StartedRun } from '../../store/runs/run-start-store.ts';
+import type { StartedRun } from '../../store/runs/new-run.ts';
 import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
 import type {
   HostedProvider,

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { isObject } from '../../std/json.ts';
-import type { StartKey } from '../../store/runs/run-start-store.ts';
+import type { StartKey } from '../../store/runs/run-starts.ts';
 
 /** Undefined without a key. */
 export function idempotencyKeyOf(

@@ -4,7 +4,7 @@
 import { codeOf } from '../../errors/gateway-error.ts';
 import { callsRefused } from '../../metrics/metrics.ts';
 import type { Run } from '../../model/run.ts';
-import type { StartedRun } from '../../store/runs/run-start-store.ts';
+import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { StartCall, TestCall } from '../call-service.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 import { startFailure } from '../connect/end-unconnected.ts';

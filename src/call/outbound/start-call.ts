@@ -1,7 +1,8 @@
 // A call that a client starts by an agent or a trigger: who may, which agent, over which configuration
 // and number. The order of the checks is the contract's (§6.1). A run exists before the provider is asked.
 
-import type { StartedRun, StartKey } from '../../store/runs/run-start-store.ts';
+import type { StartedRun } from '../../store/runs/new-run.ts';
+import type { StartKey } from '../../store/runs/run-starts.ts';
 import type { StartCall } from '../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
 import type { CallDeps } from '../setup/call-deps.ts';

@@ -5,7 +5,7 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { pbxConnections, pbxOutages, pbxReconnects } from '../../metrics/metrics.ts';
 import { withDeadline } from '../../std/deadline.ts';
-import type { HeldConfiguration } from '../../store/telephony/lease-store.ts';
+import type { HeldConfiguration } from '../../store/telephony/configuration-leases.ts';
 import type { PbxConnection, PbxListener, PbxState } from '../../telephony/provider/pbx.ts';
 import type { PbxProvider } from '../../telephony/provider/provider.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';

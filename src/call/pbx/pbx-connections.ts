@@ -4,7 +4,7 @@
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { JobLoop } from '../../std/job-loop.ts';
-import type { HeldConfiguration } from '../../store/telephony/lease-store.ts';
+import type { HeldConfiguration } from '../../store/telephony/configuration-leases.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 import type { CallDeps } from '../setup/call-deps.ts';
 import { PbxConnectionHolder } from './pbx-connection.ts';

@@ -9,7 +9,7 @@ import { decodeClip, inspectClip } from '../../pipeline/speak/clip-decoder.ts';
 import type { Clock } from '../../std/clock.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import type { FileStore } from '../../store/files/file-store.ts';
-import type { ClipStore } from '../../store/library/clip-store.ts';
+import type { ClipStore } from '../../store/library/clips.ts';
 import type { FindClip } from '../../workflow/engine/clip-refs.ts';
 
 /** The phone rings meanwhile. */

@@ -7,7 +7,27 @@ import type { Selectable } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { ApiKeyTable } from '../db/tables.ts';
-import type { AccountStore, ApiKey, Principal } from './account-store.ts';
+
+export interface ApiKey {
+  id: string;
+  organizationId: string;
+  userId: string;
+  name: string;
+  /** First eight characters, for people to recognise it. */
+  prefix: string;
+  isActive: boolean;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  archivedAt: Date | null;
+}
+
+/** Who makes a request. */
+export interface Principal {
+  organizationId: string;
+  userId: string;
+  /** Null for a user who has logged in. */
+  apiKeyId: string | null;
+}
 
 const KEY_PREFIX = 'pbk_';
 const KEY_RANDOM_BYTES = 32;
@@ -19,13 +39,16 @@ const KEYS_LISTED_MAX = 1_000;
 /** The time of use is written at most this often. */
 const USED_EVERY_MS = 60_000;
 
-export class AccountRepository implements AccountStore {
+export type AccountStore = Pick<AccountRepository, keyof AccountRepository>;
+
+export class AccountRepository {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** On an empty database: one organization, one user and one key, whose text is returned once. */
   async ensureFirst(): Promise<{ apiKey: string } | undefined> {
     const { db, random } = this.#context;
     const createdAt = this.#now();
@@ -79,6 +102,7 @@ export class AccountRepository implements AccountStore {
     return { record: toApiKey(row), apiKey };
   }
 
+  /** Oldest first; of more than a thousand the newest. */
   async listApiKeys(organizationId: string, includeArchived: boolean): Promise<ApiKey[]> {
     if (!isRowId(organizationId)) return [];
     const rows = await this.#context.db
@@ -92,6 +116,7 @@ export class AccountRepository implements AccountStore {
     return rows.reverse().map(toApiKey);
   }
 
+  /** False if there is none of that id. */
   archiveApiKey(organizationId: string, id: string): Promise<boolean> {
     return this.#update(organizationId, id, { is_active: false, archived_at: this.#now() });
   }
@@ -100,6 +125,7 @@ export class AccountRepository implements AccountStore {
     return this.#update(organizationId, id, { is_active: true, archived_at: null });
   }
 
+  /** Whose key this is; undefined for an unknown or archived one. Notes the time of use. */
   async authenticate(apiKey: string): Promise<Principal | undefined> {
     if (apiKey.length > KEY_CHARACTERS_MAX) return undefined;
     const row = await this.#context.db

@@ -7,15 +7,30 @@ import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { violated } from '../db/connections.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { ClipTable } from '../db/tables.ts';
-import type { ClipFilter, ClipStore, NewClip } from './clip-store.ts';
 
-export class ClipRepository implements ClipStore {
+export type NewClip = Pick<
+  Clip,
+  'name' | 'transcript' | 'storageKey' | 'ttsProvider' | 'ttsModel' | 'ttsVoiceId' | 'metadata'
+> & { workflowId: string | null };
+
+export interface ClipFilter {
+  /** The clips of that agent, and those for every agent. */
+  workflowId?: string;
+  ttsProvider?: string;
+  ttsModel?: string;
+  ttsVoiceId?: string;
+}
+
+export type ClipStore = Pick<ClipRepository, keyof ClipRepository>;
+
+export class ClipRepository {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** All of them or none. Throws CLIP_NAME_TAKEN, WORKFLOW_NOT_FOUND. */
   async create(
     owner: { organizationId: string; userId: string },
     clips: readonly NewClip[],
@@ -63,6 +78,7 @@ export class ClipRepository implements ClipStore {
     });
   }
 
+  /** Newest first. */
   async list(
     organizationId: string,
     filter: ClipFilter,
@@ -83,6 +99,7 @@ export class ClipRepository implements ClipStore {
     return { clips: rows.map(toClip), total: Number(total) };
   }
 
+  /** Those that are there, in no order. */
   async find(organizationId: string, refs: readonly ClipRef[]): Promise<Clip[]> {
     const wanted = this.#active(organizationId, {});
     const ids = refs.filter(({ by, value }) => by === 'id' && isRowId(value));
@@ -100,6 +117,7 @@ export class ClipRepository implements ClipStore {
     return rows.map(toClip);
   }
 
+  /** Throws CLIP_NAME_TAKEN. */
   async rename(organizationId: string, id: string, name: string): Promise<Clip | undefined> {
     if (!isRowId(organizationId) || !isRowId(id)) return undefined;
     const row = await this.#context.db
@@ -116,6 +134,7 @@ export class ClipRepository implements ClipStore {
     return row === undefined ? undefined : toClip(row);
   }
 
+  /** False if there is none of that name. */
   async remove(organizationId: string, name: string): Promise<boolean> {
     if (!isRowId(organizationId)) return false;
     const row = await this.#context.db

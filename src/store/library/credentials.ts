@@ -9,7 +9,14 @@ import { violated } from '../db/connections.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { CredentialTable } from '../db/tables.ts';
 import type { SecretContext } from '../secrets/secret-box.ts';
-import type { CredentialStore, NewCredential } from './credential-store.ts';
+
+export interface NewCredential {
+  name: string;
+  description: string | null;
+  type: CredentialType;
+  /** In clear; all of it is sealed. */
+  data: Record<string, unknown>;
+}
 
 /** Rows of a list. */
 const LISTED_MAX = 1_000;
@@ -18,13 +25,16 @@ const RESEAL_ROWS_MAX = 200;
 
 type Row = Selectable<CredentialTable>;
 
-export class CredentialRepository implements CredentialStore {
+export type CredentialStore = Pick<CredentialRepository, keyof CredentialRepository>;
+
+export class CredentialRepository {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** By name; of more than a thousand the first. */
   async list(organizationId: string): Promise<Credential[]> {
     if (!isRowId(organizationId)) return [];
     const rows = await this.#context.db
@@ -44,6 +54,7 @@ export class CredentialRepository implements CredentialStore {
     return row === undefined ? undefined : toCredential(row);
   }
 
+  /** Throws CREDENTIAL_NAME_TAKEN. */
   async create(
     owner: { organizationId: string; userId: string },
     { name, description, type, data }: NewCredential,
@@ -70,10 +81,15 @@ export class CredentialRepository implements CredentialStore {
     return toCredential(row);
   }
 
+  /** A type comes with its data. Throws CREDENTIAL_NAME_TAKEN. */
   async update(
     organizationId: string,
     uuid: string,
-    patch: Parameters<CredentialStore['update']>[2],
+    patch: {
+      name?: string;
+      description?: string | null;
+      secret?: { type: CredentialType; data: Record<string, unknown> };
+    },
   ): Promise<Credential | undefined> {
     if (!isRowId(organizationId)) return undefined;
     const { db, clock } = this.#context;
@@ -100,6 +116,7 @@ export class CredentialRepository implements CredentialStore {
     return row === undefined ? undefined : toCredential(row);
   }
 
+  /** Its name is free again, its secret is gone. False if there is none. */
   async remove(organizationId: string, uuid: string): Promise<boolean> {
     if (!isRowId(organizationId)) return false;
     const { db, clock } = this.#context;
@@ -113,6 +130,7 @@ export class CredentialRepository implements CredentialStore {
     return numUpdatedRows > 0n;
   }
 
+  /** In clear, for a request. */
   async open(
     organizationId: string,
     uuid: string,

@@ -6,18 +6,27 @@ import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { Fields, ToolTable } from '../db/tables.ts';
 import { openHeaders, putHeaders, sealHeaders, takeHeaders } from './sealed-headers.ts';
-import type { NewTool, ToolPatch, ToolStore } from './tool-store.ts';
+
+export type NewTool = Pick<
+  Tool,
+  'name' | 'description' | 'category' | 'icon' | 'iconColor' | 'definition'
+>;
+
+export type ToolPatch = Partial<Omit<NewTool, 'category'> & { status: ToolStatus }>;
 
 /** Rows of a list. */
 const LISTED_MAX = 1_000;
 
-export class ToolRepository implements ToolStore {
+export type ToolStore = Pick<ToolRepository, keyof ToolRepository>;
+
+export class ToolRepository {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** By name; of more than a thousand the first. */
   async list(
     organizationId: string,
     { statuses, category }: { statuses: readonly ToolStatus[]; category: string | null },
@@ -38,6 +47,7 @@ export class ToolRepository implements ToolStore {
     return tool;
   }
 
+  /** Those that are there, in no order, whatever their status. */
   async find(organizationId: string, uuids: readonly string[]): Promise<Tool[]> {
     if (!isRowId(organizationId) || uuids.length === 0) return [];
     const rows = await this.#context.db

@@ -1,6 +1,7 @@
-// What a run is made of.
+// What a run is created from, and what comes of it.
 
 import type { Direction } from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
 
 export interface NewRun {
   organizationId: string;
@@ -17,4 +18,10 @@ export interface NewRun {
   initialContext: Record<string, unknown>;
   gatheredContext: Record<string, unknown>;
   logs: Record<string, unknown>;
+}
+
+export interface StartedRun {
+  run: Run;
+  /** False if it was begun before, by a request with the same key or by the same call. */
+  isNew: boolean;
 }

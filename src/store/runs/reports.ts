@@ -5,10 +5,50 @@ import { sql } from 'kysely';
 import { isObject } from '../../std/json.ts';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
-import type { DayOfCalls, ReportRow, ReportStore, Span, UsageSums } from './report-store.ts';
-import { LENGTHS_S } from './report-store.ts';
 import { matches, namesRows } from './run-conditions.ts';
 import type { RunFilter, RunScope } from './run-filters.ts';
+
+/** One completed call, as a report shows it. */
+export interface ReportRow {
+  id: string;
+  campaignId: string | null;
+  workflowId: string;
+  definitionId: string;
+  createdAt: Date;
+  /** Of the one who was called or has called. */
+  phoneNumber: string | null;
+  disposition: string | null;
+  durationS: number;
+  /** By the name of the variable. */
+  extracted: Record<string, unknown>;
+  tags: string[];
+  hasTranscript: boolean;
+  hasRecording: boolean;
+}
+
+export interface UsageSums {
+  calls: number;
+  durationS: number;
+  /** Of language models. */
+  tokens: number;
+}
+
+/** From `from` on, before `to`. */
+export interface Span {
+  from: Date;
+  to: Date;
+}
+
+export interface DayOfCalls {
+  calls: number;
+  /** Most frequent first. */
+  dispositions: { disposition: string; calls: number }[];
+  /** Calls in each range of length; see `LENGTHS_S`. */
+  lengths: number[];
+}
+
+/** Upper ends of the ranges of length, seconds; the last range has none. */
+export const LENGTHS_S = [10, 30, 60, 120, 180] as const;
 
 /** Rows of a table at a time: some hundred kilobytes. */
 const ROWS_MAX = 500;
@@ -26,13 +66,17 @@ interface Cursor {
   createdAt: Date;
 }
 
-export class ReportRepository implements ReportStore {
+export type ReportStore = Pick<ReportRepository, keyof ReportRepository>;
+
+export class ReportRepository {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** Completed runs that have a length, newest first, from after `after` on: a page of them, empty at
+   *  the end. */
   async rows(
     scope: RunScope,
     filter: RunFilter,
@@ -67,6 +111,7 @@ export class ReportRepository implements ReportStore {
     }));
   }
 
+  /** Names of the variables that were extracted in those runs, sorted; at most two hundred. */
   async variables(scope: RunScope, filter: RunFilter): Promise<string[]> {
     if (!namesRows(scope, filter)) return [];
     const names = new Set<string>();
@@ -125,6 +170,7 @@ export class ReportRepository implements ReportStore {
     return finished.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`);
   }
 
+  /** Of every run that matches. */
   async sums(scope: RunScope, filter: RunFilter): Promise<UsageSums> {
     if (!namesRows(scope, filter)) return NOTHING;
     const row = await this.#context.db
@@ -143,6 +189,7 @@ export class ReportRepository implements ReportStore {
     };
   }
 
+  /** For each of `spans`, which follow one another. */
   async sumsBySpan(scope: RunScope, spans: readonly Span[]): Promise<UsageSums[]> {
     const [first] = spans;
     const last = spans.at(-1);
@@ -171,6 +218,7 @@ export class ReportRepository implements ReportStore {
     });
   }
 
+  /** Of the completed runs that began in `span`. */
   async day(scope: RunScope, { from, to }: Span): Promise<DayOfCalls> {
     const lengths = [...LENGTHS_S, Number.POSITIVE_INFINITY].map(() => 0);
     if (!namesRows(scope, {})) return { calls: 0, dispositions: [], lengths };
@@ -204,6 +252,7 @@ export class ReportRepository implements ReportStore {
     };
   }
 
+  /** Names of agents, by id; an id of another organization is left out. */
   async workflowNames(
     organizationId: string,
     ids: readonly string[],

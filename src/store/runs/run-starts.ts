@@ -8,26 +8,48 @@ import { isRowId, jsonText } from '../db/column-values.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
-import type { NewRun } from './new-run.ts';
-import type { CallOfRun, RunStartStore, StartedRun, StartKey } from './run-start-store.ts';
+import type { NewRun, StartedRun } from './new-run.ts';
 import { insertRow, refuseOverLimit, toRun } from './runs.ts';
+
+/** What a client named its request for a call, and what it asked for. */
+export interface StartKey {
+  key: string;
+  /** The same for the same request: SHA-256, hexadecimal. */
+  requestHash: string;
+}
+
+/** The call of a run that was created without one. */
+export interface CallOfRun {
+  organizationId: string;
+  workflowId: string;
+  runId: string;
+  mode: string;
+  configurationId: string;
+  /** Merged into the run's. */
+  initialContext: Record<string, unknown>;
+  gatheredContext: Record<string, unknown>;
+}
 
 const KEY_LIFE_MS = 86_400_000;
 /** Lapsed keys that a new one sweeps away: more than come in, and no long work. */
 const SWEPT_MAX = 100;
 
-export class IdempotentRunStarts implements RunStartStore {
+export type RunStartStore = Pick<IdempotentRunStarts, keyof IdempotentRunStarts>;
+
+export class IdempotentRunStarts {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** The run that a request with this key began within the last day. Throws START_KEY_REUSED. */
   async startedBy(organizationId: string, key: StartKey): Promise<Run | undefined> {
     if (!isRowId(organizationId)) return undefined;
     return this.#runOf(this.#context.db, organizationId, key);
   }
 
+  /** Throws CALL_LIMIT_REACHED, START_KEY_REUSED. Run and key are stored together or not at all. */
   start(input: NewRun, limit: number, key: StartKey | undefined): Promise<StartedRun> {
     const { organizationId } = input;
     return this.#once(organizationId, key, async (tx) => {
@@ -36,6 +58,7 @@ export class IdempotentRunStarts implements RunStartStore {
     });
   }
 
+  /** Whether the run was created without a call and has not been started. */
   async isIdle(runId: string): Promise<boolean> {
     if (!isRowId(runId)) return false;
     const { db } = this.#context;
@@ -43,10 +66,13 @@ export class IdempotentRunStarts implements RunStartStore {
     return (await of.executeTakeFirst())?.is_idle ?? false;
   }
 
+  /** A run without a call; it takes no one's place. */
   createIdle(input: NewRun): Promise<Run> {
     return insertRow(this.#context.db, this.#context, input, { isIdle: true });
   }
 
+  /** The same for a run without a call. Throws RUN_NOT_FOUND, RUN_HAS_CALL, RUN_OF_OTHER_WORKFLOW, then
+   *  what `start` throws. */
   startIdle(call: CallOfRun, limit: number, key: StartKey | undefined): Promise<StartedRun> {
     const { organizationId } = call;
     return this.#once(organizationId, key, async (tx) => {

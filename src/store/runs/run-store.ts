@@ -2,10 +2,9 @@
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { Run } from '../../model/run.ts';
-import type { NewRun } from './new-run.ts';
+import type { NewRun, StartedRun } from './new-run.ts';
 import type { ActiveCall, EventCursor, FollowedRun, RunPage, RunScope } from './run-filters.ts';
 import type { RunOwner } from './run-owners.ts';
-import type { StartedRun } from './run-start-store.ts';
 
 /** Contexts, logs and annotations are merged by top-level key; every other field replaces. */
 export interface RunPatch {

@@ -9,8 +9,7 @@ import { isRowId, jsonText } from '../db/column-values.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
-import type { NewRun } from './new-run.ts';
-import type { StartedRun } from './run-start-store.ts';
+import type { NewRun, StartedRun } from './new-run.ts';
 import type { RunPatch } from './run-store.ts';
 
 /** A provider that calls back without end fills no row without end. */

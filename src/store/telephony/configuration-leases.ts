@@ -3,19 +3,36 @@
 // has them at once.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { toConfiguration } from './configurations.ts';
-import type { HeldConfiguration, LeaseStore } from './lease-store.ts';
 
-export class LeaseRepository implements LeaseStore {
+export interface HeldConfiguration extends TelephonyConfiguration {
+  /** False if its secrets cannot be opened: there are no credentials then. */
+  isReadable: boolean;
+}
+
+export interface LeaseClaim {
+  providers: readonly ProviderName[];
+  leaseMs: number;
+  max: number;
+}
+
+export type LeaseStore = Pick<LeaseRepository, keyof LeaseRepository>;
+
+export class LeaseRepository {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
-  async claim(wanted: Parameters<LeaseStore['claim']>[0]): Promise<HeldConfiguration[]> {
+  /** Across organizations: renews what this node holds and takes what nobody holds, shown inactive or
+   *  not, for `leaseMs` from now; at most `max`, what it holds first. Everything that it gives is this
+   *  node's until then, everything else is not. */
+  async claim(wanted: LeaseClaim): Promise<HeldConfiguration[]> {
     if (wanted.providers.length === 0) return [];
     const ids = await this.#take(wanted);
     if (ids.length === 0) return [];
@@ -28,12 +45,13 @@ export class LeaseRepository implements LeaseStore {
     return rows.map((row) => held(this.#context, row));
   }
 
+  /** Lets go of all that this node holds. */
   async release(): Promise<void> {
     const { db, node } = this.#context;
     await db.deleteFrom('configuration_leases').where('node', '=', node).execute();
   }
 
-  async #take({ providers, leaseMs, max }: Parameters<LeaseStore['claim']>[0]): Promise<string[]> {
+  async #take({ providers, leaseMs, max }: LeaseClaim): Promise<string[]> {
     const { db, time, node } = this.#context;
     const now = time();
     const until = shifted(now, leaseMs);

@@ -9,18 +9,26 @@ import { violated } from '../db/connections.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { TrunkTable } from '../db/tables.ts';
 import { lockConfiguration } from './configurations.ts';
-import type { TrunkSettings, TrunkStore } from './trunk-store.ts';
+
+export interface TrunkSettings {
+  name: string;
+  enabled: boolean;
+  settings: Record<string, unknown>;
+}
 
 /** Of one configuration: a list that is shown whole. */
 const TRUNKS_MAX = 100;
 
-export class TrunkRepository implements TrunkStore {
+export type TrunkStore = Pick<TrunkRepository, keyof TrunkRepository>;
+
+export class TrunkRepository {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** Oldest first. */
   async list(configurationId: string): Promise<Trunk[]> {
     if (!isRowId(configurationId)) return [];
     const rows = await this.#trunks()
@@ -30,6 +38,7 @@ export class TrunkRepository implements TrunkStore {
     return rows.map(toTrunk);
   }
 
+  /** Throws CONFIGURATION_NOT_FOUND, TRUNK_NAME_TAKEN, TRUNKS_FULL. */
   async create(configurationId: string, input: TrunkSettings): Promise<Trunk> {
     if (!isRowId(configurationId)) throw new GatewayError('CONFIGURATION_NOT_FOUND');
     const now = new Date(this.#context.clock.now());
@@ -63,6 +72,7 @@ export class TrunkRepository implements TrunkStore {
     }
   }
 
+  /** Undefined if there is none of that id. Throws TRUNK_NAME_TAKEN. */
   async update(
     configurationId: string,
     id: string,
@@ -91,6 +101,7 @@ export class TrunkRepository implements TrunkStore {
     return row === undefined ? undefined : toTrunk(row);
   }
 
+  /** False if there is none of that id. Throws TRUNK_IN_USE if a number goes over it. */
   async delete(configurationId: string, id: string): Promise<boolean> {
     if (!isRowId(configurationId) || !isRowId(id)) return false;
     try {

@@ -8,18 +8,20 @@ import { violated } from '../db/connections.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { WorkflowFolderTable } from '../db/tables.ts';
-import type { FolderStore } from './folder-store.ts';
 
 /** Of one organization: a list that is shown whole. */
 const FOLDERS_MAX = 500;
 
-export class FolderRepository implements FolderStore {
+export type FolderStore = Pick<FolderRepository, keyof FolderRepository>;
+
+export class FolderRepository {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** By name. */
   async list(organizationId: string): Promise<WorkflowFolder[]> {
     if (!isRowId(organizationId)) return [];
     const rows = await this.#context.db
@@ -31,6 +33,7 @@ export class FolderRepository implements FolderStore {
     return rows.map(toFolder);
   }
 
+  /** Throws FOLDER_NAME_TAKEN, FOLDERS_FULL. */
   async create(organizationId: string, name: string): Promise<WorkflowFolder> {
     const now = new Date(this.#context.clock.now());
     try {
@@ -57,6 +60,7 @@ export class FolderRepository implements FolderStore {
     }
   }
 
+  /** Undefined if there is none of that id. Throws FOLDER_NAME_TAKEN. */
   async rename(
     organizationId: string,
     id: string,
@@ -77,6 +81,7 @@ export class FolderRepository implements FolderStore {
     }
   }
 
+  /** Its agents stay, in no folder. False if there is none of that id. */
   async delete(organizationId: string, id: string): Promise<boolean> {
     if (!isRowId(organizationId) || !isRowId(id)) return false;
     const { numDeletedRows } = await this.#context.db

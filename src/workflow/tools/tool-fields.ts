@@ -2,7 +2,7 @@
 // parsed has every field. Source: contract §10.1.
 
 import { z } from 'zod';
-import { requestHeaderName, requestHeaderValue } from '../../model/request-header.ts';
+import { requestHeaderName, requestHeaderValue } from '../../model/credential.ts';
 import { isRequestUrl } from './tool-url.ts';
 
 const HEADERS_MAX = 50;

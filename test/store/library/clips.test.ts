@@ -1,7 +1,7 @@
 // The library of clips on both engines. Source: contract §10.3.
 
 import { describe, expect, it } from 'vitest';
-import type { NewClip } from '../../../src/store/library/clip-store.ts';
+import type { NewClip } from '../../../src/store/library/clips.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 

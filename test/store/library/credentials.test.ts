@@ -1,7 +1,7 @@
 // Credentials on both engines: sealed, unique by name, gone when deleted. Source: contract §10.2.
 
 import { describe, expect, it } from 'vitest';
-import type { NewCredential } from '../../../src/store/library/credential-store.ts';
+import type { NewCredential } from '../../../src/store/library/credentials.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 

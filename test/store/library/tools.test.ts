@@ -1,7 +1,7 @@
 // Tools on both engines. Source: contract §10.1.
 
 import { describe, expect, it } from 'vitest';
-import type { NewTool } from '../../../src/store/library/tool-store.ts';
+import type { NewTool } from '../../../src/store/library/tools.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 

@@ -1,7 +1,7 @@
 // Reports and public tokens on both engines. Source: contract §9.11, specification §2.5.
 
 import { describe, expect, it } from 'vitest';
-import type { ReportRow } from '../../../src/store/runs/report-store.ts';
+import type { ReportRow } from '../../../src/store/runs/reports.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 import { runMaker } from './run-rows.ts';

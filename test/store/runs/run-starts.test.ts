@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { NewRun } from '../../../src/store/runs/new-run.ts';
-import type { CallOfRun, StartKey } from '../../../src/store/runs/run-start-store.ts';
+import type { CallOfRun, StartKey } from '../../../src/store/runs/run-starts.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
 import { type RunMaker, runMaker } from './run-rows.ts';

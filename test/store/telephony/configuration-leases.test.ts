@@ -6,8 +6,8 @@ import { systemRandom } from '../../../src/std/random.ts';
 import { openDatabase } from '../../../src/store/db/connections.ts';
 import { SecretBox } from '../../../src/store/secrets/secret-box.ts';
 import { parseSecretKeys } from '../../../src/store/secrets/secret-keys.ts';
+import type { LeaseStore } from '../../../src/store/telephony/configuration-leases.ts';
 import { LeaseRepository } from '../../../src/store/telephony/configuration-leases.ts';
-import type { LeaseStore } from '../../../src/store/telephony/lease-store.ts';
 import { engines } from '../databases.ts';
 import { steeredTime, type TestStore, withStore } from '../engines.ts';
 
