@@ -1,13 +1,34 @@
-// Loudness arithmetic on 16-bit PCM in place: fades, mixing, decibels. Nothing here knows why; pipeline/ decides.
+// Loudness of 16-bit PCM: its level in decibels (RMS), and fades and mixing in place. pipeline/ decides what for.
 // It has no compiled build: for a frame of 160 samples, bringing it there and back costs as much as is saved
 // (mixing 0.6 µs here, 1.0 µs in WebAssembly; a ramp 0.5 µs in both).
 
 const SAMPLE_MAX = 32_767;
 const SAMPLE_MIN = -32_768;
 
+/** What counts as nothing: below any telephone line's noise. */
+export const LEVEL_MIN_DB = -70;
+
+const FULL_SCALE_SQUARED = 32_768 ** 2;
+
 /** Amplitude factor of `db` decibels: -6 is about a half. */
 export function gainOfDb(db: number): number {
   return 10 ** (db / 20);
+}
+
+/** RMS level in dB of full scale, at least LEVEL_MIN_DB. */
+export function levelDb(samples: Int16Array): number {
+  const count = samples.length;
+  let sum = 0;
+  // Two at a time, as integers of 32 bits without a sign, that just hold two squares: twice as fast.
+  const pairs = count & ~1;
+  for (let i = 0; i < pairs; i += 2) {
+    const even = samples[i] as number;
+    const odd = samples[i + 1] as number;
+    sum += (Math.imul(even, even) + Math.imul(odd, odd)) >>> 0;
+  }
+  if (pairs < count) sum += (samples[pairs] as number) ** 2;
+  if (sum === 0) return LEVEL_MIN_DB;
+  return Math.max(LEVEL_MIN_DB, 10 * Math.log10(sum / count / FULL_SCALE_SQUARED));
 }
 
 /** Multiplies `pcm` by a gain that goes evenly from `fromGain` (which the sample before the first had) to

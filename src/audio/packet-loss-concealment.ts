@@ -1,4 +1,4 @@
-// Fills gaps in 8 kHz speech with what was said before, repeated by whole periods of its pitch and fading. It
+// Packet loss concealment: fills gaps in 8 kHz speech with what was said before, repeated by whole periods of its pitch and fading. It
 // does not know why audio is missing; without any it makes silence. Nothing is delayed: where the appendix
 // smooths the last samples before a gap, here the first ones in it are bent to meet them.
 // Source: ITU-T G.711 appendix I (09/99), for its method, lengths and fading.

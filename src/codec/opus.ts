@@ -85,7 +85,7 @@ export function hasOpus(): boolean {
     opusPackage();
     return true;
   } catch {
-    return false; // Why is said to whoever asks for the codec.
+    return false; // The error says why when the codec is asked for.
   }
 }
 

@@ -35,10 +35,11 @@ export interface CallAudioOptions {
   voice: string | undefined;
   recording: RecordingFile | undefined;
   tuning: TurnTuning;
-  /** Nobody signals the caller's keys: they are heard in the audio. Default: they are signalled. */
-  hearsKeys?: boolean;
+  /** The provider does not signal the caller's keys: they are detected in the audio (in-band DTMF). Default: it
+   *  signals them. */
+  detectsInBandDtmf?: boolean;
   /** The caller is recorded and nothing else until `listen`. Default: not. */
-  isDeaf?: boolean;
+  isInputMuted?: boolean;
   /** Noise under the agent's voice and in its pauses. Default: none. */
   ambient?: BackgroundNoise | undefined;
   /** Answering machine detection in the callee's audio. Default: none. */

@@ -1,6 +1,8 @@
-// One call's audio: joins decode, listen, turn, interrupt, speak, playout, digits and record. It knows
-// no provider, no socket and no workflow; whatever happens goes to `onEvent`, synchronously.
+// One call's audio: joins the jitter buffer, voice activity detection, turn-taking and barge-in, speech and
+// playout, DTMF and the recording. It knows no provider, no socket and no workflow; all that happens goes to
+// `onEvent`, synchronously.
 
+import { levelDb } from '../audio/gain.ts';
 import { dtmfTones } from '../audio/tones/tone-generator.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
@@ -13,7 +15,6 @@ import type { CallAudioOptions, SpokenClip, UtteranceText } from './call-audio-o
 import { DeferredEvents } from './deferred-events.ts';
 import { AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
 import { EchoDetector } from './listen/echo-guard.ts';
-import { levelDb } from './listen/level.ts';
 import { VoiceActivityDetector } from './listen/voice-activity.ts';
 import { BatchedReader } from './receive/batched-reads.ts';
 import { Depacketizer } from './receive/depacketizer.ts';
@@ -37,29 +38,29 @@ export class CallAudio {
   readonly #inflow: BatchedReader;
   readonly #log: Log;
   readonly #startAt: number;
-  readonly #outbox: DeferredEvents<CallAudioEvent>;
+  readonly #events: DeferredEvents<CallAudioEvent>;
   readonly #decoder: Depacketizer;
-  readonly #ears: VoiceActivityDetector;
+  readonly #vad: VoiceActivityDetector;
   readonly #echo = new EchoDetector();
   readonly #digits = new DigitCollector();
-  readonly #keyEar: InBandDtmf | undefined;
+  readonly #inBandDtmf: InBandDtmf | undefined;
   readonly #agent: AgentVoice;
-  readonly #floor: TurnTaking;
+  readonly #turnTaking: TurnTaking;
   readonly #recorder: Recorder | undefined;
   readonly #machine: AnsweringMachineDetector | undefined;
   readonly #stt: SpeechToText | undefined;
   readonly #removeTurns: () => void;
   #isListening = false;
   #recognizer: Recognizer | undefined;
-  /** The voice that is heard has been found not to be the agent's echo. */
-  #admitted = false;
-  /** Within a frame or a tick, whose news are told when all of it is done. */
+  /** The voice on the line is the caller's, not the agent's echo. */
+  #isCallerVoice = false;
+  /** Within a frame or a tick, whose events go out when all of it is done. */
   #working = false;
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
   constructor(options: CallAudioOptions) {
     const { clock, mediaClock, codecIn, recording, stt, machine, onEvent } = options;
-    this.#outbox = new DeferredEvents(onEvent, (error) => onEvent({ type: 'broken', error }));
+    this.#events = new DeferredEvents(onEvent, (error) => onEvent({ type: 'broken', error }));
     this.#clock = clock;
     this.#inflow = new BatchedReader(options.inflow);
     this.#log = options.log;
@@ -70,41 +71,42 @@ export class CallAudio {
     }
     this.#decoder = new Depacketizer({
       codec: codecIn,
-      sink: (frame, atMs) => this.#hear(frame, atMs),
+      sink: (frame, atMs) => this.#receive(frame, atMs),
     });
-    this.#ears = new VoiceActivityDetector({
+    this.#vad = new VoiceActivityDetector({
       vad: options.vad,
       onWindow: () => this.#window(),
-      onBroken: this.#outbox.broken,
+      onBroken: this.#events.broken,
     });
-    if (options.hearsKeys === true) this.#keyEar = new InBandDtmf((key) => this.#key(key));
+    if (options.detectsInBandDtmf === true)
+      this.#inBandDtmf = new InBandDtmf((key) => this.#key(key));
     this.#agent = this.#createAgent(options);
-    this.#floor = new TurnTaking({
+    this.#turnTaking = new TurnTaking({
       playout: this.#agent.playout,
       tuning: options.tuning,
       recognizer: stt?.capabilities,
       startAt: this.#startAt,
-      onEvent: (event) => this.#outbox.defer(event),
+      onEvent: (event) => this.#events.defer(event),
       onBegin: () => this.#recognizer?.speechStarted(),
       onFinalize: () => this.#recognizer?.finalize(),
     });
     if (machine !== undefined) {
       this.#machine = new AnsweringMachineDetector({
         ...machine,
-        onVerdict: (answeredBy) => this.#outbox.defer({ type: 'answered-by', answeredBy }),
+        onVerdict: (answeredBy) => this.#events.defer({ type: 'answered-by', answeredBy }),
       });
     }
     this.#stt = stt;
-    if (options.isDeaf !== true) this.listen();
-    const taker = { send: this.#sendDue, hear: this.#hearDue };
-    this.#removeTurns = mediaClock.add(taker, this.#outbox.broken, this.#agent.playout.isStepped);
+    if (options.isInputMuted !== true) this.listen();
+    const taker = { send: this.#sendDue, receive: this.#receiveDue };
+    this.#removeTurns = mediaClock.add(taker, this.#events.broken, this.#agent.playout.isStepped);
   }
 
-  /** Whoever is on the line is heard from here on, and may be spoken to. */
+  /** The caller's audio is taken in from here on, and the agent may speak. */
   listen(): void {
     if (this.#isListening || this.#closing !== undefined) return;
     this.#isListening = true;
-    this.#recognizer = this.#stt?.open(OPEN_SPEECH, this.#hearRecognizer());
+    this.#recognizer = this.#stt?.open(OPEN_SPEECH, this.#recognizerListener());
   }
 
   /** Media time: whole milliseconds since the call's audio began. */
@@ -118,60 +120,60 @@ export class CallAudio {
   }
 
   get callerSpeaking(): boolean {
-    return this.#floor.callerSpeaking;
+    return this.#turnTaking.callerSpeaking;
   }
 
   /** Provider media. `timestampMs` counts from the start of the stream; NaN if there is none. */
   audioIn(payload: Uint8Array, timestampMs: number): void {
     if (this.#closing !== undefined) return;
     this.#decoder.push(payload, timestampMs, this.mediaMs);
-    this.#outbox.flush();
+    this.#events.flush();
   }
 
   /** A key that the caller pressed: 0-9 * # A-D. Anything else is ignored. */
   digit(digit: string): void {
     if (this.#closing !== undefined || !KEY.test(digit)) return;
-    if (this.#keyEar?.noteSignalled(digit, this.mediaMs) !== false) this.#key(digit);
-    this.#outbox.flush();
+    if (this.#inBandDtmf?.noteSignalled(digit, this.mediaMs) !== false) this.#key(digit);
+    this.#events.flush();
   }
 
   /** The provider returned a mark. */
   mark(name: string): void {
     if (this.#closing !== undefined) return;
     this.#agent.playout.mark(name, this.mediaMs);
-    this.#outbox.flush();
+    this.#events.flush();
   }
 
   /** Of all audio sent so far, the far end has still to play this much, at least, in milliseconds. */
   unplayed(ms: number): void {
     if (this.#closing !== undefined) return;
     this.#agent.playout.unplayed(ms, this.mediaMs);
-    this.#outbox.flush();
+    this.#events.flush();
   }
 
   /** Queued in order behind what is being said. */
   speak(options: { utteranceId: number; interruptible: boolean }): UtteranceText {
     const speech = this.#agent.speak(options.utteranceId, options.interruptible);
-    this.#outbox.flush();
+    this.#events.flush();
     return speech;
   }
 
   /** A recorded clip, queued as `speak` does. */
   play(clip: SpokenClip): void {
     this.#agent.play(clip.utteranceId, clip.interruptible, clip);
-    this.#outbox.flush();
+    this.#events.flush();
   }
 
   /** The tones of keys (as `dtmfTones` takes them), queued as `speak` does; false if there is no place.
-   *  Nothing is told of them. */
+   *  No event reports them. */
   press(digits: string): boolean {
     const isQueued = this.#agent.play(TONES, false, { text: '', samples: dtmfTones(digits) });
-    this.#outbox.flush();
+    this.#events.flush();
     return isQueued;
   }
 
-  /** Begins or ends a ring-back tone in the agent's pauses; its end is heard within 60 ms. Nothing is
-   *  told. */
+  /** Begins or ends a ring-back tone in the agent's pauses; its end is heard within 60 ms. No
+   *  event reports it. */
   ring(on: boolean): void {
     this.#agent.ring(on);
   }
@@ -179,14 +181,14 @@ export class CallAudio {
   /** What is expected of the caller from now on. */
   expect(expectation: ExpectedInput): void {
     this.#recognizer?.expect(expectation);
-    this.#floor.expect(expectation);
+    this.#turnTaking.expect(expectation);
     this.#digits.expect(expectation);
   }
 
   /** Drops everything queued; silence. */
   stop(): void {
     this.#agent.stop();
-    this.#outbox.flush();
+    this.#events.flush();
   }
 
   /** Ends the services and finishes the recording. Undefined without a recording. Never rejects. */
@@ -202,17 +204,17 @@ export class CallAudio {
     this.#agent.close();
     this.#recognizer?.close();
     this.#recognizer = undefined;
-    this.#ears.close();
+    this.#vad.close();
     const { late, duplicates, concealed } = this.#decoder;
     this.#log.debug({ late, duplicates, concealed }, 'caller audio ended');
     const summary = this.#recorder?.close(nowMs) ?? Promise.resolve(undefined);
-    this.#outbox.flush();
+    this.#events.flush();
     return summary;
   }
 
   // The caller's side.
 
-  #hear(frame: Int16Array, atMs: number): void {
+  #receive(frame: Int16Array, atMs: number): void {
     const frameDb = levelDb(frame);
     framesIn.inc();
     this.#recorder?.caller(frame, atMs);
@@ -220,37 +222,37 @@ export class CallAudio {
     this.#echo.incoming(frameDb, atMs);
     this.#recognizer?.push(frame);
     this.#working = true;
-    this.#keyEar?.push(frame, atMs);
-    this.#ears.push(frame, atMs, frameDb);
+    this.#inBandDtmf?.push(frame, atMs);
+    this.#vad.push(frame, atMs, frameDb);
     this.#working = false;
-    const isVoice = this.#admitted && this.#ears.voice.state === 'speech';
+    const isVoice = this.#isCallerVoice && this.#vad.voice.state === 'speech';
     this.#machine?.push(frame, frameDb, isVoice, atMs);
-    this.#floor.advance(this.mediaMs, this.#ears.positionMs);
+    this.#turnTaking.advance(this.mediaMs, this.#vad.positionMs);
   }
 
   #key(key: string): void {
     const nowMs = this.mediaMs;
-    this.#outbox.defer({ type: 'digit', digit: key });
-    this.#floor.digit(nowMs);
+    this.#events.defer({ type: 'digit', digit: key });
+    this.#turnTaking.digit(nowMs);
     this.#entry(this.#digits.push(key, nowMs));
   }
 
   #window(): void {
     this.#judge();
-    if (!this.#working) this.#outbox.flush();
+    if (!this.#working) this.#events.flush();
   }
 
   #judge(): void {
-    const { voice } = this.#ears;
+    const { voice } = this.#vad;
     if (voice.state === 'silent') {
-      if (this.#admitted) this.#floor.voice(voice, this.mediaMs);
-      this.#admitted = false;
+      if (this.#isCallerVoice) this.#turnTaking.voice(voice, this.mediaMs);
+      this.#isCallerVoice = false;
       return;
     }
     // Asked each time: the guard learns how much echo this line has.
     const suspected = this.#echo.isEcho();
-    this.#admitted ||= !suspected;
-    if (this.#admitted) this.#floor.voice(voice, this.mediaMs);
+    this.#isCallerVoice ||= !suspected;
+    if (this.#isCallerVoice) this.#turnTaking.voice(voice, this.mediaMs);
   }
 
   #entry(entry: DigitEntry | undefined): void {
@@ -260,26 +262,27 @@ export class CallAudio {
     const lastSpeechAt = this.#startAt + endMs;
     const times = { startMs, endMs, lastSpeechAt, decidedAt: now, finalAt: now };
     const turn = { text, confidence: 1, source: 'dtmf', ...times } as const;
-    this.#outbox.defer({ type: 'turn', turn });
+    this.#events.defer({ type: 'turn', turn });
   }
 
-  #hearRecognizer(): RecognizerListener {
+  #recognizerListener(): RecognizerListener {
     return {
-      onPartial: (words) => this.#heard(() => this.#floor.partial(words, this.mediaMs)),
-      onFinal: (words) => this.#heard(() => this.#floor.final(words, this.mediaMs)),
+      onPartial: (words) =>
+        this.#fromRecognizer(() => this.#turnTaking.partial(words, this.mediaMs)),
+      onFinal: (words) => this.#fromRecognizer(() => this.#turnTaking.final(words, this.mediaMs)),
       onError: (error) =>
-        this.#heard(() => {
+        this.#fromRecognizer(() => {
           this.#recognizer?.close();
           this.#recognizer = undefined;
-          this.#floor.recognizerLost();
+          this.#turnTaking.recognizerLost();
           this.#fault(error);
         }),
     };
   }
 
   /** A bug of this call does not reach the recogniser, which serves other calls too. */
-  #heard(work: () => void): void {
-    if (this.#recognizer !== undefined) this.#outbox.run(work);
+  #fromRecognizer(work: () => void): void {
+    if (this.#recognizer !== undefined) this.#events.run(work);
   }
 
   // The agent's side.
@@ -297,7 +300,7 @@ export class CallAudio {
       tts,
       voice,
       listener: {
-        mayStart: (utterance, nowMs) => this.#floor.mayStart(utterance, nowMs),
+        mayStart: (utterance, nowMs) => this.#turnTaking.mayStart(utterance, nowMs),
         onStarted: (utterance, nowMs) => this.#started(utterance, nowMs),
         onFinished: (facts) => this.#finished(facts),
         onPlayed: (frame, samples, atMs) => {
@@ -305,7 +308,7 @@ export class CallAudio {
           this.#echo.outgoing(levelDb(frame), atMs);
         },
         onFault: (error) => this.#fault(error),
-        onSettled: () => this.#outbox.flush(),
+        onSettled: () => this.#events.flush(),
       },
     });
   }
@@ -313,7 +316,7 @@ export class CallAudio {
   #started(utterance: Utterance, nowMs: number): void {
     const { id, interruptible, firstTextAt, firstAudioAt, startMs } = utterance;
     if (id === TONES) {
-      this.#keyEar?.ignoreUntil(Number.POSITIVE_INFINITY);
+      this.#inBandDtmf?.ignoreUntil(Number.POSITIVE_INFINITY);
       return;
     }
     const firstFrameAt = this.#clock.monotonicMs();
@@ -325,47 +328,47 @@ export class CallAudio {
       firstFrameAt,
       mediaMs: startMs ?? nowMs,
     };
-    this.#outbox.defer({ type: 'utterance-started', facts });
+    this.#events.defer({ type: 'utterance-started', facts });
   }
 
   #finished(facts: UtteranceResult): void {
     const { utterance, heardText, interrupted, endMs } = facts;
-    this.#floor.finished(facts);
+    this.#turnTaking.finished(facts);
     if (utterance.id === TONES) {
-      this.#keyEar?.ignoreUntil(endMs + TONES_ECHO_MS);
+      this.#inBandDtmf?.ignoreUntil(endMs + TONES_ECHO_MS);
       return;
     }
     const startMs = utterance.startMs ?? endMs;
     const report = { utteranceId: utterance.id, heardText, interrupted, startMs, endMs };
-    this.#outbox.defer({ type: 'utterance-finished', report });
+    this.#events.defer({ type: 'utterance-finished', report });
   }
 
   #fault(error: GatewayError): void {
-    this.#outbox.defer({ type: 'fault', error });
-    this.#outbox.flush();
+    this.#events.defer({ type: 'fault', error });
+    this.#events.flush();
   }
 
   readonly #sendDue = (nowAt: number, strideMs: number): void => {
     const nowMs = nowAt - this.#startAt;
     if (this.#isListening) this.#agent.playout.tick(nowMs, strideMs);
-    this.#outbox.flush();
+    this.#events.flush();
   };
 
   /** What has come of the caller, and what follows from it and from silence. */
-  readonly #hearDue = (nowAt: number, strideMs: number): void => {
+  readonly #receiveDue = (nowAt: number, strideMs: number): void => {
     const nowMs = nowAt - this.#startAt;
-    this.#agent.playout.advance(nowMs); // An echo is known by what was told of before.
+    this.#agent.playout.advance(nowMs); // Echo is found by what was played before.
     this.#inflow.poll(strideMs);
     if (this.#closing !== undefined) return;
     this.#decoder.tick(nowMs);
     if (this.#isListening) {
       this.#working = true;
-      this.#ears.tick(nowMs);
+      this.#vad.tick(nowMs);
       this.#working = false;
-      this.#floor.advance(nowMs, Math.max(this.#ears.positionMs, nowMs - NO_MEDIA_MS));
+      this.#turnTaking.advance(nowMs, Math.max(this.#vad.positionMs, nowMs - NO_MEDIA_MS));
       this.#entry(this.#digits.tick(nowMs));
     }
     this.#recorder?.tick(nowMs);
-    this.#outbox.flush();
+    this.#events.flush();
   };
 }

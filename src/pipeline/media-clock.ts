@@ -1,9 +1,9 @@
 // The media clock: one drift-free beat for all calls of the process. They take turns, so that none waits for
 // all others and the event loop is held for a fraction of them at a time: in each 20 ms every call has one
 // turn, and the busier the process is in each 40 or 80 ms, for a turn costs by what it touches more than by how
-// much it does. What goes out comes first: all whose turn it is send before the first of them hears, and where
-// the processor falls behind even so, callers wait in line to be heard. It holds no call's state; whoever has a
-// turn computes what is due from `nowMs`, so missed turns are not made up.
+// much it does. What goes out comes first: all whose turn it is send before the first of them receives, and
+// where the processor falls behind even so, what callers say waits its turn. It holds no call's state; a call
+// computes at its turn what is due from `nowMs`, so missed turns are not made up.
 
 import { FRAME_MS } from '../audio/pcm.ts';
 import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics/metrics.ts';
@@ -16,7 +16,7 @@ export interface ClockSubscriber {
   /** What goes out. */
   send(nowMs: number, strideMs: number): void;
   /** What has come in. */
-  hear(nowMs: number, strideMs: number): void;
+  receive(nowMs: number, strideMs: number): void;
 }
 
 /** How far apart two turns of a call are. */
@@ -48,7 +48,7 @@ type Kind = 'patient' | 'prompt';
 
 interface Turn {
   readonly taker: ClockSubscriber;
-  /** With whom to tell if one throws. */
+  /** What to call if one throws. */
   readonly onThrow: (error: unknown) => void;
   readonly slot: Slot;
   readonly kind: Kind;
@@ -88,8 +88,8 @@ export class MediaClock {
   }
 
   /** Gives `taker` turns until the returned function is called: every 20 ms, or in longer strides while the
-   *  process is busy if it `isPatient`; only then `hear` may come later. If it throws, it is called no more and
-   *  `onThrow`, which must not throw, is told; the others go on. */
+   *  process is busy if it `isPatient`; only then `receive` may come later. If it throws, it is called no more and
+   *  `onThrow`, which must not throw, is called; the others go on. */
   add(taker: ClockSubscriber, onThrow: (error: unknown) => void, isPatient = false): () => void {
     if (this.#size === 0) this.#startMs = this.#clock.monotonicMs() - this.#step * SLOT_MS;
     const slot = this.#emptiest();
@@ -174,7 +174,7 @@ export class MediaClock {
     for (let step = first; step <= last; step++) this.#sendPatient(step);
     const firstPrompt = Math.max(first, last + 1 - FRAME_SLOTS);
     for (let step = firstPrompt; step <= last; step++) this.#turnPrompt(step, 'send');
-    for (let step = firstPrompt; step <= last; step++) this.#turnPrompt(step, 'hear');
+    for (let step = firstPrompt; step <= last; step++) this.#turnPrompt(step, 'receive');
   }
 
   #turnPrompt(step: number, what: keyof ClockSubscriber): void {
@@ -203,7 +203,7 @@ export class MediaClock {
     while (heard < this.#waiting && (heard === 0 || this.#clock.monotonicMs() < untilMs)) {
       const turn = line[heard++] as Turn;
       turn.isInLine = false;
-      this.#run(turn, 'hear', this.#stride.ms);
+      this.#run(turn, 'receive', this.#stride.ms);
     }
     const left = Math.max(0, this.#waiting - heard);
     for (let nth = 0; nth < left; nth++) line[nth] = line[heard + nth];
@@ -223,7 +223,7 @@ export class MediaClock {
     if (turn.isOver) return;
     try {
       if (what === 'send') turn.taker.send(this.#nowMs, strideMs);
-      else turn.taker.hear(this.#nowMs, strideMs);
+      else turn.taker.receive(this.#nowMs, strideMs);
     } catch (error) {
       this.#remove(turn);
       turn.onThrow(error);

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { applyRamp, crossFade, fadeIn, fadeOut, mixLoop } from '../../src/audio/gain.ts';
+import {
+  applyRamp,
+  crossFade,
+  fadeIn,
+  fadeOut,
+  LEVEL_MIN_DB,
+  levelDb,
+  mixLoop,
+} from '../../src/audio/gain.ts';
 import { noise } from './sine.ts';
 import { levelDbfs } from './sounds.ts';
 
@@ -77,5 +85,24 @@ describe('mixLoop', () => {
     const target = Int16Array.of(0, 0, 0, 0, 1_000);
     mixLoop(target, Int16Array.of(1, 2, 3), 1, 2);
     expect([...target]).toEqual([3, 1, 2, 3, 1_001]);
+  });
+});
+
+describe('the level of a frame', () => {
+  it('is 0 dB where every sample is the loudest there is, of any number', () => {
+    for (const count of [1, 2, 3, 160, 161]) {
+      expect(levelDb(new Int16Array(count).fill(-32_768))).toBe(0);
+    }
+  });
+
+  it('is the mean square of all samples, an odd last one too', () => {
+    const expected = 10 * Math.log10((3_000 ** 2 + 4_000 ** 2 + 5_000 ** 2) / 3 / 32_768 ** 2);
+    expect(levelDb(Int16Array.of(3_000, -4_000, 5_000))).toBeCloseTo(expected, 10);
+  });
+
+  it('is never below that of nothing', () => {
+    expect(levelDb(new Int16Array(160))).toBe(LEVEL_MIN_DB);
+    expect(levelDb(new Int16Array(0))).toBe(LEVEL_MIN_DB);
+    expect(levelDb(new Int16Array(160).fill(1))).toBe(LEVEL_MIN_DB);
   });
 });

@@ -1,8 +1,8 @@
 // A provider's media socket as the call sees it: it buffers what it is sent, plays it in real time,
 // and treats marks after a clear as its provider does.
 
+import { levelDb } from '../../src/audio/gain.ts';
 import type { Codec } from '../../src/codec/codec.ts';
-import { levelDb } from '../../src/pipeline/listen/level.ts';
 import type { AudioWire } from '../../src/pipeline/speak/frame-batch.ts';
 import type { Clock, Timer } from '../../src/std/clock.ts';
 

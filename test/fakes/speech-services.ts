@@ -1,10 +1,10 @@
 // Speech services under a test's control: a recogniser that understands what it is told, a synthesiser
 // that hums, a detector that goes by loudness.
 
+import { levelDb } from '../../src/audio/gain.ts';
 import type { VadModel } from '../../src/audio/vad/vad.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { ExpectedInput } from '../../src/model/expected-input.ts';
-import { levelDb } from '../../src/pipeline/listen/level.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech, WordTiming } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';

@@ -1,8 +1,8 @@
 // Whole calls on the bench: what the caller hears, what the session is told.
 
 import { describe, expect, it } from 'vitest';
+import { levelDb } from '../../src/audio/gain.ts';
 import { playoutGapSeconds } from '../../src/metrics/metrics.ts';
-import { levelDb } from '../../src/pipeline/listen/level.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { CallRig } from './call-rig.ts';
 

@@ -27,8 +27,8 @@ export interface RigOptions {
   recording?: CallAudioOptions['recording'];
   ambient?: CallAudioOptions['ambient'];
   withoutStt?: boolean;
-  isDeaf?: boolean;
-  hearsKeys?: boolean;
+  isInputMuted?: boolean;
+  detectsInBandDtmf?: boolean;
   /** By loudness if not given. */
   vad?: (clock: Clock) => VadModel;
 }
@@ -73,8 +73,8 @@ export class CallRig {
       voice: undefined,
       recording: options.recording,
       ambient: options.ambient,
-      isDeaf: options.isDeaf ?? false,
-      hearsKeys: options.hearsKeys ?? false,
+      isInputMuted: options.isInputMuted ?? false,
+      detectsInBandDtmf: options.detectsInBandDtmf ?? false,
       tuning: options.tuning ?? defaultTuning,
       onEvent: (event) => this.#listen(event),
       log: quietLog().log,

@@ -81,7 +81,7 @@ describe('a call in long strides', () => {
     lengthen(rig, 80);
     rig.say(SPEECH);
     await rig.run(1_000);
-    const taker = { send: () => undefined, hear: () => clock.stall(5) };
+    const taker = { send: () => undefined, receive: () => clock.stall(5) };
     const ends = Array.from({ length: 64 }, () => mediaClock.add(taker, unexpected, true));
     await rig.run(400);
     [reads, farEnd.aheadMsMin] = [0, Number.POSITIVE_INFINITY];
@@ -102,7 +102,7 @@ describe('a call in long strides', () => {
     rig = new CallRig({ lead: LEAD, inflow });
     const { clock, mediaClock } = rig;
     lengthen(rig, 80);
-    const taker = { send: () => undefined, hear: () => clock.stall(3) };
+    const taker = { send: () => undefined, receive: () => clock.stall(3) };
     const ends = Array.from({ length: 64 }, () => mediaClock.add(taker, unexpected, true));
     await rig.run(2_000);
     expect(stale.length).toBeGreaterThan(3);

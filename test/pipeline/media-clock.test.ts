@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
-const idle = { send: () => undefined, hear: () => undefined };
+const idle = { send: () => undefined, receive: () => undefined };
 const unexpected = (error: unknown) => expect(error).toBeUndefined();
 
 describe('the media clock', () => {
@@ -46,7 +46,7 @@ describe('the media clock', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it.each(['send', 'hear'])('gives no turn to one whose %s throws; others go on', (step) => {
+  it.each(['send', 'receive'])('gives no turn to one whose %s throws; others go on', (step) => {
     const clock = new FakeClock();
     const media = new MediaClock(clock);
     const thrown: unknown[] = [];
@@ -171,7 +171,7 @@ describe('the media clock', () => {
       const media = new MediaClock(clock);
       let steps: string[] = [];
       for (let nth = 0; nth < 64; nth++) {
-        const taker = { send: () => steps.push('send'), hear: () => steps.push('hear') };
+        const taker = { send: () => steps.push('send'), receive: () => steps.push('receive') };
         media.add(taker, unexpected, nth % 4 > 0);
       }
       for (let ms = 20; ms < longMs; ms *= 2) media.setLoad(0.9);
@@ -238,11 +238,11 @@ function calls(
       strides[nth] = strideMs;
       clock.stall(speakMs);
     };
-    const hear = (nowMs: number): void => {
+    const receive = (nowMs: number): void => {
       heardAt.push(nowMs);
       clock.stall(hearMs);
     };
-    media.add({ send, hear }, unexpected, isPatient(nth));
+    media.add({ send, receive }, unexpected, isPatient(nth));
   }
   return { clock, media, turns, heard, strides };
 }

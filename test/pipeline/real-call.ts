@@ -2,14 +2,13 @@
 // recogniser and the far end are fakes; what the agent says was rendered before.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { gainOfDb } from '../../src/audio/gain.ts';
+import { gainOfDb, levelDb } from '../../src/audio/gain.ts';
 import { batchedVad } from '../../src/audio/vad/vad-batch.ts';
 import { loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
 import { readWav } from '../../src/audio/wav.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import type { CallAudioEvent } from '../../src/pipeline/call-audio-event.ts';
-import { levelDb } from '../../src/pipeline/listen/level.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning, type TurnTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import { createFlite } from '../../src/speech/tts/flite/flite.ts';

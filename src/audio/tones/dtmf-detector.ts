@@ -1,6 +1,6 @@
-// Hears the keys of a telephone in 8 kHz audio. It does not know who else may tell of them (pipeline/receive/in-band-dtmf
-// does), and makes no sound (tone does).
-// Source: ITU-T Q.23 (frequencies), Q.24 (what must be heard, and what must not). The limits of a block are
+// DTMF detection in 8 kHz audio (Goertzel filters). It does not know whether the provider signals keys too
+// (pipeline/receive/in-band-dtmf does), and makes no sound (tone-generator does).
+// Source: ITU-T Q.23 (frequencies), Q.24 (what must be detected, and what must not). The limits of a block are
 // those that Asterisk has proven on lines; that the tones are where they should be is measured besides.
 
 import { RATE_HZ } from '../pcm.ts';
@@ -52,7 +52,7 @@ export class DtmfDetector {
   #held = NO_KEY;
   #misses = 0;
 
-  /** `onKey` is told of each key once (0-9 * # A-D), within `push`, 25 to 40 ms after it began. */
+  /** `onKey` gets each key once (0-9 * # A-D), within `push`, 25 to 40 ms after it began. */
   constructor(onKey: (key: string) => void) {
     this.#onKey = onKey;
   }

@@ -1,4 +1,4 @@
-// Four tones of which at most one sounds: which it is, how strong, and how far off. Goertzel's filters over
+// Goertzel filters for four tones of which at most one sounds: which it is, how strong, and how far off, over
 // blocks, and the way the phase moves from one block to the next. Knows nothing of keys.
 
 /** No tone stands out. */

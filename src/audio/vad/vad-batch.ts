@@ -1,4 +1,4 @@
-// The windows of all streams, heard together: a window waits a few milliseconds for others, because the kernel
+// The windows of all streams in batches: a window waits a few milliseconds for others, because the kernel
 // reads its weights once for all windows of a call. With few streams open none would come, and none waits.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -90,7 +90,7 @@ class WindowQueue {
     this.#kernel.free.push(stream.slot);
   }
 
-  /** Hears all that waits, then tells of it: a listener may open, push and close. */
+  /** Runs all that waits, then reports it: a listener may open, push and close. */
   readonly run = (): void => {
     if (this.#running || this.#count === 0) return;
     this.#running = true;

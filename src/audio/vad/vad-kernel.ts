@@ -2,7 +2,7 @@
 // its weights, and the interface by which audio/vad/vad drives them.
 // Source: Silero VAD v6 (MIT), the 8 kHz branch; scripts/extract-vad.mjs writes the weights.
 //
-// The network hears 32 ms: the spectrum of four overlapping stretches, four convolutions that end in 128
+// The network takes 32 ms: the spectrum of four overlapping stretches, four convolutions that end in 128
 // features, a recurrent layer (LSTM) that remembers the stream, and one output.
 
 /** Sets of instructions in the order in which the kernels count them: 'base' is what every processor has for which
@@ -23,11 +23,11 @@ export interface VadKernel {
   readonly free: number[];
   /** Makes the memory of `slot` (0..STREAMS_MAX-1) that of a new stream. */
   clear(slot: number): void;
-  /** Hears the first `count` (1..BATCH_MAX) windows, each of another slot. */
+  /** Runs the first `count` (1..BATCH_MAX) windows, each of another slot. */
   hear(count: number): void;
 }
 
-/** More than one core carries calls, with room for those that are ending. */
+/** More than one core carries calls, with slots for those that are ending. */
 export const STREAMS_MAX = 2_048;
 /** The weights, 0.8 MB, have mostly left the nearest memory when windows are heard again: the more at once the better.
  *  A thousand streams bring 160 in 5 ms. */

@@ -15,21 +15,21 @@ export interface VadModel {
 }
 
 export interface VadListener {
-  /** The probability of speech, 0..1, in a window that was pushed with `endMs`. Told once for each, in their
+  /** The probability of speech, 0..1, in a window that was pushed with `endMs`. Reported once for each, in their
    *  order: before `push` returns, or up to some milliseconds later together with other streams'. */
   onProbability(probability: number, endMs: number): void;
-  /** `onProbability` threw: it is told no more. Must not throw. */
+  /** `onProbability` threw: it is called no more. Must not throw. */
   onBroken(error: unknown): void;
 }
 
 export interface VadStream {
   /** The next VAD_WINDOW_SAMPLES (borrowed) of the stream. */
   push(window: Int16Array, endMs: number): void;
-  /** The next window (borrowed), which need not be heard. Nothing is told of it. */
+  /** The next window (borrowed), which need not be run. Nothing is reported of it. */
   skip(window: Int16Array): void;
   /** Forgets what was heard: the next window begins a new stream. */
   reset(): void;
-  /** Gives the stream's memory to the next one; nothing more is told. A second call does nothing; `push` and
-   *  `reset` after it throw a plain Error, for they would hear another call. */
+  /** Gives the stream's memory to the next one; nothing more is reported. A second call does nothing; `push` and
+   *  `reset` after it throw a plain Error, for they would act on another call. */
   close(): void;
 }

@@ -31,13 +31,13 @@ export function openAudio(
   const { marks, leadMs } = media.traits;
   return new CallAudio({
     ...parts,
-    isDeaf: true,
+    isInputMuted: true,
     mediaClock,
     vad,
     stt,
     tts,
     voice,
-    hearsKeys: !plan.provider.capabilities.digitsIn,
+    detectsInBandDtmf: !plan.provider.capabilities.digitsIn,
     codecIn: codecByName(start.codecIn),
     codecOut: codecByName(start.codecOut),
     wire: media,

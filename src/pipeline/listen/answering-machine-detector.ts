@@ -1,5 +1,5 @@
-// Who answered a call that we placed, by ear: a greeting that goes on and on is a machine's, a short word and
-// then silence is a person's, and a beep leaves no doubt. It hears the callee alone and makes no sound.
+// Answering machine detection (AMD) in the callee's audio: a long greeting is a machine's, a short word and then
+// silence is a person's, and a beep leaves no doubt. It makes no sound.
 // Source: speech §2 (what others take: app_amd, jambonz, LiveKit); contract §8.8.
 
 import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../audio/pcm.ts';
@@ -27,7 +27,7 @@ const BEEP_MS_MAX = 60_000;
 
 export class AnsweringMachineDetector {
   readonly #options: AnsweringMachineOptions;
-  readonly #beep = new BeepEar();
+  readonly #beep = new BeepDetector();
   #startMs: number | undefined;
   /** Of the words that go on. */
   #speechMs: number | undefined;
@@ -43,7 +43,7 @@ export class AnsweringMachineDetector {
     this.#startMs ??= atMs;
     if (this.#verdict === 'human' || this.#verdict === 'machine_end_beep') return;
     if (atMs - this.#startMs > BEEP_MS_MAX) return;
-    if (this.#beep.hear(frame, levelDb)) {
+    if (this.#beep.push(frame, levelDb)) {
       this.#decide('machine_end_beep');
       return;
     }
@@ -82,8 +82,8 @@ const DRIFT_DB_MAX = 3;
 /** A frame that is half tone and half silence lies between the two. */
 const END_FRAMES_MAX = 2;
 
-/** Hears one steady tone that ends in silence. */
-class BeepEar {
+/** Detects one steady tone that ends in silence. */
+class BeepDetector {
   #frames = 0;
   #hz = 0;
   #db = 0;
@@ -96,7 +96,7 @@ class BeepEar {
   }
 
   /** Whether a beep has just ended. */
-  hear(frame: Int16Array, levelDb: number): boolean {
+  push(frame: Int16Array, levelDb: number): boolean {
     const hz = levelDb < BEEP_DB_MIN ? 0 : toneOf(frame);
     const isTone = hz >= BEEP_HZ.min && hz <= BEEP_HZ.max;
     if (isTone && this.#after === 0 && this.#goesOn(hz, levelDb)) {

@@ -1,8 +1,8 @@
-// Whether what the caller's line brings is the agent's own voice coming back. It compares the envelope
+// Echo detection: whether the caller's line carries the agent's own voice back. It compares the envelope
 // of the caller's line with that of what was played, over all delays of telephone echo; it cancels nothing.
 
+import { LEVEL_MIN_DB } from '../../audio/gain.ts';
 import { FRAME_MS } from '../../audio/pcm.ts';
-import { LEVEL_MIN_DB } from './level.ts';
 
 /** Frames kept of each side; a power of two. */
 const FRAMES = 128;

@@ -1,9 +1,9 @@
-// Hears speech begin and end: the caller's frames to VAD windows, probabilities to speech with
+// Voice activity detection (VAD): the caller's frames to windows, their probabilities to speech with
 // hysteresis, and the time at which it really began. It does not know what speech is for.
 
+import { LEVEL_MIN_DB } from '../../audio/gain.ts';
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../audio/pcm.ts';
 import type { VadModel, VadStream } from '../../audio/vad/vad.ts';
-import { LEVEL_MIN_DB } from './level.ts';
 
 const WINDOW_SAMPLES = 256;
 const WINDOW_MS = 32;
@@ -14,14 +14,14 @@ const OFF = 0.35;
 const SURE = 0.85;
 /** Voice that makes speech; less is a click. */
 const SPEECH_MS_MIN = 2 * WINDOW_MS;
-/** Silence that ends speech: consonants close the mouth for less. */
+/** Silence that ends speech: the closure of a consonant is shorter. */
 const SILENCE_MS = 3 * WINDOW_MS;
 /** The detector lags: the real onset is looked for this far back, */
 const ONSET_FRAMES_MAX = 8;
 /** among frames this much above the line's noise. */
 const ONSET_DB = 9;
 /** The line's noise is the faintest frame of the last one to two of these: nobody speaks a second
- *  without closing the mouth. */
+ *  without a closure. */
 const FLOOR_FRAMES = 50;
 const FLOOR_DB_MIN = -65;
 /** In silence on a quiet line, windows no louder than this above its noise are skipped. Measured on speech: none
@@ -72,7 +72,7 @@ export class VoiceActivityDetector {
   #probability = 1;
 
   /** `onWindow` is called after each window, when `voice` is up to date: during `push`, or a little later when
-   *  the detector hears many calls together. If it throws then, `onBroken` is told. */
+   *  the detector runs the windows of many calls together. If it throws then, `onBroken` is called. */
   constructor(options: {
     vad: VadModel;
     onWindow: () => void;

@@ -1,7 +1,7 @@
-// How unevenly the caller's packets come, and so how long one that is missing is worth waiting for. No audio
-// passes here. Source: RFC 3550 (6.4.1, A.8).
+// Interarrival jitter of the caller's packets, and from it how long the jitter buffer waits for one that is missing.
+// No audio passes here. Source: RFC 3550 (6.4.1, A.8).
 
-/** Less tells nothing: two packets that follow a missing one come within it. */
+/** Less shows nothing: two packets that follow a missing one come within it. */
 const WAIT_MS_MIN = 40;
 /** More would be heard as delay of all that is held meanwhile. */
 const WAIT_MS_MAX = 120;

@@ -1,4 +1,4 @@
-// Where the caller's stream lies in media time. The stream counts by the far end's clock and arrives
+// Clock recovery: where the caller's stream lies in media time, whatever the drift between both clocks. The stream counts by the far end's clock and arrives
 // with jitter; the least delay of the last seconds is the true offset between both clocks, so it is
 // followed slowly, a sample a frame. No audio passes here.
 

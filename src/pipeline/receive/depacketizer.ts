@@ -1,5 +1,6 @@
-// The caller's packets to an even stream of 20 ms frames at 8 kHz, each with its media time. Packets
-// are put in order by timestamp; short gaps are concealed, longer ones become silence. It hears nothing.
+// The jitter buffer: the caller's packets to an even stream of 20 ms frames at 8 kHz, each with its media time.
+// Packets are put in order by timestamp; short gaps are filled by packet loss concealment, longer ones become
+// silence.
 
 import {
   CONCEALED_SAMPLES_MAX,

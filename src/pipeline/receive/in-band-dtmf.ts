@@ -1,5 +1,5 @@
-// Keys on a line of which nobody signals them: they are heard in the caller's audio. Should somebody signal
-// them after all, the signals count from then on, and none counts twice.
+// In-band DTMF: keys on a line whose provider does not signal them are detected in the caller's audio. Should it
+// signal them after all, the signals count from then on, and none counts twice.
 
 import { FRAME_MS } from '../../audio/pcm.ts';
 import { DtmfDetector } from '../../audio/tones/dtmf-detector.ts';
@@ -18,7 +18,7 @@ export class InBandDtmf {
   #nextMs = 0;
   #deafUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** `onKey` is told of a key (0-9 * # A-D) that nobody has signalled, within `hear`. */
+  /** `onKey` gets each key (0-9 * # A-D) that was not signalled, within `push`. */
   constructor(onKey: (key: string) => void) {
     this.#detector = new DtmfDetector((key) => {
       if (this.#heard.length === HEARD_MAX) this.#heard.shift();

@@ -22,7 +22,7 @@ export interface AgentVoiceListener {
   onFinished(facts: UtteranceResult): void;
   onPlayed: PlayedListener;
   onFault(error: GatewayError): void;
-  /** Something may have happened outside a call from above: the listener may tell its news. */
+  /** Something may have happened outside a call from above: the listener may deliver its events. */
   onSettled(): void;
 }
 

@@ -1,5 +1,5 @@
 // Background noise under the agent's voice and in its pauses: a loop that is added to every frame on its
-// way out. Where the loop stands follows from media time, so that what a clear takes back does not jump.
+// way out. The position in the loop follows from media time, so that what a clear takes back does not jump.
 
 import { crossFade, mixLoop } from '../../audio/gain.ts';
 import { RATE_HZ } from '../../audio/pcm.ts';

@@ -1,5 +1,5 @@
 // Frames that go out at the same moment, in one message: every message costs the socket the same, however
-// much is in it. It keeps nothing beyond the moment: whoever sends says when that is over.
+// much is in it. It keeps nothing beyond the moment: its sender says when that is over.
 
 import { FRAME_MS } from '../../audio/pcm.ts';
 import type { Codec } from '../../codec/codec.ts';

@@ -1,5 +1,5 @@
-// The frames that are on their way: sent, and not yet played by the far end's clock. It gives the
-// playhead, what to take back on a clear, and each frame again at the time it is heard.
+// The playhead: frames that were sent, and are not yet played by the far end's clock. It gives the
+// position, what to take back on a clear, and each frame again at the time it is heard.
 
 import { FRAME_MS, FRAME_SAMPLES, msToSamples } from '../../audio/pcm.ts';
 import type { Segment } from './utterance.ts';

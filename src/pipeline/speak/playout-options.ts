@@ -1,4 +1,4 @@
-// What a call's playout is made of, and whom it tells.
+// What a call's playout is made of, and its listeners.
 
 import type { Filler } from './filler.ts';
 import type { FrameBatch } from './frame-batch.ts';

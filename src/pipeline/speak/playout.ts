@@ -119,7 +119,7 @@ export class Playout {
     this.#queue.push(utterance);
   }
 
-  /** Tells of the frames that have been heard meanwhile. */
+  /** Reports the frames that have been played meanwhile. */
   advance(nowMs: number): void {
     this.#sent.advance(nowMs);
   }
@@ -162,7 +162,7 @@ export class Playout {
     }
   }
 
-  /** The far end came to a mark. Marks of before a clear tell nothing. */
+  /** The far end came to a mark. Marks of before a clear do not count. */
   mark(name: string, nowMs: number): void {
     const [generation, id, index] = name.split(':').map(Number);
     if (generation !== this.#generation) return;
@@ -173,7 +173,7 @@ export class Playout {
     this.#finishPlayed(nowMs);
   }
 
-  /** The far end has still to play so much of what was sent. If that is more than its time tells, it is late
+  /** The far end has still to play so much of what was sent. If that is more than by the clock, it is late
    *  and stays so: everything that is on its way is heard later, and what follows waits. */
   unplayed(ms: number, nowMs: number): void {
     const lateMs = nowMs + ms - this.#endMs;

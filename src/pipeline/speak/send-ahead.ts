@@ -1,4 +1,4 @@
-// How far ahead of real time the agent's audio is sent: as little as the far end needs, and for a while more
+// Send-ahead: how far ahead of real time the agent's audio is sent: as little as the far end needs, and for a while more
 // after this process was late.
 
 import { FRAME_MS } from '../../audio/pcm.ts';

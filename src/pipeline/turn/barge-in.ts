@@ -1,6 +1,6 @@
-// The caller speaks while the agent speaks: is it an interruption? A possible one ducks the agent, voice
+// Barge-in: the caller speaks while the agent speaks. Is it an interruption? A possible one ducks the agent, voice
 // that lasts holds it (silent, its words kept), words stop it, and if nothing comes of it the agent goes
-// on. Decides only: pipeline/speak/playout.ts does it. Never told of voice during uninterruptible speech.
+// on. Decides only: pipeline/speak/playout.ts does it. It gets no voice during uninterruptible speech.
 
 import { isBackchannel, isBackchannelPrefix, isStopWord } from '../../model/control-phrases.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';

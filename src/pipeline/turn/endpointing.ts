@@ -1,5 +1,5 @@
-// How long the caller must be silent before their turn is over, by what they said and what is expected
-// of them. Pure: words in, milliseconds out.
+// Endpointing: how long the caller must be silent before their turn is over, by what they said and what is
+// expected of them. Pure: words in, milliseconds out.
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 
@@ -26,7 +26,7 @@ const YES_NO = new Set([
   ...['yes', 'yeah', 'yep', 'yup', 'yea', 'sure', 'ok', 'okay', 'correct', 'right', 'exactly'],
   ...['no', 'nope', 'nah', 'never', 'wrong', 'incorrect'],
 ]);
-/** What stands beside a yes or a no. */
+/** Words beside a yes or a no. */
 const BESIDE_YES_NO = new Set([
   ...['please', 'thanks', 'thank', 'you', 'that', 'thats', 'is', 'its', 'it', 'really', 'not'],
 ]);
@@ -46,7 +46,7 @@ export interface CallerWords {
   /** What was understood so far; empty if nothing. */
   text: string;
   expectation: ExpectedInput;
-  /** Whether the recogniser tells words before it is asked. */
+  /** Whether the recogniser gives interim words. */
   interimWords: boolean;
   /** Whether the agent waits, silenced, for the outcome. */
   hurried: boolean;

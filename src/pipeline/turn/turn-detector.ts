@@ -1,5 +1,5 @@
-// The caller's turn: joins what the VAD hears with what the recogniser understands, and says when the
-// caller has finished. All times are media time. It does not know whether the agent speaks.
+// The caller's turn: joins voice activity with the recogniser's words, and decides when the caller has
+// finished. All times are media time. It does not know whether the agent speaks.
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords } from '../../speech/stt/stt.ts';

@@ -1,4 +1,4 @@
-// Who has the floor: joins the caller's turn, the rules of interruption and what the agent is saying.
+// Turn-taking: joins the caller's turn, the rules of barge-in and what the agent is saying.
 // No audio passes here. All times are media time.
 
 import { bargeInSeconds, interruptions } from '../../metrics/metrics.ts';
@@ -13,7 +13,7 @@ import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn-detector
 import type { InterruptionFacts, TurnEvent } from './turn-event.ts';
 import type { TurnTuning } from './turn-tuning.ts';
 
-/** A recogniser that tells no words before it is asked gets this long to show that somebody speaks. */
+/** A recogniser without interim words gets this long to show that somebody speaks. */
 const YIELD_WORDLESS_MS = 1_500;
 /** A short answer this close to the agent's end is an answer, not a sign of listening. */
 const NEAR_END_MS = 1_000;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { levelDb } from '../../../src/audio/gain.ts';
 import { batchedVad } from '../../../src/audio/vad/vad-batch.ts';
 import { loadVadKernel } from '../../../src/audio/vad/vad-loader.ts';
 import { readWav } from '../../../src/audio/wav.ts';
@@ -9,7 +10,6 @@ import {
   AnsweringMachineDetector,
   toneOf,
 } from '../../../src/pipeline/listen/answering-machine-detector.ts';
-import { levelDb } from '../../../src/pipeline/listen/level.ts';
 import { VoiceActivityDetector } from '../../../src/pipeline/listen/voice-activity.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 

@@ -11,7 +11,7 @@ const noise = () => new BackgroundNoise(new Int16Array(8_000).fill(500), 1);
 describe('before it is listened to', () => {
   it('what is said is recorded and comes to nobody', async () => {
     const recording = new MemoryRecording();
-    const rig = new CallRig({ isDeaf: true, recording });
+    const rig = new CallRig({ isInputMuted: true, recording });
     rig.line = 'voice';
     await rig.run(3_000);
     expect(rig.news).toEqual([]);
@@ -24,7 +24,7 @@ describe('before it is listened to', () => {
   });
 
   it('nothing is sent, no noise either', async () => {
-    const rig = new CallRig({ isDeaf: true, ambient: noise() });
+    const rig = new CallRig({ isInputMuted: true, ambient: noise() });
     await rig.run(1_000);
     expect(rig.farEnd.frames).toEqual([]);
     rig.audio.listen();
@@ -36,7 +36,7 @@ describe('before it is listened to', () => {
 
 describe('from then on', () => {
   it('it is a call like any other, however long that was', async () => {
-    const rig = new CallRig({ isDeaf: true });
+    const rig = new CallRig({ isInputMuted: true });
     rig.line = 'voice';
     await rig.run(30_000);
     rig.line = 'silence';
@@ -55,7 +55,7 @@ describe('from then on', () => {
   });
 
   it('nothing begins any more in a call that is closed', async () => {
-    const rig = new CallRig({ isDeaf: true });
+    const rig = new CallRig({ isInputMuted: true });
     await rig.audio.close();
     rig.audio.listen();
     expect(rig.stt.expectation).toBeUndefined();

@@ -2,11 +2,10 @@
 // without skipping.
 
 import { describe, expect, it } from 'vitest';
-import { mixLoop } from '../../../src/audio/gain.ts';
+import { levelDb, mixLoop } from '../../../src/audio/gain.ts';
 import { FRAME_MS, FRAME_SAMPLES } from '../../../src/audio/pcm.ts';
 import type { VadModel } from '../../../src/audio/vad/vad.ts';
 import { loadVadKernel } from '../../../src/audio/vad/vad-loader.ts';
-import { levelDb } from '../../../src/pipeline/listen/level.ts';
 import { VoiceActivityDetector } from '../../../src/pipeline/listen/voice-activity.ts';
 import { comfortNoise } from '../../audio/sounds.ts';
 import { modelOn, spoken } from '../../audio/vad/vad-fixture.ts';

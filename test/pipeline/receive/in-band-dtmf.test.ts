@@ -26,7 +26,7 @@ function listen() {
 
 describe('where nobody signals keys', () => {
   it('those in the caller’s audio are the same as signalled ones', async () => {
-    const rig = new CallRig({ hearsKeys: true });
+    const rig = new CallRig({ detectsInBandDtmf: true });
     rig.audio.expect(MENU);
     await rig.plays(dtmfTones('12#'));
     expect(rig.news.filter(({ type }) => type === 'digit')).toMatchObject([
@@ -38,7 +38,7 @@ describe('where nobody signals keys', () => {
   });
 
   it('a key stops the agent', async () => {
-    const rig = new CallRig({ hearsKeys: true });
+    const rig = new CallRig({ detectsInBandDtmf: true });
     rig.say('This is a long sentence that takes the agent quite some time to say in full.');
     await rig.run(1_000);
     await rig.plays(dtmfTones('5'));
@@ -46,7 +46,7 @@ describe('where nobody signals keys', () => {
   });
 
   it('one that is signalled after all counts once, and signals count from then on', async () => {
-    const rig = new CallRig({ hearsKeys: true });
+    const rig = new CallRig({ detectsInBandDtmf: true });
     rig.audio.expect(MENU);
     await rig.plays(dtmfTones('11'));
     rig.audio.digit('1');
@@ -58,7 +58,7 @@ describe('where nobody signals keys', () => {
   });
 
   it('the tones that we send are not heard when they come back', async () => {
-    const rig = new CallRig({ hearsKeys: true });
+    const rig = new CallRig({ detectsInBandDtmf: true });
     rig.audio.press('58');
     await rig.run(100);
     await rig.plays(dtmfTones('58'));
@@ -69,7 +69,7 @@ describe('where nobody signals keys', () => {
   });
 
   it('nothing is heard on a deaf line', async () => {
-    const rig = new CallRig({ hearsKeys: true, isDeaf: true });
+    const rig = new CallRig({ detectsInBandDtmf: true, isInputMuted: true });
     await rig.plays(dtmfTones('5'));
     expect(rig.kinds).toEqual([]);
   });
