@@ -127,7 +127,7 @@ class Turn {
       openAnswer: (action) => this.#openAnswer(action),
       onAnswered: (requestId, text) => this.#answered(requestId, text.trim()),
       onAbandoned: (requestId) => void this.#awaited.delete(requestId),
-      expect: () => undefined, // Whoever writes may write anything.
+      expect: () => undefined, // A writer may write anything.
       transfer: async ({ toolRunId }) => failedTransfer(toolRunId, 'textchat_not_supported'),
       end: (reason) => {
         this.#ended = reason;

@@ -1,6 +1,5 @@
-// One piece of work on a conversation in writing, from the moment at which it is held to its settling: a
-// turn, an end, a step back. Its events are stored before it counts; a kill at any line leaves work that
-// the next reader gives up for lost. Source: contract §11.1.
+// One piece of work on a text chat under its lease, until it is settled: a turn, an end, a rewind. Its events are
+// stored before it counts; a kill at any line leaves work that the next reader abandons. Source: contract §11.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import { textChatTurns } from '../../metrics/metrics.ts';

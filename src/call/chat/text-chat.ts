@@ -1,5 +1,5 @@
-// Conversations in writing, on the same engine as calls: who may change one when, and which are ended for
-// silence. Any process may take any turn of a chat. What a piece of work does is text-chat-work's.
+// Text chats, on the same engine as calls: the lease of each change, and the end of chats that are idle. Any
+// process may take any turn of a chat. text-chat-work does the work.
 // Source: contract §11.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';

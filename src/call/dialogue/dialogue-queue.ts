@@ -42,7 +42,7 @@ export class DialogueQueue {
     this.#state = options.state;
   }
 
-  /** Where the conversation stands. Not to be written to. */
+  /** The state of the conversation. Not to be written to. */
   get state(): DialogueState {
     return this.#state;
   }

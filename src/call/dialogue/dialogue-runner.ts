@@ -124,7 +124,7 @@ export class DialogueRunner {
     });
   }
 
-  /** Where the conversation stands. Not to be written to. */
+  /** The state of the conversation. Not to be written to. */
   get state(): DialogueState {
     return this.#queue.state;
   }

@@ -9,7 +9,7 @@ import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 
-/** Where a request's text goes while it comes (pipeline's Speech). */
+/** Where a request's text goes while it comes (the pipeline's UtteranceText). */
 export interface GenerationSink {
   text(delta: string): void;
   end(): void;
@@ -127,7 +127,7 @@ export class Generation {
     this.#failed(action, speech, '', new GatewayError('LLM_TIMEOUT', { what: 'text' }));
   }
 
-  /** What was said stands as the answer; a request that said nothing has failed. */
+  /** What was said counts as the answer; a request that said nothing has failed. */
   #failed(action: GenerateAction, speech: GenerationSink, said: string, error: unknown): void {
     const code = codeOf(error) ?? 'LLM_FAILED';
     this.#log.warn({ err: error, said: said.length }, 'model request failed');

@@ -181,7 +181,7 @@ export class CallSession {
 
   #mediaListener(): MediaListener {
     return {
-      onAudio: (payload, timestampMs) => this.#hear(payload, timestampMs),
+      onAudio: (payload, timestampMs) => this.#receive(payload, timestampMs),
       onEvent: (event) => this.#guarded(() => this.#takeMedia(event)),
     };
   }
@@ -267,7 +267,7 @@ export class CallSession {
     if (isUnwantedMachine(this.plan, answeredBy)) void this.end('voicemail_detected', 'gateway');
   }
 
-  #hear(payload: Uint8Array, timestampMs: number): void {
+  #receive(payload: Uint8Array, timestampMs: number): void {
     try {
       this.#audio?.audioIn(payload, timestampMs);
     } catch (error) {
