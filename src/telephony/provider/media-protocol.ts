@@ -6,8 +6,8 @@ import type { AudioListener, MediaListener, MediaTraits } from './media-session.
 /** One socket's protocol. `decode…` throws MEDIA_MALFORMED on anything that breaks the protocol. */
 export interface MediaProtocol {
   readonly traits: MediaTraits;
-  /** A mark that comes back is told as `played`: what a clear does to marks is the session's to know. A stream
-   *  that the provider stops is told as `closed`, `ended`. */
+  /** Reports a mark that comes back as `played`; the session knows what a clear did to it. Reports a stream that
+   *  the provider stops as `closed`, `ended`. */
   decodeText(message: string, listener: MediaListener): void;
   /** Reads a text message of plain ASCII off the bytes in which it came (borrowed, from `from` to `end`), if
    *  it is one that comes for every frame. False: it is another, nothing was done. */

@@ -1,5 +1,5 @@
-// A provider whose calls come over a connection that the gateway holds: a PBX. What the call room asks of
-// it, and what it reports. One configuration has one connection, on one node.
+// The interface of a PBX: a provider whose calls come over a connection that the gateway holds. One configuration
+// has one connection, on one node.
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -22,7 +22,7 @@ export type PbxState =
   | { kind: 'connecting' }
   /** `version` as the PBX gives it. */
   | { kind: 'up'; version: string | null }
-  /** `message` says what to do. It is tried again all the same, for ever. */
+  /** `message` says what to do. The connection is retried for ever all the same. */
   | { kind: 'down'; code: ErrorCode; message: string; isPermanent: boolean };
 
 export interface PbxInboundCall {
@@ -48,43 +48,43 @@ export interface PbxStatus {
 /** In the order of the PBX's events. Must not throw. */
 export interface PbxListener {
   onState(state: PbxState): void;
-  /** A caller rings. The call room connects it or refuses it. */
+  /** A caller rings. `call/pbx` connects it or refuses it. */
   onInbound(call: PbxInboundCall): void;
-  /** A call that we dialled rings, and can be heard before anybody answers. The call room connects it; its
-   *  answer is told of as of any. */
+  /** A call that we dialled rings, and has early media before the answer. `call/pbx` connects it; its answer
+   *  is reported as for any call. */
   onEarlyMedia(call: { callId: string; runId: string }): void;
-  /** A call that we dialled was answered. The call room connects it. */
+  /** A call that we dialled was answered. `call/pbx` connects it. */
   onAnswered(call: { callId: string; runId: string }): void;
   onStatus(status: PbxStatus): void;
 }
 
-/** Somebody is spoken to before a caller is joined with them. */
+/** A warm transfer: the agent speaks to the destination before the caller is joined with it. */
 export interface WarmTransfer {
   callerHears: 'music' | 'ringback';
-  /** Speaks to whoever has answered; they take the call if it resolves. It rejects if they do not, and at
-   *  once when `signal` fires: they or the caller are gone. The media are the provider's to close. */
+  /** Speaks to the person who answered. Resolves if they take the call; rejects if they refuse, and at once
+   *  when `signal` fires because they or the caller have left. The media are the provider's to close. */
   consult(media: MediaSession, signal: AbortSignal): Promise<void>;
 }
 
 export interface PbxConnection {
   readonly state: PbxState;
-  /** Lets the caller hear that it rings. Best effort, never rejects. */
+  /** Signals ringing to the caller. Best effort, never rejects. */
   ring(callId: string): Promise<void>;
   /** Answers a caller who still rings, and joins the call with a media leg; resolves once audio can flow. A
    *  call that we dialled is joined as it is. The session stays the same while the call lasts: a leg that
    *  breaks is replaced behind it. It closes when the call is over. Rejects with PBX_* codes; the call is
    *  hung up then, unless it was dialled and rings on. */
   openMedia(callId: string, signal: AbortSignal): Promise<MediaSession>;
-  /** Turns a ringing call away with the cause that fits. Never rejects. */
+  /** Rejects a ringing call with the cause that fits. Never rejects. */
   refuse(callId: string, reason: RejectReason): Promise<void>;
-  /** Reaches the PBX anew, with these credentials, and goes on with the calls that there are. False if it
-   *  cannot, and another connection is to be made. */
+  /** Reconnects with these credentials and keeps the current calls. False if it cannot: then a new connection is
+   *  to be made. */
   renew(credentials: ProviderCredentials): boolean;
-  /** Lets go of the PBX. Calls that were not ended before stay as they are. */
+  /** Closes the connection. Calls that were not ended before stay as they are. */
   close(): Promise<void>;
 }
 
-/** What an examination found, one thing each, in the order in which they depend on one another. */
+/** One result of an examination; results are in the order in which they depend on one another. */
 export interface Finding {
   /** Stable: `http`, `user`, `version`, ... */
   key: string;
@@ -105,7 +105,7 @@ export interface Pbx {
   takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   /** A media socket that a PBX has opened to us; which call it belongs to is in its first message. */
   takeSocket(socket: MediaSocket): MediaSocketListener;
-  /** Looks for everything that could keep calls from working. Never rejects for what it finds. */
+  /** Checks everything that could keep calls from working. Never rejects because of a result. */
   examine(
     account: PbxAccount,
     /** Active numbers of the configuration, as they are stored, and where the PBX reaches us. */

@@ -153,7 +153,7 @@ export interface ProviderControl {
   ): Promise<{ ok: boolean; message: string | null }>;
 }
 
-/** The provider's webhooks: who sent it, is it true, what does it say, what do we answer. */
+/** The provider's webhooks: recognition, proof, content and reply. */
 export interface ProviderWebhook {
   /** Whether `request` looks like this provider's. Chooses the verifier only; proves nothing. */
   recognises(request: ProviderRequest): boolean;
@@ -164,7 +164,7 @@ export interface ProviderWebhook {
   /** Connects the call to our media socket. */
   answer(mediaUrl: string): WebhookReply;
   reject(reason: RejectReason): WebhookReply;
-  /** The plain "thank you" to an event. */
+  /** The empty success reply to an event. */
   acknowledge(): WebhookReply;
 }
 
@@ -176,14 +176,14 @@ interface AnyProvider {
   readonly control: ProviderControl;
 }
 
-/** One that tells of its calls by webhooks, and opens its media sockets to us. */
+/** A provider that reports its calls by webhooks and opens its media sockets to us. */
 export interface HostedProvider extends AnyProvider {
   readonly webhook: ProviderWebhook;
   /** A fresh protocol for one socket. */
   createMedia(): MediaProtocol;
 }
 
-/** One that tells of its calls over a connection which the gateway holds. */
+/** A provider that reports its calls over a connection that the gateway holds. */
 export interface PbxProvider extends AnyProvider {
   readonly pbx: Pbx;
 }

@@ -36,7 +36,7 @@ export interface RestOptions {
   deadlineMs?: number;
 }
 
-/** Providers answer within 2 s; a caller hears nothing while we wait. */
+/** Providers answer within 2 s; the caller waits in silence meanwhile. */
 const DEADLINE_MS = 10_000;
 /** The longest answer, a page of numbers, is below 100 KB. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
