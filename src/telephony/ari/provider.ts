@@ -1,4 +1,4 @@
-// Asterisk as a telephony provider: connections that we hold, over ARI. Source: asterisk §4; contract §7.5.
+// Asterisk as a telephony provider, over ARI connections that the gateway holds. Source: asterisk §4; contract §7.5.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -20,7 +20,7 @@ import { legOpener } from './media/media-leg.ts';
 import { type PacketMedia, packetTransports } from './media/packet-transports.ts';
 import { websocketTransports } from './media/websocket-transports.ts';
 import { createChannelIds } from './rest/channel-ids.ts';
-import { type AriRequestTransport, createAriClient, httpCarrier } from './rest/client.ts';
+import { type AriRequestTransport, createAriClient, httpTransport } from './rest/client.ts';
 import { type AriAccount, accountOf } from './rest/config.ts';
 
 /** Asterisk itself has no limit; ours is the workflow's. */
@@ -35,13 +35,13 @@ export interface AriProviderOptions {
 
 export function createAriProvider({ clock, random, packets }: AriProviderOptions): PbxProvider {
   const rest = createRest({ provider: 'ari', clock });
-  const door = new IncomingSockets();
-  const carriers = {
-    ...websocketTransports(door),
+  const incomingSockets = new IncomingSockets();
+  const transports = {
+    ...websocketTransports(incomingSockets),
     ...(packets === undefined ? {} : packetTransports(packets, clock)),
   };
-  const openLeg = legOpener(carriers);
-  const incomingDoor = new OutboundWebsocketServer();
+  const openLeg = legOpener(transports);
+  const outboundWebsockets = new OutboundWebsocketServer();
   /** By Stasis application. */
   const incoming = new Map<string, OutboundWebsocket>();
   const connections = new Map<string, AriConnection>();
@@ -53,11 +53,11 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
     return { account, client, ids: createChannelIds(account.app, random), clock, connection };
   }
 
-  /** Asterisk that opens the connection to us can be asked over that one only. */
-  const clientOf = (account: AriAccount) => createAriClient(() => carrierOf(account));
+  /** An Asterisk that opens the connection to us takes requests over that one only. */
+  const clientOf = (account: AriAccount) => createAriClient(() => transportOf(account));
 
-  function carrierOf(account: AriAccount): AriRequestTransport {
-    if (account.connection === 'outgoing') return httpCarrier(rest, account);
+  function transportOf(account: AriAccount): AriRequestTransport {
+    if (account.connection === 'outgoing') return httpTransport(rest, account);
     const socket = incoming.get(account.app);
     if (socket === undefined) throw new GatewayError('PBX_NOT_CONNECTED');
     return socket;
@@ -67,7 +67,7 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
     if (account.connection === 'outgoing') {
       return new EventSocket({ account, clock, random, listener });
     }
-    const socket = incomingDoor.expect(account, clock, listener);
+    const socket = outboundWebsockets.expect(account, clock, listener);
     incoming.set(account.app, socket);
     return socket;
   }
@@ -113,16 +113,16 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
         return connection;
       },
 
-      takeUpgrade: (request, socket, head) => incomingDoor.takeUpgrade(request, socket, head),
+      takeUpgrade: (request, socket, head) => outboundWebsockets.takeUpgrade(request, socket, head),
 
-      takeSocket: (socket) => door.accept(socket),
+      takeSocket: (socket) => incomingSockets.accept(socket),
 
       examine({ credentials }, facts, signal) {
         const account = accountOf(credentials);
         const live = connections.get(account.app);
         const client = clientOf(account);
-        const visit = { ...facts, account, client, live, clock, random, signal };
-        return examineAri(visit, { carriers, openLeg });
+        const context = { ...facts, account, client, live, clock, random, signal };
+        return examineAri(context, { transports, openLeg });
       },
     },
   };

@@ -1,4 +1,4 @@
-// What is known of one call at the PBX, from its events. It asks for nothing.
+// The state of one call at the PBX, from its events. It sends no request.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { PbxInboundCall, PbxStatus } from '../../provider/pbx.ts';
@@ -6,7 +6,7 @@ import type { AriChannel, AriEvent } from '../rest/messages.ts';
 import type { MediaLeg } from '../rest/peer.ts';
 import { type CallFacts, hangupOutcomeOf } from './hangup-outcome.ts';
 
-/** Keys that are pressed before there is audio to tell them with. */
+/** Keys pressed before the call has a media session. */
 const EARLY_DIGITS_MAX = 16;
 
 export class AriCall {
@@ -17,9 +17,9 @@ export class AriCall {
   isPlaced = true;
   /** False as long as nothing says that there ever was such a call. */
   isKnown = true;
-  /** It talks to somebody else: the channel, and the bridge that both are in. */
+  /** It was transferred: the channel, and the bridge that both are in. */
   transferredTo: { channelId: string; bridgeId: string } | undefined;
-  /** It goes on in the dialplan; what becomes of it is not ours any more. */
+  /** It goes on in the dialplan; we do not follow it any more. */
   released = false;
   readonly #facts: CallFacts;
   #isEntered = false;
@@ -44,7 +44,7 @@ export class AriCall {
     return this.#facts.answered;
   }
 
-  /** Our application has it though nobody has answered: it can be heard. */
+  /** Our application has it before the answer: early media. */
   get isEntered(): boolean {
     return this.#isEntered;
   }
@@ -101,7 +101,7 @@ export class AriCall {
     this.#facts.cancelled = true;
   }
 
-  /** What the event says of dialling and of its end. Returns whether it is new that the phone rings. */
+  /** Applies a dial or hang-up event. Returns whether the phone has just begun to ring. */
   take(event: AriEvent): boolean {
     if (event.type === 'ChannelHangupRequest' || event.type === 'ChannelDestroyed') {
       if (event.cause !== 0) this.#cause = event.cause;
@@ -145,7 +145,7 @@ export class AriCall {
   }
 }
 
-/** As the call room is told of a caller: the number is our application's second argument, or the extension. */
+/** The inbound call of a channel: the number is our application's second argument, or the extension. */
 export function inboundCall(channel: AriChannel, args: readonly string[]): PbxInboundCall {
   const [word, number] = args;
   const { context, exten } = channel.dialplan;
@@ -154,7 +154,7 @@ export function inboundCall(channel: AriChannel, args: readonly string[]): PbxIn
   return { callId: channel.id, from: channel.caller.number, to, raw };
 }
 
-/** What of an event belongs into the run: nothing that names addresses or people. */
+/** The facts of an event that the run keeps: none that names addresses or people. */
 export function rawOf(event: AriEvent, channel: AriChannel): Record<string, unknown> {
   const facts: Record<string, unknown> = { type: event.type, channel: channel.name };
   for (const key of ['cause', 'cause_txt', 'tech_cause', 'dialstatus', 'timestamp']) {

@@ -1,10 +1,10 @@
-// The calls of one Stasis application, and who waits for news of a channel. They outlive a connection: a
+// The calls of one Stasis application, and the watchers of single channels. They outlive a connection: a
 // configuration that is changed gets another while its calls go on.
 
 import type { AriEvent } from '../rest/messages.ts';
 import type { AriCall } from './ari-call.ts';
 
-/** Channels that ended; told of late, they would be taken for new ones. */
+/** Channels that ended: a late event must not count as a new call. */
 const DESTROYED_MAX = 1_000;
 
 export class CallTable {
@@ -12,7 +12,7 @@ export class CallTable {
   readonly #watchers = new Map<string, (event: AriEvent) => void>();
   readonly #destroyed = new Set<string>();
 
-  /** Channels that somebody waits for. */
+  /** Watchers by channel. */
   get watched(): string[] {
     return [...this.#watchers.keys()];
   }
@@ -26,7 +26,7 @@ export class CallTable {
     return () => this.#watchers.delete(id);
   }
 
-  /** False if nobody waits for the channel. */
+  /** False if the channel has no watcher. */
   dispatch(id: string, event: AriEvent): boolean {
     const take = this.#watchers.get(id);
     take?.(event);

@@ -1,4 +1,4 @@
-// How Asterisk is asked to dial a number. Source: asterisk §4.2; contract §7.5; what users ask for: §13.2.
+// The dial request of a number: endpoint, caller id, ring time. Source: asterisk §4.2; contract §7.5, §13.2.
 
 import type { AriAccount } from '../rest/config.ts';
 
@@ -8,7 +8,7 @@ export interface Dialled {
   /** Null: the PBX's own. */
   callerId: string | null;
   ringS: number;
-  /** What our application is told when somebody answers, commas between. */
+  /** Arguments of our application at the answer, separated by commas. */
   args: string;
 }
 

@@ -1,5 +1,5 @@
-// Dialling in two steps, so that what sounds before an answer can be heard: a channel is made, which our
-// application has from the start, and then dialled. Source: asterisk §4.2; the caller id was tried out.
+// Dialling with early media, in two steps: a channel is made, which our application has from the start, and then
+// dialled. So audio before the answer reaches us. Source: asterisk §4.2; the caller id was tried out.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
@@ -13,7 +13,7 @@ import { createQuery, type Dialled, ringQuery } from './dial-endpoint.ts';
 const LOOK_MS = 20;
 const LOOKS_MAX = 150;
 const TAKE_BACK_MS_MAX = 5_000;
-/** Answers to a request about a channel: no application has it yet; one has it, and nobody has answered. */
+/** Answers to a request about a channel: no application has it yet; one has it, and it is not answered. */
 const NOT_YET = 409;
 const UNANSWERED = 412;
 
@@ -35,14 +35,14 @@ export async function dialWithEarlyMedia(
   const request = { action: 'dial', method: 'POST', path: 'channels/create', query } as const;
   const channel = await client.get({ ...request, body: bodyOf(callerId) }, ariChannel, signal);
   await untilEntered(line, channelId, signal);
-  // Sent once, here alone, and never again whatever is heard of it: a channel that is dialled twice ends
+  // Sent once, here alone, and never again whatever the answer: a channel that is dialled twice ends
   // Asterisk 22.10.
   const path = `channels/${channelId}/dial`;
   await client.run({ action: 'dial', method: 'POST', path, query: ringQuery(ringS) }, signal);
   return channel;
 }
 
-/** Nobody's phone rings for a dial that has failed, and no channel waits to be dialled. Never rejects. */
+/** Hangs up after a dial that has failed, so that no phone rings on. Never rejects. */
 export async function cancelDial(
   { client, clock }: EarlyMediaContext,
   channelId: string,
@@ -52,7 +52,7 @@ export async function cancelDial(
   try {
     await client.send({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
   } catch {
-    // Whoever holds the connection ends it when it has rung for too long.
+    // The connection ends it when it has rung for too long.
   } finally {
     deadline.done();
   }

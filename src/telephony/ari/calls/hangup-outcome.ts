@@ -10,11 +10,11 @@ export interface CallFacts {
   answered: boolean;
   /** It rang, or there was early media. */
   progressed: boolean;
-  /** It was dialled at all: a channel that is made first may lead nowhere. */
+  /** It was dialled at all: a channel that is made before it is dialled may never be. */
   dialled: boolean;
-  /** The last word of dialling, empty if there was none: BUSY, CONGESTION, NOANSWER, ... */
+  /** The last dial status, empty if there was none: BUSY, CONGESTION, NOANSWER, ... */
   dialStatus: string;
-  /** We asked for its end before anybody answered. */
+  /** We asked for its end before the answer. */
   cancelled: boolean;
 }
 
@@ -34,7 +34,7 @@ export const rejectReasons: Readonly<Record<RejectReason, string>> = {
   error: 'failure',
 };
 
-/** What a far end that is heard is left for: its tones would go on. */
+/** Hang-up reasons for a call with early media: the far end's tones would go on. */
 export const unreachableReason: Readonly<Record<string, string>> = {
   BUSY: 'busy',
   CONGESTION: 'congestion',
@@ -42,7 +42,7 @@ export const unreachableReason: Readonly<Record<string, string>> = {
 
 /** Busy lines, unanswered ones and those that refused; 16 is a normal end. All else is a failure. */
 const statusByCause = new Map<number, TerminalStatus>([
-  [16, 'no-answer'], // Ended normally before anybody answered.
+  [16, 'no-answer'], // Ended normally before the answer.
   [17, 'busy'],
   [18, 'no-answer'],
   [19, 'no-answer'],

@@ -1,5 +1,5 @@
-// Who is rung for a caller: their channel, from before it is made until the two are joined or they are gone.
-// Where they are to be spoken to first they get a bridge and audio of their own. Source: asterisk §4.2, §4.3.
+// The destination of a transfer: its channel, from before it is made until both parties are joined or it is gone.
+// In a warm transfer it first has a bridge and audio of its own. Source: asterisk §4.2, §4.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
@@ -72,7 +72,7 @@ export class TransferTargetCall {
     either.throwIfAborted();
   }
 
-  /** What was theirs alone is ended; their channel is whoever's it is. Never rejects. */
+  /** Ends their own bridge and audio, and leaves their channel. Never rejects. */
   async done(): Promise<void> {
     this.#unwatch();
     await this.#leg?.close();
@@ -94,7 +94,7 @@ export class TransferTargetCall {
   }
 }
 
-/** Whom the dialplan would ring is rung by way of it. */
+/** A number is rung through the transfer context of the dialplan. */
 function endpointOfOwn(transferContext: string, to: string): string {
   const isNumber = /^\+?[\w*#]+$/.test(to);
   if (transferContext === '' || !isNumber) return to;

@@ -1,5 +1,5 @@
-// Handing a caller over: into the dialplan, by SIP REFER, or by bringing somebody else into their bridge.
-// The caller hears music meanwhile; if nobody takes the call, it goes on as it was. Source: asterisk §4.3.
+// Call transfer: into the dialplan, by SIP REFER, or by joining the destination to the caller's bridge. Music on
+// hold plays meanwhile; if the destination does not take the call, it goes on as it was. Source: asterisk §4.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
@@ -13,7 +13,7 @@ const TAKE_BACK_MS_MAX = 5_000;
 /** For a caller's phone to follow a REFER, beyond the time in which the destination may ring. */
 const FOLLOW_MS_MAX = 10_000;
 
-/** Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED or TRANSFER_FAILED if nobody took the call, and
+/** Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED or TRANSFER_FAILED if the call was not taken, and
  *  what `AriClient` throws. */
 export async function transferCall(
   peer: CallPeer,
@@ -31,7 +31,7 @@ export async function transferCall(
   } else if (isCold && /^sips?:/i.test(target.to)) {
     await refer(peer, call, target, signal);
   } else {
-    // Nobody's phone rings on for a caller who has left.
+    // The destination stops ringing when the caller has left.
     const either = AbortSignal.any([signal, call.over]);
     await bringIn(peer, call, { leg, target }, either);
   }
@@ -71,7 +71,7 @@ async function refer(
     call.released = false;
     throw error;
   }
-  // Nothing tells whether their phone follows: who does not would wait in silence.
+  // No event says whether their phone follows the REFER: a caller whose phone does not would wait in silence.
   const timer = peer.clock.after(
     ringS * 1_000 + FOLLOW_MS_MAX,
     () => void hangUpChannel(peer, call.id),

@@ -11,7 +11,7 @@ export interface AriSocketListener {
 }
 
 export interface AriSocket {
-  /** Gives the connection up for a fault, and has another after a while. */
+  /** Drops the connection because of a fault; it reconnects after a while. */
   reopen(fault: ConnectionFault): void;
   close(): void;
 }

@@ -6,7 +6,7 @@ import type { AriAccount } from '../rest/config.ts';
 export interface ConnectionFault {
   code: ErrorCode;
   message: string;
-  /** Nothing will change until somebody changes something. */
+  /** A retry cannot help until someone changes the configuration. */
   isPermanent: boolean;
 }
 

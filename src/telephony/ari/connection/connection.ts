@@ -1,5 +1,5 @@
-// One configuration's Asterisk: its events become calls that ring, are answered and end; the call room
-// has them connected, refused and handed over. Source: asterisk §0, §4.
+// One configuration's Asterisk: its events become calls that ring, are answered and end, and `call/pbx`
+// has them connected, rejected and transferred. Source: asterisk §0, §4.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -91,7 +91,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     return this.#held.watch(channelId, take);
   }
 
-  // What the call room asks.
+  // Requests of `call/pbx`.
 
   async ring(callId: string): Promise<void> {
     const path = `channels/${encodeURIComponent(callId)}/ring`;
@@ -143,9 +143,9 @@ export class AriConnection implements PbxConnection, CallPeer {
     return Promise.resolve();
   }
 
-  // What the provider's control asks.
+  // Requests of the provider's control.
 
-  /** A call that is about to be dialled: what is told of it comes before the answer to the request. */
+  /** A call that is about to be dialled: its events come before the answer to the request. */
   dialling(callId: string, runId: string): void {
     const call = new AriCall({ id: callId, runId });
     call.isPlaced = false;
@@ -153,7 +153,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#held.calls.set(callId, call);
   }
 
-  /** `uncertain`: nobody knows whether Asterisk has taken it. */
+  /** `uncertain`: Asterisk may or may not have taken it. */
   dialled(callId: string, how: 'placed' | 'uncertain' | 'refused'): void {
     const call = this.#held.calls.get(callId);
     if (call === undefined) return;
@@ -163,7 +163,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
   }
 
-  /** Somebody asked for its end: what comes of it is no fault of the far end's. */
+  /** Our side ends it: the cause of its end is not the far end's. */
   ending(callId: string): void {
     this.#held.calls.get(callId)?.cancel();
   }
@@ -198,7 +198,7 @@ export class AriConnection implements PbxConnection, CallPeer {
       await found.cleanUp();
     } catch (error) {
       if (link !== this.#link || this.#abort.signal.aborted) return;
-      this.log.warn({ err: error }, 'the PBX does not say how it stands');
+      this.log.warn({ err: error }, 'reconciliation with the PBX failed');
       this.#socket.reopen(requestFault(this.account, error));
     } finally {
       deadline.done();
@@ -242,7 +242,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     try {
       this.#take(event.data);
     } catch (error) {
-      this.log.error({ err: error, type: event.data.type }, 'an event of the PBX was not taken');
+      this.log.error({ err: error, type: event.data.type }, 'an event of the PBX failed');
     }
   }
 
@@ -269,15 +269,15 @@ export class AriConnection implements PbxConnection, CallPeer {
   /** Of a channel that we made beside the call's. */
   #ofLeg(event: AriEvent, id: string, isWatched: boolean): void {
     if (isEnd(event)) {
-      // Whoever was handed to it is alone.
+      // The caller who was joined with it is alone.
       for (const call of this.#held.handedTo(id)) void hangUpChannel(this, call.id);
     } else if (event.type === 'StasisStart' && !isWatched && !this.#held.owns(id)) {
-      void hangUpChannel(this, id); // Who asked for it has given up meanwhile.
+      void hangUpChannel(this, id); // The request that made it was given up.
     }
   }
 
   #started(call: AriCall | undefined, channel: AriChannel, args: readonly string[]): void {
-    if (this.#held.isDestroyed(channel.id)) return; // Told of too late.
+    if (this.#held.isDestroyed(channel.id)) return; // An event that comes after the end.
     if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);
     else if (call === undefined) this.#inbound(channel, args);
   }
@@ -337,7 +337,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
   }
 
-  /** Once for each call. Of one that there may never have been nothing is told. */
+  /** Once for each call. A call that may never have existed is not reported. */
   #end(call: AriCall, raw: Record<string, unknown>): void {
     if (!this.#held.calls.delete(call.id)) return;
     const { transferredTo } = call;
@@ -376,7 +376,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (status === 404) this.#end(call, { type: 'not found' });
   }
 
-  /** The call room wants no more audio: without it a call is over, unless it talks to somebody else. */
+  /** The call closed its media: without them it is over, unless it was transferred. */
   #mediaClosed(callId: string): void {
     const call = this.#held.calls.get(callId);
     if (call === undefined || call.transferredTo !== undefined || call.released) return;

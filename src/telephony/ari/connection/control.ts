@@ -1,4 +1,4 @@
-// Asterisk's REST interface as calls are placed, ended and handed over by it. Source: asterisk §4.
+// Call control over Asterisk's REST interface: dial, hang up, transfer, send digits. Source: asterisk §4.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { CallStatus } from '../../../model/provider.ts';

@@ -1,5 +1,5 @@
-// The socket over which Asterisk tells what happens: opened anew for ever, with growing pauses, and found
-// out when it is only half open. It reads no event. Source: asterisk §0.19, §4, §5.
+// The socket over which Asterisk sends its events. Reconnects for ever with exponential backoff and jitter, and
+// detects a half-open socket by pings. It reads no event. Source: asterisk §0.19, §4, §5.
 
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../../std/clock.ts';
@@ -12,9 +12,9 @@ import { PingWatchdog } from './ping-watchdog.ts';
 /** The first pause, the longest, and how long a link must hold to count as good. */
 const PAUSE_MS = 500;
 const PAUSE_MS_MAX = 15_000;
-/** A password does not become right by asking often, and some PBXs ban who does. */
+/** A wrong password stays wrong, and some PBXs ban clients that retry often. */
 const PERMANENT_PAUSE_MS = 30_000;
-/** Two who took the application from one another in turn would both lose calls. */
+/** Two gateways that take the application from each other in turn would both lose calls. */
 const TAKEN_PAUSE_MS = 300_000;
 const GOOD_MS = 30_000;
 const OPEN_MS_MAX = 10_000;
@@ -102,7 +102,7 @@ export class EventSocket implements AriSocket {
     this.#listener.onDown(fault);
   }
 
-  /** Twice as long after each failure, and any length between half of it and all. */
+  /** Exponential backoff: doubles with each failure, with jitter between half of it and all. */
   #pauseMs({ code, isPermanent }: ConnectionFault): number {
     const growing = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** Math.min(10, this.#failures - 1));
     const lasting = code === 'PBX_APP_TAKEN' ? TAKEN_PAUSE_MS : PERMANENT_PAUSE_MS;

@@ -28,7 +28,7 @@ export const NOT_CONNECTED: ConnectionFault = {
   isPermanent: false,
 };
 
-/** The configurations whose Asterisk may come. */
+/** The configurations whose Asterisk may connect. */
 export class OutboundWebsocketServer {
   readonly #acceptor = new WebSocketServer({
     noServer: true,
@@ -38,7 +38,7 @@ export class OutboundWebsocketServer {
   });
   readonly #expected = new Map<string, OutboundWebsocket>();
 
-  /** The connection of `account`'s application, whenever it comes. */
+  /** The connection of `account`'s application, whenever Asterisk opens it. */
   expect(account: AriAccount, clock: Clock, listener: AriSocketListener): OutboundWebsocket {
     const socket: OutboundWebsocket = new OutboundWebsocket(account, clock, listener, () => {
       if (this.#expected.get(account.app) === socket) this.#expected.delete(account.app);

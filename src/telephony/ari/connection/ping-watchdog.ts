@@ -1,4 +1,4 @@
-// Finds out that a socket is only half open: Asterisk answers pings and sends none. Source: asterisk §4.
+// Watchdog for a half-open socket: Asterisk answers pings and sends none. Source: asterisk §4.
 
 import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../../std/clock.ts';

@@ -1,5 +1,5 @@
-// After every connection: what Asterisk has of ours, against what we know. Nothing is told again that
-// happened meanwhile, and a killed process leaves channels and bridges behind. Source: asterisk §0.19.
+// Reconciliation after every connection: compares Asterisk's channels and bridges with our calls. Asterisk does
+// not repeat events, and a killed process leaves channels and bridges behind. Source: asterisk §0.19.
 
 import { z } from 'zod';
 import { GatewayError } from '../../../errors/gateway-error.ts';
@@ -22,15 +22,15 @@ export interface Reconciliation {
   ended: AriCall[];
   /** Callers whose other party is gone. */
   partnerEnded: AriCall[];
-  /** Callers who ring and of whom we were not told. */
+  /** Ringing callers whose event we missed. */
   ringing: { channel: AriChannel; args: string[] }[];
   /** Calls that we, or another process of ours, dialled. */
   dialled: AriChannel[];
-  /** Two people whom a process of ours brought together: they talk on, though we have forgotten them. */
+  /** Two parties that a process of ours joined: they go on talking although no process holds their call. */
   transferred: { channel: AriChannel; handedTo: { channelId: string; bridgeId: string } }[];
-  /** What whoever waits for a channel may not have been told: that it came, or that it went. */
+  /** Events that a waiting request may have missed: that its channel began or ended. */
   missedEvents: AriEvent[];
-  /** Ends what belongs to nobody. */
+  /** Ends channels and bridges that belong to no call. */
   cleanUp(): Promise<void>;
 }
 
@@ -41,9 +41,9 @@ const application = z.looseObject({
   bridge_ids: z.array(z.string()).catch([]),
 });
 
-/** Requests at a time; a PBX has other things to do. */
+/** Requests at a time: the PBX has other work. */
 const AT_ONCE = 8;
-/** Channels of one application that are looked at. */
+/** Channels of one application that are examined. */
 const CHANNELS_MAX = 5_000;
 
 /** Throws what `AriClient` throws, and PBX_READ_ONLY. */
@@ -53,7 +53,7 @@ export async function reconcile(
   signal: AbortSignal,
 ): Promise<Reconciliation> {
   const { client, account, ids } = peer;
-  // Those that come meanwhile are told of.
+  // Calls that come meanwhile have their events.
   const known = [...held.calls.values()].filter(({ isPlaced }) => isPlaced);
   const watched = held.watched.filter((id) => ids.kindOf(id) !== 'b');
   const partners = known.flatMap(({ transferredTo }) => transferredTo?.channelId ?? []);
@@ -135,7 +135,7 @@ function pathOf(id: string): string {
   return `channels/${encodeURIComponent(id)}`;
 }
 
-/** A caller whom the dialplan has handed to our application. We are also told of channels that are not in
+/** A caller whom the dialplan has sent to our application. We also get events of channels that are not in
  *  it, such as the far half of a local call that we dialled. */
 function isForeign({ ids, account }: AriContext, { id, dialplan }: AriChannel): boolean {
   const [app] = dialplan.app_data.split(',', 1);
@@ -173,8 +173,8 @@ async function broughtTogether(
   return together;
 }
 
-/** A PBX that is too old for filters tells more than we want to know. It is also the first request that
- *  changes something: who may only read learns it here. */
+/** A PBX without event filters sends more events than we need. This is also the first request that changes
+ *  something: it fails here for a read-only user. */
 async function setFilter({ client, account, log }: AriContext, signal: AbortSignal): Promise<void> {
   const path = `applications/${encodeURIComponent(account.app)}/eventFilter`;
   const body = { disallowed: FILTERED_EVENTS.map((type) => ({ type })) };
@@ -188,7 +188,7 @@ async function setFilter({ client, account, log }: AriContext, signal: AbortSign
   if (answer.status > 299) log.debug({ status: answer.status }, 'event filter not set');
 }
 
-/** Undefined if it is gone. Any other failure must not pass for that: the call would be ended. */
+/** Undefined if it is gone. Any other failure must not count as gone: the call would be ended. */
 async function find<T>(
   { client }: AriContext,
   path: string,

@@ -73,7 +73,7 @@ export class SocketRest implements AriRequestTransport {
     return true;
   }
 
-  /** The socket is gone: whoever waits waits in vain. */
+  /** The socket is gone: every pending request fails. */
   close(): void {
     for (const settle of this.#waiting.values()) settle(undefined);
   }

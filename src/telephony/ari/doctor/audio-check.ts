@@ -34,17 +34,17 @@ const UNWATCHED = {
 };
 
 export interface MediaParts {
-  carriers: MediaTransports;
+  transports: MediaTransports;
   openLeg: OpenLeg;
 }
 
 export function mediaFinding(
-  visit: CheckContext,
-  { bed, parts, choice }: { bed: TestApplication; parts: MediaParts; choice: MediaChoice },
+  context: CheckContext,
+  { testApp, parts, choice }: { testApp: TestApplication; parts: MediaParts; choice: MediaChoice },
 ): Promise<Finding> {
-  return check(visit, MEDIA, async (signal) => {
+  return check(context, MEDIA, async (signal) => {
     try {
-      return outcomeOf(await tryAudio(bed, { parts, choice }, signal), choice);
+      return outcomeOf(await tryAudio(testApp, { parts, choice }, signal), choice);
     } catch (error) {
       if (signal.aborted || !(error instanceof GatewayError)) throw error;
       return fail(error.message, adviceFor(choice.way));
@@ -64,20 +64,20 @@ interface Heard extends ToneLevel {
 }
 
 async function tryAudio(
-  bed: TestApplication,
+  testApp: TestApplication,
   { parts, choice }: { parts: MediaParts; choice: MediaChoice },
   signal: AbortSignal,
 ): Promise<Tried> {
-  const { peer } = bed;
-  const carrier = parts.carriers[choice.way];
-  if (carrier === undefined) {
+  const { peer } = testApp;
+  const transport = parts.transports[choice.way];
+  if (transport === undefined) {
     throw new GatewayError('PBX_MEDIA', { reason: `${choice.way} is not set up at this gateway` });
   }
-  const channelId = bed.channelId();
+  const channelId = testApp.channelId();
   const { clock, log } = peer;
   const telephone = new AriMediaSession({
     callId: channelId,
-    ...carrier.framing(),
+    ...transport.framing(),
     listener: UNWATCHED,
     clock,
     log,
@@ -100,7 +100,7 @@ async function tryAudio(
     const { format } = choice;
     const accept: MediaTransportOptions['accept'] = (transport, start) =>
       telephone.attachTransport(transport, start);
-    await carrier
+    await transport
       .open({ peer, channelId, format, accept, gone: gone.signal }, both)
       .catch((error: unknown) => {
         throw gone.signal.aborted ? gone.signal.reason : error;

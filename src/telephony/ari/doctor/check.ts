@@ -52,30 +52,30 @@ export const skip = (message: string): CheckOutcome => ({ verdict: 'skip', messa
 
 /** Never rejects. `msMax`: how long it may take. */
 export async function check(
-  visit: CheckContext,
+  context: CheckContext,
   subject: CheckSubject & { msMax: number },
   look: (signal: AbortSignal) => Promise<CheckOutcome>,
 ): Promise<Finding> {
   const { key, title, msMax } = subject;
-  const deadline = deadlineSignal(visit.clock, msMax, title, visit.signal);
+  const deadline = deadlineSignal(context.clock, msMax, title, context.signal);
   try {
     return { key, title, ...(await look(deadline.signal)) };
   } catch (error) {
-    return { key, title, ...asOutcome(visit, error, deadline.signal.aborted, msMax) };
+    return { key, title, ...asOutcome(context, error, deadline.signal.aborted, msMax) };
   } finally {
     deadline.done();
   }
 }
 
 function asOutcome(
-  visit: CheckContext,
+  context: CheckContext,
   error: unknown,
   isLate: boolean,
   msMax: number,
 ): CheckOutcome {
   if (isLate) {
     return fail(
-      visit.signal.aborted
+      context.signal.aborted
         ? 'The examination took too long as a whole.'
         : `It took longer than ${msMax / 1_000} s.`,
       'Is Asterisk overloaded or stuck? A media socket that nobody reads, or a handshake that nobody answers, holds up the whole PBX until it is gone: core show channels, core show locks.',
@@ -87,6 +87,6 @@ function asOutcome(
       'See the log of Asterisk at this moment.',
     );
   }
-  visit.log.error({ err: error }, 'a check of a PBX failed');
+  context.log.error({ err: error }, 'a check of a PBX failed');
   return fail('The check itself failed; the log of the gateway says why.', 'Report it.');
 }

@@ -32,14 +32,14 @@ export interface LinkReport {
   version: string | undefined;
 }
 
-export async function examineLink(visit: CheckContext): Promise<LinkReport> {
-  const { account } = visit;
+export async function examineLink(context: CheckContext): Promise<LinkReport> {
+  const { account } = context;
   let answer: AriAnswer | undefined;
   let tlsFault: CheckOutcome | undefined;
-  const http = await check(visit, { ...HTTP, msMax: REQUEST_MS_MAX }, async (signal) => {
+  const http = await check(context, { ...HTTP, msMax: REQUEST_MS_MAX }, async (signal) => {
     try {
       const query = { only: 'system' };
-      answer = await visit.client.send(
+      answer = await context.client.send(
         { action: 'info', method: 'GET', path: 'asterisk/info', query },
         signal,
       );
@@ -61,7 +61,7 @@ export async function examineLink(visit: CheckContext): Promise<LinkReport> {
     { ...USER, ...user },
   ];
   const version = ariInfo.safeParse(answer?.body).data?.system?.version;
-  if (answer?.status === 200 && version !== undefined) findings.push(await rights(visit));
+  if (answer?.status === 200 && version !== undefined) findings.push(await rights(context));
   else findings.push({ ...RIGHTS, ...skip('The user comes first.') });
   const isUsable = findings.every(({ verdict }) => verdict !== 'fail');
   return { findings, version: isUsable ? version : undefined };
@@ -273,9 +273,9 @@ function userOutcome({ app_name }: AriAccount, answer: AriAnswer | undefined): C
 }
 
 /** A write that changes nothing: the end of a channel that there is not. */
-function rights(visit: CheckContext): Promise<Finding> {
-  const { account, client, random } = visit;
-  return check(visit, { ...RIGHTS, msMax: REQUEST_MS_MAX }, async (signal) => {
+function rights(context: CheckContext): Promise<Finding> {
+  const { account, client, random } = context;
+  return check(context, { ...RIGHTS, msMax: REQUEST_MS_MAX }, async (signal) => {
     const path = `channels/${createChannelIds(account.app, random).make('m')}`;
     const { status } = await client.send({ action: 'rights', method: 'DELETE', path }, signal);
     if (status === 404) return pass(`${account.app_name} may read and write.`);

@@ -36,15 +36,20 @@ const variable = z.looseObject({ value: z.string() });
 type Ask = (expression: string) => Promise<string | undefined>;
 
 export async function dialplanFindings(
-  visit: CheckContext,
-  bed: TestApplication,
+  context: CheckContext,
+  testApp: TestApplication,
 ): Promise<Finding[]> {
-  const { client } = bed.peer;
-  const channelId = bed.channelId();
+  const { client } = testApp.peer;
+  const channelId = testApp.channelId();
   // A channel that nobody waits for is ended by the connection.
-  const unwatch = bed.peer.watch(channelId, () => undefined);
-  const made = await check(visit, { ...NUMBERS, msMax: LOOK_MS_MAX }, async (signal) => {
-    const query = { app: bed.peer.account.app, channelId, format: 'ulaw', external_host: NOWHERE };
+  const unwatch = testApp.peer.watch(channelId, () => undefined);
+  const made = await check(context, { ...NUMBERS, msMax: LOOK_MS_MAX }, async (signal) => {
+    const query = {
+      app: testApp.peer.account.app,
+      channelId,
+      format: 'ulaw',
+      external_host: NOWHERE,
+    };
     await client.run(
       { action: 'look', method: 'POST', path: 'channels/externalMedia', query },
       signal,
@@ -55,7 +60,7 @@ export async function dialplanFindings(
     subject: CheckSubject,
     look: (ask: Ask, signal: AbortSignal) => Promise<CheckOutcome>,
   ) =>
-    check(visit, { ...subject, msMax: LOOK_MS_MAX }, (signal) => {
+    check(context, { ...subject, msMax: LOOK_MS_MAX }, (signal) => {
       if (made.verdict !== 'pass') {
         return Promise.resolve(skip(`The dialplan cannot be asked: ${made.message}`));
       }
@@ -67,11 +72,12 @@ export async function dialplanFindings(
       }, signal);
     });
   const findings = [
-    await lookAt(NUMBERS, (ask, signal) => numbersOutcome(visit, ask, signal)),
-    await lookAt(OUTBOUND, (ask, signal) => outboundOutcome(visit, ask, signal)),
+    await lookAt(NUMBERS, (ask, signal) => numbersOutcome(context, ask, signal)),
+    await lookAt(OUTBOUND, (ask, signal) => outboundOutcome(context, ask, signal)),
   ];
-  const context = visit.account.transfer_context;
-  if (context !== '') findings.push(await lookAt(TRANSFER, (ask) => transferOutcome(context, ask)));
+  const transferContext = context.account.transfer_context;
+  if (transferContext !== '')
+    findings.push(await lookAt(TRANSFER, (ask) => transferOutcome(transferContext, ask)));
   unwatch();
   return findings;
 }

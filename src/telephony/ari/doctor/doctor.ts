@@ -24,30 +24,30 @@ const CONNECTION: CheckSubject = { key: 'connection', title: 'Connection' };
 const MEDIA: CheckSubject = { key: 'media', title: 'Audio' };
 
 /** Never rejects. What it makes at Asterisk is ended before it settles. */
-export async function examineAri(visit: CheckContext, parts: MediaParts): Promise<Finding[]> {
-  const isIncoming = visit.account.connection === 'incoming';
-  const link = isIncoming ? incomingLink(visit) : await examineLink(visit);
+export async function examineAri(context: CheckContext, parts: MediaParts): Promise<Finding[]> {
+  const isIncoming = context.account.connection === 'incoming';
+  const link = isIncoming ? incomingLink(context) : await examineLink(context);
   const { version } = link;
   if (version === undefined) return link.findings;
-  const findings = [...link.findings, versionFinding(visit.account, version)];
-  const choice = await chosen(visit, { version, parts }, findings);
+  const findings = [...link.findings, versionFinding(context.account, version)];
+  const choice = await chosen(context, { version, parts }, findings);
   if (choice === undefined) return findings;
-  findings.push(await modulesFinding(visit, choice), await applicationFinding(visit));
-  const client = choice.way === 'websocket_client' ? await clientFinding(visit) : undefined;
+  findings.push(await modulesFinding(context, choice), await applicationFinding(context));
+  const client = choice.way === 'websocket_client' ? await clientFinding(context) : undefined;
   if (client !== undefined) findings.push(client);
-  const bed = await bedFor(visit, version, findings);
-  if (bed === undefined) return findings;
+  const testApp = await bedFor(context, version, findings);
+  if (testApp === undefined) return findings;
   try {
     // A server that takes the connection and never answers it holds up the whole PBX: asterisk §0.2.
     const isRisky = client?.verdict === 'fail';
     findings.push(
       isRisky
         ? { ...MEDIA, ...skip('websocket_client.conf comes first.') }
-        : await mediaFinding(visit, { bed, parts, choice }),
+        : await mediaFinding(context, { testApp, parts, choice }),
     );
-    findings.push(...(await dialplanFindings(visit, bed)));
+    findings.push(...(await dialplanFindings(context, testApp)));
   } finally {
-    await bed.close();
+    await testApp.close();
   }
   return findings;
 }
@@ -68,13 +68,17 @@ function incomingLink({ live, account }: CheckContext): LinkReport {
 
 /** Adds a finding if there is no way. */
 async function chosen(
-  visit: CheckContext,
+  context: CheckContext,
   { version, parts }: { version: string; parts: MediaParts },
   findings: Finding[],
 ): Promise<MediaChoice | undefined> {
   let choice: MediaChoice | undefined;
-  const finding = await check(visit, { ...MEDIA, msMax: 1_000 }, () => {
-    choice = selectMediaTransport(visit.account, version, parts.carriers.audiosocket !== undefined);
+  const finding = await check(context, { ...MEDIA, msMax: 1_000 }, () => {
+    choice = selectMediaTransport(
+      context.account,
+      version,
+      parts.transports.audiosocket !== undefined,
+    );
     return Promise.resolve(pass(choice.way));
   });
   if (choice === undefined)
@@ -84,18 +88,18 @@ async function chosen(
 
 /** Adds whether events come. */
 async function bedFor(
-  visit: CheckContext,
+  context: CheckContext,
   version: string,
   findings: Finding[],
 ): Promise<TestApplication | undefined> {
-  const { live, account } = visit;
+  const { live, account } = context;
   if (account.connection === 'incoming') {
-    return live === undefined ? undefined : testOnConnection(visit, live);
+    return live === undefined ? undefined : testOnConnection(context, live);
   }
-  let bed: TestApplication | undefined;
-  const events = await check(visit, EVENTS, async (signal) => {
+  let testApp: TestApplication | undefined;
+  const events = await check(context, EVENTS, async (signal) => {
     try {
-      bed = await openTestApplication(visit, version, signal);
+      testApp = await openTestApplication(context, version, signal);
       return pass('The events come over a websocket.');
     } catch (error) {
       if (!(error instanceof EventsUnavailable)) throw error;
@@ -106,6 +110,6 @@ async function bedFor(
     }
   });
   findings.push(events);
-  if (bed === undefined) findings.push({ ...MEDIA, ...skip('Events come first.') });
-  return bed;
+  if (testApp === undefined) findings.push({ ...MEDIA, ...skip('Events come first.') });
+  return testApp;
 }

@@ -45,12 +45,12 @@ const ofFormat: Readonly<Record<string, string>> = {
 };
 
 export function modulesFinding(
-  visit: CheckContext,
+  context: CheckContext,
   { way, format }: MediaChoice,
 ): Promise<Finding> {
-  return check(visit, { ...MODULES, msMax: REQUEST_MS_MAX }, async (signal) => {
+  return check(context, { ...MODULES, msMax: REQUEST_MS_MAX }, async (signal) => {
     const request = { action: 'modules', method: 'GET', path: 'asterisk/modules' } as const;
-    const modules = await visit.client.get(request, modulesSchema, signal);
+    const modules = await context.client.get(request, modulesSchema, signal);
     const isRunning = new Map(
       modules.map(({ name, status }) => [name.replace(/\.so$/, ''), status !== 'Not Running']),
     );
@@ -67,10 +67,10 @@ export function modulesFinding(
 }
 
 /** Whether somebody is connected for the application, and who. */
-export function applicationFinding(visit: CheckContext): Promise<Finding> {
-  const { account, client, live } = visit;
+export function applicationFinding(context: CheckContext): Promise<Finding> {
+  const { account, client, live } = context;
   const app = account.app;
-  return check(visit, { ...APPLICATION, msMax: REQUEST_MS_MAX }, async (signal) => {
+  return check(context, { ...APPLICATION, msMax: REQUEST_MS_MAX }, async (signal) => {
     if (live?.state.kind === 'down' && live.state.code === 'PBX_APP_TAKEN') {
       return fail(
         `Another program has taken ${app} over and gets its calls.`,
@@ -101,10 +101,10 @@ export function applicationFinding(visit: CheckContext): Promise<Finding> {
 const attributes = z.array(z.object({ attribute: z.string(), value: z.string() }));
 
 /** For audio over connections that Asterisk opens. Never tells what else is in the section. */
-export function clientFinding(visit: CheckContext): Promise<Finding> {
-  const { account, client } = visit;
+export function clientFinding(context: CheckContext): Promise<Finding> {
+  const { account, client } = context;
   const name = account.ws_client_name;
-  return check(visit, { ...CLIENT, msMax: REQUEST_MS_MAX }, async (signal) => {
+  return check(context, { ...CLIENT, msMax: REQUEST_MS_MAX }, async (signal) => {
     if (name === '') {
       return fail(
         'The configuration names no connection (ws_client_name).',
@@ -124,7 +124,7 @@ export function clientFinding(visit: CheckContext): Promise<Finding> {
       return skip('Asterisk does not show its files; the test of the audio tells.');
     }
     const values = new Map(found.map(({ attribute, value }) => [attribute, value]));
-    return sectionOutcome(visit, (key) => values.get(key) ?? '');
+    return sectionOutcome(context, (key) => values.get(key) ?? '');
   });
 }
 

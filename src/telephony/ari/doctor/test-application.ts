@@ -18,7 +18,7 @@ const LEFT_MAX = 100;
 
 export interface TestApplication {
   peer: AriContext;
-  /** A new channel's id, whose channel is ended with the bed. */
+  /** A new channel's id, whose channel ends with the test application. */
   channelId(): string;
   /** Never rejects. */
   close(): Promise<void>;
@@ -40,21 +40,21 @@ export class EventsUnavailable extends Error {
 }
 
 /** On the connection that is there: where Asterisk opens it, there is no other. */
-export function testOnConnection(visit: CheckContext, peer: AriContext): TestApplication {
-  return bedOf(visit, peer, () => undefined);
+export function testOnConnection(context: CheckContext, peer: AriContext): TestApplication {
+  return bedOf(context, peer, () => undefined);
 }
 
 /** `client`: of the same account. Throws NoEvents, and what a deadline throws. */
 export async function openTestApplication(
-  visit: CheckContext,
+  context: CheckContext,
   version: string,
   signal: AbortSignal,
 ): Promise<TestApplication> {
-  const { clock, random, log, client } = visit;
-  const account: AriAccount = { ...visit.account, app: `${visit.account.app}_doctor` };
+  const { clock, random, log, client } = context;
+  const account: AriAccount = { ...context.account, app: `${context.account.app}_doctor` };
   const watchers = new Map<string, (event: AriEvent) => void>();
   const ids = createChannelIds(account.app, random);
-  const socket = await openEvents(visit, account, { watchers, signal });
+  const socket = await openEvents(context, account, { watchers, signal });
   const peer: AriContext = {
     account,
     client,
@@ -74,7 +74,7 @@ export async function openTestApplication(
     socket.close();
     throw error;
   }
-  return bedOf(visit, peer, () => socket.close());
+  return bedOf(context, peer, () => socket.close());
 }
 
 function openEvents(
@@ -106,7 +106,7 @@ function openEvents(
   });
 }
 
-function bedOf(visit: CheckContext, peer: AriContext, closeSocket: () => void): TestApplication {
+function bedOf(context: CheckContext, peer: AriContext, closeSocket: () => void): TestApplication {
   const made: string[] = [];
   return {
     peer,
@@ -117,7 +117,7 @@ function bedOf(visit: CheckContext, peer: AriContext, closeSocket: () => void): 
     },
     async close() {
       // Whatever the deadline of the examination says.
-      await Promise.all(made.map((id) => hangUpChannel(visit, id)));
+      await Promise.all(made.map((id) => hangUpChannel(context, id)));
       closeSocket();
     },
   };

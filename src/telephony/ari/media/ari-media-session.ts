@@ -1,6 +1,6 @@
 // A call's audio at Asterisk, as the call has it. The session stays the same while the transport below it may
-// be replaced. Control messages are read and written here alone. Asterisk is never made to wait, and is asked
-// how far it has played. Source: asterisk §0.1, §0.10, §0.11, §2, §3.
+// be replaced. Control messages are read and written here alone. Asterisk never waits for us, and is polled
+// for its queue. Source: asterisk §0.1, §0.10, §0.11, §2, §3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -33,7 +33,7 @@ const codecs: Readonly<Record<string, string>> = {
   g722: 'G722',
 };
 
-/** Reads where in a binary message the audio is, and when it was said. */
+/** Finds the audio and its timestamp in a binary message. */
 export interface AudioReader {
   /** The audio of the message; undefined if it has none. */
   payload(message: Uint8Array): Uint8Array | undefined;
@@ -52,7 +52,7 @@ export interface AriMediaListener {
   onClosed(): void;
   /** The transport is gone. */
   onLost(): void;
-  /** How many frames Asterisk has not played yet, as it was asked. */
+  /** The answer to a poll: how many frames Asterisk has not played yet. */
   onQueue(frames: number): void;
 }
 
@@ -134,7 +134,7 @@ export class AriMediaSession implements MediaSession {
 
   // The leg's side.
 
-  /** What carries the audio from now on; `start` where it has no control messages that say so. What was sent
+  /** The transport from now on; `start` where it has no control messages that say so. What was sent
    *  before is not played any more. */
   attachTransport(transport: MediaSocket, start?: ChannelStart): MediaSocketListener {
     const before = this.#transport;

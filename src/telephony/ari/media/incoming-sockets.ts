@@ -1,5 +1,5 @@
-// Sockets that Asterisk opens to us: whose audio one carries, its first message says, by the channel's id,
-// which we chose and nobody can guess. Nothing is awaited: an upgrade that waits holds up the whole PBX.
+// Media sockets that Asterisk opens to us. The first message names the media channel by its id, which we chose and
+// which cannot be guessed. Upgrades are answered at once: one that waits blocks the whole PBX.
 // Source: asterisk §0.2, §0.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';

@@ -17,29 +17,29 @@ import type {
   MediaTransports,
 } from './websocket-transports.ts';
 
-/** A socket that is lost again and again is no accident; one that held so long was good. */
+/** Replacements in a row before the call ends; a transport that held for GOOD_MS resets the count. */
 const REPLACEMENTS_MAX = 3;
 const GOOD_MS = 60_000;
 const REPLACE_MS_MAX = 5_000;
-/** Asterisk's queue never catches up after it was late: what is behind is heard late for ever. */
+/** Asterisk's queue never catches up after it was late: later audio stays late. */
 const LOOK_MS = 5_000;
 const QUEUE_FRAMES_MAX = 25;
-/** Nothing was sent for this long: what is not played by now is too old to be said. An utterance that is
- *  only late ends by itself, late: its last words are not cut off. */
+/** After this long without audio, frames still queued are stale and are cleared. An utterance that is only late
+ *  plays to its end: its last words are not cut off. */
 const IDLE_MS = 2_000;
 const RING_TONE = { media: 'tone:ring' };
 
-export function legOpener(carriers: MediaTransports): OpenLeg {
+export function legOpener(transports: MediaTransports): OpenLeg {
   return async (options, signal) => {
     const { account, version } = options.peer;
-    const hasAudioSocket = carriers.audiosocket !== undefined;
+    const hasAudioSocket = transports.audiosocket !== undefined;
     const { way, format } = selectMediaTransport(account, version, hasAudioSocket);
-    const carrier = carriers[way];
-    if (carrier === undefined) {
+    const transport = transports[way];
+    if (transport === undefined) {
       const reason = `${way} is not set up at this gateway (PATCHBAY_AUDIOSOCKET_PORT)`;
       throw new GatewayError('PBX_MEDIA', { reason });
     }
-    const leg = new AriLeg(options, carrier, { way, format });
+    const leg = new AriLeg(options, transport, { way, format });
     try {
       await leg.open(signal);
     } catch (error) {
@@ -57,7 +57,7 @@ class AriLeg implements MediaLeg {
   readonly bridgeId: string;
   readonly #peer: AriContext;
   readonly #options: LegOptions;
-  readonly #carrier: MediaTransport;
+  readonly #transport: MediaTransport;
   readonly #way: MediaWay;
   readonly #format: string;
   #channelId = '';
@@ -73,19 +73,19 @@ class AriLeg implements MediaLeg {
   #callerHears: 'music' | 'ringback' = 'music';
   #isClosed = false;
 
-  constructor(options: LegOptions, carrier: MediaTransport, { way, format }: MediaChoice) {
+  constructor(options: LegOptions, transport: MediaTransport, { way, format }: MediaChoice) {
     this.#way = way;
     this.#options = options;
     this.#peer = options.peer;
-    this.#carrier = carrier;
+    this.#transport = transport;
     this.#format = format;
     this.bridgeId = options.peer.ids.make('b');
-    // It is somebody's from now on.
+    // The bridge has an owner from now on.
     this.#release = options.peer.watch(this.bridgeId, () => undefined);
     const { clock, log } = this.#peer;
     this.media = new AriMediaSession({
       callId: options.callId,
-      ...carrier.framing(),
+      ...transport.framing(),
       listener: {
         onClosed: () => options.onClosed(),
         onLost: () => this.#lost(),
@@ -147,7 +147,7 @@ class AriLeg implements MediaLeg {
     await this.#end(true);
   }
 
-  /** Music or tone are no reason for anything to fail. */
+  /** A failure of music or tone does not fail the transfer. */
   async #hold(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<void> {
     const request = this.#callerHears === 'music' ? this.#music(method) : this.#tone(method);
     await this.#peer.client.send({ action: 'hold', ...request }, signal);
@@ -184,7 +184,7 @@ class AriLeg implements MediaLeg {
     });
     const accept: MediaTransportOptions['accept'] = (transport, start) =>
       this.media.attachTransport(transport, start);
-    await this.#carrier
+    await this.#transport
       .open({ peer, channelId, format: this.#format, accept, gone: waiting.signal }, both)
       .catch((error: unknown) => {
         throw waiting.signal.aborted ? waiting.signal.reason : error;
@@ -218,7 +218,7 @@ class AriLeg implements MediaLeg {
     await this.#run({ action: 'bridge', method: 'POST', path, query }, signal);
   }
 
-  /** The caller hears nothing meanwhile. */
+  /** The call is silent meanwhile. */
   async #replace(): Promise<void> {
     const { log, clock } = this.#peer;
     const deadline = deadlineSignal(clock, REPLACE_MS_MAX, 'replace the media', this.#over.signal);
@@ -228,7 +228,7 @@ class AriLeg implements MediaLeg {
         if (this.#isClosed) return;
       }
       pbxLegs.inc({ kind: this.#way, result: 'replaced' });
-      log.warn('the media of a call were lost and are there again');
+      log.warn('the media of a call were lost and replaced');
     } catch (error) {
       if (this.#isClosed) return;
       log.error({ err: error }, 'the media of a call were lost');
@@ -244,7 +244,7 @@ class AriLeg implements MediaLeg {
   async #isReplaced(signal: AbortSignal): Promise<boolean> {
     this.#replacements += 1;
     if (this.#replacements > REPLACEMENTS_MAX) {
-      throw new GatewayError('PBX_MEDIA', { reason: 'it was lost again and again' });
+      throw new GatewayError('PBX_MEDIA', { reason: 'it was lost too often' });
     }
     const lost = this.#channelId;
     try {
@@ -301,7 +301,7 @@ class AriLeg implements MediaLeg {
 function neverUp(event: Extract<AriEvent, { type: 'ChannelDestroyed' }>): GatewayError {
   const reasons: Readonly<Record<number, string>> = {
     3: 'Asterisk could not open its socket to the gateway: look at uri, tls_enabled, ca_list_file, username and password of the connection in websocket_client.conf',
-    19: 'nobody opened the socket in time',
+    19: 'the socket was not opened in time',
   };
   const reason = reasons[event.cause] ?? `the media channel ended (cause ${event.cause})`;
   return new GatewayError('PBX_MEDIA', { reason });

@@ -1,6 +1,6 @@
-// Audio for Asterisks that have no media websocket: AudioSocket, which Asterisk brings to a port of ours,
-// and RTP, to a port for each call. Both pass audio on as it comes: the playout keeps the pace, and nothing
-// can be taken back. Source: asterisk §3.
+// Media transports for Asterisks without a media websocket: AudioSocket, which Asterisk connects to one port of
+// ours, and RTP, with a port for each call. Asterisk passes the audio on at once: our playout sets the pace, and a
+// clear has no effect. Source: asterisk §3.
 
 import { isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ export const PACKET_TRAITS: MediaTraits = {
   leadMs: { aim: 40, max: 60, step: 20 },
 };
 
-/** What the gateway has for packets; main opens and closes it. */
+/** The gateway's ports for packets; `app` opens and closes them. */
 export interface PacketMedia {
   /** Under which PBXs reach this gateway: a name or an address. */
   host: string;
@@ -39,12 +39,14 @@ export interface PacketMedia {
 export function packetTransports(media: PacketMedia, clock: Clock): MediaTransports {
   const { host, rtp, audioSockets } = media;
   return {
-    rtp: rtpCarrier(host, rtp, clock),
-    ...(audioSockets === undefined ? {} : { audiosocket: audioSocketCarrier(host, audioSockets) }),
+    rtp: rtpTransport(host, rtp, clock),
+    ...(audioSockets === undefined
+      ? {}
+      : { audiosocket: audioSocketTransport(host, audioSockets) }),
   };
 }
 
-function audioSocketCarrier(host: string, server: AudioSocketServer): MediaTransport {
+function audioSocketTransport(host: string, server: AudioSocketServer): MediaTransport {
   return {
     framing: () => ({ traits: PACKET_TRAITS }),
 
@@ -72,7 +74,7 @@ function audioSocketCarrier(host: string, server: AudioSocketServer): MediaTrans
   };
 }
 
-function rtpCarrier(host: string, ports: RtpPorts, clock: Clock): MediaTransport {
+function rtpTransport(host: string, ports: RtpPorts, clock: Clock): MediaTransport {
   return {
     framing: () => {
       const reader = new RtpTimestamps(() => clock.monotonicMs());
@@ -133,10 +135,10 @@ const announcing = ariChannel.extend({
     UNICASTRTP_LOCAL_PORT: z.string().regex(udpPort).transform(Number).pipe(z.int().max(65_535)),
   }),
 });
-/** What an Asterisk says that does not know its own address. */
+/** Addresses of an Asterisk that does not know its own. */
 const ANY_ADDRESS: readonly string[] = ['0.0.0.0', '::'];
 
-/** Undefined: its packets will say. */
+/** Undefined: the first packet says (RTP latching). */
 function announcedIn({ body }: AriAnswer): { host: string; port: number } | undefined {
   const vars = announcing.safeParse(body).data?.channelvars;
   const host = vars?.UNICASTRTP_LOCAL_ADDRESS ?? '';
@@ -153,8 +155,8 @@ async function closeIfGone(peer: AriContext, channelId: string, socket: RtpSocke
     const answer = await client.send(request, deadline.signal);
     if (isAriNotFound(answer)) socket.close(CLOSE.goingAway, 'the media channel is gone');
   } catch (error) {
-    // While the PBX is away its calls may go on: the connection sees to that.
-    log.debug({ err: error }, 'whether a media channel is still there is not known');
+    // While the PBX is away its calls may go on: reconciliation handles them.
+    log.debug({ err: error }, 'media channel not looked up');
   } finally {
     deadline.done();
   }

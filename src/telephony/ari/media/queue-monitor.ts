@@ -1,18 +1,17 @@
-// How much of what Asterisk was sent it has still to play. It plays one frame at each beat of its timer, and
-// a beat that it misses it never makes up for: on a busy machine its queue would grow as long as the agent
-// speaks. So it is asked. Source: asterisk §0.11, §2.9.
+// Monitors Asterisk's playout queue. Asterisk plays one frame at each tick of its timer and never makes up for a
+// missed tick, so on a busy machine its queue grows while the agent speaks. GET_STATUS polls its length. Source: asterisk §0.11, §2.9.
 
-/** One frame is played at each beat. */
+/** One frame is played at each tick. */
 const FRAME_MS = 20;
-/** It is asked once in half a second of audio. */
+/** One poll in half a second of audio. */
 const ASK_FRAMES = 25;
-/** Questions without an answer: more says that there is none. */
+/** Polls without an answer; after more, it does not answer at all. */
 const ASKED_MAX = 16;
 /** More than its queue takes. */
 const QUEUE_FRAMES_MAX = 2_000;
 
 interface Asked {
-  /** What had been sent by then; NaN if that was taken back since. */
+  /** Frames sent by then; NaN if a clear took them back since. */
   sentFrames: number;
   atMs: number;
 }
@@ -28,7 +27,7 @@ export class QueueMonitor {
     this.#nowMs = nowMs;
   }
 
-  /** A queue that is empty. `frameBytes` of 20 ms; undefined where there is no queue to ask for. */
+  /** A queue that is empty. `frameBytes` of 20 ms; undefined where Asterisk keeps no queue. */
   begin(frameBytes: number | undefined): void {
     this.#frameBytes = frameBytes;
     this.#sentFrames = 0;
@@ -36,14 +35,14 @@ export class QueueMonitor {
     this.#asked = [];
   }
 
-  /** True: it is time to ask. */
+  /** True: a poll is due. */
   sent(bytes: number): boolean {
     if (this.#frameBytes === undefined) return false;
     this.#sentFrames += bytes / this.#frameBytes;
     return this.#sentFrames - this.#askedFrames >= ASK_FRAMES;
   }
 
-  /** It is asked now; false if it has not answered so often that it will not. */
+  /** Notes a poll; false if too many are unanswered. */
   poll(): boolean {
     this.#askedFrames = this.#sentFrames;
     if (this.#asked.length >= ASKED_MAX) return false;
@@ -51,14 +50,13 @@ export class QueueMonitor {
     return true;
   }
 
-  /** What was sent was taken back. */
+  /** A clear took back what was sent. */
   flushed(): void {
     for (const asked of this.#asked) asked.sentFrames = Number.NaN;
   }
 
-  /** So many frames were queued when it answered: how much of all that was sent by now is not played yet, in
-   *  milliseconds, at least. It may have answered at any moment since it was asked. Undefined if the
-   *  answer says nothing of that. */
+  /** Milliseconds of all audio sent by now that are not played yet, at least, from the answer to the oldest poll.
+   *  Asterisk may have answered at any moment since the poll. Undefined if a clear made the answer useless. */
   answered(queuedFrames: number): number | undefined {
     const asked = this.#asked.shift();
     if (asked === undefined || Number.isNaN(asked.sentFrames)) return undefined;

@@ -1,4 +1,4 @@
-// The ways in which Asterisk carries a call's audio: how each is asked for, and how its socket comes about.
+// Media transports over websockets: we open the socket (server mode) or Asterisk does (client mode).
 // Source: asterisk §2.1, §2.2, §2.7, §3.
 
 import { z } from 'zod';
@@ -19,7 +19,7 @@ export interface MediaTransportOptions {
   /** The media channel's id, which is ours. */
   channelId: string;
   format: string;
-  /** The socket is there: who listens to it. `start` where the socket has no control messages. */
+  /** The socket is open; returns its listener. `start` where the socket has no control messages. */
   accept: (socket: MediaSocket, start?: ChannelStart) => MediaSocketListener;
   /** Fires when the channel has ended, also later. */
   gone: AbortSignal;
@@ -29,14 +29,14 @@ export interface MediaTransport {
   /** How it carries the audio of one call. */
   framing(): { traits: MediaTraits; reader?: AudioReader };
   /** Makes the channel and its socket; settles when the socket is there. Throws PBX_MEDIA and what
-   *  `AriClient` throws. The channel may be left: who asked ends it. */
+   *  `AriClient` throws. The channel may remain: the caller of `open` ends it. */
   open(options: MediaTransportOptions, signal: AbortSignal): Promise<void>;
 }
 
 export type MediaTransports = Readonly<Partial<Record<MediaWay, MediaTransport>>>;
 
-export function websocketTransports(door: IncomingSockets): MediaTransports {
-  return { websocket_server: serverMode, websocket_client: clientMode(door) };
+export function websocketTransports(incomingSockets: IncomingSockets): MediaTransports {
+  return { websocket_server: serverMode, websocket_client: clientMode(incomingSockets) };
 }
 
 /** Asterisk plays a frame each 20 ms and takes back what it has not played. */
@@ -68,7 +68,7 @@ const serverMode: MediaTransport = {
 };
 
 /** Asterisk opens it, over a connection of its websocket_client.conf. */
-function clientMode(door: IncomingSockets): MediaTransport {
+function clientMode(incomingSockets: IncomingSockets): MediaTransport {
   return {
     framing,
     async open({ peer, channelId, format, accept }, signal) {
@@ -79,7 +79,7 @@ function clientMode(door: IncomingSockets): MediaTransport {
           reason: 'the configuration names no connection of websocket_client.conf (ws_client_name)',
         });
       }
-      const expected = door.expect(channelId, accept, signal);
+      const expected = incomingSockets.expect(channelId, accept, signal);
       const query = { ...socketQuery(account, channelId, format), external_host: name };
       try {
         await askFor(client, query, signal);

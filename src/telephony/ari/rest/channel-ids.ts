@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { Random } from '../../../std/random.ts';
 
-/** `o`: a call that we dialled. `m`: a leg that carries its audio. `t`: a leg to whom a caller is
- *  transferred. `b`: a bridge. */
+/** `o`: a call that we dialled. `m`: a leg that carries its audio. `t`: the destination of a
+ *  transfer. `b`: a bridge. */
 export type OwnKind = 'o' | 'm' | 't' | 'b';
 
 const RUN_DIGITS = 19;

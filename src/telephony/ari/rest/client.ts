@@ -16,7 +16,7 @@ export interface AriRequest {
   path: string;
   query?: Record<string, string>;
   body?: unknown;
-  /** Whether sending it twice does no harm. Default: all but POST. */
+  /** Whether it is idempotent. Default: all but POST. */
   repeatable?: boolean;
 }
 
@@ -40,8 +40,8 @@ export interface AriClient {
   run(request: AriRequest, signal: AbortSignal): Promise<void>;
 }
 
-export function createAriClient(carrier: () => AriRequestTransport): AriClient {
-  const ask = (request: AriRequest, signal: AbortSignal) => carrier().send(request, signal);
+export function createAriClient(transport: () => AriRequestTransport): AriClient {
+  const ask = (request: AriRequest, signal: AbortSignal) => transport().send(request, signal);
   const answered = async (request: AriRequest, signal: AbortSignal) => {
     const answer = await ask(request, signal);
     if (answer.status < 200 || answer.status > 299) throw ariFaultOf(request, answer);
@@ -64,7 +64,7 @@ export function createAriClient(carrier: () => AriRequestTransport): AriClient {
   };
 }
 
-export function httpCarrier(rest: Rest, account: AriAccount): AriRequestTransport {
+export function httpTransport(rest: Rest, account: AriAccount): AriRequestTransport {
   const base = restUrl(account);
   const authorization = basicAuth(account);
   return {

@@ -1,5 +1,5 @@
-// What Asterisk's REST interface says: its answers and its events, as far as we read them. Everything else
-// in them is passed over, and events of types that are not known too. Source: asterisk §4, Asterisk's
+// Schemas of Asterisk's REST answers and events, as far as we read them. Other fields and events of other types
+// are ignored. Source: asterisk §4, Asterisk's
 // own /ari/api-docs (events.json, channels.json).
 
 import { z } from 'zod';
@@ -82,7 +82,7 @@ export function isInApplication({ dialplan }: AriChannel): boolean {
   return dialplan.app_name === 'Stasis';
 }
 
-/** What is worth no message: a filter for the application. Source: asterisk §4. */
+/** Events that we ignore: a filter for the application. Source: asterisk §4. */
 export const FILTERED_EVENTS = [
   'ChannelVarset',
   'ChannelDialplan',

@@ -31,12 +31,12 @@ export interface MediaLeg {
   owns(id: string): boolean;
   /** A key that the caller pressed. */
   digit(digit: string): void;
-  /** Takes our channel out of the bridge and puts it back, while the caller hears something else. */
+  /** Takes our channel out of the bridge, plays music or ringing to the caller, and puts it back. */
   pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void>;
   resume(signal: AbortSignal): Promise<void>;
-  /** Ends what the caller hears while it is paused. */
+  /** Ends the music or ringing of a pause. */
   stopPlayback(signal: AbortSignal): Promise<void>;
-  /** Ends our audio, and leaves the bridge to who is in it. Never rejects. */
+  /** Ends our audio, and leaves the bridge to the other channels in it. Never rejects. */
   leaveBridge(): Promise<void>;
   /** Ends audio and bridge, the call's media session too. Never rejects, and does no harm twice. */
   close(): Promise<void>;
@@ -54,7 +54,7 @@ export interface LegOptions {
  *  `AriClient` throws; nothing is left behind then. */
 export type OpenLeg = (options: LegOptions, signal: AbortSignal) => Promise<MediaLeg>;
 
-/** One on which calls are held. */
+/** An Asterisk with calls. */
 export interface CallPeer extends AriContext {
   readonly openLeg: OpenLeg;
 }

@@ -8,7 +8,7 @@ import {
   type AriRequestTransport,
   ariFaultOf,
   createAriClient,
-  httpCarrier,
+  httpTransport,
   isAriNotFound,
   isRepeatable,
 } from '../../../../src/telephony/ari/rest/client.ts';
@@ -138,7 +138,7 @@ describe('over HTTP', () => {
   afterEach(() => server.close());
 
   const carrier = (): AriRequestTransport =>
-    httpCarrier(
+    httpTransport(
       createRest({ provider: 'ari', clock: new FakeClock() }),
       accountOf({ ari_endpoint: `${server.url}/`, app_name: 'gw', app_password: 'p:w' }),
     );
