@@ -1,5 +1,4 @@
-// The calls of this process: those that ring, those waiting for their media socket, those being let in,
-// those that have it.
+// The calls of this process by state: ringing, waiting for media, in admission, with media.
 
 import type { Run } from '../../model/run.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
@@ -68,7 +67,7 @@ export class CallRegistry {
     return this.#pending.has(runId);
   }
 
-  /** The plan that waits for `runId`, which is being let in from here until `enter` or `turnAway`. */
+  /** The plan that waits for `runId`, which is in admission from here until `activate` or `reject`. */
   admit(runId: string): CallPlan | undefined {
     const plan = this.#pending.get(runId);
     if (plan === undefined) return undefined;
@@ -97,7 +96,7 @@ export class CallRegistry {
     this.#pending.delete(runId);
   }
 
-  /** Whether its media is there, or at the door. */
+  /** Whether it has media, or is in admission. */
   connected(runId: string): boolean {
     return this.#sessions.has(runId) || this.#entering.has(runId);
   }

@@ -11,12 +11,12 @@ import type { CallRegistry, UnconnectedCall } from './call-registry.ts';
 
 interface Closing {
   reason: EndReason;
-  /** `provider` if it says that the call is over; else it is told to hang up. */
+  /** `provider` if it says that the call is over; else the call is hung up. */
   by: 'provider' | 'gateway';
   fault?: { code: string; message: string };
 }
 
-/** A call that was answered and ended without our hearing it has failed to connect. */
+/** A call that was answered and ended without media has failed to connect. */
 export function unconnectedReason(status: TerminalStatus): EndReason {
   return status === 'completed' ? 'system_connect_error' : status;
 }
@@ -43,7 +43,7 @@ export async function endUnconnected(
 }
 
 /** Contract §7.6: a call that could not be begun leaves a completed run that says what went wrong.
- *  Never throws: a run that stays open is closed by its watch. */
+ *  Never throws: a run that stays open is closed by its watchdog. */
 export async function closeFailed(
   deps: CallDeps,
   call: UnconnectedCall,
@@ -64,21 +64,21 @@ export async function closeFailed(
   }
 }
 
-/** What a call knows of that rang when its gateway went: whoever placed it may place it again. */
+/** For a call that rang when its gateway was lost: it may be placed again. */
 export const GATEWAY_STOPPED = {
   code: 'GATEWAY_STOPPED',
   message: 'The gateway stopped before anybody answered',
 };
 
-/** Ends a call that nobody is to answer any more. Throws if the store is away. */
+/** Ends a call that no gateway will answer any more. Throws if the store is away. */
 export async function abandonCall(
   deps: CallDeps,
-  roster: Pick<CallRegistry, 'removeUnconnected'>,
+  registry: Pick<CallRegistry, 'removeUnconnected'>,
   call: UnconnectedCall & { fault?: Closing['fault'] },
 ): Promise<void> {
   const { id } = call.run;
   const { fault } = call;
-  roster.removeUnconnected(id);
+  registry.removeUnconnected(id);
   const run = await deps.store.runs.find(id);
   if (run?.state !== 'initialized') return;
   const closing = { reason: 'system_cancelled', by: 'gateway' } as const;

@@ -1,5 +1,5 @@
-// Lets a provider's media socket in: the URL's run exists and waits, the token is right and unused, the
-// provider signed the upgrade. Then the call begins. Close codes: contract §7.4.
+// Admission of a provider's media: the URL's run exists and waits, the token is right and unused, the provider
+// signed the upgrade. Then the call begins. Close codes: contract §7.4.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { mediaFaults } from '../../metrics/metrics.ts';
@@ -18,24 +18,24 @@ import type { CallRegistry } from './call-registry.ts';
 
 export async function admitMediaSocket(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   path: MediaPath,
   headers: Record<string, string | undefined>,
 ): Promise<MediaAdmission> {
   // The token comes first: without it nothing is said about a run, not even that it exists.
   if (!deps.tokens.redeem(path.runId, path.token)) return refuse(CLOSE.unauthorized, 'token');
-  const plan = roster.admit(path.runId);
+  const plan = registry.admit(path.runId);
   if (plan === undefined) return refuse(CLOSE.notFound, 'no call waits');
   try {
-    return await admit(deps, roster, { plan, path, headers });
+    return await admit(deps, registry, { plan, path, headers });
   } finally {
-    roster.reject(path.runId);
+    registry.reject(path.runId);
   }
 }
 
 async function admit(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   request: { plan: CallPlan; path: MediaPath; headers: Record<string, string | undefined> },
 ): Promise<MediaAdmission> {
   const { plan, path, headers } = request;
@@ -48,7 +48,7 @@ async function admit(
   if (!isHosted(provider) || !provider.webhook.verify(upgrade, configuration.credentials)) {
     return refuse(CLOSE.unauthorized, 'signature');
   }
-  const admitted = await begin(deps, roster, plan, true);
+  const admitted = await begin(deps, registry, plan, true);
   if ('refuse' in admitted) return admitted;
   return {
     accept: (socket) => {
@@ -64,15 +64,15 @@ async function admit(
 /** For media of a connection that the gateway holds, which need no proof. False: no call waits for them. */
 export async function admitPbxMedia(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   runId: string,
   { media, isAnswered }: { media: MediaSession; isAnswered: boolean },
 ): Promise<boolean> {
-  const plan = roster.admit(runId);
+  const plan = registry.admit(runId);
   const admitted =
     plan === undefined
       ? refuse(CLOSE.notFound, 'no call waits')
-      : await begin(deps, roster, plan, isAnswered).finally(() => roster.reject(runId));
+      : await begin(deps, registry, plan, isAnswered).finally(() => registry.reject(runId));
   if ('refuse' in admitted) return false;
   admitted.attach(media);
   return true;
@@ -113,7 +113,7 @@ function upgradeRequest(
 
 async function begin(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   plan: CallPlan,
   isAnswered: boolean,
 ): Promise<Admitted | Refused> {
@@ -140,20 +140,20 @@ async function begin(
     runLog,
     recording,
     isAnswered,
-    onEnded: () => roster.remove(run.id),
+    onEnded: () => registry.remove(run.id),
   });
-  roster.activate(session);
+  registry.activate(session);
   return {
     attach: (media) => {
       session.attach(media);
-      // The verdict may have come before the media.
+      // Answering machine detection may have finished before the media came.
       if (isMachineBehaviour(plan, runLog.events))
         void session.end('voicemail_detected', 'gateway');
     },
   };
 }
 
-/** A call that was heard while it rang is answered: only now its conversation begins. Never rejects. */
+/** A call with early media is answered: only now its conversation begins. Never rejects. */
 export async function startSession(deps: CallDeps, session: CallSession): Promise<void> {
   const { id } = session.plan.run;
   try {

@@ -1,5 +1,5 @@
-// A call that was dialled or answered but whose media has not come: after a while the provider is asked
-// what became of it, and the run is closed. Callbacks can be lost; a run must not stay open for ever.
+// Watchdog for a call that was dialled or answered but has no media: after a while it asks the provider for the
+// call's state and closes the run. Callbacks can be lost; a run must not stay open for ever.
 
 import type { EndReason } from '../../model/end-reason.ts';
 import { isTerminal } from '../../model/provider.ts';
@@ -13,15 +13,15 @@ import { endUnconnected, unconnectedReason } from './end-unconnected.ts';
 /** After ringing has ended for certain. */
 const LOOK_MS = (RING_S + 30) * 1_000;
 const AGAIN_MS = 30_000;
-/** Looks before the call is taken for lost. */
+/** Checks before the call counts as lost. */
 const LOOKS_MAX = 3;
-/** Looks that the store may fail: half an hour. What is open then is closed at the next start. */
+/** Checks that may fail in the store: half an hour. Runs still open then are closed at the next start. */
 const FAILURES_MAX = 60;
 const ASK_MS = 10_000;
 
 export function startMediaWatchdog(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   call: UnconnectedCall,
 ): void {
   const { id } = call.run;
@@ -31,19 +31,19 @@ export function startMediaWatchdog(
   const look = async (): Promise<boolean> => {
     const run = await deps.store.runs.find(id);
     if (run === undefined || run.state !== 'initialized') {
-      letGo(deps, roster, id); // Another process may have seen to it.
+      release(deps, registry, id); // Another process may have closed it.
       return false;
     }
     const owner = await deps.store.runs.owner(id);
     if (owner?.isOwn === false) {
-      letGo(deps, roster, id); // It watches, or is dead and has its calls closed.
+      release(deps, registry, id); // The owner watches it; the calls of a dead owner are recovered.
       return false;
     }
     const reason = verdict(await ask(deps, call.provider, { ...call, run }));
-    if (roster.connected(id)) return true; // It came while we asked.
+    if (registry.connected(id)) return true; // It came while we asked.
     looks += 1;
     if (reason === undefined && looks < LOOKS_MAX) return true;
-    roster.removeUnconnected(id);
+    registry.removeUnconnected(id);
     await endUnconnected(
       deps,
       { ...call, run },
@@ -63,7 +63,7 @@ export function startMediaWatchdog(
           failures += 1;
           deps.log.error({ err: error, runId: id }, 'call not looked up');
           if (failures < FAILURES_MAX) schedule(AGAIN_MS);
-          else roster.removeUnconnected(id);
+          else registry.removeUnconnected(id);
         },
       );
     });
@@ -71,10 +71,10 @@ export function startMediaWatchdog(
   schedule(LOOK_MS);
 }
 
-/** What this process knows of a call that it does not hold any more. */
-function letGo(deps: CallDeps, roster: CallRegistry, runId: string): void {
-  roster.removeUnconnected(runId);
-  if (!roster.connected(runId)) deps.events.release(runId);
+/** Forgets a call that this process does not hold any more. */
+function release(deps: CallDeps, registry: CallRegistry, runId: string): void {
+  registry.removeUnconnected(runId);
+  if (!registry.connected(runId)) deps.events.release(runId);
 }
 
 /** How an unconnected call ended at the provider; undefined while it may still come. */
@@ -97,7 +97,7 @@ async function ask(
       deadline.signal,
     );
   } catch (error) {
-    deps.log.warn({ err: error, runId: run.id }, 'provider does not say what became of a call');
+    deps.log.warn({ err: error, runId: run.id }, 'call not looked up at the provider');
     return undefined;
   } finally {
     deadline.done();

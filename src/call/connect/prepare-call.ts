@@ -39,10 +39,10 @@ interface AnsweredCall<Provider extends TelephonyProvider> {
 /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is completed then. */
 export async function answerProviderCall(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   call: AnsweredCall<HostedProvider>,
 ): Promise<WebhookReply> {
-  const { run } = await prepareCall(deps, roster, call);
+  const { run } = await prepareCall(deps, registry, call);
   const token = deps.tokens.issue(run.id, TOKEN_MS);
   return call.provider.webhook.answer(mediaUrl(deps.publicUrl, run, token));
 }
@@ -51,13 +51,13 @@ export async function answerProviderCall(
  *  QUEUE_FULL; the run is completed then. */
 export async function prepareCall(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   call: AnsweredCall<TelephonyProvider>,
 ): Promise<CallPlan> {
   try {
-    return await expectCall(deps, roster, call);
+    return await expectCall(deps, registry, call);
   } catch (error) {
-    roster.removeUnconnected(call.run.id);
+    registry.removeUnconnected(call.run.id);
     await closeFailed(deps, call, error);
     throw error;
   }
@@ -65,7 +65,7 @@ export async function prepareCall(
 
 async function expectCall(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   call: AnsweredCall<TelephonyProvider>,
 ): Promise<CallPlan> {
   const { configuration, provider } = call;
@@ -81,7 +81,7 @@ async function expectCall(
   const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
   const faults = [...planned.faults, ...toolFaults(provider, tools)];
   const plan = { ...planned, preCall, faults };
-  if (!roster.addPrepared(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
+  if (!registry.addPrepared(plan)) throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
   onceFetched(plan, (initialContext) => prepareFirstWords(deps, plan, initialContext));
   return plan;
 }

@@ -77,7 +77,7 @@ export async function withCallId(
 
 export async function handleProviderEvent(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   request: { name: ProviderName; runId: string; request: ProviderRequest },
 ): Promise<WebhookReply> {
   const call = await verifiedCall(deps, request.name, request.runId, request.request);
@@ -86,8 +86,8 @@ export async function handleProviderEvent(
     return IGNORED;
   }
   const event = call.provider.webhook.parse(request.request);
-  if (event.kind === 'status') await handleStatus(deps, roster, call, event);
-  if (event.kind === 'answered-by') await takeAnsweredBy(deps, roster, call, event);
+  if (event.kind === 'status') await handleStatus(deps, registry, call, event);
+  if (event.kind === 'answered-by') await takeAnsweredBy(deps, registry, call, event);
   webhooks.inc({ provider: request.name, result: 'taken' });
   return call.provider.webhook.acknowledge();
 }
@@ -98,10 +98,10 @@ const IGNORED: WebhookReply = {
   body: JSON.stringify({ status: 'ignored', reason: 'unknown_run' }),
 };
 
-/** Takes a step of a call, however it was told of. */
+/** Handles a status of a call, from a webhook or from a PBX. */
 export async function handleStatus(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   call: UnconnectedCall,
   event: CallStep,
 ): Promise<void> {
@@ -120,53 +120,53 @@ export async function handleStatus(
   // Another leg of the call may come and go.
   const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
   if (!isOurs || run.state === 'completed') return;
-  await noteStatus(deps, roster, run.id, event);
+  await noteStatus(deps, registry, run.id, event);
   if (!isTerminal(event.status)) return;
   // A repeated delivery gets here as well: the first one may have failed half-way.
-  await takeTerminal(deps, roster, call, event.status);
+  await takeTerminal(deps, registry, call, event.status);
 }
 
 /** Into the log of a call that this process runs, if it is a step forward: another process numbers the
  *  events of its own calls. */
 async function noteStatus(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   runId: string,
   event: CallStep,
 ): Promise<void> {
-  if (!roster.has(runId)) return;
+  if (!registry.has(runId)) return;
   const runLog = await deps.events.open(runId);
   const { status, providerStatus, callId, durationS, raw } = event;
   const last = runLog.events.findLast(({ body }) => body.type === 'call.status')?.body;
   if (last?.type === 'call.status' && !isStatusTransitionAllowed(status, last.status)) return;
   const fact = { status, providerStatus, callId, durationS, raw };
   const body = { type: 'call.status', ...fact } as const;
-  const session = roster.session(runId);
+  const session = registry.session(runId);
   if (session === undefined) runLog.append(body, 0);
   else session.note(body);
 }
 
-/** With media, the socket's close ends the call; its loss is made up for after a moment. */
+/** With media, the socket's close ends the call; if the close is lost, this ends the call after a moment. */
 async function takeTerminal(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   call: UnconnectedCall,
   status: TerminalStatus,
 ): Promise<void> {
   const { id } = call.run;
-  const session = roster.session(id);
+  const session = registry.session(id);
   if (session?.isAnswered === false) {
     void session.end(unconnectedReason(status), 'provider');
     return;
   }
-  if (!roster.connected(id)) {
-    if (await talksElsewhere(deps, call.run)) return; // Its media tells that process.
-    roster.removeUnconnected(id);
+  if (!registry.connected(id)) {
+    if (await talksElsewhere(deps, call.run)) return; // That process notices by its media.
+    registry.removeUnconnected(id);
     await endUnconnected(deps, call, { reason: unconnectedReason(status), by: 'provider' });
     return;
   }
   deps.clock.after(MEDIA_CLOSES_MS, () => {
-    void roster.session(id)?.end('user_hangup', 'provider');
+    void registry.session(id)?.end('user_hangup', 'provider');
   });
 }
 
@@ -177,7 +177,7 @@ async function talksElsewhere(deps: CallDeps, run: Run): Promise<boolean> {
 
 async function takeAnsweredBy(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   { run }: ProviderCall,
   event: Extract<ProviderEvent, { kind: 'answered-by' }>,
 ): Promise<void> {
@@ -189,7 +189,7 @@ async function takeAnsweredBy(
   });
   if (!isNew || run.state === 'completed') return;
   const fact = { type: 'call.answered-by', answeredBy: event.answeredBy } as const;
-  const session = roster.session(run.id);
+  const session = registry.session(run.id);
   session?.note(fact);
   if (session === undefined) (await deps.events.open(run.id)).append(fact, 0);
   else if (event.machine && hangsUpOnMachines(session.plan)) {

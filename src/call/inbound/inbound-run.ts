@@ -1,5 +1,4 @@
-// What every inbound call goes through, by webhook or from a PBX: the agent that answers it, its run,
-// and the reason if it is refused.
+// Inbound calls, by webhook or from a PBX: the agent that answers, the run, and the reason of a refusal.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import { callsStarted } from '../../metrics/metrics.ts';
@@ -27,7 +26,7 @@ export function reasonOf(error: unknown): RejectReason {
   return code === 'GATEWAY_DRAINING' ? 'draining' : 'error';
 }
 
-/** Throws Refusal if nobody answers, AGENT_OVERSIZED. */
+/** Throws Refusal if no agent answers, AGENT_OVERSIZED. */
 export async function inboundAgent(
   deps: CallDeps,
   { organizationId }: TelephonyConfiguration,
@@ -52,7 +51,7 @@ interface InboundCall {
   name: string;
   /** As the provider names it; null if it does not. */
   accountId: string | null;
-  /** What it said of the call. */
+  /** The provider's facts about the call. */
   raw: Record<string, unknown>;
 }
 
@@ -76,7 +75,7 @@ export async function createInboundRun(deps: CallDeps, call: InboundCall): Promi
   });
   const { run, isNew } = started;
   const runLog = await deps.events.open(run.id, { isNew });
-  if (runLog.events.length > 0) return started; // It was told of twice and was first elsewhere.
+  if (runLog.events.length > 0) return started; // A repeated report; another process was first.
   runLog.append({ type: 'call.created', direction: 'inbound', provider, from, to }, 0);
   callsStarted.inc({ provider, direction: 'inbound' });
   deps.log.info({ runId: run.id, provider }, 'inbound call');

@@ -31,7 +31,7 @@ const NOBODY: WebhookReply = {
 /** `workflowId` comes from the deprecated route, where the URL selects the agent. */
 export async function answerInbound(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   request: ProviderRequest,
   workflowId: string | null,
 ): Promise<WebhookReply> {
@@ -43,7 +43,7 @@ export async function answerInbound(
   try {
     const event = provider.webhook.parse(request);
     if (event.kind !== 'inbound-call') return provider.webhook.acknowledge();
-    const reply = await connect(deps, roster, { provider, request, event, workflowId });
+    const reply = await connect(deps, registry, { provider, request, event, workflowId });
     webhooks.inc({ provider: provider.name, result: 'answered' });
     return reply;
   } catch (error) {
@@ -66,17 +66,17 @@ interface Inbound {
 
 async function connect(
   deps: CallDeps,
-  roster: CallRegistry,
+  registry: CallRegistry,
   inbound: Inbound,
 ): Promise<WebhookReply> {
   const { provider, request } = inbound;
   const { configuration, version } = await findAgent(deps, inbound);
   if (!provider.webhook.verify(request, configuration.credentials)) throw new Refusal('signature');
   const { run, isNew } = await createRun(deps, { configuration, version, inbound });
-  if (run.state !== 'initialized' || roster.connected(run.id)) throw new Refusal('error');
-  if (!roster.has(run.id)) startMediaWatchdog(deps, roster, { run, configuration, provider });
+  if (run.state !== 'initialized' || registry.connected(run.id)) throw new Refusal('error');
+  if (!registry.has(run.id)) startMediaWatchdog(deps, registry, { run, configuration, provider });
   const fresh = isNew ? version : undefined;
-  return answerProviderCall(deps, roster, { run, configuration, provider, fresh });
+  return answerProviderCall(deps, registry, { run, configuration, provider, fresh });
 }
 
 async function findAgent(
@@ -107,7 +107,7 @@ function createRun(
   return createInboundRun(deps, { ...call, name, configuration, version, provider });
 }
 
-/** Says in the provider's words that this gateway takes no call now: GATEWAY_DRAINING, GATEWAY_OVERLOADED.
+/** A refusal in the provider's markup because this gateway takes no call now: GATEWAY_DRAINING, GATEWAY_OVERLOADED.
  *  Nothing is looked up. */
 export function refuseInbound(
   { providers }: Pick<CallDeps, 'providers'>,
