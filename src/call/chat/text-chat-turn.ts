@@ -119,7 +119,7 @@ class Turn {
   #medium(): DialogueMedium {
     return {
       // A writer is not kept waiting before the first word.
-      keepsOpeningDelay: false,
+      waitsAtOpening: false,
       say: ({ utteranceId, kind, text }) => {
         this.#heardAgent({ utteranceId, kind, at: this.#record.place }, text);
         this.#dialogue.dispatch(finished(utteranceId, text));

@@ -29,7 +29,7 @@ export type DialogueInput = UntimedEvent<DialogueEvent>;
 /** What phone calls and text chats do each in their own way. */
 export interface DialogueMedium {
   /** Whether the pause before the first words is kept. */
-  readonly keepsOpeningDelay: boolean;
+  readonly waitsAtOpening: boolean;
   say(action: SayAction): void;
   /** Takes the text of an answer while it comes; undefined if nothing can be said, and no model is asked. */
   openAnswer(action: GenerateAction): GenerationSink | undefined;
@@ -200,7 +200,7 @@ export class DialogueRunner {
     const { phase, waits } = this.state;
     const isOpening = phase === 'delayed' && waits.opening === waitId;
     const waited = { type: 'waited', waitId } as const;
-    if (isOpening && !this.#medium.keepsOpeningDelay) this.dispatch(waited);
+    if (isOpening && !this.#medium.waitsAtOpening) this.dispatch(waited);
     else this.#timers.after(delayMs, () => this.dispatch(waited));
   }
 }

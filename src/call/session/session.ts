@@ -165,7 +165,7 @@ export class CallSession {
       consultation: this.#deps,
     });
     return {
-      keepsOpeningDelay: true,
+      waitsAtOpening: true,
       say: (action) => speech.say(action),
       openAnswer: (action) => speech.openAnswer(action),
       expect: (expectation) => this.#audio?.expect(expectation),

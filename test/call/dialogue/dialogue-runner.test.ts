@@ -40,7 +40,7 @@ class Rig {
         },
       },
       medium: {
-        keepsOpeningDelay: true,
+        waitsAtOpening: true,
         say: ({ text }) => this.told.push(`says ${text}`),
         openAnswer: () => ({
           text: (delta) => this.told.push(`text ${delta}`),
@@ -130,8 +130,8 @@ describe('the runner of a dialogue', () => {
   it.each([
     [true, []],
     [false, ['waited']],
-  ])('keeps the pause before the first words: %s', async (keepsOpeningDelay, soon) => {
-    const rig = new Rig({ keepsOpeningDelay });
+  ])('keeps the pause before the first words: %s', async (waitsAtOpening, soon) => {
+    const rig = new Rig({ waitsAtOpening });
     rig.state = {
       ...INITIAL_STATE,
       phase: 'delayed',
@@ -145,7 +145,7 @@ describe('the runner of a dialogue', () => {
   });
 
   it('waits for all other times in either medium', async () => {
-    const rig = new Rig({ keepsOpeningDelay: false });
+    const rig = new Rig({ waitsAtOpening: false });
     rig.asks.set('idle', [wait]);
     rig.runner.dispatch(IDLE);
     await rig.pass(1_999);
