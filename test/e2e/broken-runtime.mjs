@@ -2,6 +2,7 @@
 // or another kernel might.
 
 import { syncBuiltinESMExports } from 'node:module';
+import net from 'node:net';
 import os from 'node:os';
 import threads from 'node:worker_threads';
 
@@ -10,6 +11,9 @@ process.binding('tcp_wrap').TCP.prototype.useUserBuffer = () => undefined;
 
 // Thread priority: no niceness is taken.
 os.setPriority = () => undefined;
+
+// Listening handle: nothing binds apart from a server.
+net._createServerHandle = undefined;
 
 // The watchdog's thread ends at once.
 threads.Worker = class extends threads.Worker {
