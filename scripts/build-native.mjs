@@ -1,7 +1,7 @@
 // Compiles native/src/.
 //   build-native.mjs            the addon, native/build/kernels.node, with the C compiler of this machine
 //                               ($CC, or the first found) for this machine's kind of processor; every
-//                               processor of that kind can run it. Nobody needs it: without it the
+//                               processor of that kind can run it. It is optional: without it the
 //                               committed WebAssembly runs.
 //   build-native.mjs --wasm     native/kernels.wasm with Debian's clang-16 and lld-16; also writes the hashes
 //                               of sources and result to native/kernels.sha256 (`sha256sum -c` reads it),

@@ -85,7 +85,7 @@ export async function openMediaEndpoints(
     log,
     kernel,
     authorize: (path, headers) => switchboard.admit(path, headers),
-    doors: new Map(
+    endpoints: new Map(
       providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
     ),
   });

@@ -2,6 +2,7 @@
 // instances; the API's /metrics reads the registry.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { FrameCounter } from './frame-counter.ts';
 
 export const registry = new Registry();
 const registers = [registry];
@@ -9,31 +10,6 @@ const registers = [registry];
 /** Process and Node.js figures; called once by main. */
 export function collectProcessMetrics(): void {
   collectDefaultMetrics({ register: registry });
-}
-
-/** A counter for every frame of every call: it adds up in a field, and increments the Prometheus counter, which makes
- *  objects, only when it is read. */
-class FrameCounter {
-  #count = 0;
-
-  constructor(named: { name: string; help: string }) {
-    const takeCount = (): number => {
-      const count = this.#count;
-      this.#count = 0;
-      return count;
-    };
-    new Counter({
-      ...named,
-      registers,
-      collect() {
-        this.inc(takeCount());
-      },
-    });
-  }
-
-  inc(): void {
-    this.#count += 1;
-  }
 }
 
 const buildInfo = new Gauge({
@@ -162,10 +138,12 @@ export const interruptions = new Counter({
 export const framesIn = new FrameCounter({
   name: 'patchbay_frames_in_total',
   help: 'Audio frames (20 ms) received from callers',
+  registers,
 });
 export const framesOut = new FrameCounter({
   name: 'patchbay_frames_out_total',
   help: 'Audio frames (20 ms) sent to callers',
+  registers,
 });
 export const framesConcealed = new Counter({
   name: 'patchbay_frames_concealed_total',

@@ -1,6 +1,6 @@
-// A TCP connection read and written past the event loop, by compiled code (native/src/sockets.c): reads when
-// the reader likes, of what has gathered; writes without a request object for each. Node keeps the connection:
-// it reads whenever this does not, takes what the kernel does not take at once, and finds out how it ended.
+// Direct sockets: compiled code (native/src/sockets.c) reads and writes a TCP connection past the event loop.
+// Reads are batched: they happen when the reader asks. Writes need no request object each. Node keeps the
+// connection: it reads at other times, sends what the kernel does not take at once, and detects the end.
 
 import type { Socket } from 'node:net';
 
@@ -8,9 +8,9 @@ import type { ReadHandler } from './shared-reads.ts';
 
 /** One for all connections; each call is over before another begins. Descriptors must be open sockets. */
 export interface SocketKernel {
-  /** Where `receive` writes, up to 64 kB; whoever reads it may change it. */
+  /** Where `receive` writes, up to 64 kB; its reader may change it. */
   readonly received: Buffer;
-  /** Where `send` reads from its begin; there is room for a frame of 65,535 bytes. */
+  /** Where `send` reads, from the start; there is room for a frame of 65,535 bytes. */
   readonly outgoing: Buffer;
   /** Bytes read, 0 at the peer's end, NOTHING, or less if the connection is broken. */
   receive(descriptor: number): number;
@@ -95,10 +95,10 @@ export class DirectSocket implements BatchedReads {
   }
 }
 
-/** Reads of a connection at moments of one's own choice, which serves many calls in turn for less. */
+/** Batched reads of a connection: at moments that the reader chooses, which costs less with many calls. */
 export interface BatchedReads {
-  /** From here on the listener is told of what has come during `take` alone; with `false`, as it comes again.
-   *  Whoever begins it takes until the socket is closed, or ends it: else nobody hears that the peer has gone. */
+  /** From here on the listener gets bytes during `readNow` only; with `false`, as they come. The caller reads until
+   *  the socket is closed, or turns it off: otherwise the end of the connection is not detected. */
   setBatched(on: boolean): void;
   /** Reads what has come, up to 64 kB; synchronous. */
   readNow(): void;

@@ -1,5 +1,5 @@
-// The thread of event-loop-watchdog: looks whether the event loop beats, and kills the process if it does not. It
-// counts its own looks, not the time: while everything stands still, as in a suspended machine, so does it.
+// The thread of event-loop-watchdog: checks the heartbeat of the event loop, and kills the process if
+// there is none. It counts its checks, not the time: it stops with the rest of a suspended machine.
 
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';

@@ -1,13 +1,12 @@
-// Ends this process if its event loop stands still: what cannot be read or answered any more must not hold
-// up those at the other end. A PBX whose media socket nobody reads cannot make a new call; the kernel closes
-// the sockets of a process that is gone. Source: asterisk §0.1.
+// Watchdog: ends this process if its event loop blocks, so that peers do not wait for it. A PBX whose media socket
+// is not read cannot make a new call; the kernel closes the sockets of a process that is gone. Source: asterisk §0.1.
 
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../std/clock.ts';
 import { workerEntry } from './entry-point.ts';
 import type { Fault } from './self-test-report.ts';
 
-/** How often the loop says that it runs. */
+/** Interval of the event loop's heartbeat. */
 const BEAT_MS = 250;
 
 const OWN_ENTRY = workerEntry('./event-loop-watchdog-worker.ts', import.meta.url);
@@ -29,7 +28,7 @@ export interface EventLoopWatchdog {
 }
 
 export interface WatchdogOptions {
-  /** How long the loop may stand still. A process that is suspended as a whole does not count. */
+  /** How long the loop may block. A process that is suspended as a whole does not count. */
   limitMs: number;
   clock: Clock;
   /** Called when the thread looks, or with why there is none; again if it ends later. */

@@ -1,4 +1,4 @@
-// Reads of many sockets into one buffer. Node gives each read of a server's socket 64 kB of its own and
+// Shared reads: many sockets are read into one buffer. Node gives each read of a server's socket 64 kB of its own and
 // sends it through a stream: at one small message per socket and 20 ms that costs more than the message
 // (measured on Node 20: 4.1 us of user time a read, 1.2 us this way).
 // Node offers such reads for sockets that it opens (`onread` of net.Socket), not for those that a server
@@ -18,8 +18,8 @@ export type ReadHandler = (bytes: Buffer, count: number) => void;
 export type SharedReadBuffer =
   /** It is read by its stream. */
   | { socket: Duplex }
-  /** This one has taken its place, and is the connection of that descriptor; the given one is over, and its
-   *  listeners hear no more. */
+  /** This one replaces the given one, and is the connection of that descriptor; the listeners of the given one get
+   *  nothing more. */
   | { socket: Socket; descriptor: number };
 
 /** Whether this Node does with such reads what it promises: see socket-self-test.ts. */

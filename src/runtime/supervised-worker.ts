@@ -1,5 +1,5 @@
 // A worker thread that is started again when it dies, a bounded number of times at once, then after a rest. It
-// carries messages; what they mean, and what becomes of work under way, is its owner's affair.
+// carries messages; their meaning, and work under way, are its owner's.
 
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../log.ts';

@@ -1,5 +1,5 @@
-// How urgent this process is for the kernel's scheduler, thread by thread. Where processors are short, what
-// keeps to 20 ms comes first; what only has to be done comes after. Linux has one niceness for each thread
+// Thread priority: the niceness of each thread of this process for the kernel's scheduler. Where processors are
+// short, threads with a 20 ms deadline run first. Linux has one niceness for each thread
 // (sched(7), setpriority(2)); elsewhere nothing is changed.
 
 import { readdirSync, readlinkSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // One AudioSocket connection, from the stranger who opens it to the end of the call's audio. To the call it
-// is a media socket that has audio only: text is not sent, and keys that come are passed over, as ARI tells
+// is a media socket that has audio only: text is not sent, and keys that come are passed over, as ARI reports
 // of them too. Source: asterisk §3, §0.20.
 
 import type { Socket } from 'node:net';
@@ -42,7 +42,7 @@ export interface AudioSocketConnectionOptions {
   socket: Socket;
   clock: Clock;
   log: Log;
-  /** Whose connection it is; undefined if nobody waits for it. */
+  /** The call of the connection; undefined if no call waits for it. */
   identify: (uuid: Uint8Array) => AudioSocketCall | undefined;
   onClosed: () => void;
   firstFrameMs: number;
@@ -58,7 +58,7 @@ export class AudioSocketConnection implements MediaSocket {
   readonly #rate: RateLimiter;
   #call: AudioSocketCall | undefined;
   #listener: MediaSocketListener | undefined;
-  /** What the listener will be told; set when the end has begun. */
+  /** What the listener will get; set when the end has begun. */
   #ending: { code: number; reason: string } | undefined;
   #isClosed = false;
   #timer: Timer;
@@ -151,7 +151,7 @@ export class AudioSocketConnection implements MediaSocket {
     this.close(CLOSE.internal, 'internal error');
   }
 
-  /** No goodbye, and no wait for one: whoever breaks the rules may not read either. */
+  /** Without a closing frame: a peer that breaks the protocol may not read it either. */
   #fail(code: ErrorCode): void {
     if (this.#ending !== undefined || this.#isClosed) return;
     mediaFaults.inc({ code });

@@ -1,6 +1,6 @@
 // AudioSocket: a port to which Asterisk brings the audio of calls, one TCP connection each, whose first frame
-// says which call by a UUID that nobody can guess. Bounded in size, number, rate and time; it is always
-// read, as a PBX that cannot write holds up its calls. Its audio is paced by whoever sends it.
+// says which call by a UUID that cannot be guessed. Bounded in size, number, rate and time; it is always
+// read, as a PBX that cannot write holds up its calls. The sender paces its audio.
 // Source: asterisk §3, §0.1.
 
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';

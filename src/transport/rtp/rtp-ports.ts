@@ -16,7 +16,7 @@ import { RtpSocket } from './rtp-socket.ts';
 const TRIES_MAX = 50;
 
 export interface RtpPorts {
-  /** A port for one call, which the PBX is to be told of. Throws PBX_MEDIA if none is free. */
+  /** A port for one call, for the PBX to send to. Throws PBX_MEDIA if none is free. */
   open(): Promise<RtpSocket>;
   /** Ends all that are open. */
   close(): void;
@@ -40,7 +40,7 @@ class PortRange implements RtpPorts {
   readonly #options: RtpOptions;
   readonly #sockets = new Map<number, RtpSocket>();
   readonly #opening = new Set<number>();
-  /** Ports are used in turn: what still comes for a call that is over finds nobody. */
+  /** Ports are used in turn: late packets of a call that is over reach no other call. */
   #next: number;
 
   constructor(options: RtpOptions) {

@@ -1,5 +1,5 @@
-// One call's UDP socket. To the call it is a media socket that has audio only: text is not sent. Nobody says
-// over RTP that a call is over, so silence is told of, to whoever can ask. Source: RFC 3550 (5.1).
+// One call's UDP socket. To the call it is a media socket that has audio only: text is not sent. RTP does
+// not signal the end of a call, so silence is reported to the owner, which can ask the PBX. Source: RFC 3550 (5.1).
 
 import type { RemoteInfo, Socket } from 'node:dgram';
 import { isIPv4, isIPv6 } from 'node:net';
@@ -59,7 +59,7 @@ export class RtpSocket implements MediaSocket {
   #source = new RtpLatching(undefined);
   #listener: MediaSocketListener | undefined;
   #silence: Timer | undefined;
-  /** When the last packet came, or silence was last told of. */
+  /** When the last packet came, or silence was last reported. */
   #quietSinceMs = 0;
   #hasHeard = false;
   #hasWarned = false;
@@ -125,7 +125,7 @@ export class RtpSocket implements MediaSocket {
     this.#end(code, reason);
   }
 
-  /** Gives the port back; the call, if there is one, is told that we are leaving. */
+  /** Gives the port back; the call, if there is one, gets the close code 1001. */
   abandon(): void {
     this.#end(CLOSE.goingAway, 'closing');
   }

@@ -34,7 +34,7 @@ export class RtpTimestamps {
     this.#nowMs = nowMs;
   }
 
-  /** The audio of a packet, lying in it; undefined if there is none to be heard. */
+  /** The audio of a packet, lying in it; undefined if there is none to play. */
   payload(message: Uint8Array): Uint8Array | undefined {
     const packet = readRtp(message);
     if (packet === undefined || packet.payload.length === 0) return undefined;

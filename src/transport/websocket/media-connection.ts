@@ -1,5 +1,5 @@
-// One media websocket within its limits: size, rate, time and backpressure. It knows nothing of
-// envelopes and calls; who may connect is media-server.ts' and its caller's business.
+// One media websocket within its limits: size, rate, time and back-pressure. It does not know
+// envelopes or calls; media-server.ts and its caller decide who may connect.
 // Source: RFC 6455 for closing and pings.
 
 import type { Duplex } from 'node:stream';
@@ -84,7 +84,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   /** Messages that came before there was a listener. */
   #early: (string | Uint8Array)[] = [];
   #earlyBytes = 0;
-  /** Set when we have begun to end the connection; what the listener will be told. */
+  /** Set when we have begun to end the connection; what the listener will get. */
   #ending: End | undefined;
   /** Set when the connection is gone. */
   #ended: End | undefined;
@@ -148,7 +148,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   }
 
   /** Hands the connection to its listener, first what came early. A listener that comes after the end
-   *  is told of the end at once. */
+   *  gets the end at once. */
   admit(accept: (socket: MediaSocket) => MediaSocketListener): void {
     const listener = accept(this);
     this.#listener = listener;

@@ -41,9 +41,9 @@ export interface MediaServerOptions {
   /** Makes reads and writes cheaper where it can be used. Default: none. */
   kernel?: SocketKernel | undefined;
   authorize: AuthorizeMedia;
-  /** Sockets that name no run in their path, by the word there is instead, which an application may follow: who
-   *  takes them says by their first message whether they may stay. Default: none. */
-  doors?: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
+  /** Endpoints whose path names no run, by the word in its place, which an application may follow: the listener
+   *  decides by the first message whether the socket may stay. Default: none. */
+  endpoints?: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
 }
 
 export interface MediaServer {
@@ -72,18 +72,18 @@ class WebsocketMediaServer implements MediaServer {
   readonly #limits: MediaLimits;
   readonly #kernel: SocketKernel | undefined;
   readonly #authorize: AuthorizeMedia;
-  readonly #doors: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
+  readonly #endpoints: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
   readonly #connections = new Set<MediaConnection>();
   #draining = false;
   #drained: (() => void) | undefined;
 
-  constructor({ log, clock, limits, kernel, authorize, doors }: MediaServerOptions) {
+  constructor({ log, clock, limits, kernel, authorize, endpoints }: MediaServerOptions) {
     this.#log = log;
     this.#clock = clock;
     this.#limits = { ...DEFAULT_MEDIA_LIMITS, ...limits };
     this.#kernel = kernel;
     this.#authorize = authorize;
-    this.#doors = doors ?? new Map();
+    this.#endpoints = endpoints ?? new Map();
   }
 
   get open(): number {
@@ -133,9 +133,9 @@ class WebsocketMediaServer implements MediaServer {
     mediaSockets.inc();
     const url = request.url ?? '';
     const [word = '', , ...more] = url.split('?', 1)[0]?.slice(PREFIX.length).split('/') ?? [];
-    const door = more.length === 0 ? this.#doors.get(word) : undefined;
-    if (door !== undefined) {
-      connection.admit(door);
+    const endpoint = more.length === 0 ? this.#endpoints.get(word) : undefined;
+    if (endpoint !== undefined) {
+      connection.admit(endpoint);
       return;
     }
     const path = parsePath(url);

@@ -1,5 +1,5 @@
 // One buffer for the text frames that a server sends: each is written into it and handed to the kernel at
-// once. Where the kernel does not take it at once, whoever sends gives the buffer away.
+// once. Where the kernel does not take it at once, the sender releases the buffer.
 // Source: RFC 6455 §5.2
 
 import { writeTextHead } from './websocket-frames.ts';

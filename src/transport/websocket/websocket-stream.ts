@@ -1,5 +1,5 @@
-// A websocket on a stream whose handshake is done, either end of it: messages, pings and the close. It has
-// no time: who wants one, or a limit of what is sent, sets it. Source: RFC 6455 §5 to §7.
+// A websocket on a stream whose handshake is done, either end of it: messages, pings and the close. Its
+// owner sets time limits and limits of what is sent. Source: RFC 6455 §5 to §7.
 
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
@@ -132,7 +132,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
     if (this.open) this.#send(OPCODE.ping, NOTHING);
   }
 
-  /** Begins the closing handshake; `onClose` tells when it is done. Reasons are cut to 123 bytes. */
+  /** Begins the closing handshake; `onClose` follows when it is done. Reasons are cut to 123 bytes. */
   close(code: number, reason: string): void {
     if (this.#closeSent || !this.#socket.writable) return;
     this.#closeSent = true;

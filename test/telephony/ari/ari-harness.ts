@@ -313,7 +313,12 @@ async function mediaDoor(clock: FakeClock, provider: () => PbxProvider): Promise
   const { log } = quietLog();
   const takeSocket = (socket: MediaSocket) => provider().pbx.takeSocket(socket);
   const authorize = () => Promise.resolve({ refuse: 4_401, reason: 'no run' });
-  const media = createMediaServer({ log, clock, authorize, doors: new Map([['ari', takeSocket]]) });
+  const media = createMediaServer({
+    log,
+    clock,
+    authorize,
+    endpoints: new Map([['ari', takeSocket]]),
+  });
   const server = createServer();
   server.on('upgrade', (request, socket, head) => media.handleUpgrade(request, socket, head));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
