@@ -29,7 +29,7 @@ import type { StoreHandle } from '../store/open.ts';
 import { createProviders } from '../telephony/registry/registry.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
-import { withClosing } from './call-parts.ts';
+import { campaignPlanDeps, withClosing } from './call-parts.ts';
 import {
   type ForkedProcess,
   gatewayNode,
@@ -56,7 +56,12 @@ export async function startApiProcess(
   await resealSecrets(store, log);
   const deps = openDeps(config, store, log);
   const { providers, llm, events } = deps;
-  const jobs = new BackgroundJobs(config, deps, new CampaignRouter(deps, workers));
+  const pbx = providers.pbx.map(({ name }) => name);
+  const jobs = new BackgroundJobs(
+    config,
+    { ...deps, ...deps.http },
+    new CampaignRouter(campaignPlanDeps(deps), workers, pbx),
+  );
   deps.closing.onCompleted = () => jobs.noteCompleted();
   link.onNotification('completed', () => jobs.noteCompleted());
   await jobs.recover();
@@ -79,7 +84,7 @@ export async function startApiProcess(
         aggregateMetrics(link, { registry, others: [SUPERVISOR, ...workers.numbers], log }),
       onCampaignDue: () => jobs.dispatcher.wake(),
       onTelephonyChanged: () => void link.notify(PBX_WORKER, 'pbx-wake', {}),
-      toolRequests: deps,
+      toolRequests: { ...deps.http, clock },
       textChats,
       sounds: new ClipLibrary({ store, files: store.files, clock, log }),
       services: {
@@ -112,7 +117,7 @@ export async function startApiProcess(
     await textChats.stop();
     await jobs.close();
     await events.flush();
-    await deps.outside.close();
+    await deps.http.outside.close();
     await llm?.close();
     await store.close();
   }
@@ -129,8 +134,10 @@ function openDeps(config: Config, store: StoreHandle, log: Log) {
     random,
     log,
     llm: openModel(config, log),
-    outside: createGuardedHttp(ssrfGuard(config.outsideAllowed)),
-    credentialHeaders: credentialHeadersFrom(store),
+    http: {
+      outside: createGuardedHttp(ssrfGuard(config.outsideAllowed)),
+      credentialHeaders: credentialHeadersFrom(store),
+    },
     publicUrl: config.publicUrl,
   });
 }

@@ -1,16 +1,157 @@
-// How the parts of the call room are put together, in every process that closes runs and in tests.
+// How the call folders are put together, in every process that holds calls or closes runs, and in tests. Each
+// folder gets what it needs of `CallParts`; nothing below app/ sees the whole.
 
-import { ProviderHangUp } from '../call/closing/provider-hang-up.ts';
-import { RunClosing } from '../call/closing/run-closing.ts';
+import { TextChats } from '../call/chat/text-chat.ts';
+import { ProviderHangUp, type ProviderHangUpDeps } from '../call/closing/provider-hang-up.ts';
+import { RunClosing, type RunClosingDeps } from '../call/closing/run-closing.ts';
+import { UnconnectedCalls } from '../call/closing/unconnected-calls.ts';
+import { CallPlanner } from '../call/connect/call-planner.ts';
+import { CallPreparation } from '../call/connect/call-preparation.ts';
+import { CallRegistry } from '../call/connect/call-registry.ts';
+import type { ConnectServices } from '../call/connect/connect-services.ts';
+import { MediaAdmissions } from '../call/connect/media-admission.ts';
+import { MediaWatchdog } from '../call/connect/media-watchdog.ts';
+import { ProviderEvents } from '../call/connect/provider-event.ts';
+import { SessionStarts } from '../call/connect/session-start.ts';
+import { CallControl } from '../call/control/call-control.ts';
+import { CallIntake } from '../call/control/call-intake.ts';
+import { HangUpRequests } from '../call/control/hang-up.ts';
+import type { CredentialHeaders, GuardedHttp } from '../call/http/guarded-http.ts';
+import { InboundRuns } from '../call/inbound/inbound-run.ts';
+import { InboundWebhooks } from '../call/inbound/inbound-webhook.ts';
+import type { EventLog } from '../call/log/event-log.ts';
+import { CampaignCalls } from '../call/outbound/campaign-calls.ts';
+import type { CampaignPlanDeps } from '../call/outbound/campaign-plans.ts';
+import { ProviderDial } from '../call/outbound/dial.ts';
+import { IdempotentStarts } from '../call/outbound/idempotent-starts.ts';
+import { OutboundRoutes } from '../call/outbound/outbound-route.ts';
+import { RunDialler } from '../call/outbound/run-dialler.ts';
+import { PbxConnections } from '../call/pbx/pbx-connections.ts';
+import type { CallServices } from '../call/setup/call-services.ts';
+import { PreCallFetches } from '../call/setup/pre-call-fetch.ts';
+import type { ClipLibrary } from '../call/setup/sound-library.ts';
+import type { Log } from '../log.ts';
+import type { LoadLimits, LoadMeter } from '../runtime/process-load.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import type { FileStore } from '../store/files/file-store.ts';
+import type { Store } from '../store/store.ts';
+import type { Providers } from '../telephony/registry/registry.ts';
+import type { MediaTokenStore } from '../transport/media-token.ts';
 
-type ClosingParts = ConstructorParameters<typeof RunClosing>[0] &
-  ConstructorParameters<typeof ProviderHangUp>[0];
+/** What a process has opened for its calls. */
+export interface OpenedForCalls {
+  store: Store;
+  files: FileStore;
+  providers: Providers;
+  events: EventLog;
+  services: CallServices;
+  sounds: ClipLibrary;
+  /** For what organizations want to be called: webhooks, tools, variables before a call. */
+  http: { outside: GuardedHttp; credentialHeaders: CredentialHeaders };
+  tokens: MediaTokenStore;
+  /** Where providers reach us, without a trailing slash: `https://gw.example.com`. */
+  publicUrl: string;
+  /** Undefined: calls are taken whatever the load is. */
+  load?: { meter: LoadMeter; limits: LoadLimits } | undefined;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
 
-export function withClosing<P extends ClosingParts>(
+export interface CallParts extends OpenedForCalls {
+  closing: RunClosing;
+  hangUps: ProviderHangUp;
+}
+
+/** For a process that closes runs, whether it holds calls or not. */
+export function withClosing<P extends RunClosingDeps & ProviderHangUpDeps>(
   parts: P,
 ): P & { closing: RunClosing; hangUps: ProviderHangUp } {
   return Object.assign(parts, {
     closing: new RunClosing(parts),
     hangUps: new ProviderHangUp(parts),
   });
+}
+
+export function createCallControl(parts: CallParts): CallControl {
+  const { store, providers, events, closing, hangUps, clock, log, random } = parts;
+  const connect = connectServices(parts);
+  const { registry } = connect;
+  const onLoop = (busy: number): void => parts.services.mediaClock.setLoad(busy);
+  const intake = new CallIntake({ registry, onLoop, load: parts.load, clock, log });
+  const runs = new InboundRuns(parts);
+  const dial = new ProviderDial(parts);
+  const routes = new OutboundRoutes(parts);
+  const dialler = new RunDialler({ store, dial, connect, log });
+  const pbxLines = new PbxConnections({
+    store,
+    providers,
+    calls: { store, runs, connect, hangUps, clock, log },
+    refusal: () => intake.refusal(),
+    clock,
+    log,
+  });
+  intake.pbxCalls = () => pbxLines.busy;
+  const { llm } = parts.services;
+  const textChats = new TextChats({
+    store,
+    events,
+    closing,
+    clock,
+    random,
+    log,
+    llm,
+    http: parts.http,
+  });
+  const campaignCalls = new CampaignCalls({
+    plans: campaignPlanDeps(parts),
+    store,
+    dial,
+    connect,
+    takesCalls: () => intake.refusal() === undefined,
+    log,
+  });
+  return new CallControl({
+    intake,
+    connect,
+    clients: {
+      starts: new IdempotentStarts({ store, routes, random, dialler }),
+      hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
+      digits: { store, registry, hangUps, clock },
+    },
+    inbound: new InboundWebhooks({ store, providers, runs, connect, random, log }),
+    services: { campaignCalls, textChats, pbxLines },
+    events,
+    log,
+  });
+}
+
+/** Any process may plan a campaign's calls. */
+export function campaignPlanDeps(
+  parts: Pick<CallParts, 'store' | 'providers' | 'random' | 'hangUps' | 'clock' | 'log'>,
+): CampaignPlanDeps {
+  const { store, hangUps, clock, log } = parts;
+  return { store, routes: new OutboundRoutes(parts), hangUps, clock, log };
+}
+
+function connectServices(parts: CallParts): ConnectServices {
+  const { store, files, providers, events, closing, hangUps, tokens, publicUrl, clock, log } =
+    parts;
+  const { services, sounds, http } = parts;
+  const registry = new CallRegistry();
+  const unconnected = new UnconnectedCalls({ store, closing, hangUps, list: registry, clock, log });
+  const watchdog = new MediaWatchdog({ store, events, registry, unconnected, clock, log });
+  const fetches = new PreCallFetches({ store, events, http, clock, log });
+  const planner = new CallPlanner({ store, services, sounds, fetches, clock, log });
+  const session = { services, http, closing, hangUps, clock, log };
+  const starts = new SessionStarts({ store, files, events, registry, session });
+  return {
+    registry,
+    unconnected,
+    watchdog,
+    preparation: new CallPreparation({ planner, registry, unconnected, tokens, publicUrl }),
+    admissions: new MediaAdmissions({ registry, starts, tokens, publicUrl, clock, log }),
+    providerEvents: new ProviderEvents({ store, providers, events, registry, unconnected, clock }),
+  };
 }

@@ -1,7 +1,6 @@
 // The composition root of a call worker: calls, and nothing else that could keep their audio waiting. The first one
 // holds the connections to PBXs, with AudioSocket and RTP, as well.
 
-import { CallControl } from '../call/control/call-control.ts';
 import { API, PBX_WORKER } from '../cluster/ipc-message.ts';
 import { relayToApi } from '../cluster/live-relay.ts';
 import { acceptHandedOffSocket } from '../cluster/socket-handoff.ts';
@@ -15,6 +14,7 @@ import type { Log } from '../log.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { deadlineSignal, withDeadline } from '../std/deadline.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';
+import { createCallControl } from './call-parts.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { type ForkedProcess, STOP_MS_MAX } from './node-parts.ts';
 
@@ -31,7 +31,7 @@ export async function startCallWorker(
   const { providers, store, speech } = open;
   const callDeps = open.calls;
   callDeps.closing.onCompleted = () => void link.notify(API, 'completed', {});
-  const control = new CallControl(callDeps);
+  const control = createCallControl(callDeps);
   const media = await openMediaEndpoints(providers, control, log);
   acceptHandedOffSocket(link, (request, socket, head) => {
     const isTaken =

@@ -6,7 +6,6 @@ import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
 import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { ssrfGuard } from '../call/http/ssrf-guard.ts';
 import { EventLog } from '../call/log/event-log.ts';
-import type { CallDeps } from '../call/setup/call-deps.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
 import { PBX_WORKER } from '../cluster/ipc-message.ts';
 import type { Config } from '../config.ts';
@@ -32,7 +31,7 @@ import { CLOSE } from '../transport/media-socket.ts';
 import { createMediaTokens } from '../transport/media-token.ts';
 import { createRtpPorts } from '../transport/rtp/rtp-ports.ts';
 import { createMediaServer, type MediaServer } from '../transport/websocket/media-server.ts';
-import { withClosing } from './call-parts.ts';
+import { type CallParts, withClosing } from './call-parts.ts';
 import { type ForkedProcess, openModel, openNodeStore, startWatchdog } from './node-parts.ts';
 
 /** What every process that holds calls has. */
@@ -57,8 +56,8 @@ export async function openGatewayParts(
     calls,
     /** Once nothing comes in any more. */
     async close(): Promise<void> {
-      await calls.outside.close();
-      calls.mediaClock.close();
+      await calls.http.outside.close();
+      calls.services.mediaClock.close();
       await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
       await store.close();
     },
@@ -117,22 +116,23 @@ function openCalls(
     log: Log;
     worker: number | undefined;
   },
-): CallDeps {
+): CallParts {
   const { store, providers, speech, log, worker } = open;
   return withClosing({
-    ...speech,
+    services: { ...speech, mediaClock: new MediaClock(clock) },
     store,
     providers,
     files: store.files,
     events: new EventLog({ sink: store.runs, clock, log }),
-    mediaClock: new MediaClock(clock),
     sounds: new ClipLibrary({ store, files: store.files, clock, log }),
     tokens: createMediaTokens({ clock, random, worker }),
     clock,
     random,
     log,
-    outside: createGuardedHttp(ssrfGuard(config.outsideAllowed)),
-    credentialHeaders: credentialHeadersFrom(store),
+    http: {
+      outside: createGuardedHttp(ssrfGuard(config.outsideAllowed)),
+      credentialHeaders: credentialHeadersFrom(store),
+    },
     load: { meter: processLoadMeter(), limits: config.loadLimits },
     publicUrl: config.publicUrl,
   });

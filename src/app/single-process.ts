@@ -1,7 +1,6 @@
 // The composition root of a gateway that is one process (PATCHBAY_WORKERS=0): calls share their event loop with the
 // API and with everything that is done beside calls, and are not protected from either.
 
-import { CallControl } from '../call/control/call-control.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { refuseUpgrade } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
@@ -11,6 +10,7 @@ import { systemClock as clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
+import { createCallControl } from './call-parts.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { resealSecrets } from './reseal-secrets.ts';
@@ -25,8 +25,12 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   const { store, providers, speech } = open;
   await resealSecrets(store, log);
   const callDeps = open.calls;
-  const control = new CallControl(callDeps);
-  const jobs = new BackgroundJobs(config, { ...callDeps, store }, control.campaignCalls);
+  const control = createCallControl(callDeps);
+  const jobs = new BackgroundJobs(
+    config,
+    { ...callDeps, ...callDeps.http, llm: speech.llm, store },
+    control.campaignCalls,
+  );
   callDeps.closing.onCompleted = () => jobs.noteCompleted();
   await jobs.recover();
   control.textChats.start();
@@ -41,7 +45,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       desk: control,
       onCampaignDue: () => jobs.dispatcher.wake(),
       onTelephonyChanged: () => void control.pbxLines.wake(),
-      toolRequests: callDeps,
+      toolRequests: { ...callDeps.http, clock },
       textChats: control.textChats,
       sounds: callDeps.sounds,
       services: {

@@ -21,10 +21,11 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
   readonly #pbx: ReadonlySet<string>;
   readonly #workers: WorkerPool;
 
-  constructor(deps: CampaignPlanDeps, workers: WorkerPool) {
-    super(deps);
-    this.#log = deps.log;
-    this.#pbx = new Set(deps.providers.pbx.map(({ name }) => name));
+  /** `pbx` names the providers whose calls go over a PBX. */
+  constructor(plans: CampaignPlanDeps, workers: WorkerPool, pbx: readonly string[]) {
+    super(plans);
+    this.#log = plans.log;
+    this.#pbx = new Set(pbx);
     this.#workers = workers;
   }
 

@@ -112,8 +112,10 @@ export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})
         random: systemRandom,
         log: test.log,
         llm: undefined,
-        outside: createGuardedHttp(() => false),
-        credentialHeaders: credentialHeadersFrom(test.store),
+        http: {
+          outside: createGuardedHttp(() => false),
+          credentialHeaders: credentialHeadersFrom(test.store),
+        },
       }),
       sounds: new ClipLibrary({
         store: test.store,

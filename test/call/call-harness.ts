@@ -4,12 +4,11 @@
 
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
-import { withClosing } from '../../src/app/call-parts.ts';
+import { type CallParts, createCallControl, withClosing } from '../../src/app/call-parts.ts';
 import type { StartCall, StartedCall, TestCall } from '../../src/call/call-service.ts';
-import { CallControl } from '../../src/call/control/call-control.ts';
+import type { CallControl } from '../../src/call/control/call-control.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
-import type { CallDeps } from '../../src/call/setup/call-deps.ts';
 import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
@@ -87,7 +86,7 @@ export class CallRoom {
   readonly at: TestStore;
   readonly rest: RestServer;
   /** Store and files are copies: a test may break a part of them. */
-  readonly deps: CallDeps;
+  readonly deps: CallParts;
   readonly switchboard: CallControl;
   readonly streams: Stream[] = [];
   /** The provider `ari`. */
@@ -99,7 +98,7 @@ export class CallRoom {
   version!: WorkflowVersion;
 
   /** Without `load` calls are taken whatever it is. */
-  constructor(at: TestStore, rest: RestServer, load?: CallDeps['load']) {
+  constructor(at: TestStore, rest: RestServer, load?: CallParts['load']) {
     this.at = at;
     this.rest = rest;
     this.clock = at.clock;
@@ -118,22 +117,26 @@ export class CallRoom {
       providers: providersOf([createTwilioProvider({ clock: systemClock }), this.pbx]),
       events: new EventLog({ sink: store.runs, clock, log }),
       clock,
-      mediaClock: new MediaClock(clock),
       random: systemRandom,
       log,
-      vad: loudnessVad(),
-      stt: this.stt,
-      tts: this.tts,
-      llm: undefined,
+      services: {
+        mediaClock: new MediaClock(clock),
+        vad: loudnessVad(),
+        stt: this.stt,
+        tts: this.tts,
+        llm: undefined,
+        voice: undefined,
+      },
       sounds: new ClipLibrary({ store, files, clock, log }),
       tokens: createMediaTokens({ clock, random: systemRandom }),
-      voice: undefined,
-      outside: loopback,
-      credentialHeaders: () => Promise.resolve({ ['X-Key']: 'of the credential' }),
+      http: {
+        outside: loopback,
+        credentialHeaders: () => Promise.resolve({ ['X-Key']: 'of the credential' }),
+      },
       publicUrl: PUBLIC_URL,
       load,
     });
-    this.switchboard = new CallControl(this.deps);
+    this.switchboard = createCallControl(this.deps);
     rest.asked.length = 0;
     rest.answer = twilioAnswers;
   }
@@ -418,7 +421,7 @@ export class CallRoom {
 
   close(): void {
     for (const stream of this.streams) stream.lose();
-    this.deps.mediaClock.close();
+    this.deps.services.mediaClock.close();
   }
 }
 
@@ -438,7 +441,7 @@ function breakable(files: FileStore): FileStore {
 const loopback = createGuardedHttp(() => true);
 
 /** A room per test; store and server per file. */
-export function withCallRoom(load?: CallDeps['load']): { room: CallRoom } {
+export function withCallRoom(load?: CallParts['load']): { room: CallRoom } {
   const at = withStore('embedded');
   const held = {} as { room: CallRoom }; // Filled before each test.
   let rest: RestServer;

@@ -4,11 +4,10 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { withClosing } from '../../src/app/call-parts.ts';
-import { CallControl } from '../../src/call/control/call-control.ts';
+import { type CallParts, createCallControl, withClosing } from '../../src/app/call-parts.ts';
+import type { CallControl } from '../../src/call/control/call-control.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
-import type { CallDeps } from '../../src/call/setup/call-deps.ts';
 import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import { Dispatcher } from '../../src/campaign/dispatcher.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
@@ -35,7 +34,7 @@ let http: Server;
 let media: MediaServer;
 let twilio: FakeTwilio;
 let switchboard: CallControl;
-let deps: CallDeps;
+let deps: CallParts;
 let dispatcher: Dispatcher;
 
 beforeEach(async () => {
@@ -55,22 +54,26 @@ beforeEach(async () => {
     providers: createProviders({ clock: systemClock, random: systemRandom }),
     events: new EventLog({ sink: store.runs, clock, log }),
     clock,
-    mediaClock: new MediaClock(systemClock),
     random: systemRandom,
     log,
-    vad: loudnessVad(),
-    stt: undefined,
-    tts: new FakeTts(systemClock),
-    llm: undefined,
+    services: {
+      mediaClock: new MediaClock(systemClock),
+      vad: loudnessVad(),
+      stt: undefined,
+      tts: new FakeTts(systemClock),
+      llm: undefined,
+      voice: undefined,
+    },
     sounds: new ClipLibrary({ store, files: store.files, clock, log }),
     tokens: createMediaTokens({ clock, random: systemRandom }),
-    voice: undefined,
-    outside: createGuardedHttp(() => true),
-    credentialHeaders: () => Promise.resolve({}),
+    http: {
+      outside: createGuardedHttp(() => true),
+      credentialHeaders: () => Promise.resolve({}),
+    },
     publicUrl,
   });
   deps.closing.onCompleted = () => dispatcher.wake();
-  switchboard = new CallControl(deps);
+  switchboard = createCallControl(deps);
   const authorize = switchboard.admit.bind(switchboard);
   media = createMediaServer({ clock: systemClock, log, authorize });
   http.on('upgrade', (request, socket, head) => void media.handleUpgrade(request, socket, head));
@@ -97,7 +100,7 @@ afterEach(async () => {
   await twilio.close();
   await switchboard.drain(2_000);
   await media.close(1001);
-  deps.mediaClock.close();
+  deps.services.mediaClock.close();
   await new Promise<void>((resolve) => {
     http.close(() => resolve());
     http.closeAllConnections();

@@ -1,6 +1,7 @@
 // A campaign's dial as the API process has it sent: by one worker, once, whatever becomes of either process.
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { campaignPlanDeps } from '../../src/app/call-parts.ts';
 import type { CampaignRoute } from '../../src/call/outbound/campaign-plans.ts';
 import { CampaignRouter } from '../../src/cluster/campaign-router.ts';
 import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
@@ -40,7 +41,8 @@ function router(): CampaignRouter {
     pbxWorker: () => (isThere ? worker : undefined),
     takesCalls: isThere,
   } as unknown as WorkerPool;
-  return new CampaignRouter(held.room.deps, workers);
+  const { deps } = held.room;
+  return new CampaignRouter(campaignPlanDeps(deps), workers, ['ari']);
 }
 
 beforeEach(async () => {

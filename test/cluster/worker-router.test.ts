@@ -1,9 +1,9 @@
 // The API process and two call workers: where a call begins, and where what is asked of it later goes.
 
 import { describe, expect, it } from 'vitest';
-import { withClosing } from '../../src/app/call-parts.ts';
+import { createCallControl, withClosing } from '../../src/app/call-parts.ts';
 import type { StartCall } from '../../src/call/call-service.ts';
-import { CallControl } from '../../src/call/control/call-control.ts';
+import type { CallControl } from '../../src/call/control/call-control.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
 import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
 import { WorkerRouter } from '../../src/cluster/worker-router.ts';
@@ -42,7 +42,7 @@ function withWorkers(room: CallRoom) {
       const known = await ownerOf(id);
       return known && { ...known, isOwn: known.node === node };
     };
-    return new CallControl(
+    return createCallControl(
       withClosing({
         ...deps,
         store: { ...deps.store, runs: { ...runs, adopt, owner } },

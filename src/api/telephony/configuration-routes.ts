@@ -2,7 +2,7 @@
 // providers. Source: specification §4.1 to §4.4, contract decision 5 and §4.1.
 
 import { z } from 'zod';
-import { blockedReason } from '../../call/outbound/outbound-readiness.ts';
+import { blockedReason } from '../../call/outbound/outbound-route.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';

@@ -1,6 +1,6 @@
 // What is left to do before calls can go out over a telephony configuration. Source: contract §4.1.
 
-import { blockedReason } from '../../call/outbound/outbound-readiness.ts';
+import { blockedReason } from '../../call/outbound/outbound-route.ts';
 import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
 import {
   needsCallerId,

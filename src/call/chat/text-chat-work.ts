@@ -2,26 +2,31 @@
 // stored before it counts; a kill at any line leaves work that the next reader abandons. Source: contract §11.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import { textChatTurns } from '../../metrics/metrics.ts';
 import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowConfigurations, WorkflowVersion } from '../../model/workflow.ts';
+import type { LanguageModel } from '../../speech/llm/llm.ts';
+import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
+import type { Random } from '../../std/random.ts';
 import type { TextChat } from '../../store/runs/text-chat-store.ts';
+import type { Store } from '../../store/store.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
 import { INITIAL_STATE } from '../../workflow/engine/state.ts';
 import { createEngine, type DialogueEngine, type DialogueState } from '../../workflow/engine.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
 import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
-import type { EndedBy } from '../closing/run-closing.ts';
+import type { EndedBy, RunClosing } from '../closing/run-closing.ts';
 import type { DialogueInput } from '../dialogue/dialogue-runner.ts';
-import type { RunLog } from '../log/event-log.ts';
+import type { OrganizationHttp } from '../http/tool-request.ts';
+import type { EventLog, RunLog } from '../log/event-log.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
 import { runOutcomeOf } from '../log/run-outcome.ts';
 import { withRunIds } from '../setup/call-context.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 import { turnSettingsOf } from '../setup/call-plan.ts';
 import { planTools } from '../setup/plan-tools.ts';
 import { runTurn, type TurnResult } from './text-chat-turn.ts';
@@ -31,18 +36,17 @@ export const TURN_MS_MAX = 60_000;
 /** An end that could not be carried out is looked after then. */
 const FINISH_AGAIN_MS = 60_000;
 
-export type TextChatDeps = Pick<
-  CallDeps,
-  | 'store'
-  | 'events'
-  | 'closing'
-  | 'clock'
-  | 'random'
-  | 'log'
-  | 'llm'
-  | 'outside'
-  | 'credentialHeaders'
->;
+export interface TextChatDeps {
+  store: Store;
+  events: EventLog;
+  closing: RunClosing;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Undefined: the scripted policy leads the conversation. */
+  llm: LanguageModel | undefined;
+  http: OrganizationHttp;
+}
 
 export interface ChatPlan {
   engine: DialogueEngine;
@@ -259,15 +263,14 @@ function lostTo({ revision }: LeasedChat): GatewayError {
 
 function turnDeps(deps: TextChatDeps, held: LeasedChat, engine: DialogueEngine, runLog: RunLog) {
   const { run } = held.chat;
-  const { llm, clock, outside, credentialHeaders } = deps;
+  const { llm, clock, http } = deps;
   const mediaMs = (): number => sinceStart(deps, run);
   const note = (body: CallEventBody): void => {
     if (clock.now() >= held.until) throw lostTo(held);
     runLog.append(body, mediaMs());
   };
   const log = deps.log.child({ runId: run.id });
-  const toolRequests = { outside, credentialHeaders };
-  return { run, engine, llm, clock, log, toolRequests, note, mediaMs };
+  return { run, engine, llm, clock, log, toolRequests: http, note, mediaMs };
 }
 
 function sinceStart({ clock }: Pick<TextChatDeps, 'clock'>, run: Run): number {

@@ -1,22 +1,13 @@
 // The calls of this process by state: ringing, waiting for media, in admission, with media.
 
-import type { Run } from '../../model/run.ts';
-import type { TelephonyConfiguration } from '../../model/telephony.ts';
-import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import type { UnconnectedCall, UnconnectedCallList } from '../closing/unconnected-calls.ts';
 import type { CallSession } from '../session/session.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 
 /** Calls that may wait for their media at once; more than any process can carry. */
 const PENDING_MAX = 5_000;
 
-/** A call that has no media yet. */
-export interface UnconnectedCall {
-  run: Run;
-  configuration: TelephonyConfiguration;
-  provider: TelephonyProvider;
-}
-
-export class CallRegistry {
+export class CallRegistry implements UnconnectedCallList {
   /** At most as many as the organizations may have calls. */
   readonly #dialled = new Map<string, UnconnectedCall>();
   readonly #pending = new Map<string, CallPlan>();

@@ -1,14 +1,21 @@
-// Watchdog for a call that was dialled or answered but has no media: after a while it asks the provider for the
-// call's state and closes the run. Callbacks can be lost; a run must not stay open for ever.
+// The watchdog of calls without media: a call that was dialled or answered but whose media has not come is
+// looked up at its provider after a while, and its run is closed. Callbacks can be lost; no run stays open for ever.
 
+import type { Log } from '../../log.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import { isTerminal } from '../../model/provider.ts';
+import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { CallSnapshot, TelephonyProvider } from '../../telephony/provider/provider.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
+import type { Store } from '../../store/store.ts';
+import type { CallSnapshot } from '../../telephony/provider/provider.ts';
+import {
+  type UnconnectedCall,
+  type UnconnectedCalls,
+  unconnectedReason,
+} from '../closing/unconnected-calls.ts';
+import type { EventLog } from '../log/event-log.ts';
 import { RING_S } from '../setup/callback-urls.ts';
-import type { CallRegistry, UnconnectedCall } from './call-registry.ts';
-import { endUnconnected, unconnectedReason } from './end-unconnected.ts';
+import type { CallRegistry } from './call-registry.ts';
 
 /** After ringing has ended for certain. */
 const LOOK_MS = (RING_S + 30) * 1_000;
@@ -19,87 +26,99 @@ const LOOKS_MAX = 3;
 const FAILURES_MAX = 60;
 const ASK_MS = 10_000;
 
-export function startMediaWatchdog(
-  deps: CallDeps,
-  registry: CallRegistry,
-  call: UnconnectedCall,
-): void {
-  const { id } = call.run;
-  let looks = 0;
-  let failures = 0;
+export interface MediaWatchdogDeps {
+  store: Pick<Store, 'runs'>;
+  events: EventLog;
+  registry: CallRegistry;
+  unconnected: UnconnectedCalls;
+  clock: Clock;
+  log: Log;
+}
+
+export class MediaWatchdog {
+  readonly #deps: MediaWatchdogDeps;
+
+  constructor(deps: MediaWatchdogDeps) {
+    this.#deps = deps;
+  }
+
+  /** A call is dialled: it rings from now on. */
+  dialled(call: UnconnectedCall): void {
+    this.#deps.registry.addRinging(call);
+    this.watch(call);
+  }
+
+  watch(call: UnconnectedCall): void {
+    const { clock, log, registry } = this.#deps;
+    const { id } = call.run;
+    const tries = { looks: 0, failures: 0 };
+    const schedule = (ms: number): void => {
+      clock.after(ms, () => {
+        this.#look(call, tries).then(
+          (more) => {
+            if (more) schedule(AGAIN_MS);
+          },
+          (error: unknown) => {
+            tries.failures += 1;
+            log.error({ err: error, runId: id }, 'call not looked up');
+            if (tries.failures < FAILURES_MAX) schedule(AGAIN_MS);
+            else registry.removeUnconnected(id);
+          },
+        );
+      });
+    };
+    schedule(LOOK_MS);
+  }
+
   /** False once there is nothing more to watch. */
-  const look = async (): Promise<boolean> => {
-    const run = await deps.store.runs.find(id);
-    if (run === undefined || run.state !== 'initialized') {
-      release(deps, registry, id); // Another process may have closed it.
+  async #look(call: UnconnectedCall, tries: { looks: number }): Promise<boolean> {
+    const { store, registry, unconnected } = this.#deps;
+    const { id } = call.run;
+    const run = await store.runs.find(id);
+    const isOver = run === undefined || run.state !== 'initialized';
+    // Another process may have closed it. Another owner watches it; the calls of a dead owner are recovered.
+    if (isOver || (await store.runs.owner(id))?.isOwn === false) {
+      this.#release(id);
       return false;
     }
-    const owner = await deps.store.runs.owner(id);
-    if (owner?.isOwn === false) {
-      release(deps, registry, id); // The owner watches it; the calls of a dead owner are recovered.
-      return false;
-    }
-    const reason = verdict(await ask(deps, call.provider, { ...call, run }));
+    const reason = verdict(await this.#ask({ ...call, run }));
     if (registry.connected(id)) return true; // It came while we asked.
-    looks += 1;
-    if (reason === undefined && looks < LOOKS_MAX) return true;
-    registry.removeUnconnected(id);
-    await endUnconnected(
-      deps,
+    tries.looks += 1;
+    if (reason === undefined && tries.looks < LOOKS_MAX) return true;
+    await unconnected.end(
       { ...call, run },
       reason === undefined
         ? { reason: 'system_connect_error', by: 'gateway' }
         : { reason, by: 'provider' },
     );
     return false;
-  };
-  const schedule = (ms: number): void => {
-    deps.clock.after(ms, () => {
-      look().then(
-        (more) => {
-          if (more) schedule(AGAIN_MS);
-        },
-        (error: unknown) => {
-          failures += 1;
-          deps.log.error({ err: error, runId: id }, 'call not looked up');
-          if (failures < FAILURES_MAX) schedule(AGAIN_MS);
-          else registry.removeUnconnected(id);
-        },
-      );
-    });
-  };
-  schedule(LOOK_MS);
-}
+  }
 
-/** Forgets a call that this process does not hold any more. */
-function release(deps: CallDeps, registry: CallRegistry, runId: string): void {
-  registry.removeUnconnected(runId);
-  if (!registry.connected(runId)) deps.events.release(runId);
+  /** Forgets a call that this process does not hold any more. */
+  #release(runId: string): void {
+    const { registry, events } = this.#deps;
+    registry.removeUnconnected(runId);
+    if (!registry.connected(runId)) events.release(runId);
+  }
+
+  async #ask({ run, configuration, provider }: UnconnectedCall): Promise<CallSnapshot | undefined> {
+    const { providerCallId } = run;
+    if (providerCallId === null) return undefined;
+    const deadline = deadlineSignal(this.#deps.clock, ASK_MS, 'look up the call');
+    try {
+      const { credentials } = configuration;
+      return await provider.control.getCall(credentials, providerCallId, deadline.signal);
+    } catch (error) {
+      this.#deps.log.warn({ err: error, runId: run.id }, 'call not looked up at the provider');
+      return undefined;
+    } finally {
+      deadline.done();
+    }
+  }
 }
 
 /** How an unconnected call ended at the provider; undefined while it may still come. */
 function verdict(snapshot: CallSnapshot | undefined): EndReason | undefined {
   if (snapshot === undefined || !isTerminal(snapshot.status)) return undefined;
   return unconnectedReason(snapshot.status);
-}
-
-async function ask(
-  deps: CallDeps,
-  provider: TelephonyProvider,
-  { run, configuration }: UnconnectedCall,
-): Promise<CallSnapshot | undefined> {
-  if (run.providerCallId === null) return undefined;
-  const deadline = deadlineSignal(deps.clock, ASK_MS, 'look up the call');
-  try {
-    return await provider.control.getCall(
-      configuration.credentials,
-      run.providerCallId,
-      deadline.signal,
-    );
-  } catch (error) {
-    deps.log.warn({ err: error, runId: run.id }, 'call not looked up at the provider');
-    return undefined;
-  } finally {
-    deadline.done();
-  }
 }

@@ -11,18 +11,25 @@ import {
 } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Store } from '../../store/store.ts';
 import {
   type HostedProvider,
   isHosted,
   type ProviderEvent,
   type ProviderRequest,
+  type TelephonyProvider,
   type WebhookReply,
 } from '../../telephony/provider/provider.ts';
+import {
+  type UnconnectedCall,
+  type UnconnectedCalls,
+  unconnectedReason,
+} from '../closing/unconnected-calls.ts';
+import type { EventLog } from '../log/event-log.ts';
 import { stamp } from '../log/transcript.ts';
 import { hangsUpOnMachines } from '../setup/answering-machine.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
-import type { CallRegistry, UnconnectedCall } from './call-registry.ts';
-import { endUnconnected, unconnectedReason } from './end-unconnected.ts';
+import type { CallRegistry } from './call-registry.ts';
 
 /** The media of a call that the provider calls ended closes by itself within this time. */
 const MEDIA_CLOSES_MS = 3_000;
@@ -35,61 +42,154 @@ export interface ProviderCall {
   provider: HostedProvider;
 }
 
-/** Finds the run's call and proves the request. Undefined for an unknown run. Throws
- *  WEBHOOK_SIGNATURE. */
-export async function verifiedCall(
-  deps: CallDeps,
-  name: ProviderName,
-  runId: string,
-  request: ProviderRequest,
-): Promise<ProviderCall | undefined> {
-  const provider = deps.providers.byName(name);
-  const run = await deps.store.runs.find(runId);
-  if (provider === undefined || !isHosted(provider)) return undefined;
-  if (run === undefined || run.configurationId === null) return undefined;
-  const { organizationId, configurationId } = run;
-  const configuration = await deps.store.telephony.getConfiguration(
-    organizationId,
-    configurationId,
-  );
-  if (configuration === undefined || configuration.provider !== name) return undefined;
-  if (!provider.webhook.verify(request, configuration.credentials)) {
-    webhooks.inc({ provider: name, result: 'signature' });
-    throw new GatewayError('WEBHOOK_SIGNATURE');
-  }
-  return { run, configuration, provider };
+export interface ProviderEventsDeps {
+  store: Pick<Store, 'runs' | 'telephony'>;
+  providers: { byName(name: ProviderName): TelephonyProvider | undefined };
+  events: EventLog;
+  registry: CallRegistry;
+  unconnected: UnconnectedCalls;
+  clock: Clock;
 }
 
-/** The call as its answer webhook names it, should the answer to our dial have been lost. */
-export async function withCallId(
-  deps: CallDeps,
-  call: ProviderCall,
-  request: ProviderRequest,
-): Promise<ProviderCall> {
-  const event = call.provider.webhook.parse(request);
-  if (call.run.providerCallId !== null || !('callId' in event)) return call;
-  const run = await deps.store.runs.patch(call.run.id, {
-    providerCallId: event.callId,
-    gatheredContext: { call_id: event.callId },
-  });
-  return run === undefined ? call : { ...call, run };
-}
+export class ProviderEvents {
+  readonly #deps: ProviderEventsDeps;
 
-export async function handleProviderEvent(
-  deps: CallDeps,
-  registry: CallRegistry,
-  request: { name: ProviderName; runId: string; request: ProviderRequest },
-): Promise<WebhookReply> {
-  const call = await verifiedCall(deps, request.name, request.runId, request.request);
-  if (call === undefined) {
-    webhooks.inc({ provider: request.name, result: 'unknown_run' });
-    return IGNORED;
+  constructor(deps: ProviderEventsDeps) {
+    this.#deps = deps;
   }
-  const event = call.provider.webhook.parse(request.request);
-  if (event.kind === 'status') await handleStatus(deps, registry, call, event);
-  if (event.kind === 'answered-by') await takeAnsweredBy(deps, registry, call, event);
-  webhooks.inc({ provider: request.name, result: 'taken' });
-  return call.provider.webhook.acknowledge();
+
+  /** Finds the run's call and proves the request. Undefined for an unknown run. Throws
+   *  WEBHOOK_SIGNATURE. */
+  async verify(
+    name: ProviderName,
+    runId: string,
+    request: ProviderRequest,
+  ): Promise<ProviderCall | undefined> {
+    const provider = this.#deps.providers.byName(name);
+    const run = await this.#deps.store.runs.find(runId);
+    if (provider === undefined || !isHosted(provider)) return undefined;
+    if (run === undefined || run.configurationId === null) return undefined;
+    const { organizationId, configurationId } = run;
+    const configuration = await this.#deps.store.telephony.getConfiguration(
+      organizationId,
+      configurationId,
+    );
+    if (configuration === undefined || configuration.provider !== name) return undefined;
+    if (!provider.webhook.verify(request, configuration.credentials)) {
+      webhooks.inc({ provider: name, result: 'signature' });
+      throw new GatewayError('WEBHOOK_SIGNATURE');
+    }
+    return { run, configuration, provider };
+  }
+
+  /** The call as its answer webhook names it, should the answer to our dial have been lost. */
+  async withCallId(call: ProviderCall, request: ProviderRequest): Promise<ProviderCall> {
+    const event = call.provider.webhook.parse(request);
+    if (call.run.providerCallId !== null || !('callId' in event)) return call;
+    const run = await this.#deps.store.runs.patch(call.run.id, {
+      providerCallId: event.callId,
+      gatheredContext: { call_id: event.callId },
+    });
+    return run === undefined ? call : { ...call, run };
+  }
+
+  async take(request: {
+    name: ProviderName;
+    runId: string;
+    request: ProviderRequest;
+  }): Promise<WebhookReply> {
+    const call = await this.verify(request.name, request.runId, request.request);
+    if (call === undefined) {
+      webhooks.inc({ provider: request.name, result: 'unknown_run' });
+      return IGNORED;
+    }
+    const event = call.provider.webhook.parse(request.request);
+    if (event.kind === 'status') await this.takeStatus(call, event);
+    if (event.kind === 'answered-by') await this.#takeAnsweredBy(call, event);
+    webhooks.inc({ provider: request.name, result: 'taken' });
+    return call.provider.webhook.acknowledge();
+  }
+
+  /** Handles a status of a call, from a webhook or from a PBX. */
+  async takeStatus(call: UnconnectedCall, event: CallStep): Promise<void> {
+    const { run } = call;
+    const isNew = await this.#deps.store.runs.appendCallback(run.id, event.dedupeKey, {
+      status: event.status,
+      timestamp: stamp(this.#deps.clock.now()),
+      call_id: event.callId,
+      duration: event.durationS,
+      sequence: event.sequence ?? null,
+      raw: event.raw,
+    });
+    if (isNew && run.providerCallId === null) {
+      await this.#deps.store.runs.patch(run.id, { providerCallId: event.callId });
+    }
+    // Another leg of the call may come and go.
+    const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
+    if (!isOurs || run.state === 'completed') return;
+    await this.#noteStatus(run.id, event);
+    if (!isTerminal(event.status)) return;
+    // A repeated delivery gets here as well: the first one may have failed half-way.
+    await this.#takeTerminal(call, event.status);
+  }
+
+  /** Into the log of a call that this process runs, if it is a step forward: another process numbers the
+   *  events of its own calls. */
+  async #noteStatus(runId: string, event: CallStep): Promise<void> {
+    if (!this.#deps.registry.has(runId)) return;
+    const runLog = await this.#deps.events.open(runId);
+    const { status, providerStatus, callId, durationS, raw } = event;
+    const last = runLog.events.findLast(({ body }) => body.type === 'call.status')?.body;
+    if (last?.type === 'call.status' && !isStatusTransitionAllowed(status, last.status)) return;
+    const fact = { status, providerStatus, callId, durationS, raw };
+    const body = { type: 'call.status', ...fact } as const;
+    const session = this.#deps.registry.session(runId);
+    if (session === undefined) runLog.append(body, 0);
+    else session.note(body);
+  }
+
+  /** With media, the socket's close ends the call; if the close is lost, this ends the call after a moment. */
+  async #takeTerminal(call: UnconnectedCall, status: TerminalStatus): Promise<void> {
+    const { id } = call.run;
+    const session = this.#deps.registry.session(id);
+    if (session?.isAnswered === false) {
+      void session.end(unconnectedReason(status), 'provider');
+      return;
+    }
+    if (!this.#deps.registry.connected(id)) {
+      if (await this.#talksElsewhere(call.run)) return; // That process notices by its media.
+      await this.#deps.unconnected.end(call, { reason: unconnectedReason(status), by: 'provider' });
+      return;
+    }
+    this.#deps.clock.after(MEDIA_CLOSES_MS, () => {
+      void this.#deps.registry.session(id)?.end('user_hangup', 'provider');
+    });
+  }
+
+  async #talksElsewhere(run: Run): Promise<boolean> {
+    if (run.state !== 'running') return false;
+    return (await this.#deps.store.runs.owner(run.id))?.isOwn === false;
+  }
+
+  async #takeAnsweredBy(
+    { run }: ProviderCall,
+    event: Extract<ProviderEvent, { kind: 'answered-by' }>,
+  ): Promise<void> {
+    const isNew = await this.#deps.store.runs.appendCallback(run.id, event.dedupeKey, {
+      status: 'answered-by',
+      timestamp: stamp(this.#deps.clock.now()),
+      call_id: event.callId,
+      answered_by: event.answeredBy,
+    });
+    if (!isNew || run.state === 'completed') return;
+    const fact = { type: 'call.answered-by', answeredBy: event.answeredBy } as const;
+    const session = this.#deps.registry.session(run.id);
+    session?.note(fact);
+    if (session === undefined) (await this.#deps.events.open(run.id)).append(fact, 0);
+    else if (event.machine && hangsUpOnMachines(session.plan)) {
+      void session.end('voicemail_detected', 'gateway');
+    }
+  }
 }
 
 const IGNORED: WebhookReply = {
@@ -97,102 +197,3 @@ const IGNORED: WebhookReply = {
   contentType: 'application/json',
   body: JSON.stringify({ status: 'ignored', reason: 'unknown_run' }),
 };
-
-/** Handles a status of a call, from a webhook or from a PBX. */
-export async function handleStatus(
-  deps: CallDeps,
-  registry: CallRegistry,
-  call: UnconnectedCall,
-  event: CallStep,
-): Promise<void> {
-  const { run } = call;
-  const isNew = await deps.store.runs.appendCallback(run.id, event.dedupeKey, {
-    status: event.status,
-    timestamp: stamp(deps.clock.now()),
-    call_id: event.callId,
-    duration: event.durationS,
-    sequence: event.sequence ?? null,
-    raw: event.raw,
-  });
-  if (isNew && run.providerCallId === null) {
-    await deps.store.runs.patch(run.id, { providerCallId: event.callId });
-  }
-  // Another leg of the call may come and go.
-  const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
-  if (!isOurs || run.state === 'completed') return;
-  await noteStatus(deps, registry, run.id, event);
-  if (!isTerminal(event.status)) return;
-  // A repeated delivery gets here as well: the first one may have failed half-way.
-  await takeTerminal(deps, registry, call, event.status);
-}
-
-/** Into the log of a call that this process runs, if it is a step forward: another process numbers the
- *  events of its own calls. */
-async function noteStatus(
-  deps: CallDeps,
-  registry: CallRegistry,
-  runId: string,
-  event: CallStep,
-): Promise<void> {
-  if (!registry.has(runId)) return;
-  const runLog = await deps.events.open(runId);
-  const { status, providerStatus, callId, durationS, raw } = event;
-  const last = runLog.events.findLast(({ body }) => body.type === 'call.status')?.body;
-  if (last?.type === 'call.status' && !isStatusTransitionAllowed(status, last.status)) return;
-  const fact = { status, providerStatus, callId, durationS, raw };
-  const body = { type: 'call.status', ...fact } as const;
-  const session = registry.session(runId);
-  if (session === undefined) runLog.append(body, 0);
-  else session.note(body);
-}
-
-/** With media, the socket's close ends the call; if the close is lost, this ends the call after a moment. */
-async function takeTerminal(
-  deps: CallDeps,
-  registry: CallRegistry,
-  call: UnconnectedCall,
-  status: TerminalStatus,
-): Promise<void> {
-  const { id } = call.run;
-  const session = registry.session(id);
-  if (session?.isAnswered === false) {
-    void session.end(unconnectedReason(status), 'provider');
-    return;
-  }
-  if (!registry.connected(id)) {
-    if (await talksElsewhere(deps, call.run)) return; // That process notices by its media.
-    registry.removeUnconnected(id);
-    await endUnconnected(deps, call, { reason: unconnectedReason(status), by: 'provider' });
-    return;
-  }
-  deps.clock.after(MEDIA_CLOSES_MS, () => {
-    void registry.session(id)?.end('user_hangup', 'provider');
-  });
-}
-
-async function talksElsewhere(deps: CallDeps, run: Run): Promise<boolean> {
-  if (run.state !== 'running') return false;
-  return (await deps.store.runs.owner(run.id))?.isOwn === false;
-}
-
-async function takeAnsweredBy(
-  deps: CallDeps,
-  registry: CallRegistry,
-  { run }: ProviderCall,
-  event: Extract<ProviderEvent, { kind: 'answered-by' }>,
-): Promise<void> {
-  const isNew = await deps.store.runs.appendCallback(run.id, event.dedupeKey, {
-    status: 'answered-by',
-    timestamp: stamp(deps.clock.now()),
-    call_id: event.callId,
-    answered_by: event.answeredBy,
-  });
-  if (!isNew || run.state === 'completed') return;
-  const fact = { type: 'call.answered-by', answeredBy: event.answeredBy } as const;
-  const session = registry.session(run.id);
-  session?.note(fact);
-  if (session === undefined) (await deps.events.open(run.id)).append(fact, 0);
-  else if (event.machine && hangsUpOnMachines(session.plan)) {
-    void session.end('voicemail_detected', 'gateway');
-  }
-}

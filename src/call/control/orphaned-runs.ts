@@ -2,17 +2,26 @@
 // with what was stored, and the provider is told to hang up.
 
 import { codeOf } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import type { Run } from '../../model/run.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Store } from '../../store/store.ts';
+import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
+import type { RunClosing } from '../closing/run-closing.ts';
+import type { EventLog } from '../log/event-log.ts';
 
 /** Providers take a handful of requests a second and account. */
 const HANG_UPS_MAX = 8;
 
 /** No call is needed to close those of others. */
-export type RecoveryDeps = Pick<
-  CallDeps,
-  'store' | 'events' | 'closing' | 'hangUps' | 'clock' | 'log'
->;
+export interface RecoveryDeps {
+  store: Pick<Store, 'runs'>;
+  events: EventLog;
+  closing: RunClosing;
+  hangUps: ProviderHangUp;
+  clock: Clock;
+  log: Log;
+}
 
 export interface OrphanedRuns {
   closed: number;

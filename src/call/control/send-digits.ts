@@ -3,11 +3,20 @@
 // sends their tones.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
+import type { Store } from '../../store/store.ts';
+import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 
 const SEND_MS_MAX = 5_000;
+
+export interface DigitsDeps {
+  store: Pick<Store, 'runs'>;
+  registry: Pick<CallRegistry, 'session'>;
+  hangUps: Pick<ProviderHangUp, 'lineOf'>;
+  clock: Clock;
+}
 
 export interface DigitsWanted {
   organizationId: string;
@@ -19,8 +28,7 @@ export interface DigitsWanted {
 /** Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, DIGITS_WAITING, CALL_OUT_OF_REACH, PROVIDER_*
  *  codes. */
 export async function sendDigits(
-  deps: Pick<CallDeps, 'store' | 'clock' | 'hangUps'>,
-  roster: Pick<CallRegistry, 'session'>,
+  deps: DigitsDeps,
   { organizationId, runId, digits }: DigitsWanted,
 ): Promise<void> {
   const run = await deps.store.runs.get(organizationId, runId);
@@ -31,7 +39,7 @@ export async function sendDigits(
     throw new GatewayError('CALL_OUT_OF_REACH');
   const { provider, configuration } = line;
   if (provider.control.sendDigits === undefined) {
-    const session = roster.session(runId);
+    const session = deps.registry.session(runId);
     if (session === undefined) {
       throw new GatewayError('DIGITS_UNSUPPORTED', { provider: provider.name });
     }

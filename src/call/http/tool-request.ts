@@ -8,9 +8,13 @@ import { parseJson } from '../../std/json.ts';
 import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
 import type { CredentialHeaders, GuardedHttp } from './guarded-http.ts';
 
-export interface ToolRequestDeps {
+/** By which an organization's own systems are asked. */
+export interface OrganizationHttp {
   outside: Pick<GuardedHttp, 'send'>;
   credentialHeaders: CredentialHeaders;
+}
+
+export interface ToolRequestDeps extends OrganizationHttp {
   clock: Clock;
 }
 

@@ -1,15 +1,17 @@
 // Inbound calls, by webhook or from a PBX: the agent that answers, the run, and the reason of a refusal.
 
 import { codeOf } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import { callsStarted } from '../../metrics/metrics.ts';
 import { requireUsable } from '../../model/json-limits.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
+import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import type { RejectReason } from '../../telephony/provider/terms.ts';
+import type { EventLog } from '../log/event-log.ts';
 import { inboundContext } from '../setup/call-context.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 
 export class Refusal extends Error {
   readonly reason: RejectReason;
@@ -26,21 +28,7 @@ export function reasonOf(error: unknown): RejectReason {
   return code === 'GATEWAY_DRAINING' ? 'draining' : 'error';
 }
 
-/** Throws Refusal if no agent answers, AGENT_OVERSIZED. */
-export async function inboundAgent(
-  deps: CallDeps,
-  { organizationId }: TelephonyConfiguration,
-  workflowId: string | null,
-): Promise<WorkflowVersion> {
-  const version =
-    workflowId === null
-      ? undefined
-      : await deps.store.workflows.inService(organizationId, workflowId);
-  if (version === undefined) throw new Refusal('no-workflow');
-  return requireUsable(version);
-}
-
-interface InboundCall {
+export interface InboundCall {
   configuration: TelephonyConfiguration;
   version: WorkflowVersion;
   provider: TelephonyProvider;
@@ -55,29 +43,56 @@ interface InboundCall {
   raw: Record<string, unknown>;
 }
 
-/** The run of a call; one that came before gets the same. Throws CALL_LIMIT_REACHED. */
-export async function createInboundRun(deps: CallDeps, call: InboundCall): Promise<StartedRun> {
-  const { configuration, version, callId, from, to } = call;
-  const { name: provider } = call.provider;
-  const { organizationId, id: configurationId } = configuration;
-  const started = await deps.store.runs.create({
-    organizationId,
-    workflowId: version.workflowId,
-    definitionId: version.id,
-    name: call.name,
-    mode: provider,
-    callType: 'inbound',
-    configurationId,
-    providerCallId: callId,
-    initialContext: inboundContext({ provider, configurationId, from, to, callId }),
-    gatheredContext: { provider, call_id: callId },
-    logs: { inbound_webhook: { account_id: call.accountId, raw_webhook_data: call.raw } },
-  });
-  const { run, isNew } = started;
-  const runLog = await deps.events.open(run.id, { isNew });
-  if (runLog.events.length > 0) return started; // A repeated report; another process was first.
-  runLog.append({ type: 'call.created', direction: 'inbound', provider, from, to }, 0);
-  callsStarted.inc({ provider, direction: 'inbound' });
-  deps.log.info({ runId: run.id, provider }, 'inbound call');
-  return started;
+export interface InboundRunsDeps {
+  store: Pick<Store, 'runs' | 'workflows'>;
+  events: EventLog;
+  log: Log;
+}
+
+export class InboundRuns {
+  readonly #deps: InboundRunsDeps;
+
+  constructor(deps: InboundRunsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws Refusal if no agent answers, AGENT_OVERSIZED. */
+  async agent(
+    { organizationId }: TelephonyConfiguration,
+    workflowId: string | null,
+  ): Promise<WorkflowVersion> {
+    const version =
+      workflowId === null
+        ? undefined
+        : await this.#deps.store.workflows.inService(organizationId, workflowId);
+    if (version === undefined) throw new Refusal('no-workflow');
+    return requireUsable(version);
+  }
+
+  /** The run of a call; one that came before gets the same. Throws CALL_LIMIT_REACHED. */
+  async create(call: InboundCall): Promise<StartedRun> {
+    const { configuration, version, callId, from, to } = call;
+    const { name: provider } = call.provider;
+    const { organizationId, id: configurationId } = configuration;
+    const started = await this.#deps.store.runs.create({
+      organizationId,
+      workflowId: version.workflowId,
+      definitionId: version.id,
+      name: call.name,
+      mode: provider,
+      callType: 'inbound',
+      configurationId,
+      providerCallId: callId,
+      initialContext: inboundContext({ provider, configurationId, from, to, callId }),
+      gatheredContext: { provider, call_id: callId },
+      logs: { inbound_webhook: { account_id: call.accountId, raw_webhook_data: call.raw } },
+    });
+    const { run, isNew } = started;
+    const runLog = await this.#deps.events.open(run.id, { isNew });
+    if (runLog.events.length > 0) return started; // A repeated report; another process was first.
+    runLog.append({ type: 'call.created', direction: 'inbound', provider, from, to }, 0);
+    callsStarted.inc({ provider, direction: 'inbound' });
+    this.#deps.log.info({ runId: run.id, provider }, 'inbound call');
+    return started;
+  }
 }

@@ -2,19 +2,21 @@
 // clear answer, or was under way when a process was killed. Places nothing: any process may do this.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import type { Campaign } from '../../model/campaign.ts';
 import { requireUsable } from '../../model/json-limits.ts';
 import { type CallStatus, isTerminal } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
 import type { Workflow, WorkflowVersion } from '../../model/workflow.ts';
+import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { ClaimedAttempt } from '../../store/campaigns/contact-store.ts';
 import type { NewRun } from '../../store/runs/new-run.ts';
-import type { Line } from '../closing/provider-hang-up.ts';
+import type { Store } from '../../store/store.ts';
+import type { Line, ProviderHangUp } from '../closing/provider-hang-up.ts';
 import { outboundContext } from '../setup/call-context.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 import { noteDialled } from './dial.ts';
-import { findOutboundTrunk, type OutboundTrunk } from './outbound-route.ts';
+import type { OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
 
 const ASK_MS = 10_000;
 
@@ -29,7 +31,13 @@ export interface CampaignRoute extends OutboundTrunk {
   version: WorkflowVersion;
 }
 
-export type CampaignPlanDeps = Pick<CallDeps, 'store' | 'providers' | 'hangUps' | 'clock' | 'log'>;
+export interface CampaignPlanDeps {
+  store: Pick<Store, 'workflows' | 'runs'>;
+  routes: OutboundRoutes;
+  hangUps: ProviderHangUp;
+  clock: Clock;
+  log: Log;
+}
 
 export class CampaignPlans {
   readonly #deps: CampaignPlanDeps;
@@ -47,7 +55,7 @@ export class CampaignPlans {
     if (workflow?.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
     const version = await workflows.published(workflowId);
     if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
-    const line = await findOutboundTrunk(this.#deps, { organizationId, configurationId });
+    const line = await this.#deps.routes.findTrunk({ organizationId, configurationId });
     return { campaign, workflow, version: requireUsable(version), ...line };
   }
 

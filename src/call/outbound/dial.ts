@@ -1,16 +1,17 @@
-// Puts a run's call on the line: rings it, watches it, and closes the run if the provider refuses.
+// Dials a run's call at its provider: the request, and what the run's log and row say of it. Sent once.
 
-import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
-import { callsRefused, callsStarted } from '../../metrics/metrics.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import { RUN_CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import type { Run } from '../../model/run.ts';
+import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { jsonExcess } from '../../std/json-size.ts';
+import type { Store } from '../../store/store.ts';
 import type { DialResult } from '../../telephony/provider/provider.ts';
-import type { CallRegistry } from '../connect/call-registry.ts';
-import { closeFailed } from '../connect/end-unconnected.ts';
-import { startMediaWatchdog } from '../connect/media-watchdog.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
+import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
+import type { EventLog } from '../log/event-log.ts';
+import type { CallServices } from '../setup/call-services.ts';
 import { CALL_S_MAX, callbackUrls, RING_S } from '../setup/callback-urls.ts';
 import type { OutboundRoute } from './outbound-route.ts';
 
@@ -24,101 +25,95 @@ export interface DialRequestOfRun {
   to: string;
 }
 
-/** Throws CALL_NOT_PLACED; the run is kept then, completed. */
-export async function dialRun(
-  deps: CallDeps,
-  roster: CallRegistry,
-  { run, route, to }: DialRequestOfRun,
-): Promise<void> {
-  callsStarted.inc({ provider: route.provider.name, direction: 'outbound' });
-  const { configuration, provider } = route;
-  const call = { run, configuration, provider };
-  roster.addRinging(call);
-  startMediaWatchdog(deps, roster, call);
-  try {
-    await noteCreated(deps, { run, route, to });
-    await noteDialled(deps, run, await dial(deps, { run, route, to }));
-  } catch (error) {
-    if (await hasBegun(deps, run)) return;
-    callsRefused.inc({ code: codeOf(error) ?? 'UNEXPECTED' });
-    deps.log.warn({ err: error, runId: run.id }, 'call not placed');
-    roster.removeUnconnected(run.id);
-    await closeFailed(deps, call, error);
-    const reason = error instanceof GatewayError ? error.message : 'unexpected error';
-    throw notPlaced(run, reason, error);
+export interface ProviderDialDeps {
+  store: Pick<Store, 'runs'>;
+  events: EventLog;
+  hangUps: ProviderHangUp;
+  services: Pick<CallServices, 'llm'>;
+  publicUrl: string;
+  clock: Clock;
+  log: Log;
+}
+
+export class ProviderDial {
+  readonly #deps: ProviderDialDeps;
+
+  constructor(deps: ProviderDialDeps) {
+    this.#deps = deps;
   }
-}
 
-/** The first event of an outbound call. */
-export async function noteCreated(
-  deps: CallDeps,
-  { run, route, to }: DialRequestOfRun,
-): Promise<void> {
-  const runLog = await deps.events.open(run.id);
-  const { from } = route;
-  const { name } = route.provider;
-  runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
-}
+  /** Throws CONTEXT_OVERSIZED before anything is sent, PROVIDER_*. */
+  async send({ run, route, to }: DialRequestOfRun): Promise<DialResult> {
+    const { clock, publicUrl, services } = this.#deps;
+    const { provider, configuration, from } = route;
+    const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
+    if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });
+    services.llm?.prepare();
+    const deadline = deadlineSignal(clock, DIAL_MS, 'dial');
+    try {
+      return await provider.control.dial(
+        configuration.credentials,
+        {
+          runId: run.id,
+          from: from === null ? null : provider.formatAddress(from),
+          to: provider.formatAddress(to),
+          ...callbackUrls(publicUrl, provider.name, run.id),
+          ringS: RING_S,
+          callS: Math.min(CALL_S_MAX, provider.capabilities.callS.max),
+        },
+        deadline.signal,
+      );
+    } finally {
+      deadline.done();
+    }
+  }
 
-/** The provider's answer to the dial is late or lost, but the call is there. */
-async function hasBegun(deps: CallDeps, { id }: Run): Promise<boolean> {
-  try {
-    const current = await deps.store.runs.find(id);
-    return current !== undefined && current.state !== 'initialized';
-  } catch (error) {
-    deps.log.error({ err: error, runId: id }, 'run not read');
-    return false;
+  /** The first event of an outbound call. */
+  async noteCreated({ run, route, to }: DialRequestOfRun): Promise<void> {
+    const runLog = await this.#deps.events.open(run.id);
+    const { from } = route;
+    const { name } = route.provider;
+    runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
+  }
+
+  /** The provider has named the call: see the function of that name. */
+  noteDialled(run: Run, dialled: DialResult): Promise<void> {
+    return noteDialled(this.#deps, run, dialled);
+  }
+
+  /** It is not known whether the call was placed. Nothing is noted if it has come meanwhile. Never rejects. */
+  async noteDoubt(
+    placement: DialRequestOfRun,
+    fault: { code: string; message: string },
+  ): Promise<void> {
+    const { store, events, log } = this.#deps;
+    const { id: runId } = placement.run;
+    try {
+      const run = await store.runs.find(runId);
+      if (run?.state !== 'initialized') return;
+      await this.noteCreated(placement);
+      const runLog = await events.open(runId);
+      runLog.append({ type: 'fault', ...fault, fatal: false }, 0);
+    } catch (error) {
+      log.error({ err: error, runId }, 'doubt about a call not in its log');
+    }
   }
 }
 
 /** The phone rings: a store that fails just now does not make the start a failure. A call that was
  *  hung up before the provider had named it is hung up there. */
 export async function noteDialled(
-  deps: Pick<CallDeps, 'store' | 'hangUps' | 'log'>,
+  { store, hangUps, log }: Pick<ProviderDialDeps, 'store' | 'hangUps' | 'log'>,
   run: Run,
-  dialled: DialResult,
+  { callId, metadata }: DialResult,
 ): Promise<void> {
-  const { callId, metadata } = dialled;
   try {
-    const current = await deps.store.runs.patch(run.id, {
+    const current = await store.runs.patch(run.id, {
       providerCallId: callId,
       gatheredContext: { call_id: callId, ...metadata },
     });
-    if (current?.state === 'completed') await deps.hangUps.hangUpRun(current);
+    if (current?.state === 'completed') await hangUps.hangUpRun(current);
   } catch (error) {
-    deps.log.error({ err: error, runId: run.id }, 'call id not stored, or the line not hung up');
+    log.error({ err: error, runId: run.id }, 'call id not stored, or the line not hung up');
   }
-}
-
-/** Throws CONTEXT_OVERSIZED before anything is sent, PROVIDER_*. */
-export async function dial(
-  deps: CallDeps,
-  { run, route, to }: DialRequestOfRun,
-): Promise<DialResult> {
-  const { provider, configuration, from } = route;
-  const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
-  if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });
-  deps.llm?.prepare();
-  const deadline = deadlineSignal(deps.clock, DIAL_MS, 'dial');
-  try {
-    return await provider.control.dial(
-      configuration.credentials,
-      {
-        runId: run.id,
-        from: from === null ? null : provider.formatAddress(from),
-        to: provider.formatAddress(to),
-        ...callbackUrls(deps.publicUrl, provider.name, run.id),
-        ringS: RING_S,
-        callS: Math.min(CALL_S_MAX, provider.capabilities.callS.max),
-      },
-      deadline.signal,
-    );
-  } finally {
-    deadline.done();
-  }
-}
-
-/** Names the stored run, so that the client finds what the call came to. */
-export function notPlaced({ id, name }: Run, reason: string, cause?: unknown): GatewayError {
-  return new GatewayError('CALL_NOT_PLACED', { reason, runId: id, runName: name }, cause);
 }

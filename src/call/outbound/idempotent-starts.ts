@@ -1,29 +1,27 @@
-// Calls that clients start, each once: a request that comes again with its key gets the answer of the
+// Calls that clients start, each once by its idempotency key: a request that comes again with its key gets the answer of the
 // first, also while that one's call is still being placed, and after a kill in between.
 
+import { createHash } from 'node:crypto';
 import { codeOf } from '../../errors/gateway-error.ts';
 import { callsRefused } from '../../metrics/metrics.ts';
 import type { Run } from '../../model/run.ts';
+import { isObject } from '../../std/json.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
+import type { StartKey } from '../../store/runs/run-starts.ts';
 import type { StartCall, TestCall } from '../call-service.ts';
-import type { CallRegistry } from '../connect/call-registry.ts';
-import { startFailure } from '../connect/end-unconnected.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
-import { dialRun, notPlaced } from './dial.ts';
-import { idempotencyKeyOf } from './idempotency-key.ts';
+import { startFailure } from '../closing/unconnected-calls.ts';
 import type { OutboundRoute } from './outbound-route.ts';
-import { type Prepared, prepareStart } from './start-call.ts';
+import { notPlaced, type RunDialler } from './run-dialler.ts';
+import { type Prepared, prepareStart, type StartDeps } from './start-call.ts';
 import { prepareTest } from './start-test-call.ts';
 
 export class IdempotentStarts {
-  readonly #deps: CallDeps;
-  readonly #roster: CallRegistry;
+  readonly #deps: StartDeps & { dialler: RunDialler };
   /** By run; as many as the organizations may have calls. */
   readonly #placing = new Map<string, Promise<void>>();
 
-  constructor(deps: CallDeps, roster: CallRegistry) {
+  constructor(deps: StartDeps & { dialler: RunDialler }) {
     this.#deps = deps;
-    this.#roster = roster;
   }
 
   /** Throws what contract §6.1 names. After a refusal by the provider the run is kept, completed. */
@@ -50,7 +48,7 @@ export class IdempotentStarts {
   }
 
   async #place(run: Run, route: OutboundRoute, to: string): Promise<void> {
-    const placing = dialRun(this.#deps, this.#roster, { run, route, to });
+    const placing = this.#deps.dialler.dial({ run, route, to });
     this.#placing.set(run.id, placing);
     try {
       await placing;
@@ -76,4 +74,25 @@ async function counted(beginning: Promise<StartedRun>): Promise<StartedRun> {
     if (code !== undefined) callsRefused.inc({ code });
     throw error;
   }
+}
+
+/** Two requests are the same if they ask for the same, in whatever order, whoever asks. Undefined without a key.
+ *  Source: draft-ietf-httpapi-idempotency-key-header. */
+export function idempotencyKeyOf(
+  key: string | null,
+  asked: Record<string, unknown>,
+): StartKey | undefined {
+  if (key === null) return undefined;
+  const requestHash = createHash('sha256')
+    .update(JSON.stringify(sorted(asked)))
+    .digest('hex');
+  return { key, requestHash };
+}
+
+/** Every object with its entries in the order of their names. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const names = Object.keys(value).sort();
+  return { entries: names.map((name) => [name, sorted(value[name])]) };
 }

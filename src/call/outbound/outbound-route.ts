@@ -1,12 +1,14 @@
-// Over what a call goes out: telephony configuration, provider and caller id. Source: contract §6.1.
+// Whether and over what a call goes out: telephony configuration, provider and caller id. Source: contract §4.1,
+// §6.1.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
 import type { PhoneNumber } from '../../model/telephony.ts';
+import type { Random } from '../../std/random.ts';
+import type { Store } from '../../store/store.ts';
 import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
-import { needsCallerId } from '../../telephony/registry/configuration.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
-import { blockedReason } from './outbound-readiness.ts';
+import { needsCallerId, trunkSettingsOf } from '../../telephony/registry/configuration.ts';
 
 /** What the one who starts a call asks for. */
 export interface OutboundRouteQuery {
@@ -32,41 +34,77 @@ export interface OutboundTrunk {
   callers: readonly PhoneNumber[];
 }
 
-/** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
- *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
-export async function findOutboundRoute(
-  deps: CallDeps,
-  wish: OutboundRouteQuery,
-): Promise<OutboundRoute> {
-  const { configuration, provider, callers } = await findOutboundTrunk(deps, wish);
-  const from = chooseCaller(deps, callers, wish.fromPhoneNumberId)?.addressNormalized ?? null;
-  return { configuration, provider, from };
+export interface OutboundRoutesDeps {
+  store: Pick<Store, 'telephony'>;
+  providers: { byName(name: ProviderName): TelephonyProvider | undefined };
+  random: Random;
 }
 
-/** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
- *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
-export async function findOutboundTrunk(
-  deps: Pick<CallDeps, 'store' | 'providers'>,
-  wish: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
-): Promise<OutboundTrunk> {
-  const configuration = await findConfiguration(deps, wish);
-  const provider = deps.providers.byName(configuration.provider);
-  if (provider === undefined) {
-    throw new GatewayError('PROVIDER_NOT_BUILT', { provider: configuration.provider });
+export class OutboundRoutes {
+  readonly #deps: OutboundRoutesDeps;
+
+  constructor(deps: OutboundRoutesDeps) {
+    this.#deps = deps;
   }
-  const numbers = await deps.store.telephony.listNumbers(configuration.id);
-  const callers = numbers.filter(({ isActive }) => isActive);
-  if (callers.length === 0 && needsCallerId(provider.name)) {
-    throw new GatewayError('CALLER_ID_NOT_FOUND');
+
+  /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
+   *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+  async find(wish: OutboundRouteQuery): Promise<OutboundRoute> {
+    const { configuration, provider, callers } = await this.findTrunk(wish);
+    const caller = this.#chooseCaller(callers, wish.fromPhoneNumberId);
+    return { configuration, provider, from: caller?.addressNormalized ?? null };
   }
-  return { configuration, provider, callers };
+
+  /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
+   *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+  async findTrunk(
+    wish: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
+  ): Promise<OutboundTrunk> {
+    const { store, providers } = this.#deps;
+    const configuration = await findConfiguration(this.#deps, wish);
+    const provider = providers.byName(configuration.provider);
+    if (provider === undefined) {
+      throw new GatewayError('PROVIDER_NOT_BUILT', { provider: configuration.provider });
+    }
+    const numbers = await store.telephony.listNumbers(configuration.id);
+    const callers = numbers.filter(({ isActive }) => isActive);
+    if (callers.length === 0 && needsCallerId(provider.name)) {
+      throw new GatewayError('CALLER_ID_NOT_FOUND');
+    }
+    return { configuration, provider, callers };
+  }
+
+  /** Over a configuration that has been chosen already; undefined if it is gone. */
+  async chosen(of: {
+    organizationId: string;
+    configurationId: string;
+    from: string | null;
+  }): Promise<OutboundRoute | undefined> {
+    const { store, providers } = this.#deps;
+    const { telephony } = store;
+    const configuration = await telephony.getConfiguration(of.organizationId, of.configurationId);
+    const provider = configuration && providers.byName(configuration.provider);
+    return provider && { configuration, provider, from: of.from };
+  }
+
+  /** The one asked for, else the default caller, else any. Throws CALLER_ID_NOT_FOUND if the one asked
+   *  for is none of them. */
+  #chooseCaller(callers: readonly PhoneNumber[], wantedId: string | null): PhoneNumber | undefined {
+    if (wantedId !== null) {
+      const wanted = callers.find(({ id }) => id === wantedId);
+      if (wanted === undefined) throw new GatewayError('CALLER_ID_NOT_FOUND');
+      return wanted;
+    }
+    const any = callers.length === 0 ? 0 : this.#deps.random.integer(callers.length);
+    return callers.find(({ isDefaultCallerId }) => isDefaultCallerId) ?? callers[any];
+  }
 }
 
 /** Neither the configuration asked for nor the default falls through to another one: people would be called
  *  over an account that nobody chose (specification §1, rule 3). Throws TELEPHONY_NOT_CONFIGURED,
  *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function findConfiguration(
-  deps: { store: Pick<CallDeps['store'], 'telephony'> },
+  deps: { store: Pick<Store, 'telephony'> },
   wish: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
 ): Promise<ConfigurationSummary> {
   const { organizationId, configurationId } = wish;
@@ -95,18 +133,16 @@ function readyOnly(configuration: ConfigurationSummary): ConfigurationSummary {
   throw new GatewayError(code, { name, reason });
 }
 
-/** The one asked for, else the default caller, else any. Throws CALLER_ID_NOT_FOUND if the one asked
- *  for is none of them. */
-function chooseCaller(
-  deps: CallDeps,
-  callers: readonly PhoneNumber[],
-  wantedId: string | null,
-): PhoneNumber | undefined {
-  if (wantedId !== null) {
-    const wanted = callers.find(({ id }) => id === wantedId);
-    if (wanted === undefined) throw new GatewayError('CALLER_ID_NOT_FOUND');
-    return wanted;
+/** Why no call can go out over this configuration; undefined if one can. */
+export function blockedReason(configuration: ConfigurationSummary): string | undefined {
+  const { provider, inactiveSince, inactiveReason, activePhoneNumbers, enabledTrunks } =
+    configuration;
+  if (inactiveSince !== null) return inactiveReason ?? 'It is inactive.';
+  if (needsCallerId(provider) && activePhoneNumbers === 0) {
+    return 'Add at least one active phone number.';
   }
-  const fallback = callers[callers.length === 0 ? 0 : deps.random.integer(callers.length)];
-  return callers.find(({ isDefaultCallerId }) => isDefaultCallerId) ?? fallback;
+  if (trunkSettingsOf(provider) !== undefined && enabledTrunks === 0) {
+    return 'Add a trunk, or enable one.';
+  }
+  return undefined;
 }

@@ -1,13 +1,14 @@
 // A call that a client starts by an agent or a trigger: who may, which agent, over which configuration
 // and number. The order of the checks is the contract's (§6.1). A run exists before the provider is asked.
 
+import type { Random } from '../../std/random.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { StartKey } from '../../store/runs/run-starts.ts';
+import type { Store } from '../../store/store.ts';
 import type { StartCall } from '../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 import { type ResolvedAgent, resolveAgent } from '../setup/resolve-agent.ts';
-import { findOutboundRoute, type OutboundRoute } from './outbound-route.ts';
+import type { OutboundRoute, OutboundRoutes } from './outbound-route.ts';
 
 /** A call that has everything but its run. */
 export interface Prepared {
@@ -18,10 +19,16 @@ export interface Prepared {
   begin(limit: number, key: StartKey | undefined): Promise<StartedRun>;
 }
 
+export interface StartDeps {
+  store: Pick<Store, 'workflows' | 'starts' | 'organizations' | 'accounts'>;
+  routes: OutboundRoutes;
+  random: Random;
+}
+
 /** Throws what contract §6.1 names. */
-export async function prepareStart(deps: CallDeps, request: StartCall): Promise<Prepared> {
+export async function prepareStart(deps: StartDeps, request: StartCall): Promise<Prepared> {
   const agent = await resolveAgent(deps, request);
-  const route = await findOutboundRoute(deps, request);
+  const route = await deps.routes.find(request);
   const run = newRun(deps, request, agent, route);
   return {
     route,
@@ -31,7 +38,7 @@ export async function prepareStart(deps: CallDeps, request: StartCall): Promise<
 }
 
 function newRun(
-  deps: CallDeps,
+  deps: StartDeps,
   request: StartCall,
   { workflow, version }: ResolvedAgent,
   { configuration, provider, from }: OutboundRoute,

@@ -5,16 +5,15 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { TestCall } from '../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 import { type ResolvedAgent, resolveTestAgent } from '../setup/resolve-agent.ts';
-import { findOutboundRoute, type OutboundRoute } from './outbound-route.ts';
-import type { Prepared } from './start-call.ts';
+import type { OutboundRoute } from './outbound-route.ts';
+import type { Prepared, StartDeps } from './start-call.ts';
 
 /** Throws TEST_NOT_CONFIGURED, TEST_CONFIGURATION_NOT_FOUND, what else findRoute throws,
  *  AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, PHONE_NUMBER_MISSING. */
-export async function prepareTest(deps: CallDeps, request: TestCall): Promise<Prepared> {
+export async function prepareTest(deps: StartDeps, request: TestCall): Promise<Prepared> {
   const { organizationId, workflowId, runId } = request;
-  const route = await findOutboundRoute(deps, request).catch((error: unknown) => {
+  const route = await deps.routes.find(request).catch((error: unknown) => {
     throw inOtherWords(error);
   });
   const agent = await resolveTestAgent(deps, organizationId, workflowId);
@@ -51,7 +50,7 @@ function inOtherWords(error: unknown): unknown {
 }
 
 /** Throws PHONE_NUMBER_MISSING. */
-async function testNumber({ store }: CallDeps, organizationId: string): Promise<string> {
+async function testNumber({ store }: StartDeps, organizationId: string): Promise<string> {
   const number = (await store.organizations.preferences(organizationId))?.testPhoneNumber ?? '';
   if (number === '') throw new GatewayError('PHONE_NUMBER_MISSING');
   return number;

@@ -2,25 +2,24 @@
 // What is told of one call is taken in its order; connecting it runs beside, and stops when it is over.
 
 import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import { callsRefused, pbxCalls } from '../../metrics/metrics.ts';
 import { isTerminal } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
+import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
+import type { Store } from '../../store/store.ts';
 import type { MediaSession } from '../../telephony/provider/media-session.ts';
 import type { PbxConnection, PbxInboundCall, PbxStatus } from '../../telephony/provider/pbx.ts';
 import { calledNumberOf } from '../../telephony/provider/phone-address.ts';
 import type { PbxProvider } from '../../telephony/provider/provider.ts';
 import type { RejectReason } from '../../telephony/provider/terms.ts';
-import type { CallRegistry, UnconnectedCall } from '../connect/call-registry.ts';
-import { closeFailed } from '../connect/end-unconnected.ts';
-import { admitPbxMedia, startSession } from '../connect/media-admission.ts';
-import { startMediaWatchdog } from '../connect/media-watchdog.ts';
-import { prepareCall } from '../connect/prepare-call.ts';
-import { handleStatus } from '../connect/provider-event.ts';
-import { createInboundRun, inboundAgent, Refusal, reasonOf } from '../inbound/inbound-run.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
+import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
+import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
+import type { ConnectServices } from '../connect/connect-services.ts';
+import { type InboundRuns, Refusal, reasonOf } from '../inbound/inbound-run.ts';
 import { PerCallQueue, type QueuedCall } from './per-call-queue.ts';
 
 /** Calls of one PBX that may be on their way at once; a PBX that rings more is turned away. */
@@ -44,6 +43,15 @@ interface Joining {
   isAnswered: boolean;
 }
 
+export interface PbxCallsDeps {
+  store: Pick<Store, 'runs' | 'telephony'>;
+  runs: InboundRuns;
+  connect: ConnectServices;
+  hangUps: ProviderHangUp;
+  clock: Clock;
+  log: Log;
+}
+
 export interface PbxCallsOptions {
   /** As it is now: credentials may change while calls go on. */
   configuration: () => TelephonyConfiguration;
@@ -54,16 +62,14 @@ export interface PbxCallsOptions {
 }
 
 export class PbxCalls {
-  readonly #deps: CallDeps;
-  readonly #roster: CallRegistry;
+  readonly #deps: PbxCallsDeps;
   readonly #options: PbxCallsOptions;
   readonly #steps: PerCallQueue;
   /** By run: plans that are being made. */
   readonly #preparing = new Map<string, Promise<unknown>>();
 
-  constructor(deps: CallDeps, roster: CallRegistry, options: PbxCallsOptions) {
+  constructor(deps: PbxCallsDeps, options: PbxCallsOptions) {
     this.#deps = deps;
-    this.#roster = roster;
     this.#options = options;
     this.#steps = new PerCallQueue(deps.log);
   }
@@ -103,7 +109,7 @@ export class PbxCalls {
       const run = await this.#runOf(call);
       if (run === undefined) return;
       const ringing = { run, ...this.#line };
-      startMediaWatchdog(this.#deps, this.#roster, ringing);
+      this.#deps.connect.watchdog.watch(ringing);
       this.#connect(call.callId, ringing, stepped);
     } catch (error) {
       this.#refuse(call.callId, error);
@@ -119,7 +125,7 @@ export class PbxCalls {
     if (known !== undefined) return this.#again(known);
     const version = await this.#agent(call);
     void connection().ring(call.callId);
-    const { run } = await createInboundRun(this.#deps, {
+    const { run } = await this.#deps.runs.create({
       ...call,
       configuration,
       version,
@@ -134,7 +140,7 @@ export class PbxCalls {
    *  hands to us once more, would wait in silence. */
   #again(run: Run): Run | undefined {
     if (run.state === 'completed') throw new Refusal('busy');
-    const isWaiting = run.state === 'initialized' && !this.#roster.has(run.id);
+    const isWaiting = run.state === 'initialized' && !this.#deps.connect.registry.has(run.id);
     return isWaiting && !this.#preparing.has(run.id) ? run : undefined;
   }
 
@@ -143,7 +149,7 @@ export class PbxCalls {
     const numbers = await this.#deps.store.telephony.listNumbers(configuration.id);
     const number = calledNumberOf(call.to, numbers);
     if (number === undefined) throw new Refusal('not-configured');
-    return inboundAgent(this.#deps, configuration, number.inboundWorkflowId);
+    return this.#deps.runs.agent(configuration, number.inboundWorkflowId);
   }
 
   #refuse(callId: string, error: unknown): void {
@@ -163,7 +169,7 @@ export class PbxCalls {
   /** Its announcements are recorded; should that fail, it is answered like any other. */
   async #takeEarlyMedia({ callId, runId }: OwnCall, stepped: QueuedCall): Promise<void> {
     const run = await this.#runNamed(runId);
-    if (run?.state !== 'initialized' || this.#roster.connected(runId)) return;
+    if (run?.state !== 'initialized' || this.#deps.connect.registry.connected(runId)) return;
     const call = { run: await this.#named(run, callId), ...this.#line };
     stepped.mediaOpening = this.#join(callId, call, { gone: stepped.ended, isAnswered: false });
     stepped.runBeside(stepped.mediaOpening);
@@ -177,11 +183,11 @@ export class PbxCalls {
       return;
     }
     if (run.state !== 'initialized') return;
-    const session = this.#roster.session(runId);
+    const session = this.#deps.connect.registry.session(runId);
     if (session !== undefined) {
-      await startSession(this.#deps, session);
+      await this.#deps.connect.admissions.answer(session);
       pbxCalls.inc({ provider: this.#line.provider.name, result: 'connected' });
-    } else if (!this.#roster.connected(runId)) {
+    } else if (!this.#deps.connect.registry.connected(runId)) {
       this.#connect(callId, { run: await this.#named(run, callId), ...this.#line }, stepped);
     }
   }
@@ -215,9 +221,7 @@ export class PbxCalls {
     }
     // What is being made would wait for a call that is over.
     if (isTerminal(status.status)) await this.#preparing.get(run.id)?.catch(() => undefined);
-    await handleStatus(
-      this.#deps,
-      this.#roster,
+    await this.#deps.connect.providerEvents.takeStatus(
       { run, ...this.#line },
       { ...status, sequence: undefined },
     );
@@ -226,10 +230,14 @@ export class PbxCalls {
   /** While it rings: the plan, and the first words. */
   #prepareAhead(call: UnconnectedCall): void {
     const { id } = call.run;
-    if (this.#preparing.has(id) || this.#roster.isPrepared(id) || this.#roster.connected(id))
+    if (
+      this.#preparing.has(id) ||
+      this.#deps.connect.registry.isPrepared(id) ||
+      this.#deps.connect.registry.connected(id)
+    )
       return;
     // Another node may have dialled it.
-    if (!this.#roster.has(id)) startMediaWatchdog(this.#deps, this.#roster, call);
+    if (!this.#deps.connect.registry.has(id)) this.#deps.connect.watchdog.watch(call);
     this.#prepare(call).catch((error: unknown) => {
       this.#deps.log.error({ err: error, runId: id }, 'call not prepared');
     });
@@ -238,8 +246,8 @@ export class PbxCalls {
   /** Once for a call. Throws what `prepareCall` does; the run is completed then. */
   async #prepare(call: UnconnectedCall): Promise<void> {
     const { id } = call.run;
-    if (this.#roster.isPrepared(id)) return;
-    const preparing = this.#preparing.get(id) ?? prepareCall(this.#deps, this.#roster, call);
+    if (this.#deps.connect.registry.isPrepared(id)) return;
+    const preparing = this.#preparing.get(id) ?? this.#deps.connect.preparation.prepare(call);
     this.#preparing.set(id, preparing);
     try {
       await preparing;
@@ -276,7 +284,8 @@ export class PbxCalls {
     try {
       if (gone.aborted) return 'gone';
       const media = await this.#openMedia(callId, gone);
-      if (await admitPbxMedia(this.#deps, this.#roster, id, { media, isAnswered })) {
+      const { admissions } = this.#deps.connect;
+      if (await admissions.admitPbxMedia(id, { media, isAnswered })) {
         return 'connected';
       }
       await this.#hangUp(callId); // Closed meanwhile.
@@ -309,8 +318,7 @@ export class PbxCalls {
     const run = await this.#deps.store.runs.find(id);
     if (run?.state === 'completed') return 'gone'; // A client has hung it up.
     this.#deps.log.error({ err: error, runId: id }, 'call not connected');
-    this.#roster.removeUnconnected(id);
-    await closeFailed(this.#deps, call, error);
+    await this.#deps.connect.unconnected.fail(call, error);
     return 'failed';
   }
 

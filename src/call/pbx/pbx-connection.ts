@@ -8,9 +8,7 @@ import { withDeadline } from '../../std/deadline.ts';
 import type { HeldConfiguration } from '../../store/telephony/configuration-leases.ts';
 import type { PbxConnection, PbxListener, PbxState } from '../../telephony/provider/pbx.ts';
 import type { PbxProvider } from '../../telephony/provider/provider.ts';
-import type { CallRegistry } from '../connect/call-registry.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
-import { PbxCalls } from './pbx-calls.ts';
+import { PbxCalls, type PbxCallsDeps } from './pbx-calls.ts';
 
 /** A PBX may restart, or be out of reach for a moment, before it is shown as out of use. */
 const GRACE_MS = 15_000;
@@ -31,7 +29,7 @@ export interface PbxLineOptions {
 export class PbxConnectionHolder {
   /** Whether clients see it as out of use. */
   isReportedDown: boolean;
-  readonly #deps: CallDeps;
+  readonly #deps: PbxCallsDeps;
   readonly #options: PbxLineOptions;
   #configuration: HeldConfiguration;
   readonly #log: Log;
@@ -44,7 +42,7 @@ export class PbxConnectionHolder {
   #wasUp = false;
   #isClosed = false;
 
-  constructor(deps: CallDeps, roster: CallRegistry, options: PbxLineOptions) {
+  constructor(deps: PbxCallsDeps, options: PbxLineOptions) {
     const { configuration, provider, refusal } = options;
     this.isReportedDown = configuration.inactiveSince !== null;
     this.#deps = deps;
@@ -55,7 +53,7 @@ export class PbxConnectionHolder {
       if (this.#connection === undefined) throw new Error('there is no connection');
       return this.#connection;
     };
-    this.#calls = new PbxCalls(deps, roster, {
+    this.#calls = new PbxCalls(deps, {
       configuration: () => this.#configuration,
       provider,
       connection,

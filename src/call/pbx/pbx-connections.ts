@@ -3,10 +3,13 @@
 // those whose PBX is out of reach as out of use, until it is back.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
 import { JobLoop } from '../../std/job-loop.ts';
+import type { Store } from '../../store/store.ts';
 import type { HeldConfiguration } from '../../store/telephony/configuration-leases.ts';
-import type { CallRegistry } from '../connect/call-registry.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
+import type { PbxProvider } from '../../telephony/provider/provider.ts';
+import type { PbxCallsDeps } from './pbx-calls.ts';
 import { PbxConnectionHolder } from './pbx-connection.ts';
 
 /** How soon a change that another node has stored is followed. */
@@ -18,10 +21,19 @@ const LINES_MAX = 1_000;
 /** Characters of a reason that is shown. */
 const REASON_MAX = 500;
 
+export interface PbxConnectionsDeps {
+  store: Pick<Store, 'leases' | 'telephony'>;
+  providers: { readonly pbx: readonly PbxProvider[] };
+  /** Of what the calls of each connection are made. */
+  calls: PbxCallsDeps;
+  /** Why no new call is taken now, if none is. */
+  refusal: () => GatewayError | undefined;
+  clock: Clock;
+  log: Log;
+}
+
 export class PbxConnections {
-  readonly #deps: CallDeps;
-  readonly #roster: CallRegistry;
-  readonly #refusal: () => GatewayError | undefined;
+  readonly #deps: PbxConnectionsDeps;
   /** By configuration. */
   readonly #lines = new Map<string, PbxConnectionHolder>();
   readonly #loop: JobLoop;
@@ -29,10 +41,8 @@ export class PbxConnections {
   /** The store was away: this has been logged. */
   #wasAway = false;
 
-  constructor(deps: CallDeps, roster: CallRegistry, refusal: () => GatewayError | undefined) {
+  constructor(deps: PbxConnectionsDeps) {
     this.#deps = deps;
-    this.#roster = roster;
-    this.#refusal = refusal;
     this.#loop = new JobLoop({
       clock: deps.clock,
       everyMs: LOOK_MS,
@@ -121,10 +131,10 @@ export class PbxConnections {
   #connect(configuration: HeldConfiguration): void {
     const provider = this.#deps.providers.pbx.find(({ name }) => name === configuration.provider);
     if (provider === undefined || this.#loop.hasStopped) return;
-    const line = new PbxConnectionHolder(this.#deps, this.#roster, {
+    const line = new PbxConnectionHolder(this.#deps.calls, {
       configuration,
       provider,
-      refusal: this.#refusal,
+      refusal: this.#deps.refusal,
       onUp: () => void this.wake(),
     });
     this.#lines.set(configuration.id, line);

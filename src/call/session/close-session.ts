@@ -10,8 +10,8 @@ import type { RecordingFile } from '../../pipeline/recorder.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import type { MediaSession } from '../../telephony/provider/media-session.ts';
 import type { EndedBy } from '../closing/run-closing.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
+import type { SessionDeps } from './session-deps.ts';
 import type { SessionEvents } from './session-events.ts';
 
 /** Services and recording close within this time. */
@@ -32,14 +32,16 @@ interface Ending {
 }
 
 /** Never rejects. */
-export async function closeSession(deps: CallDeps, ending: Ending): Promise<void> {
+export async function closeSession(deps: SessionDeps, ending: Ending): Promise<void> {
   const { plan, media, log, durationS, reason, by } = ending;
+  const attempt = (step: string, work: Promise<unknown>) =>
+    work.catch((error: unknown) => log.error({ err: error, step }, 'closing step failed'));
+
   const audioClosed = closeAudio(deps, ending);
-  await withDeadline(deps.clock, AUDIO_CLOSE_MS, 'close the audio', audioClosed).catch(
-    (error: unknown) => log.error({ err: error }, 'audio not closed in full'),
-  );
+  const closing = withDeadline(deps.clock, AUDIO_CLOSE_MS, 'close the audio', audioClosed);
+  await attempt('close the audio', closing);
   const callId = callToHangUp(ending);
-  if (callId !== null) await deps.hangUps.attempt(plan, callId, plan.run.id);
+  if (callId !== null) await attempt('hang up', deps.hangUps.hangUp(plan, callId));
   media?.close('over');
   const provider = plan.provider.name;
   await deps.closing.endSurely(plan.run, {
@@ -53,7 +55,7 @@ export async function closeSession(deps: CallDeps, ending: Ending): Promise<void
   callSeconds.observe({ provider }, durationS);
 }
 
-async function closeAudio(deps: CallDeps, ending: Ending): Promise<void> {
+async function closeAudio(deps: SessionDeps, ending: Ending): Promise<void> {
   const { audio, record } = ending;
   if (audio === undefined) {
     await ending.recording?.close();
@@ -63,7 +65,7 @@ async function closeAudio(deps: CallDeps, ending: Ending): Promise<void> {
   audio.stop();
   const recording = await audio.close();
   if (recording !== undefined) record.note({ type: 'recording.finished', ...recording });
-  const { tts, stt } = deps;
+  const { tts, stt } = deps.services;
   record.note({
     type: 'speech.usage',
     service: tts.name,

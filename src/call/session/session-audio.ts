@@ -10,8 +10,8 @@ import { defaultTuning, type TurnTuning } from '../../pipeline/turn/turn-tuning.
 import type { Clock } from '../../std/clock.ts';
 import type { MediaSession, MediaStart } from '../../telephony/provider/media-session.ts';
 import { machineDetectionOf } from '../setup/answering-machine.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
+import type { CallServices } from '../setup/call-services.ts';
 
 interface AudioParts {
   plan: CallPlan;
@@ -25,7 +25,7 @@ interface AudioParts {
 
 /** It is recorded, and heard from `listen` on. Throws MEDIA_CODEC. */
 export function openAudio(
-  { mediaClock, vad, stt, tts, voice }: CallDeps,
+  { mediaClock, vad, stt, tts, voice }: CallServices,
   { plan, start, media, ...parts }: AudioParts,
 ): CallAudio {
   const { marks, leadMs } = media.traits;

@@ -22,7 +22,6 @@ import { CallTimers, guardedClock, IdleTimer } from '../dialogue/call-timers.ts'
 import { type DialogueMedium, DialogueRunner } from '../dialogue/dialogue-runner.ts';
 import type { RunLog } from '../log/event-log.ts';
 import { isUnwantedMachine } from '../setup/answering-machine.ts';
-import type { CallDeps } from '../setup/call-deps.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 import { onceFetched } from '../setup/pre-call-fetch.ts';
 import { AgentSpeech } from './agent-speech.ts';
@@ -32,6 +31,7 @@ import { closeSession } from './close-session.ts';
 import { InterimWords } from './interim-words.ts';
 import { MuteState } from './mute-state.ts';
 import { openAudio } from './session-audio.ts';
+import type { SessionDeps } from './session-deps.ts';
 import { SessionEvents } from './session-events.ts';
 
 /** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
@@ -53,7 +53,7 @@ export interface SessionOptions {
 
 export class CallSession {
   readonly plan: CallPlan;
-  readonly #deps: CallDeps;
+  readonly #deps: SessionDeps;
   readonly #clock: Clock;
   readonly #options: SessionOptions;
   readonly #log: Log;
@@ -74,7 +74,7 @@ export class CallSession {
   #audio: CallAudio | undefined;
   #end: Promise<void> | undefined;
 
-  constructor(deps: CallDeps, options: SessionOptions) {
+  constructor(deps: SessionDeps, options: SessionOptions) {
     const { plan } = options;
     this.plan = plan;
     this.#deps = deps;
@@ -92,8 +92,8 @@ export class CallSession {
       medium: this.#medium(),
       record: this.#record,
       organizationId: plan.run.organizationId,
-      llm: deps.llm,
-      toolRequests: deps,
+      llm: deps.services.llm,
+      toolRequests: deps.http,
       clock: deps.clock,
       log: this.#log,
     });
@@ -162,7 +162,7 @@ export class CallSession {
       clock: this.#clock,
       log: this.#log,
       callId: () => this.#callId,
-      consultation: this.#deps,
+      consultation: this.#deps.services,
     });
     return {
       waitsAtOpening: true,
@@ -226,7 +226,7 @@ export class CallSession {
       onBroken: (error) => this.#fail(error, 'unexpected_error'),
       log: this.#log,
     };
-    const audio = openAudio(this.#deps, {
+    const audio = openAudio(this.#deps.services, {
       plan,
       start,
       media,

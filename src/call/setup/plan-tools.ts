@@ -2,9 +2,12 @@
 // goes on without it.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
+import type { Clock } from '../../std/clock.ts';
 import { withDeadline } from '../../std/deadline.ts';
+import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
 import {
@@ -13,14 +16,13 @@ import {
   offeredFunctions,
 } from '../../workflow/tools/offered-functions.ts';
 import { toolUuidsOf } from '../../workflow/tools/tool-references.ts';
-import type { CallDeps } from './call-deps.ts';
 
 /** The phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;
 
 /** Throws WORKFLOW_INVALID. */
 export async function planTools(
-  { store, clock, log }: Pick<CallDeps, 'store' | 'clock' | 'log'>,
+  { store, clock, log }: { store: Pick<Store, 'tools'>; clock: Clock; log: Log },
   run: Pick<Run, 'organizationId'> & { id?: string },
   definition: WorkflowDefinition,
 ): Promise<NodeTools> {

@@ -2,17 +2,21 @@
 // first word, and goes on without them if none come. Source: contract §8.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import { preCallFetches } from '../../metrics/metrics.ts';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
+import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import { jsonExcess } from '../../std/json-size.ts';
+import type { Store } from '../../store/store.ts';
 import { preCallRequestOf } from '../../workflow/graph/pre-call-request.ts';
 import type { PreCallRequest } from '../../workflow/nodes/node-type.ts';
+import type { OrganizationHttp } from '../http/tool-request.ts';
+import type { EventLog } from '../log/event-log.ts';
 import { withoutReserved } from './call-context.ts';
-import type { CallDeps } from './call-deps.ts';
 
 const FETCH_MS = 10_000;
 
@@ -23,18 +27,101 @@ export interface PreCallFetch {
   onBroken(error: unknown): void;
 }
 
-/** Undefined if the agent asks for nothing. */
-export function startPreCallFetch(
-  deps: CallDeps,
-  run: Run,
-  definition: WorkflowDefinition,
-): PreCallFetch | undefined {
-  const request = preCallRequestOf(definition, run.callType);
-  if (request === undefined) return undefined;
-  const onBroken = (error: unknown): void => {
-    deps.log.error({ err: error, runId: run.id }, 'what waited for variables failed');
-  };
-  return { context: fetchContext(deps, run, request), onBroken };
+export interface PreCallFetchesDeps {
+  store: Pick<Store, 'runs'>;
+  events: EventLog;
+  http: OrganizationHttp;
+  clock: Clock;
+  log: Log;
+}
+
+export class PreCallFetches {
+  readonly #deps: PreCallFetchesDeps;
+
+  constructor(deps: PreCallFetchesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Undefined if the agent asks for nothing. */
+  start(run: Run, definition: WorkflowDefinition): PreCallFetch | undefined {
+    const request = preCallRequestOf(definition, run.callType);
+    if (request === undefined) return undefined;
+    const onBroken = (error: unknown): void => {
+      this.#deps.log.error({ err: error, runId: run.id }, 'what waited for variables failed');
+    };
+    return { context: this.#fetchContext(run, request), onBroken };
+  }
+
+  async #fetchContext(run: Run, request: PreCallRequest): Promise<Record<string, unknown>> {
+    try {
+      const variables = await this.#fetchVariables(run, request);
+      preCallFetches.inc({ result: 'ok' });
+      void this.#keep(run, variables); // The caller does not wait for the database.
+      return { ...run.initialContext, ...variables };
+    } catch (error) {
+      preCallFetches.inc({ result: codeOf(error) === 'TIMED_OUT' ? 'timeout' : 'failed' });
+      void this.#noteFailure(run, error);
+      return run.initialContext;
+    }
+  }
+
+  async #fetchVariables(
+    run: Run,
+    { url, credentialUuid }: PreCallRequest,
+  ): Promise<Record<string, unknown>> {
+    const { clock, http } = this.#deps;
+    const deadline = deadlineSignal(clock, FETCH_MS, 'variables before the call');
+    try {
+      const credential =
+        credentialUuid === null
+          ? {}
+          : await http.credentialHeaders(run.organizationId, credentialUuid);
+      const reply = await http.outside.send(
+        {
+          method: 'POST',
+          url,
+          headers: { ['Content-Type']: 'application/json', ...credential },
+          body: JSON.stringify(questionOf(run)),
+        },
+        deadline.signal,
+      );
+      if (reply.status < 200 || reply.status >= 300) throw failed(`status ${reply.status}`);
+      const answer = parseJson(reply.text);
+      if (!isObject(answer)) throw failed('no JSON object');
+      const variables = variablesIn(answer);
+      const excess = jsonExcess(variables, CONTEXT_LIMITS);
+      if (excess !== undefined) throw failed(excess);
+      return variables;
+    } finally {
+      deadline.done();
+    }
+  }
+
+  /** The run shows what its call was held with. Never rejects. */
+  async #keep(run: Run, variables: Record<string, unknown>): Promise<void> {
+    const { store, log } = this.#deps;
+    try {
+      await store.runs.patch(run.id, { initialContext: variables });
+    } catch (error) {
+      log.error({ err: error, runId: run.id }, 'fetched variables not stored');
+    }
+  }
+
+  /** Never rejects. */
+  async #noteFailure(run: Run, error: unknown): Promise<void> {
+    const { store, events, log } = this.#deps;
+    log.warn({ err: error, runId: run.id }, 'no variables before the call');
+    const known = error instanceof GatewayError ? error : failed('the server was not reached');
+    const { code, message } = known;
+    try {
+      const current = await store.runs.find(run.id);
+      if (current === undefined || current.state === 'completed') return; // Its log is closed.
+      const runLog = await events.open(run.id);
+      runLog.append({ type: 'fault', code, message, fatal: false }, 0);
+    } catch (failure) {
+      log.error({ err: failure, runId: run.id }, 'event not noted');
+    }
+  }
 }
 
 /** `use` is called with the initial context of the call: at once where nothing is fetched, else some time
@@ -50,53 +137,6 @@ export function onceFetched(
   }
   onWait?.();
   preCall.context.then(use).catch(preCall.onBroken);
-}
-
-async function fetchContext(
-  deps: CallDeps,
-  run: Run,
-  request: PreCallRequest,
-): Promise<Record<string, unknown>> {
-  try {
-    const variables = await fetchVariables(deps, run, request);
-    preCallFetches.inc({ result: 'ok' });
-    void keep(deps, run, variables); // The caller does not wait for the database.
-    return { ...run.initialContext, ...variables };
-  } catch (error) {
-    preCallFetches.inc({ result: codeOf(error) === 'TIMED_OUT' ? 'timeout' : 'failed' });
-    void noteFailure(deps, run, error);
-    return run.initialContext;
-  }
-}
-
-async function fetchVariables(
-  { clock, outside, credentialHeaders }: CallDeps,
-  run: Run,
-  { url, credentialUuid }: PreCallRequest,
-): Promise<Record<string, unknown>> {
-  const deadline = deadlineSignal(clock, FETCH_MS, 'variables before the call');
-  try {
-    const credential =
-      credentialUuid === null ? {} : await credentialHeaders(run.organizationId, credentialUuid);
-    const reply = await outside.send(
-      {
-        method: 'POST',
-        url,
-        headers: { ['Content-Type']: 'application/json', ...credential },
-        body: JSON.stringify(questionOf(run)),
-      },
-      deadline.signal,
-    );
-    if (reply.status < 200 || reply.status >= 300) throw failed(`status ${reply.status}`);
-    const answer = parseJson(reply.text);
-    if (!isObject(answer)) throw failed('no JSON object');
-    const variables = variablesIn(answer);
-    const excess = jsonExcess(variables, CONTEXT_LIMITS);
-    if (excess !== undefined) throw failed(excess);
-    return variables;
-  } finally {
-    deadline.done();
-  }
 }
 
 /** The event has one name for both directions. */
@@ -121,38 +161,6 @@ export function variablesIn(answer: Record<string, unknown>): Record<string, unk
     }
   }
   return {};
-}
-
-/** The run shows what its call was held with. Never rejects. */
-async function keep(
-  { store, log }: CallDeps,
-  run: Run,
-  variables: Record<string, unknown>,
-): Promise<void> {
-  try {
-    await store.runs.patch(run.id, { initialContext: variables });
-  } catch (error) {
-    log.error({ err: error, runId: run.id }, 'fetched variables not stored');
-  }
-}
-
-/** Never rejects. */
-async function noteFailure(
-  { store, events, log }: CallDeps,
-  run: Run,
-  error: unknown,
-): Promise<void> {
-  log.warn({ err: error, runId: run.id }, 'no variables before the call');
-  const known = error instanceof GatewayError ? error : failed('the server was not reached');
-  const { code, message } = known;
-  try {
-    const current = await store.runs.find(run.id);
-    if (current === undefined || current.state === 'completed') return; // Its log is closed.
-    const runLog = await events.open(run.id);
-    runLog.append({ type: 'fault', code, message, fatal: false }, 0);
-  } catch (failure) {
-    log.error({ err: failure, runId: run.id }, 'event not noted');
-  }
 }
 
 function failed(reason: string): GatewayError {

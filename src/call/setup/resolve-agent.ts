@@ -4,9 +4,13 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { requireUsable } from '../../model/json-limits.ts';
 import type { Workflow, WorkflowVersion } from '../../model/workflow.ts';
+import type { Store } from '../../store/store.ts';
 import { isTriggerEnabled } from '../../workflow/graph/trigger-path.ts';
 import type { StartCall } from '../call-service.ts';
-import type { CallDeps } from './call-deps.ts';
+
+interface AgentDeps {
+  store: Pick<Store, 'workflows'>;
+}
 
 export interface ResolvedAgent {
   workflow: Workflow;
@@ -14,7 +18,7 @@ export interface ResolvedAgent {
 }
 
 /** Throws what contract §6.1 names for agents, and AGENT_OVERSIZED. */
-export async function resolveAgent(deps: CallDeps, request: StartCall): Promise<ResolvedAgent> {
+export async function resolveAgent(deps: AgentDeps, request: StartCall): Promise<ResolvedAgent> {
   const { agent, organizationId, mode } = request;
   const workflow =
     agent.type === 'workflow_uuid'
@@ -36,7 +40,7 @@ export async function resolveAgent(deps: CallDeps, request: StartCall): Promise<
 /** The draft of a workflow, or what is published. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
  *  AGENT_NOT_PUBLISHED, AGENT_OVERSIZED. */
 export async function resolveTestAgent(
-  { store }: Pick<CallDeps, 'store'>,
+  { store }: AgentDeps,
   organizationId: string,
   workflowId: string,
 ): Promise<ResolvedAgent> {
@@ -49,13 +53,13 @@ export async function resolveTestAgent(
   return { workflow, version: requireUsable(version) };
 }
 
-async function byUuid(deps: CallDeps, organizationId: string, uuid: string): Promise<Workflow> {
+async function byUuid(deps: AgentDeps, organizationId: string, uuid: string): Promise<Workflow> {
   const workflow = await deps.store.workflows.findByUuid(uuid);
   if (workflow?.organizationId !== organizationId) throw new GatewayError('AGENT_NOT_FOUND');
   return workflow;
 }
 
-async function byTrigger(deps: CallDeps, organizationId: string, path: string): Promise<Workflow> {
+async function byTrigger(deps: AgentDeps, organizationId: string, path: string): Promise<Workflow> {
   const trigger = await deps.store.workflows.findTrigger(path);
   if (trigger === undefined) throw new GatewayError('TRIGGER_NOT_FOUND');
   if (trigger.workflow.organizationId !== organizationId) {

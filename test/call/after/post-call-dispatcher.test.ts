@@ -66,6 +66,7 @@ function afterCall(): PostCallDispatcher {
   const { deps } = at.room;
   const made = new PostCallDispatcher({
     ...deps,
+    ...deps.http,
     llm: model,
   });
   running.push(made);

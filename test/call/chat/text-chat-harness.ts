@@ -34,8 +34,10 @@ export class ChatRoom {
       log,
       llm,
       // Tests' receivers are on loopback.
-      outside: createGuardedHttp(() => true),
-      credentialHeaders: () => Promise.resolve({}),
+      http: {
+        outside: createGuardedHttp(() => true),
+        credentialHeaders: () => Promise.resolve({}),
+      },
     };
     this.deps.closing.onCompleted = () => {
       this.completed += 1;

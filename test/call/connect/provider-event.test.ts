@@ -52,8 +52,8 @@ describe('a status callback', () => {
   it('is no fact of a call that another process runs', async () => {
     const room = await held.room.prepare();
     const { runId } = await room.start();
-    const { CallControl } = await import('../../../src/call/control/call-control.ts');
-    const other = new CallControl(room.deps);
+    const { createCallControl } = await import('../../../src/app/call-parts.ts');
+    const other = createCallControl(room.deps);
     const url = `${PUBLIC_URL}/api/v1/telephony/twilio/status-callback/${runId}`;
     const form = `CallSid=${CALL}&AccountSid=${ACCOUNT}&CallStatus=ringing&SequenceNumber=1`;
     await other.event('twilio', runId, signed(url, form));

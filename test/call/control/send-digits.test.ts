@@ -1,7 +1,7 @@
 // Keys that a client has pressed in a call.
 
 import { describe, expect, it } from 'vitest';
-import { withClosing } from '../../../src/app/call-parts.ts';
+import { type CallParts, withClosing } from '../../../src/app/call-parts.ts';
 import { DtmfDetector } from '../../../src/audio/tones/dtmf-detector.ts';
 import { sendDigits } from '../../../src/call/control/send-digits.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
@@ -34,8 +34,8 @@ function taking(room: CallRoom, pressed: Pressed[]) {
 }
 
 const nobody = { session: () => undefined };
-const press = (deps: Parameters<typeof sendDigits>[0], organizationId: string, runId: string) =>
-  sendDigits(deps, nobody, { organizationId, runId, digits: '12#' }).then(
+const press = (deps: CallParts, organizationId: string, runId: string) =>
+  sendDigits({ ...deps, registry: nobody }, { organizationId, runId, digits: '12#' }).then(
     () => 'pressed',
     (error: unknown) => codeOf(error) ?? String(error),
   );
@@ -96,7 +96,7 @@ describe('keys for the far end', () => {
     const room = await held.room.prepare(definition([talk, end('bye')], [edge('talk', 'bye')]));
     const llm = new ScriptedModel(room.clock);
     llm.answers = [{ say: ['Go on.'] }];
-    room.deps.llm = llm;
+    room.deps.services.llm = llm;
     const { run, stream } = await room.inboundCall();
     await room.heardOut(stream);
     await room.says(stream, 'it is about a bill');

@@ -25,7 +25,7 @@ describe('an inbound call', () => {
   it('opens the connection to the language model before its media comes', async () => {
     const room = await held.room.prepare();
     const llm = new ScriptedModel(room.clock);
-    room.deps.llm = llm;
+    room.deps.services.llm = llm;
     await room.ring();
     expect(llm.prepared).toBe(1);
     expect(llm.requests).toEqual([]);

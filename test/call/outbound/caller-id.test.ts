@@ -41,7 +41,7 @@ beforeEach(async () => {
   sought = [];
   const room = await held.room.prepare();
   const { store, owner } = room.at;
-  Object.assign(room.deps, { providers: providersOf([fakePbx(room)]) });
+  Object.assign(room.deps.providers, providersOf([fakePbx(room)]));
   const credentials = { provider: 'ari' };
   room.configuration = await store.telephony.createConfiguration(owner.organizationId, {
     ...{ name: 'PBX', provider: 'ari', isDefaultOutbound: true, credentials },

@@ -1,10 +1,10 @@
 // Requests for a call that come again, and calls to try an agent out. Source: contract §6.1, §13.1 item 8.
 
 import { describe, expect, it } from 'vitest';
+import { createCallControl } from '../../../src/app/call-parts.ts';
 import type { StartCall, TestCall } from '../../../src/call/call-service.ts';
-import { CallControl } from '../../../src/call/control/call-control.ts';
 import { closeOrphanedRuns } from '../../../src/call/control/orphaned-runs.ts';
-import { idempotencyKeyOf } from '../../../src/call/outbound/idempotency-key.ts';
+import { idempotencyKeyOf } from '../../../src/call/outbound/idempotent-starts.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { CALL, CALLER, chat, NUMBER, withCallRoom } from '../call-harness.ts';
 
@@ -63,7 +63,7 @@ describe('a request that comes again with its key', () => {
     await room.until(() => room.dials.length === 1);
     const [run] = await room.runs();
     room.rest.answer = { status: 200, body: { sid: CALL, status: 'completed' } };
-    const next = new CallControl(room.deps);
+    const next = createCallControl(room.deps);
     await closeOrphanedRuns(room.deps, run === undefined ? [] : [run]);
     const request = { ...KEYED, ...(await requestOf(room)) };
     expect(await next.start(request)).toMatchObject({ runId: run?.id });

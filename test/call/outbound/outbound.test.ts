@@ -170,7 +170,7 @@ describe('a call that is started', () => {
   it('opens the connection to the language model as it is dialled, and again as it is picked up', async () => {
     const room = await held.room.prepare();
     const llm = new ScriptedModel(room.clock);
-    room.deps.llm = llm;
+    room.deps.services.llm = llm;
     const { runId } = await room.start();
     expect(room.dials).toHaveLength(1);
     expect(llm.prepared).toBe(1);

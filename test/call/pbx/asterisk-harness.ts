@@ -23,7 +23,7 @@ export async function withAsterisk(
   first.append(Uint8Array.of(0));
   await first.close();
   const ari = createAriProvider({ clock: room.clock, random: systemRandom });
-  Object.assign(room.deps, { providers: providersOf([ari]) });
+  Object.assign(room.deps.providers, providersOf([ari]));
   room.configuration = await configurePbx(room, {
     credentials: {
       ari_endpoint: asterisk.url,

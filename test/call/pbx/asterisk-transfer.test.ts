@@ -32,7 +32,7 @@ beforeEach(async () => {
   });
   llm = new ScriptedModel(room.clock);
   llm.answers = [{ call: 'front_desk', given: { topic: 'a bill' } }, { say: ['Nobody is free.'] }];
-  room.deps.llm = llm;
+  room.deps.services.llm = llm;
   const dialplan: Dialplan = {
     'out-dest': { '700': [{ app: 'Answer' }, { app: 'Wait', ms: 600_000 }] },
   };

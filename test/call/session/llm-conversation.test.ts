@@ -11,7 +11,7 @@ const held = withCallRoom();
 async function withModel(settings = {}): Promise<{ room: CallRoom; llm: ScriptedModel }> {
   const { room } = held;
   const llm = new ScriptedModel(room.clock);
-  room.deps.llm = llm;
+  room.deps.services.llm = llm;
   await room.prepare(chat, settings);
   return { room, llm };
 }
@@ -183,8 +183,7 @@ describe('the end of a call', () => {
       const done = await room.ended(run);
       expect(done.disposition).toBe('user_qualified');
       expect(stream.closed?.code).toBe(1000);
-      const problems = room.lines.filter(({ level }) => level === 'warn' || level === 'error');
-      expect(problems.map(({ msg }) => msg)).toEqual(['call not hung up at its provider']);
+      expect(room.errors.map(({ step }) => step)).toEqual(['hang up']);
     },
   );
 
@@ -208,6 +207,6 @@ describe('the end of a call', () => {
     await room.pass(5_100);
     const done = await room.ended(run);
     expect(done).toMatchObject({ disposition: 'user_hangup', transcriptKey: null });
-    expect(room.errors.map(({ msg }) => msg)).toContain('audio not closed in full');
+    expect(room.errors.map(({ step }) => step)).toContain('close the audio');
   });
 });

@@ -348,10 +348,10 @@ describe('an error of our own', () => {
 
   it('while the caller is heard ends that call alone', async () => {
     const room = await held.room.prepare();
-    const { open } = room.deps.vad;
+    const { open } = room.deps.services.vad;
     let isBroken = false;
-    room.deps.vad.open = (listener) => {
-      const vad = open.call(room.deps.vad, listener);
+    room.deps.services.vad.open = (listener) => {
+      const vad = open.call(room.deps.services.vad, listener);
       return {
         ...vad,
         push(window, endMs) {

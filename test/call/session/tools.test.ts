@@ -77,7 +77,7 @@ const offered = z.object({
 async function withModel(answers: Answer[], ...specs: ToolSpec[]) {
   const llm = new ScriptedModel(at.room.clock);
   llm.answers = answers;
-  at.room.deps.llm = llm;
+  at.room.deps.services.llm = llm;
   const room = await withTools(at.room, ...specs);
   const { stream, run } = await room.inboundCall();
   await room.heardOut(stream);
@@ -100,10 +100,10 @@ describe('a call in which the model uses tools', () => {
       type: 'bearer_token',
       data: { token: 'of-the-shop' },
     });
-    room.deps.credentialHeaders = credentialHeadersFrom(room.at.store);
+    room.deps.http.credentialHeaders = credentialHeadersFrom(room.at.store);
     const { clock, log } = room.deps;
     const server = { service: 'openai' as const, baseUrl: model.baseUrl, model: 'm' };
-    room.deps.llm = openLanguageModel([{ ...server, apiKey: 'k' }], { clock, log });
+    room.deps.services.llm = openLanguageModel([{ ...server, apiKey: 'k' }], { clock, log });
     model.script(
       calls('find_order', { id: 'A 7' }, { id: 'call_1' }),
       calls('safe_calculator', { expression: '12.5 * 2' }, { id: 'call_2' }),
@@ -125,7 +125,7 @@ describe('a call in which the model uses tools', () => {
     await room.says(stream, 'let me talk to somebody');
     await room.passThrough(() => room.rest.asked.some(({ body }) => body.startsWith('Twiml=')));
     const done = await room.ended(run);
-    await room.deps.llm?.close();
+    await room.deps.services.llm?.close();
 
     expect(shop.asked).toMatchObject([
       {
@@ -214,7 +214,7 @@ describe('a tool', () => {
   });
 
   it('may not reach our own networks', async () => {
-    at.room.deps.outside = createGuardedHttp();
+    at.room.deps.http.outside = createGuardedHttp();
     const { room, llm } = await withModel([asks, { say: ['Sorry.'] }], orderTool());
     await room.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toEqual([
@@ -224,7 +224,7 @@ describe('a tool', () => {
   });
 
   it('whose credential is gone tells the model, and asks nobody', async () => {
-    at.room.deps.credentialHeaders = credentialHeadersFrom(at.room.at.store);
+    at.room.deps.http.credentialHeaders = credentialHeadersFrom(at.room.at.store);
     const tool = orderTool({ credential_uuid: 'gone' });
     const { room, llm } = await withModel([asks, { say: ['Sorry.'] }], tool);
     await room.passThrough(() => llm.spoken.length === 2);
@@ -263,7 +263,7 @@ describe('a tool', () => {
   it('that cannot be loaded does not keep the call from being held', async () => {
     const { store } = at.room.deps;
     const tools = { ...store.tools, find: () => Promise.reject(new Error('database away')) };
-    at.room.deps.store = { ...store, tools };
+    Object.assign(at.room.deps.store, { tools });
     const { room, llm } = await withModel([{ say: ['Yes?'] }], orderTool());
     await room.passThrough(() => llm.spoken.length === 1);
     expect(llm.spoken[0]?.tools.map(({ name }) => name)).toEqual(['finish']);
@@ -330,7 +330,7 @@ describe('a transfer over a PBX', () => {
   const transferring = async () => {
     const llm = new ScriptedModel(at.room.clock);
     llm.answers = [asks, sorry];
-    at.room.deps.llm = llm;
+    at.room.deps.services.llm = llm;
     const room = await withTools(at.room, transferTool());
     const pbx = await withPbx(room);
     pbx.inbound('phone', EXTENSION);

@@ -19,7 +19,7 @@ async function prepare(warm: object | null): Promise<{ room: CallRoom; llm: Scri
   const { room } = at;
   const llm = new ScriptedModel(room.clock);
   llm.answers = [asks, sorry];
-  room.deps.llm = llm;
+  room.deps.services.llm = llm;
   await withTools(room, {
     name: 'Front desk',
     definition: {

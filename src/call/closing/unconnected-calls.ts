@@ -1,0 +1,122 @@
+// Ends calls that never reached our media: busy, not answered, refused, failed, lost. The run is closed by
+// run-closing; this says how such a call ended, and that it rings no more.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+import type { TerminalStatus } from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
+import type { Clock } from '../../std/clock.ts';
+import { isObject } from '../../std/json.ts';
+import type { Store } from '../../store/store.ts';
+import { stamp } from '../log/transcript.ts';
+import type { Line, ProviderHangUp } from './provider-hang-up.ts';
+import type { RunClosing, RunEnding } from './run-closing.ts';
+
+/** A call that has no media yet. */
+export interface UnconnectedCall extends Line {
+  run: Run;
+}
+
+/** Where this process keeps its calls without media. */
+export interface UnconnectedCallList {
+  /** The call will not come any more. */
+  removeUnconnected(runId: string): void;
+}
+
+export interface UnconnectedCallsDeps {
+  store: Pick<Store, 'runs'>;
+  closing: RunClosing;
+  hangUps: ProviderHangUp;
+  list: UnconnectedCallList;
+  clock: Clock;
+  log: Log;
+}
+
+interface Ending extends Pick<RunEnding, 'fault'> {
+  reason: EndReason;
+  /** `provider` if it says that the call is over; else the call is hung up. */
+  by: 'provider' | 'gateway';
+}
+
+/** For a call that rang when its gateway was lost: it may be placed again. */
+export const GATEWAY_STOPPED = {
+  code: 'GATEWAY_STOPPED',
+  message: 'The gateway stopped before anybody answered',
+};
+
+export class UnconnectedCalls {
+  readonly #deps: UnconnectedCallsDeps;
+
+  constructor(deps: UnconnectedCallsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Several may come here for one run: the first one's reason counts, and the line is hung up once. Throws
+   *  if the store is away. */
+  end(call: UnconnectedCall, { by, ...ending }: Ending): Promise<void> {
+    const { closing, hangUps, list } = this.#deps;
+    const { run, provider } = call;
+    const { providerCallId } = run;
+    list.removeUnconnected(run.id);
+    return closing.end(run, {
+      ...ending,
+      by,
+      provider: provider.name,
+      onClaimed: async () => {
+        if (by === 'gateway' && providerCallId !== null) {
+          await hangUps.attempt(call, providerCallId, run.id);
+        }
+      },
+    });
+  }
+
+  /** Contract §7.6: a call that could not be begun leaves a completed run that says what went wrong.
+   *  Never rejects: a run that stays open is closed by the media watchdog. */
+  async fail(call: UnconnectedCall, error: unknown): Promise<void> {
+    const { store, list, clock, log } = this.#deps;
+    const { id } = call.run;
+    list.removeUnconnected(id);
+    const message = error instanceof GatewayError ? error.message : 'unexpected error';
+    const fault = { code: codeOf(error) ?? 'UNEXPECTED', message };
+    try {
+      await store.runs.appendCallback(id, 'start-failed', {
+        status: 'failed',
+        timestamp: stamp(clock.now()),
+        data: { error: message },
+      });
+      await this.end(call, { reason: 'error', by: 'gateway', fault });
+    } catch (failure) {
+      log.error({ err: failure, runId: id }, 'failed call not closed');
+    }
+  }
+
+  /** Ends a call that no gateway will answer any more. Throws if the store is away. */
+  async abandon(call: UnconnectedCall, fault?: RunEnding['fault']): Promise<void> {
+    const { store, list } = this.#deps;
+    const { id } = call.run;
+    list.removeUnconnected(id);
+    const run = await store.runs.find(id);
+    if (run?.state !== 'initialized') return;
+    const ending = { reason: 'system_cancelled', by: 'gateway' } as const;
+    await this.end({ ...call, run }, fault === undefined ? ending : { ...ending, fault });
+  }
+}
+
+/** A call that was answered and ended without media has failed to connect. */
+export function unconnectedReason(status: TerminalStatus): EndReason {
+  return status === 'completed' ? 'system_connect_error' : status;
+}
+
+/** Why the run's call could not be begun; undefined if it was. In words for clients. */
+export function startFailure({ logs }: Run): string | undefined {
+  const entries = logs['telephony_status_callbacks'];
+  if (!Array.isArray(entries)) return undefined;
+  for (const entry of entries) {
+    // A provider's own entry names its call.
+    if (!isObject(entry) || 'call_id' in entry || !isObject(entry['data'])) continue;
+    const { error } = entry['data'];
+    if (typeof error === 'string') return error;
+  }
+  return undefined;
+}

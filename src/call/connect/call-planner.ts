@@ -1,0 +1,109 @@
+// Plans a call while its phone rings: its agent's version, tools, clips and first words. Whether media may come
+// for it is call-preparation's.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { Run } from '../../model/run.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Store } from '../../store/store.ts';
+import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
+import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
+import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
+import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
+import { withRunIds } from '../setup/call-context.ts';
+import { type CallPlan, planCall, planClips } from '../setup/call-plan.ts';
+import type { CallServices } from '../setup/call-services.ts';
+import { planTools, toolFaults } from '../setup/plan-tools.ts';
+import { onceFetched, type PreCallFetch, type PreCallFetches } from '../setup/pre-call-fetch.ts';
+import type { CallClips, ClipLibrary } from '../setup/sound-library.ts';
+
+/** Rendering the first words ahead may take this long; it is only a warm-up. */
+const PREPARE_MS = 10_000;
+
+export interface CallPlannerDeps {
+  store: Pick<Store, 'runs' | 'workflows' | 'tools'>;
+  services: Pick<CallServices, 'llm' | 'tts' | 'voice'>;
+  sounds: ClipLibrary;
+  fetches: PreCallFetches;
+  clock: Clock;
+  log: Log;
+}
+
+export interface PlannedCall extends UnconnectedCall {
+  /** The version of a run that this process has only just made: nothing is to be looked up then. */
+  fresh?: WorkflowVersion | undefined;
+}
+
+export class CallPlanner {
+  readonly #deps: CallPlannerDeps;
+
+  constructor(deps: CallPlannerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID. */
+  async plan(call: PlannedCall): Promise<CallPlan> {
+    const { services, sounds: library, fetches } = this.#deps;
+    const { configuration, provider } = call;
+    const run = withRunIds(call.run);
+    const version = call.fresh ?? (await this.#adopt(run));
+    const policy = services.llm === undefined ? 'scripted' : 'model';
+    services.llm?.prepare();
+    const fetch = fetches.start(run, version.definition);
+    const sounds = await planClips(library, run, version);
+    const tools =
+      policy === 'model' ? await planTools(this.#deps, run, version.definition) : NO_TOOLS;
+    await sounds.clips.add(toolClipRefs(tools));
+    const planned = planCall({ run, configuration, provider, version, policy, sounds, tools });
+    const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
+    const faults = [...planned.faults, ...toolFaults(provider, tools)];
+    return { ...planned, preCall, faults };
+  }
+
+  /** Renders into the prompt cache what the agent will say first, once that is known. A failure shows again in
+   *  the call. */
+  prepareFirstWords(plan: CallPlan): void {
+    onceFetched(plan, (initialContext) => this.#render(plan, initialContext));
+  }
+
+  /** A run that another process may have made is this one's from now on. */
+  async #adopt(run: Run): Promise<WorkflowVersion> {
+    const { store } = this.#deps;
+    await store.runs.adopt(run.id);
+    const version = await store.workflows.version(run.workflowId, run.definitionId);
+    if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+    return version;
+  }
+
+  #render(plan: CallPlan, initialContext: Record<string, unknown>): void {
+    const { clock, log, services } = this.#deps;
+    const { actions } = plan.engine.step(plan.engine.initial, {
+      type: 'started',
+      at: clock.now(),
+      direction: plan.run.callType,
+      initialContext,
+    });
+    const first = actions.find((action) => action.type === 'say');
+    const isRecorded =
+      first?.clipId !== undefined && plan.clips.samples(first.clipId) !== undefined;
+    if (first === undefined || isRecorded) return;
+    const stop = new AbortController();
+    const timer = clock.after(PREPARE_MS, () => stop.abort());
+    const discard = { onAudio: () => undefined, onWords: () => undefined };
+    services.tts
+      .synthesize({ text: first.text, voice: services.voice }, discard, stop.signal)
+      .catch((error: unknown) => log.debug({ err: error }, 'first words not prepared'))
+      .finally(() => timer.cancel());
+  }
+}
+
+/** The context once the clip that it may name is there too. */
+async function withClips(
+  clips: CallClips,
+  context: PreCallFetch['context'],
+): PreCallFetch['context'] {
+  const fetched = await context;
+  await clips.add(clipRefsOf({ nodes: [], edges: [] }, fetched));
+  return fetched;
+}

@@ -1,0 +1,56 @@
+// Connecting a provider's call to our media socket: the plan is made and the greeting rendered while the
+// phone still rings, a single-use token goes into the URL, and a call whose media never comes is closed.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { HostedProvider, WebhookReply } from '../../telephony/provider/provider.ts';
+import type { MediaTokenStore } from '../../transport/media-token.ts';
+import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
+import type { CallPlan } from '../setup/call-plan.ts';
+import { mediaUrl } from '../setup/callback-urls.ts';
+import type { CallPlanner, PlannedCall } from './call-planner.ts';
+import type { CallRegistry } from './call-registry.ts';
+
+/** A provider opens the socket within a few seconds of our answer, or not at all. */
+export const TOKEN_MS = 60_000;
+
+export interface CallPreparationDeps {
+  planner: CallPlanner;
+  registry: CallRegistry;
+  unconnected: UnconnectedCalls;
+  tokens: MediaTokenStore;
+  /** Where providers reach us, without a trailing slash: `https://gw.example.com`. */
+  publicUrl: string;
+}
+
+export class CallPreparation {
+  readonly #deps: CallPreparationDeps;
+
+  constructor(deps: CallPreparationDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is completed then. */
+  async answer(call: PlannedCall & { provider: HostedProvider }): Promise<WebhookReply> {
+    const { tokens, publicUrl } = this.#deps;
+    const { run } = await this.prepare(call);
+    const token = tokens.issue(run.id, TOKEN_MS);
+    return call.provider.webhook.answer(mediaUrl(publicUrl, run, token));
+  }
+
+  /** The call is expected from now on: its media may come. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID,
+   *  QUEUE_FULL; the run is completed then. */
+  async prepare(call: PlannedCall): Promise<CallPlan> {
+    const { planner, registry, unconnected } = this.#deps;
+    try {
+      const plan = await planner.plan(call);
+      if (!registry.addPrepared(plan)) {
+        throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
+      }
+      planner.prepareFirstWords(plan);
+      return plan;
+    } catch (error) {
+      await unconnected.fail(call, error);
+      throw error;
+    }
+  }
+}

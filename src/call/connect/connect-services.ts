@@ -1,0 +1,17 @@
+// The steps by which a call gets its media, for the folders that begin and end calls.
+
+import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
+import type { CallPreparation } from './call-preparation.ts';
+import type { CallRegistry } from './call-registry.ts';
+import type { MediaAdmissions } from './media-admission.ts';
+import type { MediaWatchdog } from './media-watchdog.ts';
+import type { ProviderEvents } from './provider-event.ts';
+
+export interface ConnectServices {
+  registry: CallRegistry;
+  watchdog: MediaWatchdog;
+  preparation: CallPreparation;
+  admissions: MediaAdmissions;
+  providerEvents: ProviderEvents;
+  unconnected: UnconnectedCalls;
+}

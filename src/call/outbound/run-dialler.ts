@@ -1,0 +1,62 @@
+// Puts a run's call on the line: dials it, watches it, and closes the run if the provider refuses.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { callsRefused, callsStarted } from '../../metrics/metrics.ts';
+import type { Run } from '../../model/run.ts';
+import type { Store } from '../../store/store.ts';
+import type { ConnectServices } from '../connect/connect-services.ts';
+import type { DialRequestOfRun, ProviderDial } from './dial.ts';
+
+export interface RunDiallerDeps {
+  store: Pick<Store, 'runs'>;
+  dial: ProviderDial;
+  connect: Pick<ConnectServices, 'watchdog' | 'unconnected'>;
+  log: Log;
+}
+
+export class RunDialler {
+  readonly #deps: RunDiallerDeps;
+
+  constructor(deps: RunDiallerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws CALL_NOT_PLACED; the run is kept then, completed. */
+  async dial(placement: DialRequestOfRun): Promise<void> {
+    const { dial, connect, log } = this.#deps;
+    const { run, route } = placement;
+    const { configuration, provider } = route;
+    callsStarted.inc({ provider: provider.name, direction: 'outbound' });
+    const call = { run, configuration, provider };
+    connect.watchdog.dialled(call);
+    try {
+      await dial.noteCreated(placement);
+      await dial.noteDialled(run, await dial.send(placement));
+    } catch (error) {
+      if (await this.#hasBegun(run)) return;
+      callsRefused.inc({ code: codeOf(error) ?? 'UNEXPECTED' });
+      log.warn({ err: error, runId: run.id }, 'call not placed');
+      await connect.unconnected.fail(call, error);
+      const reason = error instanceof GatewayError ? error.message : 'unexpected error';
+      throw notPlaced(run, reason, error);
+    }
+  }
+
+  /** The provider's answer to the dial is late or lost, but the call is there. */
+  async #hasBegun({ id }: Run): Promise<boolean> {
+    const { store, log } = this.#deps;
+    try {
+      const current = await store.runs.find(id);
+      return current !== undefined && current.state !== 'initialized';
+    } catch (error) {
+      log.error({ err: error, runId: id }, 'run not read');
+      return false;
+    }
+  }
+}
+
+/** Names the stored run, so that the client finds what the call came to. */
+export function notPlaced({ id, name }: Run, reason: string, cause?: unknown): GatewayError {
+  return new GatewayError('CALL_NOT_PLACED', { reason, runId: id, runName: name }, cause);
+}

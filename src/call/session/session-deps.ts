@@ -1,0 +1,17 @@
+// What a session of a call is made from, the same for all calls of a process.
+
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
+import type { RunClosing } from '../closing/run-closing.ts';
+import type { OrganizationHttp } from '../http/tool-request.ts';
+import type { CallServices } from '../setup/call-services.ts';
+
+export interface SessionDeps {
+  services: CallServices;
+  http: OrganizationHttp;
+  closing: RunClosing;
+  hangUps: ProviderHangUp;
+  clock: Clock;
+  log: Log;
+}
