@@ -11,7 +11,7 @@ import {
   RETRY_DEFAULT,
 } from '../model/campaign.ts';
 import type { Clock } from '../std/clock.ts';
-import type { OpenAttempt } from '../store/campaigns/contact-store.ts';
+import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
 import { isCircuitOpen } from './circuit-breaker.ts';
 import { contactOutcomeOf, settlementOf } from './contact-outcome.ts';

@@ -5,7 +5,7 @@ import type { AttemptOutcome, RetrySettings } from '../model/campaign.ts';
 import type { CallStatus } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';
-import type { OpenAttempt, Settlement } from '../store/campaigns/contact-store.ts';
+import type { OpenAttempt, Settlement } from '../store/campaigns/dial-attempts.ts';
 
 /** The provider has said that the line is down; the telephone may ring again after a breath. */
 const INTERRUPTED_AGAIN_MS = 15_000;

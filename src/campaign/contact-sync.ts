@@ -5,7 +5,7 @@
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Campaign } from '../model/campaign.ts';
-import type { NewContact } from '../store/campaigns/contact-store.ts';
+import type { NewContact } from '../store/campaigns/dial-attempts.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import type { Store } from '../store/store.ts';
 import { checkSource, checkSourceKey, contactsOf } from './contact-file.ts';

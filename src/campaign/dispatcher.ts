@@ -11,7 +11,7 @@ import type { Campaign } from '../model/campaign.ts';
 import type { Clock } from '../std/clock.ts';
 import { JobLoop } from '../std/job-loop.ts';
 import type { Random } from '../std/random.ts';
-import type { ClaimedAttempt, RunningCampaign } from '../store/campaigns/contact-store.ts';
+import type { ClaimedAttempt, RunningCampaign } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
 import { AttemptSettler } from './attempt-settler.ts';
 import { type CallCapacity, CallCapacityOfTick } from './call-capacity.ts';

@@ -5,9 +5,9 @@
 import { findConfiguration } from '../call/outbound/outbound-route.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Campaign } from '../model/campaign.ts';
-import type { Redial } from '../store/campaigns/campaign-store.ts';
+import type { Redial } from '../store/campaigns/campaign-redial.ts';
 import type { Store } from '../store/store.ts';
-import type { ConfigurationSummary } from '../store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../store/telephony/configurations.ts';
 
 export interface CampaignLifecycleDeps {
   store: Store;

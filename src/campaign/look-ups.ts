@@ -9,7 +9,8 @@ import type { Log } from '../log.ts';
 import type { AttemptOutcome } from '../model/campaign.ts';
 import type { Run } from '../model/run.ts';
 import type { Clock } from '../std/clock.ts';
-import type { ContactStore, OpenAttempt } from '../store/campaigns/contact-store.ts';
+import type { ContactStore } from '../store/campaigns/contact-store.ts';
+import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 import { contactOutcomeAfterCrash } from './contact-outcome.ts';
 
 /** Between two look-ups that find nothing, for proof. Lists have been seen to lag by 45 s. */

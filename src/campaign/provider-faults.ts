@@ -4,7 +4,7 @@
 import type { CampaignRoute } from '../call/outbound/campaign-plans.ts';
 import type { Log } from '../log.ts';
 import { DIAL_FAULTS_MAX } from '../model/campaign.ts';
-import type { ClaimedAttempt } from '../store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
 
 export class ProviderFaults {

@@ -1,7 +1,7 @@
 // How long a contact is put off whose dial the provider failed without placing a call. Apart from the calls that
 // a contact gets: those are contact-outcome.ts.
 
-import type { OpenAttempt } from '../store/campaigns/contact-store.ts';
+import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 
 /** Dials of a contact that may place no call, since its last one that did. */
 const PUT_OFFS_MAX = 10;

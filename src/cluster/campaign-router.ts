@@ -12,7 +12,7 @@ import {
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Run } from '../model/run.ts';
-import type { ClaimedAttempt } from '../store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../store/campaigns/dial-attempts.ts';
 import { PBX_WORKER } from './ipc-message.ts';
 import type { WorkerPool } from './worker-pool.ts';
 

@@ -12,8 +12,8 @@ import type { Random } from '../std/random.ts';
 import { AccountRepository } from './accounts/accounts.ts';
 import { OrganizationRepository } from './accounts/organizations.ts';
 import { UserRepository } from './accounts/users.ts';
-import { campaignStore } from './campaigns/campaign-repository.ts';
-import { contactStore } from './campaigns/contact-repository.ts';
+import { campaignStore } from './campaigns/campaign-store.ts';
+import { contactStore } from './campaigns/contact-store.ts';
 import { type DatabaseTarget, openDatabase } from './db/connections.ts';
 import { type DatabaseTime, databaseTime } from './db/database-time.ts';
 import { EpochSocket } from './db/epoch-socket.ts';
@@ -34,20 +34,20 @@ import { CredentialRepository, resealCredentials } from './library/credentials.t
 import { resealTools } from './library/sealed-headers.ts';
 import { ToolRepository } from './library/tools.ts';
 import { ReportRepository } from './runs/reports.ts';
-import { runStore } from './runs/run-repository.ts';
 import { IdempotentRunStarts } from './runs/run-starts.ts';
+import { runStore } from './runs/run-store.ts';
 import { TextChatRepository } from './runs/text-chats.ts';
 import { SecretBox } from './secrets/secret-box.ts';
 import { deriveKey, parseSecretKeys, readKeyFile, type SecretKey } from './secrets/secret-keys.ts';
 import type { Store } from './store.ts';
 import { LeaseRepository } from './telephony/configuration-leases.ts';
 import { resealConfigurations } from './telephony/configurations.ts';
-import { telephonyStore } from './telephony/telephony-repository.ts';
+import { telephonyStore } from './telephony/telephony-store.ts';
 import { TrunkRepository } from './telephony/trunks.ts';
 import { FolderRepository } from './workflows/folders.ts';
 import { type OversizedVersion, oversizedVersions } from './workflows/oversized-versions.ts';
 import { resealWorkflows } from './workflows/reseal-workflows.ts';
-import { workflowStore } from './workflows/workflow-repository.ts';
+import { workflowStore } from './workflows/workflow-store.ts';
 
 const ALIVE_MS_MAX = 1_000;
 

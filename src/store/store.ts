@@ -6,18 +6,16 @@ import type { OrganizationStore } from './accounts/organizations.ts';
 import type { UserStore } from './accounts/users.ts';
 import type { CampaignStore } from './campaigns/campaign-store.ts';
 import type { ContactStore } from './campaigns/contact-store.ts';
-import type {
-  DeliveryStore,
-  PostCallJobStore,
-  SigningSecretStore,
-} from './deliveries/delivery-store.ts';
+import type { PostCallJobStore } from './deliveries/post-call-jobs.ts';
+import type { SigningSecretStore } from './deliveries/signing-secrets.ts';
+import type { DeliveryStore } from './deliveries/webhook-deliveries.ts';
 import type { ClipStore } from './library/clips.ts';
 import type { CredentialStore } from './library/credentials.ts';
 import type { ToolStore } from './library/tools.ts';
 import type { ReportStore } from './runs/reports.ts';
 import type { RunStartStore } from './runs/run-starts.ts';
 import type { RunStore } from './runs/run-store.ts';
-import type { TextChatStore } from './runs/text-chat-store.ts';
+import type { TextChatStore } from './runs/text-chats.ts';
 import type { LeaseStore } from './telephony/configuration-leases.ts';
 import type { TelephonyStore } from './telephony/telephony-store.ts';
 import type { TrunkStore } from './telephony/trunks.ts';

@@ -18,7 +18,7 @@ import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import type { FileStore } from '../../src/store/files/file-store.ts';
-import type { ConfigurationSummary } from '../../src/store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../../src/store/telephony/configurations.ts';
 import { normalizeAddress } from '../../src/telephony/provider/phone-address.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../src/telephony/registry/registry.ts';

@@ -81,7 +81,8 @@ export class Dialling {
   }
 
   #counted(contacts: ContactStore): ContactStore {
-    const counted = Object.entries(contacts).map(([name, ask]) => [name, this.#countedCall(ask)]);
+    const named: object = contacts;
+    const counted = Object.entries(named).map(([name, ask]) => [name, this.#countedCall(ask)]);
     return Object.fromEntries(counted);
   }
 

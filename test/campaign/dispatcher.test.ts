@@ -11,7 +11,7 @@ import { type Campaign, RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import type { ClaimedAttempt } from '../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../src/store/campaigns/dial-attempts.ts';
 import { type Queue, queueOf, rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { withStore } from '../store/engines.ts';
 

@@ -8,7 +8,7 @@ import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts'
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
-import type { ClaimedAttempt } from '../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../src/store/campaigns/dial-attempts.ts';
 import { withCallRoom } from '../call/call-harness.ts';
 import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 

@@ -11,7 +11,7 @@ import {
 } from '../../model/campaign.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
 import type { SerialQueue } from '../../std/serial-queue.ts';
-import type { NewCampaign } from '../../store/campaigns/campaign-store.ts';
+import type { NewCampaign } from '../../store/campaigns/campaigns.ts';
 import { requiredTemplateVariables } from '../../workflow/graph/required-variables.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import type { CampaignCreate, CampaignUpdate } from './campaign-schema.ts';

@@ -2,7 +2,7 @@
 // turn. Source: contract §11.1.
 
 import { isObject } from '../../std/json.ts';
-import type { TextChat, TextChatTurn } from '../../store/runs/text-chat-store.ts';
+import type { TextChat, TextChatTurn } from '../../store/runs/text-chat.ts';
 import { isoTime } from '../http/values.ts';
 import type { TextChatOut, TextChatTurnOut } from './text-chat-schema.ts';
 

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../../model/webhook-delivery.ts';
 import { parseJson } from '../../std/json.ts';
-import type { Delivery, SigningSecret } from '../../store/deliveries/delivery-store.ts';
+import type { SigningSecret } from '../../store/deliveries/signing-secrets.ts';
+import type { Delivery } from '../../store/deliveries/webhook-deliveries.ts';
 import { idOut, isoTime, isoTimeOrNull, timeOut } from '../http/values.ts';
 
 export const deliveryStatus = z.enum(DELIVERY_STATES);

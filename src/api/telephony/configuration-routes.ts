@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { blockedReason } from '../../call/outbound/outbound-route.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
-import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
 import {
   accountIdOf,
   connectivityOf,

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { PhoneNumber } from '../../model/telephony.ts';
-import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
 import {
   lacksCountry,
   type NormalAddress,

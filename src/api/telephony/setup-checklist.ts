@@ -1,7 +1,7 @@
 // What is left to do before calls can go out over a telephony configuration. Source: contract §4.1.
 
 import { blockedReason } from '../../call/outbound/outbound-route.ts';
-import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
 import {
   needsCallerId,
   providerMetadata,

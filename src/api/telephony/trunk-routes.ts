@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
-import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
 import { trunkSettingsOf } from '../../telephony/registry/configuration.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
-import type { WorkflowContent } from '../../store/workflows/workflow-store.ts';
+import type { WorkflowContent } from '../../store/workflows/workflow-versions.ts';
 import { withoutTriggerPaths } from '../../workflow/graph/trigger-path.ts';
 import { templates } from '../../workflow/templates/template-registry.ts';
 import type { WorkflowTemplate } from '../../workflow/templates/workflow-template.ts';

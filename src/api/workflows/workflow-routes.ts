@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Workflow, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
-import type { WorkflowContent } from '../../store/workflows/workflow-store.ts';
+import type { WorkflowContent } from '../../store/workflows/workflow-versions.ts';
 import { keepUnseen, stripUnknownData } from '../../workflow/graph/node-data.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';

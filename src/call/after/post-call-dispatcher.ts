@@ -5,7 +5,8 @@ import { deliveries, deliveryOldestSeconds } from '../../metrics/metrics.ts';
 import { ClaimLoop } from '../../std/claim-loop.ts';
 import { JobLoop } from '../../std/job-loop.ts';
 import type { Random } from '../../std/random.ts';
-import type { Delivery, PostCallJob } from '../../store/deliveries/delivery-store.ts';
+import type { PostCallJob } from '../../store/deliveries/post-call-jobs.ts';
+import type { Delivery } from '../../store/deliveries/webhook-deliveries.ts';
 import { POST_CALL_LEASE_MS, type PostCallJobDeps, runPostCallJob } from './post-call-job.ts';
 import { ATTEMPTS_MAX, type DeliverDeps, deliverWebhook } from './webhook-delivery.ts';
 

@@ -8,7 +8,7 @@ import type { Run } from '../../model/run.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { PostCallJob, ReviewRecord } from '../../store/deliveries/delivery-store.ts';
+import type { PostCallJob, ReviewRecord } from '../../store/deliveries/post-call-jobs.ts';
 import type { Store } from '../../store/store.ts';
 import {
   type ReviewNodeSettings,

@@ -7,7 +7,7 @@ import type { CallEvent } from '../../model/call-event.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { LanguageModel, LlmResponse } from '../../speech/llm/llm.ts';
-import type { ReviewRecord } from '../../store/deliveries/delivery-store.ts';
+import type { ReviewRecord } from '../../store/deliveries/post-call-jobs.ts';
 import type { ReviewNodeSettings } from '../../workflow/graph/post-call-nodes.ts';
 import { REVIEW_PROMPT } from '../../workflow/nodes/qa-node.ts';
 import { render } from '../../workflow/variables/template.ts';

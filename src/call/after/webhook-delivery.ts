@@ -6,7 +6,7 @@ import type { Log } from '../../log.ts';
 import { deliveries } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { Delivery, DeliveryOutcome } from '../../store/deliveries/delivery-store.ts';
+import type { Delivery, DeliveryOutcome } from '../../store/deliveries/webhook-deliveries.ts';
 import type { Store } from '../../store/store.ts';
 import type { CredentialHeaders, GuardedHttp, GuardedResponse } from '../http/guarded-http.ts';
 import { SIGNATURE_HEADER, signatureOf } from './webhook-signature.ts';

@@ -3,7 +3,7 @@
 
 import type { Artifact, Run } from '../../model/run.ts';
 import type { Workflow } from '../../model/workflow.ts';
-import type { NewDelivery } from '../../store/deliveries/delivery-store.ts';
+import type { NewDelivery } from '../../store/deliveries/webhook-deliveries.ts';
 import type { WebhookNodeSettings } from '../../workflow/graph/post-call-nodes.ts';
 import { renderObject } from '../../workflow/variables/template-object.ts';
 import { stamp } from '../log/transcript.ts';

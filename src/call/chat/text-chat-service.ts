@@ -1,6 +1,6 @@
 // What the API asks of conversations in writing. The interface only.
 
-import type { TextChat } from '../../store/runs/text-chat-store.ts';
+import type { TextChat } from '../../store/runs/text-chat.ts';
 
 export interface NewTextChat {
   organizationId: string;

@@ -12,7 +12,7 @@ import type { LanguageModel } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
-import type { TextChat } from '../../store/runs/text-chat-store.ts';
+import type { TextChat } from '../../store/runs/text-chat.ts';
 import type { Store } from '../../store/store.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
 import { INITIAL_STATE } from '../../workflow/engine/state.ts';

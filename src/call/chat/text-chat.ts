@@ -5,12 +5,7 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import { ClaimLoop } from '../../std/claim-loop.ts';
-import type {
-  ChatLease,
-  DueTextChat,
-  NewTurn,
-  TextChat,
-} from '../../store/runs/text-chat-store.ts';
+import type { ChatLease, DueTextChat, NewTurn, TextChat } from '../../store/runs/text-chat.ts';
 import type { EndedBy } from '../closing/run-closing.ts';
 import { withoutReserved } from '../setup/call-context.ts';
 import { resolveTestAgent } from '../setup/resolve-agent.ts';

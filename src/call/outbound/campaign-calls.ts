@@ -5,7 +5,7 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { callsRefused, callsStarted } from '../../metrics/metrics.ts';
 import type { Run } from '../../model/run.ts';
-import type { ClaimedAttempt } from '../../store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../store/campaigns/dial-attempts.ts';
 import type { Store } from '../../store/store.ts';
 import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';

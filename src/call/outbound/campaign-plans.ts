@@ -10,7 +10,7 @@ import type { Run } from '../../model/run.ts';
 import type { Workflow, WorkflowVersion } from '../../model/workflow.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { ClaimedAttempt } from '../../store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../store/campaigns/dial-attempts.ts';
 import type { NewRun } from '../../store/runs/new-run.ts';
 import type { Store } from '../../store/store.ts';
 import type { Line, ProviderHangUp } from '../closing/provider-hang-up.ts';

@@ -6,7 +6,7 @@ import type { ProviderName } from '../../model/provider.ts';
 import type { PhoneNumber } from '../../model/telephony.ts';
 import type { Random } from '../../std/random.ts';
 import type { Store } from '../../store/store.ts';
-import type { ConfigurationSummary } from '../../store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { needsCallerId, trunkSettingsOf } from '../../telephony/registry/configuration.ts';
 

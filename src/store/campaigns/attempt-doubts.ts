@@ -6,6 +6,7 @@ import { shifted } from '../db/database-time.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { loggedPutOff } from './campaigns.ts';
 
+/** Nobody knows whether the provider has the call. */
 export async function noteDoubt({ db, time }: StoreContext, attemptId: string): Promise<void> {
   await db
     .updateTable('campaign_attempts')
@@ -16,6 +17,7 @@ export async function noteDoubt({ db, time }: StoreContext, attemptId: string): 
     .execute();
 }
 
+/** The provider's list does not have the call. The first time is kept. */
 export async function noteMissed({ db, time }: StoreContext, attemptId: string): Promise<void> {
   await db
     .updateTable('campaign_attempts')
@@ -25,7 +27,8 @@ export async function noteMissed({ db, time }: StoreContext, attemptId: string):
     .execute();
 }
 
-/** One step: a call that turns up meanwhile is no doubt any more and stays. */
+/** It is proved that no call was placed: the attempt never was, and the contact is due after `delayMs`. False if a
+ *  call has turned up. One step: a call that turns up meanwhile is no longer in doubt and stays. */
 export async function putOff(
   context: StoreContext,
   attemptId: string,

@@ -1,16 +1,17 @@
 // The end of attempts: which can be settled, and what becomes of them and their contacts. How they begin
-// is dial-queue.ts; their life is told in contact-store.ts.
+// is dial-queue.ts; their life: dial-attempts.ts.
 
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { toRun } from '../runs/runs.ts';
-import type { OpenAttempt, Settlement } from './contact-store.ts';
+import type { OpenAttempt, Settlement } from './dial-attempts.ts';
 
 /** Attempts of one page, with their runs. */
 const SETTLE_MAX = 500;
 
+/** Attempts that `node` began, whose lease has lapsed and of whose call nothing is known, not even doubt. */
 export async function strandedAttempts(
   { db, time }: StoreContext,
   node: string,
@@ -30,6 +31,8 @@ export async function strandedAttempts(
   return rows.map(({ id }) => id);
 }
 
+/** Attempts whose run is completed (or gone), and those in doubt of whose call nothing has come, oldest
+ *  first, by pages: `after` is the last one of the page before. */
 export async function settleable({ db, time }: StoreContext, after = '0'): Promise<OpenAttempt[]> {
   const msSince = (moment: RawBuilder<Date | null>) =>
     sql<number | null>`(extract(epoch from ${time()} - ${moment}) * 1000)::double precision`;
@@ -86,6 +89,7 @@ export async function settleable({ db, time }: StoreContext, after = '0'): Promi
   }));
 }
 
+/** Ends an attempt, once. False if it had ended. */
 export async function settleAttempt(
   { db, time }: StoreContext,
   attemptId: string,

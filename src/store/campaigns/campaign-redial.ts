@@ -2,12 +2,26 @@
 // nothing. Source: contract §9.2, §9.11.
 
 import { sql } from 'kysely';
-import { type Campaign, UNHEARD } from '../../model/campaign.ts';
+import {
+  type Campaign,
+  type RetryReason,
+  type RetrySettings,
+  UNHEARD,
+} from '../../model/campaign.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { violated } from '../db/connections.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
-import type { Redial } from './campaign-store.ts';
 import { getCampaign } from './campaigns.ts';
+
+export interface Redial {
+  /** Null: the parent's, with a word behind it. */
+  name: string | null;
+  /** How the last call of a contact ended. Contacts that nobody may have heard from us (UNHEARD) are called
+   *  as well. */
+  outcomes: readonly RetryReason[];
+  /** Null: the parent's. */
+  retry: RetrySettings | null;
+}
 
 /** A campaign in state `created` with the parent's agent, file, telephony and settings, its contacts
  *  stored. Undefined if the parent is not completed or has been redialed; 'nobody' if no contact of

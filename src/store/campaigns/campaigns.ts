@@ -19,12 +19,19 @@ import type { CampaignTable } from '../db/campaign-tables.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { Tables } from '../db/tables.ts';
-import type { NewCampaign } from './campaign-store.ts';
+
+export interface NewCampaign extends CampaignSettings {
+  name: string;
+  workflowId: string;
+  sourceId: string;
+  configurationId: string | null;
+}
 
 /** Entries kept of one campaign; a campaign that trips its breaker every hour has them for a week. */
 const LOG_ENTRIES_MAX = 200;
 const LIVING: readonly CampaignState[] = ['created', 'syncing', 'running', 'paused'];
 
+/** In state `created`, without contacts. */
 export async function createCampaign(
   context: StoreContext,
   organizationId: string,
@@ -65,6 +72,7 @@ export async function getCampaign(
   return row === undefined ? undefined : toCampaign(row);
 }
 
+/** Newest first. */
 export async function listCampaigns(
   { db }: StoreContext,
   organizationId: string,
@@ -85,6 +93,7 @@ export async function listCampaigns(
   return { campaigns: rows.map(toCampaign), total: Number(total) };
 }
 
+/** What is left out stays. Undefined if there is none of that id, or it has ended. */
 export async function updateCampaign(
   context: StoreContext,
   organizationId: string,
@@ -103,7 +112,7 @@ export async function updateCampaign(
   );
 }
 
-/** The contacts of a redial are there already. */
+/** `created` to `syncing`; to `running` if its contacts are a redial's, which are there already. */
 export async function markCampaignStarted(
   context: StoreContext,
   organizationId: string,
@@ -123,6 +132,7 @@ export async function markCampaignStarted(
   );
 }
 
+/** `running` or `syncing` to `paused`. Calls that run go on. */
 export async function markCampaignPaused(
   context: StoreContext,
   organizationId: string,
@@ -138,7 +148,7 @@ export async function markCampaignPaused(
   );
 }
 
-/** Back to reading its file, if that is not done. */
+/** `paused` to `running`; to `syncing` if its file has not been read to its end. */
 export async function markCampaignResumed(
   context: StoreContext,
   organizationId: string,

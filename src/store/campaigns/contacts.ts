@@ -5,11 +5,12 @@ import type { CampaignCounts } from '../../model/campaign.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { readTime } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
-import type { NewContact } from './contact-store.ts';
+import type { NewContact } from './dial-attempts.ts';
 
 /** A statement has room for 65,535 values. */
 const ADD_MAX = 1_000;
 
+/** Rows that are there already stay as they are. At most a thousand at a time. */
 export async function addContacts(
   context: StoreContext,
   campaignId: string,

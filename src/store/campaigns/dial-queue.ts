@@ -1,5 +1,5 @@
 // The queue that campaigns dial from, on PostgreSQL: claims under limits, the step that makes a run, and what
-// is given back. How attempts end is attempt-settlement.ts; their life is told in contact-store.ts.
+// is given back. How attempts end is attempt-settlement.ts; their life: dial-attempts.ts.
 
 import { sql } from 'kysely';
 import { DIAL_FAULTS_MAX } from '../../model/campaign.ts';
@@ -10,13 +10,14 @@ import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { NewRun } from '../runs/new-run.ts';
 import { insertRun, isOpen } from '../runs/runs.ts';
 import { returnContact } from './attempt-doubts.ts';
-import type { ClaimedAttempt, ClaimLimits } from './contact-store.ts';
+import type { ClaimedAttempt, ClaimLimits } from './dial-attempts.ts';
 import { faultsOf, keepProbe, noteWait, waitForProbe } from './provider-faults.ts';
 
 /** Claims that one look gives back; the next look takes the rest. */
 const GIVE_BACK_MAX = 500;
 
-/** One process at a time claims for a campaign; the others get nothing and try again. */
+/** Attempts for contacts that are due, under all limits; retries first. One process at a time claims for a
+ *  campaign; the others get nothing and try again. */
 export async function claimContacts(
   context: StoreContext,
   campaignId: string,
@@ -223,8 +224,9 @@ async function keepPace(
     .execute();
 }
 
-/** The run's `campaignId` is the campaign's that dials. Of claims from before the campaign waited for its
- *  provider none is begun. */
+/** The attempt's run, and the attempt `dialling`, in one step. The run's `campaignId` is the campaign's. Undefined
+ *  if the claim has lapsed, the campaign no longer runs, or it has begun to wait for its provider since the claim.
+ *  Throws CALL_LIMIT_REACHED. */
 export async function beginAttempt(
   context: StoreContext,
   { attemptId, providerFaults }: Pick<ClaimedAttempt, 'attemptId' | 'providerFaults'>,
@@ -256,6 +258,7 @@ export async function beginAttempt(
   });
 }
 
+/** The provider has the call. */
 export async function notePlaced({ db }: StoreContext, attemptId: string): Promise<void> {
   await db
     .updateTable('campaign_attempts')
@@ -265,6 +268,7 @@ export async function notePlaced({ db }: StoreContext, attemptId: string): Promi
     .execute();
 }
 
+/** Nothing was placed: the attempt never was, its run neither, and the contact is due after `delayMs`. */
 export async function releaseAttempt(
   { db, time }: StoreContext,
   attemptId: string,
@@ -296,7 +300,8 @@ async function deleteUntouchedRun(tx: TransactionContext, runId: string): Promis
   return gone !== undefined;
 }
 
-/** One step: what is begun meanwhile is no claim any more and stays. */
+/** Gives back claims that were not begun: those of `node` (at its start), and lapsed ones. Returns how many. One
+ *  step: what is begun meanwhile is no longer a claim and stays. */
 export async function releaseClaims(
   context: StoreContext,
   node: string | undefined,
@@ -322,8 +327,9 @@ export async function releaseClaims(
   });
 }
 
-/** By the same count as `runs.create`. Claims count as well: who comes to nothing by another's claim keeps
- *  its place in the line of campaigns. One statement: a claim that is begun meanwhile counts once. */
+/** Calls that the organization may still begin, by the same count as `runs.create`. Claims count as well: a
+ *  campaign that gets none because of another's claim keeps its place in the order. One statement: a claim that is
+ *  begun meanwhile counts once. */
 export async function freeSlots(
   { db }: StoreContext,
   organizationId: string,

@@ -11,7 +11,9 @@ import { logged } from './campaigns.ts';
 /** One whose faults are counted no further. */
 const COUNTED_MAX = 1_000_000;
 
-/** Two statements, as claims lock a campaign before its configuration. A claim makes up for the second. */
+/** The provider has failed a dial over the configuration. Returns how many it has failed in a row; at
+ *  DIAL_FAULTS_MAX the campaign begins to wait. Two statements, as claims lock a campaign before its
+ *  configuration; a claim makes up for the second. */
 export async function providerFailed(
   context: StoreContext,
   configurationId: string,
@@ -33,6 +35,7 @@ export async function providerFailed(
   return faults;
 }
 
+/** The provider has answered a dial: nobody waits for it any more. True if somebody did. */
 export async function providerAnswered(
   context: StoreContext,
   configurationId: string,

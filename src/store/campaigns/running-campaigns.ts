@@ -6,12 +6,13 @@ import { type AttemptOutcome, type CampaignLogEntry, UNHEARD } from '../../model
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
-import type { RunningCampaign } from './contact-store.ts';
+import type { RunningCampaign } from './dial-attempts.ts';
 
 /** Campaigns that one look serves: more run on no server, and those of which nobody is due cost a step or
  *  two in an index. */
 const RUNNING_MAX = 5_000;
 
+/** Running campaigns of all organizations, longest without a call first. One statement. */
 export async function runningCampaigns(
   { db, time }: StoreContext,
   horizonMs: number,
@@ -48,7 +49,8 @@ export async function runningCampaigns(
   }));
 }
 
-/** One step in an index for each running campaign. */
+/** When the contact of a running campaign, of any organization, that has waited longest to be called again was
+ *  due, or will be; undefined if none waits. One step in an index for each running campaign. */
 export async function firstRetry({ db }: StoreContext): Promise<Date | undefined> {
   const { rows } = await sql<{ due: Date | null }>`
     select min(first.due_at) as due from campaigns, lateral (
@@ -59,6 +61,7 @@ export async function firstRetry({ db }: StoreContext): Promise<Date | undefined
   return rows[0]?.due ?? undefined;
 }
 
+/** Outcomes of the last `windowMs`, but none from before the breaker was reset last. */
 export async function recentOutcomes(
   { db, time }: StoreContext,
   campaignId: string,
@@ -73,6 +76,7 @@ export async function recentOutcomes(
   return new Map(rows.map(({ outcome, attempts }) => [outcome, attempts]));
 }
 
+/** `running` to `paused` by the gateway itself, with the reason in the log. */
 export async function stopCampaign(
   context: StoreContext,
   campaignId: string,
@@ -88,6 +92,7 @@ export async function stopCampaign(
   return row !== undefined;
 }
 
+/** Adds an entry to the log of a running campaign. */
 export async function noteInLog(
   context: StoreContext,
   campaignId: string,
@@ -112,8 +117,9 @@ const unheard = sql`jsonb_build_object('details', (
     where campaign_id = campaigns.id and state = 'failed' and last_outcome = any(${[...UNHEARD]})
     group by last_outcome) each_outcome))`;
 
-/** Rows that somebody works on just now are left for the next look: two processes never wait for each
- *  other. A value compared with null, as `not exists` may be answered by reading all contacts. */
+/** `running` to `completed`, all campaigns of which every contact is done. Their ids. One statement. Rows that are
+ *  locked just now are left for the next look: two processes never wait for each other. A value compared with
+ *  null, as `not exists` may be answered by reading all contacts. */
 export async function completeDone(context: StoreContext): Promise<string[]> {
   const done = context.db
     .selectFrom('campaigns')

@@ -4,22 +4,43 @@
 import { type Selectable, sql } from 'kysely';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
-import type { DueClaim } from '../db/due-rows.ts';
-import { dueIds } from '../db/due-rows.ts';
+import { type DueClaim, dueIds } from '../db/due-rows.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { AfterworkTable } from '../db/tables.ts';
-import type { NewDelivery, PostCallJob, PostCallJobStore, ReviewRecord } from './delivery-store.ts';
+import { withContext } from '../db/with-context.ts';
+import type { NewDelivery } from './webhook-deliveries.ts';
+
+/** What a completed run still needs. */
+export interface PostCallJob {
+  runId: string;
+  organizationId: string;
+  /** When the run was completed. */
+  since: Date;
+  /** How often it was taken up, this time included. */
+  claims: number;
+}
+
+export interface ReviewRecord {
+  /** Key of the annotation. */
+  key: string;
+  annotation: Record<string, unknown>;
+  tags: readonly string[];
+  /** Key under `usage_info.llm` and what is added there; undefined if no model was asked. */
+  usage: { key: string; tokens: Readonly<Record<string, number>> } | undefined;
+}
 
 /** Tags of one run. Models may invent words without end. */
 const TAGS_MAX = 200;
 
-export function postCallJobStore(context: StoreContext): PostCallJobStore {
-  return {
-    claim: (claim) => claimAfterworks(context, claim),
-    postpone: (runId, delayMs) => postpone(context, runId, delayMs),
-    annotate: (runId, review) => annotate(context, runId, review),
-    finish: (runId, deliveries) => finish(context, runId, deliveries),
-  };
+export type PostCallJobStore = ReturnType<typeof postCallJobStore>;
+
+export function postCallJobStore(context: StoreContext) {
+  return withContext(context, {
+    claim: claimAfterworks,
+    postpone,
+    annotate,
+    finish,
+  });
 }
 
 async function claimAfterworks(context: StoreContext, claim: DueClaim): Promise<PostCallJob[]> {
@@ -37,6 +58,7 @@ async function claimAfterworks(context: StoreContext, claim: DueClaim): Promise<
   }));
 }
 
+/** It is tried again after `delayMs`. */
 async function postpone(context: StoreContext, runId: string, delayMs: number): Promise<void> {
   if (!isRowId(runId)) return;
   await context.db
@@ -46,6 +68,8 @@ async function postpone(context: StoreContext, runId: string, delayMs: number): 
     .execute();
 }
 
+/** One node's review of the call: its annotation, the tags it adds, the tokens it used. Does nothing
+ *  if the node's annotation is there already. */
 async function annotate(context: StoreContext, runId: string, review: ReviewRecord): Promise<void> {
   if (!isRowId(runId)) return;
   await context.db.transaction().execute(async (tx) => {
@@ -75,6 +99,8 @@ async function annotate(context: StoreContext, runId: string, review: ReviewReco
   });
 }
 
+/** Everything is done: the deliveries are made and the work is over, in one transaction. A node
+ *  that has a delivery for the run keeps that one. */
 async function finish(
   context: StoreContext,
   runId: string,

@@ -5,8 +5,16 @@ import type { Selectable } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { SigningSecretTable } from '../db/tables.ts';
+import { withContext } from '../db/with-context.ts';
 import type { SecretContext } from '../secrets/secret-box.ts';
-import type { SigningSecret, SigningSecretStore } from './delivery-store.ts';
+
+export interface SigningSecret {
+  /** For people to recognise it. */
+  prefix: string;
+  createdAt: Date;
+  /** Until when the one before signs as well; null if there is none or its time is over. */
+  formerUntil: Date | null;
+}
 
 const SECRET_PREFIX = 'whsec_';
 const SECRET_RANDOM_BYTES = 32;
@@ -14,15 +22,14 @@ const SHOWN_CHARACTERS = 10;
 
 type Row = Selectable<SigningSecretTable>;
 
-export function signingSecretStore(context: StoreContext): SigningSecretStore {
-  return {
-    async get(organizationId) {
-      const row = await read(context, organizationId);
-      return row === undefined ? undefined : toRecord(context, row);
-    },
-    rotate: (...from) => rotate(context, ...from),
-    inForce: (organizationId) => inForce(context, organizationId),
-  };
+export type SigningSecretStore = ReturnType<typeof signingSecretStore>;
+
+export function signingSecretStore(context: StoreContext) {
+  return withContext(context, {
+    get: getRecord,
+    rotate,
+    inForce,
+  });
 }
 
 /** Seals every secret by the newest key; gives how many rows changed. */
@@ -48,6 +55,7 @@ export async function resealSigningSecrets(context: StoreContext): Promise<numbe
   return stale.length;
 }
 
+/** A new secret, whose text is given this once. The one before signs for `graceMs` more. */
 async function rotate(
   context: StoreContext,
   organizationId: string,
@@ -73,6 +81,7 @@ async function rotate(
   return { record: toRecord(context, row), secret };
 }
 
+/** Texts of the secrets that sign now, newest first; the first is made if there is none. */
 async function inForce(context: StoreContext, organizationId: string): Promise<string[]> {
   const row = (await read(context, organizationId)) ?? (await makeFirst(context, organizationId));
   if (row === undefined) return [];
@@ -129,4 +138,13 @@ function toRecord(context: StoreContext, row: Row): SigningSecret {
     createdAt: row.created_at,
     formerUntil: isFormerInForce(context, row) ? row.former_until : null,
   };
+}
+
+/** Undefined if the organization has none yet. */
+async function getRecord(
+  context: StoreContext,
+  organizationId: string,
+): Promise<SigningSecret | undefined> {
+  const row = await read(context, organizationId);
+  return row === undefined ? undefined : toRecord(context, row);
 }

@@ -2,28 +2,88 @@
 // have become dead letters. How one is sent is the call room's business.
 
 import { type Selectable, sql } from 'kysely';
+import type { DeliveryState } from '../../model/webhook-delivery.ts';
 import { isRowId, plainText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
-import type { DueClaim } from '../db/due-rows.ts';
-import { dueIds } from '../db/due-rows.ts';
+import { type DueClaim, dueIds } from '../db/due-rows.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { DeliveryTable } from '../db/tables.ts';
-import type { Delivery, DeliveryFilter, DeliveryOutcome, DeliveryStore } from './delivery-store.ts';
+import { withContext } from '../db/with-context.ts';
+
+export interface NewDelivery {
+  nodeId: string;
+  nodeName: string;
+  method: string;
+  url: string;
+  /** Without any that hold secrets. */
+  headers: readonly (readonly [string, string])[];
+  credentialUuid: string | null;
+  /** JSON text; null for methods without a body. */
+  body: string | null;
+}
+
+export interface Delivery extends NewDelivery {
+  id: string;
+  organizationId: string;
+  workflowId: string;
+  runId: string;
+  state: DeliveryState;
+  /** Since it was made or sent once more by hand, the one under way included. */
+  attempts: number;
+  /** Grows with every take-up; hand it back with the result. */
+  claims: number;
+  /** When it is tried next; while it is being sent, when its lease ends. Null once it is over. */
+  dueAt: Date | null;
+  createdAt: Date;
+  attemptedAt: Date | null;
+  finishedAt: Date | null;
+  responseStatus: number | null;
+  /** The begin of what the receiver answered. */
+  responseExcerpt: string | null;
+  error: string | null;
+}
+
+export type DeliveryOutcome =
+  | { state: 'delivered'; responseStatus: number; responseExcerpt: string }
+  | {
+      state: 'pending';
+      retryMs: number;
+      responseStatus: number | null;
+      responseExcerpt: string | null;
+      error: string;
+    }
+  | {
+      state: 'dead_letter';
+      responseStatus: number | null;
+      responseExcerpt: string | null;
+      error: string;
+    };
+
+export interface DeliveryFilter {
+  state?: DeliveryState | undefined;
+  runId?: string | undefined;
+  limit: number;
+  offset: number;
+}
 
 const INTERRUPTED = 'The gateway was stopped during the last attempt.';
 
-export function deliveryStore(context: StoreContext): DeliveryStore {
-  return {
-    claim: (claim) => claimDeliveries(context, claim),
-    report: (...from) => report(context, ...from),
-    release: (...from) => release(context, ...from),
-    list: (...from) => listDeliveries(context, ...from),
-    get: (...from) => getDelivery(context, ...from),
-    redeliver: (...from) => redeliver(context, ...from),
-    oldestWaiting: () => oldestWaiting(context),
-  };
+export type DeliveryStore = ReturnType<typeof deliveryStore>;
+
+export function deliveryStore(context: StoreContext) {
+  return withContext(context, {
+    claim: claimDeliveries,
+    report,
+    release,
+    list: listDeliveries,
+    get: getDelivery,
+    redeliver,
+    oldestWaiting,
+  });
 }
 
+/** Counts the attempt: one that a kill interrupts has been one. A delivery whose last attempt was
+ *  interrupted becomes a dead letter instead. */
 async function claimDeliveries(
   context: StoreContext,
   claim: DueClaim & { attemptsMax: number },
@@ -45,6 +105,8 @@ async function claimDeliveries(
   return rows.map(toDelivery);
 }
 
+/** What came of the attempt of `claims`. A success always counts; any other result only if the
+ *  delivery has not been taken up since. */
 async function report(
   context: StoreContext,
   id: string,
@@ -73,6 +135,7 @@ async function report(
     .execute();
 }
 
+/** Not sent after all, as this process stops: the attempt does not count. */
 async function release(context: StoreContext, id: string, claims: number): Promise<void> {
   if (!isRowId(id)) return;
   await context.db
@@ -88,6 +151,7 @@ async function release(context: StoreContext, id: string, claims: number): Promi
     .execute();
 }
 
+/** Newest first. */
 async function listDeliveries(
   { db }: StoreContext,
   organizationId: string,
@@ -122,6 +186,7 @@ async function getDelivery(
   return row === undefined ? undefined : toDelivery(row);
 }
 
+/** Sent once more as if it were new; one that is under way is left alone. */
 async function redeliver(
   context: StoreContext,
   organizationId: string,
@@ -143,6 +208,7 @@ async function redeliver(
   return getDelivery(context, organizationId, id);
 }
 
+/** Of those that are not over, all organizations. */
 async function oldestWaiting({ db }: StoreContext): Promise<Date | undefined> {
   const row = await db
     .selectFrom('deliveries')

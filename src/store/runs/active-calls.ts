@@ -6,7 +6,7 @@ import type { StoreContext } from '../db/store-context.ts';
 import type { ActiveCall, FollowedRun } from './run-filters.ts';
 import { isOpen, toRun } from './runs.ts';
 
-/** Newest first. */
+/** Calls that ring or talk, of all nodes, newest first. */
 export async function listActiveCalls(
   { db }: StoreContext,
   organizationId: string,

@@ -47,7 +47,7 @@ export async function readEvents({ db }: StoreContext, runId: string): Promise<C
   return rows.map(toEvent);
 }
 
-/** By run, each run's in order. */
+/** What follows each cursor, by run and in order; at most `limit` events of each run. */
 export async function readEventsAfter(
   { db }: StoreContext,
   cursors: readonly EventCursor[],

@@ -36,7 +36,8 @@ const SHOWN = [
   'ended_at',
 ] as const;
 
-/** Runs without a length (still open) stand last in both orders; ties go by age. */
+/** Logs come with runs that are not completed. Runs without a length (still open) are last in both orders; ties go
+ *  by age. */
 export async function listRuns(
   { db }: StoreContext,
   scope: RunScope,

@@ -11,6 +11,7 @@ export interface RunOwner {
   isOwn: boolean;
 }
 
+/** Undefined if there is no such run. */
 export async function runOwner(
   { db, node }: StoreContext,
   id: string,
@@ -24,7 +25,8 @@ export async function runOwner(
   return row && { node: row.owner_node, isOwn: row.owner_node === node };
 }
 
-/** Nothing is written for a run that is ours. */
+/** A call that has no media yet is this node's from now on, whichever placed it. Nothing is written for a run that
+ *  is this node's. */
 export async function adoptRun({ db, node, epoch }: StoreContext, id: string): Promise<void> {
   if (!isRowId(id)) return;
   await sql`

@@ -14,13 +14,15 @@ const LIFE_MS = 30 * DAY_MS;
 /** Prolonged at most this often, so that reading is not always writing. */
 const PROLONGED_EVERY_MS = 2 * DAY_MS;
 
-/** Throws RUN_NOT_FOUND. */
+/** The run's public token, which works for a month from now at most and for four weeks at least. Throws
+ *  RUN_NOT_FOUND. */
 export async function publicToken(context: StoreContext, id: string): Promise<string> {
   const token = (await publicTokens(context, [id])).get(id);
   if (token === undefined) throw new GatewayError('RUN_NOT_FOUND');
   return token;
 }
 
+/** Those of many runs, by run. An id that is no run's is left out. */
 export async function publicTokens(
   { db, clock, random }: StoreContext,
   runIds: readonly string[],

@@ -10,12 +10,30 @@ import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import type { NewRun, StartedRun } from './new-run.ts';
-import type { RunPatch } from './run-store.ts';
+
+/** Contexts, logs and annotations are merged by top-level key; every other field replaces. */
+export interface RunPatch {
+  state?: Run['state'];
+  providerCallId?: string;
+  initialContext?: Record<string, unknown>;
+  gatheredContext?: Record<string, unknown>;
+  logs?: Record<string, unknown>;
+  annotations?: Record<string, unknown>;
+  usageInfo?: Record<string, unknown>;
+  costInfo?: Record<string, unknown>;
+  disposition?: string;
+  durationS?: number;
+  recordingKey?: string;
+  transcriptKey?: string;
+  startedAt?: Date;
+  endedAt?: Date;
+}
 
 /** A provider that calls back without end fills no row without end. */
 const CALLBACKS_MAX = 500;
 
-/** Throws CALL_LIMIT_REACHED. */
+/** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed; the default is
+ *  its own limit. A provider's call that has a run already gets that run, however many ask at once. */
 export async function insertNewRun(
   context: StoreContext,
   input: NewRun,
@@ -149,6 +167,7 @@ export async function getRun(
   return row === undefined ? undefined : toRun(row);
 }
 
+/** For webhooks, which know no organization. */
 export async function findRun({ db }: StoreContext, id: string): Promise<Run | undefined> {
   if (!isRowId(id)) return undefined;
   const row = await db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst();
@@ -173,6 +192,7 @@ export async function findByProviderCall(
   return row === undefined ? undefined : toRun(row);
 }
 
+/** A completed run keeps its state, disposition, duration and end. */
 export async function patchRun(
   context: StoreContext,
   id: string,
@@ -187,7 +207,8 @@ export async function patchRun(
   return row === undefined ? undefined : toRun(row);
 }
 
-/** False, and nothing is changed, if the run has gone on, or is none. */
+/** Patches a run that is `initialized`. False, and nothing is changed, if it has gone on or there is none of that
+ *  id. */
 export async function patchInitialized(
   context: StoreContext,
   id: string,
@@ -200,6 +221,8 @@ export async function patchInitialized(
   return rows.length > 0;
 }
 
+/** Appends one provider callback to `logs.telephony_status_callbacks`; false if `dedupeKey` was
+ *  seen before. Atomic. */
 export async function appendCallback(
   { db }: StoreContext,
   id: string,
@@ -228,6 +251,7 @@ export async function appendCallback(
   return rows.length > 0;
 }
 
+/** Runs that have a call and are not completed, of all organizations and nodes. */
 export async function countOpenRuns({ db }: StoreContext): Promise<number> {
   const row = await db
     .selectFrom('runs')

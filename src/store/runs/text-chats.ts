@@ -9,6 +9,7 @@ import type { DueClaim } from '../db/due-rows.ts';
 import { dueIds } from '../db/due-rows.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { TextChatTable, TextChatTurnTable } from '../db/text-chat-tables.ts';
+import type { NewRun } from './new-run.ts';
 import { insertRow, toRun } from './runs.ts';
 import type {
   ChatLease,
@@ -17,21 +18,23 @@ import type {
   NewTurn,
   Settled,
   TextChat,
-  TextChatStore,
   TextChatTurn,
-} from './text-chat-store.ts';
+} from './text-chat.ts';
 
 const PENDING = 'pending_assistant_turn';
 
-export class TextChatRepository implements TextChatStore {
+export type TextChatStore = Pick<TextChatRepository, keyof TextChatRepository>;
+
+export class TextChatRepository {
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** A run without a phone call, its chat and its first turn, which is pending: revision 1. */
   async create(
-    input: Parameters<TextChatStore['create']>[0],
+    input: NewRun & { annotations: Record<string, unknown> },
     turn: NewTurn,
     hold: ChatLease,
   ): Promise<TextChat> {
@@ -73,6 +76,7 @@ export class TextChatRepository implements TextChatStore {
     return chat?.run.organizationId === organizationId ? chat : undefined;
   }
 
+  /** For the sweep, which knows no organization. */
   async find(runId: string): Promise<TextChat | undefined> {
     if (!isRowId(runId)) return undefined;
     // Row and turns must be of one moment.
@@ -82,6 +86,8 @@ export class TextChatRepository implements TextChatStore {
       .execute((tx) => this.#read(tx, runId));
   }
 
+  /** Takes a chat of that revision, with a new turn if one is given. The revision then; undefined if it
+   *  has another, is completed, or somebody is at work on it. */
   take(
     runId: string,
     revision: number,
@@ -108,6 +114,8 @@ export class TextChatRepository implements TextChatStore {
     });
   }
 
+  /** False, and nothing has changed, if the chat has another revision. Throws STORE_UNAVAILABLE if events
+   *  of the work are not stored. */
   settle(runId: string, revision: number, settled: Settled): Promise<boolean> {
     const { status, eventSeq, dueMs, turn, rewindTo } = settled;
     const dueAt = shifted(this.#context.time(), dueMs);
@@ -124,6 +132,7 @@ export class TextChatRepository implements TextChatStore {
     });
   }
 
+  /** Gives up the work that another process has left undone: its turn has failed. False as above. */
   release(runId: string, revision: number, eventSeq: number): Promise<boolean> {
     return this.#context.db.transaction().execute(async (tx) => {
       const wasHeld = await this.#setFree(tx, { runId, revision }, { status: 'error', eventSeq });
@@ -141,6 +150,7 @@ export class TextChatRepository implements TextChatStore {
     });
   }
 
+  /** Chats that are to be looked after: one of each organization at most. */
   async claimDue(claim: DueClaim): Promise<DueTextChat[]> {
     const now = this.#context.time();
     const due = dueIds({ table: 'text_chats', id: 'run_id' }, claim, now);
@@ -154,6 +164,7 @@ export class TextChatRepository implements TextChatStore {
     }));
   }
 
+  /** Everything about its end is done. */
   async close(runId: string): Promise<void> {
     await this.#context.db
       .updateTable('text_chats')

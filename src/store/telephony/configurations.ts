@@ -3,6 +3,7 @@
 
 import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { violated } from '../db/connections.ts';
@@ -10,7 +11,11 @@ import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { TelephonyConfigurationTable } from '../db/tables.ts';
 import { isFreshlySealed, openFields, sealFields, sealPlaces } from '../secrets/sealed-fields.ts';
-import type { ConfigurationSummary, TelephonyStore } from './telephony-store.ts';
+
+export interface ConfigurationSummary extends TelephonyConfiguration {
+  activePhoneNumbers: number;
+  enabledTrunks: number;
+}
 
 type Row = Selectable<TelephonyConfigurationTable>;
 
@@ -20,6 +25,7 @@ const RESEAL_ROWS_MAX = 100;
 /** Configurations of one list: nobody has more accounts at providers. */
 const LISTED_MAX = 1_000;
 
+/** Oldest first. */
 export async function listConfigurations(
   context: StoreContext,
   organizationId: string,
@@ -47,10 +53,22 @@ export async function getConfiguration(
   return row === undefined ? undefined : toSummary(context, row);
 }
 
+/** Throws CONFIGURATION_NAME_TAKEN. */
 export async function createConfiguration(
   context: StoreContext,
   organizationId: string,
-  input: Parameters<TelephonyStore['createConfiguration']>[1],
+  input: {
+    name: string;
+    provider: ProviderName;
+    isDefaultOutbound: boolean;
+    credentials: Record<string, unknown>;
+    /** The value by which inbound calls find this configuration; null if it has none. */
+    accountId: string | null;
+    /** Names of the credential fields to seal. */
+    secretFields: readonly string[];
+    /** 1..1000. Default null: no limit of its own. */
+    callsPerSecond?: number | null;
+  },
 ): Promise<ConfigurationSummary> {
   const { secrets } = context;
   const now = new Date(context.clock.now());
@@ -83,11 +101,18 @@ export async function createConfiguration(
   }
 }
 
+/** Throws CONFIGURATION_NAME_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE. */
 export async function updateConfiguration(
   context: StoreContext,
   organizationId: string,
   id: string,
-  patch: Parameters<TelephonyStore['updateConfiguration']>[2],
+  patch: {
+    name?: string;
+    credentials?: Record<string, unknown>;
+    accountId?: string | null;
+    secretFields?: readonly string[];
+    callsPerSecond?: number | null;
+  },
 ): Promise<ConfigurationSummary | undefined> {
   if (!isRowId(organizationId) || !isRowId(id)) return undefined;
   try {
@@ -112,6 +137,8 @@ export async function updateConfiguration(
   return getConfiguration(context, organizationId, id);
 }
 
+/** No call goes out over it until it is taken back into use. `reason` is shown, with since when it has
+ *  been out of use. False if there is none of that id. */
 export async function deactivateConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -125,6 +152,7 @@ export async function deactivateConfiguration(
   });
 }
 
+/** Takes it back into use. */
 export async function reactivateConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -169,6 +197,8 @@ export async function setDefaultOutbound(
   return getConfiguration(context, organizationId, id);
 }
 
+/** False if there is none of that id. Removes its numbers. Throws CONFIGURATION_IN_USE if a campaign
+ *  names it. */
 export async function deleteConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -268,7 +298,13 @@ async function reseal(context: StoreContext, tx: TransactionContext, row: Row): 
 function changes(
   { secrets }: StoreContext,
   row: Row,
-  patch: Parameters<TelephonyStore['updateConfiguration']>[2],
+  patch: {
+    name?: string;
+    credentials?: Record<string, unknown>;
+    accountId?: string | null;
+    secretFields?: readonly string[];
+    callsPerSecond?: number | null;
+  },
 ): Updateable<TelephonyConfigurationTable> {
   const changed: Updateable<TelephonyConfigurationTable> = {};
   if (patch.callsPerSecond !== undefined) changed.calls_per_second = patch.callsPerSecond;

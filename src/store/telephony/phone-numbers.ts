@@ -10,7 +10,6 @@ import { violated } from '../db/connections.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { PhoneNumberTable } from '../db/tables.ts';
 import { lockConfiguration, toConfiguration } from './configurations.ts';
-import type { TelephonyStore } from './telephony-store.ts';
 
 type NumberOfWorkflow = PhoneNumber & { workflowName: string | null };
 
@@ -43,7 +42,7 @@ export async function getNumber(
   return row === undefined ? undefined : toNumberOfWorkflow(row);
 }
 
-/** The active number of an active configuration that an inbound call reaches. */
+/** Across organizations: the active configuration and active number that an inbound call reaches. */
 export async function findInbound(
   context: StoreContext,
   provider: ProviderName,
@@ -125,7 +124,14 @@ export async function updateNumber(
   context: StoreContext,
   configurationId: string,
   id: string,
-  patch: Parameters<TelephonyStore['updateNumber']>[2],
+  patch: {
+    label?: string | null;
+    inboundWorkflowId?: string | null;
+    trunkId?: string | null;
+    isActive?: boolean;
+    countryCode?: string | null;
+    extraMetadata?: Record<string, unknown>;
+  },
 ): Promise<PhoneNumber | undefined> {
   if (!isRowId(configurationId) || !isRowId(id)) return undefined;
   const trunkId = checkedTrunkId(patch.trunkId ?? null);

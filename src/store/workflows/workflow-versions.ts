@@ -4,12 +4,17 @@
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { WorkflowVersion } from '../../model/workflow.ts';
+import type { WorkflowDefinition, WorkflowVersion } from '../../model/workflow.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { WorkflowVersionTable } from '../db/tables.ts';
 import { fieldsOf, openContent, sealContent } from './sealed-content.ts';
-import type { WorkflowContent, WorkflowStore } from './workflow-store.ts';
+
+export interface WorkflowContent {
+  definition: WorkflowDefinition;
+  configurations: Record<string, unknown>;
+  templateContextVariables: Record<string, unknown>;
+}
 
 type Row = Selectable<WorkflowVersionTable>;
 
@@ -18,11 +23,12 @@ export async function createDraft(context: StoreContext, id: string): Promise<Wo
   return changeVersions(context, id, (tx) => draftRow(context, tx, id));
 }
 
-/** Throws WORKFLOW_NOT_FOUND, WORKFLOW_CONFLICT. */
+/** Writes into the draft, made from the published version if there is none. Throws WORKFLOW_NOT_FOUND,
+ *  WORKFLOW_CONFLICT. */
 export async function saveDraft(
   context: StoreContext,
   id: string,
-  patch: Parameters<WorkflowStore['saveDraft']>[1],
+  patch: Partial<WorkflowContent> & { triggerPaths?: readonly string[] },
 ): Promise<WorkflowVersion> {
   return changeVersions(context, id, async (tx, organizationId) => {
     const draft = await draftRow(context, tx, id);
@@ -45,7 +51,7 @@ export async function saveDraft(
   });
 }
 
-/** Throws WORKFLOW_NOT_FOUND, WORKFLOW_NO_DRAFT. */
+/** The former published version becomes archived. Throws WORKFLOW_NOT_FOUND, WORKFLOW_NO_DRAFT. */
 export async function publishDraft(context: StoreContext, id: string): Promise<WorkflowVersion> {
   return changeVersions(context, id, async (tx) => {
     const draft = await versionRow(tx, id, 'draft');
@@ -67,6 +73,7 @@ export async function publishDraft(context: StoreContext, id: string): Promise<W
   });
 }
 
+/** Newest first. */
 export async function listVersions(
   context: StoreContext,
   id: string,
@@ -95,6 +102,7 @@ export async function getByStatus(
   return row === undefined ? undefined : toVersion(context, row.owner, row);
 }
 
+/** The published version of a workflow that is active. */
 export async function getInService(
   context: StoreContext,
   organizationId: string,

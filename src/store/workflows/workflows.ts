@@ -9,8 +9,12 @@ import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { violated } from '../db/connections.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { WorkflowTable } from '../db/tables.ts';
-import type { WorkflowStore } from './workflow-store.ts';
-import { sealedContent, syncTriggers, toVersion } from './workflow-versions.ts';
+import {
+  sealedContent,
+  syncTriggers,
+  toVersion,
+  type WorkflowContent,
+} from './workflow-versions.ts';
 
 /** A workflow that invents dispositions without end keeps the first. */
 const DISPOSITIONS_MAX = 500;
@@ -19,10 +23,16 @@ const DISPOSITION_CHARACTERS_MAX = 100;
 /** The contract's list has no pages. */
 const WORKFLOWS_MAX = 5_000;
 
+/** Version 1, published. Throws WORKFLOW_CONFLICT if a trigger path is taken, FOLDER_NOT_FOUND. */
 export async function createWorkflow(
   context: StoreContext,
   owner: { organizationId: string; userId: string },
-  input: Parameters<WorkflowStore['create']>[1],
+  input: {
+    name: string;
+    triggerPaths: readonly string[];
+    /** Default: none. */
+    folderId?: string | null;
+  } & WorkflowContent,
 ): Promise<{ workflow: Workflow; version: WorkflowVersion }> {
   const now = new Date(context.clock.now());
   const { organizationId } = owner;
@@ -63,6 +73,7 @@ export async function createWorkflow(
   });
 }
 
+/** Oldest first; of more than five thousand the newest. */
 export async function listWorkflows(
   { db }: StoreContext,
   organizationId: string,
@@ -106,6 +117,7 @@ export async function countWorkflows(
   return counts;
 }
 
+/** Null takes it out of its folder. Throws FOLDER_NOT_FOUND. */
 export async function moveToFolder(
   context: StoreContext,
   organizationId: string,
@@ -152,6 +164,7 @@ export async function findByUuid(
   return row === undefined ? undefined : toWorkflow(row);
 }
 
+/** The workflow that owns a trigger path, live or archived. */
 export async function findTrigger(
   { db }: StoreContext,
   path: string,
@@ -166,6 +179,7 @@ export async function findTrigger(
   return row === undefined ? undefined : { workflow: toWorkflow(row), isActive: row.is_active };
 }
 
+/** Paths among `paths` that another workflow owns. */
 export async function takenTriggers(
   { db }: StoreContext,
   paths: readonly string[],

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { syncNext } from '../../../src/campaign/contact-sync.ts';
-import type { RunPatch } from '../../../src/store/runs/run-store.ts';
+import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import { PUBLIC_URL, withApi } from '../served.ts';
 import { type CampaignRoom, campaignRoom } from './campaign-harness.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Run } from '../../../src/model/run.ts';
-import type { RunPatch } from '../../../src/store/runs/run-store.ts';
+import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import { PUBLIC_URL, smallWorkflow, withApi } from '../served.ts';
 
 const served = withApi();

@@ -4,7 +4,7 @@
 import { beforeEach } from 'vitest';
 import type { Run } from '../../../src/model/run.ts';
 import type { NewRun } from '../../../src/store/runs/new-run.ts';
-import type { RunPatch } from '../../../src/store/runs/run-store.ts';
+import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import { type Served, smallWorkflow } from '../served.ts';
 
 export interface StoredRuns {

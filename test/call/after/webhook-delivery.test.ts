@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deliverWebhook, retryMs } from '../../../src/call/after/webhook-delivery.ts';
 import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
-import type { Delivery } from '../../../src/store/deliveries/delivery-store.ts';
+import type { Delivery } from '../../../src/store/deliveries/webhook-deliveries.ts';
 import { withStore } from '../../store/engines.ts';
 import { completedRun, ground, webhook } from '../../store/runs/completed-runs.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';

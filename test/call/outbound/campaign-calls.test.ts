@@ -7,7 +7,7 @@ import { contactOutcomeOf } from '../../../src/campaign/contact-outcome.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import type { Run } from '../../../src/model/run.ts';
-import type { ClaimedAttempt } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../../src/store/campaigns/dial-attempts.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { rows } from '../../store/campaigns/dial-queue-fixture.ts';
 import type { Answer } from '../../telephony/provider/rest-server.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { pbxConnections, pbxOutages, pbxReconnects } from '../../../src/metrics/metrics.ts';
-import type { ConfigurationSummary } from '../../../src/store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../../../src/store/telephony/configurations.ts';
 import { type CallRoom, withCallRoom } from '../call-harness.ts';
 import { configurePbx } from './pbx-harness.ts';
 

@@ -1,6 +1,6 @@
 // A PBX in the call room: its configuration, its numbers and its lines.
 
-import type { ConfigurationSummary } from '../../../src/store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../../../src/store/telephony/configurations.ts';
 import type { FakeConnection } from '../../fakes/fake-pbx.ts';
 import type { CallRoom } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';

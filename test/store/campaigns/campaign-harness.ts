@@ -2,7 +2,7 @@
 
 import { beforeEach } from 'vitest';
 import { type Campaign, RETRY_DEFAULT } from '../../../src/model/campaign.ts';
-import type { NewCampaign } from '../../../src/store/campaigns/campaign-store.ts';
+import type { NewCampaign } from '../../../src/store/campaigns/campaigns.ts';
 import type { TestStore } from '../engines.ts';
 
 export interface StoredCampaigns {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Run } from '../../../src/model/run.ts';
-import type { ClaimedAttempt } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../../src/store/campaigns/dial-attempts.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 import { type Queue, queueOf, rows } from './dial-queue-fixture.ts';

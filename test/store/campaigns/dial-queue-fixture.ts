@@ -2,7 +2,7 @@
 
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import type { Run } from '../../../src/model/run.ts';
-import type { ClaimedAttempt, ClaimLimits } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt, ClaimLimits } from '../../../src/store/campaigns/dial-attempts.ts';
 import type { TestStore } from '../engines.ts';
 import { type Ground, ground } from '../runs/completed-runs.ts';
 

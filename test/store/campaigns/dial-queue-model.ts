@@ -2,7 +2,7 @@
 // which contacts are on a line, whatever the database believes.
 
 import type { Run } from '../../../src/model/run.ts';
-import type { ClaimedAttempt } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../../src/store/campaigns/dial-attempts.ts';
 import type { TestStore } from '../engines.ts';
 import type { Queue } from './dial-queue-fixture.ts';
 

@@ -1,7 +1,7 @@
 // Races of the dial queue: whatever processes do at once, a contact has one call at a time.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ClaimedAttempt } from '../../../src/store/campaigns/contact-store.ts';
+import type { ClaimedAttempt } from '../../../src/store/campaigns/dial-attempts.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 import { type Queue, queueOf } from './dial-queue-fixture.ts';

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { retryMs } from '../../../src/call/after/webhook-delivery.ts';
-import type { Delivery } from '../../../src/store/deliveries/delivery-store.ts';
+import type { Delivery } from '../../../src/store/deliveries/webhook-deliveries.ts';
 import { withStore } from '../engines.ts';
 import {
   completedRun,

@@ -1,7 +1,7 @@
 // Webhooks on their way, on both engines. Source: contract §8.10, appendix B.
 
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../../src/store/deliveries/delivery-store.ts';
+import type { Delivery } from '../../../src/store/deliveries/webhook-deliveries.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 import { completedRun, ground, otherOrganization, webhook } from '../runs/completed-runs.ts';

@@ -2,7 +2,7 @@
 
 import type { Run } from '../../../src/model/run.ts';
 import type { Clock } from '../../../src/std/clock.ts';
-import type { NewDelivery } from '../../../src/store/deliveries/delivery-store.ts';
+import type { NewDelivery } from '../../../src/store/deliveries/webhook-deliveries.ts';
 import type { TestStore } from '../engines.ts';
 
 export interface Ground {

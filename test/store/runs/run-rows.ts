@@ -2,7 +2,7 @@
 
 import type { Run } from '../../../src/model/run.ts';
 import type { NewRun } from '../../../src/store/runs/new-run.ts';
-import type { RunPatch } from '../../../src/store/runs/run-store.ts';
+import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import type { TestStore } from '../engines.ts';
 
 export interface RunMaker {

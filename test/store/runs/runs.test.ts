@@ -6,7 +6,7 @@ import type { CallEvent } from '../../../src/model/call-event.ts';
 import type { Run } from '../../../src/model/run.ts';
 import type { NewRun } from '../../../src/store/runs/new-run.ts';
 import type { RunPage, RunScope } from '../../../src/store/runs/run-filters.ts';
-import type { RunPatch } from '../../../src/store/runs/run-store.ts';
+import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
 

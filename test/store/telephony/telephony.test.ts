@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import type { ConfigurationSummary } from '../../../src/store/telephony/telephony-store.ts';
+import type { ConfigurationSummary } from '../../../src/store/telephony/configurations.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
 

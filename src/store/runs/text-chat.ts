@@ -1,10 +1,8 @@
-// Text chats as the rest of the gateway sees them. Every change is a piece of work: it is taken by the
+// The records of text chats. Every change is a piece of work: it is taken by the
 // revision that its maker has seen, and settled by the revision that taking it gave.
 
 import type { Run } from '../../model/run.ts';
 import type { TextChatStatus } from '../../model/text-chat.ts';
-import type { DueClaim } from '../db/due-rows.ts';
-import type { NewRun } from './new-run.ts';
 
 export interface TextChatTurn {
   /** `turn_` and twelve hexadecimal digits. */
@@ -81,33 +79,4 @@ export interface DueTextChat {
   runId: string;
   organizationId: string;
   revision: number;
-}
-
-export interface TextChatStore {
-  /** A run without a phone call, its chat and its first turn, which is pending: revision 1. */
-  create(
-    input: NewRun & { annotations: Record<string, unknown> },
-    turn: NewTurn,
-    hold: ChatLease,
-  ): Promise<TextChat>;
-  get(organizationId: string, runId: string): Promise<TextChat | undefined>;
-  /** For the sweep, which knows no organization. */
-  find(runId: string): Promise<TextChat | undefined>;
-  /** Takes a chat of that revision, with a new turn if one is given. The revision then; undefined if it
-   *  has another, is completed, or somebody is at work on it. */
-  take(
-    runId: string,
-    revision: number,
-    hold: ChatLease,
-    turn?: NewTurn,
-  ): Promise<number | undefined>;
-  /** False, and nothing has changed, if the chat has another revision. Throws STORE_UNAVAILABLE if events
-   *  of the work are not stored. */
-  settle(runId: string, revision: number, settled: Settled): Promise<boolean>;
-  /** Gives up the work that another process has left undone: its turn has failed. False as above. */
-  release(runId: string, revision: number, eventSeq: number): Promise<boolean>;
-  /** Chats that are to be looked after: one of each organization at most. */
-  claimDue(claim: DueClaim): Promise<DueTextChat[]>;
-  /** Everything about its end is done. */
-  close(runId: string): Promise<void>;
 }
