@@ -1,4 +1,4 @@
-// GC tuning: how often V8 collects the whole heap. A collection marks everything that lives, for tenths of a
+// GC tuning: how often V8 runs garbage collection of the whole heap. It marks everything that lives, for tenths of a
 // second with hundreds of calls, and takes processor time and nearest memory from them meanwhile.
 
 import { setFlagsFromString } from 'node:v8';

@@ -1,5 +1,5 @@
-// Sample-rate conversion between 8, 16, 24 and 48 kHz, mono, as a stream. No clock recovery and no other
-// ratios. The filter is in resample-filter; all of its builds give the same samples. For 20 ms frames the
+// Resampling between 8, 16, 24 and 48 kHz, mono, as a stream. No clock recovery and no other ratios.
+// The filter is in resample-filter; all of its builds give the same samples. For 20 ms frames the
 // compiled ones take a tenth of the portable one's time (8 to 24 kHz 2.2 against 25 µs, 24 to 8 kHz 1.5
 // against 22 µs).
 

@@ -1,4 +1,4 @@
-// Requests to addresses that an organization names: webhooks, variables before a call. Only http and
+// The guard against SSRF: requests to addresses that an organization names (webhooks, tools, variables). Only http and
 // https, only to public addresses (looked at once the name is resolved, so that a name cannot change its
 // mind) and those that the operator has opened, no redirects, no more of an answer than asked for.
 // Deadlines are the caller's.

@@ -1,4 +1,4 @@
-// Which gateway processes are alive: each writes the time to its row now and then. A node that falls silent is
+// The heartbeat of a gateway: it writes the database's time to its row every few seconds. A node without one is
 // dead, and its runs are another's to close. A process whose row is another's has been replaced, and must end.
 
 import { sql } from 'kysely';

@@ -1,4 +1,4 @@
-// The header of RTP packets, read and written. Pure. Source: RFC 3550 (5.1, 5.3.1).
+// The header of RTP packets (sequence, timestamp, SSRC), read and written. Pure. Source: RFC 3550 (5.1, 5.3.1).
 
 const VERSION = 2;
 const HEADER_BYTES = 12;

@@ -1,4 +1,4 @@
-// One configuration's Asterisk: its events become calls that ring, are answered and end, and `call/pbx`
+// One configuration's Asterisk: events of its Stasis application become calls that ring, are answered and end, and `call/pbx`
 // has them connected, rejected and transferred. Source: asterisk §0, §4.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
