@@ -284,8 +284,18 @@ const table = [
     ],
   ],
   [
+    // workflow/graph: the template variables that a contact file must have as columns.
     'campaign',
-    ['call/outbound', 'store', 'store/files', 'store/campaigns', 'store/telephony', 'model', 'std'],
+    [
+      'call/outbound',
+      'store',
+      'store/files',
+      'store/campaigns',
+      'store/telephony',
+      'workflow/graph',
+      'model',
+      'std',
+    ],
   ],
 
   // What every resource builds on, and what the API is built from (api-deps), which names every service it uses.
@@ -371,17 +381,7 @@ const table = [
   ],
   [
     'api/campaigns',
-    [
-      'api/http',
-      'api/files',
-      'api/runs',
-      'api/reports',
-      'campaign',
-      'workflow/graph',
-      'store/campaigns',
-      'model',
-      'std',
-    ],
+    ['api/http', 'api/files', 'api/runs', 'api/reports', 'campaign', 'model', 'std'],
   ],
   ['api/chats', ['api/http', 'call/chat', 'store/runs', 'model', 'std']],
   ['api/deliveries', ['api/http', 'store/deliveries', 'model', 'std']],

@@ -2,8 +2,8 @@
 // specification §2.6 and §4.10, contract §9.1 and §9.10.
 
 import { z } from 'zod';
+import { changeCampaign, createCampaign } from '../../campaign/campaign-settings.ts';
 import { campaignOf } from '../../campaign/lifecycle.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import { type Campaign, RETRY_DEFAULT } from '../../model/campaign.ts';
 import { SerialQueue } from '../../std/serial-queue.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
@@ -11,7 +11,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idIn } from '../http/values.ts';
-import { campaignSettingsOf, checkTelephony, newCampaign } from './campaign-input.ts';
+import { campaignSettingsOf, campaignWishOf } from './campaign-input.ts';
 import { campaignsOnWire, shownCampaign } from './campaign-mapping.ts';
 import {
   campaignCreate,
@@ -50,8 +50,8 @@ function createRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const input = await newCampaign(deps, reading, organizationId, request.body);
-      return shownCampaign(deps, await deps.store.campaigns.create(organizationId, input));
+      const wish = campaignWishOf(request.body);
+      return shownCampaign(deps, await createCampaign({ ...deps, reading }, organizationId, wish));
     },
   );
 }
@@ -119,26 +119,11 @@ function updateRoute(api: Api, deps: ApiDeps): void {
       const { organizationId } = principalOf(request);
       const { campaign_id: id } = request.params;
       const { name, ...sent } = request.body;
-      const before = living(await campaignOf(deps, organizationId, id));
       const settings = campaignSettingsOf(sent);
-      if (settings.maxConcurrency !== undefined) {
-        const { configurationId } = before;
-        await checkTelephony(deps, { organizationId, configurationId, ...settings });
-      }
       const patch = { ...settings, ...(typeof name === 'string' ? { name } : {}) };
-      const changed = await deps.store.campaigns.update(organizationId, id, patch);
-      // It may have ended meanwhile.
-      return shownCampaign(deps, changed ?? living(await campaignOf(deps, organizationId, id)));
+      return shownCampaign(deps, await changeCampaign(deps, { organizationId, id }, patch));
     },
   );
-}
-
-/** Throws CAMPAIGN_ENDED. */
-function living(campaign: Campaign): Campaign {
-  const { state } = campaign;
-  if (state === 'completed' || state === 'failed')
-    throw new GatewayError('CAMPAIGN_ENDED', { state });
-  return campaign;
 }
 
 function defaultsRoute(api: Api, deps: ApiDeps): void {

@@ -1,0 +1,115 @@
+// How campaigns are created and changed: what a client wishes is checked against what is stored. The order of the
+// checks is the contract's (contract §9.1).
+
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { Log } from '../log.ts';
+import {
+  type Campaign,
+  type CampaignSettings,
+  RATE_PER_SECOND_DEFAULT,
+  RETRY_DEFAULT,
+} from '../model/campaign.ts';
+import type { WorkflowVersion } from '../model/workflow.ts';
+import type { SerialQueue } from '../std/serial-queue.ts';
+import type { NewCampaign } from '../store/campaigns/campaigns.ts';
+import type { FileStore } from '../store/files/file-store.ts';
+import { requiredTemplateVariables } from '../workflow/graph/required-variables.ts';
+import { checkSource, checkSourceKey } from './contact-file.ts';
+import { type CampaignLifecycleDeps, campaignOf, telephonyOf } from './lifecycle.ts';
+
+interface CampaignSettingsDeps extends CampaignLifecycleDeps {
+  files: FileStore;
+  log: Log;
+}
+
+/** Settings that are left out have their defaults. */
+export type CampaignWish = Pick<
+  NewCampaign,
+  'name' | 'workflowId' | 'sourceId' | 'configurationId'
+> & { settings: Partial<CampaignSettings> };
+
+/** `reading` lets one contact file be read at a time. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED,
+ *  FILE_KEY_INVALID, FILE_FORBIDDEN, CAMPAIGN_SOURCE_INVALID, CAMPAIGN_CONFIGURATION_NOT_FOUND,
+ *  CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
+export async function createCampaign(
+  deps: CampaignSettingsDeps & { reading: SerialQueue },
+  organizationId: string,
+  { settings, ...wish }: CampaignWish,
+): Promise<Campaign> {
+  const { definition } = await publishedAgent(deps, organizationId, wish.workflowId);
+  checkSourceKey(organizationId, wish.sourceId);
+  const requiredColumns = requiredTemplateVariables(definition);
+  await deps.reading.run(() => checkSource(deps.files, wish.sourceId, { requiredColumns }));
+  const { configurationId } = wish;
+  await checkTelephony(deps, { organizationId, configurationId, ...settings });
+  return deps.store.campaigns.create(organizationId, {
+    retry: RETRY_DEFAULT,
+    maxConcurrency: null,
+    ratePerSecond: RATE_PER_SECOND_DEFAULT,
+    schedule: null,
+    breaker: null,
+    ...settings,
+    ...wish,
+  });
+}
+
+/** What is left out stays. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_ENDED, CAMPAIGN_CONFIGURATION_NOT_FOUND,
+ *  CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
+export async function changeCampaign(
+  deps: CampaignSettingsDeps,
+  { organizationId, id }: { organizationId: string; id: string },
+  patch: Partial<CampaignSettings> & { name?: string },
+): Promise<Campaign> {
+  const { configurationId } = unended(await campaignOf(deps, organizationId, id));
+  if (patch.maxConcurrency !== undefined) {
+    const { maxConcurrency } = patch;
+    await checkTelephony(deps, { organizationId, configurationId, maxConcurrency });
+  }
+  const changed = await deps.store.campaigns.update(organizationId, id, patch);
+  // It may have ended meanwhile.
+  return changed ?? unended(await campaignOf(deps, organizationId, id));
+}
+
+async function publishedAgent(
+  { store }: CampaignSettingsDeps,
+  organizationId: string,
+  workflowId: string,
+): Promise<WorkflowVersion> {
+  const workflow = await store.workflows.get(organizationId, workflowId);
+  if (workflow === undefined) throw new GatewayError('AGENT_NOT_FOUND');
+  if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
+  const version = await store.workflows.published(workflow.id);
+  if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  return version;
+}
+
+/** Whether the campaign's calls can go out, and as many at a time as it wants. An organization without
+ *  telephony may create campaigns; it cannot start them. */
+async function checkTelephony(
+  deps: CampaignSettingsDeps,
+  wish: {
+    organizationId: string;
+    configurationId: string | null;
+    maxConcurrency?: number | null;
+  },
+): Promise<void> {
+  const { organizationId, maxConcurrency: asked } = wish;
+  const configuration = await telephonyOf(deps, wish);
+  if (asked === undefined || asked === null) return;
+  const limit = await deps.store.accounts.concurrentCallLimit(organizationId);
+  if (asked > limit) throw new GatewayError('CAMPAIGN_CONCURRENCY', { asked, limit });
+  const numbers = configuration?.activePhoneNumbers ?? 0;
+  if (asked > numbers) {
+    deps.log.warn(
+      { organizationId, maxConcurrency: asked, numbers },
+      'a campaign may have more calls at a time than its telephony has numbers',
+    );
+  }
+}
+
+function unended(campaign: Campaign): Campaign {
+  const { state } = campaign;
+  if (state === 'completed' || state === 'failed')
+    throw new GatewayError('CAMPAIGN_ENDED', { state });
+  return campaign;
+}
