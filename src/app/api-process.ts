@@ -3,8 +3,7 @@
 
 import { TextChats } from '../call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
-import { createGuardedHttp } from '../call/http/guarded-http.ts';
-import { ssrfGuard } from '../call/http/ssrf-guard.ts';
+import { createGuardedHttp, ssrfGuard } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';

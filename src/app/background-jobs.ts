@@ -4,8 +4,8 @@
 import { PostCallDispatcher } from '../call/after/post-call-dispatcher.ts';
 import type { PostCallJobDeps } from '../call/after/post-call-job.ts';
 import type { DeliverDeps } from '../call/after/webhook-delivery.ts';
+import type { RecoveryDeps } from '../call/control/crash-recovery.ts';
 import { CrashRecovery } from '../call/control/crash-recovery.ts';
-import type { RecoveryDeps } from '../call/control/orphaned-runs.ts';
 import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
 import { syncNext } from '../campaign/contact-sync.ts';
 import { Dispatcher } from '../campaign/dispatcher.ts';

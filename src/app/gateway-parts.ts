@@ -3,8 +3,7 @@
 import { loadVad } from '../audio/vad/vad-loader.ts';
 import type { CallControl } from '../call/control/call-control.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
-import { createGuardedHttp } from '../call/http/guarded-http.ts';
-import { ssrfGuard } from '../call/http/ssrf-guard.ts';
+import { createGuardedHttp, ssrfGuard } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
 import { PBX_WORKER } from '../cluster/ipc-message.ts';

@@ -1,7 +1,7 @@
 // A run on the wire. In lists the heavy parts are null. Source: specification §2.5, contract decision
 // 3 and §6.2.
 
-import { effectiveEvents } from '../../call/log/effective-events.ts';
+import { effectiveEvents } from '../../call/log/event-log.ts';
 import { feedbackItems } from '../../call/log/realtime-feedback.ts';
 import { type CallStatus, callStatus, isStatusTransitionAllowed } from '../../model/provider.ts';
 import type { Artifact, Run } from '../../model/run.ts';

@@ -16,7 +16,7 @@ import {
   type WebhookNodeSettings,
   webhooksOf,
 } from '../../workflow/graph/post-call-nodes.ts';
-import { effectiveEvents } from '../log/effective-events.ts';
+import { effectiveEvents } from '../log/event-log.ts';
 import { annotationKey, failedReview, reviewCall } from './review.ts';
 import type { ReviewModelDeps } from './review-model.ts';
 import { deliveryOf } from './webhook-payload.ts';

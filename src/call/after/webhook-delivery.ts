@@ -1,6 +1,7 @@
 // Sends one webhook once and says what comes of it: delivered, tried again later, or a dead letter.
 // Source: contract §8.10 (limits, schedule, headers); the signature is ours.
 
+import { createHmac } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { deliveries } from '../../metrics/metrics.ts';
@@ -9,7 +10,6 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import type { Delivery, DeliveryOutcome } from '../../store/deliveries/webhook-deliveries.ts';
 import type { Store } from '../../store/store.ts';
 import type { CredentialHeaders, GuardedHttp, GuardedResponse } from '../http/guarded-http.ts';
-import { SIGNATURE_HEADER, signatureOf } from './webhook-signature.ts';
 
 export const ATTEMPTS_MAX = 5;
 const SEND_MS = 30_000;
@@ -148,4 +148,15 @@ function wordsOf(error: unknown): string {
   if (error instanceof GatewayError) return error.message;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
   return `The receiver was not reached: ${code}.`;
+}
+
+export const SIGNATURE_HEADER = 'X-Patchbay-Signature';
+
+/** `t=<unix seconds>,v1=<hex of HMAC(secret, "<t>.<body>")>`, one `v1` per secret, newest first. */
+export function signatureOf(secrets: readonly string[], at: number, body: string): string {
+  const seconds = Math.floor(at / 1_000);
+  const values = secrets.map((secret) => {
+    return `v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+  });
+  return [`t=${seconds}`, ...values].join(',');
 }

@@ -1,9 +1,15 @@
-// When runs that nobody runs any more are looked for: at the start, and now and then for those of other
-// processes that have died since. How one is closed is orphaned-runs.ts' business.
+// Crash recovery: runs that a killed process left open and that no process runs any more are found at the start
+// and every half minute. Each is closed with what was stored, and its call is hung up at the provider.
 
+import { codeOf } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import type { Run } from '../../model/run.ts';
+import type { Clock } from '../../std/clock.ts';
 import { JobLoop } from '../../std/job-loop.ts';
-import { closeOrphanedRuns, type RecoveryDeps } from './orphaned-runs.ts';
+import type { Store } from '../../store/store.ts';
+import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
+import type { RunClosing } from '../closing/run-closing.ts';
+import type { EventLog } from '../log/event-log.ts';
 
 /** A process is dead after a minute of silence; twice as often an outage cannot hide between looks. */
 const LOOK_MS = 30_000;
@@ -68,3 +74,74 @@ export class CrashRecovery {
 
 /** Only whether the store answers is of interest. */
 const ANY_RUN = '1';
+
+/** Providers take a handful of requests a second and account. */
+const HANG_UPS_MAX = 8;
+
+/** No call is needed to close those of others. */
+export interface RecoveryDeps {
+  store: Pick<Store, 'runs'>;
+  events: EventLog;
+  closing: RunClosing;
+  hangUps: ProviderHangUp;
+  clock: Clock;
+  log: Log;
+}
+
+export interface OrphanedRuns {
+  closed: number;
+  /** Those that could not be closed; each has been logged. */
+  failed: Run[];
+  /** The lines that may still be open are hung up. Never rejects. */
+  hungUp: Promise<void>;
+}
+
+/** Closes runs that are nobody's. Never rejects, and does not wait for the providers. */
+export async function closeOrphanedRuns(
+  deps: RecoveryDeps,
+  runs: readonly Run[],
+): Promise<OrphanedRuns> {
+  const failed: Run[] = [];
+  const lines: Run[] = [];
+  for (const run of runs) {
+    try {
+      await close(deps, run, () => lines.push(run));
+    } catch (error) {
+      deps.log.error({ err: error, runId: run.id }, 'open run not closed');
+      failed.push(run);
+    }
+  }
+  return { closed: runs.length - failed.length, failed, hungUp: hangUpAll(deps, lines) };
+}
+
+async function close(deps: RecoveryDeps, run: Run, onLineOpen: () => void): Promise<void> {
+  const { events } = await deps.events.open(run.id);
+  const mediaMs = events.reduce((last, event) => Math.max(last, event.mediaMs), 0);
+  await deps.closing.end(run, {
+    reason: run.state === 'running' ? 'unexpected_error' : 'system_connect_error',
+    by: 'gateway',
+    durationS: mediaMs / 1_000,
+    mediaMs,
+    fault: { code: 'GATEWAY_STOPPED', message: 'The gateway stopped during the call' },
+    // The call may have ended well before its outcome could be stored.
+    onClaimed: async () => onLineOpen(),
+  });
+}
+
+async function hangUpAll(deps: RecoveryDeps, runs: readonly Run[]): Promise<void> {
+  const waiting = runs.values();
+  const work = async (): Promise<void> => {
+    for (const run of waiting) await hangUp(deps, run);
+  };
+  await Promise.all(Array.from({ length: HANG_UPS_MAX }, work));
+}
+
+/** The provider may still hold the line open. */
+async function hangUp(deps: RecoveryDeps, run: Run): Promise<void> {
+  try {
+    await deps.hangUps.hangUpRun(run);
+  } catch (error) {
+    if (codeOf(error) === 'CALL_OUT_OF_REACH') return; // There never was a line that we knew of.
+    deps.log.warn({ err: error, runId: run.id }, 'left-over call not hung up');
+  }
+}

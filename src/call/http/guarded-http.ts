@@ -1,14 +1,13 @@
-// The guard against SSRF: requests to addresses that an organization names (webhooks, tools, variables). Only http and
-// https, only to public addresses (looked at once the name is resolved, so that a name cannot change its
-// mind) and those that the operator has opened, no redirects, no more of an answer than asked for.
-// Deadlines are the caller's.
+// The one guard against server-side request forgery (SSRF), and the one client that keeps it: requests to
+// addresses that an organization names. Only http and https, only to public addresses (checked once the name is
+// resolved, so that DNS rebinding gains nothing) and those that the operator has opened, no redirects, no more of
+// an answer than asked for. Deadlines are the caller's. Sources: IANA special-purpose address registries (IPv4,
+// IPv6), RFC 6890.
 
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { isPublicAddress } from './public-address.ts';
-import type { SsrfGuard } from './ssrf-guard.ts';
 
 /** Connections to one receiver. */
 const CONNECTIONS_MAX = 16;
@@ -108,4 +107,67 @@ async function beginOf(body: Dispatcher.ResponseData['body']): Promise<string> {
 
 function forbidden(reason: string): GatewayError {
   return new GatewayError('OUTSIDE_FORBIDDEN', { reason });
+}
+
+/** Whether `address`, to which `host` resolved, may be called. */
+export type SsrfGuard = (address: string, host: string) => boolean;
+
+/** `opened` holds host names, addresses and networks, as in `crm.internal`, `10.1.0.0/16`. */
+export function ssrfGuard(opened: readonly string[]): SsrfGuard {
+  const networks = new BlockList();
+  const hosts = new Set<string>();
+  for (const each of opened) {
+    const [address = '', bits] = each.split('/');
+    const version = isIP(address);
+    const family = version === 6 ? 'ipv6' : 'ipv4';
+    if (version === 0) hosts.add(each.toLowerCase());
+    else if (bits === undefined) networks.addAddress(address, family);
+    else networks.addSubnet(address, Number(bits), family);
+  }
+  return (address, host) => {
+    if (isPublicAddress(address)) return true;
+    const version = isIP(address);
+    if (version === 0) return false;
+    if (hosts.has(host.toLowerCase())) return true;
+    return networks.check(address, version === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+const special = new BlockList();
+for (const [network, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+] as const) {
+  special.addSubnet(network, bits, 'ipv4');
+}
+// Tunnels to IPv4 (Teredo, 6to4), benchmarks and documentation, inside the global range.
+for (const [network, bits] of [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const) {
+  special.addSubnet(network, bits, 'ipv6');
+}
+/** All that is handed out to networks of the public internet. */
+const global = new BlockList();
+global.addSubnet('2000::', 3, 'ipv6');
+
+/** False for anything that is no address. */
+export function isPublicAddress(address: string): boolean {
+  const version = isIP(address);
+  if (version === 4) return !special.check(address, 'ipv4');
+  return version === 6 && global.check(address, 'ipv6') && !special.check(address, 'ipv6');
 }

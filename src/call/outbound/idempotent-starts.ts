@@ -12,8 +12,7 @@ import type { StartCall, TestCall } from '../call-service.ts';
 import { startFailure } from '../closing/unconnected-calls.ts';
 import type { OutboundRoute } from './outbound-route.ts';
 import { notPlaced, type RunDialler } from './run-dialler.ts';
-import { type Prepared, prepareStart, type StartDeps } from './start-call.ts';
-import { prepareTest } from './start-test-call.ts';
+import { type Prepared, prepareStart, prepareTest, type StartDeps } from './start-call.ts';
 
 export class IdempotentStarts {
   readonly #deps: StartDeps & { dialler: RunDialler };

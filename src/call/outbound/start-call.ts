@@ -1,13 +1,16 @@
-// A call that a client starts by an agent or a trigger: who may, which agent, over which configuration
-// and number. The order of the checks is the contract's (§6.1). A run exists before the provider is asked.
+// The calls that clients start: by an agent or a trigger, or a test call with the agent's draft, on a run of its
+// own if one was created, to the organization's test number if none is named. Who may, which agent, over which
+// configuration and number. The order of the checks is the contract's (§6.1). A run exists before the provider is
+// asked.
 
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Random } from '../../std/random.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { StartKey } from '../../store/runs/run-starts.ts';
 import type { Store } from '../../store/store.ts';
-import type { StartCall } from '../call-service.ts';
+import type { StartCall, TestCall } from '../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
-import { type ResolvedAgent, resolveAgent } from '../setup/resolve-agent.ts';
+import { type ResolvedAgent, resolveAgent, resolveTestAgent } from '../setup/resolve-agent.ts';
 import type { OutboundRoute, OutboundRoutes } from './outbound-route.ts';
 
 /** A call that has everything but its run. */
@@ -79,5 +82,83 @@ function newRun(
       ...(agent.type === 'trigger_path' ? { trigger_uuid: agent.identifier } : {}),
     },
     logs: {},
+  };
+}
+
+/** Throws TEST_NOT_CONFIGURED, TEST_CONFIGURATION_NOT_FOUND, what else findRoute throws,
+ *  AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, PHONE_NUMBER_MISSING. */
+export async function prepareTest(deps: StartDeps, request: TestCall): Promise<Prepared> {
+  const { organizationId, workflowId, runId } = request;
+  const route = await deps.routes.find(request).catch((error: unknown) => {
+    throw inOtherWords(error);
+  });
+  const agent = await resolveTestAgent(deps, organizationId, workflowId);
+  const to = request.phoneNumber ?? (await testNumber(deps, organizationId));
+  const call = callOf(request, { agent, route, to });
+  const { starts } = deps.store;
+  if (runId !== null) {
+    return {
+      route,
+      to,
+      begin: (limit, key) => starts.startIdle({ ...call, runId }, limit, key),
+    };
+  }
+  const digits = String(deps.random.integer(100_000_000)).padStart(8, '0');
+  const { version } = agent;
+  const run = {
+    ...call,
+    definitionId: version.id,
+    name: `WR-TEL-OUT-${digits}`,
+    callType: 'outbound' as const,
+    providerCallId: null,
+    initialContext: { ...version.templateContextVariables, ...call.initialContext },
+    logs: {},
+  };
+  return { route, to, begin: (limit, key) => starts.start(run, limit, key) };
+}
+
+/** These operations have words of their own for it. */
+function inOtherWords(error: unknown): unknown {
+  const code = codeOf(error);
+  if (code === 'TELEPHONY_NOT_CONFIGURED') return new GatewayError('TEST_NOT_CONFIGURED');
+  if (code !== 'CONFIGURATION_NOT_FOUND') return error;
+  return new GatewayError('TEST_CONFIGURATION_NOT_FOUND');
+}
+
+/** Throws PHONE_NUMBER_MISSING. */
+async function testNumber({ store }: StartDeps, organizationId: string): Promise<string> {
+  const number = (await store.organizations.preferences(organizationId))?.testPhoneNumber ?? '';
+  if (number === '') throw new GatewayError('PHONE_NUMBER_MISSING');
+  return number;
+}
+
+function callOf(
+  request: TestCall,
+  { agent, route, to }: { agent: ResolvedAgent; route: OutboundRoute; to: string },
+) {
+  const { organizationId, workflowId, fromPhoneNumberId } = request;
+  const { configuration, provider, from } = route;
+  const { uuid } = agent.workflow;
+  return {
+    organizationId,
+    workflowId,
+    mode: provider.name,
+    configurationId: configuration.id,
+    initialContext: {
+      ...outboundContext({
+        client: {},
+        provider: provider.name,
+        configurationId: configuration.id,
+        from,
+        to,
+      }),
+      trigger_mode: 'test',
+      workflow_uuid: uuid,
+      agent_uuid: uuid,
+      ...(fromPhoneNumberId === null ? {} : { from_phone_number_id: fromPhoneNumberId }),
+      api_key_id: request.apiKeyId,
+      api_key_created_by: request.apiKeyCreatedBy,
+    },
+    gatheredContext: { provider: provider.name },
   };
 }

@@ -2,8 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { credentialHeadersFrom } from '../../../src/call/http/credential-headers.ts';
-import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
-import { ssrfGuard } from '../../../src/call/http/ssrf-guard.ts';
+import { createGuardedHttp, ssrfGuard } from '../../../src/call/http/guarded-http.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { withApi } from '../served.ts';

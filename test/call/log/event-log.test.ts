@@ -1,8 +1,10 @@
+// What the event log keeps and stores, and which of its events count.
+
 import { describe, expect, it } from 'vitest';
-import { EventLog } from '../../../src/call/log/event-log.ts';
+import { EventLog, effectiveEvents } from '../../../src/call/log/event-log.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { eventsStored } from '../../../src/metrics/metrics.ts';
-import type { CallEvent } from '../../../src/model/call-event.ts';
+import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 
@@ -133,4 +135,42 @@ describe('the event log', () => {
     await events.flush();
     expect(sink.stored).toHaveLength(1);
   });
+});
+
+const said = (digit: string): CallEventBody => ({ type: 'dtmf', digit });
+const back = (toSeq: number): CallEventBody => ({ type: 'chat.rewound', toSeq });
+const cost: CallEventBody = {
+  type: 'model.usage',
+  service: 's',
+  model: 'm',
+  firstTokenMs: 0,
+  totalMs: 0,
+  promptTokens: 1,
+  completionTokens: 1,
+  cachedTokens: 0,
+};
+
+function seqsOf(bodies: CallEventBody[]): number[] {
+  const events: CallEvent[] = bodies.map((body, index) => {
+    return { runId: '1', seq: index + 1, at: 0, mediaMs: 0, body };
+  });
+  return effectiveEvents(events).map(({ seq }) => seq);
+}
+
+it('everything counts where nothing was taken back', () => {
+  expect(seqsOf([said('1'), cost, said('2')])).toEqual([1, 2, 3]);
+});
+
+it('what stands between the turn and the taking back counts no more, but for its cost', () => {
+  expect(seqsOf([said('1'), said('2'), cost, said('3'), back(1), said('4')])).toEqual([1, 3, 6]);
+});
+
+it('a taking back within a later one does nothing', () => {
+  expect(seqsOf([said('1'), said('2'), back(1), back(2), said('3')])).toEqual([1, 2, 5]);
+});
+
+it('each counts from its own turn', () => {
+  expect(seqsOf([said('1'), said('2'), back(1), said('3'), back(4), back(0), said('4')])).toEqual([
+    7,
+  ]);
 });

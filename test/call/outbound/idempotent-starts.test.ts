@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCallControl } from '../../../src/app/call-parts.ts';
 import type { StartCall, TestCall } from '../../../src/call/call-service.ts';
-import { closeOrphanedRuns } from '../../../src/call/control/orphaned-runs.ts';
+import { closeOrphanedRuns } from '../../../src/call/control/crash-recovery.ts';
 import { idempotencyKeyOf } from '../../../src/call/outbound/idempotent-starts.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { CALL, CALLER, chat, NUMBER, withCallRoom } from '../call-harness.ts';
