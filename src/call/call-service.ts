@@ -1,5 +1,5 @@
 // What the API asks of calls: start one, answer a provider's webhooks, drain. The interface only; the
-// rooms above see nothing else of a call.
+// folders above see nothing else of a call.
 
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';

@@ -14,7 +14,7 @@ const LOOK_MS = 1_000;
 /** Reviews wait for models, deliveries for receivers: neither costs this process much. */
 const AFTERWORK_SLOTS = 16;
 const DELIVERY_SLOTS = 32;
-/** Of one organization, so that slow receivers of one leave the others room. */
+/** Of one organization, so that slow receivers of one do not delay the others. */
 const SLOTS_PER_ORGANIZATION = 8;
 /** Longer than a send and the statements around it. */
 const DELIVERY_LEASE_MS = 60_000;

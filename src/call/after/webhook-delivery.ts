@@ -1,4 +1,4 @@
-// Sends one webhook once and says what comes of it: delivered, tried again later, or a dead letter.
+// Webhook delivery: sends one signed webhook once and returns the outcome: delivered, tried again later, or a dead letter.
 // Source: contract §8.10 (limits, schedule, headers); the signature is ours.
 
 import { createHmac } from 'node:crypto';
@@ -17,7 +17,7 @@ const RETRY_FIRST_MS = 30_000;
 const RETRY_MS_MAX = 600_000;
 /** Statuses after which the same request may succeed. */
 const RETRIED = new Set([408, 425, 429, 500, 502, 503, 504]);
-/** Of an answer, for people who look why. */
+/** Of an answer, for people who search for the cause. */
 const EXCERPT_CHARACTERS_MAX = 500;
 
 export interface DeliverDeps {

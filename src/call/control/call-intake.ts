@@ -8,8 +8,8 @@ import type { Clock } from '../../std/clock.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 import { OverloadControl } from './overload-control.ts';
 
-/** How often a draining process looks whether its calls are over. */
-const DRAIN_LOOK_MS = 100;
+/** Interval at which a draining process checks whether its calls are over. */
+const DRAIN_CHECK_MS = 100;
 
 export interface CallIntakeDeps {
   registry: CallRegistry;
@@ -78,7 +78,7 @@ export class CallIntake {
     log.info({ calls: registry.activeCalls }, 'draining');
     while (this.#all > 0) {
       if (clock.monotonicMs() >= deadline) break;
-      await new Promise<void>((resolve) => clock.after(DRAIN_LOOK_MS, resolve));
+      await new Promise<void>((resolve) => clock.after(DRAIN_CHECK_MS, resolve));
     }
   }
 

@@ -11,13 +11,14 @@ import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { RunClosing } from '../closing/run-closing.ts';
 import type { EventLog } from '../log/event-log.ts';
 
-/** A process is dead after a minute of silence; twice as often an outage cannot hide between looks. */
+/** A process counts as dead after a minute without a heartbeat; with two checks in that time no outage of the
+ *  store passes unnoticed. */
 const LOOK_MS = 30_000;
 
 export class CrashRecovery {
   readonly #deps: RecoveryDeps;
   readonly #loop: JobLoop;
-  /** The store was away: the living have not been able to report either. */
+  /** The store was away: live processes could not write their heartbeats either. */
   #wasAway = false;
   /** Taken over, but not closed yet. */
   #left: Run[] = [];
@@ -35,15 +36,15 @@ export class CrashRecovery {
     });
   }
 
-  /** Closes every open run of this node's former processes and of dead nodes; returns how many. Providers
-   *  are told meanwhile. Called once. Throws STORE_UNAVAILABLE. */
+  /** Closes every open run of this node's former processes and of dead nodes; returns how many. Calls are
+   *  hung up meanwhile. Called once. Throws STORE_UNAVAILABLE. */
   async start(): Promise<number> {
     const closed = await this.#close(await this.#deps.store.runs.openRuns());
     this.#loop.startAfter(LOOK_MS);
     return closed;
   }
 
-  /** Looks at once: a process is known to have died. Nothing before `start` has settled. Never rejects. */
+  /** Checks at once: a process is known to have died. Nothing before `start` has settled. Never rejects. */
   wake(): void {
     void this.#loop.wake();
   }
@@ -56,7 +57,7 @@ export class CrashRecovery {
     const { runs } = this.#deps.store;
     if (this.#wasAway) {
       await runs.find(ANY_RUN);
-      this.#wasAway = false; // By the next look, whoever lives has reported.
+      this.#wasAway = false; // Live processes write their heartbeats before the next check.
       return;
     }
     await this.#close([...this.#left, ...(await runs.openRuns())]);
@@ -96,7 +97,7 @@ export interface OrphanedRuns {
   hungUp: Promise<void>;
 }
 
-/** Closes runs that are nobody's. Never rejects, and does not wait for the providers. */
+/** Closes runs without an owner. Never rejects, and does not wait for the providers. */
 export async function closeOrphanedRuns(
   deps: RecoveryDeps,
   runs: readonly Run[],

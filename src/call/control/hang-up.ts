@@ -1,4 +1,4 @@
-// Hanging a call up on a client's word, whether it rings or talks, here or on another node. A call that
+// Hang-up of a call at a client's request, whether it rings or talks, here or on another node. A call that
 // is over already stays as it is.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -13,9 +13,9 @@ import type { CallRegistry } from '../connect/call-registry.ts';
 
 /** A call is closed in less; who asked does not wait longer, the closing goes on. */
 const END_MS_MAX = 5_000;
-/** A call that is just being let in becomes a session, or is turned away. */
-const LOOK_MS = 50;
-const LOOKS_MAX = 40;
+/** A call in admission becomes a session, or is refused. */
+const CHECK_MS = 50;
+const CHECKS_MAX = 40;
 
 export interface HangUpRequestsDeps {
   store: Pick<Store, 'runs' | 'starts'>;
@@ -59,20 +59,20 @@ export class HangUpRequests {
     const { registry, unconnected, clock } = this.#deps;
     const waiting = registry.unconnected().find((call) => call.run.id === run.id);
     if (waiting !== undefined) await unconnected.abandon(waiting);
-    for (let looks = 0; registry.connected(run.id) && looks < LOOKS_MAX; looks++) {
+    for (let checks = 0; registry.connected(run.id) && checks < CHECKS_MAX; checks++) {
       const session = registry.session(run.id);
       if (session !== undefined) {
         const ending = session.end('system_cancelled', 'gateway');
         await withDeadline(clock, END_MS_MAX, 'end the call', ending).catch(() => undefined); // It goes on.
         return;
       }
-      await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
+      await new Promise<void>((resolve) => clock.after(CHECK_MS, resolve));
     }
     await this.#hangUpRest(run);
   }
 
   /** What we placed may be talking on another node, and a call may have been named by the provider while
-   *  its run was being closed: whoever names it later sees that it is, and hangs it up. */
+   *  its run was being closed: whatever stores its name later sees a completed run, and hangs it up. */
   async #hangUpRest(known: Run): Promise<void> {
     const current = await this.#deps.store.runs.find(known.id);
     if (current === undefined) return;

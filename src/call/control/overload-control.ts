@@ -1,6 +1,6 @@
 // Whether this process takes new calls: not while those it has are so many that their audio would suffer.
-// It looks at the load once a second, learns from it what a call costs, and counts calls ahead whose load
-// has not come yet. It knows nothing of what a refused call is told.
+// Admission control: it measures the load once a second, learns from it what a call costs, and counts calls ahead whose load
+// has not come yet. How a call is refused is not its concern.
 
 import type { Log } from '../../log.ts';
 import { callLoad, loopDelaySeconds, overloaded, processLoad } from '../../metrics/metrics.ts';
@@ -25,10 +25,10 @@ const COST_WEIGHT = 0.1;
 /** Twenty times a second a timer shows how late it is. */
 const SAMPLE_MS = 50;
 const SAMPLES = 20;
-/** Seconds in a row that close the door, and that open it: one stall of half a second does not. */
-const LATE_LOOKS = 3;
-const CALM_LOOKS = 3;
-/** At its limit a process opens and closes all the time. */
+/** Seconds in a row after which new calls are refused, and taken again: one stall of half a second is not enough. */
+const LATE_SECONDS = 3;
+const CALM_SECONDS = 3;
+/** At its limit a process switches between taking and refusing all the time. */
 const WARN_MS = 60_000;
 
 export class OverloadControl {
@@ -43,11 +43,11 @@ export class OverloadControl {
   #timer: Timer | undefined;
   #load = 0;
   #callLoad = CALL_LOAD;
-  /** Calls that talked at the last looks, and those whose load `#load` has in it. */
+  /** Calls that talked at the last measurements, and those whose load `#load` includes. */
   #talked = [0, 0];
   #felt = 0;
   #isLate = false;
-  /** Looks in a row that speak against `#isLate`. */
+  /** Measurements in a row that contradict `#isLate`. */
   #doubts = 0;
   #warnedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -73,7 +73,7 @@ export class OverloadControl {
     this.#timer?.cancel();
   }
 
-  /** Whether there is room for one more call. */
+  /** Whether the process takes one more call. */
   get isAccepting(): boolean {
     const { all } = this.#counts();
     if (all < CALLS_MIN) return true;
@@ -86,12 +86,12 @@ export class OverloadControl {
     const dueMs = this.#clock.monotonicMs() + SAMPLE_MS;
     this.#timer = this.#clock.after(SAMPLE_MS, () => {
       this.#delaysMs.push(Math.max(0, this.#clock.monotonicMs() - dueMs));
-      if (this.#delaysMs.length === SAMPLES) this.#look();
+      if (this.#delaysMs.length === SAMPLES) this.#measure();
       this.#sampleLater();
     });
   }
 
-  #look(): void {
+  #measure(): void {
     const { loop, cpu } = this.#meter.sample();
     this.#onLoop(loop);
     const { talking } = this.#counts();
@@ -118,7 +118,7 @@ export class OverloadControl {
     const limitMs = this.#limits.delayMs;
     const isDoubt = this.#isLate ? delayMs < limitMs / 2 : delayMs > limitMs;
     this.#doubts = isDoubt ? this.#doubts + 1 : 0;
-    if (this.#doubts < (this.#isLate ? CALM_LOOKS : LATE_LOOKS)) return;
+    if (this.#doubts < (this.#isLate ? CALM_SECONDS : LATE_SECONDS)) return;
     this.#isLate = !this.#isLate;
     this.#doubts = 0;
   }

@@ -1,4 +1,4 @@
-// Pressing keys in a call that talks, on a client's word: for the voice menus of whoever was called. Where the
+// DTMF digits for the far end of a call that talks, at a client's request: for voice menus. Where the
 // provider carries it out it does not matter which node holds the call; where it cannot, the one that holds it
 // sends their tones.
 

@@ -1,6 +1,5 @@
-// What clients who watch calls are told, in order and from any point on. The stored logs are read behind
-// cursors, so that nothing is missed or told twice, whichever node runs a call and however slow the
-// client is.
+// Feeds of events for clients that watch calls, in order and from any point on. The stored logs are read behind
+// cursors, so that no event is missed or sent twice, whichever node runs a call and however slow the client is.
 
 import type { FeedbackItem } from './realtime-feedback.ts';
 
@@ -18,9 +17,9 @@ export interface EventFeed {
   read(): Promise<FeedMessage[]>;
   /** There will be nothing more. */
   readonly isOver: boolean;
-  /** Runs that it tells of at the moment. */
+  /** Runs in the feed at the moment. */
   readonly runIds: Iterable<string>;
-  /** What is told of a run's item that is not kept. */
+  /** For a run's item that is not stored. */
   liveMessage(runId: string, item: FeedbackItem): FeedMessage;
 }
 

@@ -6,7 +6,7 @@ import type { FeedbackItem } from './realtime-feedback.ts';
 export interface Watcher {
   /** There is more in the run's log. */
   onStored(): void;
-  /** Said once; whoever was not there has missed it. */
+  /** Sent once, to those that watch at that moment. */
   onLive(runId: string, item: FeedbackItem): void;
 }
 
@@ -33,7 +33,7 @@ export class LiveWatchers {
   relay: LiveRelay | undefined;
   /** Called when the first watcher comes and when the last has gone. */
   onWatched: (isWatched: boolean) => void = () => undefined;
-  /** By run; whoever opens streams bounds how many there are. */
+  /** By run; the number of event streams bounds it. */
   readonly #watchers = new Map<string, Set<Watcher>>();
 
   /** Until the function that it gives is called. */

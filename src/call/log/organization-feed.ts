@@ -1,5 +1,5 @@
 // What happens in all calls of an organization: of those that go on, from their first event, and of
-// every one that begins. A message's id says how far each of them was told.
+// every one that begins. A message's id holds the cursor of each of them.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EventCursor, FollowedRun } from '../../store/runs/run-filters.ts';
@@ -8,7 +8,7 @@ import { EVENTS_MAX, type EventFeed, type FeedMessage, feedMessageOf } from './e
 import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
 import { completedMessage } from './run-feed.ts';
 
-/** Calls that are told of at a time. The others wait until one is over; nothing of them is lost. */
+/** Calls in the feed at a time. The others wait until one is over; nothing of them is lost. */
 const FOLLOWED_MAX = 200;
 /** Events of each call in one reading are fewer, the more calls there are. */
 const EVENTS_OF_EACH_MIN = 20;
@@ -26,7 +26,7 @@ export class OrganizationFeed implements EventFeed {
   readonly #store: Pick<Store, 'runs'>;
   readonly #organizationId: string;
   readonly #followed = new Map<string, Followed>();
-  /** How far calls were told before, until they are followed again. */
+  /** Cursors of calls from before, until they are followed again. */
   readonly #resumed: Map<string, number>;
   /** Younger runs are new. Undefined until the first reading. */
   #newestId: string | undefined;
@@ -82,7 +82,7 @@ export class OrganizationFeed implements EventFeed {
     messages.push(feedMessageOf(followed.run, item, this.#place()));
   }
 
-  /** Looks which calls there are; tells of those that have begun. */
+  /** Reads which calls there are, and adds those that have begun. */
   async #follow(): Promise<FeedMessage[]> {
     const { runs } = this.#store;
     this.#newestId ??= await runs.newestId(this.#organizationId);
@@ -94,7 +94,7 @@ export class OrganizationFeed implements EventFeed {
       const followed = this.#followed.get(run.id);
       if (followed !== undefined) followed.run = run;
       else if (this.#followed.size < FOLLOWED_MAX) messages.push(...this.#begin(run));
-      else break; // By age: those that come after this one are told of later.
+      else break; // By age: those that come after this one are added later.
     }
     return messages;
   }

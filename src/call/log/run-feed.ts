@@ -9,7 +9,7 @@ export class RunFeed implements EventFeed {
   readonly #store: Pick<Store, 'runs'>;
   readonly #run: Run;
   readonly #feedback = new Feedback();
-  /** What was told before; the log is read from its begin all the same, as items build on it. */
+  /** Sent before; the log is read from its start all the same, as items build on it. */
   readonly #toldSeq: number;
   #seq = 0;
   #isOver = false;

@@ -1,5 +1,5 @@
-// A campaign's calls as the campaign room sees them: over what they go out (campaign-plans.ts), and how they are
-// placed. A dial is sent once; whether it arrived is asked, never tried.
+// A campaign's calls as the dispatcher sees them: over what they go out (campaign-plans.ts), and how they are
+// dialled. A dial is sent once; whether it arrived is asked, never tried.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -34,7 +34,7 @@ export interface ClaimedDial {
   to: string;
 }
 
-/** What the campaign room asks for. */
+/** What the dispatcher asks for. */
 export type CampaignCallService = Pick<
   CampaignCalls,
   'takesCalls' | 'line' | 'runOf' | 'place' | 'outcomeAfterCrash'
@@ -58,7 +58,7 @@ export class CampaignCalls extends CampaignPlans {
     this.#deps = deps;
   }
 
-  /** Whether this process has room for one more call at this moment. */
+  /** Whether this process takes one more call at this moment. */
   get takesCalls(): boolean {
     return this.#deps.takesCalls();
   }
@@ -121,7 +121,7 @@ export class CampaignCalls extends CampaignPlans {
     }
     log.warn({ err: error, runId }, 'call of a campaign not placed, or not known to be');
     if (!REFUSALS.has(code)) {
-      // The run stays open: whoever picks up is talked to.
+      // The run stays open: if the call is answered, the agent talks.
       await dial.noteDoubt(placement, { code, message: messageOf(error) });
       return 'in-doubt';
     }

@@ -75,7 +75,7 @@ async function counted(beginning: Promise<StartedRun>): Promise<StartedRun> {
   }
 }
 
-/** Two requests are the same if they ask for the same, in whatever order, whoever asks. Undefined without a key.
+/** Two requests are the same if they ask for the same, in any order and by any client. Undefined without a key.
  *  Source: draft-ietf-httpapi-idempotency-key-header. */
 export function idempotencyKeyOf(
   key: string | null,

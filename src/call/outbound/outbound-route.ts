@@ -49,19 +49,19 @@ export class OutboundRoutes {
 
   /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
    *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
-  async find(wish: OutboundRouteQuery): Promise<OutboundRoute> {
-    const { configuration, provider, callers } = await this.findTrunk(wish);
-    const caller = this.#chooseCaller(callers, wish.fromPhoneNumberId);
+  async find(query: OutboundRouteQuery): Promise<OutboundRoute> {
+    const { configuration, provider, callers } = await this.findTrunk(query);
+    const caller = this.#chooseCaller(callers, query.fromPhoneNumberId);
     return { configuration, provider, from: caller?.addressNormalized ?? null };
   }
 
   /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
    *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
   async findTrunk(
-    wish: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
+    query: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
   ): Promise<OutboundTrunk> {
     const { store, providers } = this.#deps;
-    const configuration = await findConfiguration(this.#deps, wish);
+    const configuration = await findConfiguration(this.#deps, query);
     const provider = providers.byName(configuration.provider);
     if (provider === undefined) {
       throw new GatewayError('PROVIDER_NOT_BUILT', { provider: configuration.provider });
@@ -105,9 +105,9 @@ export class OutboundRoutes {
  *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function findConfiguration(
   deps: { store: Pick<Store, 'telephony'> },
-  wish: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
+  query: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
 ): Promise<ConfigurationSummary> {
-  const { organizationId, configurationId } = wish;
+  const { organizationId, configurationId } = query;
   const { telephony } = deps.store;
   if (configurationId !== null) {
     const named = await telephony.getConfiguration(organizationId, configurationId);

@@ -1,5 +1,5 @@
 // The calls of one PBX connection: a caller who rings, a callee who answers, and every step between.
-// What is told of one call is taken in its order; connecting it runs beside, and stops when it is over.
+// Events of one call are handled in order; connecting it runs beside, and stops when it is over.
 
 import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -22,7 +22,7 @@ import type { ConnectServices } from '../connect/connect-services.ts';
 import { type InboundRuns, Refusal, reasonOf } from '../inbound/inbound-run.ts';
 import { PerCallQueue, type QueuedCall } from './per-call-queue.ts';
 
-/** Calls of one PBX that may be on their way at once; a PBX that rings more is turned away. */
+/** Calls of one PBX that may be on their way at once; further calls of that PBX are refused. */
 const CALLS_MAX = 1_000;
 /** From the answer to audio that flows: a PBX does it in tenths of a second. */
 const OPEN_MS_MAX = 15_000;
@@ -116,7 +116,7 @@ export class PbxCalls {
     }
   }
 
-  /** Undefined for a call that is told of again while it goes on. Throws Refusal, CALL_LIMIT_REACHED. */
+  /** Undefined for a call that is reported again while it goes on. Throws Refusal, CALL_LIMIT_REACHED. */
   async #runOf(call: PbxInboundCall): Promise<Run | undefined> {
     const { connection } = this.#options;
     const { configuration, provider } = this.#line;
@@ -192,7 +192,7 @@ export class PbxCalls {
     }
   }
 
-  /** The PBX's answer to our dial may come later than what it tells of the call. */
+  /** The PBX's answer to our dial may come later than events of the call. */
   async #named(run: Run, callId: string): Promise<Run> {
     if (run.providerCallId !== null) return run;
     const patch = { providerCallId: callId, gatheredContext: { call_id: callId } };
@@ -214,7 +214,7 @@ export class PbxCalls {
       runId === null
         ? await runs.findByProviderCall(this.#line.configuration.id, callId)
         : await this.#runNamed(runId);
-    if (found === undefined) return; // A call that was turned away.
+    if (found === undefined) return; // A call that was refused.
     const run = await this.#named(found, callId);
     if (run.callType === 'outbound' && run.state === 'initialized' && !isTerminal(status.status)) {
       this.#prepareAhead({ run, ...this.#line });
@@ -256,7 +256,7 @@ export class PbxCalls {
     }
   }
 
-  /** Beside what else is told of the call. */
+  /** Beside the call's other events. */
   #connect(callId: string, call: UnconnectedCall, stepped: QueuedCall): void {
     const joined = this.#join(callId, call, { gone: stepped.ended, isAnswered: true });
     const counted = joined
@@ -292,7 +292,7 @@ export class PbxCalls {
       return 'gone';
     } catch (error) {
       if (isAnswered) return this.#notJoined(call, gone, error);
-      this.#deps.log.warn({ err: error, runId: id }, 'a call that rings is not heard');
+      this.#deps.log.warn({ err: error, runId: id }, 'early media not opened');
       return 'failed';
     }
   }

@@ -1,4 +1,4 @@
-// One configuration's connection to its PBX, and how it stands.
+// One configuration's connection to its PBX, and the state of that connection.
 
 import { isDeepStrictEqual } from 'node:util';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -135,7 +135,7 @@ export class PbxConnectionHolder {
       await withDeadline(
         this.#deps.clock,
         CLOSE_MS_MAX,
-        'let go of the PBX',
+        'close the connection to the PBX',
         this.#connection.close(),
       );
     } catch (error) {

@@ -101,7 +101,7 @@ export class PbxConnections {
     const leaving: Promise<void>[] = [];
     for (const [id, line] of this.#lines) {
       if (ids.has(id)) continue;
-      log.info({ configurationId: id }, 'the PBX is not ours any more');
+      log.info({ configurationId: id }, 'lease of the PBX lost');
       leaving.push(this.#close(id, line));
     }
     try {

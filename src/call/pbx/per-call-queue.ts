@@ -1,5 +1,5 @@
-// What a PBX tells of each of its calls, taken in its order, one step after the other; calls do not wait for
-// one another.
+// A queue of events for each call of a PBX: a call's events are handled in order, one after the other; calls do
+// not wait for one another.
 
 import type { Log } from '../../log.ts';
 
@@ -38,7 +38,7 @@ export class PerCallQueue {
     const call = this.#calls.get(callId) ?? new Call(() => this.#calls.delete(callId));
     this.#calls.set(callId, call);
     if (call.waiting >= STEPS_MAX) {
-      this.#log.warn({ callId }, 'a PBX tells more of a call than is taken');
+      this.#log.warn({ callId }, 'event of a PBX dropped: its call has too many waiting');
       return;
     }
     call.next(() =>

@@ -1,5 +1,5 @@
-// Answering machines: whether one has answered, by the provider's word or by ear, and what becomes of the
-// call then. Source: contract §8.8.
+// Answering machine detection (AMD): whether a machine has answered, by the provider's report or by the call's
+// audio, and what happens to the call then. Source: contract §8.8.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { AnsweringMachineTuning } from '../../pipeline/listen/answering-machine-detector.ts';
@@ -13,8 +13,8 @@ const LONG_SPEECH_S = { min: 1, max: 60 };
 
 /** Whether a machine is known to have answered the call, which its agent does not talk to. */
 export function isMachineBehaviour(plan: CallPlan, events: readonly CallEvent[]): boolean {
-  const told = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
-  return told?.type === 'call.answered-by' && isUnwantedMachine(plan, told.answeredBy);
+  const noted = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
+  return noted?.type === 'call.answered-by' && isUnwantedMachine(plan, noted.answeredBy);
 }
 
 /** Whether the call ends when this one has answered it. */
@@ -32,7 +32,7 @@ function isMachine(answeredBy: string): boolean {
   return /^(machine|fax)/.test(answeredBy);
 }
 
-/** How to listen for one; undefined where the provider says who answered, or somebody called us. */
+/** How the audio is checked for one; undefined where the provider reports who answered, or the call is inbound. */
 export function machineDetectionOf({
   run,
   provider,

@@ -1,5 +1,5 @@
 // The check at the start for agents that are too large for calls: each start of one is refused, so their owner
-// must know before somebody calls.
+// must know before the next call.
 
 import type { Log } from '../../log.ts';
 import type { StoreHandle } from '../../store/open.ts';
