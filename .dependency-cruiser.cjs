@@ -54,6 +54,8 @@ const table = [
   ['store/runs', ['store/db', 'model', 'std']],
   ['store/campaigns', ['store/runs', 'store/db', 'model', 'std']],
   ['store', ['store/*', 'model', 'std']],
+  // The rules of agents that need what is stored: tools, trigger paths of others, an organization's preferences.
+  ['workflow/stored', ['workflow/graph', 'workflow/tools', 'store', 'model', 'std']],
 
   ['pipeline/receive', ['codec', 'audio/*', 'model', 'std']],
   ['pipeline/listen', ['audio/*', 'model', 'std']],
@@ -298,18 +300,17 @@ const table = [
     ],
   ],
 
-  // What every resource builds on, and what the API is built from (api-deps), which names every service it uses.
+  ['api/auth', ['std']],
+  // What every resource builds on. workflow/graph: the error that lists what is wrong with an agent (error-reply).
   [
     'api/http',
     [
+      'api/auth',
       'call',
       'call/log',
-      'call/http',
-      'call/setup',
-      'call/chat',
       'telephony/provider',
       'telephony/registry',
-      'workflow/authoring',
+      'workflow/graph',
       'store',
       'store/accounts',
       'store/files',
@@ -320,7 +321,7 @@ const table = [
     ],
   ],
   ['api/health', ['api/http', 'model', 'std']],
-  ['api/accounts', ['api/http', 'store/accounts', 'model', 'std']],
+  ['api/accounts', ['api/http', 'api/auth', 'store/accounts', 'model', 'std']],
   ['api/files', ['api/http', 'call/setup', 'store/files', 'model', 'std']],
   [
     'api/workflows',
@@ -328,7 +329,8 @@ const table = [
       'api/http',
       'api/files',
       'workflow/graph',
-      'workflow/tools',
+      'workflow/stored',
+      'workflow/authoring',
       'workflow/templates',
       'telephony/registry',
       'store/workflows',

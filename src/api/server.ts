@@ -20,11 +20,11 @@ import { userRoutes } from './accounts/user-routes.ts';
 import { campaignResultRoutes } from './campaigns/campaign-result-routes.ts';
 import { campaignRoutes } from './campaigns/campaign-routes.ts';
 import { campaignStateRoutes } from './campaigns/campaign-state-routes.ts';
-import { textChatRoutes } from './chats/text-chat-routes.ts';
+import { type TextChatDeps, textChatRoutes } from './chats/text-chat-routes.ts';
 import { webhookDeliveryRoutes } from './deliveries/delivery-routes.ts';
 import { downloadRoutes } from './files/download-routes.ts';
 import { fileRoutes } from './files/file-link-routes.ts';
-import { recordingRoutes } from './files/recording-routes.ts';
+import { type RecordingDeps, recordingRoutes } from './files/recording-routes.ts';
 import { UPLOAD_MS_MAX, uploadRoutes } from './files/upload-routes.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { loadRoutes } from './health/load-routes.ts';
@@ -49,8 +49,8 @@ import { telephonyWebhookRoutes } from './telephony/provider-webhook-routes.ts';
 import { trunkRoutes } from './telephony/trunk-routes.ts';
 import { credentialRoutes } from './tools/credential-routes.ts';
 import { toolRoutes } from './tools/tool-routes.ts';
-import { toolTestRoute } from './tools/tool-test-routes.ts';
-import { agentWritingRoutes } from './workflows/agent-writing-routes.ts';
+import { type ToolTrialDeps, toolTestRoute } from './tools/tool-test-routes.ts';
+import { type AgentWritingDeps, agentWritingRoutes } from './workflows/agent-writing-routes.ts';
 import { templateRoutes, workflowCopyRoutes } from './workflows/copy-routes.ts';
 import { defaultRoutes } from './workflows/default-routes.ts';
 import { documentRoutes } from './workflows/document-routes.ts';
@@ -63,8 +63,16 @@ const PREFIX = '/api/v1';
 /** Longest piece of a path: trigger paths have 36 characters, storage keys below 200. */
 const PATH_PIECE_MAX = 300;
 
+/** What the API is built from: handed in once by app/. */
+export interface ServerDeps
+  extends ApiDeps,
+    TextChatDeps,
+    ToolTrialDeps,
+    RecordingDeps,
+    AgentWritingDeps {}
+
 /** Built and ready to listen or to be injected. Closing waits for requests that are under way. */
-export async function buildServer(deps: ApiDeps): Promise<Api> {
+export async function buildServer(deps: ServerDeps): Promise<Api> {
   const loggerInstance: FastifyBaseLogger = deps.log;
   const api = fastify({
     loggerInstance,
@@ -134,7 +142,7 @@ function openRoutes(deps: ApiDeps) {
   };
 }
 
-function guardedRoutes(deps: ApiDeps) {
+function guardedRoutes(deps: ServerDeps) {
   return async (api: Api): Promise<void> => {
     api.addHook('onRequest', keyGuard(deps));
     apiKeyRoutes(api, deps);

@@ -1,9 +1,9 @@
 // The HTTP API over what is open in its process.
 
-import { createAccess } from '../api/http/access.ts';
-import type { Api, ApiDeps } from '../api/http/api-deps.ts';
+import { createAccess } from '../api/auth/access.ts';
+import type { Api } from '../api/http/api-deps.ts';
 import { EventStreams, STREAM_LIFE_MS } from '../api/http/event-streams.ts';
-import { buildServer } from '../api/server.ts';
+import { buildServer, type ServerDeps } from '../api/server.ts';
 import type { LiveWatchers } from '../call/log/live-watchers.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -21,7 +21,7 @@ import { ownVersion } from './own-version.ts';
 /** What differs between a gateway of one process and an API process. */
 export interface ApiParts
   extends Pick<
-    ApiDeps,
+    ServerDeps,
     | 'desk'
     | 'figures'
     | 'onCampaignDue'

@@ -25,3 +25,10 @@ const providersReasons = ['no-answer', 'busy', 'failed', 'canceled', 'error'] as
 /** In the order in which clients get them. */
 export const endReason = z.enum([...ownEndReasons, ...providersReasons]);
 export type EndReason = z.infer<typeof endReason>;
+
+/** Dispositions of calls that were handed over; the last one is the reference's. */
+export const transferDispositions: ReadonlySet<string> = new Set([
+  'transfer_call',
+  'call_transferred',
+  'XFER',
+]);

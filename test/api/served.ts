@@ -2,10 +2,10 @@
 // desk that only writes down. Requests are injected.
 
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { type AccessOptions, type ApiAccess, createAccess } from '../../src/api/http/access.ts';
-import type { Api, ApiDeps } from '../../src/api/http/api-deps.ts';
+import { type AccessOptions, type ApiAccess, createAccess } from '../../src/api/auth/access.ts';
+import type { Api } from '../../src/api/http/api-deps.ts';
 import { EventStreams } from '../../src/api/http/event-streams.ts';
-import { buildServer } from '../../src/api/server.ts';
+import { buildServer, type ServerDeps } from '../../src/api/server.ts';
 import { TextChats } from '../../src/call/chat/text-chat.ts';
 import { RunClosing } from '../../src/call/closing/run-closing.ts';
 import { credentialHeadersFrom } from '../../src/call/http/credential-headers.ts';
@@ -47,7 +47,7 @@ export interface CallOptions {
 
 export interface Served {
   api: Api;
-  deps: ApiDeps;
+  deps: ServerDeps;
   desk: FakeDesk;
   twilio: RestServer;
   test: TestStore;
@@ -76,7 +76,7 @@ export function testAccess(
   });
 }
 
-export function withApi(more: (test: TestStore) => Partial<ApiDeps> = () => ({})): Served {
+export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => ({})): Served {
   const test = withStore();
   const served = { test } as Served; // Filled before the first test.
 

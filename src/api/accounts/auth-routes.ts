@@ -3,8 +3,8 @@
 import type { FastifyRequest } from 'fastify';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { User } from '../../store/accounts/users.ts';
+import { clientName } from '../auth/attempt-limit.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
-import { clientName } from '../http/attempt-limit.ts';
 import { ownerOfKey, principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';

@@ -2,7 +2,7 @@
 // is answered with the whole session. Source: contract §11.1.
 
 import { z } from 'zod';
-import type { TextChatId } from '../../call/chat/text-chat-service.ts';
+import type { TextChatId, TextChatService } from '../../call/chat/text-chat-service.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -23,7 +23,11 @@ const session = `${sessions}/:run_id`;
 const params = z.object({ workflow_id: idIn, run_id: idIn });
 const response = { 200: textChatOut, ...faults(400, 401, 404, 409) };
 
-export function textChatRoutes(api: Api, deps: ApiDeps): void {
+export interface TextChatDeps extends ApiDeps {
+  textChats: TextChatService;
+}
+
+export function textChatRoutes(api: Api, deps: TextChatDeps): void {
   createRoute(api, deps);
   readRoute(api, deps);
   messageRoute(api, deps);
@@ -38,7 +42,7 @@ function idOf(
   return { organizationId: principalOf(request).organizationId, workflowId, runId };
 }
 
-function createRoute(api: Api, deps: ApiDeps): void {
+function createRoute(api: Api, deps: TextChatDeps): void {
   api.post(
     sessions,
     {
@@ -65,7 +69,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function readRoute(api: Api, deps: ApiDeps): void {
+function readRoute(api: Api, deps: TextChatDeps): void {
   api.get(
     session,
     {
@@ -81,7 +85,7 @@ function readRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function messageRoute(api: Api, deps: ApiDeps): void {
+function messageRoute(api: Api, deps: TextChatDeps): void {
   api.post(
     `${session}/messages`,
     {
@@ -102,7 +106,7 @@ function messageRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function endRoute(api: Api, deps: ApiDeps): void {
+function endRoute(api: Api, deps: TextChatDeps): void {
   api.post(
     `${session}/end`,
     {
@@ -122,7 +126,7 @@ function endRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function rewindRoute(api: Api, deps: ApiDeps): void {
+function rewindRoute(api: Api, deps: TextChatDeps): void {
   api.post(
     `${session}/rewind`,
     {

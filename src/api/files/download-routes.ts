@@ -8,9 +8,9 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { ARTIFACTS } from '../../model/run.ts';
 import { openTrack, trackBytes } from '../../store/files/recording-tracks.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
-import { byteRange } from '../http/byte-range.ts';
 import { faults } from '../http/error-schema.ts';
 import { queryFlag } from '../http/values.ts';
+import { byteRange } from './byte-range.ts';
 import { artifactKey, linkTo } from './run-artifacts.ts';
 import { type StoredFile, storedFileOf } from './stored-file.ts';
 

@@ -2,6 +2,7 @@
 // made of them. Source: contract §5.1, §10.3.
 
 import { z } from 'zod';
+import type { ClipLibrary } from '../../call/setup/sound-library.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
@@ -29,7 +30,12 @@ const NAME_BYTES = 8;
 
 const common = { tags: ['recordings'], security: keyRequired };
 
-export function recordingRoutes(api: Api, deps: ApiDeps): void {
+export interface RecordingDeps extends ApiDeps {
+  /** Says whether a recording that was sent can be played. */
+  sounds: Pick<ClipLibrary, 'check'>;
+}
+
+export function recordingRoutes(api: Api, deps: RecordingDeps): void {
   uploadRoutes(api, deps);
   listRoute(api, deps);
   changeRoutes(api, deps);
@@ -141,7 +147,7 @@ function listRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function changeRoutes(api: Api, deps: ApiDeps): void {
+function changeRoutes(api: Api, deps: RecordingDeps): void {
   api.post(
     '/workflow-recordings/',
     {

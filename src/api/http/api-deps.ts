@@ -1,12 +1,10 @@
-// What the API is built from (handed in once by main) and the Fastify instance as its routes see it.
+// What every resource of the API is built from, and the Fastify instance as its routes see it. What one resource alone
+// needs is named there (TextChatDeps, RecordingDeps, ...); server.ts joins them.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { CallService } from '../../call/call-service.ts';
-import type { TextChatService } from '../../call/chat/text-chat-service.ts';
-import type { ToolRequestDeps } from '../../call/http/tool-request.ts';
-import type { ClipLibrary } from '../../call/setup/sound-library.ts';
 import type { Log } from '../../log.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { SpeechServiceNames } from '../../model/speech-services.ts';
@@ -18,8 +16,7 @@ import type { FileStore } from '../../store/files/file-store.ts';
 import type { FileLinks } from '../../store/files/signed-links.ts';
 import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
-import type { WorkflowGenerator } from '../../workflow/authoring/agent-writer.ts';
-import type { ApiAccess } from './access.ts';
+import type { ApiAccess } from '../auth/access.ts';
 import type { EventStreams } from './event-streams.ts';
 
 export interface ApiDeps {
@@ -29,18 +26,11 @@ export interface ApiDeps {
   links: FileLinks;
   access: ApiAccess;
   desk: CallService;
-  /** Sends the requests of tools that are tried out. */
-  toolRequests: ToolRequestDeps;
   streams: EventStreams;
-  textChats: TextChatService;
-  /** Says whether a recording that was sent can be played. */
-  sounds: ClipLibrary;
   /** Called when a campaign was started or resumed. Must not throw. */
   onCampaignDue?: (() => void) | undefined;
   /** Called when a telephony configuration was created, changed or deleted. Must not throw. */
   onTelephonyChanged?: (() => void) | undefined;
-  /** Writes agents from descriptions. */
-  writer: WorkflowGenerator;
   /** The text of /metrics. Default: what this process has measured. */
   figures?: (() => Promise<string>) | undefined;
   log: Log;

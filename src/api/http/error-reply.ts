@@ -3,8 +3,8 @@
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
+import { WorkflowRefused } from '../../workflow/graph/workflow-refused.ts';
 import { RequestInvalid } from './validation.ts';
-import { WorkflowRefused } from './workflow-refused.ts';
 
 /** Seconds after which a refused request may be tried again, where the refusal names none. */
 const RETRY_AFTER_S = 5;

@@ -1,13 +1,12 @@
 // A day's calls in numbers: how they ended, the five most frequent ways and the rest, and how long they
 // were. Source: contract §9.11.
 
+import { transferDispositions } from '../../model/end-reason.ts';
 import { type DayOfCalls, LENGTHS_S } from '../../store/runs/reports.ts';
 import type { DailyReportOut } from './usage-schema.ts';
 
 /** Dispositions with a line of their own. */
 const SHOWN_MAX = 5;
-/** Dispositions of calls that were handed over; the last one is the reference's. */
-const TRANSFERS = new Set(['transfer_call', 'call_transferred', 'XFER']);
 
 type Distributions = Pick<
   DailyReportOut,
@@ -23,7 +22,9 @@ export function dailyReportOf({ calls, dispositions, lengths }: DayOfCalls): Dis
     percentage: percentage(count),
   }));
   const other = calls - shown.reduce((sum, { count }) => sum + count, 0);
-  const transferred = dispositions.filter(({ disposition }) => TRANSFERS.has(disposition));
+  const transferred = dispositions.filter(({ disposition }) =>
+    transferDispositions.has(disposition),
+  );
   return {
     metrics: {
       total_runs: calls,

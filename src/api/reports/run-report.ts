@@ -8,8 +8,8 @@ import type { ReportRow } from '../../store/runs/reports.ts';
 import type { RunFilter, RunScope } from '../../store/runs/run-filters.ts';
 import { publicUrlOf } from '../files/run-artifacts.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
-import { csvLine } from '../http/csv.ts';
 import { isoTime, momentIn } from '../http/values.ts';
+import { csvLine } from './csv.ts';
 
 const BEFORE_VARIABLES = [
   'Run ID',

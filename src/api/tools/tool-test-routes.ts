@@ -19,7 +19,12 @@ const MASK = '***';
 /** They hold no secret. */
 const SHOWN_HEADERS: readonly string[] = ['content-type', 'accept', 'user-agent'];
 
-export function toolTestRoute(api: Api, deps: ApiDeps): void {
+export interface ToolTrialDeps extends ApiDeps {
+  /** Sends the requests of tools that are tried out. */
+  toolRequests: ToolRequestDeps;
+}
+
+export function toolTestRoute(api: Api, deps: ToolTrialDeps): void {
   api.post(
     '/tools/:tool_uuid/test',
     {

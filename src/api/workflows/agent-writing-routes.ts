@@ -1,11 +1,13 @@
 // An agent from a description in plain words. Source: contract §5.1.
 
 import { z } from 'zod';
+import type { WorkflowGenerator } from '../../workflow/authoring/agent-writer.ts';
+import { storableDefinition } from '../../workflow/stored/agent-checks.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { storableDefinition, workflowOnWire } from './workflow-mapping.ts';
+import { workflowOnWire } from './workflow-mapping.ts';
 import { WORKFLOW_NAME_MAX, workflowOut } from './workflow-schema.ts';
 
 const wish = z.object({
@@ -14,7 +16,12 @@ const wish = z.object({
   activity_description: z.string().min(1).max(10_000).describe('What it shall do in a call.'),
 });
 
-export function agentWritingRoutes(api: Api, deps: ApiDeps): void {
+export interface AgentWritingDeps extends ApiDeps {
+  /** Writes agents from descriptions. */
+  writer: WorkflowGenerator;
+}
+
+export function agentWritingRoutes(api: Api, deps: AgentWritingDeps): void {
   api.post(
     '/workflow/create/template',
     {

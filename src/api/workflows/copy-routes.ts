@@ -6,6 +6,7 @@ import type { WorkflowDefinition } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import type { WorkflowContent } from '../../store/workflows/workflow-versions.ts';
 import { withoutTriggerPaths } from '../../workflow/graph/trigger-path.ts';
+import { storableDefinition } from '../../workflow/stored/agent-checks.ts';
 import { templates } from '../../workflow/templates/template-registry.ts';
 import type { WorkflowTemplate } from '../../workflow/templates/workflow-template.ts';
 import { safeFileName } from '../files/upload-links.ts';
@@ -14,12 +15,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { freeObject, idIn, idOut, timeOut } from '../http/values.ts';
-import {
-  shownVersion,
-  storableDefinition,
-  workflowOf,
-  workflowOnWire,
-} from './workflow-mapping.ts';
+import { shownVersion, workflowOf, workflowOnWire } from './workflow-mapping.ts';
 import { WORKFLOW_NAME_MAX, workflowName, workflowOut } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };

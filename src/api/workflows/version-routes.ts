@@ -2,19 +2,14 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { WorkflowRefused } from '../../workflow/graph/workflow-refused.ts';
+import { problemsOf, warningsOf } from '../../workflow/stored/agent-checks.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults, workflowProblem } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idIn, idOut, isoTimeOrNull, queryInteger, timeOut } from '../http/values.ts';
-import { WorkflowRefused } from '../http/workflow-refused.ts';
-import {
-  problemsOf,
-  shownVersion,
-  versionOnWire,
-  warningsOf,
-  workflowOf,
-} from './workflow-mapping.ts';
+import { shownVersion, versionOnWire, workflowOf } from './workflow-mapping.ts';
 import { workflowVersionOut } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
@@ -85,7 +80,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       if (version === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
       const problems = await problemsOf(deps, organizationId, version);
       if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
-      return { is_valid: true as const, errors: [], warnings: warningsOf(deps, version) };
+      return { is_valid: true as const, errors: [], warnings: warningsOf(version, deps.policy) };
     },
   );
 }

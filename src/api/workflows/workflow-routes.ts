@@ -6,20 +6,15 @@ import type { Workflow, WorkflowDefinition, WorkflowStatus } from '../../model/w
 import { isObject } from '../../std/json.ts';
 import type { WorkflowContent } from '../../store/workflows/workflow-versions.ts';
 import { keepUnseen, stripUnknownData } from '../../workflow/graph/node-data.ts';
+import { storableDefinition } from '../../workflow/stored/agent-checks.ts';
+import { keepExternalPbx } from '../../workflow/stored/external-pbx.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idIn, idOut } from '../http/values.ts';
-import { keepExternalPbx } from './external-pbx.ts';
 import { restoreKeys, restoreNodeKeys } from './masked-keys.ts';
-import {
-  listedOnWire,
-  shownVersion,
-  storableDefinition,
-  workflowOf,
-  workflowOnWire,
-} from './workflow-mapping.ts';
+import { listedOnWire, shownVersion, workflowOf, workflowOnWire } from './workflow-mapping.ts';
 import {
   workflowCreate,
   workflowListItem,

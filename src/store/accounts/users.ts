@@ -1,5 +1,5 @@
 // Users: who they are, how they log in, and how far the user interface has shown them around. A password
-// comes here as its hash (api/http/passwords.ts).
+// comes here as its hash (api/auth/passwords.ts).
 
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';

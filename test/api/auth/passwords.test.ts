@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Passwords } from '../../../src/api/http/passwords.ts';
+import { Passwords } from '../../../src/api/auth/passwords.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clientName, FailureLimiter } from '../../../src/api/http/attempt-limit.ts';
+import { clientName, FailureLimiter } from '../../../src/api/auth/attempt-limit.ts';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 

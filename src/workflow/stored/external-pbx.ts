@@ -4,7 +4,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ApiDeps } from '../http/api-deps.ts';
+import type { Store } from '../../store/store.ts';
 
 type Settings = Record<string, unknown>;
 
@@ -12,7 +12,7 @@ const EXTERNAL = ['external_pbx_field_mappings', 'external_pbx_lead_headers'] as
 
 /** `sent` with what is stored of them, if they are off. Throws EXTERNAL_PBX_DISABLED for a change. */
 export async function keepExternalPbx(
-  { store }: ApiDeps,
+  { store }: { store: Pick<Store, 'organizations'> },
   organizationId: string,
   { sent, stored = {} }: { sent: Settings; stored: Settings | undefined },
 ): Promise<Settings> {

@@ -1,0 +1,104 @@
+// Checks of an agent against what is stored: tools that it names and trigger paths of other agents, beside the rules of
+// the definition itself (graph/validate). Source: contract §5.1 to §5.3.
+
+import type { Tool } from '../../model/tool.ts';
+import type {
+  DialoguePolicy,
+  WorkflowDefinition,
+  WorkflowProblem,
+  WorkflowVersion,
+} from '../../model/workflow.ts';
+import type { Random } from '../../std/random.ts';
+import type { Store } from '../../store/store.ts';
+import { storedForm } from '../graph/node-data.ts';
+import { mintTriggerPaths, triggerPathsOf } from '../graph/trigger-path.ts';
+import { validateDefinition } from '../graph/validate.ts';
+import { WorkflowRefused } from '../graph/workflow-refused.ts';
+import { nameCollisions, toolUuidsOf, unknownTools } from '../tools/tool-references.ts';
+
+export interface AgentCheckDeps {
+  store: Pick<Store, 'workflows' | 'tools'>;
+}
+
+/** What can be stored: triggers have paths, and nothing in it contradicts itself. It may be incomplete.
+ *  Throws WORKFLOW_INVALID for a new workflow, WORKFLOW_CONFLICT for an old one (contract §5.1). */
+export async function storableDefinition(
+  deps: AgentCheckDeps & { random: Random },
+  sent: WorkflowDefinition,
+  { organizationId, workflowId }: { organizationId: string; workflowId: string | null },
+): Promise<{ definition: WorkflowDefinition; triggerPaths: string[] }> {
+  const definition = mintTriggerPaths(storedForm(sent), deps.random);
+  const problems = [
+    ...validateDefinition(definition, { full: false }),
+    ...nameCollisions(definition, await toolsNamedIn(deps, organizationId, definition)),
+  ];
+  if (problems.length > 0) {
+    const isFormat = problems.some(({ field }) => field === 'data.trigger_path');
+    const isNew = workflowId === null;
+    throw new WorkflowRefused(
+      isNew || isFormat ? 'WORKFLOW_INVALID' : 'WORKFLOW_CONFLICT',
+      problems,
+    );
+  }
+  const taken = await takenTriggers(deps, definition, workflowId);
+  if (taken.length > 0) throw new WorkflowRefused('WORKFLOW_CONFLICT', taken);
+  return { definition, triggerPaths: triggerPathsOf(definition) };
+}
+
+/** Everything that keeps a version from being published. Whether a language model is there to speak for
+ *  its prompts is no part of it: that changes with the gateway's settings, not with the agent. */
+export async function problemsOf(
+  deps: AgentCheckDeps,
+  organizationId: string,
+  { definition, workflowId }: WorkflowVersion,
+): Promise<WorkflowProblem[]> {
+  const tools = await toolsNamedIn(deps, organizationId, definition);
+  return [
+    ...validateDefinition(definition, { full: true }),
+    ...unknownTools(definition, tools),
+    ...nameCollisions(definition, tools),
+    ...(await takenTriggers(deps, definition, workflowId)),
+  ];
+}
+
+/** What a valid version lacks on this gateway: without a language model, whatever needs one. */
+export function warningsOf(
+  { definition }: WorkflowVersion,
+  policy: DialoguePolicy,
+): WorkflowProblem[] {
+  const always = new Set(validateDefinition(definition, { full: true }).map(identity));
+  return validateDefinition(definition, { full: true, policy }).filter(
+    (problem) => !always.has(identity(problem)),
+  );
+}
+
+function identity({ kind, id, field, message }: WorkflowProblem): string {
+  return JSON.stringify([kind, id, field, message]);
+}
+
+function toolsNamedIn(
+  deps: AgentCheckDeps,
+  organizationId: string,
+  definition: WorkflowDefinition,
+): Promise<Tool[]> {
+  return deps.store.tools.find(organizationId, toolUuidsOf(definition));
+}
+
+/** Trigger paths are unique across organizations. */
+async function takenTriggers(
+  deps: AgentCheckDeps,
+  definition: WorkflowDefinition,
+  workflowId: string | null,
+): Promise<WorkflowProblem[]> {
+  const paths = triggerPathsOf(definition);
+  if (paths.length === 0) return [];
+  const taken = new Set(await deps.store.workflows.takenTriggers(paths, workflowId));
+  return definition.nodes
+    .filter(({ data }) => taken.has(String(data['trigger_path'])))
+    .map((node) => ({
+      kind: 'node' as const,
+      id: node.id,
+      field: 'data.trigger_path',
+      message: `Trigger path ${String(node.data['trigger_path'])} is already in use by another agent`,
+    }));
+}
