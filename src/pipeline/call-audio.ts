@@ -3,6 +3,7 @@
 // `onEvent`, synchronously.
 
 import { levelDb } from '../audio/gain.ts';
+import { FRAME_MS } from '../audio/pcm.ts';
 import { dtmfTones } from '../audio/tones/tone-generator.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
@@ -16,6 +17,7 @@ import { DeferredEvents } from './deferred-events.ts';
 import { AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
 import { EchoDetector } from './listen/echo-guard.ts';
 import { VoiceActivityDetector } from './listen/voice-activity.ts';
+import { OwnStalls } from './own-stalls.ts';
 import { BatchedReader } from './receive/batched-reads.ts';
 import { Depacketizer } from './receive/depacketizer.ts';
 import { DigitCollector, type DigitEntry } from './receive/digit-collector.ts';
@@ -50,6 +52,10 @@ export class CallAudio {
   readonly #machine: AnsweringMachineDetector | undefined;
   readonly #stt: SpeechToText | undefined;
   readonly #removeTurns: () => void;
+  readonly #stalls = new OwnStalls();
+  /** Media time up to which the caller's audio has come. */
+  #heardMs = 0;
+  #leftMs: number | undefined;
   #isListening = false;
   #recognizer: Recognizer | undefined;
   /** The voice on the line is the caller's, not the agent's echo. */
@@ -191,6 +197,13 @@ export class CallAudio {
     this.#events.flush();
   }
 
+  /** The caller's media have ended: closes, and returns the media time at which the caller left. */
+  leave(): number {
+    this.#leftMs ??= this.#stalls.endOfMedia(this.#heardMs, this.mediaMs);
+    void this.close();
+    return this.#leftMs;
+  }
+
   /** Ends the services and finishes the recording. Undefined without a recording. Never rejects. */
   close(): Promise<RecordingSummary | undefined> {
     this.#closing ??= this.#end();
@@ -198,7 +211,7 @@ export class CallAudio {
   }
 
   #end(): Promise<RecordingSummary | undefined> {
-    const nowMs = this.mediaMs;
+    const endMs = this.#leftMs ?? this.mediaMs;
     this.#removeTurns();
     this.#inflow.close();
     this.#agent.close();
@@ -207,7 +220,7 @@ export class CallAudio {
     this.#vad.close();
     const { late, duplicates, concealed } = this.#decoder;
     this.#log.debug({ late, duplicates, concealed }, 'caller audio ended');
-    const summary = this.#recorder?.close(nowMs) ?? Promise.resolve(undefined);
+    const summary = this.#recorder?.close(endMs) ?? Promise.resolve(undefined);
     this.#events.flush();
     return summary;
   }
@@ -217,6 +230,7 @@ export class CallAudio {
   #receive(frame: Int16Array, atMs: number): void {
     const frameDb = levelDb(frame);
     framesIn.inc();
+    this.#heardMs = atMs + FRAME_MS;
     this.#recorder?.caller(frame, atMs);
     if (!this.#isListening) return;
     this.#echo.incoming(frameDb, atMs);
@@ -350,6 +364,7 @@ export class CallAudio {
 
   readonly #sendDue = (nowAt: number, strideMs: number): void => {
     const nowMs = nowAt - this.#startAt;
+    this.#stalls.turn(nowMs);
     if (this.#isListening) this.#agent.playout.tick(nowMs, strideMs);
     this.#events.flush();
   };

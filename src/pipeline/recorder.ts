@@ -18,8 +18,8 @@ export interface RecordingFile {
   patch(offset: number, bytes: Uint8Array): boolean;
   /** The first failure. The file goes on: the disk may have room again. */
   readonly error: Error | undefined;
-  /** `head` replaces the first bytes when all else is written. */
-  close(head?: Uint8Array): Promise<void>;
+  /** `head` replaces the first bytes when all else is written. With `bytesMax` the file ends there. */
+  close(head?: Uint8Array, bytesMax?: number): Promise<void>;
 }
 
 export interface RecordingSummary {
@@ -86,18 +86,18 @@ export class Recorder {
     while (this.#written + BLOCK <= until && this.#append(BLOCK)) this.#renewHeader();
   }
 
-  /** Writes what is left up to `nowMs` and closes the file. */
-  async close(nowMs: number): Promise<RecordingSummary> {
-    this.tick(nowMs);
-    const until = toMoment(nowMs);
+  /** Writes what is left up to `endMs` and closes the file. What was written of a later time is cut off. */
+  async close(endMs: number): Promise<RecordingSummary> {
+    this.tick(endMs);
+    const until = toMoment(endMs);
     while (this.#written < until) this.#flush(Math.min(BLOCK, until - this.#written));
+    const bytes = WAV_HEADER_BYTES + until * MOMENT_BYTES;
     try {
-      await this.#file.close(header(this.#written));
+      await this.#file.close(header(until), this.#written > until ? bytes : undefined);
     } catch (error) {
       this.#fault(error);
     }
-    const bytes = WAV_HEADER_BYTES + this.#written * MOMENT_BYTES;
-    return { seconds: this.#written / RATE_HZ, bytes };
+    return { seconds: until / RATE_HZ, bytes };
   }
 
   #write(ring: Int16Array, frame: Int16Array, samples: number, at: number): void {

@@ -21,6 +21,7 @@ const run = z.object({
   call_type: z.enum(['inbound', 'outbound']),
   state: z.string(),
   duration: z.number().nullish(),
+  ended_at: z.string().nullish(),
   disposition: z.string().nullish(),
   recording_url: z.string().nullish(),
   transcript_url: z.string().nullish(),

@@ -43,8 +43,9 @@ export class MemoryRecording implements RecordingFile {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  close(head?: Uint8Array): Promise<void> {
+  close(head?: Uint8Array, bytesMax = this.#length): Promise<void> {
     if (head !== undefined) this.#bytes.set(head, 0);
+    this.#length = Math.min(this.#length, bytesMax);
     this.closed = true;
     return Promise.resolve();
   }

@@ -54,6 +54,16 @@ describe('the recording', () => {
     expect(file.bytes.readUInt32LE(40)).toBeLessThanOrEqual(file.bytes.length - 44);
   });
 
+  it('ends where the call ended, whatever was written of a later time', async () => {
+    const { file, recorder } = start();
+    for (let atMs = 0; atMs < 3_000; atMs += 20) recorder.caller(frame(7), atMs);
+    recorder.tick(60_000);
+    const summary = await recorder.close(2_500);
+    expect(summary).toEqual({ seconds: 2.5, bytes: file.bytes.length });
+    expect(channels(file).caller).toEqual(new Int16Array(20_000).fill(7));
+    expect(file.bytes.readUInt32LE(40)).toBe(file.bytes.length - 44);
+  });
+
   it('claims to be endless until its first second is there', () => {
     const { file } = start();
     expect(file.bytes.readUInt32LE(40)).toBeGreaterThan(0xffff_0000);

@@ -3,7 +3,7 @@
 // What a second closer or a kill meets at each step, and all deadlines: docs/closing.md.
 
 import type { Log } from '../../log.ts';
-import { callsEnded } from '../../metrics/metrics.ts';
+import { callSeconds, callsEnded } from '../../metrics/metrics.ts';
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { ProviderName } from '../../model/provider.ts';
@@ -34,9 +34,11 @@ export interface RunEnding {
   durationS?: number;
   /** Media time of the end. Default: 0. */
   mediaMs?: number;
+  /** When the call ended, milliseconds since 1970. Default: now. */
+  endedAt?: number;
   /** What went wrong, if something did: becomes a fatal fault of the run. */
   fault?: { code: string; message: string };
-  /** Counts the call among those that ended at this provider. */
+  /** Counts the call among those that ended at this provider, and its length if it has a duration. */
   provider?: ProviderName;
   /** Of the version that ran. Default: read if there is a transcript to write. */
   settings?: Record<string, unknown>;
@@ -119,10 +121,13 @@ export class RunClosing {
   /** The log is one object for all closers in this process: whoever appends the end first has claimed it. */
   async #claim({ events, append }: RunLog, ending: RunEnding): Promise<void> {
     if (events.some(({ body }) => body.type === 'call.ended')) return;
-    const { reason, by, durationS = 0, mediaMs = 0, fault, provider } = ending;
-    if (fault !== undefined) append({ type: 'fault', ...fault, fatal: true }, mediaMs);
-    append({ type: 'call.ended', reason, by, durationS }, mediaMs);
-    if (provider !== undefined) callsEnded.inc({ provider, reason });
+    const { reason, by, durationS, mediaMs = 0, endedAt, fault, provider } = ending;
+    if (fault !== undefined) append({ type: 'fault', ...fault, fatal: true }, mediaMs, endedAt);
+    append({ type: 'call.ended', reason, by, durationS: durationS ?? 0 }, mediaMs, endedAt);
+    if (provider !== undefined) {
+      callsEnded.inc({ provider, reason });
+      if (durationS !== undefined) callSeconds.observe({ provider }, durationS);
+    }
     await ending.onClaimed?.();
   }
 
@@ -159,7 +164,7 @@ export class RunClosing {
       disposition: outcome.disposition,
       durationS: outcome.durationS,
       logs: { realtime_feedback_events: feedbackItems(events) },
-      endedAt: new Date(this.#deps.clock.now()),
+      endedAt: new Date(outcome.endedAt ?? this.#deps.clock.now()),
     };
   }
 

@@ -3,12 +3,14 @@
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
+import { providerName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
 import type { Clock } from '../../std/clock.ts';
 import { JobLoop } from '../../std/job-loop.ts';
 import type { Store } from '../../store/store.ts';
+import { cutOffOf, recordedMs, usageOf } from '../closing/cut-off-call.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
-import type { RunClosing } from '../closing/run-closing.ts';
+import type { RunClosing, RunClosingDeps } from '../closing/run-closing.ts';
 import type { EventLog } from '../log/event-log.ts';
 
 /** A process counts as dead after a minute without a heartbeat; with two checks in that time no outage of the
@@ -82,6 +84,7 @@ const HANG_UPS_MAX = 8;
 /** No call is needed to close those of others. */
 export interface RecoveryDeps {
   store: Pick<Store, 'runs'>;
+  files: RunClosingDeps['files'];
   events: EventLog;
   closing: RunClosing;
   hangUps: ProviderHangUp;
@@ -116,13 +119,18 @@ export async function closeOrphanedRuns(
 }
 
 async function close(deps: RecoveryDeps, run: Run, onLineOpen: () => void): Promise<void> {
-  const { events } = await deps.events.open(run.id);
-  const mediaMs = events.reduce((last, event) => Math.max(last, event.mediaMs), 0);
+  const { events, append } = await deps.events.open(run.id);
+  const cutOff = cutOffOf(run, events, await recordedMs(deps, run.id));
+  const { durationS, mediaMs, endedAt } = cutOff;
+  if (durationS !== undefined) {
+    for (const usage of usageOf(run, events, durationS)) append(usage, mediaMs, endedAt);
+  }
+  const provider = providerName.safeParse(run.mode).data;
   await deps.closing.end(run, {
+    ...cutOff,
+    ...(provider === undefined ? {} : { provider }),
     reason: run.state === 'running' ? 'unexpected_error' : 'system_connect_error',
     by: 'gateway',
-    durationS: mediaMs / 1_000,
-    mediaMs,
     fault: { code: 'GATEWAY_STOPPED', message: 'The gateway stopped during the call' },
     // The call may have ended well before its outcome could be stored.
     onClaimed: async () => onLineOpen(),

@@ -25,7 +25,8 @@ export interface EventSink {
 
 export interface RunLog {
   readonly events: readonly CallEvent[];
-  append(body: CallEventBody, mediaMs: number): void;
+  /** `at`: when it happened, milliseconds since 1970. Default: now. */
+  append(body: CallEventBody, mediaMs: number, at?: number): void;
   /** Whether anybody may get a live item. */
   isWatched(): boolean;
   /** Sends an item that is not kept to those who watch. */
@@ -75,9 +76,9 @@ export class EventLog {
     let seq = events.reduce((last, event) => Math.max(last, event.seq), 0);
     return {
       events,
-      append: (body, mediaMs) => {
+      append: (body, mediaMs, at = this.#clock.now()) => {
         seq += 1;
-        const event = { runId, seq, at: this.#clock.now(), mediaMs: Math.round(mediaMs), body };
+        const event = { runId, seq, at, mediaMs: Math.round(mediaMs), body };
         events.push(event);
         this.#enqueue(event);
       },

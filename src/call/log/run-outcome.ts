@@ -13,6 +13,8 @@ export interface RunOutcome {
    *  reason. */
   disposition: string;
   durationS: number;
+  /** Milliseconds since 1970; undefined for a log without an end. */
+  endedAt: number | undefined;
   gatheredContext: Record<string, unknown>;
   usageInfo: Record<string, unknown>;
   costInfo: Record<string, unknown>;
@@ -20,7 +22,8 @@ export interface RunOutcome {
 
 /** `fallbackReason` stands in for a log without an end. */
 export function runOutcomeOf(events: readonly CallEvent[], fallbackReason: EndReason): RunOutcome {
-  const ended = events.find(({ body }) => body.type === 'call.ended')?.body;
+  const end = events.find(({ body }) => body.type === 'call.ended');
+  const ended = end?.body;
   const reason = ended?.type === 'call.ended' ? ended.reason : fallbackReason;
   const durationS = ended?.type === 'call.ended' ? ended.durationS : lastMediaMs(events) / 1_000;
   const extracted = extractedValues(events);
@@ -32,6 +35,7 @@ export function runOutcomeOf(events: readonly CallEvent[], fallbackReason: EndRe
     reason,
     disposition,
     durationS,
+    endedAt: end?.at,
     gatheredContext: {
       ...withoutSystemKeys(extracted),
       extracted_variables: extracted,

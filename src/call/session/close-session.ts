@@ -3,7 +3,6 @@
 // closed by call/closing.
 
 import type { Log } from '../../log.ts';
-import { callSeconds } from '../../metrics/metrics.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
@@ -27,13 +26,16 @@ interface Ending {
   /** The provider's id of the call, as far as we know it. */
   callId: string | null;
   durationS: number;
+  /** Media time of the end. */
+  endMs: number;
   reason: EndReason;
   by: EndedBy;
 }
 
 /** Never rejects. */
 export async function closeSession(deps: SessionDeps, ending: Ending): Promise<void> {
-  const { plan, media, log, durationS, reason, by } = ending;
+  const { plan, media, log, durationS, endMs, reason, by } = ending;
+  const endedAt = deps.clock.now() - Math.max(0, (ending.audio?.mediaMs ?? endMs) - endMs);
   const attempt = (step: string, work: Promise<unknown>) =>
     work.catch((error: unknown) => log.error({ err: error, step }, 'closing step failed'));
 
@@ -43,16 +45,15 @@ export async function closeSession(deps: SessionDeps, ending: Ending): Promise<v
   const callId = callToHangUp(ending);
   if (callId !== null) await attempt('hang up', deps.hangUps.hangUp(plan, callId));
   media?.close('over');
-  const provider = plan.provider.name;
   await deps.closing.endSurely(plan.run, {
     reason,
     by,
     durationS,
-    mediaMs: ending.audio?.mediaMs ?? 0,
-    provider,
+    mediaMs: endMs,
+    endedAt,
+    provider: plan.provider.name,
     settings: plan.storedSettings,
   });
-  callSeconds.observe({ provider }, durationS);
 }
 
 async function closeAudio(deps: SessionDeps, ending: Ending): Promise<void> {

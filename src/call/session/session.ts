@@ -295,8 +295,7 @@ export class CallSession {
     this.#guarded(() => {
       audio.stop();
       if (by !== 'caller') return;
-      this.#leftMs ??= audio.mediaMs;
-      void audio.close();
+      this.#leftMs ??= audio.leave();
     });
   }
 
@@ -305,12 +304,6 @@ export class CallSession {
     const audio = this.#audio;
     const { isAsking } = this.#dialogue;
     return audio === undefined || audio.speaking || audio.callerSpeaking || isAsking;
-  }
-
-  /** Since the answer. */
-  get #talkedMs(): number {
-    if (this.#answeredMs === undefined) return 0;
-    return (this.#leftMs ?? this.#audio?.mediaMs ?? 0) - this.#answeredMs;
   }
 
   /** A fault in our own code ends this call, and only this one. */
@@ -339,6 +332,10 @@ export class CallSession {
     this.#idle.stop();
     this.#interim.drop();
     this.#timers.cancelAll();
+    // The provider reports the end of media that were not seen to close.
+    if (by === 'provider') this.#leftMs ??= this.#audio?.leave();
+    const endMs = this.#leftMs ?? this.#audio?.mediaMs ?? 0;
+    const talkedMs = endMs - (this.#answeredMs ?? endMs);
     try {
       await closeSession(this.#deps, {
         plan: this.plan,
@@ -348,7 +345,8 @@ export class CallSession {
         media: this.#media,
         log: this.#log,
         callId: this.#callId,
-        durationS: this.#talkedMs / 1_000,
+        durationS: talkedMs / 1_000,
+        endMs,
         reason,
         by,
       });

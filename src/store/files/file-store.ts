@@ -30,7 +30,7 @@ export interface FileWriter {
   readonly lostBytes: number;
   /** The first error of the disk, once there is one. What comes after it may be written again. */
   readonly error: Error | undefined;
-  /** Everything is on the disk then, with `head` over the file's first bytes. Throws the first error
-   *  (STORE_FULL, RECORDING_FAILED). */
-  close(head?: Uint8Array): Promise<void>;
+  /** Everything is on the disk then, with `head` over the file's first bytes; with `bytesMax` the file ends
+   *  there. Throws the first error (STORE_FULL, RECORDING_FAILED). */
+  close(head?: Uint8Array, bytesMax?: number): Promise<void>;
 }

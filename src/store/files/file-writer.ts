@@ -64,8 +64,8 @@ export class LocalFileWriter implements FileWriter {
     return this.#writes.write(bytes, offset, true);
   }
 
-  close(head?: Uint8Array): Promise<void> {
-    this.#closed ??= this.#finish(head);
+  close(head?: Uint8Array, bytesMax?: number): Promise<void> {
+    this.#closed ??= this.#finish(head, bytesMax);
     return this.#closed;
   }
 
@@ -79,10 +79,13 @@ export class LocalFileWriter implements FileWriter {
     recordingLostBytes.inc({ reason }, bytes);
   }
 
-  async #finish(head: Uint8Array | undefined): Promise<void> {
+  async #finish(head: Uint8Array | undefined, bytesMax: number | undefined): Promise<void> {
     await this.#writes.finish();
+    const isCut = bytesMax !== undefined && bytesMax < this.#size;
+    if (isCut) this.#size = bytesMax;
     try {
-      if (this.#lostBytes > 0) await this.#file.truncate(this.#size); // The end may be missing.
+      // The end may be missing.
+      if (isCut || this.#lostBytes > 0) await this.#file.truncate(this.#size);
       if (head !== undefined) await this.#file.write(head, 0, head.length, 0);
       await this.#file.sync();
     } catch (error) {

@@ -12,6 +12,8 @@ const HEADER_BYTES = 44;
 /** Bytes of one moment: two channels stored, one sent. */
 const STEREO_BYTES = 4;
 const MONO_BYTES = 2;
+/** Of what pipeline/recorder writes. */
+const RATE_HZ = 8_000;
 const CHANNELS_OFFSET = 22;
 const RATE_OFFSET = 24;
 const BITS_OFFSET = 34;
@@ -19,6 +21,11 @@ const BITS_OFFSET = 34;
 /** Size of a track of a stored recording of `storedBytes`. */
 export function trackBytes(storedBytes: number): number {
   return HEADER_BYTES + momentsIn(storedBytes) * MONO_BYTES;
+}
+
+/** Length of a stored recording of `storedBytes`. */
+export function recordedSeconds(storedBytes: number): number {
+  return momentsIn(storedBytes) / RATE_HZ;
 }
 
 /** Bytes `start` to `end` (both inclusive, within `trackBytes`) of a track. Throws FILE_NOT_FOUND,

@@ -4,10 +4,24 @@ import { describe, expect, it } from 'vitest';
 import { withClosing } from '../../../src/app/call-parts.ts';
 import { CrashRecovery } from '../../../src/call/control/crash-recovery.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
+import { callSeconds } from '../../../src/metrics/metrics.ts';
 import type { Answer, Asked } from '../../telephony/provider/rest-server.ts';
 import { CALL, type CallRoom, GREETING, twilioAnswers, withCallRoom } from '../call-harness.ts';
 
 const held = withCallRoom();
+/** Of a recording, what a killed process has not written yet. */
+const LOST_S_MAX = 1.5;
+const RECORDED_BYTES_S = 32_000;
+
+/** Calls of that provider, and how long they were together, by the metric. */
+async function lengths(provider: string): Promise<{ count: number; sum: number }> {
+  const { values } = await callSeconds.get();
+  const of = (end: string): number =>
+    values.find(
+      ({ metricName, labels }) => metricName?.endsWith(end) && labels.provider === provider,
+    )?.value ?? 0;
+  return { count: of('_count'), sum: of('_sum') };
+}
 
 /** What Twilio says when it is asked about the call. */
 function says(room: CallRoom, answer: Answer): void {
@@ -137,6 +151,62 @@ describe('a process that was killed', () => {
     await room.until(() => room.hangUps.length === 1);
     expect(await recover(after, room)).toBe(0);
     expect(room.hangUps).toHaveLength(1);
+  });
+
+  it('leaves runs that last as long as their recording, and end when it ends', async () => {
+    const room = await held.room.prepare();
+    const begunAt = room.clock.now();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    await room.pass(7_000); // Nothing happens that would be an event.
+    await room.deps.events.flush();
+    const talkedS = (room.clock.now() - begunAt) / 1_000;
+    const isRecorded = async (): Promise<boolean> =>
+      ((await room.deps.files.stat(`recordings/${run.id}.wav`))?.size ?? 0) >
+      (talkedS - LOST_S_MAX) * RECORDED_BYTES_S;
+    await room.until(isRecorded);
+    room.clock.stall(3_600_000);
+    const before = await lengths('twilio');
+    await recover(restarted(room), room);
+    const done = await room.run(run.id);
+    const durationS = done.durationS ?? 0;
+    expect(durationS).toBeGreaterThan(talkedS - LOST_S_MAX);
+    expect(durationS).toBeLessThanOrEqual(talkedS);
+    expect((done.endedAt?.getTime() ?? 0) - begunAt).toBeCloseTo(1_000 * durationS, -2);
+    const heard = await room.bodies(run, 'agent.said');
+    expect(done.usageInfo).toMatchObject({
+      call_duration_seconds: Math.round(durationS),
+      stt: { [`${room.stt.name}|||${room.stt.model}`]: durationS },
+      tts: { [`${room.tts.name}|||${room.tts.model}`]: heard[0]?.text.length },
+    });
+    const after = await lengths('twilio');
+    expect(after.count - before.count).toBe(1);
+    expect(after.sum - before.sum).toBeCloseTo(durationS, 3);
+  });
+
+  it('leaves runs without a recording that last as long as the provider reports', async () => {
+    const room = await held.room.prepare();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    await room.deps.events.flush();
+    const entry = { status: 'completed', timestamp: '2026-01-15T09:00:42+00:00', duration: 42 };
+    await room.at.store.runs.appendCallback(run.id, 'ended', entry);
+    const after = restarted(room);
+    after.files = { ...after.files, stat: () => Promise.resolve(undefined) };
+    await recover(after, room);
+    expect((await room.run(run.id)).durationS).toBeCloseTo(42, 0);
+  });
+
+  it('leaves calls that never talked: they end when the last was known of them', async () => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    await room.deps.events.flush();
+    const dialledAt = room.clock.now();
+    room.clock.stall(3_600_000);
+    await recover(restarted(room), room);
+    const done = await room.run(runId);
+    expect(done).toMatchObject({ disposition: 'system_connect_error', durationS: 0 });
+    expect(done.endedAt?.getTime()).toBe(dialledAt);
   });
 
   it('leaves dialled calls that are hung up', async () => {

@@ -1,11 +1,13 @@
 // The end of a call's media, and what it says of the call. Source: providers §7.1 (our close), §8.2.
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { readWav } from '../../../src/audio/wav.ts';
 import { withCallRoom } from '../call-harness.ts';
 import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 
 const held = withCallRoom();
 const PHONE = 'phone-42';
+const STALL_MS = 60_000;
 
 it.each([
   ['ends', []],
@@ -26,3 +28,44 @@ it.each([
     expect(room.pbx.hangUps).toEqual(hangUps);
   },
 );
+
+describe('a caller who leaves while the process stands still', () => {
+  it.each([
+    ['before its timers', false],
+    ['after its timers', true],
+  ])('has talked until then if the end is read %s', async (_, hasTurn) => {
+    const room = await held.room.prepare();
+    const startedAt = room.clock.now();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    await room.pass(1_000);
+    const talkedMs = room.clock.now() - startedAt;
+    room.clock.stall(STALL_MS);
+    if (hasTurn) room.clock.advance(20);
+    // What came of them meanwhile has waited.
+    for (let frames = 0; frames < 50; frames++) stream.frame();
+    stream.hangUp();
+    const done = await room.ended(run);
+    const seconds = talkedMs / 1_000 + 1;
+    expect(done.disposition).toBe('user_hangup');
+    expect(done.durationS).toBeCloseTo(seconds, 0);
+    expect(done.usageInfo).toMatchObject({ call_duration_seconds: Math.round(seconds) });
+    const endedAfterMs = (done.endedAt?.getTime() ?? 0) - startedAt;
+    expect(Math.abs(endedAfterMs - 1_000 * seconds)).toBeLessThan(100);
+    const { samples, rateHz } = readWav(await room.deps.files.readAll(`recordings/${run.id}.wav`));
+    expect(samples.length / 2 / rateHz).toBeCloseTo(seconds, 0);
+  });
+
+  it('has talked until then if only the provider reports the end', async () => {
+    const room = await held.room.prepare();
+    const startedAt = room.clock.now();
+    const { stream, run } = await room.inboundCall();
+    await room.heardOut(stream);
+    const talkedMs = room.clock.now() - startedAt;
+    room.clock.stall(STALL_MS);
+    await room.status(run.id, 'CallStatus=completed&SequenceNumber=9&CallDuration=5');
+    room.clock.advance(3_100);
+    const done = await room.ended(run);
+    expect(done.durationS).toBeCloseTo(talkedMs / 1_000, 0);
+  });
+});

@@ -75,6 +75,16 @@ describe('a file that grows', () => {
     expect([file.synced, file.closed]).toEqual([true, true]);
   });
 
+  it('ends where it is cut as it is closed', async () => {
+    const { disk, file, writer } = start();
+    writer.append(Buffer.from('abcdef'));
+    const closed = writer.close(Buffer.from('X'), 4);
+    disk.work();
+    await closed;
+    expect(file.bytes.toString()).toBe('Xbcd');
+    expect(writer.size).toBe(4);
+  });
+
   it('holds whatever is appended, skipped and patched, in order, in little memory', async () => {
     const work = fc.array(step, { maxLength: 60 });
     await fc.assert(

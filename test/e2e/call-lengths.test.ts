@@ -1,0 +1,161 @@
+// How long calls were of which the gateway did not see the end: its worker is killed, all of it is killed and
+// started again later, or it stands still while callers leave.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { readWav } from '../../src/audio/wav.ts';
+import { ApiClient, download, type RunDetail } from '../demo/api-client.ts';
+import { Gateway } from '../demo/gateway.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
+import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
+import { type Agents, setUp } from '../demo/two-calls.ts';
+import { freePort } from '../fakes/free-port.ts';
+import type { FakeCall } from '../fakes/twilio/fake-call.ts';
+import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'patchbay-lengths-'));
+const logFile = join(folder, 'gateway.log');
+const POLL = { timeout: 60_000, interval: 200 };
+/** Longer than what is said first, so that no event is near the end. */
+const TALK_MS = 9_000;
+/** What a killed process has not written of a recording. */
+const LOST_S_MAX = 1.5;
+/** From one end of the line to the other, on a busy machine. */
+const WAY_S_MAX = 0.7;
+/** The supervisor kills a worker that stands still for longer than 15 s. */
+const STILL_MS = 8_000;
+
+const served = z.object({ msg: z.literal('a worker serves'), worker: z.string(), pid: z.number() });
+
+let options: Parameters<typeof Gateway.start>[0];
+let gateway: Gateway;
+let twilio: FakeTwilio;
+let api: ApiClient;
+let agents: Agents;
+
+beforeAll(async () => {
+  options = {
+    dataFolder: join(folder, 'data'),
+    logFile,
+    port: await freePort(),
+    env: { PATCHBAY_STT: 'none', OPENAI_BASE_URL: '', OPENAI_API_KEY: '' },
+  };
+  gateway = await Gateway.start(options);
+  twilio = await startFakeTwilio({
+    publicWebhookBase: gateway.url,
+    accountSid: ACCOUNT_SID,
+    authToken: AUTH_TOKEN,
+    numbers: [OWN_NUMBER],
+  });
+  api = new ApiClient(gateway.url, await gateway.firstKey());
+  agents = await setUp(api, twilio.baseUrl);
+}, 180_000);
+
+afterAll(async () => {
+  await gateway?.kill();
+  await twilio?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('calls whose worker is killed were as long as until then', async () => {
+  const calls = await talk(2);
+  process.kill(workerPid(), 'SIGKILL');
+  const lengths = calls.map(lengthOf);
+  for (const [nth, call] of calls.entries()) {
+    expectLength(await ended(call), lengths[nth], LOST_S_MAX);
+  }
+}, 120_000);
+
+it('calls of a gateway that is killed and started again later were as long as until then', async () => {
+  await expect.poll(answers, POLL).toBe(true);
+  const [call] = await talk(1);
+  if (call === undefined) throw new Error('no call');
+  await gateway.kill();
+  const length = lengthOf(call);
+  await pause(5_000);
+  gateway = await Gateway.start(options);
+  expectLength(await ended(call), length, LOST_S_MAX);
+}, 240_000);
+
+it('callers who leave while the gateway stands still were there until then', async () => {
+  const calls = await talk(2);
+  process.kill(workerPid(), 'SIGSTOP');
+  await pause(500);
+  for (const { call } of calls) call.hangUp();
+  const lengths = calls.map(lengthOf);
+  await pause(STILL_MS);
+  process.kill(workerPid(), 'SIGCONT');
+  for (const [nth, call] of calls.entries()) {
+    const run = await ended(call);
+    expect(run.disposition).toBe('user_hangup');
+    expectLength(run, lengths[nth], 0);
+    const { samples, rateHz } = readWav(await download(String(run.recording_url)));
+    expect(samples.length / 2 / rateHz).toBeCloseTo(run.duration ?? 0, 1);
+  }
+}, 120_000);
+
+interface Talking {
+  call: FakeCall;
+  runId: string;
+}
+
+/** Calls that have talked for a while. */
+async function talk(count: number): Promise<Talking[]> {
+  const calls: Talking[] = [];
+  for (let nth = 0; nth < count; nth++) {
+    const before = new Set(await api.runIds(agents.receiving.id));
+    const call = await twilio.placeInboundCall({ from: inbound.callerNumber, to: OWN_NUMBER });
+    await expect.poll(() => call.heard.length, POLL).toBeGreaterThan(8_000);
+    const runId = (await api.runIds(agents.receiving.id)).find((id) => !before.has(id)) ?? '';
+    calls.push({ call, runId });
+  }
+  await expect.poll(() => calls.every(({ call }) => call.mediaMs > TALK_MS), POLL).toBe(true);
+  return calls;
+}
+
+interface Length {
+  seconds: number;
+  endedAt: number;
+}
+
+/** Up to now, by the caller's clock. */
+function lengthOf({ call }: Talking): Length {
+  return { seconds: call.mediaMs / 1_000, endedAt: Date.now() };
+}
+
+async function ended({ runId }: Talking): Promise<RunDetail> {
+  const run = () => api.run(agents.receiving.id, runId);
+  await expect.poll(async () => (await run()).is_completed, POLL).toBe(true);
+  return run();
+}
+
+function expectLength(run: RunDetail, length: Length | undefined, lostS: number): void {
+  if (length === undefined) throw new Error('no length');
+  expect(run.duration).toBeGreaterThan(length.seconds - lostS - WAY_S_MAX);
+  expect(run.duration).toBeLessThan(length.seconds + WAY_S_MAX);
+  const laterS = (Date.parse(String(run.ended_at)) - length.endedAt) / 1_000;
+  expect(laterS).toBeGreaterThan(-lostS - WAY_S_MAX);
+  expect(laterS).toBeLessThan(WAY_S_MAX);
+}
+
+async function answers(): Promise<boolean> {
+  const pid = workerPid();
+  return pid > 0 && (await fetch(`${gateway.url}/api/v1/health`)).ok;
+}
+
+/** Of the one call worker, by the gateway's log. */
+function workerPid(): number {
+  const lines = readFileSync(logFile, 'utf8').split('\n');
+  const pids = lines.flatMap((line) => {
+    const parsed = served.safeParse(line.startsWith('{') ? JSON.parse(line) : undefined);
+    return parsed.success && parsed.data.worker === '1' ? [parsed.data.pid] : [];
+  });
+  return pids.at(-1) ?? 0;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
