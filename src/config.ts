@@ -231,7 +231,7 @@ export const settings = z.object({
   PATCHBAY_OUTSIDE_ALLOW: openedHosts
     .optional()
     .describe(
-      'Hosts, addresses and networks, with commas between, that tools and webhooks of agents may call although they are not public. Default: none.',
+      'Hosts, addresses and networks, with commas between, to which users may point the gateway although they are not public, while `ENABLE_SIGNUP` is on: tools, webhooks, PBXs. While it is off, private networks are open; link-local and metadata addresses never are. Default: none.',
     ),
   AUTH_PROVIDER: z
     .enum(['local'])

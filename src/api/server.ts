@@ -42,6 +42,7 @@ import { eventRoutes } from './runs/event-stream-routes.ts';
 import { runRoutes } from './runs/run-routes.ts';
 import { agentStartRoutes } from './runs/start-call-routes.ts';
 import { runStartRoutes } from './runs/test-call-routes.ts';
+import type { ConfigurationDeps } from './telephony/configuration-addresses.ts';
 import { telephonyConfigurationRoutes } from './telephony/configuration-routes.ts';
 import { telephonyExaminationRoute } from './telephony/examination-routes.ts';
 import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
@@ -68,6 +69,7 @@ export interface ServerDeps
   extends ApiDeps,
     TextChatDeps,
     ToolTrialDeps,
+    ConfigurationDeps,
     RecordingDeps,
     AgentWritingDeps {}
 

@@ -3,7 +3,7 @@
 
 import { TextChats } from '../call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
-import { createGuardedHttp, ssrfGuard } from '../call/http/guarded-http.ts';
+import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
@@ -30,6 +30,7 @@ import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { campaignPlanDeps, withClosing } from './call-parts.ts';
 import {
+  egressOf,
   type ForkedProcess,
   gatewayNode,
   openModel,
@@ -54,7 +55,7 @@ export async function startApiProcess(
   const store = await openNodeStore(config, log, forked);
   await resealSecrets(store, log);
   const deps = openDeps(config, store, log);
-  const { providers, llm, events } = deps;
+  const { providers, llm, events, egress } = deps;
   const pbx = providers.pbx.map(({ name }) => name);
   const jobs = new BackgroundJobs(
     config,
@@ -77,6 +78,7 @@ export async function startApiProcess(
       store,
       providers: examinedByWorker(providers, workers),
       llm,
+      egress,
       live: events.live,
       desk: new WorkerRouter({ store, providers, workers }),
       figures: () =>
@@ -124,17 +126,19 @@ export async function startApiProcess(
 
 /** What is worked with beside calls. */
 function openDeps(config: Config, store: StoreHandle, log: Log) {
+  const egress = egressOf(config);
   return withClosing({
     store,
     files: store.files,
-    providers: createProviders({ clock, random }),
+    providers: createProviders({ clock, random, egress }),
+    egress,
     events: new EventLog({ sink: store.runs, clock, log }),
     clock,
     random,
     log,
     llm: openModel(config, log),
     http: {
-      outside: createGuardedHttp(ssrfGuard(config.outsideAllowed)),
+      outside: createGuardedHttp(egress),
       credentialHeaders: credentialHeadersFrom(store),
     },
     publicUrl: config.publicUrl,

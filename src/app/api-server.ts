@@ -23,6 +23,7 @@ export interface ApiParts
   extends Pick<
     ServerDeps,
     | 'desk'
+    | 'egress'
     | 'figures'
     | 'onCampaignDue'
     | 'onTelephonyChanged'

@@ -3,11 +3,12 @@
 import { loadVad } from '../audio/vad/vad-loader.ts';
 import type { CallControl } from '../call/control/call-control.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
-import { createGuardedHttp, ssrfGuard } from '../call/http/guarded-http.ts';
+import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
 import { PBX_WORKER } from '../cluster/ipc-message.ts';
 import type { Config } from '../config.ts';
+import type { Egress } from '../egress/egress-rule.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics } from '../metrics/metrics.ts';
@@ -31,7 +32,13 @@ import { createMediaTokens } from '../transport/media-token.ts';
 import { createRtpPorts } from '../transport/rtp/rtp-ports.ts';
 import { createMediaServer, type MediaServer } from '../transport/websocket/media-server.ts';
 import { type CallParts, withClosing } from './call-parts.ts';
-import { type ForkedProcess, openModel, openNodeStore, startWatchdog } from './node-parts.ts';
+import {
+  egressOf,
+  type ForkedProcess,
+  openModel,
+  openNodeStore,
+  startWatchdog,
+} from './node-parts.ts';
 
 /** What every process that holds calls has. */
 export async function openGatewayParts(
@@ -45,13 +52,15 @@ export async function openGatewayParts(
   const speech = await openSpeech(config, log);
   const hasPbxs = link === undefined || link.number === PBX_WORKER;
   const packets = await openPacketMedia(config, hasPbxs, log);
-  const providers = createProviders({ clock, random, packets });
-  const calls = openCalls(config, { store, providers, speech, log, worker: link?.number });
+  const egress = egressOf(config);
+  const providers = createProviders({ clock, random, packets, egress });
+  const calls = openCalls(config, { store, providers, speech, egress, log, worker: link?.number });
   const stallGuard = startWatchdog(config, log);
   return {
     store,
     speech,
     providers,
+    egress,
     calls,
     /** Once nothing comes in any more. */
     async close(): Promise<void> {
@@ -112,11 +121,12 @@ function openCalls(
     store: StoreHandle;
     providers: Providers;
     speech: Awaited<ReturnType<typeof openSpeech>>;
+    egress: Egress;
     log: Log;
     worker: number | undefined;
   },
 ): CallParts {
-  const { store, providers, speech, log, worker } = open;
+  const { store, providers, speech, egress, log, worker } = open;
   return withClosing({
     services: { ...speech, mediaClock: new MediaClock(clock) },
     store,
@@ -129,7 +139,7 @@ function openCalls(
     random,
     log,
     http: {
-      outside: createGuardedHttp(ssrfGuard(config.outsideAllowed)),
+      outside: createGuardedHttp(egress),
       credentialHeaders: credentialHeadersFrom(store),
     },
     load: { meter: processLoadMeter(), limits: config.loadLimits },

@@ -4,6 +4,7 @@
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
 import { nodeOfProcess } from '../cluster/ipc-message.ts';
 import type { Config } from '../config.ts';
+import { createEgress, type Egress } from '../egress/egress-rule.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { startEventLoopWatchdog } from '../runtime/event-loop-watchdog.ts';
@@ -20,6 +21,11 @@ export const STOP_MS_MAX = 15_000;
 /** The name under which the store knows the gateway, without a process's. */
 export function gatewayNode({ node, dataFolder }: Pick<Config, 'node' | 'dataFolder'>): string {
   return node ?? nodeName(dataFolder);
+}
+
+/** Where the gateway connects to for its users. */
+export function egressOf({ isSignUpOpen, outsideAllowed: allowed }: Config): Egress {
+  return createEgress({ isSignUpOpen, allowed });
 }
 
 /** A process that the supervisor has forked. */

@@ -22,7 +22,7 @@ export interface SingleProcess extends Drainable {
 
 export async function startSingleProcess(config: Config, log: Log): Promise<SingleProcess> {
   const open = await openGatewayParts(config, log, undefined);
-  const { store, providers, speech } = open;
+  const { store, providers, speech, egress } = open;
   await resealSecrets(store, log);
   const callDeps = open.calls;
   const control = createCallControl(callDeps);
@@ -41,6 +41,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       store,
       providers,
       llm: speech.llm,
+      egress,
       live: callDeps.events.live,
       desk: control,
       onCampaignDue: () => jobs.dispatcher.wake(),

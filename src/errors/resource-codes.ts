@@ -78,6 +78,10 @@ export const resourceErrors = {
     retry: false,
     text: 'Telephony configuration {id} is referenced by one or more campaigns',
   },
+  CONFIGURATION_ADDRESS_FORBIDDEN: {
+    retry: false,
+    text: '{field} leads to {reason}, where this gateway does not connect. Use another address, or ask its operator to open this one (PATCHBAY_OUTSIDE_ALLOW).',
+  },
   TRUNKS_UNSUPPORTED: { retry: false, text: 'Configurations of {provider} have no trunks' },
   TRUNKS_FULL: { retry: false, text: 'A telephony configuration has at most {max} trunks' },
   TRUNK_NAME_TAKEN: {

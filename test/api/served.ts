@@ -13,10 +13,12 @@ import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
 import { LiveWatchers } from '../../src/call/log/live-watchers.ts';
 import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
+import { createEgress } from '../../src/egress/egress-rule.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { WorkflowGenerator } from '../../src/workflow/authoring/agent-writer.ts';
+import { openSignUpEgress } from '../fakes/egress.ts';
 import { FakeDesk } from '../fakes/fake-desk.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
 import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
@@ -92,8 +94,9 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
       links: test.store.links,
       access: testAccess(clock, test.store.tokenKeys),
       desk: served.desk,
+      egress: createEgress(),
       toolRequests: {
-        outside: createGuardedHttp(),
+        outside: createGuardedHttp(openSignUpEgress()),
         credentialHeaders: credentialHeadersFrom(test.store),
         clock: systemClock,
       },
@@ -113,7 +116,7 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
         log: test.log,
         llm: undefined,
         http: {
-          outside: createGuardedHttp(() => false),
+          outside: createGuardedHttp(openSignUpEgress()),
           credentialHeaders: credentialHeadersFrom(test.store),
         },
       }),

@@ -438,7 +438,7 @@ function breakable(files: FileStore): FileStore {
 }
 
 /** Tests' receivers are on loopback. */
-const loopback = createGuardedHttp(() => true);
+const loopback = createGuardedHttp();
 
 /** A room per test; store and server per file. */
 export function withCallRoom(load?: CallParts['load']): { room: CallRoom } {

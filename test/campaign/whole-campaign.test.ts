@@ -67,7 +67,7 @@ beforeEach(async () => {
     sounds: new ClipLibrary({ store, files: store.files, clock, log }),
     tokens: createMediaTokens({ clock, random: systemRandom }),
     http: {
-      outside: createGuardedHttp(() => true),
+      outside: createGuardedHttp(),
       credentialHeaders: () => Promise.resolve({}),
     },
     publicUrl,

@@ -20,6 +20,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idIn, isoTime, isoTimeOrNull } from '../http/values.ts';
+import { type ConfigurationDeps, checkAddresses } from './configuration-addresses.ts';
 import { patchedCredentials } from './credentials-patch.ts';
 import { setupChecklistOf } from './setup-checklist.ts';
 import {
@@ -36,7 +37,7 @@ const common = { tags: ['telephony'], security: keyRequired };
 const params = z.object({ config_id: idIn });
 const ROOT = '/organizations/telephony-configs';
 
-export function telephonyConfigurationRoutes(api: Api, deps: ApiDeps): void {
+export function telephonyConfigurationRoutes(api: Api, deps: ConfigurationDeps): void {
   readRoutes(api, deps);
   warningRoute(api, deps);
   writeRoutes(api, deps);
@@ -129,7 +130,7 @@ function warningRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function writeRoutes(api: Api, deps: ApiDeps): void {
+function writeRoutes(api: Api, deps: ConfigurationDeps): void {
   const { telephony } = deps.store;
 
   api.post(
@@ -140,13 +141,14 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'createTelephonyConfiguration',
         summary: "A new configuration with a provider's credentials.",
         body: configurationCreate,
-        response: { 200: configurationDetail, ...faults(401, 404, 409) },
+        response: { 200: configurationDetail, ...faults(400, 401, 404, 409) },
       },
     },
     async (request) => {
       const { name, is_default_outbound: isDefaultOutbound, config } = request.body;
       const { provider, ...fields } = config;
       const credentials = { ...fields, ...mintCredentials(provider, deps.random) };
+      await checkAddresses(deps, provider, credentials);
       const created = await telephony.createConfiguration(principalOf(request).organizationId, {
         name,
         provider,
@@ -177,10 +179,13 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
       const { organizationId } = principalOf(request);
       const stored = await configurationOf(deps, organizationId, request.params.config_id);
       const { name, config, calls_per_second: callsPerSecond } = request.body;
+      const patch =
+        config === null || config === undefined ? undefined : patchedCredentials(stored, config);
+      if (patch !== undefined) await checkAddresses(deps, stored.provider, patch.credentials);
       const updated = await telephony.updateConfiguration(organizationId, stored.id, {
         ...(name === null || name === undefined ? {} : { name }),
         ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
-        ...(config === null || config === undefined ? {} : patchedCredentials(stored, config)),
+        ...patch,
       });
       deps.onTelephonyChanged?.();
       return detail(deps, found(updated));

@@ -117,7 +117,7 @@ const hints: Partial<Record<ErrorCode, string>> = {
     'Send in llm_params what the model would give, in preset_params what the templates come to in a call.',
   TOOL_URL: 'Values that are put into the address must stay in its path and query.',
   OUTSIDE_FORBIDDEN:
-    'Tools reach public addresses only, and those that the operator opens (PATCHBAY_OUTSIDE_ALLOW).',
+    'Tools never reach link-local and metadata addresses; where anybody may sign up, they reach public addresses only, and those that the operator opens (PATCHBAY_OUTSIDE_ALLOW).',
   CREDENTIAL_NOT_FOUND: 'The credential of the tool was deleted: choose another one.',
   TIMED_OUT: 'The server took longer than timeout_ms. Callers wait in silence for so long.',
   TOOL_UNREACHABLE: 'Look at the host and the port of the address.',

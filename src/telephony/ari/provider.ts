@@ -1,5 +1,6 @@
 // Asterisk as a telephony provider, over ARI connections that the gateway holds. Source: asterisk §4; contract §7.5.
 
+import { createEgress, type Egress } from '../../egress/egress-rule.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
@@ -31,14 +32,17 @@ export interface AriProviderOptions {
   random: Random;
   /** For Asterisks without media websockets. Undefined: none of their calls has audio. */
   packets?: PacketMedia | undefined;
+  /** Where PBXs may be. Default: as while sign-up is closed. */
+  egress?: Egress | undefined;
 }
 
-export function createAriProvider({ clock, random, packets }: AriProviderOptions): PbxProvider {
-  const rest = createRest({ provider: 'ari', clock });
+export function createAriProvider(options: AriProviderOptions): PbxProvider {
+  const { clock, random, packets, egress = createEgress() } = options;
+  const rest = createRest({ provider: 'ari', clock, egress });
   const incomingSockets = new IncomingSockets();
   const transports = {
-    ...websocketTransports(incomingSockets),
-    ...(packets === undefined ? {} : packetTransports(packets, clock)),
+    ...websocketTransports(incomingSockets, egress),
+    ...(packets === undefined ? {} : packetTransports(packets, { clock, egress })),
   };
   const openLeg = legOpener(transports);
   const outboundWebsockets = new OutboundWebsocketServer();
@@ -65,7 +69,7 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
 
   function openSocket(account: AriAccount, listener: AriSocketListener): AriSocket {
     if (account.connection === 'outgoing') {
-      return new EventSocket({ account, clock, random, listener });
+      return new EventSocket({ account, egress, clock, random, listener });
     }
     const socket = outboundWebsockets.expect(account, clock, listener);
     incoming.set(account.app, socket);
@@ -121,7 +125,7 @@ export function createAriProvider({ clock, random, packets }: AriProviderOptions
         const account = accountOf(credentials);
         const live = connections.get(account.app);
         const client = clientOf(account);
-        const context = { ...facts, account, client, live, clock, random, signal };
+        const context = { ...facts, account, client, live, egress, clock, random, signal };
         return examineAri(context, { transports, openLeg });
       },
     },

@@ -74,6 +74,8 @@ export interface ProviderVariant {
   trunkSettings?: z.ZodType<Record<string, unknown>>;
   /** Secrets below the top level, as dotted paths. */
   nestedSecrets: readonly string[];
+  /** Fields that hold an address to which the gateway connects. */
+  addressFields?: readonly string[];
   /** A field that says where `secret` is sent. To change it, the secret must be sent again in clear:
    *  who does not know it must not be able to have it sent to themselves. */
   secretDestination?: { field: string; secret: string };

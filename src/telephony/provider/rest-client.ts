@@ -2,6 +2,7 @@
 // Nothing is ever retried here: a repeated request could place a second call.
 
 import { Agent, type Dispatcher, request } from 'undici';
+import { createEgress, type Egress } from '../../egress/egress-rule.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { providerRequestSeconds } from '../../metrics/metrics.ts';
 import type { ProviderName } from '../../model/provider.ts';
@@ -32,6 +33,8 @@ export interface Rest {
 export interface RestOptions {
   provider: ProviderName;
   clock: Clock;
+  /** Where accounts may have their address. Default: as while sign-up is closed. */
+  egress?: Pick<Egress, 'connect'> | undefined;
   /** From asking for a connection to the last byte of the answer. */
   deadlineMs?: number;
 }
@@ -51,10 +54,16 @@ const unsent = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
+  'OUTSIDE_FORBIDDEN',
 ]);
 
-export function createRest({ provider, clock, deadlineMs = DEADLINE_MS }: RestOptions): Rest {
-  const dispatcher = new Agent({ connections: CONNECTIONS_MAX, pipelining: 1 });
+export function createRest(options: RestOptions): Rest {
+  const { provider, clock, egress = createEgress(), deadlineMs = DEADLINE_MS } = options;
+  const dispatcher = new Agent({
+    connections: CONNECTIONS_MAX,
+    pipelining: 1,
+    connect: egress.connect,
+  });
   return {
     async send(wanted, signal) {
       const startedMs = clock.monotonicMs();

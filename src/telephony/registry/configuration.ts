@@ -161,6 +161,17 @@ export function accountIdOf(
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
+/** The addresses to which the gateway connects for an account, by their field. */
+export function addressesOf(
+  provider: ProviderName,
+  credentials: ProviderCredentials,
+): { field: string; url: string }[] {
+  return (variants[provider].addressFields ?? []).flatMap((field) => {
+    const url = credentials[field];
+    return typeof url === 'string' && url !== '' ? [{ field, url }] : [];
+  });
+}
+
 /** Characters at the end of a secret that a mask shows. */
 const MASK_SHOWN = 4;
 

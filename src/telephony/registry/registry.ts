@@ -1,5 +1,6 @@
 // The telephony providers that are built, by name. One row each.
 
+import type { Egress } from '../../egress/egress-rule.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
@@ -27,11 +28,13 @@ export function createProviders(options: {
   random: Random;
   /** Where PBXs bring audio in packets. */
   packets?: PacketMedia;
+  /** Where accounts and PBXs may have their address. Default: as while sign-up is closed. */
+  egress?: Egress;
 }): Providers {
-  const { clock, random, packets } = options;
+  const { clock, random, packets, egress } = options;
   return providersOf([
-    createAriProvider({ clock, random, packets }),
-    createTwilioProvider({ clock }),
+    createAriProvider({ clock, random, packets, egress }),
+    createTwilioProvider({ clock, egress }),
   ]);
 }
 

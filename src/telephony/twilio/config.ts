@@ -66,6 +66,7 @@ export const twilioVariant: ProviderVariant = {
   fields,
   readableKeys: [],
   nestedSecrets: [],
+  addressFields: ['api_base_url'],
   secretDestination: { field: 'api_base_url', secret: 'auth_token' },
   docsUrl: 'https://www.twilio.com/docs/voice/api',
 };

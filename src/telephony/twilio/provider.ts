@@ -1,6 +1,7 @@
 // Twilio as a telephony provider: joins its media, control and webhooks. Source: providers' capability
 // table.
 
+import type { Egress } from '../../egress/egress-rule.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { HostedProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
@@ -10,6 +11,7 @@ import { twilioWebhook } from './webhook.ts';
 
 export function createTwilioProvider(options: {
   clock: Clock;
+  egress?: Egress | undefined;
   deadlineMs?: number;
 }): HostedProvider {
   return {

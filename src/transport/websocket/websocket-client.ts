@@ -1,28 +1,31 @@
 // A media socket that we open: to Asterisk, which waits for it. From then on it is as one that was opened
 // to us. Source: asterisk §2.7.
 
+import type { LookupFunction } from 'node:net';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { mediaSockets } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaSocket, MediaSocketListener } from '../media-socket.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection } from './media-connection.ts';
-import { connectWebsocket } from './websocket-handshake.ts';
+import { connectWebsocket, type Handshake } from './websocket-handshake.ts';
 
 export interface MediaClientOptions {
   url: string;
   protocol: string;
+  /** Resolves the server's name; default: the system. */
+  lookup?: LookupFunction;
   clock: Clock;
   log: Log;
 }
 
 /** Settles when the socket is open. Throws PBX_MEDIA. */
 export async function connectMedia(
-  { url, protocol, clock, log }: MediaClientOptions,
+  { clock, log, ...handshake }: MediaClientOptions,
   accept: (socket: MediaSocket) => MediaSocketListener,
   signal: AbortSignal,
 ): Promise<void> {
-  const { socket, head } = await open(url, protocol, signal);
+  const { socket, head } = await open({ ...handshake, signal });
   mediaSockets.inc();
   const limits = DEFAULT_MEDIA_LIMITS;
   const onClosed = (): void => mediaSockets.dec();
@@ -30,11 +33,11 @@ export async function connectMedia(
   new MediaConnection(options).admit(accept);
 }
 
-async function open(url: string, protocol: string, signal: AbortSignal) {
+async function open(handshake: Handshake) {
   try {
-    return await connectWebsocket({ url, protocol, signal });
+    return await connectWebsocket(handshake);
   } catch (error) {
-    throw new GatewayError('PBX_MEDIA', { reason: reasonOf(error, signal) }, error);
+    throw new GatewayError('PBX_MEDIA', { reason: reasonOf(error, handshake.signal) }, error);
   }
 }
 

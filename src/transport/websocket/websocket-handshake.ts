@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { systemRandom } from '../../std/random.ts';
 
@@ -38,19 +39,22 @@ export function answerUpgrade(request: IncomingMessage): { text: string; isOpen:
 export interface Handshake {
   url: string;
   protocol: string;
+  /** Default: the system's. */
+  lookup?: LookupFunction;
   signal: AbortSignal;
 }
 
 /** Opens a websocket to `url` (ws or wss), which must agree to `protocol`. Throws plain errors that say what
  *  the server did. */
 export function connectWebsocket(options: Handshake): Promise<{ socket: Duplex; head: Buffer }> {
-  const { protocol, signal } = options;
+  const { protocol, lookup, signal } = options;
   const url = new URL(options.url.replace(/^ws/, 'http'));
   const key = systemRandom.bytes(KEY_BYTES).toString('base64');
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
       agent: false,
       signal,
+      ...(lookup === undefined ? {} : { lookup }),
       headers: {
         connection: 'Upgrade',
         upgrade: 'websocket',

@@ -2,13 +2,14 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { credentialHeadersFrom } from '../../../src/call/http/credential-headers.ts';
-import { createGuardedHttp, ssrfGuard } from '../../../src/call/http/guarded-http.ts';
+import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { systemClock } from '../../../src/std/clock.ts';
+import { openSignUpEgress } from '../../fakes/egress.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { withApi } from '../served.ts';
 
 const SECRET = 'the-secret-of-the-credential';
-const outside = createGuardedHttp(ssrfGuard(['127.0.0.1']));
+const outside = createGuardedHttp(openSignUpEgress('127.0.0.1'));
 const served = withApi(({ store }) => ({
   toolRequests: { outside, credentialHeaders: credentialHeadersFrom(store), clock: systemClock },
 }));

@@ -10,6 +10,7 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { reviewsOf } from '../../../src/workflow/graph/post-call-nodes.ts';
+import { openSignUpEgress } from '../../fakes/egress.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { ReviewerModel } from '../../fakes/reviewer-model.ts';
@@ -92,7 +93,7 @@ function reviewNode(data: Data = {}, id = 'qa1') {
 }
 
 function deps(llm?: ReviewerModel) {
-  return { llm, clock, log: quietLog().log, outside: createGuardedHttp() };
+  return { llm, clock, log: quietLog().log, outside: createGuardedHttp(openSignUpEgress()) };
 }
 
 const attempt = { isLast: false, now: 0, signal: new AbortController().signal };

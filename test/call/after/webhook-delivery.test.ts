@@ -6,12 +6,13 @@ import { deliverWebhook, retryMs } from '../../../src/call/after/webhook-deliver
 import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { Delivery } from '../../../src/store/deliveries/webhook-deliveries.ts';
+import { openSignUpEgress } from '../../fakes/egress.ts';
 import { withStore } from '../../store/engines.ts';
 import { completedRun, ground, webhook } from '../../store/runs/completed-runs.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 
 const at = withStore();
-const loopback = createGuardedHttp(() => true);
+const loopback = createGuardedHttp();
 const never = new AbortController().signal;
 let receiver: RestServer;
 
@@ -180,7 +181,11 @@ describe('a webhook', () => {
 
   it('that may not be sent at all is a dead letter; the words do not give the address away', async () => {
     await made({ url: 'http://10.0.0.1/token-123' });
-    await deliverWebhook({ ...deps(), outside: createGuardedHttp() }, await claimed(), never);
+    await deliverWebhook(
+      { ...deps(), outside: createGuardedHttp(openSignUpEgress()) },
+      await claimed(),
+      never,
+    );
     const { state, error } = await stored();
     expect(state).toBe('dead_letter');
     expect(error).not.toContain('token-123');

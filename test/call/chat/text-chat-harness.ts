@@ -35,7 +35,7 @@ export class ChatRoom {
       llm,
       // Tests' receivers are on loopback.
       http: {
-        outside: createGuardedHttp(() => true),
+        outside: createGuardedHttp(),
         credentialHeaders: () => Promise.resolve({}),
       },
     };

@@ -8,7 +8,7 @@ import type { ToolRequest } from '../../../src/workflow/tools/tool-request-build
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 
-const outside = createGuardedHttp(() => true);
+const outside = createGuardedHttp();
 let server: RestServer;
 let clock: FakeClock;
 let abort: AbortController;

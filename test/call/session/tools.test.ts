@@ -9,6 +9,7 @@ import { feedbackItems } from '../../../src/call/log/realtime-feedback.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { deferred } from '../../fakes/deferred.ts';
+import { openSignUpEgress } from '../../fakes/egress.ts';
 import {
   calls,
   type FakeOpenAiServer,
@@ -214,7 +215,7 @@ describe('a tool', () => {
   });
 
   it('may not reach our own networks', async () => {
-    at.room.deps.http.outside = createGuardedHttp();
+    at.room.deps.http.outside = createGuardedHttp(openSignUpEgress());
     const { room, llm } = await withModel([asks, { say: ['Sorry.'] }], orderTool());
     await room.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toEqual([

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { openSignUpEgress } from '../../fakes/egress.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../provider/rest-server.ts';
 import { faultsOf } from './twilio-schema.ts';
@@ -302,5 +303,16 @@ describe("the judge of our requests (Twilio's description)", () => {
     expect(faultsOf(asked('To=1&From=1&Method=PUT')).length).toBe(1);
     expect(faultsOf(asked('To=1&From=1&Colour=red')).length).toBe(1);
     expect(faultsOf({ ...asked(''), path: '/2010-04-01/Nothing.json' }).length).toBe(1);
+  });
+});
+
+describe('an API address where the gateway does not connect', () => {
+  it('fails the dial for certain, and nothing is sent', async () => {
+    const { control } = createTwilioProvider({ clock, egress: openSignUpEgress() });
+    await expect(control.dial(credentials(), dialRequest, signal)).rejects.toMatchObject({
+      code: 'PROVIDER_FAILED',
+      facts: { reason: 'OUTSIDE_FORBIDDEN' },
+    });
+    expect(server.asked).toEqual([]);
   });
 });

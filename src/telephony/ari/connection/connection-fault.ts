@@ -40,6 +40,9 @@ const certificates: readonly (readonly [RegExp, string])[] = [
 
 /** `error` of a socket, or one of our own words above. */
 export function connectionFault(account: AriAccount, error: Error | string): ConnectionFault {
+  if (error instanceof GatewayError) {
+    return { code: error.code, message: error.message, isPermanent: true };
+  }
   const word = typeof error === 'string' ? error : wordOf(error);
   const host = hostOf(account);
   const why = unreachable[word];

@@ -2,6 +2,7 @@
 // detects a half-open socket by pings. It reads no event. Source: asterisk §0.19, §4, §5.
 
 import { WebSocket } from 'ws';
+import { createEgress, type Egress } from '../../../egress/egress-rule.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
 import { type AriAccount, basicAuth, restUrl } from '../rest/config.ts';
@@ -21,6 +22,7 @@ const OPEN_MS_MAX = 10_000;
 
 export class EventSocket implements AriSocket {
   readonly #account: AriAccount;
+  readonly #egress: Egress;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #listener: AriSocketListener;
@@ -33,11 +35,14 @@ export class EventSocket implements AriSocket {
 
   constructor(deps: {
     account: AriAccount;
+    /** Default: as while sign-up is closed. */
+    egress?: Egress;
     clock: Clock;
     random: Random;
     listener: AriSocketListener;
   }) {
     this.#account = deps.account;
+    this.#egress = deps.egress ?? createEgress();
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#listener = deps.listener;
@@ -56,12 +61,19 @@ export class EventSocket implements AriSocket {
   }
 
   #open(): void {
+    try {
+      this.#egress.check(restUrl(this.#account));
+    } catch (error) {
+      this.#refused(error);
+      return;
+    }
     const base = restUrl(this.#account).replace(/^http/, 'ws');
     const socket = new WebSocket(`${base}/events?app=${encodeURIComponent(this.#account.app)}`, {
       headers: { authorization: basicAuth(this.#account) },
       maxPayload: ARI_MESSAGE_BYTES_MAX,
       perMessageDeflate: false,
       followRedirects: false,
+      lookup: this.#egress.lookup,
     });
     this.#socket = socket;
     this.#openedAt = undefined;
@@ -76,6 +88,16 @@ export class EventSocket implements AriSocket {
     });
     socket.on('error', (error) => this.#down(socket, connectionFault(this.#account, error)));
     socket.on('close', () => this.#down(socket, connectionFault(this.#account, 'closed')));
+  }
+
+  /** No connection is made. The rule may be another after the next start, so that it is tried again. */
+  #refused(error: unknown): void {
+    this.#failures += 1;
+    const fault = connectionFault(this.#account, error instanceof Error ? error : 'closed');
+    this.#wait(this.#pauseMs(fault), () => this.#open());
+    this.#clock.after(0, () => {
+      if (!this.#closed) this.#listener.onDown(fault);
+    });
   }
 
   #opened(socket: WebSocket): void {

@@ -1,6 +1,7 @@
 // What every check of the doctor works with, and how a check becomes a finding: it has a deadline, and
 // whatever it throws is a finding too.
 
+import type { Egress } from '../../../egress/egress-rule.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../std/clock.ts';
@@ -23,6 +24,7 @@ export interface CheckContext {
   publicUrl: string;
   /** Undefined if another node holds it, or nobody. */
   live: LiveConnection | undefined;
+  egress: Egress;
   clock: Clock;
   random: Random;
   log: Log;

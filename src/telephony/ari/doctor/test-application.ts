@@ -78,7 +78,7 @@ export async function openTestApplication(
 }
 
 function openEvents(
-  { clock, random }: CheckContext,
+  { egress, clock, random }: CheckContext,
   account: AriAccount,
   open: { watchers: ReadonlyMap<string, (event: AriEvent) => void>; signal: AbortSignal },
 ): Promise<EventSocket> {
@@ -89,6 +89,7 @@ function openEvents(
     };
     const socket: EventSocket = new EventSocket({
       account,
+      egress,
       clock,
       random,
       listener: {

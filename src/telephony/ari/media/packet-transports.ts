@@ -4,6 +4,7 @@
 
 import { isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';
+import type { Egress } from '../../../egress/egress-rule.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
@@ -36,10 +37,16 @@ export interface PacketMedia {
   audioSockets: AudioSocketServer | undefined;
 }
 
-export function packetTransports(media: PacketMedia, clock: Clock): MediaTransports {
+interface PacketDeps {
+  clock: Clock;
+  /** Whether packets may be sent to the address that a PBX announces. */
+  egress: Pick<Egress, 'allows'>;
+}
+
+export function packetTransports(media: PacketMedia, deps: PacketDeps): MediaTransports {
   const { host, rtp, audioSockets } = media;
   return {
-    rtp: rtpTransport(host, rtp, clock),
+    rtp: rtpTransport(host, rtp, deps),
     ...(audioSockets === undefined
       ? {}
       : { audiosocket: audioSocketTransport(host, audioSockets) }),
@@ -74,7 +81,11 @@ function audioSocketTransport(host: string, server: AudioSocketServer): MediaTra
   };
 }
 
-function rtpTransport(host: string, ports: RtpPorts, clock: Clock): MediaTransport {
+function rtpTransport(
+  host: string,
+  ports: RtpPorts,
+  { clock, egress }: PacketDeps,
+): MediaTransport {
   return {
     framing: () => {
       const reader = new RtpTimestamps(() => clock.monotonicMs());
@@ -94,7 +105,7 @@ function rtpTransport(host: string, ports: RtpPorts, clock: Clock): MediaTranspo
         if (answer.status > 299) throw ariFaultOf(request, answer);
         socket.begin({
           payloadType,
-          announced: announcedIn(answer),
+          announced: announcedIn(answer, egress),
           accept: (inner) => options.accept(inner, { channelId, format }),
           onRtpInactive: () => void closeIfGone(peer, channelId, socket),
         });
@@ -139,10 +150,14 @@ const announcing = ariChannel.extend({
 const ANY_ADDRESS: readonly string[] = ['0.0.0.0', '::'];
 
 /** Undefined: the first packet says (RTP latching). */
-function announcedIn({ body }: AriAnswer): { host: string; port: number } | undefined {
+function announcedIn(
+  { body }: AriAnswer,
+  egress: PacketDeps['egress'],
+): { host: string; port: number } | undefined {
   const vars = announcing.safeParse(body).data?.channelvars;
   const host = vars?.UNICASTRTP_LOCAL_ADDRESS ?? '';
   if (vars === undefined || isIP(host) === 0 || ANY_ADDRESS.includes(host)) return undefined;
+  if (!egress.allows(host, host)) return undefined;
   return { host, port: vars.UNICASTRTP_LOCAL_PORT };
 }
 

@@ -2,6 +2,7 @@
 // Source: asterisk §2.1, §2.2, §2.7, §3.
 
 import { z } from 'zod';
+import type { Egress } from '../../../egress/egress-rule.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { MediaSocket, MediaSocketListener } from '../../../transport/media-socket.ts';
 import { connectMedia } from '../../../transport/websocket/websocket-client.ts';
@@ -35,8 +36,11 @@ export interface MediaTransport {
 
 export type MediaTransports = Readonly<Partial<Record<MediaWay, MediaTransport>>>;
 
-export function websocketTransports(incomingSockets: IncomingSockets): MediaTransports {
-  return { websocket_server: serverMode, websocket_client: clientMode(incomingSockets) };
+export function websocketTransports(
+  incomingSockets: IncomingSockets,
+  egress: Egress,
+): MediaTransports {
+  return { websocket_server: serverMode(egress), websocket_client: clientMode(incomingSockets) };
 }
 
 /** Asterisk plays a frame each 20 ms and takes back what it has not played. */
@@ -52,20 +56,23 @@ const made = ariChannel.extend({
 });
 
 /** We open the socket, by the id that Asterisk answers with. */
-const serverMode: MediaTransport = {
-  framing,
-  async open({ peer, channelId, format, accept }, signal) {
-    const { client, account, clock, log } = peer;
-    const query = { ...socketQuery(account, channelId, format), connection_type: 'server' };
-    const channel = made.safeParse(await askFor(client, query, signal)).data;
-    if (channel === undefined) {
-      throw new GatewayError('PBX_MEDIA', { reason: 'it named no media socket' });
-    }
-    const base = account.ari_endpoint.replace(/^http/, 'ws').replace(/\/+$/, '');
-    const url = `${base}/media/${channel.channelvars.MEDIA_WEBSOCKET_CONNECTION_ID}`;
-    await connectMedia({ url, protocol: 'media', clock, log }, accept, signal);
-  },
-};
+function serverMode({ check, lookup }: Egress): MediaTransport {
+  return {
+    framing,
+    async open({ peer, channelId, format, accept }, signal) {
+      const { client, account, clock, log } = peer;
+      check(account.ari_endpoint);
+      const query = { ...socketQuery(account, channelId, format), connection_type: 'server' };
+      const channel = made.safeParse(await askFor(client, query, signal)).data;
+      if (channel === undefined) {
+        throw new GatewayError('PBX_MEDIA', { reason: 'it named no media socket' });
+      }
+      const base = account.ari_endpoint.replace(/^http/, 'ws').replace(/\/+$/, '');
+      const url = `${base}/media/${channel.channelvars.MEDIA_WEBSOCKET_CONNECTION_ID}`;
+      await connectMedia({ url, protocol: 'media', lookup, clock, log }, accept, signal);
+    },
+  };
+}
 
 /** Asterisk opens it, over a connection of its websocket_client.conf. */
 function clientMode(incomingSockets: IncomingSockets): MediaTransport {

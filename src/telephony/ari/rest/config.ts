@@ -166,6 +166,7 @@ export const ariVariant: ProviderVariant = {
   readableKeys: ['external_pbx', 'stasis_app_name'],
   mintKeys: (random) => ({ stasis_app_name: `patchbay_${random.bytes(6).toString('hex')}` }),
   callerIdOptional: true,
+  addressFields: ['ari_endpoint'],
   nestedSecrets: [
     'external_pbx.agent_api.username',
     'external_pbx.agent_api.password',

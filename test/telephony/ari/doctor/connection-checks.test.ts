@@ -1,6 +1,7 @@
 // What the doctor says of connections that do not come about, by the words of the system and of TLS.
 
 import { describe, expect, it } from 'vitest';
+import { createEgress } from '../../../../src/egress/egress-rule.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { systemRandom } from '../../../../src/std/random.ts';
@@ -20,6 +21,7 @@ async function findingsOf(answer: AriAnswer | Error, endpoint = 'https://pbx.exa
     numbers: [],
     publicUrl: 'https://gw.example.com',
     live: undefined,
+    egress: createEgress(),
     clock: systemClock,
     random: systemRandom,
     log: quietLog().log,

@@ -1,0 +1,36 @@
+// Whether the gateway may connect to the addresses of a telephony configuration, asked before it is stored. Connections
+// ask again: a name may lead elsewhere by then.
+
+import type { Egress } from '../../egress/egress-rule.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import { withDeadline } from '../../std/deadline.ts';
+import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
+import { addressesOf } from '../../telephony/registry/configuration.ts';
+import type { ApiDeps } from '../http/api-deps.ts';
+
+export interface ConfigurationDeps extends ApiDeps {
+  /** Where the addresses of configurations may lead. */
+  egress: Pick<Egress, 'checkResolved'>;
+}
+
+/** A name server that takes longer is no reason not to store: the connection shows it. */
+const LOOKUP_MS_MAX = 2_000;
+
+/** Throws CONFIGURATION_ADDRESS_FORBIDDEN. */
+export async function checkAddresses(
+  { egress, clock }: ConfigurationDeps,
+  provider: ProviderName,
+  credentials: ProviderCredentials,
+): Promise<void> {
+  for (const { field, url } of addressesOf(provider, credentials)) {
+    try {
+      await withDeadline(clock, LOOKUP_MS_MAX, 'name of a host', egress.checkResolved(url));
+    } catch (error) {
+      if (codeOf(error) === 'TIMED_OUT') continue;
+      if (codeOf(error) !== 'OUTSIDE_FORBIDDEN' || !(error instanceof GatewayError)) throw error;
+      const reason = error.facts['reason'] ?? 'a network of its own';
+      throw new GatewayError('CONFIGURATION_ADDRESS_FORBIDDEN', { field, reason }, error);
+    }
+  }
+}

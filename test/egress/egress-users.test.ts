@@ -1,0 +1,43 @@
+// Whatever opens connections is listed here, with the reason why a user's address cannot leave by it unchecked. A file
+// that is not listed fails: it takes the egress rule, or says here whose address it connects to.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+const OPENS = new RegExp(
+  [
+    String.raw`\bfetch\(`,
+    String.raw`\bnew (WebSocket|Agent|Pool|Client)\(`,
+    String.raw`\brequest as requestHttp`,
+    String.raw`import .*\bconnect\b.* from 'node:(net|tls)'`,
+    String.raw`\bcreateSocket\(`,
+  ].join('|'),
+);
+
+const checked: Record<string, string> = {
+  'src/call/http/guarded-http.ts': 'the egress rule',
+  'src/telephony/provider/rest-client.ts': 'the egress rule',
+  'src/telephony/ari/connection/event-socket.ts': 'the egress rule',
+  'src/transport/websocket/websocket-handshake.ts':
+    'takes the lookup of the rule from telephony/ari/media, which checks literal addresses before',
+  'src/speech/llm/openai/openai-connection.ts':
+    "takes the lookup of the rule from call/after/review-model; else the address is the operator's",
+  'src/transport/rtp/rtp-ports.ts':
+    'announced addresses are checked in telephony/ari/media/packet-transports',
+  'src/cli/gateway-client.ts': 'the command line of the operator',
+  'src/runtime/listen-handle.ts': 'loopback, to itself',
+  'src/runtime/socket-self-test.ts': 'loopback, to itself',
+  'src/store/db/connections.ts': "the operator's database",
+  'src/store/db/maintenance.ts': "the operator's database",
+  'src/store/db/migrate.ts': "the operator's database",
+  'src/store/embedded/folder-lock.ts': 'a lock of the data folder',
+  'src/store/db/epoch-socket.ts': 'a socket of the data folder',
+};
+
+it('every connection of the gateway is under the egress rule, or not to an address of a user', () => {
+  const found = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .map((path) => `src/${path}`)
+    .filter((path) => path.endsWith('.ts') && OPENS.test(readFileSync(path, 'utf8')));
+  expect(found.filter((path) => !(path in checked))).toEqual([]);
+  expect(Object.keys(checked).filter((path) => !found.includes(path))).toEqual([]);
+});
