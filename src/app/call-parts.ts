@@ -23,6 +23,7 @@ import type { EventLog } from '../call/log/event-log.ts';
 import { CampaignCalls } from '../call/outbound/campaign-calls.ts';
 import type { CampaignPlanDeps } from '../call/outbound/campaign-plans.ts';
 import { ProviderDial } from '../call/outbound/dial.ts';
+import { DialPace } from '../call/outbound/dial-pace.ts';
 import { IdempotentStarts } from '../call/outbound/idempotent-starts.ts';
 import { OutboundRoutes } from '../call/outbound/outbound-route.ts';
 import { RunDialler } from '../call/outbound/run-dialler.ts';
@@ -108,6 +109,7 @@ export function createCallControl(parts: CallParts): CallControl {
     plans: campaignPlanDeps(parts),
     store,
     dial,
+    pace: new DialPace(clock),
     connect,
     takesCalls: () => intake.refusal() === undefined,
     log,

@@ -45,6 +45,8 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
         configurationId: line.configuration.id,
         from: callerOf(line, claim),
         to: claim.phoneNumber,
+        campaignId: line.campaign.id,
+        ratePerSecond: line.campaign.ratePerSecond,
       });
     } catch (error) {
       const code = codeOf(error) ?? '';

@@ -58,6 +58,8 @@ const claimedDial = z.object({
   configurationId: z.string(),
   from: z.string().nullable(),
   to: z.string(),
+  campaignId: z.string(),
+  ratePerSecond: z.number().positive(),
 });
 const fateWanted = z.object({ runId: z.string() });
 const examination = z.object({

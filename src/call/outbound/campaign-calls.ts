@@ -17,6 +17,7 @@ import {
   REFUSALS,
 } from './campaign-plans.ts';
 import type { DialRequestOfRun, ProviderDial } from './dial.ts';
+import type { DialPace } from './dial-pace.ts';
 
 /** `placed`: the telephone rings. `put-off`: the provider has no room. `fault`: it was not reached, certainly
  *  nothing was placed. `in-doubt`: it failed, and the telephone may ring. `refused`: by the provider, the run is
@@ -32,6 +33,9 @@ export interface ClaimedDial {
   /** The caller id, normalized; null: whatever the far side shows by itself. */
   from: string | null;
   to: string;
+  campaignId: string;
+  /** The campaign's limit. */
+  ratePerSecond: number;
 }
 
 /** What the dispatcher asks for. */
@@ -44,6 +48,7 @@ export interface CampaignCallsDeps {
   plans: CampaignPlanDeps;
   store: Pick<Store, 'runs' | 'contacts'>;
   dial: ProviderDial;
+  pace: DialPace;
   connect: Pick<ConnectServices, 'registry' | 'watchdog' | 'unconnected'>;
   /** Whether this process takes one more call. */
   takesCalls: () => boolean;
@@ -67,20 +72,21 @@ export class CampaignCalls extends CampaignPlans {
   place(line: CampaignRoute, claim: ClaimedAttempt, run: Run): Promise<Placed> {
     const { configuration, provider } = line;
     const route = { configuration, provider, from: callerOf(line, claim) };
-    return this.placeRun({ run, route, to: claim.phoneNumber });
+    return this.#place({ run, route, to: claim.phoneNumber });
   }
 
   /** The run is this process's from then on. A doubt is stored here: the process that asked may be gone by then,
    *  and the next one would dial again. Throws STORE_UNAVAILABLE before anything is sent. */
   async placeClaimed(dial: ClaimedDial): Promise<Placed> {
-    const { store, plans, log } = this.#deps;
-    const { attemptId, runId, to } = dial;
+    const { store, plans, pace, log } = this.#deps;
+    const { attemptId, runId, to, campaignId, ratePerSecond } = dial;
     if (!this.takesCalls) return 'put-off';
     await store.runs.adopt(runId);
-    const run = await store.runs.find(runId);
     const route = await plans.routes.chosen(dial);
+    if (!(await pace.turn(campaignId, ratePerSecond))) return 'put-off';
+    const run = await store.runs.find(runId); // It may have been hung up meanwhile.
     if (run?.state !== 'initialized' || route === undefined) return 'fault';
-    const placed = await this.placeRun({ run, route, to });
+    const placed = await this.#place({ run, route, to });
     if (placed === 'in-doubt') {
       await store.contacts.doubt(attemptId).catch((error: unknown) => {
         log.error({ err: error, attemptId }, 'doubt about a dial not stored');
@@ -90,7 +96,7 @@ export class CampaignCalls extends CampaignPlans {
   }
 
   /** Never rejects for what the provider does. */
-  async placeRun(placement: DialRequestOfRun): Promise<Placed> {
+  async #place(placement: DialRequestOfRun): Promise<Placed> {
     const { run, route } = placement;
     const { configuration, provider } = route;
     const call = { run, configuration, provider };
