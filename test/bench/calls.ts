@@ -11,7 +11,12 @@ const LEAD_MS = 80;
 
 /** One measurement with a fresh gateway. Linux with `taskset` only. */
 export async function benchCalls(calls: number, seconds: number): Promise<Record<string, number>> {
-  const target = await startOwnGateway({ scenario: 'talk', workers: undefined, cores: '0' });
+  const target = await startOwnGateway({
+    scenario: 'talk',
+    workers: undefined,
+    cores: '0',
+    isSignUpOpen: false,
+  });
   try {
     const figures = await measureLoad(target, {
       scenario: 'talk',
@@ -19,6 +24,7 @@ export async function benchCalls(calls: number, seconds: number): Promise<Record
       seconds,
       callsPerSecond: CALLS_PER_SECOND,
       interruptionsPerSecond: 0,
+      hostilePerSecond: 0,
       leadMs: LEAD_MS,
       cores: '1',
     });

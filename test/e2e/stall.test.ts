@@ -19,11 +19,16 @@ let client: LoadClient;
 
 beforeEach(async () => {
   // One process: the one that is stopped is the one that holds the calls.
-  target = await startOwnGateway({ scenario: 'talk', workers: 0, cores: undefined });
+  target = await startOwnGateway({
+    scenario: 'talk',
+    workers: 0,
+    cores: undefined,
+    isSignUpOpen: false,
+  });
   client = new LoadClient();
   const options = loadOptionsOf(target, {
     ...{ scenario: 'talk', calls: CALLS, callsPerSecond: 20, interruptionsPerSecond: 1 },
-    ...{ leadMs: 80, cores: undefined },
+    ...{ leadMs: 80, cores: undefined, hostilePerSecond: 0 },
   });
   await client.ask({ order: 'place', options });
   await pause(3_000); // Everybody speaks.

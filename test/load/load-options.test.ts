@@ -47,6 +47,9 @@ describe('the command line of the load tool', () => {
     [['--webhook', 'http://gw/x', '--to', '+1'], /--webhook needs/],
     [['--url', 'http://gw', '--api-key', 'k', '--webhook', 'http://gw/x'], /exclude/],
     [['--scenario', 'sequence', '--ramp', 'auto'], /a sequence has no ramp/],
+    [['--attack', 'dns'], /--attack/],
+    [['--attack', 'api', '--url', 'http://gw', '--api-key', 'k'], /--attack needs/],
+    [['--attack', 'api', '--scenario', 'sequence'], /a sequence has no attack/],
     [['--gateway-cores', '0;reboot'], /--gateway-cores/],
     [['--loud', '1'], /--loud/],
   ])('refuses %j', (args, reason) => {

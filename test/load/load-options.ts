@@ -38,6 +38,11 @@ const options = z.strictObject({
     .prefault('80')
     .describe('how far ahead of what is played the gateway sends; later is late'),
   'goal-ms': number(1, 10_000).prefault('10').describe('lateness p99 that is to be held'),
+  attack: z
+    .literal('api')
+    .optional()
+    .describe('api: hostile requests, 16 honest clients and new calls beside the calls'),
+  'hostile-per-second': number(0, 1_000).prefault('50').describe('requests of the attacker'),
   ramp: z
     .string()
     .regex(/^(auto|\d+(,\d+)*)$/, 'must be counts as in 50,100,200, or auto')
@@ -142,6 +147,10 @@ function faultsOf(
   if (webhook !== undefined && account.some((name) => command[name] === undefined)) {
     faults.push('--webhook needs --account-sid, --auth-token and --to');
   }
+  const isOwn = url === undefined && webhook === undefined;
+  if (command.attack !== undefined && !isOwn) faults.push("--attack needs the tool's own gateway");
+  if (command.attack !== undefined && command.scenario === 'sequence')
+    faults.push('a sequence has no attack');
   if (command.scenario === 'sequence' && ramp !== undefined) faults.push('a sequence has no ramp');
   return faults;
 }

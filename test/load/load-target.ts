@@ -27,7 +27,7 @@ export interface LoadTarget extends Account {
   /** Tells this measurement's calls from those of others at the same gateway. */
   series: number;
   /** Undefined: the agent is somebody else's. */
-  agent: { api: ApiClient; workflowId: string } | undefined;
+  agent: { api: ApiClient; apiKey: string; workflowId: string } | undefined;
   stop(): Promise<void>;
 }
 
@@ -39,13 +39,15 @@ export interface OwnGatewayOptions {
   workers: number | undefined;
   /** Cores in the notation of taskset; undefined: all. */
   cores: string | undefined;
+  /** Whether anyone may sign up, as an attacker does. */
+  isSignUpOpen: boolean;
 }
 
 /** A fresh gateway with an agent for the scenario. Needs the build. */
 export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadTarget> {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-load-'));
   const logFile = join(folder, 'gateway.log');
-  const { scenario, workers, cores, loadLimit = '0' } = options;
+  const { scenario, workers, cores, isSignUpOpen, loadLimit = '0' } = options;
   const gateway = await Gateway.start({
     dataFolder: join(folder, 'data'),
     logFile,
@@ -60,6 +62,8 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
       PATCHBAY_STT: scenario === 'barge-in' ? 'auto' : 'none',
       OPENAI_BASE_URL: '',
       OPENAI_API_KEY: '',
+      // The provider of the calls is on this machine.
+      ...(isSignUpOpen ? { ENABLE_SIGNUP: 'true', PATCHBAY_OUTSIDE_ALLOW: LOOPBACK } : {}),
       ...(workers === undefined ? {} : { PATCHBAY_WORKERS: String(workers) }),
     },
   });
@@ -135,7 +139,7 @@ export async function useGateway(options: {
       metricsUrl: `${url}/metrics`,
       pid,
       series,
-      agent: { api, workflowId },
+      agent: { api, apiKey, workflowId },
       stop: async () => {
         await remove();
         await rest.close();

@@ -128,6 +128,7 @@ function openTarget(command: LoadCommand): Promise<LoadTarget> {
     scenario,
     workers,
     loadLimit: String(command['load-limit']),
+    isSignUpOpen: command.attack !== undefined,
     cores: cores === 'all' ? undefined : cores,
   });
 }
@@ -140,6 +141,7 @@ function callOptions(command: LoadCommand): CallOptions {
     callsPerSecond: command['calls-per-second'],
     interruptionsPerSecond: command['interruptions-per-second'],
     leadMs: command['lead-ms'],
+    hostilePerSecond: command.attack === undefined ? 0 : command['hostile-per-second'],
     cores: cores === 'all' ? undefined : cores,
   };
 }

@@ -8,17 +8,25 @@ const DELAY_P99 = 'nodejs_eventloop_lag_p99_seconds';
 /** Processes whose event loop no audio shares. */
 const WITHOUT_CALLS = /\bworker="(supervisor|api)"/;
 
+const OF_API = /\bworker="api"/;
+
 const TIMERS = 'nodejs_active_resources{type="Timeout"}';
 
 /** Null: the gateway does not tell. */
 export interface GatewayMetrics {
   /** The 99th percentile of the event loop's delay since the last look, the worst of all processes that hold calls. */
   eventLoopDelayP99Ms: number | null;
+  /** The same of the process that serves the API, if that is one of its own. */
+  apiLoopDelayP99Ms: number | null;
   /** Timers that run, of all processes. */
   timers: number | null;
 }
 
-const NOTHING: GatewayMetrics = { eventLoopDelayP99Ms: null, timers: null };
+const NOTHING: GatewayMetrics = {
+  eventLoopDelayP99Ms: null,
+  apiLoopDelayP99Ms: null,
+  timers: null,
+};
 
 /** `url` of the metrics, undefined if it is not known. Never rejects. */
 export async function gatewayMetrics(url: string | undefined): Promise<GatewayMetrics> {
@@ -32,23 +40,23 @@ export async function gatewayMetrics(url: string | undefined): Promise<GatewayMe
 }
 
 export function readMetrics(text: string): GatewayMetrics {
-  const ofCalls = text
-    .split('\n')
-    .filter((line) => !WITHOUT_CALLS.test(line))
-    .join('\n');
-  const delaysMs = valuesOf(ofCalls, DELAY_P99).map((seconds) => seconds * 1_000 - RESOLUTION_MS);
-  const timers = valuesOf(text, TIMERS);
+  const lines = text.split('\n');
+  const delayMs = (chosen: readonly string[]): number | null => {
+    const delays = valuesOf(chosen, DELAY_P99).map((seconds) => seconds * 1_000 - RESOLUTION_MS);
+    return delays.length === 0 ? null : Math.max(0, ...delays);
+  };
+  const timers = valuesOf(lines, TIMERS);
   return {
-    eventLoopDelayP99Ms: delaysMs.length === 0 ? null : Math.max(0, ...delaysMs),
+    eventLoopDelayP99Ms: delayMs(lines.filter((line) => !WITHOUT_CALLS.test(line))),
+    apiLoopDelayP99Ms: delayMs(lines.filter((line) => OF_API.test(line))),
     timers: timers.length === 0 ? null : timers.reduce((sum, each) => sum + each, 0),
   };
 }
 
 /** Of a metric's name, with its first label if it has one; further labels may follow. */
-function valuesOf(text: string, metric: string): number[] {
+function valuesOf(lines: readonly string[], metric: string): number[] {
   const name = metric.replace(/\}$/, '');
-  return text
-    .split('\n')
+  return lines
     .filter((line) => line.startsWith(name) && /[ {,}]/.test(line.charAt(name.length)))
     .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)))
     .filter((value) => Number.isFinite(value));

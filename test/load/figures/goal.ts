@@ -4,6 +4,18 @@ import type { LoadFigures } from './measure.ts';
 
 const EVENT_LOOP_MS_MAX = 10;
 const RSS_PER_CALL_KB_MAX = 1_024;
+/** Beside an attack on the API; the figures' own names. */
+const ATTACK_LIMITS = {
+  apiLoopDelayP99Ms: 50,
+  hostileFailed: 0,
+  honestFailed: 0,
+  honestP99Ms: 500,
+  newCallsFailed: 0,
+  webhookP99Ms: 500,
+  upgradeP99Ms: 100,
+  refusedConnections: 0,
+  callsFailedAtKill: 0,
+} as const;
 /** A load process that is later than this itself, or that has no CPU time left, measures itself. */
 const CLIENT_DELAY_MS_MAX = 5;
 const CLIENT_CPU_PERCENT_MAX = 85;
@@ -31,6 +43,10 @@ export function missesOf(figures: LoadFigures, latenessMsMax: number): string[] 
     limit(name, figures[name], 0);
   }
   limit('faults of the protocol', figures.faults, 0);
+  if (figures.hostileRequests === undefined) return misses;
+  for (const [name, max] of Object.entries(ATTACK_LIMITS)) {
+    limit(name, figures[name as keyof typeof ATTACK_LIMITS] ?? null, max);
+  }
   return misses;
 }
 

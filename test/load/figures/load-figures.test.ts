@@ -51,7 +51,11 @@ describe("a gateway's metrics", () => {
   });
 
   it('may be missing', () => {
-    expect(readMetrics('up 1')).toEqual({ eventLoopDelayP99Ms: null, timers: null });
+    expect(readMetrics('up 1')).toEqual({
+      eventLoopDelayP99Ms: null,
+      apiLoopDelayP99Ms: null,
+      timers: null,
+    });
   });
 });
 

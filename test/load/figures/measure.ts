@@ -1,6 +1,8 @@
 // One load measurement: all calls up, a moment to settle, then so many seconds of which everything is
 // taken: what the far ends heard, and what the gateway's processes used meanwhile.
 
+import { AttackClient, type KillFigures } from '../attack/attack-client.ts';
+import type { AttackFigures } from '../attack/attack-process.ts';
 import { LoadClient } from '../caller/load-client.ts';
 import { clipFramesOf } from '../load-agent.ts';
 import type { Scenario } from '../load-options.ts';
@@ -30,10 +32,14 @@ export interface CallOptions {
   leadMs: number;
   /** Cores of the load process in the notation of taskset; undefined: all. */
   cores: string | undefined;
+  /** 0: no attack. */
+  hostilePerSecond: number;
 }
 
 /** Null: not measured, as nothing of the kind was heard or the gateway runs elsewhere. */
-export interface LoadFigures extends LoadSummary {
+export interface LoadFigures extends LoadSummary, Partial<AttackFigures & KillFigures> {
+  /** Null: no process of its own. */
+  apiLoopDelayP99Ms: number | null;
   /** Of one core. */
   gatewayCpuPercent: number | null;
   gatewayCpuPerCallPercent: number | null;
@@ -51,6 +57,7 @@ export async function measureLoad(
   options: CallOptions & { seconds: number },
 ): Promise<LoadFigures> {
   const client = new LoadClient();
+  let attacker: AttackClient | undefined;
   const coresBefore = options.cores === undefined ? undefined : ownCores();
   try {
     if (options.cores !== undefined) {
@@ -59,7 +66,10 @@ export async function measureLoad(
     }
     const before = figuresOf(target);
     await client.ask({ order: 'place', options: loadOptionsOf(target, options) });
+    const attack = await startAttack(target, options);
+    attacker = attack;
     await pause(SETTLE_MS);
+    await attack?.measure();
     await gatewayMetrics(target.metricsUrl); // The delay is counted from here on.
     const { cpuMs: clientBefore } = await client.ask({ order: 'measure' });
     const busy = figuresOf(target);
@@ -70,7 +80,9 @@ export async function measureLoad(
     const after = figuresOf(target);
     const machineMs = machineBusyMs() - machineBefore;
     const elapsedMs = performance.now() - startMs;
-    const { eventLoopDelayP99Ms } = await gatewayMetrics(target.metricsUrl);
+    const attackFigures = await attack?.report();
+    const { eventLoopDelayP99Ms, apiLoopDelayP99Ms } = await gatewayMetrics(target.metricsUrl);
+    const killFigures = await attack?.killApi();
     const { summary } = await client.ask({ order: 'finish' });
     if (summary === undefined) throw new Error('the load process gave no summary');
     const perCall = (value: number): number => value / Math.max(1, openCalls);
@@ -80,17 +92,21 @@ export async function measureLoad(
     const grownKb = before && after ? Math.max(0, after.rssKb - before.rssKb) : null;
     return {
       ...summary,
+      ...attackFigures,
+      ...killFigures,
       gatewayCpuPercent: gatewayMs === null ? null : percent(gatewayMs),
       gatewayCpuPerCallPercent: gatewayMs === null ? null : perCall(percent(gatewayMs)),
       gatewayRssKb: after?.rssKb ?? null,
       gatewayRssPerCallKb: grownKb === null ? null : perCall(grownKb),
       eventLoopDelayP99Ms,
+      apiLoopDelayP99Ms,
       clientCpuPercent: percent(clientMs),
       clientCpuPerCallPercent: perCall(percent(clientMs)),
       othersCpuPercent:
         gatewayMs === null ? null : Math.max(0, percent(machineMs - gatewayMs - clientMs)),
     };
   } finally {
+    attacker?.end();
     client.stop();
     if (coresBefore !== undefined) pin(process.pid, coresBefore);
   }
@@ -113,6 +129,17 @@ export async function warmUp(
   } finally {
     client.stop();
   }
+}
+
+/** Undefined: none is wanted. */
+async function startAttack(
+  target: LoadTarget,
+  { hostilePerSecond, cores }: CallOptions,
+): Promise<AttackClient | undefined> {
+  if (hostilePerSecond === 0) return undefined;
+  const attack = await AttackClient.start(target, hostilePerSecond);
+  if (cores !== undefined) pin(attack.pid, cores);
+  return attack;
 }
 
 /** What the load process is told of the calls. */

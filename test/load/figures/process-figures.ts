@@ -58,6 +58,18 @@ export function ownCores(): string | undefined {
   return said.stdout.split(': ')[1]?.trim();
 }
 
+/** The child of `pid` with the word among its arguments; undefined if there is none. */
+export function childPid(pid: number, word: string): number | undefined {
+  return familyOf(pid).find((each) => {
+    try {
+      const args = readFileSync(`/proc/${each}/cmdline`, 'utf8').split('\0');
+      return Number(statOf(each)[1]) === pid && args.includes(word);
+    } catch {
+      return false; // It has ended.
+    }
+  });
+}
+
 /** All threads of the process. */
 export function pin(pid: number, cores: string): void {
   spawnSync('taskset', ['-a', '-p', '-c', cores, String(pid)]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { heardNothing } from '../caller/heard.ts';
-import { doubtsOf } from './goal.ts';
+import { doubtsOf, missesOf } from './goal.ts';
 import { Histogram } from './histogram.ts';
 import { summaryOf } from './load-summary.ts';
 import type { LoadFigures } from './measure.ts';
@@ -22,6 +22,7 @@ function figuresOf(calls: number, changed: Partial<LoadFigures> = {}): LoadFigur
     gatewayRssKb: 100_000,
     gatewayRssPerCallKb: 500,
     eventLoopDelayP99Ms: 2,
+    apiLoopDelayP99Ms: 1,
     clientCpuPercent: 20,
     clientCpuPerCallPercent: 0.05,
     othersCpuPercent: 0,
@@ -46,6 +47,29 @@ async function climbOn(carried: number, options: Partial<RampOptions> = {}) {
   });
   return { measured, steps, best: highestHeld(steps)?.calls };
 }
+
+describe('the goal beside an attack on the API', () => {
+  const attack: Partial<LoadFigures> = {
+    ...{ hostileRequests: 3_000, hostileFailed: 0, honestFailed: 0, honestP99Ms: 400 },
+    ...{ newCallsFailed: 0, webhookP99Ms: 300, upgradeP99Ms: 60 },
+    ...{ apiBackMs: 2_000, refusedConnections: 0, callsFailedAtKill: 0 },
+  };
+
+  it('is held within every limit, and missed by the name of each that is not', () => {
+    expect(missesOf(figuresOf(300, attack), 10)).toEqual([]);
+    const missed = { honestP99Ms: 501, upgradeP99Ms: 101, apiLoopDelayP99Ms: 51, hostileFailed: 1 };
+    expect(missesOf(figuresOf(300, { ...attack, ...missed }), 10)).toEqual([
+      'apiLoopDelayP99Ms is 51, at most 50',
+      'hostileFailed is 1, at most 0',
+      'honestP99Ms is 501, at most 500',
+      'upgradeP99Ms is 101, at most 100',
+    ]);
+  });
+
+  it('judges the API only beside an attack', () => {
+    expect(missesOf(figuresOf(300, { apiLoopDelayP99Ms: 400 }), 10)).toEqual([]);
+  });
+});
 
 describe('a ramp', () => {
   it('climbs until a count misses the goal and looks for the highest that holds it', async () => {

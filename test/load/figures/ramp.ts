@@ -62,8 +62,9 @@ export function medianOf(runs: readonly LoadFigures[]): LoadFigures {
   if (first === undefined) throw new Error('no run');
   const names = Object.keys(first) as (keyof LoadFigures)[]; // Made of the object itself.
   const medians = names.map((name) => {
-    const values = runs.map((run) => run[name]).filter((value) => typeof value === 'number');
-    return [name, name === 'failures' ? runs.flatMap((run) => run.failures) : middle(values)];
+    const values = runs.map((run) => run[name]);
+    if (Array.isArray(values[0])) return [name, values.flat()];
+    return [name, middle(values.filter((value) => typeof value === 'number'))];
   });
   return Object.fromEntries(medians) as unknown as LoadFigures; // The same names, the same kinds.
 }

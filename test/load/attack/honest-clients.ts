@@ -1,0 +1,77 @@
+// Sixteen clients of the organization whose calls are measured, as a dashboard and an integration ask: one request
+// after the other, with a moment between.
+
+import { Pool } from 'undici';
+import type { Histogram } from '../figures/histogram.ts';
+
+const CLIENTS = 16;
+/** Between a reply and the next request, the mean of an even distribution from 0. */
+const PAUSE_MS = 150;
+const REPLY_MS_MAX = 15_000;
+
+export interface HonestFigures {
+  requests: number;
+  failed: number;
+  durations: Histogram;
+}
+
+export interface HonestOptions {
+  url: string;
+  apiKey: string;
+  workflowId: string;
+  /** Whether this counts at the moment. */
+  isMeasuring: () => boolean;
+  figures: HonestFigures;
+}
+
+/** Ends when `signal` is aborted. */
+export async function runHonestClients(options: HonestOptions, signal: AbortSignal): Promise<void> {
+  const pool = new Pool(options.url, { connections: CLIENTS, pipelining: 1 });
+  try {
+    await Promise.all(
+      Array.from({ length: CLIENTS }, (_each, client) => runClient(pool, client, options, signal)),
+    );
+  } finally {
+    await pool.destroy();
+  }
+}
+
+async function runClient(
+  pool: Pool,
+  client: number,
+  { apiKey, workflowId, isMeasuring, figures }: HonestOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const paths = [
+    `/workflow/${workflowId}/runs`,
+    `/workflow/fetch/${workflowId}`,
+    '/calls/active',
+    '/organizations/telephony-configs',
+    '/workflow/summary',
+  ];
+  for (let turn = client; !signal.aborted; turn++) {
+    const startMs = performance.now();
+    const isOk = await replyOf(pool, paths[turn % paths.length] as string, apiKey);
+    if (isMeasuring()) {
+      figures.requests += 1;
+      if (!isOk) figures.failed += 1;
+      figures.durations.add(performance.now() - startMs);
+    }
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 * PAUSE_MS));
+  }
+}
+
+async function replyOf(pool: Pool, path: string, apiKey: string): Promise<boolean> {
+  try {
+    const reply = await pool.request({
+      method: 'GET',
+      path: `/api/v1${path}`,
+      headers: { 'x-api-key': apiKey },
+      signal: AbortSignal.timeout(REPLY_MS_MAX),
+    });
+    await reply.body.dump();
+    return reply.statusCode === 200;
+  } catch {
+    return false;
+  }
+}

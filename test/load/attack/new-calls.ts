@@ -1,0 +1,81 @@
+// New calls while the API is attacked: how long the webhook's reply and the upgrade of the media connection take, and
+// whether the gateway takes the call at all.
+
+import { type Account, ring } from '../caller/inbound-ring.ts';
+import { MediaClient } from '../caller/media-client.ts';
+import type { Histogram } from '../figures/histogram.ts';
+
+const EVERY_MS = 200;
+/** From the upgrade to the caller's hanging up. */
+const CALL_MS = 300;
+
+export interface NewCallFigures {
+  calls: number;
+  failed: number;
+  failures: string[];
+  webhook: Histogram;
+  upgrade: Histogram;
+}
+
+export interface NewCallOptions extends Account {
+  webhookUrl: string;
+  to: string;
+  /** Goes into call ids: no other measurement at this gateway has it. */
+  series: number;
+  isMeasuring: () => boolean;
+  figures: NewCallFigures;
+}
+
+const FAILURES_KEPT = 5;
+
+/** Ends when `signal` is aborted. */
+export async function runNewCalls(options: NewCallOptions, signal: AbortSignal): Promise<void> {
+  const open = new Set<Promise<void>>();
+  for (let index = 0; !signal.aborted; index++) {
+    const call = oneCall(options, index).finally(() => open.delete(call));
+    open.add(call);
+    await sleep(EVERY_MS);
+  }
+  await Promise.all(open);
+}
+
+async function oneCall(options: NewCallOptions, index: number): Promise<void> {
+  const { webhookUrl, accountSid, authToken, to, series, isMeasuring, figures } = options;
+  const callSid = `CA${(series * 2 ** 24 + index).toString(16).padStart(32, '0')}`;
+  const from = `+1556${String(index).padStart(7, '0')}`;
+  const counts = isMeasuring();
+  if (counts) figures.calls += 1;
+  try {
+    const ringMs = performance.now();
+    const media = await ring({ webhookUrl, accountSid, authToken, from, to, callSid });
+    const upgradeMs = performance.now();
+    if (counts) figures.webhook.add(upgradeMs - ringMs);
+    await upgraded(media);
+    if (counts) figures.upgrade.add(performance.now() - upgradeMs);
+  } catch (error) {
+    if (!counts) return;
+    figures.failed += 1;
+    if (figures.failures.length < FAILURES_KEPT) figures.failures.push(String(error));
+  }
+}
+
+/** Opens the media connection, keeps it a moment and closes it, as a caller who hangs up before saying a word. */
+function upgraded({ url, signature }: { url: string; signature: string }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const client = new MediaClient(
+      { url, headers: { 'X-Twilio-Signature': signature } },
+      {
+        onOpen: () => {
+          resolve();
+          setTimeout(() => client.close(), CALL_MS);
+        },
+        onText: () => undefined,
+        onClose: (reason) => reject(new Error(reason)),
+      },
+    );
+  });
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
