@@ -83,6 +83,8 @@ export class AttackClient {
     const probe = new ConnectionProbe(url);
     const startMs = performance.now();
     process.kill(api, 'SIGKILL');
+    // Requests that were on their way are lost with the process; those that begin now wait for the next one.
+    await this.#ask({ order: 'measure' });
     while (!(await isHealthy(url.origin)) && performance.now() - startMs < BACK_MS_MAX) {
       await sleep(POLL_MS);
     }

@@ -42,7 +42,7 @@ export interface AttackFigures {
   upgradeP99Ms: number | null;
 }
 
-/** `calm`: the hostile requests end, honest clients and new calls go on, and what was counted is dropped. */
+/** `measure`: what was counted is dropped. `calm`: the hostile requests end, honest clients and new calls go on. */
 export type AttackOrder =
   | { order: 'start'; options: AttackOptions }
   | { order: 'measure' }
@@ -89,8 +89,6 @@ async function carryOut(task: AttackOrder): Promise<AttackFigures> {
       break;
     case 'calm':
       calm.abort();
-      reset();
-      isMeasuring = true;
       break;
     case 'stop':
       isMeasuring = false;
