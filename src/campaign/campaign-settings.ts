@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import {
   type Campaign,
   type CampaignSettings,
+  ENDED_STATES,
   RATE_PER_SECOND_DEFAULT,
   RETRY_DEFAULT,
 } from '../model/campaign.ts';
@@ -109,7 +110,6 @@ async function checkTelephony(
 
 function unended(campaign: Campaign): Campaign {
   const { state } = campaign;
-  if (state === 'completed' || state === 'failed')
-    throw new GatewayError('CAMPAIGN_ENDED', { state });
+  if (ENDED_STATES.includes(state)) throw new GatewayError('CAMPAIGN_ENDED', { state });
   return campaign;
 }

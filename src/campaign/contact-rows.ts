@@ -47,7 +47,7 @@ export async function* readContacts(
   const numbers = new Set<number>();
   let columns: Columns | undefined;
   let rows = 0;
-  for await (const { number: row, cells } of readRecords(bytes)) {
+  for await (const { number: row, cells } of readRecords(bytes, NUMBER_COLUMN)) {
     if (columns === undefined) {
       columns = readHeader(cells, rules, faults);
       continue;

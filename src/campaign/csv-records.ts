@@ -1,5 +1,5 @@
-// A contact file's bytes as records of cells: UTF-8 text, comma-separated, quoted cells over several
-// lines, any line ends. What the cells mean is contact-rows.ts's business. Source: RFC 4180; contract §9.3.
+// A contact file's bytes as records of cells: UTF-8 text, separated by commas, semicolons or tabs, quoted cells over
+// several lines, any line ends. What the cells mean is contact-rows.ts's business. Source: RFC 4180; contract §9.3.
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -22,23 +22,30 @@ const RECORD_CHARACTERS_MAX = 100_000;
 /** Bytes between two turns for everything else in this process: a few milliseconds of work at most, so
  *  that calls keep their 20 ms. */
 const PIECE_BYTES = 1_024;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 
-/** Records in order, the first with number 1; blank lines are records of one empty cell. Throws
- *  CAMPAIGN_SOURCE_INVALID for bytes that are no such file, and what `bytes` throws. */
+/** Between cells. Spreadsheets of many countries write semicolons. */
+const DELIMITERS = [',', ';', '\t'] as const;
+
+/** Records in order, the first with number 1; blank lines are records of one empty cell. What separates cells is
+ *  that by which the first line has the column `column`. Throws CAMPAIGN_SOURCE_INVALID for bytes that are no such
+ *  file, and what `bytes` throws. */
 export async function* readRecords(
   bytes: AsyncIterable<Uint8Array | string>,
+  column: string,
 ): AsyncGenerator<{ number: number; cells: string[] }> {
+  const { head, rest } = await firstLine(checkedPieces(bytes));
   const parser = parse({
     bom: true,
+    delimiter: delimiterOf(head, column),
     recordDelimiter: ['\r\n', '\n', '\r'],
     relaxColumnCount: true,
     relaxQuotes: true,
     maxRecordSize: RECORD_CHARACTERS_MAX,
   });
   // Whatever it fails with, the parser fails with too, and that is who is listened to.
-  pipeline(Readable.from(checkedPieces(bytes), { objectMode: false }), parser).catch(
-    () => undefined,
-  );
+  pipeline(Readable.from(joined(head, rest), { objectMode: false }), parser).catch(() => undefined);
   let number = 0;
   try {
     for await (const cells of parser as AsyncIterable<string[]>) {
@@ -49,6 +56,41 @@ export async function* readRecords(
   } catch (error) {
     throw error instanceof CsvError ? unreadable(number + 1, error) : error;
   }
+}
+
+/** The pieces up to the end of the first line, as one, and those that follow. */
+async function firstLine(
+  pieces: AsyncGenerator<Uint8Array>,
+): Promise<{ head: Buffer; rest: AsyncGenerator<Uint8Array> }> {
+  const first: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { value, done } = await pieces.next();
+    if (done === true) break;
+    first.push(value);
+    bytes += value.byteLength;
+    if (value.includes(LINE_FEED) || value.includes(CARRIAGE_RETURN)) break;
+    if (bytes > RECORD_BYTES_MAX) break;
+  }
+  return { head: Buffer.concat(first), rest: pieces };
+}
+
+async function* joined(head: Buffer, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* rest;
+}
+
+/** A comma where no delimiter makes the column: the fault of the header says what is missing. */
+function delimiterOf(head: Buffer, column: string): string {
+  const [line = ''] = head.toString('utf8').split(/[\r\n]/);
+  const namesBy = (delimiter: string): string[] =>
+    line.split(delimiter).map((cell) =>
+      cell
+        .replace(/["\ufeff]/g, '')
+        .trim()
+        .toLowerCase(),
+    );
+  return DELIMITERS.find((delimiter) => namesBy(delimiter).includes(column)) ?? ',';
 }
 
 /** The same bytes in small pieces. Throws CAMPAIGN_SOURCE_INVALID if they are too many or no text. */

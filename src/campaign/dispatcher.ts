@@ -15,7 +15,7 @@ import type { ClaimedAttempt, RunningCampaign } from '../store/campaigns/dial-at
 import type { Store } from '../store/store.ts';
 import { AttemptSettler } from './attempt-settler.ts';
 import { type CallCapacity, CallCapacityOfTick } from './call-capacity.ts';
-import { isWithinCallingWindow } from './calling-window.ts';
+import { isWithinCallingWindow, nextCallingWindow } from './calling-window.ts';
 import { sourceKeyOf } from './contact-file.ts';
 import { ProviderFaults } from './provider-faults.ts';
 import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
@@ -67,6 +67,8 @@ export class Dispatcher {
   readonly #faults: ProviderFaults;
   /** Configurations that are left alone: until when, and for how long the next time. */
   readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
+  /** Why running campaigns have placed no call since their last one. */
+  readonly #waits = new Map<string, string>();
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
@@ -117,7 +119,9 @@ export class Dispatcher {
     }
     const running = await contacts.running(HORIZON_MS);
     this.#isAnyRunning = running.length > 0;
-    this.#settler.watchOnly(new Set(running.map(({ campaign }) => campaign.id)));
+    const ids = new Set(running.map(({ campaign }) => campaign.id));
+    this.#settler.watchOnly(ids);
+    for (const id of this.#waits.keys()) if (!ids.has(id)) this.#waits.delete(id);
     const freeCalls = new CallCapacityOfTick(store);
     for (const each of running) {
       if (signal.aborted) break;
@@ -155,11 +159,11 @@ export class Dispatcher {
     if (await this.#settler.tripBreaker(campaign)) return;
     if (!isDue) return;
     if (!isWithinCallingWindow(campaign.schedule, this.#deps.clock.now())) {
-      campaignDeferred.inc({ reason: 'window' });
+      this.#defer(campaign, 'window');
       return;
     }
     if (!this.#deps.calls.takesCalls) {
-      campaignDeferred.inc({ reason: 'load' });
+      this.#defer(campaign, 'load');
       return;
     }
     const calls = await freeCalls.of(campaign.organizationId);
@@ -171,12 +175,27 @@ export class Dispatcher {
     const line = await this.#lineOf(campaign);
     if (line === undefined) return;
     if (this.#isPaused(line.configuration.id)) {
-      campaignDeferred.inc({ reason: 'provider' });
+      this.#defer(campaign, 'provider');
       return;
     }
     const claims = await this.#claim(line, calls);
     calls.free -= claims.length;
+    if (claims.length > 0) this.#waits.delete(campaign.id);
     for (const claim of claims) this.#dialInTurn(line, claim);
+  }
+
+  /** Counts it, and logs the first of those that follow each other. */
+  #defer(campaign: Campaign, reason: 'window' | 'load' | 'provider'): void {
+    campaignDeferred.inc({ reason });
+    const { id: campaignId } = campaign;
+    if (this.#waits.get(campaignId) === reason) return;
+    this.#waits.set(campaignId, reason);
+    const untilMs =
+      reason === 'window'
+        ? nextCallingWindow(campaign.schedule, this.#deps.clock.now())
+        : undefined;
+    const until = untilMs === undefined ? null : new Date(untilMs).toISOString();
+    this.#deps.log.info({ campaignId, reason, until }, 'campaign waits');
   }
 
   /** Dials whose telephone may ring, of which the store could not be told. */
@@ -213,7 +232,7 @@ export class Dispatcher {
       const code = codeOf(error);
       if (code === undefined || code.startsWith('STORE_')) throw error;
       if (code === 'CONFIGURATION_INACTIVE') {
-        campaignDeferred.inc({ reason: 'provider' });
+        this.#defer(campaign, 'provider');
         await noteTelephonyAway(this.#deps.store, campaign, error);
         return undefined;
       }

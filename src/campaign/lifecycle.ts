@@ -77,6 +77,31 @@ export async function resumeCampaign(
   return resumed ?? refused(deps, { organizationId, id }, { action: 'resume', wanted: "'paused'" });
 }
 
+/** Cancelling what is cancelled does nothing. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
+export async function cancelCampaign(
+  deps: CampaignLifecycleDeps,
+  organizationId: string,
+  id: string,
+): Promise<Campaign> {
+  const cancelled = await deps.store.campaigns.cancel(organizationId, id);
+  if (cancelled !== undefined) return cancelled;
+  const campaign = await campaignOf(deps, organizationId, id);
+  if (campaign.state === 'cancelled') return campaign;
+  const wanted = "'created', 'syncing', 'running' or 'paused'";
+  return refused(deps, { organizationId, id }, { action: 'cancel', wanted });
+}
+
+/** Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
+export async function deleteCampaign(
+  deps: CampaignLifecycleDeps,
+  organizationId: string,
+  id: string,
+): Promise<void> {
+  if ((await deps.store.campaigns.delete(organizationId, id)) !== undefined) return;
+  const wanted = "'completed', 'failed' or 'cancelled'";
+  await refused(deps, { organizationId, id }, { action: 'delete', wanted });
+}
+
 async function needTelephony(deps: CampaignLifecycleDeps, organizationId: string, id: string) {
   const all = await deps.store.telephony.listConfigurations(organizationId);
   if (all.length === 0) throw new GatewayError('CAMPAIGN_TELEPHONY_MISSING');

@@ -1,7 +1,7 @@
 // The log of a campaign whose telephony configuration is inactive: one entry when it begins to wait, one when it
 // goes on.
 
-import type { Campaign } from '../model/campaign.ts';
+import type { Campaign, CampaignLogEntry } from '../model/campaign.ts';
 import type { Store } from '../store/store.ts';
 
 const BEGAN = 'telephony_wait_began';
@@ -21,7 +21,7 @@ export async function noteTelephonyAway(
     level: 'warning',
     event: BEGAN,
     message: `The campaign waits and goes on by itself: ${reason}`,
-    details: null,
+    details: { reason },
   });
 }
 
@@ -32,6 +32,12 @@ export async function noteTelephonyBack({ contacts }: Contacts, campaign: Campai
   await contacts.note(campaign.id, { level: 'info', event: ENDED, message, details: null });
 }
 
-function isWaiting({ logs }: Campaign): boolean {
-  return logs.findLast(({ event }) => event === BEGAN || event === ENDED)?.event === BEGAN;
+function isWaiting(campaign: Campaign): boolean {
+  return telephonyWait(campaign) !== undefined;
+}
+
+/** The entry with which the campaign began to wait; undefined if it does not wait. */
+export function telephonyWait({ logs }: Campaign): CampaignLogEntry | undefined {
+  const last = logs.findLast(({ event }) => event === BEGAN || event === ENDED);
+  return last?.event === BEGAN ? last : undefined;
 }

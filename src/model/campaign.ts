@@ -3,7 +3,8 @@
 
 import { z } from 'zod';
 
-/** `created -> syncing -> running <-> paused -> completed | failed`; the last two are never left. */
+/** `created -> syncing -> running <-> paused -> completed | failed`, and `cancelled` from any of the first four; the
+ *  last three are never left. */
 export const campaignState = z.enum([
   'created',
   'syncing',
@@ -11,8 +12,34 @@ export const campaignState = z.enum([
   'paused',
   'completed',
   'failed',
+  'cancelled',
 ]);
 export type CampaignState = z.infer<typeof campaignState>;
+
+export const ENDED_STATES: readonly CampaignState[] = ['completed', 'failed', 'cancelled'];
+
+/** Why a campaign that was started places no call just now. `contact_file`: it is being read. `telephony`: the
+ *  configuration is inactive. `provider`: it fails all dials. `schedule`: outside the hours. `retry`: the next contact
+ *  is due later. `calls_under_way`: nobody else is left. `call_limit`: the campaign's own. `organization_limit`: calls
+ *  of the organization. */
+export const campaignWaitReason = z.enum([
+  'contact_file',
+  'telephony',
+  'provider',
+  'schedule',
+  'retry',
+  'calls_under_way',
+  'call_limit',
+  'organization_limit',
+]);
+
+export interface CampaignWait {
+  reason: z.infer<typeof campaignWaitReason>;
+  /** For people. */
+  message: string;
+  /** When it ends, if that is known. */
+  until: Date | null;
+}
 
 /** Outcomes of an attempt after which a contact may be called again. */
 export const retryReason = z.enum(['busy', 'no_answer', 'voicemail']);
@@ -150,6 +177,8 @@ export interface Campaign extends CampaignSettings {
   configurationName: string | null;
   /** The campaign whose unreached contacts this one calls. */
   parentCampaignId: string | null;
+  /** While its provider fails all dials: over this configuration. */
+  waitsForConfigurationId: string | null;
   /** The campaign that calls this one's. */
   redialedCampaignId: string | null;
   /** Newest last; the oldest are dropped. */

@@ -343,6 +343,8 @@ function campaignExamples({ campaign_id, body }: Campaigns): Record<string, Exam
     pauseCampaign: { path },
     resumeCampaign: { path },
     redialCampaign: { path, body: {} },
+    cancelCampaign: { path },
+    deleteCampaign: { path },
     getCampaignProgress: { path },
     getCampaignSource: { path },
     listCampaignRuns: { path },

@@ -1,6 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isWithinCallingWindow } from '../../src/campaign/calling-window.ts';
+import {
+  isWithinCallingWindow,
+  nextCallingWindow,
+  spokenMoment,
+} from '../../src/campaign/calling-window.ts';
 
 const at = (text: string): number => Date.parse(text);
 const schedule = (timezone: string, ...slots: [number, string, string][]) => ({
@@ -69,6 +73,51 @@ describe('the window of a campaign', () => {
         expect(open).toBe((end - start + 1_440) % 1_440);
       }),
       { numRuns: 5 },
+    );
+  });
+});
+
+describe('the next window of a campaign', () => {
+  const newYork = schedule('America/New_York', [0, '09:00', '17:00'], [3, '22:00', '02:00']);
+
+  it.each([
+    ['2026-01-10T12:00:00Z', '2026-01-12T14:00:00.000Z', 'Monday 09:00 America/New_York'],
+    ['2026-01-12T14:00:00Z', '2026-01-16T03:00:00.000Z', 'Thursday 22:00 America/New_York'],
+    // Clocks go forward on Sunday, March 8.
+    ['2026-03-07T12:00:00Z', '2026-03-09T13:00:00.000Z', 'Monday 09:00 America/New_York'],
+  ])('begins after %s at %s', (now, next, words) => {
+    const startMs = nextCallingWindow(newYork, at(now)) ?? 0;
+    expect(new Date(startMs).toISOString()).toBe(next);
+    expect(spokenMoment(startMs, newYork.timezone)).toBe(words);
+  });
+
+  it('is that of the same day next week if there is but one, which has begun', () => {
+    const once = schedule('UTC', [0, '09:00', '17:00']);
+    expect(nextCallingWindow(once, at('2026-01-05T18:00:00Z'))).toBe(at('2026-01-12T09:00:00Z'));
+  });
+
+  it('begins after midnight clocks have changed, on the day of the change too', () => {
+    const sunday = schedule('Europe/Oslo', [6, '09:00', '10:00']);
+    expect(nextCallingWindow(sunday, at('2026-03-28T12:00:00Z'))).toBe(at('2026-03-29T07:00:00Z'));
+    expect(nextCallingWindow(sunday, at('2026-10-24T12:00:00Z'))).toBe(at('2026-10-25T08:00:00Z'));
+  });
+
+  it('is none without a schedule', () => {
+    expect(nextCallingWindow(null, 0)).toBeUndefined();
+  });
+
+  it('is closed just before it begins, and open then, whatever the zone and the moment', () => {
+    const zones = ['UTC', 'America/New_York', 'Europe/Oslo', 'Asia/Kolkata', 'Pacific/Chatham'];
+    const moment = fc.integer({ min: at('2026-01-01T00:00:00Z'), max: at('2027-01-01T00:00:00Z') });
+    fc.assert(
+      fc.property(fc.constantFrom(...zones), fc.nat({ max: 6 }), moment, (zone, day, now) => {
+        const one = schedule(zone, [day, '09:30', '10:00']);
+        const next = nextCallingWindow(one, now) ?? 0;
+        expect(next).toBeGreaterThan(now);
+        expect(isWithinCallingWindow(one, next)).toBe(true);
+        expect(isWithinCallingWindow(one, next - 1)).toBe(false);
+      }),
+      { numRuns: 60 },
     );
   });
 });

@@ -56,6 +56,25 @@ describe('a contact file', () => {
     ]);
   });
 
+  it.each([
+    ['semicolons', ';'],
+    ['tabs', '\t'],
+  ])('may have %s between its cells, and commas in them', async (_name, mark) => {
+    const lines = [
+      ['"Phone_Number"', 'name', 'note'],
+      ['+14155550100', 'Lovelace, Ada', `"a${mark}b"`],
+    ];
+    const text = `\ufeff${lines.map((cells) => cells.join(mark)).join('\r\n')}`;
+    expect((await read(text)).map(({ variables }) => variables)).toEqual([
+      { phone_number: '+14155550100', name: 'Lovelace, Ada', note: `a${mark}b` },
+    ]);
+  });
+
+  it('has commas between its cells where its first line has the column by commas', async () => {
+    const [contact] = await read('phone_number,a;b;c\n+14155550100,1;2\n');
+    expect(contact?.variables).toEqual({ phone_number: '+14155550100', 'a;b;c': '1;2' });
+  });
+
   it('may mix line ends and leave out the last', async () => {
     const rows = await read('phone_number\r\n+14155550100\n+14155550101\r+14155550102');
     expect(rows.map(({ rowNumber }) => rowNumber)).toEqual([2, 3, 4]);

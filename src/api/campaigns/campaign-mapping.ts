@@ -1,5 +1,6 @@
 // A campaign on the wire, and its progress. Source: specification §2.6, §2.7 and §4.13, contract §9.9.
 
+import { waitOf } from '../../campaign/campaign-wait.ts';
 import type { Campaign, CampaignCounts } from '../../model/campaign.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import { isoTime, isoTimeOrNull } from '../http/values.ts';
@@ -7,7 +8,8 @@ import type { CampaignOut, CampaignProgress } from './campaign-schema.ts';
 import { breakerOnWire, retryOnWire, scheduleOnWire } from './campaign-settings-schema.ts';
 
 export async function shownCampaign(deps: ApiDeps, campaign: Campaign): Promise<CampaignOut> {
-  return campaignOnWire(campaign, await countsOf(deps, campaign));
+  const shown = campaignOnWire(campaign, await countsOf(deps, campaign));
+  return { ...shown, waiting_for: await waitOnWire(deps, campaign) };
 }
 
 export async function campaignsOnWire(
@@ -19,7 +21,16 @@ export async function campaignsOnWire(
 }
 
 export async function shownProgress(deps: ApiDeps, campaign: Campaign): Promise<CampaignProgress> {
-  return progressOnWire(campaign, await countsOf(deps, campaign));
+  const progress = progressOnWire(campaign, await countsOf(deps, campaign));
+  return { ...progress, waiting_for: await waitOnWire(deps, campaign) };
+}
+
+async function waitOnWire(
+  deps: ApiDeps,
+  campaign: Campaign,
+): Promise<CampaignProgress['waiting_for']> {
+  const wait = await waitOf(deps, campaign);
+  return wait === undefined ? null : { ...wait, until: isoTimeOrNull(wait.until) };
 }
 
 async function countsOf(deps: ApiDeps, { id }: Campaign): Promise<CampaignCounts> {
@@ -88,7 +99,10 @@ export function campaignOnWire(campaign: Campaign, counts: CampaignCounts): Camp
 
 /** Both field sets of the specification. A contact counts as processed with its first call, as failed when
  *  it is not called again: neither share can be above 100. */
-export function progressOnWire(campaign: Campaign, counts: CampaignCounts): CampaignProgress {
+export function progressOnWire(
+  campaign: Campaign,
+  counts: CampaignCounts,
+): Omit<CampaignProgress, 'waiting_for'> {
   const total = campaign.totalRows ?? 0;
   const percentage = total === 0 ? 0 : percent(counts.attempted, total);
   return {

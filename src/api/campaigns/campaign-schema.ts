@@ -2,7 +2,7 @@
 // A.5 and appendix D.
 
 import { z } from 'zod';
-import { campaignState } from '../../model/campaign.ts';
+import { campaignState, campaignWaitReason } from '../../model/campaign.ts';
 import { isObject } from '../../std/json.ts';
 import { freeObject, idIn, idOut, queryInteger, timeOut } from '../http/values.ts';
 import { runOut } from '../runs/run-schema.ts';
@@ -90,6 +90,16 @@ const logEntry = z
   })
   .meta({ id: 'CampaignLogEntryResponse' });
 
+/** Ours; not in the contract. */
+const waitingFor = z
+  .object({ reason: campaignWaitReason, message: z.string(), until: timeOut.nullable() })
+  .nullable()
+  .meta({
+    id: 'CampaignWait',
+    description:
+      'Why a started campaign places no call just now, such as `until Monday 09:00 America/New_York`. Left out in lists.',
+  });
+
 export const campaignOut = z
   .object({
     id: idOut,
@@ -122,6 +132,7 @@ export const campaignOut = z
     redialed_campaign_id: idOut.nullable(),
     telephony_configuration_id: idOut.nullable(),
     telephony_configuration_name: z.string().nullable(),
+    waiting_for: waitingFor.optional(),
     logs: z.array(logEntry),
   })
   .meta({ id: 'CampaignResponse' });
@@ -164,6 +175,7 @@ export const campaignProgress = z
     failed: z.int().meta({ description: 'Contacts not reached, and not called again.' }),
     pending: z.int().meta({ description: 'Contacts that were not called yet.' }),
     completion_percentage: z.number(),
+    waiting_for: waitingFor,
   })
   .meta({ id: 'CampaignProgressResponse' });
 export type CampaignProgress = z.infer<typeof campaignProgress>;

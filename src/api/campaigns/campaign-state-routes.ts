@@ -3,6 +3,8 @@
 
 import { z } from 'zod';
 import {
+  cancelCampaign,
+  deleteCampaign,
   pauseCampaign,
   redialCampaign,
   resumeCampaign,
@@ -37,11 +39,17 @@ const moves = {
     summary: 'Goes on where the campaign was paused.',
     make: resumeCampaign,
   },
+  cancel: {
+    operationId: 'cancelCampaign',
+    summary: 'Ends the campaign: calls under way go on, nobody else is called.',
+    make: cancelCampaign,
+  },
 };
 
 export function campaignStateRoutes(api: Api, deps: ApiDeps): void {
   moveRoutes(api, deps);
   redialRoute(api, deps);
+  deleteRoute(api, deps);
 }
 
 function moveRoutes(api: Api, deps: ApiDeps): void {
@@ -62,6 +70,26 @@ function moveRoutes(api: Api, deps: ApiDeps): void {
       },
     );
   }
+}
+
+function deleteRoute(api: Api, deps: ApiDeps): void {
+  api.delete(
+    '/campaign/:campaign_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'deleteCampaign',
+        summary: 'Removes an ended campaign from lists; its runs and reports of calls stay.',
+        params,
+        response: { 200: z.object({ message: z.string() }), ...faults(400, 401, 404) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      await deleteCampaign(deps, organizationId, request.params.campaign_id);
+      return { message: 'Campaign deleted' };
+    },
+  );
 }
 
 function redialRoute(api: Api, deps: ApiDeps): void {

@@ -87,6 +87,7 @@ async function insertChild(
       rate_per_second, id, ${now}
     from campaigns
     where id = ${parentId} and organization_id = ${organizationId} and state = 'completed'
+      and deleted_at is null
     returning id`.execute(tx);
   return rows[0]?.id;
 }

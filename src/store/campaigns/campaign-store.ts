@@ -3,11 +3,14 @@
 
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
+import { queueOf } from './campaign-queue.ts';
 import { createRedialCampaign } from './campaign-redial.ts';
 import {
   createCampaign,
   getCampaign,
   listCampaigns,
+  markCampaignCancelled,
+  markCampaignDeleted,
   markCampaignPaused,
   markCampaignResumed,
   markCampaignStarted,
@@ -26,6 +29,9 @@ export function campaignStore(context: StoreContext) {
     start: markCampaignStarted,
     pause: markCampaignPaused,
     resume: markCampaignResumed,
+    cancel: markCampaignCancelled,
+    delete: markCampaignDeleted,
+    queue: queueOf,
     claimSync,
     renewSync,
     finishSync,

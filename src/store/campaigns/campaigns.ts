@@ -9,11 +9,12 @@ import {
   sql,
   type UpdateObject,
 } from 'kysely';
-import type {
-  Campaign,
-  CampaignLogEntry,
-  CampaignSettings,
-  CampaignState,
+import {
+  type Campaign,
+  type CampaignLogEntry,
+  type CampaignSettings,
+  type CampaignState,
+  ENDED_STATES,
 } from '../../model/campaign.ts';
 import type { CampaignTable } from '../db/campaign-tables.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
@@ -68,6 +69,7 @@ export async function getCampaign(
     .select(names)
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
+    .where('deleted_at', 'is', null)
     .executeTakeFirst();
   return row === undefined ? undefined : toCampaign(row);
 }
@@ -78,7 +80,10 @@ export async function listCampaigns(
   organizationId: string,
   page: { limit: number; offset: number },
 ): Promise<{ campaigns: Campaign[]; total: number }> {
-  const own = db.selectFrom('campaigns').where('organization_id', '=', organizationId);
+  const own = db
+    .selectFrom('campaigns')
+    .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null);
   const rows = await own
     .selectAll()
     .select(names)
@@ -165,6 +170,44 @@ export async function markCampaignResumed(
   );
 }
 
+/** Not ended yet: to `cancelled`. Calls that run go on; nobody else is called, and the file is read no further. */
+export async function markCampaignCancelled(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<Campaign | undefined> {
+  return change(
+    context,
+    { organizationId, id, from: LIVING },
+    {
+      state: 'cancelled',
+      source_sync: sql`case when source_sync = 'in_progress' then 'failed' else source_sync end`,
+      source_error: sql`
+        case when source_sync = 'in_progress' then 'The campaign was cancelled' else source_error end`,
+      completed_at: new Date(context.clock.now()),
+      logs: logged(context, {
+        event: 'cancelled',
+        message: 'The campaign was cancelled: calls under way go on, nobody else is called',
+      }),
+    },
+  );
+}
+
+/** An ended campaign is shown no more, and keeps no configuration from being deleted. Its row, contacts and runs
+ *  stay. */
+export async function markCampaignDeleted(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<Campaign | undefined> {
+  const deletedAt = new Date(context.clock.now());
+  return change(
+    context,
+    { organizationId, id, from: ENDED_STATES },
+    { deleted_at: deletedAt, configuration_id: null },
+  );
+}
+
 interface Change {
   organizationId: string;
   id: string;
@@ -185,6 +228,7 @@ async function change(
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
     .where((campaign) => campaign('state', '=', campaign.fn.any(campaign.val([...from]))))
+    .where('deleted_at', 'is', null)
     .returningAll()
     .returning(names)
     .executeTakeFirst();
@@ -288,6 +332,7 @@ export function toCampaign(row: Named): Campaign {
     ratePerSecond: row.rate_per_second,
     parentCampaignId: row.parent_campaign_id,
     redialedCampaignId: row.redialed_campaign_id,
+    waitsForConfigurationId: row.waits_for_configuration_id,
     logs: row.logs.map((entry) => ({ ...entry, at: new Date(entry.at) })),
     createdAt: row.created_at,
     startedAt: row.started_at,

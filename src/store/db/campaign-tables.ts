@@ -43,6 +43,7 @@ export interface CampaignTable {
   dial_next_at: Generated<Date | null>;
   breaker_since: Generated<Date | null>;
   waits_for_configuration_id: Generated<string | null>;
+  deleted_at: Generated<Date | null>;
 }
 
 export interface CampaignContactTable {

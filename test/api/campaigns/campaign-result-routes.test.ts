@@ -69,6 +69,7 @@ describe('the progress of a campaign', () => {
       failed: 0,
       pending: 0,
       completion_percentage: 0,
+      waiting_for: null,
     });
   });
 

@@ -61,6 +61,7 @@ describe('a new campaign', () => {
       redialed_campaign_id: null,
       telephony_configuration_id: pbx,
       telephony_configuration_name: 'pbx',
+      waiting_for: null,
       logs: [],
     });
     expect(await ok('GET', `/campaign/${campaign.id}`)).toEqual(campaign);

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { syncNext } from '../../../src/campaign/contact-sync.ts';
+import { noteTelephonyAway } from '../../../src/campaign/telephony-wait.ts';
 import { withApi } from '../served.ts';
 import { type CampaignRoom, campaignRoom } from './campaign-harness.ts';
 
@@ -100,12 +101,12 @@ describe('a campaign', () => {
     }
   });
 
-  it('is not deleted, cancelled or archived by anybody', async () => {
-    for (const method of ['DELETE', 'PUT', 'POST'] as const) {
+  it('is not replaced, archived or stopped by anybody', async () => {
+    for (const method of ['PUT', 'POST'] as const) {
       const { status, body } = await call(method, `/api/v1/campaign/${id}`);
       expect([status, body]).toEqual([405, { detail: 'Method Not Allowed' }]);
     }
-    for (const name of ['cancel', 'archive', 'stop']) {
+    for (const name of ['archive', 'stop']) {
       const { status, body } = await call('POST', `/api/v1/campaign/${id}/${name}`);
       expect([status, body]).toEqual([404, { detail: 'Not Found' }]);
     }
@@ -209,5 +210,171 @@ describe('the redial of a campaign', () => {
       422,
       [expect.objectContaining({ type: 'value_error', loc: ['body'] })],
     ]);
+  });
+});
+
+describe('a campaign that is cancelled', () => {
+  it.each(['created', 'syncing', 'running', 'paused'])('may have been %s', async (state) => {
+    await become(state);
+    const cancelled = await ok('POST', `/campaign/${id}/cancel`);
+    expect(cancelled).toMatchObject({ state: 'cancelled', waiting_for: null });
+    expect(cancelled.completed_at).toBe(new Date(served.test.clock.now()).toISOString());
+    expect(cancelled.logs.at(-1)).toMatchObject({ level: 'info', event: 'cancelled' });
+    expect(await ok('POST', `/campaign/${id}/cancel`)).toEqual(cancelled);
+  });
+
+  it('is not read any further, started, resumed, changed or redialed', async () => {
+    await ok('POST', `/campaign/${id}/start`);
+    await ok('POST', `/campaign/${id}/cancel`);
+    await sync();
+    expect(await ok('GET', `/campaign/${id}`)).toMatchObject({
+      state: 'cancelled',
+      contact_count: 0,
+    });
+    for (const name of ['start', 'resume', 'pause', 'redial']) {
+      expect(await move(name, name === 'redial' ? {} : undefined)).toEqual([
+        400,
+        expect.stringContaining('current state: cancelled'),
+      ]);
+    }
+    expect(await room.refusal('PATCH', `/campaign/${id}`, { name: 'x' })).toEqual([
+      400,
+      'Cannot update a cancelled campaign',
+    ]);
+  });
+
+  it('keeps the contacts that were not called', async () => {
+    await ok('POST', `/campaign/${id}/start`);
+    await sync();
+    await ok('POST', `/campaign/${id}/cancel`);
+    expect(await ok('GET', `/campaign/${id}/progress`)).toMatchObject({
+      state: 'cancelled',
+      total: 2,
+      pending: 2,
+      processed: 0,
+    });
+  });
+
+  it.each(['completed', 'failed'])('was not %s before', async (state) => {
+    await become(state);
+    expect(await move('cancel')).toEqual([
+      400,
+      `Campaign must be in 'created', 'syncing', 'running' or 'paused' state to cancel, current state: ${state}`,
+    ]);
+  });
+});
+
+describe('a campaign that is deleted', () => {
+  it.each(['completed', 'failed', 'cancelled'])('was %s, and is shown no more', async (state) => {
+    await become(state);
+    await ok('DELETE', `/campaign/${id}`);
+    expect((await call('GET', `/api/v1/campaign/${id}`)).status).toBe(404);
+    expect((await call('GET', `/api/v1/campaign/${id}/runs`)).status).toBe(404);
+    expect((await call('DELETE', `/api/v1/campaign/${id}`)).status).toBe(404);
+    expect(await ok('GET', '/campaign/')).toMatchObject({ campaigns: [], total_count: 0 });
+  });
+
+  it('has ended before', async () => {
+    const answer = await call('DELETE', `/api/v1/campaign/${id}`);
+    expect([answer.status, answer.body.detail]).toEqual([
+      400,
+      "Campaign must be in 'completed', 'failed' or 'cancelled' state to delete, current state: created",
+    ]);
+  });
+
+  it('keeps no telephony configuration from being deleted', async () => {
+    const telephony = await room.telephony('own');
+    const { id: own } = await room.create({ telephony_configuration_id: telephony });
+    const path = `/organizations/telephony-configs/${telephony}`;
+    expect((await call('DELETE', `/api/v1${path}`)).status).toBe(409);
+    await ok('POST', `/campaign/${own}/cancel`);
+    await ok('DELETE', `/campaign/${own}`);
+    await ok('DELETE', path);
+  });
+});
+
+describe('a campaign that waits', () => {
+  const waits = async (): Promise<unknown> => {
+    const { waiting_for: shown } = await ok('GET', `/campaign/${id}`);
+    expect((await ok('GET', `/campaign/${id}/progress`)).waiting_for).toEqual(shown);
+    return shown;
+  };
+  const start = async (): Promise<void> => {
+    await ok('POST', `/campaign/${id}/start`);
+    await sync();
+  };
+
+  it('does not wait before it is started, nor while its calls go out', async () => {
+    expect(await waits()).toBeNull();
+    await ok('POST', `/campaign/${id}/start`);
+    expect(await waits()).toMatchObject({ reason: 'contact_file' });
+    await sync();
+    expect(await waits()).toBeNull();
+    await ok('POST', `/campaign/${id}/pause`);
+    expect(await waits()).toBeNull();
+  });
+
+  it('says until when its hours keep it', async () => {
+    // The clock of the tests begins on Thursday, 2026-01-15 at 09:00 UTC.
+    const slots = [{ day_of_week: 0, start_time: '09:00', end_time: '17:00' }];
+    const schedule = { timezone: 'America/New_York', slots };
+    await ok('PATCH', `/campaign/${id}`, { schedule_config: schedule });
+    await start();
+    expect(await waits()).toEqual({
+      reason: 'schedule',
+      message: 'until Monday 09:00 America/New_York',
+      until: '2026-01-19T14:00:00.000Z',
+    });
+  });
+
+  it('says at which limit it is', async () => {
+    await start();
+    await served.test.sql('update campaigns set max_concurrency = 1');
+    await served.test.sql("update campaign_contacts set state = 'calling' where row_number = 2");
+    await served.test.sql(`
+      insert into campaign_attempts
+        (campaign_id, contact_id, number, state, node, lease_until, dial_at)
+      select campaign_id, id, 1, 'placed', 'other', now(), now()
+      from campaign_contacts where row_number = 2`);
+    const atLimit = { reason: 'call_limit', message: 'at the limit of 1 call', until: null };
+    expect(await waits()).toEqual(atLimit);
+    await served.test.sql("update campaign_contacts set state = 'reached' where row_number = 3");
+    expect(await waits()).toMatchObject({ reason: 'calls_under_way' });
+  });
+
+  it('says when the next contact is called again', async () => {
+    await start();
+    await served.test.sql(
+      "update campaign_contacts set state = 'waiting', due_at = '2026-01-15T09:40:00Z'",
+    );
+    expect(await waits()).toEqual({
+      reason: 'retry',
+      message: 'until Thursday 09:40 UTC, when the next contact is called again',
+      until: '2026-01-15T09:40:00.000Z',
+    });
+  });
+
+  it('says that it waits for its provider, and for how many failed dials', async () => {
+    await start();
+    const [row] = await served.test.sql('select id from telephony_configurations');
+    await served.test.sql('update telephony_configurations set dial_faults = 7');
+    await served.test.sql('update campaigns set waits_for_configuration_id = $1', [row?.['id']]);
+    expect(await waits()).toEqual({
+      reason: 'provider',
+      message: 'for the provider, which has failed 7 dials in a row: one is tried every 15 seconds',
+      until: null,
+    });
+  });
+
+  it('says that it waits for its telephony, and why', async () => {
+    await start();
+    const campaign = await served.deps.store.campaigns.get(served.test.owner.organizationId, id);
+    if (campaign === undefined) throw new Error('no campaign');
+    await noteTelephonyAway(served.deps.store, campaign, new Error('The PBX is away.'));
+    expect(await waits()).toEqual({
+      reason: 'telephony',
+      message: 'for telephony: The PBX is away.',
+      until: null,
+    });
   });
 });

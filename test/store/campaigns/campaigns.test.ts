@@ -45,6 +45,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
       totalRows: null,
       parentCampaignId: null,
       redialedCampaignId: null,
+      waitsForConfigurationId: null,
       logs: [],
       createdAt: new Date(test.clock.now()),
       startedAt: null,

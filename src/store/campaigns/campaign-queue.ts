@@ -1,0 +1,34 @@
+// Where the queue of one campaign stands: what the dispatcher goes by, read once for a client that asks why
+// nobody is called. How the queue is served is dial-queue.ts.
+
+import { sql } from 'kysely';
+import type { StoreContext } from '../db/store-context.ts';
+
+export interface CampaignQueue {
+  /** Attempts that have not ended. */
+  openAttempts: number;
+  /** When the next contact is due; undefined if nobody waits to be called. */
+  firstDueAt: Date | undefined;
+  /** Dials in a row that its provider has failed, while the campaign waits for it. */
+  providerFaults: number;
+}
+
+export async function queueOf({ db }: StoreContext, campaignId: string): Promise<CampaignQueue> {
+  const firstDue = (state: 'waiting' | 'fresh') => sql`(
+    select due_at from campaign_contacts
+    where campaign_id = ${campaignId} and state = ${sql.lit(state)} order by due_at limit 1)`;
+  const { rows } = await sql<{ open: number; due: Date | null; faults: number | null }>`
+    select
+      (select count(*)::integer from campaign_attempts
+       where campaign_id = ${campaignId} and state <> 'ended') as open,
+      least(${firstDue('waiting')}, ${firstDue('fresh')}) as due,
+      (select dial_faults from telephony_configurations configuration
+       where configuration.id = campaigns.waits_for_configuration_id) as faults
+    from campaigns where id = ${campaignId}`.execute(db);
+  const [row] = rows;
+  return {
+    openAttempts: row?.open ?? 0,
+    firstDueAt: row?.due ?? undefined,
+    providerFaults: row?.faults ?? 0,
+  };
+}
