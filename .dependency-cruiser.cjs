@@ -393,7 +393,8 @@ const table = [
   ['api', ['api/*', 'model', 'std']],
 
   ['app', ['*']],
-  ['cli', ['telephony/registry', 'model', 'std']],
+  // store: `patchbay keys` works without a gateway.
+  ['cli', ['telephony/registry', 'store', 'store/accounts', 'model', 'std']],
 ];
 
 const wings = table.map(([wing]) => wing);

@@ -138,6 +138,13 @@ export const settings = z.object({
     .describe(
       'Keys that seal stored credentials: 32 bytes each, in base64 or hex, with commas between; the first seals, all open. Default: a key made in the data folder.',
     ),
+  PATCHBAY_BOOTSTRAP_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]{32,200}$/, 'must have 32 to 200 characters without spaces')
+    .optional()
+    .describe(
+      "The first organization's API key, 32 to 200 characters (`openssl rand -hex 32` makes one): used by the first start alone, never printed. Default: a new key, printed once.",
+    ),
   PATCHBAY_CALL_LIMIT: wholeNumber(1, 10_000)
     .prefault('10')
     .describe('Calls at a time for one organization.'),
@@ -261,6 +268,8 @@ export interface Config {
   node: string | undefined;
   /** Undefined: a key file in the data folder. The first seals, all open. */
   secretKeys: string | undefined;
+  /** Undefined: the first start makes one and prints it. */
+  bootstrapApiKey: string | undefined;
   callLimit: number;
   /** Of a campaign's contact, beyond those of its retries. */
   interruptedCallsExtra: number;
@@ -324,6 +333,7 @@ function fromSettings(set: Settings): Config {
     databaseUrl: set.DATABASE_URL,
     node: set.PATCHBAY_NODE,
     secretKeys: set.PATCHBAY_SECRET_KEYS,
+    bootstrapApiKey: set.PATCHBAY_BOOTSTRAP_API_KEY,
     callLimit: set.PATCHBAY_CALL_LIMIT,
     interruptedCallsExtra: set.PATCHBAY_INTERRUPTED_CALLS_EXTRA,
     workers: set.PATCHBAY_WORKERS,

@@ -22,8 +22,16 @@ import { systemClock as clock } from './std/clock.ts';
 async function announce(config: Config, accounts: FirstApiKey): Promise<void> {
   const lines = [`Patchbay listens on ${config.publicUrl} (docs at ${config.publicUrl}/docs)`];
   if (config.databaseUrl === undefined) lines.push(`Data folder: ${config.dataFolder}`);
-  const first = await accounts.ensureFirst();
-  if (first !== undefined) lines.push(`First API key (shown once): ${first.apiKey}`);
+  const { bootstrapApiKey } = config;
+  const first = await accounts.ensureFirst(bootstrapApiKey);
+  if (first !== undefined) {
+    const isGiven = bootstrapApiKey !== undefined;
+    lines.push(
+      isGiven
+        ? 'First API key: that of PATCHBAY_BOOTSTRAP_API_KEY'
+        : `First API key (shown once): ${first.apiKey}`,
+    );
+  }
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 

@@ -16,6 +16,17 @@ function problemsOf(env: Record<string, string>): string {
 }
 
 describe('settings', () => {
+  it.each(['a'.repeat(31), 'a'.repeat(201), `${'a'.repeat(32)} b`])(
+    'refuse a first API key that is too short, too long or has spaces, without quoting it: %s',
+    (key) => {
+      const read = () => readConfig({ PATCHBAY_BOOTSTRAP_API_KEY: key });
+      expect(read).toThrow('PATCHBAY_BOOTSTRAP_API_KEY: must have 32 to 200 characters');
+      expect(read).not.toThrow(key);
+      const given = 'b'.repeat(32);
+      expect(readConfig({ PATCHBAY_BOOTSTRAP_API_KEY: given }).bootstrapApiKey).toBe(given);
+    },
+  );
+
   it('need nothing to be set', () => {
     expect(readConfig({})).toEqual({
       loadLimits: { load: 0.85, delayMs: 40 },

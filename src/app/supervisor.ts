@@ -21,7 +21,7 @@ const SILENT_EXTRA_MS = 5_000;
 
 /** For whoever says where the gateway listens. */
 export interface FirstApiKey {
-  ensureFirst(): Promise<{ apiKey: string } | undefined>;
+  ensureFirst(given?: string): Promise<{ apiKey: string } | undefined>;
 }
 
 export interface SupervisedGateway {

@@ -1,4 +1,4 @@
-// The command `patchbay`, beside the gateway: what the administrator of a PBX needs. Knows no process:
+// The command `patchbay`, beside the gateway: what the administrators of a PBX and of the machine need. Knows no process:
 // scripts/patchbay.mjs starts it and hands in arguments, environment and output.
 
 import { parseArgs } from 'node:util';
@@ -10,8 +10,9 @@ import type { CliIo } from './gateway-client.ts';
 const USAGE = `Usage:
   npx patchbay asterisk config --url URL [options]   what to put into Asterisk's files
   npx patchbay doctor --config ID [options]          examines the PBX of a configuration, line by line
+  npx patchbay keys list|create|archive [options]    API keys, on the machine that has the data
 
-Options of both:
+Options of asterisk and doctor:
   --url URL          where the gateway is reached: https://gw.example.com (or PATCHBAY_URL)
   --key KEY          API key (or PATCHBAY_API_KEY)
   --config ID        a telephony configuration of the gateway
@@ -31,6 +32,12 @@ Options of asterisk config:
   --bind ADDRESS     where Asterisk's HTTP server listens (0.0.0.0)
   --tls              that server speaks TLS
   With --config and a key, mode, user, application, client and TLS are those of the configuration.
+
+Options of keys:
+  --data FOLDER      the gateway's data folder (or PATCHBAY_DATA, or DATABASE_URL for a server; default ./data)
+  --name NAME        what a new key is for
+  --organization ID  whose it is (the first organization)
+  --id ID            which key to archive
 `;
 
 /** The exit code: 0, 1 if something is wrong with the PBX or the gateway, 2 for a wrong command. */
@@ -44,6 +51,11 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
     if (first === 'doctor') return await doctor(optionsOf(args.slice(1), doctorOptions), io);
     if (first === 'asterisk' && second === 'config') {
       return await asteriskConfig(optionsOf(args.slice(2), asteriskOptions), io);
+    }
+    if (first === 'keys') {
+      // With the store, which the other commands do not load.
+      const { keys, keysOptions } = await import('./keys.ts');
+      return await keys(second, optionsOf(args.slice(2), keysOptions), io);
     }
     const words = args.filter((word) => !word.startsWith('-')).join(' ');
     throw new GatewayError('COMMAND_INVALID', { problem: `there is no command "${words}"` });

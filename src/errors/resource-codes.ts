@@ -16,6 +16,10 @@ export const resourceErrors = {
   GATEWAY_REFUSED: { retry: false, text: 'The gateway at {url} says: {said}' },
 
   // Store
+  NO_DATA: {
+    retry: false,
+    text: 'There are no data of a gateway in {place}. Start the gateway once, or say where its data are: --data FOLDER, PATCHBAY_DATA or DATABASE_URL.',
+  },
   STORE_LOCKED: {
     retry: false,
     text: 'Another process uses the data folder {folder}. Stop it, or set PATCHBAY_DATA to another folder.',

@@ -39,17 +39,20 @@ const KEYS_LISTED_MAX = 1_000;
 /** The time of use is written at most this often. */
 const USED_EVERY_MS = 60_000;
 
+type AccountContext = Pick<StoreContext, 'db' | 'clock' | 'random' | 'log' | 'callLimit'>;
+
 export type AccountStore = Pick<AccountRepository, keyof AccountRepository>;
 
 export class AccountRepository {
-  readonly #context: StoreContext;
+  readonly #context: AccountContext;
 
-  constructor(context: StoreContext) {
+  constructor(context: AccountContext) {
     this.#context = context;
   }
 
-  /** On an empty database: one organization, one user and one key, whose text is returned once. */
-  async ensureFirst(): Promise<{ apiKey: string } | undefined> {
+  /** On an empty database: one organization, one user and one key, whose text is returned once. The key is `given`,
+   *  or a new one. */
+  async ensureFirst(given?: string): Promise<{ apiKey: string } | undefined> {
     const { db, random } = this.#context;
     const createdAt = this.#now();
     return db.transaction().execute(async (tx) => {
@@ -68,7 +71,7 @@ export class AccountRepository {
         .values({ organization_id: organizationId, name: 'First user', created_at: createdAt })
         .returning('id')
         .executeTakeFirstOrThrow();
-      const apiKey = newKey(random.bytes(KEY_RANDOM_BYTES));
+      const apiKey = given ?? newKey(random.bytes(KEY_RANDOM_BYTES));
       const row = {
         organization_id: organizationId,
         user_id: user.id,
