@@ -1,8 +1,8 @@
-// Time zones and their calendar days: when a day begins and ends, and which day a moment falls on. A day begins at
-// the first moment that carries its date; clocks may jump over midnight, or pass it twice.
+// Time zones and their calendar days: when a day begins and ends, and the day of a given moment. A day begins at
+// the first moment that has its date; at midnight the clock may jump forward, or back.
 
 const DAY_MS = 86_400_000;
-/** Offsets are read a day to both sides: a zone changes its own at most once between. */
+/** Offsets are read one day before and after: a zone changes its offset at most once between. */
 const AROUND_MS = DAY_MS;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -13,7 +13,7 @@ export function isDay(text: string): boolean {
   return !Number.isNaN(utc.getTime()) && utc.toISOString().startsWith(text);
 }
 
-/** The day of a moment (milliseconds since 1970). `zone` is one of the IANA database. */
+/** The day of a moment (milliseconds since 1970). `zone` is an IANA name. */
 export function dayAt(atMs: number, zone: string): string {
   return localText(atMs, zone).slice(0, 10);
 }
@@ -41,7 +41,7 @@ function offsetMs(atMs: number, zone: string): number {
 
 /** `2026-01-02T03:04:05` */
 function localText(atMs: number, zone: string): string {
-  // Sweden writes dates as ISO 8601 does.
+  // The Swedish locale writes dates as ISO 8601 does.
   const format = new Intl.DateTimeFormat('sv-SE', {
     timeZone: zone,
     calendar: 'iso8601',
@@ -51,13 +51,13 @@ function localText(atMs: number, zone: string): string {
   return format.format(atMs).replace(' ', 'T');
 }
 
-/** Whether `name` is a zone of the IANA database, as this machine knows it: `Europe/Oslo`, `UTC`. */
+/** Whether `name` is an IANA time zone that this machine has: `Europe/Oslo`, `UTC`. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en-US', { timeZone: name });
     return true;
   } catch {
-    return false; // A RangeError says that there is no such zone.
+    return false; // Intl throws a RangeError for an unknown zone.
   }
 }

@@ -1,15 +1,15 @@
-// Claims work that the store keeps and has it done: a bounded number at a time, of each owner fewer, so that one
-// owner's slow work leaves room for the others. What the work is, and how often it is tried, is not known here;
-// several processes may run the same loop.
+// Claims stored work and has it done: a bounded number of pieces at a time, and fewer for each owner, so that one
+// owner's slow work does not delay the others. The caller defines the work and its retries; several processes may
+// run the same loop.
 
 import type { Log } from '../log.ts';
 import type { Clock } from './clock.ts';
 import { JobLoop } from './job-loop.ts';
 import type { Random } from './random.ts';
 
-/** Work in progress may end by itself for this long when the process stops. */
+/** When the process stops, work in progress may finish for this long. */
 const STOP_GRACE_MS = 5_000;
-/** Between looks at a store that stays away. */
+/** Between checks while the store is away. */
 const BACKOFF_MS_MAX = 10_000;
 
 export interface ClaimLoopOptions<T> {
@@ -18,17 +18,18 @@ export interface ClaimLoopOptions<T> {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Between looks at the store while nothing is known to wait. */
+  /** Between checks of the store while no work is known to wait. */
   everyMs: number;
-  /** At a time, in all and of one owner. */
+  /** Concurrent pieces, in all and for one owner. */
   slots: number;
   slotsPerOwner: number;
   /** Claims at most `limit` pieces, none of the owners in `except`. */
   claim(limit: number, except: readonly string[]): Promise<T[]>;
   ownerOf(item: T): string;
-  /** Reports to the store itself. `signal` fires when the process can wait no longer. */
+  /** The work reports its result to the store itself. `signal` is aborted when the process cannot wait any
+   *  longer. */
   perform(item: T, signal: AbortSignal): Promise<void>;
-  /** Claimed too late: the process stops. */
+  /** Returns a piece that was claimed too late: the process stops. */
   giveBack(item: T): Promise<void>;
 }
 
@@ -50,7 +51,7 @@ export class ClaimLoop<T> {
     });
   }
 
-  /** How many pieces are in progress. */
+  /** Number of pieces in progress. */
   get size(): number {
     return this.#running.size;
   }
@@ -59,12 +60,12 @@ export class ClaimLoop<T> {
     void this.#loop.start();
   }
 
-  /** There may be work. */
+  /** There may be new work. */
   wake(): void {
     void this.#loop.wake();
   }
 
-  /** Claims nothing any more and waits for the work in progress, which is aborted after a while. */
+  /** Stops claiming and waits for the work in progress, which is aborted after STOP_GRACE_MS. */
   async stop(): Promise<void> {
     const grace = this.#options.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
     await this.#loop.stop();

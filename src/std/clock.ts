@@ -1,4 +1,4 @@
-// Time as a thing that is handed in: wall clock, monotonic clock and timers. Tests hand in a fake.
+// Time as a dependency: wall clock, monotonic clock and timers. Tests pass in a fake.
 
 export interface Timer {
   cancel(): void;
@@ -9,8 +9,8 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds with fractions, from an arbitrary origin. Never goes back. */
   monotonicMs(): number;
-  /** Calls `run` once after `delayMs`, which does not keep the process alive; with 0 or less as soon as whatever
-   *  else is due has had its turn. */
+  /** Calls `run` once after `delayMs`; the timer does not keep the process alive. With 0 or less: after
+   *  everything else that is due in the event loop. */
   after(delayMs: number, run: () => void): Timer;
 }
 
@@ -19,7 +19,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   after(delayMs, run) {
     if (delayMs <= 0) {
-      // Not `unref`: the event loop would not wake up for it.
+      // Not `unref`: a loop without other work would not wake up for it.
       const handle = setImmediate(run);
       return { cancel: () => clearImmediate(handle) };
     }
@@ -29,8 +29,8 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves when whatever else is due in this process has had its turn: for long work that is cut into
- *  pieces. It measures no time, so tests need no fake. */
+/** Resolves after everything else that is due in this process has run: for long work that is cut into pieces. It
+ *  measures no time, so tests need no fake. */
 export function nextTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

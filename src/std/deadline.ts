@@ -1,4 +1,4 @@
-// Waiting with a limit. Time comes from the Clock, so tests decide when it is up.
+// Waiting with a limit. Time comes from the Clock, so that tests control it.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from './clock.ts';
@@ -16,7 +16,7 @@ export function withDeadline<T>(
   });
 }
 
-/** A signal that fires after `ms` or with `parent`. `done` frees it. */
+/** A signal that is aborted after `ms` or with `parent`. `done` frees it. */
 export function deadlineSignal(
   clock: Clock,
   ms: number,

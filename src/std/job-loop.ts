@@ -1,22 +1,22 @@
-// A background job that runs again and again: after an interval, at once when it is woken, later after failures
+// A background job that runs repeatedly: after an interval, at once when it is woken, later after failures
 // (exponential backoff with jitter). One run at a time. The job logs its own failures.
 
 import type { Clock, Timer } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** How long a stop waits for the run in progress. Whoever needs it sooner says so. */
+/** Default limit for `stop` to wait for the run in progress; callers may give a shorter one. */
 const STOP_MS_MAX = 120_000;
 
 export interface JobLoopOptions {
   clock: Pick<Clock, 'after'>;
-  /** From the end of a run to the next. */
+  /** From the end of one run to the next. */
   everyMs: number | (() => number);
   /** From a wake-up to the run. Default 0: at once. */
   wokenMs?: number;
-  /** From a failed run to the next, if not as after any other. */
+  /** From a failed run to the next. Default: `everyMs`. */
   retryMs?: number;
-  /** Doubles the wait with each failure in a row, up to `msMax`, and adds a quarter at random: processes that lost the
-   *  same database do not come back all at once. */
+  /** Doubles the wait with each failure in a row, up to `msMax`, and adds up to a quarter at random: processes
+   *  that lost the same database do not reconnect at the same time. */
   backoff?: { msMax: number; random: Random };
   /** `signal` is aborted when the loop stops. */
   run(signal: AbortSignal): Promise<unknown>;
@@ -29,18 +29,18 @@ export class JobLoop {
   #hasStarted = false;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
-  /** Another run is wanted after this one. */
+  /** Another run follows this one. */
   #isWoken = false;
-  /** The timer runs for a wake-up. */
+  /** The timer was set by a wake-up. */
   #isSoon = false;
-  /** In a row. */
+  /** Failures in a row. */
   #failures = 0;
 
   constructor(options: JobLoopOptions) {
     this.#options = options;
   }
 
-  /** Begins the first run at once, and resolves when it is over. Never rejects. */
+  /** Starts the first run at once, and resolves when it is over. Never rejects. */
   async start(): Promise<void> {
     if (this.#hasStarted || this.hasStopped) return;
     this.#hasStarted = true;
@@ -48,7 +48,7 @@ export class JobLoop {
     await this.#running;
   }
 
-  /** Begins the first run after `ms`. */
+  /** Starts the first run after `ms`. */
   startAfter(ms: number): void {
     if (this.#hasStarted || this.hasStopped) return;
     this.#hasStarted = true;
@@ -59,7 +59,7 @@ export class JobLoop {
     return this.#stopping.signal.aborted;
   }
 
-  /** Something has changed. Resolves when the run in progress and the one that follows it are over (with
+  /** The state has changed. Resolves when the run in progress and the one that follows it are over (with
    *  `wokenMs`: at once). Never rejects; does nothing before the start and after the stop. */
   async wake(): Promise<void> {
     if (!this.#hasStarted || this.hasStopped) return;
@@ -70,13 +70,13 @@ export class JobLoop {
     if (wokenMs === 0) await this.#running;
   }
 
-  /** Begins no run any more. */
+  /** Starts no further run. */
   cancel(): void {
     this.#stopping.abort();
     this.#timer?.cancel();
   }
 
-  /** Begins no run any more, and waits for the one in progress. Never rejects. */
+  /** Starts no further run, and waits for the one in progress. Never rejects. */
   async stop(waitMsMax = STOP_MS_MAX): Promise<void> {
     this.cancel();
     if (this.#running === undefined) return;
@@ -105,7 +105,7 @@ export class JobLoop {
     if (!this.hasStopped) this.#wait(this.#isWoken ? wokenMs : waitMs);
   }
 
-  /** Gives the milliseconds to wait. Never rejects. */
+  /** Returns the milliseconds to wait. Never rejects. */
   async #runOnce(): Promise<number> {
     const { everyMs, run, onError } = this.#options;
     try {

@@ -1,9 +1,9 @@
-// How much JSON holds: bytes, values and levels. Parsing, checking and storing cost by the value, so that text
-// of few bytes can still be too much. Counts by a scan of the bytes, before anything is parsed.
+// Size of JSON: bytes, values and nesting levels. Parsing, checking and storing cost time per value, so that a text
+// of few bytes can still be too large. Counts in a scan of the bytes, before anything is parsed.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** A string is looked through byte by byte so far: a native call costs as much as 20 to 30 bytes. */
+/** Up to here a string is scanned byte by byte: a native call costs as much as 20 to 30 bytes. */
 const NEAR_BYTES = 32;
 const OTHER = 0;
 const SPACE = 1;
@@ -21,14 +21,14 @@ export interface JsonSize {
 }
 
 export interface JsonLimits {
-  /** Bytes of the JSON in UTF-8, without spaces. */
+  /** Bytes of the JSON in UTF-8, without whitespace. */
   bytesMax: number;
   valuesMax: number;
   depthMax: number;
 }
 
-/** The size of JSON text in UTF-8. Ends as soon as there are more than `valuesMax` values. Text that is not JSON
- *  gives some size: a parser says what is wrong with it. */
+/** The size of JSON text in UTF-8. Stops after `valuesMax` values. Text that is not JSON gives some size: its
+ *  parser reports the fault. */
 export function jsonSize(text: Uint8Array, valuesMax: number): JsonSize {
   let values = 1;
   let level = 0;
@@ -48,12 +48,12 @@ export function jsonSize(text: Uint8Array, valuesMax: number): JsonSize {
   return { values, depth };
 }
 
-/** What there is too much of in a value that came as JSON, in words for people; undefined if nothing. */
+/** In words, which limit a value that came as JSON exceeds; undefined if none. */
 export function jsonExcess(value: unknown, limits: JsonLimits): string | undefined {
   return jsonTextExcess(JSON.stringify(value) ?? '', limits);
 }
 
-/** The same of JSON as text. */
+/** The same for JSON as text. */
 export function jsonTextExcess(json: string, limits: JsonLimits): string | undefined {
   const { bytesMax, valuesMax, depthMax } = limits;
   const text = Buffer.from(json);
@@ -63,8 +63,8 @@ export function jsonTextExcess(json: string, limits: JsonLimits): string | undef
   return depth > depthMax ? `more than ${depthMax} levels of nesting` : undefined;
 }
 
-/** The place of the closing quote, or the end of the text. Most strings are short; in long ones a native search finds the
- *  next quote. */
+/** The index of the closing quote, or the end of the text. Most strings are short; in long ones a native search
+ *  finds the next quote. */
 function endOfString(text: Uint8Array, from: number): number {
   const near = Math.min(from + NEAR_BYTES, text.length);
   let at = from;
@@ -78,7 +78,7 @@ function endOfString(text: Uint8Array, from: number): number {
   }
 }
 
-/** Whether an odd number of backslashes stands before `quote`, none of them before `from`. */
+/** Whether an odd number of backslashes precedes `quote`, none of them before `from`. */
 function isEscaped(text: Uint8Array, from: number, quote: number): boolean {
   let backslashes = 0;
   while (quote - 1 - backslashes >= from && text[quote - 1 - backslashes] === BACKSLASH) {

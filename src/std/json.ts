@@ -7,7 +7,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The caller's schema says what is wrong with it.
+    return undefined; // The caller's schema reports the fault.
   }
 }
 

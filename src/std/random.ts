@@ -1,13 +1,13 @@
-// Chance as a thing that is handed in, so that tests can make it certain.
+// Randomness as a dependency, so that tests can fix it.
 
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 
 export interface Random {
   /** A version 4 UUID. */
   uuid(): string;
-  /** `count` bytes fit for tokens and keys. */
+  /** `count` cryptographically secure bytes, for tokens and keys. */
   bytes(count: number): Buffer;
-  /** A whole number in 0..exclusiveMax-1. */
+  /** An integer in 0..exclusiveMax-1. */
   integer(exclusiveMax: number): number;
 }
 

@@ -1,17 +1,17 @@
-// How long to wait before a process that died is started again: not at all for the first time, then ever
-// longer, until it has run quietly for a while.
+// The backoff before a process that died is started again: no wait the first time, then growing waits, until the
+// process has run without a fault for a while.
 
 import type { Clock } from './clock.ts';
 
-/** Between the first two: half a second, then twice as long each time. What keeps it from running, such as
- *  a full disk, may be mended at any time, so it is tried for ever. */
+/** Before the second restart: half a second, then doubled each time. The cause, such as a full disk, may be
+ *  removed at any time, so restarts never stop. */
 const STEP_MS = 500;
 const PAUSE_MS_MAX = 30_000;
 const QUIET_MS = 60_000;
 
 export class RestartBackoff {
   readonly #clock: Clock;
-  /** Since the last quiet minute. */
+  /** Restarts since the process last ran for a minute. */
   #deaths = 0;
   #servedSinceMs: number | undefined;
 
@@ -19,12 +19,12 @@ export class RestartBackoff {
     this.#clock = clock;
   }
 
-  /** The process works. */
+  /** The process runs. */
   noteHealthy(): void {
     this.#servedSinceMs = this.#clock.monotonicMs();
   }
 
-  /** The process died, or could not be started; gives the milliseconds to wait. */
+  /** The process died, or could not be started; returns the milliseconds to wait. */
   nextDelayMs(): number {
     const since = this.#servedSinceMs;
     this.#servedSinceMs = undefined;

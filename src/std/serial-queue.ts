@@ -1,4 +1,4 @@
-// Work that must not happen all at once: one after the other, in the order of asking.
+// A serial queue: work that must not overlap runs one piece after the other, in the order of the calls.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 
@@ -8,13 +8,13 @@ export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** `name` is for the error's text; at most `waitingMax` wait. */
+  /** `name` is for the error's text; at most `waitingMax` pieces wait. */
   constructor(name: string, waitingMax: number) {
     this.#name = name;
     this.#waitingMax = waitingMax;
   }
 
-  /** Settles as `work` does, which begins when all before it have settled. Throws QUEUE_FULL. */
+  /** Settles as `work` does, which starts when all earlier work has settled. Throws QUEUE_FULL. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#waiting > this.#waitingMax)
       throw new GatewayError('QUEUE_FULL', { queue: this.#name });
@@ -22,7 +22,7 @@ export class SerialQueue {
     const mine = this.#last.then(work).finally(() => {
       this.#waiting -= 1;
     });
-    this.#last = mine.catch(() => undefined); // Who asked hears of it.
+    this.#last = mine.catch(() => undefined); // The caller gets the error.
     return mine;
   }
 }
