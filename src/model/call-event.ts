@@ -1,11 +1,11 @@
-// What happens in a call, as the run's append-only log keeps it. Transcript, usage, latency, state and
-// live monitoring are projections of these events; nothing else is stored about how a call went.
+// The events of a call, as the run's append-only log stores them. Transcript, usage, latency, state and live
+// monitoring are projections of these events; nothing else is stored about a call's course.
 
 import { z } from 'zod';
 import { endReason } from './end-reason.ts';
 import { callStatus, direction, providerName } from './provider.ts';
 
-/** Where the caller's turn came from. */
+/** Source of the caller's turn. */
 export const turnSource = z.enum(['speech', 'dtmf', 'chat']);
 export type TurnSource = z.infer<typeof turnSource>;
 
@@ -22,19 +22,19 @@ export const utteranceKind = z.enum([
 ]);
 export type UtteranceKind = z.infer<typeof utteranceKind>;
 
-/** Milliseconds from the caller's last speech to the agent's first sample on the wire, by part. */
+/** Milliseconds from the end of the caller's speech to the agent's first sample on the wire, by part. */
 export const turnLatency = z.object({
-  /** From the last speech to the decision that the turn is over. */
+  /** From the end of speech to the decision that the turn is over (endpointing). */
   endpointingMs: z.number(),
-  /** From that decision to the final words. */
+  /** From that decision to the final transcript. */
   recognitionMs: z.number(),
-  /** From the final words to the first sentence to say (0 for the scripted policy). */
+  /** From the final transcript to the first sentence to say (0 for the scripted policy). */
   modelMs: z.number(),
   /** From the first sentence to its first samples. */
   speechMs: z.number(),
-  /** From the caller's last speech to the first agent frame on the socket. */
+  /** From the end of the caller's speech to the agent's first frame on the socket. */
   totalMs: z.number(),
-  /** The gateway's own share: total less endpointing, recognition, model and speech. */
+  /** The gateway's own share: total without endpointing, recognition, model and synthesis. */
   gatewayMs: z.number(),
 });
 export type TurnLatency = z.infer<typeof turnLatency>;
@@ -82,7 +82,7 @@ const body = z.discriminatedUnion('type', [
     type: z.literal('agent.said'),
     utteranceId: z.number(),
     kind: utteranceKind,
-    /** Only what the caller certainly heard. */
+    /** Only what the caller has certainly heard. */
     text: z.string(),
     interrupted: z.boolean(),
     nodeId: z.string().nullable(),
@@ -93,7 +93,7 @@ const body = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('interruption'),
     cause: z.enum(['speech', 'dtmf']),
-    /** From the caller's real onset to the decision, and to silence on the wire. */
+    /** From the caller's real onset of speech to the decision, and to silence on the wire. */
     decisionMs: z.number(),
     silenceMs: z.number(),
   }),
@@ -133,20 +133,20 @@ const body = z.discriminatedUnion('type', [
     name: z.string(),
     result: z.string(),
   }),
-  /** What the model has said that the call came to, as it ended it by a tool. */
+  /** The result of the call in the model's words, when it ended the call by a tool. */
   z.object({ type: z.literal('disposition.given'), disposition: z.string() }),
   z.object({
     type: z.literal('variables.extracted'),
     nodeId: z.string(),
     values: z.record(z.string(), z.unknown()),
-    /** Without a model: where each value comes from, or why there is none. */
+    /** Without a model: the source of each value, or why there is none. */
     details: z
       .record(
         z.string(),
         z.object({
           source: turnSource.nullable(),
           confidence: z.number().nullable(),
-          /** The caller's turn that gave it, counted from 1. */
+          /** The caller's turn with the value, counted from 1. */
           turn: z.number().nullable(),
           reason: z.literal('not_extracted').nullable(),
         }),
@@ -159,8 +159,7 @@ const body = z.discriminatedUnion('type', [
     message: z.string(),
     fatal: z.boolean(),
   }),
-  /** A conversation in writing was taken back: what stands between the event `toSeq` and this one counts
-   *  no more. */
+  /** A text chat was rewound: the events between `toSeq` and this one no longer count. */
   z.object({ type: z.literal('chat.rewound'), toSeq: z.number() }),
   z.object({ type: z.literal('recording.finished'), seconds: z.number(), bytes: z.number() }),
   z.object({

@@ -1,5 +1,5 @@
-// A campaign: one agent that calls a list of contacts, and the settings by which it does. Source:
-// specification §2.6 and §3, contract §9.1, §9.2 and §9.7.
+// A campaign: one agent that calls a list of contacts, and its settings. Source: specification §2.6 and §3,
+// contract §9.1, §9.2 and §9.7.
 
 import { z } from 'zod';
 
@@ -45,12 +45,12 @@ export interface CampaignWait {
 export const retryReason = z.enum(['busy', 'no_answer', 'voicemail']);
 export type RetryReason = z.infer<typeof retryReason>;
 
-/** Also why our own process may call again: it was stopped before anybody answered. */
+/** Also why the gateway itself may call again: it stopped before anyone answered. */
 export type ContactRetryReason = RetryReason | 'interrupted';
 
-/** What an attempt came to. `unknown`: nobody can say whether a call was placed. `not_placed`: none was, and
- *  the contact was put off as often as may be. `interrupted`: the gateway stopped before anybody answered.
- *  `error`: the call broke. */
+/** Result of an attempt. `unknown`: it is not known whether a call was placed. `not_placed`: no call was placed,
+ *  and the attempt was postponed as often as allowed. `interrupted`: the gateway stopped before anyone answered.
+ *  `error`: the call failed. */
 export type AttemptOutcome =
   | 'answered'
   | 'voicemail'
@@ -63,12 +63,12 @@ export type AttemptOutcome =
   | 'not_placed'
   | 'interrupted';
 
-/** Outcomes that say nothing of the contact: whoever calls those again who were not reached calls these too. */
+/** Outcomes that say nothing about the contact: a redial of unreached contacts includes them. */
 export const UNHEARD: readonly AttemptOutcome[] = ['unknown', 'not_placed', 'interrupted'];
 
-/** A provider that fails so many dials in a row is out of order; fewer may be chance. */
+/** A provider that fails this many dials in a row counts as down; fewer may be chance. */
 export const DIAL_FAULTS_MAX = 5;
-/** Between two dials that try whether it answers again. */
+/** Between two test dials to a provider that is down. */
 export const PROBE_MS = 15_000;
 
 export const retrySettings = z.object({
@@ -83,7 +83,7 @@ export const retrySettings = z.object({
 });
 export type RetrySettings = z.infer<typeof retrySettings>;
 
-/** What holds for a campaign that was given none. */
+/** Default for campaigns without this setting. */
 export const RETRY_DEFAULT: RetrySettings = {
   enabled: true,
   maxRetries: 1,
@@ -97,8 +97,7 @@ export const scheduleSettings = z.object({
   enabled: z.boolean(),
   /** IANA name. */
   timezone: z.string(),
-  /** When calls may be placed, in that zone. An end before the start lies on the next day; the end is
-   *  no part of the slot. */
+  /** When calls may be placed, in that zone. An end before the start means the next day; the end is exclusive. */
   slots: z.array(
     z.object({
       /** 0 is Monday. */
@@ -123,7 +122,7 @@ export const breakerSettings = z.object({
 });
 export type BreakerSettings = z.infer<typeof breakerSettings>;
 
-/** What holds for a campaign that was given none. */
+/** Default for campaigns without this setting. */
 export const BREAKER_DEFAULT: BreakerSettings = {
   enabled: true,
   failureThreshold: 0.5,
@@ -136,7 +135,7 @@ export const RATE_PER_SECOND_DEFAULT = 1;
 
 export interface CampaignSettings {
   retry: RetrySettings;
-  /** Calls at a time; null: as many as the organization may have. */
+  /** Concurrent calls; null: the organization's limit. */
   maxConcurrency: number | null;
   /** Null: at any time. */
   schedule: ScheduleSettings | null;
@@ -188,7 +187,7 @@ export interface Campaign extends CampaignSettings {
   completedAt: Date | null;
 }
 
-/** Where a campaign stands, counted from its contacts and their attempts at this moment. */
+/** Progress of a campaign, counted from its contacts and their attempts at this moment. */
 export interface CampaignCounts {
   contacts: number;
   /** Contacts that were called at least once. */
@@ -197,16 +196,16 @@ export interface CampaignCounts {
   reached: number;
   /** Contacts whose last attempt failed and that are not called again. */
   failed: number;
-  /** Attempts whose call is under way. */
+  /** Attempts whose call is in progress. */
   inFlight: number;
   /** Attempts that are over. */
   executed: number;
-  /** Attempts of every kind: to come, under way and over. */
+  /** Attempts of every kind: due, in progress and over. */
   attempts: number;
   /** Attempts after the first of their contact. */
   retries: number;
-  /** Retries that are still to come. */
+  /** Retries that are still due. */
   retriesPending: number;
-  /** Retries by what made them necessary. */
+  /** Retries by their reason. */
   retriesBy: Readonly<Record<RetryReason, number>>;
 }

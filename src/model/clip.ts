@@ -1,5 +1,5 @@
-// A clip: speech recorded beforehand, which an agent plays in place of synthesized words. On the wire it is
-// a "recording" of the library (contract §10.3); a recording is, to us, what was taken down of a call.
+// A clip: recorded speech that an agent plays in place of synthesized words. The API calls it a "recording" of the
+// library (contract §10.3); in the code, a recording is the recorded audio of a call.
 
 export interface Clip {
   id: string;
@@ -9,7 +9,7 @@ export interface Clip {
   userId: string | null;
   /** `recording_id` on the wire: unique among the organization's clips that are not deleted. */
   name: string;
-  /** What is said in it. */
+  /** The words of the clip. */
   transcript: string;
   storageKey: string;
   ttsProvider: string | null;

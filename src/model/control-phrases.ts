@@ -1,5 +1,5 @@
-// Short words that steer a conversation in any agent: acknowledgements that are no turn, words that
-// always interrupt, yes and no, goodbye. By language; English first. No recognition and no policy here.
+// Short phrases that control a conversation in any agent: acknowledgements that are no turn, phrases that always
+// interrupt, yes and no, goodbye. By language; English first. No recognition and no policy here.
 
 export type PhraseKind = 'backchannel' | 'stop' | 'yes' | 'no' | 'goodbye';
 
@@ -150,7 +150,7 @@ const english: Record<PhraseKind, readonly string[]> = {
 
 const byLanguage: Record<string, Record<PhraseKind, readonly string[]>> = { en: english };
 
-/** Nobody acknowledges with more words than this; longer texts are turns. */
+/** An acknowledgement has at most this many words; longer texts are turns. */
 const BACKCHANNEL_WORDS_MAX = 4;
 
 /** Lower case, words and apostrophes only, single spaces. */
@@ -162,21 +162,21 @@ export function plainWords(text: string): string {
     .trim();
 }
 
-/** The phrases of a kind; English for a language that has none of its own. `language` as in `en-US`. */
+/** The phrases of a kind; English for a language that has no list. `language` as in `en-US`. */
 export function phrasesOf(kind: PhraseKind, language = 'en'): readonly string[] {
   const lists = byLanguage[language.slice(0, 2).toLowerCase()] ?? english;
   return lists[kind];
 }
 
-/** Whether the text is nothing but an acknowledgement ("mhm", "okay, yeah") that should not stop the
- *  agent and is no turn of its own. Not to be asked where a yes is expected: "yeah" is one. */
+/** Whether the text is only an acknowledgement ("mhm", "okay, yeah") that should not stop the agent and is no
+ *  turn. Do not use it where a yes is expected: "yeah" is one. */
 export function isBackchannel(text: string, language = 'en'): boolean {
   const words = plainWords(text).split(' ');
   if (words[0] === '' || words.length > BACKCHANNEL_WORDS_MAX) return false;
   return isMadeOf(words, phrasesOf('backchannel', language));
 }
 
-/** Whether words that are still to come may make an acknowledgement of the text ("of", "okay got"). */
+/** Whether further words may turn the text into an acknowledgement ("of", "okay got"). */
 export function isBackchannelPrefix(text: string, language = 'en'): boolean {
   const words = plainWords(text).split(' ');
   if (words[0] === '' || words.length >= BACKCHANNEL_WORDS_MAX) return false;
@@ -189,13 +189,13 @@ export function isBackchannelPrefix(text: string, language = 'en'): boolean {
   });
 }
 
-/** Whether the text begins with words that always interrupt ("wait", "no, actually"). */
+/** Whether the text begins with a phrase that always interrupts ("wait", "no, actually"). */
 export function isStopWord(text: string, language = 'en'): boolean {
   const plain = `${plainWords(text)} `;
   return phrasesOf('stop', language).some((phrase) => plain.startsWith(`${phrase} `));
 }
 
-/** Whether the text says goodbye anywhere in it. */
+/** Whether the text contains a goodbye. */
 export function isGoodbye(text: string, language = 'en'): boolean {
   const plain = ` ${plainWords(text)} `;
   return phrasesOf('goodbye', language).some((phrase) => plain.includes(` ${phrase} `));

@@ -1,5 +1,5 @@
-// What an organization's requests show to other systems: kinds of credentials, what each consists of,
-// and the headers that it comes to. Source: contract §10.2; header syntax: RFC 9110, 5.5 and 5.6.2.
+// Credentials that an organization's requests carry to other systems: their kinds, the fields of each kind, and the
+// resulting headers. Source: contract §10.2; header syntax: RFC 9110, 5.5 and 5.6.2.
 
 import { z } from 'zod';
 
@@ -8,7 +8,7 @@ const NAME_CHARACTERS_MAX = 200;
 const VALUE_CHARACTERS_MAX = 6_000;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\x20-\x7e\x80-\xff]*$/;
-/** They say how a request travels, which is ours to say. */
+/** Hop-by-hop and framing headers: the gateway sets them itself. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'content-length',
@@ -44,7 +44,7 @@ export const credentialType = z.enum([
 ]);
 export type CredentialType = z.infer<typeof credentialType>;
 
-/** What may be told about a credential. */
+/** What clients may read of a credential. */
 export interface Credential {
   id: string;
   uuid: string;
@@ -57,14 +57,14 @@ export interface Credential {
   updatedAt: Date | null;
 }
 
-/** Longer secrets than any service gives out; servers take about 8 kB of headers. */
+/** Longer than any service's secrets; servers take about 8 kB of headers. */
 const SECRET_CHARACTERS_MAX = 6_000;
 
 const headerName = requestHeaderName.refine((name) => name.toLowerCase() !== 'content-type', {
   error: 'this cannot be the name of a header of your own',
 });
 const headerValue = requestHeaderValue.min(1);
-/** Sent in base64, so it may hold anything. */
+/** Sent in base64, so any character is allowed. */
 const freeText = z.string().max(SECRET_CHARACTERS_MAX);
 
 export const credentialData = {
@@ -79,7 +79,7 @@ export const credentialData = {
   custom_header: z.object({ header_name: headerName, header_value: headerValue }),
 } as const satisfies Record<CredentialType, z.ZodObject>;
 
-/** The headers of a credential. `data` has passed its schema; what has not gives no header. */
+/** The headers of a credential. `data` has passed its schema; data that has not gives no header. */
 export function headersOfCredential(
   type: CredentialType,
   data: Record<string, unknown>,

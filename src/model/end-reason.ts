@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 
-/** The gateway's own. */
+/** Reasons of the gateway itself. */
 export const ownEndReasons = [
   'call_duration_exceeded',
   'call_transferred',
@@ -22,7 +22,7 @@ export const ownEndReasons = [
 
 const providersReasons = ['no-answer', 'busy', 'failed', 'canceled', 'error'] as const;
 
-/** In the order in which clients get them. */
+/** In the order in which the API lists them. */
 export const endReason = z.enum([...ownEndReasons, ...providersReasons]);
 export type EndReason = z.infer<typeof endReason>;
 

@@ -1,4 +1,4 @@
-// What the caller is expected to say or press next, in a form that any recogniser and any turn
+// Expected input: what the caller is expected to say or press next, in a form that any recogniser and any turn
 // detector can use: a closed set of phrases and slots, or open speech.
 
 /** A kind of value with a grammar of its own. */
@@ -14,7 +14,7 @@ export type SlotType =
   | 'spelling';
 
 export interface ExpectedInput {
-  /** True if only the phrases and slots below are meant; false for open speech. */
+  /** True if only the phrases and slots below are expected; false for open speech. */
   closed: boolean;
   /** Lower-case phrases without punctuation. */
   phrases: readonly string[];

@@ -1,11 +1,11 @@
-// How large the JSON may be that clients store. What is larger costs every call that uses it time on the event
-// loop that carries its audio. Larger JSON of earlier versions stays readable and starts no call.
+// Size limits of the JSON that clients store. Larger JSON costs every call that uses it time on the event loop that
+// carries its audio. Larger JSON of earlier versions stays readable, but starts no call.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import { type JsonLimits, jsonTextExcess } from '../std/json-size.ts';
 import type { WorkflowVersion } from './workflow.ts';
 
-/** An agent of 500 nodes with long prompts has a third of each. */
+/** An agent of 500 nodes with long prompts has a third of each limit. */
 export const DEFINITION_LIMITS: JsonLimits = {
   bytesMax: 1_048_576,
   valuesMax: 20_000,
@@ -15,8 +15,8 @@ export const DEFINITION_LIMITS: JsonLimits = {
 /** Variables, settings and metadata. */
 export const CONTEXT_LIMITS: JsonLimits = { bytesMax: 65_536, valuesMax: 2_000, depthMax: 40 };
 
-/** A run's initial context: the client's, the agent's template variables, what was fetched before the call, and
- *  what the gateway adds to them. */
+/** A run's initial context: the client's, the agent's template variables, the fetched variables, and what the
+ *  gateway adds. */
 export const RUN_CONTEXT_LIMITS: JsonLimits = { bytesMax: 262_144, valuesMax: 8_000, depthMax: 40 };
 
 type Content = Pick<WorkflowVersion, 'definition' | 'configurations' | 'templateContextVariables'>;
@@ -30,7 +30,7 @@ const PARTS: readonly [keyof Content, name: string, JsonLimits][] = [
   ['templateContextVariables', 'its template variables have', CONTEXT_LIMITS],
 ];
 
-/** What is too large in a stored version, in words; undefined if calls can use it. */
+/** In words, what is too large in a stored version; undefined if calls can use it. */
 export function contentExcess(content: ContentText): string | undefined {
   for (const [part, name, limits] of PARTS) {
     const excess = jsonTextExcess(content[part], limits);

@@ -1,5 +1,5 @@
-// The catalogue of node types as clients read it: what a node's `data` may hold, how a form for it looks,
-// and where the node may stand in a graph. Every key is there, null where there is nothing to say.
+// The catalogue of node types as clients read it: the fields of a node's `data`, how a form shows them, and where
+// the node may appear in a graph. Every key is present, null where it has no value.
 // Source: contract §12.1 and Appendix D.
 
 import { z } from 'zod';
@@ -29,16 +29,16 @@ const propertyOption = z
   })
   .meta({ id: 'PropertyOption' });
 
-/** For forms. A key beyond these would have the reference's Python client refuse the whole catalogue. */
+/** For forms. The reference's Python client refuses the whole catalogue if there is any other key. */
 const rendererOptions = z
   .object({
     layout: z.null(),
-    /** Without it a number is whole. */
+    /** Without it a number is an integer. */
     number_input: z.object({ fractional: z.boolean() }).meta({ id: 'NumberInputOptions' }),
   })
   .meta({ id: 'PropertyRendererOptions' });
 
-/** By property, the values with which this one is shown or hidden. */
+/** For each other property, the values with which this one is shown or hidden. */
 const conditions = z.record(z.string(), z.array(z.unknown())).nullable();
 
 export const propertySpec = z

@@ -1,4 +1,4 @@
-// The telephony providers by name, in the order of the API's variants, and the normal call status.
+// The telephony providers by name, in the order of the API's variants, and the normalised call status.
 
 import { z } from 'zod';
 
@@ -13,7 +13,7 @@ export const providerName = z.enum([
 ]);
 export type ProviderName = z.infer<typeof providerName>;
 
-/** A provider's word for the state of a call, normalised. The last five are terminal. */
+/** The provider's call status, normalised. The last five are terminal. */
 export const callStatus = z.enum([
   'initiated',
   'ringing',
@@ -32,13 +32,13 @@ export function isTerminal(status: CallStatus): status is TerminalStatus {
   return status !== 'initiated' && status !== 'ringing' && status !== 'in-progress';
 }
 
-/** How far a call has come; the terminal ones are equally far. */
+/** Rank of a status in a call's progress; the terminal ones are equal. */
 function stage(status: CallStatus): number {
   if (isTerminal(status)) return 3;
   return ['initiated', 'ringing', 'in-progress'].indexOf(status);
 }
 
-/** Whether a call can come to `next` after `last`: callbacks arrive in any order. */
+/** Whether `next` may follow `last`: callbacks arrive in any order. */
 export function isStatusTransitionAllowed(next: CallStatus, last: CallStatus): boolean {
   return stage(next) > stage(last);
 }

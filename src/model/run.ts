@@ -14,7 +14,7 @@ export interface Run {
   organizationId: string;
   workflowId: string;
   definitionId: string;
-  /** Of a call that a campaign placed. */
+  /** For a call of a campaign. */
   campaignId: string | null;
   name: string;
   /** The provider's name for a phone call. */

@@ -1,4 +1,4 @@
-// The services that hear, think and speak for an agent, by job and name, and what each can be set to.
+// The services for recognition, language model and synthesis, by job and name, with the settings of each.
 
 import { z } from 'zod';
 
@@ -34,7 +34,7 @@ export const services = {
   tts: { flite },
 } as const;
 
-/** What a gateway uses where nothing else is said; null for a job that it cannot do. */
+/** The service of a gateway where no other is configured; null for a job that it cannot do. */
 export interface SpeechServiceNames {
   llm: keyof typeof services.llm;
   stt: keyof typeof services.stt | null;

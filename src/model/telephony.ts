@@ -9,25 +9,25 @@ export interface TelephonyConfiguration {
   name: string;
   provider: ProviderName;
   isDefaultOutbound: boolean;
-  /** Every stored key, secrets in clear: never log or return it as it is. */
+  /** Every stored key, secrets unsealed: never log or return it as it is. */
   credentials: Record<string, unknown>;
   inactiveSince: Date | null;
   inactiveReason: string | null;
-  /** How fast calls go out over it, 1..1000; null: no limit of its own. */
+  /** Limit of call starts per second over this configuration, 1..1000; null: none. */
   callsPerSecond: number | null;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** A line of a configuration to the telephone network, where its provider has such a thing. */
+/** A trunk: a connection of a configuration to the telephone network, where its provider has them. */
 export interface Trunk {
   id: string;
   configurationId: string;
   name: string;
   enabled: boolean;
-  /** As the provider's schema has checked them. */
+  /** As checked by the provider's schema. */
   settings: Record<string, unknown>;
-  /** Numbers that go over it. */
+  /** Phone numbers assigned to it. */
   phoneNumbers: number;
   createdAt: Date;
   updatedAt: Date;
@@ -39,7 +39,7 @@ export interface PhoneNumber {
   id: string;
   organizationId: string;
   configurationId: string;
-  /** As it was given. */
+  /** As the client gave it. */
   address: string;
   /** `+` and digits, a `sip:` URI, or a lower-cased extension. */
   addressNormalized: string;
@@ -47,7 +47,7 @@ export interface PhoneNumber {
   countryCode: string | null;
   label: string | null;
   inboundWorkflowId: string | null;
-  /** Calls with this number as the caller go out over that trunk; null: over any. */
+  /** Calls with this caller number go out over that trunk; null: over any. */
   trunkId: string | null;
   isActive: boolean;
   isDefaultCallerId: boolean;
@@ -56,7 +56,7 @@ export interface PhoneNumber {
   updatedAt: Date;
 }
 
-/** What a number is made of; the rest follows from where and when. */
+/** What a client gives for a new number; the store adds the rest. */
 export type NewPhoneNumber = Omit<
   PhoneNumber,
   'id' | 'organizationId' | 'configurationId' | 'trunkId' | 'createdAt' | 'updatedAt'

@@ -1,5 +1,5 @@
-// What an organization's agents may use in calls, as it is stored. What a definition may hold is
-// workflow/tools' business. Source: contract §10.1.
+// A tool that an organization's agents may use in calls, as it is stored. workflow/tools defines the content of a
+// definition. Source: contract §10.1.
 
 import { z } from 'zod';
 
@@ -13,12 +13,12 @@ export interface Tool {
   userId: string | null;
   name: string;
   description: string | null;
-  /** A row of workflow/tools/registry. */
+  /** The name of a row in workflow/tools/registry. */
   category: string;
   icon: string | null;
   iconColor: string | null;
   status: ToolStatus;
-  /** `{schema_version, type, config}`, as it was checked when it was stored. */
+  /** `{schema_version, type, config}`, as checked before it was stored. */
   definition: Record<string, unknown>;
   createdAt: Date;
   /** Null until it is changed. */

@@ -1,4 +1,4 @@
-// The states of a webhook on its way to its receiver.
+// The states of a webhook delivery.
 
 export const DELIVERY_STATES = ['pending', 'sending', 'delivered', 'dead_letter'] as const;
 

@@ -1,6 +1,6 @@
 // The stored shape of an agent: the graph as clients send it, and the settings beside it.
-// Source: contract §5.3 and §5.5. What each node's `data` may hold is workflow/nodes' business; here
-// a node is only an id, a type and an object, so that drafts may be incomplete.
+// Source: contract §5.3 and §5.5. workflow/nodes defines the content of each node's `data`; here a node is only an
+// id, a type and an object, so that drafts may be incomplete.
 
 import { z } from 'zod';
 
@@ -28,7 +28,7 @@ export const workflowDefinition = z.looseObject({
 });
 export type WorkflowDefinition = z.infer<typeof workflowDefinition>;
 
-/** One thing that is wrong with a workflow. Wire shape of the contract (§5.3). */
+/** One fault of a workflow. Wire shape of the contract (§5.3). */
 export interface WorkflowProblem {
   kind: 'node' | 'edge' | 'workflow';
   id: string | null;
@@ -42,7 +42,7 @@ const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 
 /** `workflow_configurations`: known keys with their defaults; unknown keys are kept. */
 export const workflowConfigurations = z.looseObject({
-  /** Seconds until a call is ended whatever happens. */
+  /** Seconds until a call is ended in any case. */
   max_call_duration: z.int().gt(0).max(1_200).default(300),
   /** Seconds of silence before the agent asks whether the caller is there. */
   max_user_idle_timeout: z.number().min(1).max(600).default(10),
@@ -51,11 +51,11 @@ export const workflowConfigurations = z.looseObject({
   provisional_vad_pause_secs: z.number().min(0.1).max(10).default(1.5),
   turn_stop_strategy: z.enum(['transcription', 'turn_analyzer']).default('transcription'),
   smart_turn_stop_secs: z.number().min(0.1).max(10).default(2),
-  /** Seconds after which a turn of the caller is over whatever the recogniser says. */
+  /** Seconds after which a caller's turn ends without the recogniser's decision. */
   user_turn_stop_timeout: z.number().min(0.5).max(30).default(5),
   dictionary: z.string().default(''),
   context_compaction_enabled: z.boolean().default(false),
-  /** Noise under the agent's voice. Without a file of its own, the built-in one. */
+  /** Background noise under the agent's voice. Default: the built-in noise. */
   ambient_noise_configuration: z
     .looseObject({
       enabled: z.boolean().default(false),
@@ -64,8 +64,7 @@ export const workflowConfigurations = z.looseObject({
     })
     .prefault({}),
   text_chat_inactivity_timeout_seconds: z.int().min(60).max(10_500).default(1_800),
-  /** For the dialler of an external PBX: values of the call that go into fields of its lead. Kept, and
-   *  not acted upon. */
+  /** For the dialler of an external PBX: values of the call for the fields of its lead. Stored, but not used. */
   external_pbx_field_mappings: z
     .array(
       z.object({
@@ -84,8 +83,8 @@ export type WorkflowConfigurations = z.infer<typeof workflowConfigurations>;
 
 const SECRET_NAME = /(^|_)(api_key|secret|password|token)$/;
 
-/** Whether a text under that name, anywhere in a definition or in settings, is a secret: it is sealed
- *  where it is stored and masked where it is shown. */
+/** Whether a text under that name, anywhere in a definition or in settings, is a secret: it is sealed in the
+ *  store and masked in responses. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
@@ -101,12 +100,12 @@ export interface Workflow {
   name: string;
   status: WorkflowStatus;
   dispositionCodes: string[];
-  /** Null for one that is filed nowhere. */
+  /** Null for a workflow without a folder. */
   folderId: string | null;
   createdAt: Date;
 }
 
-/** Where an organization files its agents. */
+/** A folder for an organization's agents. */
 export interface WorkflowFolder {
   id: string;
   name: string;
@@ -126,5 +125,5 @@ export interface WorkflowVersion {
   publishedAt: Date | null;
 }
 
-/** Who decides what the agent says. */
+/** What decides the agent's words. */
 export type DialoguePolicy = 'model' | 'scripted';
