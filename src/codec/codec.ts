@@ -1,4 +1,5 @@
-// A codec turns the payload of one packet into PCM and back. It holds no clock and no socket.
+// The interface of a codec: turns the payload of one packet into PCM and back. A codec holds no clock and no
+// socket.
 
 import type { SampleRateHz } from '../audio/pcm.ts';
 
@@ -8,7 +9,7 @@ export interface Codec {
   readonly rateHz: SampleRateHz;
   /** Payload bytes of one 20 ms frame. */
   readonly frameBytes: number;
-  /** Samples that `payload` decodes to. */
+  /** Number of samples that `payload` decodes to. */
   samplesIn(payload: Uint8Array): number;
   /** Decodes into `pcm` (the caller's, long enough by `samplesIn`); returns the samples written.
    *  Any bytes decode; nothing is thrown. */

@@ -1,5 +1,5 @@
-// G.711 µ-law and A-law, 8 kHz mono, 64 kbit/s: one byte per sample. No loss concealment and no comfort
-// noise (G.711 appendices I and II): pipeline/ does what it needs of both.
+// G.711 µ-law and A-law, 8 kHz mono, 64 kbit/s: one byte per sample. No loss concealment and no comfort noise
+// (G.711 appendices I and II): pipeline/ has what is needed of both.
 // Source: ITU-T G.711 (11/88), by the tables of audio/companding.
 
 import { alaw, type Law, ulaw } from '../audio/companding.ts';
@@ -13,7 +13,7 @@ function companded(name: string, { samples, codes }: Law): Codec {
     samplesIn: (payload) => payload.length,
     decode(payload, pcm) {
       const count = payload.length;
-      const fours = count & ~3; // A loop's own work is more than a sample's: 0.2 us a frame, not 0.4.
+      const fours = count & ~3; // Unrolled, because the loop itself costs more than a sample: 0.2 µs a frame, not 0.4.
       for (let i = 0; i < fours; i += 4) {
         pcm[i] = samples[payload[i] as number] as number;
         pcm[i + 1] = samples[payload[i + 1] as number] as number;

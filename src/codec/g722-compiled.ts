@@ -1,10 +1,10 @@
-// G.722 in compiled code, WebAssembly or addon. The state of a call's two directions lives here and goes in and
-// out with each block, so that calls need no place in the kernels' memory and nothing has to be closed.
+// G.722 in compiled code, WebAssembly or addon. The state of a call's two directions lives here and is copied in
+// and out with each block, so that calls take no memory of the kernels and need no close.
 
 import type { NativeKernels } from '../runtime/native-kernels.ts';
 import type { Codec } from './codec.ts';
 
-/** What native/src/g722.c shares: one direction's state, and one block. */
+/** Shared with native/src/g722.c: the state of one direction, and one block. */
 interface Work {
   readonly state: Int32Array;
   readonly samples: Int16Array;
@@ -15,10 +15,11 @@ interface Work {
   readonly decode: (bytes: number) => number;
 }
 
-/** The addon's memory is one for the process, and so is the place to work in. */
+/** The addon has one memory per process, so its work buffer is shared too. */
 const workIn = new WeakMap<NativeKernels, Work>();
 
-/** The two directions of one call, in one instance of the kernels. Throws NATIVE_BROKEN if they lack it. */
+/** The two directions of one call, in one instance of the kernels. Throws NATIVE_BROKEN if the kernels lack
+ *  G.722. */
 export function compiledG722(kernels: NativeKernels): Pick<Codec, 'decode' | 'encode'> {
   const work = workIn.get(kernels) ?? openWork(kernels);
   workIn.set(kernels, work);
@@ -55,7 +56,7 @@ export function compiledG722(kernels: NativeKernels): Pick<Codec, 'decode' | 'en
   };
 }
 
-/** The state of a direction that has not begun. */
+/** The initial state of a direction. */
 function begun({ begin, state }: Work): Int32Array {
   begin();
   return state.slice();

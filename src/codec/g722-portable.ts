@@ -35,7 +35,7 @@ const LOW_LEVELS = Int16Array.of(
   2557,
   2919,
 );
-/** QQ6: what the 30 steps away from zero stand for; the first is next to zero. */
+/** QQ6: the values of the 30 steps away from zero; the first is next to zero. */
 const LOW_STEPS = Int16Array.of(
   136,
   432,
@@ -68,7 +68,7 @@ const LOW_STEPS = Int16Array.of(
   21904,
   24808,
 );
-/** QQ4: the same for the four most significant bits, which alone drive the adaptation. */
+/** QQ4: the same for the four most significant bits, which alone control the adaptation. */
 const LOW_COARSE = Int16Array.of(1200, 2584, 4240, 6288, 8968, 12896, 20456);
 /** WL: logarithmic step of the scale factor by coarse magnitude, from zero up. */
 const LOW_SCALE = Int16Array.of(-60, -30, 58, 172, 334, 538, 1198, 3042);
@@ -82,7 +82,7 @@ const HIGH_SCALE_MAX = 22_528;
 /** Codes of the lower band: 1..30 and 31 away from zero downwards, 32..61 upwards, 62 and 63 next to it. */
 const LOW_CODES = 64;
 
-/** The quadrature mirror filter's twelve coefficients; the other half are the same backwards. */
+/** The quadrature mirror filter's twelve coefficients; the other half are the same in reverse order. */
 const QMF = Int16Array.of(3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11);
 const TAPS = 2 * QMF.length;
 
@@ -139,12 +139,12 @@ class Band {
 const lowBand = () => new Band({ step: 32, logMax: LOW_SCALE_MAX, shift: 8 });
 const highBand = () => new Band({ step: 8, logMax: HIGH_SCALE_MAX, shift: 10 });
 
-/** The last 24 samples in one piece: each is written twice, so that a window never wraps. */
+/** The last 24 samples in one piece: each is written twice, so that a window never wraps around. */
 class Window {
   readonly samples = new Int32Array(2 * TAPS);
   #at = 0;
 
-  /** Takes the newest two; returns where the window begins, with its oldest sample. */
+  /** Takes the two newest samples; returns the index of the window's oldest sample. */
   push(first: number, second: number): number {
     const { samples } = this;
     const at = this.#at;
@@ -246,7 +246,7 @@ class Decoder {
   }
 }
 
-/** The two least significant bits do not matter here: they may have been used for data. */
+/** The two least significant bits are ignored here: they may carry data. */
 function adaptLow(band: Band, code: number): void {
   const coarse = code >> 2;
   const difference = (band.step * (lowCoarseValue[coarse] as number)) >> 15;
@@ -269,7 +269,7 @@ function fillTables(): void {
     lowValue[above] = LOW_STEPS[level] as number;
     lowValue[below] = -(LOW_STEPS[level] as number);
   }
-  // Codes that no encoder sends: they are taken for the smallest step downwards.
+  // Codes that no encoder sends; they decode as the smallest step downwards.
   for (let code = 0; code < 4; code++) lowValue[code] = -136;
   for (let magnitude = 1; magnitude <= LOW_COARSE.length; magnitude++) {
     const value = LOW_COARSE[magnitude - 1] as number;

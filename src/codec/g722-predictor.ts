@@ -6,9 +6,9 @@ const POLE_2_MAX = 12_288;
 const POLE_1_SPAN = 15_360;
 
 export class AdaptivePredictor {
-  /** SL, SH: what the next sample is expected to be. */
+  /** SL, SH: the predicted next sample. */
   prediction = 0;
-  /** SZL: the zeros' part of it. */
+  /** SZL: the zeros' part of the prediction. */
   #zeroPart = 0;
   /** AL1, AL2. */
   #pole1 = 0;
@@ -36,7 +36,7 @@ export class AdaptivePredictor {
     this.#partial1 = partial;
   }
 
-  /** UPPOL2, then UPPOL1 within the bounds that the new second pole sets. */
+  /** UPPOL2, then UPPOL1 within the bounds that the new second pole gives. */
   #adaptPoles(partial: number): void {
     const isLikeLast = partial < 0 === this.#partial1 < 0;
     const isLikeBefore = partial < 0 === this.#partial2 < 0;

@@ -1,6 +1,6 @@
-// G.722 at 64 kbit/s: 16 kHz audio in two sub-bands of ADPCM, one byte per two samples. Both directions keep
-// state: one codec per call. RFC 3551 gives it an RTP clock of 8 kHz. The arithmetic has several builds, to the
-// bit alike: g722-compiled (native/src/g722.c) and g722-portable. No loss concealment.
+// G.722 at 64 kbit/s: 16 kHz audio in two sub-bands of ADPCM, one byte per two samples. Both directions keep state:
+// one codec per call. RFC 3551 gives it an RTP clock of 8 kHz. The arithmetic has several bit-exact builds:
+// g722-compiled (native/src/g722.c) and g722-portable. No loss concealment.
 
 import { nativeKernels } from '../runtime/native-kernels.ts';
 import type { Codec } from './codec.ts';

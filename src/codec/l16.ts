@@ -1,5 +1,5 @@
-// Linear 16-bit PCM, little endian, mono. RFC 3551 (4.5.11) says network order for RTP; the media
-// sockets that carry it (Asterisk, Vonage, Plivo) and AudioSocket send little endian, so this is theirs.
+// Linear 16-bit PCM, little endian, mono. RFC 3551 (4.5.11) asks for network byte order in RTP; the media
+// websockets that carry L16 (Asterisk, Vonage, Plivo) and AudioSocket use little endian, and so does this codec.
 
 import type { SampleRateHz } from '../audio/pcm.ts';
 import type { Codec } from './codec.ts';
@@ -9,7 +9,7 @@ function linear(name: string, rateHz: SampleRateHz): Codec {
     name,
     rateHz,
     frameBytes: rateHz / 25,
-    // An odd byte at the end is half a sample: it is dropped.
+    // An odd byte at the end is half a sample and is dropped.
     samplesIn: (payload) => payload.length >> 1,
     decode(payload, pcm) {
       const count = payload.length >> 1;

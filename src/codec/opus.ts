@@ -1,6 +1,6 @@
-// Opus, mono, in packets of 20 ms at a constant rate of bits, by the optional package @evan/opus (MIT; libopus in
-// it BSD): its addon where there is one for the machine, else its WebAssembly. Both directions keep state. It
-// conceals nothing: the package refuses an empty packet, so the pipeline fills gaps as it does for all codecs.
+// Opus, mono, in packets of 20 ms at a constant bit rate, by the optional package @evan/opus (MIT; its libopus is
+// BSD): its addon where the machine has one, else its WebAssembly. Both directions keep state. No loss concealment:
+// the package refuses an empty packet, so the pipeline fills gaps as it does for all codecs.
 // Source: RFC 6716 (3.1, 3.2: what a packet holds), RFC 7587 (RTP).
 
 import { createRequire } from 'node:module';
@@ -9,18 +9,19 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Codec } from './codec.ts';
 
 const PACKAGE = '@evan/opus';
-/** Bits a second at which speech of that bandwidth is clear (RFC 7587, 3.1.1). Constant, so that a frame has a
- *  length that is known: 40, 60, 80 and 100 bytes. */
+/** Bits per second for clear speech at each bandwidth (RFC 7587, 3.1.1). Constant, so that the length of a frame
+ *  is known: 40, 60, 80 and 100 bytes. */
 const BITRATE: Readonly<Record<SampleRateHz, number>> = {
   8000: 16_000,
   16000: 24_000,
   24000: 32_000,
   48000: 40_000,
 };
-/** 0..10. Above 5 nobody hears a difference in speech. */
+/** Encoder complexity, 0..10. Above 5 there is no audible difference in speech. */
 const COMPLEXITY = 5;
 const FRAMES_A_SECOND = 50;
-/** Three frames of 20 ms, the longest there are, and their headers; the package has room for twice that. */
+/** A packet of three 20 ms frames, the longest that is accepted, and their headers; the package takes twice
+ *  that. */
 const PACKET_BYTES_MAX = 3 * 1_275 + 7;
 const PACKET_MS_MAX = 120;
 
@@ -50,8 +51,8 @@ interface OpusPackage {
   }) => OpusDecoder;
 }
 
-/** A codec with its own state. It takes and gives frames of 20 ms to encode, one packet each; packets of any length
- *  decode. Throws CODEC_MISSING if the package is not there, or is another. */
+/** A codec with its own state. It encodes frames of 20 ms, one packet each, and decodes packets of any length.
+ *  Throws CODEC_MISSING if the package is missing or has another interface. */
 export function createOpus(rateHz: SampleRateHz): Codec {
   const { Encoder, Decoder } = opusPackage();
   const encoder = new Encoder({ channels: 1, sample_rate: rateHz, application: 'voip' });
@@ -79,17 +80,17 @@ export function createOpus(rateHz: SampleRateHz): Codec {
   };
 }
 
-/** Whether `createOpus` would work. */
+/** Whether `createOpus` works on this machine. */
 export function hasOpus(): boolean {
   try {
     opusPackage();
     return true;
   } catch {
-    return false; // The error says why when the codec is asked for.
+    return false; // `createOpus` reports the error when the codec is needed.
   }
 }
 
-/** How much audio a packet says that it holds, in milliseconds: 2.5 to 120, or 0 if it is none. */
+/** The audio in a packet by its header, in milliseconds: 2.5 to 120, or 0 if the header is invalid. */
 export function opusPacketMs(packet: Uint8Array): number {
   const [first, second = 0] = packet;
   if (first === undefined || packet.length > PACKET_BYTES_MAX) return 0;
@@ -98,7 +99,7 @@ export function opusPacketMs(packet: Uint8Array): number {
   return ms > PACKET_MS_MAX ? 0 : ms;
 }
 
-/** The fourth code says how many in the next byte. */
+/** Code 3: the number of frames is in the next byte. */
 const FRAMES_BY_CODE = [1, 2, 2];
 
 function frameMs(configuration: number): number {
@@ -107,7 +108,7 @@ function frameMs(configuration: number): number {
   return [2.5, 5, 10, 20][configuration & 3] as number;
 }
 
-/** False if the packet says one thing and holds another. */
+/** False if the packet's content does not match its header. */
 function decodeInto(decoder: OpusDecoder, packet: Uint8Array, pcm: Int16Array): boolean {
   try {
     const bytes = decoder.decode(packet);
@@ -117,13 +118,13 @@ function decodeInto(decoder: OpusDecoder, packet: Uint8Array, pcm: Int16Array): 
     }
     return true;
   } catch {
-    return false; // A malformed packet of the far end is silence, as a lost one would be.
+    return false; // A malformed packet from the far end becomes silence, as a lost one does.
   }
 }
 
 let loaded: OpusPackage | undefined;
 
-/** Loaded when it is first asked for. */
+/** Loaded at first use. */
 function opusPackage(): OpusPackage {
   if (loaded !== undefined) return loaded;
   let found: unknown;
