@@ -1,19 +1,19 @@
-// The two laws of G.711 as tables, between 8-bit codes and 16-bit samples. Not a codec (codec/g711 is);
-// here because WAV files carry them too.
+// The µ-law and A-law companding tables of G.711, between 8-bit codes and 16-bit samples. The codec is codec/g711;
+// the tables are here because WAV files use them too.
 // Source: ITU-T G.711 (11/88), tables 1a-2b; 16-bit samples are the tables' values left-aligned.
 
 export interface Law {
   /** The sample of each of the 256 codes. */
   readonly samples: Int16Array;
-  /** The code of each sample, at the sample's 16 bits read as unsigned. */
+  /** The code of each sample, indexed by the sample's 16 bits read as unsigned. */
   readonly codes: Uint8Array;
 }
 
 /** µ-law adds this to every magnitude so that the segments start at powers of two. */
 const ULAW_BIAS = 0x84;
-/** The loudest magnitude that still fits after the bias. */
+/** The largest magnitude that still fits after the bias. */
 const ULAW_MAGNITUDE_MAX = 32_635;
-/** A-law inverts the even bits, so that silence does not look like a dead line. */
+/** A-law inverts the even bits, so that silence is not a constant bit pattern on the wire. */
 const ALAW_TOGGLE = 0x55;
 const ALAW_MAGNITUDE_MAX = 32_767;
 const SIGN = 0x80;

@@ -1,11 +1,11 @@
-// Loudness of 16-bit PCM: its level in decibels (RMS), and fades and mixing in place. pipeline/ decides what for.
-// It has no compiled build: for a frame of 160 samples, bringing it there and back costs as much as is saved
-// (mixing 0.6 µs here, 1.0 µs in WebAssembly; a ramp 0.5 µs in both).
+// Loudness of 16-bit PCM: its level in decibels (RMS), fades and mixing in place. pipeline/ decides where they
+// apply. There is no compiled build: for a frame of 160 samples, copying it to the kernel and back costs as much as
+// the kernel saves (mixing 0.6 µs here, 1.0 µs in WebAssembly; a ramp 0.5 µs in both).
 
 const SAMPLE_MAX = 32_767;
 const SAMPLE_MIN = -32_768;
 
-/** What counts as nothing: below any telephone line's noise. */
+/** The floor of a level in dB: below the noise of any telephone line. */
 export const LEVEL_MIN_DB = -70;
 
 const FULL_SCALE_SQUARED = 32_768 ** 2;
@@ -19,7 +19,7 @@ export function gainOfDb(db: number): number {
 export function levelDb(samples: Int16Array): number {
   const count = samples.length;
   let sum = 0;
-  // Two at a time, as integers of 32 bits without a sign, that just hold two squares: twice as fast.
+  // Two samples at a time as unsigned 32-bit integers, which just hold two squares: twice as fast.
   const pairs = count & ~1;
   for (let i = 0; i < pairs; i += 2) {
     const even = samples[i] as number;
@@ -31,8 +31,8 @@ export function levelDb(samples: Int16Array): number {
   return Math.max(LEVEL_MIN_DB, 10 * Math.log10(sum / count / FULL_SCALE_SQUARED));
 }
 
-/** Multiplies `pcm` by a gain that goes evenly from `fromGain` (which the sample before the first had) to
- *  `toGain` (at the last), with saturation. A fade of several frames is one call a frame. */
+/** Multiplies `pcm` by a gain that changes linearly from `fromGain` (the gain of the sample before the first) to
+ *  `toGain` (at the last), with saturation. A fade over several frames is one call per frame. */
 export function applyRamp(pcm: Int16Array, fromGain: number, toGain: number): void {
   const step = (toGain - fromGain) / pcm.length;
   for (let i = 0; i < pcm.length; i++) {
@@ -40,20 +40,20 @@ export function applyRamp(pcm: Int16Array, fromGain: number, toGain: number): vo
   }
 }
 
-/** From silence to `pcm`'s loudness over its length, along half a cosine: no click at either end. */
+/** Fade-in over the length of `pcm`, along half a cosine: no click at either end. */
 export function fadeIn(pcm: Int16Array): void {
   for (let i = 0; i < pcm.length; i++) pcm[i] = saturated((pcm[i] as number) * rise(i, pcm.length));
 }
 
-/** From `pcm`'s loudness to silence over its length, along half a cosine. */
+/** Fade-out over the length of `pcm`, along half a cosine. */
 export function fadeOut(pcm: Int16Array): void {
   const { length } = pcm;
   for (let i = 0; i < length; i++)
     pcm[i] = saturated((pcm[i] as number) * rise(length - 1 - i, length));
 }
 
-/** Turns `pcm` into a passage from `tail` to itself; both are of one length. At equal power: noise, whose ends
- *  have nothing to do with each other, keeps its loudness, where an even passage would dip by 3 dB. */
+/** Cross-fade in place from `tail` to `pcm`; both have the same length. At equal power: uncorrelated noise keeps
+ *  its loudness, where a linear cross-fade would dip by 3 dB. */
 export function crossFade(pcm: Int16Array, tail: Int16Array): void {
   for (let i = 0; i < pcm.length; i++) {
     const angle = (Math.PI * (i + 0.5)) / (2 * pcm.length);
@@ -63,8 +63,8 @@ export function crossFade(pcm: Int16Array, tail: Int16Array): void {
   }
 }
 
-/** Adds `loop` times `gain` onto all of `target`, with saturation: from its sample `from` (0 to less than its
- *  length) on, and from its begin again after its end. */
+/** Adds `loop` times `gain` to all of `target`, with saturation. Reads `loop` from sample `from` (0 to less than
+ *  its length), and from its start again after its end. */
 export function mixLoop(target: Int16Array, loop: Int16Array, gain: number, from = 0): void {
   const { length } = loop;
   let at = from;
@@ -75,7 +75,7 @@ export function mixLoop(target: Int16Array, loop: Int16Array, gain: number, from
   }
 }
 
-/** Math.floor, for Math.round branches, and half of the time otherwise than foretold: three times as slow. */
+/** Math.floor, because Math.round branches and half of the branches are mispredicted: three times as slow. */
 function saturated(sample: number): number {
   return Math.max(SAMPLE_MIN, Math.min(SAMPLE_MAX, Math.floor(sample + 0.5)));
 }

@@ -1,48 +1,48 @@
-// Packet loss concealment: fills gaps in 8 kHz speech with what was said before, repeated by whole periods of its pitch and fading. It
-// does not know why audio is missing; without any it makes silence. Nothing is delayed: where the appendix
-// smooths the last samples before a gap, here the first ones in it are bent to meet them.
+// Packet loss concealment: fills gaps in 8 kHz speech by repeating the last pitch periods, with a fade-out. The
+// reason of a gap does not matter; without previous audio the result is silence. Nothing is delayed: where the
+// appendix smooths the last samples before a gap, this code smooths the first samples in it.
 // Source: ITU-T G.711 appendix I (09/99), for its method, lengths and fading.
 
-/** Periods of pitch: 200 to 67 Hz. */
+/** Pitch periods in samples: 200 to 67 Hz. */
 const PITCH_MIN = 40;
 const PITCH_MAX = 120;
-/** A longer gap is made of up to so many periods, lest it buzzes. */
+/** A longer gap repeats up to this many pitch periods; repeating one alone would buzz. */
 const PERIODS_MAX = 3;
-/** What is compared with what lies a period before it: 20 ms. */
+/** Length of the correlation window, 20 ms: it is compared with the samples one period earlier. */
 const MATCH_SAMPLES = 160;
-/** Periods that are far apart in quality are looked for in every second sample, then near the best in each. */
+/** The pitch search looks at every second period and sample first, then at each period near the best one. */
 const COARSE = 2;
-/** Of what was heard: three of the longest periods, and a quarter for joining them. */
+/** History in samples: three of the longest periods, and a quarter of one for the cross-fade. */
 export const CONCEALMENT_SAMPLES = PERIODS_MAX * PITCH_MAX + PITCH_MAX / 4;
-/** 10 ms: as long it is as loud as before; from then on a fifth less in each. */
+/** 10 ms. The first step has full loudness; each further step loses a fifth. */
 const STEP_SAMPLES = 80;
 const FADE_PER_SAMPLE = 0.2 / STEP_SAMPLES;
-/** Audio that comes again is blended in over a quarter of a period, and this more for each 10 ms of the gap. */
+/** Cross-fade at the end of a gap: a quarter of a period, and this many samples more for each 10 ms of the gap. */
 const JOIN_SAMPLES_A_STEP = 32;
 const JOIN_SAMPLES_MAX = 80;
-/** What is cut off for longer is not continued, only ended without a click. */
+/** In `silence`: the interrupted sound is faded out over this many samples, so that no click is heard. */
 const DYING_SAMPLES = 40;
 
-/** After so much nothing is left of what was said. */
+/** From here on the concealed audio has faded to silence. */
 export const CONCEALED_SAMPLES_MAX = 6 * STEP_SAMPLES;
 
 export class PacketLossConcealer {
-  /** What was heard before the gap. */
+  /** The samples before the gap. */
   readonly #said = new Float64Array(CONCEALMENT_SAMPLES);
   /** Samples of the gap so far. */
   #lost = 0;
   #pitch = PITCH_MAX;
-  /** The last so many periods are repeated; from the place after the last sample on. */
+  /** Number of pitch periods that are repeated, and the next position in them. */
   #periods = 1;
   #at = 0;
-  /** Of the pattern before the last change, and how many more samples have a part of it. */
+  /** Position in the pattern of one period less, and how many samples of the cross-fade from it are left. */
   #atBefore = 0;
   #blending = 0;
-  /** The step from the last sample that was heard to the first of the gap, which is bent away. */
+  /** The step from the last sample before the gap to the first of the gap; it is smoothed out. */
   #step = 0;
 
-  /** A gap begins. What was heard last ends before `at` of `ring`, in which samples lie round and round; it has
-   *  CONCEALMENT_SAMPLES at least, and is copied. */
+  /** A gap begins. The samples before it end at index `at` of the circular buffer `ring`, which holds at least
+   *  CONCEALMENT_SAMPLES; they are copied. */
   begin(ring: Int16Array, at: number): void {
     const said = this.#said;
     let place = (at + ring.length - CONCEALMENT_SAMPLES) % ring.length;
@@ -59,13 +59,13 @@ export class PacketLossConcealer {
     this.#step = (said[last] as number) - (said[last - this.#pitch] as number);
   }
 
-  /** Overwrites the first `count` samples of `pcm` with what is to be heard in their place. */
+  /** Overwrites the first `count` samples of `pcm` with concealed audio. */
   conceal(pcm: Int16Array, count: number): void {
     for (let i = 0; i < count; i++) pcm[i] = this.#next();
   }
 
-  /** Overwrites the first `count` samples of `pcm` with silence, as nobody knows what was there; a sound that was
-   *  cut off dies away in the first of them. */
+  /** Overwrites the first `count` samples of `pcm` with silence, for a gap whose content is unknown; a sound
+   *  that the gap interrupts is faded out first. */
   silence(pcm: Int16Array, count: number): void {
     for (let i = 0; i < count; i++) {
       if (this.#lost < DYING_SAMPLES) {
@@ -77,7 +77,8 @@ export class PacketLossConcealer {
     }
   }
 
-  /** Audio comes again, in `pcm` from `from` to `to`: the first of it is blended with what was concealed. */
+  /** The gap is over: `pcm` from `from` to `to` is received audio, whose begin is cross-faded with the concealed
+   *  audio. */
   end(pcm: Int16Array, from: number, to: number): void {
     if (this.#lost > 0) this.#join(pcm, from, to);
     this.#lost = 0;
@@ -111,7 +112,7 @@ export class PacketLossConcealer {
     return Math.max(-32_768, Math.min(32_767, Math.round(gain * sample)));
   }
 
-  /** One period more, from the same place in the first of them. */
+  /** Adds one pitch period; the position stays the same within the first of them. */
   #widen(): void {
     this.#periods++;
     this.#atBefore = this.#at;
@@ -123,7 +124,8 @@ export class PacketLossConcealer {
     return at + 1 === periods * this.#pitch ? 0 : at + 1;
   }
 
-  /** Sample `at` of the last `periods` periods, whose last quarter goes over into what lies before their first. */
+  /** Sample `at` of the last `periods` periods. The last quarter period is cross-faded with the samples before
+   *  the first period, so that the repetition has no step. */
   #repeated(periods: number, at: number): number {
     const said = this.#said;
     const length = periods * this.#pitch;
@@ -136,7 +138,7 @@ export class PacketLossConcealer {
   }
 }
 
-/** The period after which the last of `said` is most like itself. */
+/** The pitch period in samples: the lag at which the end of `said` correlates best with itself. */
 function pitchOf(said: Float64Array): number {
   let best = PITCH_MAX;
   let bestLikeness = Number.NEGATIVE_INFINITY;
@@ -158,7 +160,7 @@ function pitchOf(said: Float64Array): number {
   return best;
 }
 
-/** Correlation with what lies a period before, by that one's strength. */
+/** Correlation with the samples one period earlier, divided by the magnitude of those. */
 function likenessAt(said: Float64Array, pitch: number, step: number): number {
   let product = 0;
   let energy = 1;

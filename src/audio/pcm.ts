@@ -1,6 +1,6 @@
-// The one currency of audio inside the gateway: mono signed 16-bit PCM in frames of 20 ms.
+// The only audio format inside the gateway: mono signed 16-bit PCM in frames of 20 ms.
 
-/** The rate inside a call: telephone audio. Other rates are converted at the edge. */
+/** The sample rate inside a call: telephone audio. Other rates are converted at the edge. */
 export const RATE_HZ = 8_000;
 export const FRAME_MS = 20;
 /** Samples in a frame. */
@@ -8,9 +8,9 @@ export const FRAME_SAMPLES = 160;
 
 export type SampleRateHz = 8_000 | 16_000 | 24_000 | 48_000;
 
-/** Copies `count` samples of `source` from `from` on to `target` from `to` on. Where all of `source` is copied, `set`
- *  of typed arrays is faster still; a part of it would be an object first. Four at a time: a loop's own work is more
- *  than a sample's (160 of them 0.17 against 0.43 us). */
+/** Copies `count` samples from `source[from]` to `target[to]`. For all of `source`, `set` of typed arrays is
+ *  faster still; for a part, `set` would need a new view object. Four at a time, because the loop itself costs
+ *  more than a copy (160 samples: 0.17 against 0.43 µs). */
 export function copySamples(
   source: Int16Array,
   from: number,

@@ -12,13 +12,13 @@ export interface Wav {
   samples: Int16Array;
 }
 
-/** A file whose samples are decoded one by one, where they lie. */
+/** A WAV file whose samples are decoded one by one, without a copy. */
 export interface WavFile {
   rateHz: number;
   channels: number;
   /** Samples of each channel. */
   moments: number;
-  /** The sample at place `index` of the interleaved channels, 0 to `moments * channels` - 1. */
+  /** The sample at index `index` of the interleaved channels, 0 to `moments * channels` - 1. */
   sample(index: number): number;
 }
 
@@ -28,11 +28,12 @@ const FORMAT_PCM = 1;
 const FORMAT_FLOAT = 3;
 const FORMAT_ALAW = 6;
 const FORMAT_ULAW = 7;
-/** The real tag opens the sub-format identifier, 24 bytes into the chunk. */
+/** For WAVE_FORMAT_EXTENSIBLE: the real tag is the first field of the sub-format identifier, 24 bytes into the
+ *  chunk. */
 const FORMAT_EXTENSIBLE = 0xfffe;
 const SUBFORMAT_OFFSET = 24;
 
-/** Rates and channel counts beyond these are damage, not audio. */
+/** Rates and channel counts above these mean a damaged file. */
 const RATE_HZ_MAX = 384_000;
 const CHANNELS_MAX = 32;
 /** The RIFF size field counts 36 bytes besides the data. */
@@ -72,8 +73,8 @@ export function readWav(bytes: Uint8Array): Wav {
   return { rateHz, channels, samples };
 }
 
-/** `bytes` is borrowed as long as the result is used. A data chunk that claims more than there is (a header
- *  written before the length was known) goes to the end; a part of a moment there is dropped. Throws
+/** `bytes` is borrowed as long as the result is used. A data chunk whose size exceeds the file (a header written
+ *  before the length was known) ends with the file; an incomplete sample group at the end is dropped. Throws
  *  WAV_UNREADABLE. */
 export function openWav(bytes: Uint8Array): WavFile {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -139,7 +140,7 @@ function decoderOf({ tag, bits }: Format): Decode {
   );
 }
 
-/** -1..1 to 16 bits, rounded, with saturation. What is no number is silence. */
+/** -1..1 to 16 bits, rounded, with saturation. NaN is silence. */
 function fromUnit(value: number): number {
   if (Number.isNaN(value)) return 0;
   return Math.max(-32_768, Math.min(32_767, Math.floor(value * 32_768 + 0.5)));

@@ -1,19 +1,19 @@
-// The resampler's filter in compiled code, WebAssembly or addon. A stream's history lives here and goes in and
-// out with each block, so that streams need no place in the kernels' memory and nothing has to be closed.
+// The resampler's filter in compiled code, WebAssembly or addon. A stream's history lives here and is copied in and
+// out with each block, so that streams take no memory of the kernels and need no close.
 
 import type { NativeKernels } from '../../runtime/native-kernels.ts';
 import { BLOCK_SAMPLES, type BlockFilter, type Phases } from './resample-filter.ts';
 
-/** As in native/src/resample.c: the longest row, and places for the weights of each ratio. */
+/** As in native/src/resample.c: the longest row, and the number of ratios whose weights fit. */
 const TAPS_MAX = 192;
 const RATIOS_MAX = 12;
 
 type FilterOf = (phases: Phases) => BlockFilter;
 
-/** The addon's memory is one for the process, and so are the places in it. */
+/** The addon has one memory per process, so its weight slots are shared too. */
 const filtersOf = new WeakMap<NativeKernels, FilterOf>();
 
-/** Makes filters that work in one instance of the kernels. */
+/** Makes filters that run in one instance of the kernels. */
 export function compiledFilters(kernels: NativeKernels): FilterOf {
   const filterOf = filtersOf.get(kernels) ?? filtersIn(kernels);
   filtersOf.set(kernels, filterOf);
@@ -34,7 +34,8 @@ function filtersIn(kernels: NativeKernels): FilterOf {
     const key = `${up}/${down}`;
     const known = places.get(key);
     if (known !== undefined) return known;
-    if (places.size === RATIOS_MAX) throw new RangeError('more ratios than there are');
+    if (places.size === RATIOS_MAX)
+      throw new RangeError('no slot for the weights of another ratio');
     const place = places.size;
     places.set(key, place);
     new Int16Array(memory, address('resampleWeights', place), TAPS_MAX).set(weights);
@@ -46,7 +47,7 @@ function filtersIn(kernels: NativeKernels): FilterOf {
     const place = placeOf(phases);
     const history = new Int16Array(taps - 1);
     const past = line.subarray(0, taps - 1);
-    // The same view while frames are of one length, so that nothing is allocated for a frame.
+    // The same view while frames have one length, so that no frame allocates.
     let piece = result.subarray(0, 0);
     let at = 0;
     let phase = 0;

@@ -1,11 +1,11 @@
-// The low-pass filter of the resampler, cut into phases, and the block of work that both of its builds do.
+// The low-pass filter of the resampler in polyphase form, and the block of work that both builds do.
 // Source: J. O. Smith, Digital Audio Resampling; the window is Kaiser's.
 //
-// It passes 85 % of the lower rate's band (3.4 kHz of 8 kHz) within 0.01 dB; what lies above 4.35 kHz, and
-// would fold to below 3.65 kHz, is 60 dB down, as are images. It delays by 16 samples of the lower rate. The
-// weights are whole numbers, so that every build gives the same samples.
+// It passes 85 % of the lower rate's band (3.4 kHz of 8 kHz) within 0.01 dB; what lies above 4.35 kHz, and would
+// fold to below 3.65 kHz, is 60 dB down, as are images. It delays by 16 samples of the lower rate. The weights are
+// integers, so that every build gives the same samples.
 
-/** The filter as `up` rows of `taps` weights in units of WEIGHT_ONE, each row oldest sample first. */
+/** The filter as `up` rows of `taps` weights in units of WEIGHT_ONE, the oldest sample first in each row. */
 export interface Phases {
   readonly up: number;
   readonly down: number;
@@ -15,27 +15,27 @@ export interface Phases {
 
 /** One stream through one filter. */
 export interface BlockFilter {
-  /** Filters `count` (up to BLOCK_SAMPLES) samples of `input` from `from` on into `output` from `written`
-   *  on; returns the end of what is written. */
+  /** Filters `count` (up to BLOCK_SAMPLES) samples of `input` from index `from` into `output` from index
+   *  `written`; returns the index after the last sample written. */
   run(input: Int16Array, from: number, count: number, output: Int16Array, written: number): number;
   reset(): void;
 }
 
-/** Samples filtered at once; longer input is cut, so that the work space has a size. */
+/** Samples filtered at once. Longer input is split, so that the work buffer has a fixed size. */
 export const BLOCK_SAMPLES = 960;
 
-/** What a weight of 1 is (WEIGHT_BITS of native/src/resample.c). A row's magnitudes sum up to 2.4, so that its
- *  products with samples stay within 32 bits. */
+/** The integer that is a weight of 1 (WEIGHT_BITS of native/src/resample.c). The magnitudes of a row sum up to
+ *  2.4, so that its products with samples stay within 32 bits. */
 export const WEIGHT_ONE = 2 ** 14;
 
 /** Half the filter's length, in samples of the lower rate: 2 ms at 8 kHz. */
 const ZERO_CROSSINGS = 16;
-/** Where the response is down by half, as a share of the lower rate's half. */
+/** Cutoff (-6 dB), as a share of half the lower rate. */
 const CUTOFF = 0.97;
-/** Kaiser's shape for 60 dB is 5.65; rounding the weights takes some of it. */
+/** Kaiser's shape for 60 dB is 5.65; the rounding of the weights takes some of the margin. */
 const KAISER_BETA = 5.8;
 
-/** The table has `toHz` divided by the rates' common divisor as many rows: choose rates that have one. */
+/** The table has `toHz` divided by the rates' greatest common divisor rows: use rates for which that is small. */
 export function designPhases(fromHz: number, toHz: number): Phases {
   const divisor = greatestCommonDivisor(fromHz, toHz);
   const up = toHz / divisor;
@@ -47,7 +47,7 @@ export function designPhases(fromHz: number, toHz: number): Phases {
   const row = new Float64Array(taps);
   for (let phase = 0; phase < up; phase++) {
     for (let tap = 0; tap < taps; tap++) {
-      // The newest sample meets the prototype's begin.
+      // The newest sample is multiplied by the begin of the prototype filter.
       const at = phase + (taps - 1 - tap) * up - (length - 1) / 2;
       row[tap] = sinc((at * CUTOFF) / spacing) * kaiser((2 * at) / length);
     }
@@ -56,7 +56,7 @@ export function designPhases(fromHz: number, toHz: number): Phases {
   return { up, down, taps, weights };
 }
 
-/** Rounded so that they sum up to WEIGHT_ONE: unequal rows would make a steady level a whistle. */
+/** Rounded so that each row sums up to WEIGHT_ONE: unequal rows would turn a constant level into a tone. */
 function wholeWeights(row: Float64Array): Int16Array {
   const sum = row.reduce((total, weight) => total + weight, 0);
   const exact = row.map((weight) => (weight / sum) * WEIGHT_ONE);
@@ -68,7 +68,7 @@ function wholeWeights(row: Float64Array): Int16Array {
   return whole;
 }
 
-/** Milliseconds from a sample to its sound. */
+/** Delay of the filter in milliseconds. */
 export function delayMsOf({ up, taps }: Phases, fromHz: number): number {
   return ((taps * up - 1) / 2 / up / fromHz) * 1_000;
 }

@@ -3,12 +3,12 @@
 import { BLOCK_SAMPLES, type BlockFilter, type Phases, WEIGHT_ONE } from './resample-filter.ts';
 
 export function portableFilter({ up, down, taps, weights: whole }: Phases): BlockFilter {
-  // Parts of a power of two, whose sums of products are exact: the same samples as from whole numbers.
+  // Weights as fractions of a power of two, whose sums of products are exact: the same samples as with integers.
   const weights = Float32Array.from(whole, (weight) => weight / WEIGHT_ONE);
   const history = taps - 1;
-  /** The last `history` samples of the past, then the block. */
+  /** The last `history` samples of the previous block, then the block. */
   const line = new Float32Array(history + BLOCK_SAMPLES);
-  /** Where the next output sample lies: input sample (from the block's begin) and phase. */
+  /** Position of the next output sample: input sample (from the start of the block) and phase. */
   let at = 0;
   let phase = 0;
   return {
@@ -42,7 +42,7 @@ function dot(
   at: number,
   taps: number,
 ): number {
-  // Four sums, so that one product need not wait for the last.
+  // Four sums, so that the multiplications do not depend on each other.
   let a = 0;
   let b = 0;
   let c = 0;

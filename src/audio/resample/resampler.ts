@@ -1,7 +1,6 @@
-// Resampling between 8, 16, 24 and 48 kHz, mono, as a stream. No clock recovery and no other ratios.
-// The filter is in resample-filter; all of its builds give the same samples. For 20 ms frames the
-// compiled ones take a tenth of the portable one's time (8 to 24 kHz 2.2 against 25 µs, 24 to 8 kHz 1.5
-// against 22 µs).
+// Resampling between 8, 16, 24 and 48 kHz, mono, as a stream. No clock recovery and no other ratios. The filter is
+// in resample-filter; all of its builds give the same samples. For 20 ms frames the compiled builds take a tenth of
+// the portable one's time (8 to 24 kHz: 2.2 against 25 µs; 24 to 8 kHz: 1.5 against 22 µs).
 
 import { nativeKernels } from '../../runtime/native-kernels.ts';
 import type { SampleRateHz } from '../pcm.ts';
@@ -16,12 +15,12 @@ import {
 import { portableFilter } from './resample-portable.ts';
 
 export interface Resampler {
-  /** How long after a sample its sound comes out, in milliseconds. */
+  /** Delay of the filter in milliseconds. */
   readonly delayMs: number;
-  /** Takes the next samples (any number up to a minute's; borrowed) and gives what they complete: on the
-   *  whole `toHz / fromHz` as many, for 20 ms exactly 20 ms. The result is valid until the next call. */
+  /** Takes the next samples (any number up to a minute's; borrowed) and returns the output that they complete:
+   *  on average `toHz / fromHz` times as many, for 20 ms exactly 20 ms. The result is valid until the next call. */
   process(samples: Int16Array): Int16Array;
-  /** Forgets the past: the next samples begin a new sound. */
+  /** Clears the history: the next samples start a new stream. */
   reset(): void;
 }
 
@@ -30,13 +29,13 @@ export interface Rates {
   toHz: SampleRateHz;
 }
 
-/** Longest input: a minute at 48 kHz. The output is one buffer, and this bounds it. */
+/** Longest input: a minute at 48 kHz. It bounds the one output buffer. */
 const INPUT_SAMPLES_MAX = 60 * 48_000;
 
 type FilterOf = (phases: Phases) => BlockFilter;
 
-/** A resampler for one stream, on the fastest build that is present. Throws NATIVE_BROKEN as loadKernels
- *  does. Equal rates hand the samples through. */
+/** A resampler for one stream, on the fastest build that is present. Throws NATIVE_BROKEN as loadKernels does.
+ *  With equal rates it returns the samples unchanged. */
 export function createResampler(rates: Rates, filterOf = fastestFilter()): Resampler {
   const { fromHz, toHz } = rates;
   if (fromHz === toHz) return { delayMs: 0, process: (samples) => samples, reset: () => undefined };
@@ -47,7 +46,8 @@ export function createResampler(rates: Rates, filterOf = fastestFilter()): Resam
   return {
     delayMs: delayMsOf(phases, fromHz),
     process(samples) {
-      if (samples.length > INPUT_SAMPLES_MAX) throw new RangeError('more than a minute at once');
+      if (samples.length > INPUT_SAMPLES_MAX)
+        throw new RangeError('more than a minute of samples in one call');
       const most = Math.ceil((samples.length * phases.up) / phases.down) + 1;
       if (output.length < most) output = new Int16Array(most);
       let written = 0;
@@ -55,7 +55,7 @@ export function createResampler(rates: Rates, filterOf = fastestFilter()): Resam
         const count = Math.min(BLOCK_SAMPLES, samples.length - from);
         written = filter.run(samples, from, count, output, written);
       }
-      // The same view while frames are of one length, so that nothing is allocated for a frame.
+      // The same view while frames have one length, so that no frame allocates.
       if (result.buffer !== output.buffer || result.length !== written) {
         result = output.subarray(0, written);
       }

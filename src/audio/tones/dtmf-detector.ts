@@ -1,34 +1,34 @@
-// DTMF detection in 8 kHz audio (Goertzel filters). It does not know whether the provider signals keys too
-// (pipeline/receive/in-band-dtmf does), and makes no sound (tone-generator does).
+// DTMF detection in 8 kHz audio (Goertzel filters). pipeline/receive/in-band-dtmf decides whether the provider's
+// own digit events count instead; tone-generator makes the tones.
 // Source: ITU-T Q.23 (frequencies), Q.24 (what must be detected, and what must not). The limits of a block are
-// those that Asterisk has proven on lines; that the tones are where they should be is measured besides.
+// Asterisk's, proven on real lines; in addition the frequency of each tone is measured.
 
 import { RATE_HZ } from '../pcm.ts';
 import { DTMF_DIGITS, DTMF_HIGH_HZ, DTMF_LOW_HZ } from './dtmf-frequencies.ts';
 import { GoertzelBank, NO_TONE } from './goertzel.ts';
 
-/** 12.75 ms: narrow enough to tell the rows apart, and two of them lie within any tone of 40 ms. */
+/** 12.75 ms: narrow enough to separate the rows, and any tone of 40 ms contains two whole blocks. */
 const BLOCK_SAMPLES = 102;
-/** Of each tone: a sine of -45 dBFS (-42 dBm0) has as much. */
+/** Lowest power of each tone: that of a sine of -45 dBFS (-42 dBm0). */
 const POWER_MIN = 8e7;
-/** How much stronger the low tone may be, and the high one: 8 dB (long lines swallow highs), 4 dB. More than
- *  that is what voices do. */
+/** Twist limits: the low tone may be up to 8 dB stronger (long lines attenuate high frequencies), the high tone
+ *  up to 4 dB. Voices exceed them. */
 const LOW_OVER_HIGH_MAX = 10 ** 0.8;
 const HIGH_OVER_LOW_MAX = 10 ** 0.4;
-/** The two tones' part of all that sounds in each of two blocks, made up for what is lost by being off. */
+/** Least share of the two tones in the energy of each of two blocks, corrected for their frequency offset. */
 const SHARE_MIN = 0.82;
-/** Without that: what is left of it where both are off by what is allowed. */
+/** The same without the correction: what is left of it if both tones have the largest allowed offset. */
 const RAW_SHARE_MIN = 0.6;
-/** How far a tone may be off. Q.24 wants 1.5 % and 2 Hz heard, and 3.5 % refused; the other tone leaks into the
- *  measurement, which moves it by up to 4 Hz. */
+/** Largest frequency offset of a tone. Q.24: up to 1.5 % + 2 Hz must be accepted, 3.5 % must be rejected. The
+ *  other tone leaks into the measurement and moves it by up to 4 Hz. */
 const OFF_MAX = 0.022;
-/** Blocks with a key before it counts, and without it before it is over. */
+/** Blocks with a key before it is reported, and blocks without it before it counts as released. */
 const HITS_MIN = 2;
 const MISSES_MIN = 3;
 
-/** Both tones and nothing else, as the filters count: their powers are so much of the block's energy. */
+/** Factor between the filters' power and the block's energy when a block holds the tones alone. */
 const POWER_OF_ENERGY = BLOCK_SAMPLES / 2;
-/** A block with less has no key. */
+/** A block with less energy has no key. */
 const ENERGY_MIN = (2 * POWER_MIN) / POWER_OF_ENERGY;
 
 const NO_KEY = -1;
@@ -42,22 +42,22 @@ export class DtmfDetector {
     rateHz: RATE_HZ,
     blockSamples: BLOCK_SAMPLES,
   });
-  /** Of this block and the one before. */
+  /** Energy of this block and of the one before. */
   #energy = 0;
   #energyBefore = 0;
-  /** The key of the last block, by its place in DTMF_KEYS, and how many blocks in a row had it. */
+  /** The key of the last block, as its index in DTMF_KEYS, and how many blocks in a row had it. */
   #seen = NO_KEY;
   #hits = 0;
-  /** The key that is held, and how many blocks in a row were without it. */
+  /** The key that is pressed, and how many blocks in a row were without it. */
   #held = NO_KEY;
   #misses = 0;
 
-  /** `onKey` gets each key once (0-9 * # A-D), within `push`, 25 to 40 ms after it began. */
+  /** `onKey` is called once per key (0-9 * # A-D), within `push`, 25 to 40 ms after the tone began. */
   constructor(onKey: (key: string) => void) {
     this.#onKey = onKey;
   }
 
-  /** The next samples (borrowed), as many as there are. */
+  /** The next samples (borrowed), any number. */
   push(pcm: Int16Array): void {
     const block = this.#block;
     for (let at = 0; at < pcm.length; ) {
@@ -71,7 +71,7 @@ export class DtmfDetector {
     }
   }
 
-  /** The audio breaks off here: what is heard next is another sound. */
+  /** A gap in the audio: the next samples belong to another sound. */
   reset(): void {
     this.#filled = 0;
     this.#seen = NO_KEY;
@@ -89,7 +89,7 @@ export class DtmfDetector {
     this.#onKey(DTMF_DIGITS.charAt(key));
   }
 
-  /** The key that the block sounds like. */
+  /** The key whose tones the block has, or NO_KEY. */
   #keyOfBlock(): number {
     const block = this.#block;
     let energy = 0;
@@ -109,7 +109,7 @@ export class DtmfDetector {
     return row * DTMF_HIGH_HZ.length + column;
   }
 
-  /** Whether the tones of the last two blocks are of the key's frequencies, and all that sounds. */
+  /** Whether the tones of the last two blocks have the key's frequencies, and nothing else sounds. */
   #isTrue(): boolean {
     const [lows, highs] = [this.#lows, this.#highs];
     const lowOff = lows.offHz();

@@ -1,9 +1,9 @@
-// Goertzel filters for four tones of which at most one sounds: which it is, how strong, and how far off, over
-// blocks, and the way the phase moves from one block to the next. Knows nothing of keys.
+// Goertzel filters for four tones of which at most one sounds: which one, its power, and its frequency offset (from
+// the phase difference of two blocks). The meaning of the tones is dtmf-detector's.
 
-/** No tone stands out. */
+/** No tone is strong enough. */
 export const NO_TONE = -1;
-/** A tone is this much stronger than the others: 8 dB. */
+/** A tone must be this much stronger than the others: 8 dB. */
 const PEAK_MIN = 10 ** 0.8;
 
 export class GoertzelBank {
@@ -11,13 +11,13 @@ export class GoertzelBank {
   readonly #rateHz: number;
   readonly #blockSamples: number;
   readonly #factors: Float64Array;
-  /** The filters' last state and the one before it, side by side, of this block and the last. */
+  /** The last two states of each filter, for this block and the one before. */
   readonly #states = new Float64Array(8);
   readonly #powers = new Float64Array(4);
   #best = 0;
   #phase = 0;
   #phaseBefore = 0;
-  /** Squared magnitude of the strongest tone in this block, and of that in the one before. */
+  /** Squared magnitude of the strongest tone in this block, and of the same tone in the one before. */
   power = 0;
   powerBefore = 0;
 
@@ -28,12 +28,12 @@ export class GoertzelBank {
     this.#factors = Float64Array.from(tonesHz, (hz) => 2 * Math.cos(this.#step(hz)));
   }
 
-  /** Of the strongest tone. */
+  /** Frequency of the strongest tone, in Hz. */
   get hz(): number {
     return this.#tonesHz[this.#best] as number;
   }
 
-  /** Which tone stands out of the block, or NO_TONE. */
+  /** Index of the tone that is stronger than the others in this block, or NO_TONE. */
   strongest(block: Float64Array): number {
     this.#filter(block);
     const powers = this.#powers;
@@ -49,15 +49,15 @@ export class GoertzelBank {
     return best;
   }
 
-  /** How far the tone of the last two blocks is off, in Hz, if it was the same one; up to half of what a block
-   *  tells apart (39 Hz). */
+  /** Frequency offset of the tone in Hz, if both last blocks have the same one; up to half the filters'
+   *  resolution (39 Hz). */
   offHz(): number {
     const turn = this.#step(this.hz) * this.#blockSamples;
     const off = (this.#phase - this.#phaseBefore - turn) / (2 * Math.PI);
     return ((off - Math.round(off)) * this.#rateHz) / this.#blockSamples;
   }
 
-  /** What the filter hears of the power of a tone that is so far off: 1 at the right frequency. */
+  /** Share of the power that the filter measures of a tone with that frequency offset: 1 at the exact frequency. */
   heard(offHz: number): number {
     const x = (Math.PI * offHz * this.#blockSamples) / this.#rateHz;
     return Math.abs(x) < 1e-6 ? 1 : (Math.sin(x) / x) ** 2;
@@ -78,7 +78,7 @@ export class GoertzelBank {
     return (2 * Math.PI * hz) / this.#rateHz;
   }
 
-  /** All four side by side, which the processor does at once. */
+  /** All four filters in one loop, so that the processor runs them in parallel. */
   #filter(block: Float64Array): void {
     const a = this.#factors[0] as number;
     const b = this.#factors[1] as number;

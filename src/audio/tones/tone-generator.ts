@@ -1,12 +1,12 @@
-// Sounds that are computed: DTMF digits, ring-back. Nothing is detected here (dtmf does).
-// Source: ITU-T Q.23 (DTMF frequencies), Q.24 (levels and times), E.180 supplement 2 and Telcordia GR-506
-// (North America's ring-back).
+// Generated tones: DTMF digits, ring-back. Detection is dtmf-detector's.
+// Source: ITU-T Q.23 (DTMF frequencies), Q.24 (levels and times), E.180 supplement 2 and Telcordia GR-506 (North
+// America's ring-back).
 
 import { fadeIn, fadeOut, gainOfDb } from '../gain.ts';
 import { msToSamples, RATE_HZ } from '../pcm.ts';
 import { DTMF_DIGITS, DTMF_HIGH_HZ, DTMF_LOW_HZ } from './dtmf-frequencies.ts';
 
-/** An endless sound, taken frame by frame. */
+/** An endless tone, read frame by frame. */
 export interface ToneSamples {
   /** Overwrites `pcm` with the next samples. */
   fill(pcm: Int16Array): void;
@@ -17,20 +17,20 @@ const DTMF_LOW_DBFS = -10.17;
 const DTMF_HIGH_DBFS = -8.17;
 const DTMF_TONE_MS = 100;
 const DTMF_PAUSE_MS = 100;
-/** What `w` stands for. */
+/** Length of the pause `w`. */
 const DTMF_WAIT = 'w';
 const DTMF_WAIT_MS = 500;
-/** Begin and end of a tone are softened over this, or its click is heard in all bands. */
+/** A tone fades in and out over this time; without it, its click is in all bands. */
 const DTMF_EDGE_MS = 4;
-/** Longer than any number, card or code; 13 s of tones, or 32 s of waiting. */
+/** Longer than any number, card or code; 13 s of tones, or 32 s of pauses. */
 export const DTMF_DIGITS_MAX = 64;
 
 export function isDtmfDigit(digit: string): boolean {
   return digit.length === 1 && DTMF_DIGITS.includes(digit);
 }
 
-/** The digits' tones at 8 kHz, each 100 ms with 100 ms of silence behind it; `w` is half a second of silence.
- *  Throws RangeError on more than DTMF_DIGITS_MAX digits and on anything but 0-9, *, #, A-D, w. */
+/** The digits' tones at 8 kHz, 100 ms each, followed by 100 ms of silence; `w` is half a second of silence.
+ *  Throws RangeError for more than DTMF_DIGITS_MAX digits and for anything but 0-9, *, #, A-D, w. */
 export function dtmfTones(digits: string): Int16Array {
   if (digits.length > DTMF_DIGITS_MAX) throw new RangeError('too many DTMF digits');
   const toneSamples = msToSamples(DTMF_TONE_MS);
@@ -66,10 +66,10 @@ const RING_HZ = [440, 480];
 const RING_DBFS = -22.17;
 const RING_ON_SAMPLES = 2 * RATE_HZ;
 const RING_CYCLE_SAMPLES = 6 * RATE_HZ;
-/** Softer than a digit's: nobody has to detect it. */
+/** Lower than a DTMF tone: no detector has to find it. */
 const RING_EDGE_MS = 10;
 
-/** What a caller hears while a phone rings, at 8 kHz: two seconds of sound, then four of silence, for ever. */
+/** Ring-back tone at 8 kHz: two seconds of tone, then four of silence, repeated for ever. */
 export function ringbackTone(): ToneSamples {
   const sounding = ringSound();
   let at = 0;
@@ -85,7 +85,7 @@ export function ringbackTone(): ToneSamples {
 
 let ring: Int16Array | undefined;
 
-/** The sound of one cycle, made once for all calls. */
+/** One cycle, computed once for all calls. */
 function ringSound(): Int16Array {
   if (ring !== undefined) return ring;
   const peak = 32_768 * gainOfDb(RING_DBFS);

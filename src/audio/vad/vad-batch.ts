@@ -1,5 +1,5 @@
-// The windows of all streams in batches: a window waits a few milliseconds for others, because the kernel
-// reads its weights once for all windows of a call. With few streams open none would come, and none waits.
+// Batches the windows of all streams: a window waits up to 5 ms for others, because the kernel reads its weights
+// once per batch. With few streams open there is nothing to wait for, and each window runs at once.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { vadWindows } from '../../metrics/metrics.ts';
@@ -13,13 +13,13 @@ import {
   WINDOW_SAMPLES,
 } from './vad-kernel.ts';
 
-/** By this much a window is heard later at most, as long as the process keeps up. A hundred streams bring 15
- *  windows in this time, which is enough for a kernel that is at its best from a dozen on. */
+/** Longest extra delay of a window, as long as the process keeps up. A hundred streams bring 15 windows in this
+ *  time; the kernel is at its best from a dozen on. */
 const WAIT_MS = 5;
-/** Up to so many streams, fewer than two windows would come together. */
+/** Up to this many streams, a batch would have fewer than two windows. */
 const ALONE_STREAMS_MAX = 8;
 
-/** Streams on `kernel`; slots of closed streams are used again, last closed first. */
+/** Streams on `kernel`. Slots of closed streams are used again, last closed first. */
 export function batchedVad(kernel: VadKernel, clock: Clock): VadModel {
   const queue = new WindowQueue(kernel, clock);
   const { name, instructions } = kernel;
@@ -27,11 +27,11 @@ export function batchedVad(kernel: VadKernel, clock: Clock): VadModel {
 }
 
 interface Waiting {
-  /** Context and window. */
+  /** Context and window, in samples. */
   readonly sound: Int16Array;
   stream: Stream | undefined;
   endMs: number;
-  /** How many windows of its stream are before it. */
+  /** How many earlier windows of its stream are in the queue. */
   round: number;
   probability: number;
 }
@@ -41,7 +41,7 @@ class WindowQueue {
   readonly #clock: Clock;
   readonly #waiting = Array.from({ length: BATCH_MAX }, newPlace);
   #count = 0;
-  /** Which window each of the kernel's is. */
+  /** The queue entry of each window in the kernel's batch. */
   readonly #order = new Uint16Array(BATCH_MAX);
   #timer: Timer | undefined;
   #running = false;
@@ -90,7 +90,7 @@ class WindowQueue {
     this.#kernel.free.push(stream.slot);
   }
 
-  /** Runs all that waits, then reports it: a listener may open, push and close. */
+  /** Runs all queued windows, then reports the results: a listener may open, push and close. */
   readonly run = (): void => {
     if (this.#running || this.#count === 0) return;
     this.#running = true;
@@ -106,7 +106,7 @@ class WindowQueue {
     this.#running = false;
   };
 
-  /** The streams' first windows, their second ones and so on; gives how many there were. */
+  /** First the first window of each stream, then the second windows and so on; returns how many ran. */
   #hearRound(round: number): number {
     const kernel = this.#kernel;
     let found = 0;
@@ -116,7 +116,7 @@ class WindowQueue {
       if (place.round !== round) continue;
       found++;
       const { stream } = place;
-      // The slot of one that was closed may be another's by now.
+      // The slot of a closed stream may belong to another stream already.
       if (stream === undefined || !stream.isOpen) continue;
       stream.waiting--;
       kernel.windows.set(place.sound, count * INPUT_SAMPLES);
@@ -186,7 +186,7 @@ class Stream implements VadStream {
     this.#queue.close(this);
   }
 
-  /** Writes the end of the last window and this one to the begin of `sound`. */
+  /** Copies the end of the previous window and this window into `sound`. */
   listenTo(window: Int16Array, sound: Int16Array): void {
     sound.set(this.#context);
     sound.set(window, CONTEXT_SAMPLES);

@@ -1,6 +1,6 @@
-// The speech detector's forward pass in compiled code, WebAssembly or addon: one crossing for all windows that
-// are due. All streams live in the kernels' one memory, whose size is fixed, so that the views on it never
-// go stale.
+// The forward pass of the voice activity detector in compiled code, WebAssembly or addon: one call for all windows
+// that are due. All streams live in the kernels' one memory, whose size is fixed, so that the views on it stay
+// valid.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { NativeKernels } from '../../runtime/native-kernels.ts';
@@ -17,12 +17,12 @@ import {
 
 const FLOAT_BYTES = 4;
 
-/** The addon's memory is one for the process, so that it has one kernel with one list of slots. */
+/** The addon has one memory per process, so it has one kernel with one list of slots. */
 const kernelOf = new WeakMap<NativeKernels, VadKernel & { instructions: Instructions }>();
 
-/** `weights` as scripts/extract-vad.mjs writes them. `instructions`: which of INSTRUCTIONS to use, up to
- *  what the processor has (vadInstructions); default the most there is. Throws NATIVE_BROKEN if
- *  the kernels were built for other measures. */
+/** `weights` as scripts/extract-vad.mjs writes them. `instructions`: which of INSTRUCTIONS to use, up to what
+ *  the processor has (vadInstructions); default: the best it has. Throws NATIVE_BROKEN if the kernels were built
+ *  for other dimensions. */
 export function compiledVadKernel(
   kernels: NativeKernels,
   weights: Float32Array,

@@ -1,4 +1,4 @@
-// Puts the speech detector together of what is present: the weights, which must be, and the fastest kernel.
+// Loads the voice activity detector: the weights, which must be present, and the fastest kernel that is.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { kernelInUse } from '../../metrics/metrics.ts';
@@ -15,13 +15,13 @@ import { compiledVadKernel } from './vad-compiled.ts';
 import { INPUT_SAMPLES, type VadKernel, WEIGHTS, WINDOW_SAMPLES } from './vad-kernel.ts';
 import { portableVadKernel } from './vad-portable.ts';
 
-/** What the portable kernel makes of the windows of `isSound` (a test). */
+/** The portable kernel's results for the windows of `isSound` (the self-test). */
 const EXPECTED = [0.225_052, 0.259_366, 0.153_757, 0.655_694];
-/** Ten times what the widest instructions differ by, a hundredth of what a decision turns on. */
+/** Ten times the difference between instruction sets, and a hundredth of what would change a decision. */
 const DIFFERENCE_MAX = 1e-3;
 const KERNELS: readonly VadKernel['name'][] = ['addon', 'wasm', 'portable'];
 
-/** The detector on the fastest kernel that is present; `clock` for windows that wait for others. Throws as
+/** The detector on the fastest kernel that is present; `clock` is for windows that wait for a batch. Throws as
  *  loadVadKernel does. */
 export function loadVad(clock: Clock, folders = nativeFolders): VadModel {
   const kernel = loadVadKernel(folders);
@@ -31,8 +31,7 @@ export function loadVad(clock: Clock, folders = nativeFolders): VadModel {
   return batchedVad(kernel, clock);
 }
 
-/** Throws NATIVE_MISSING without the weights, and NATIVE_BROKEN if weights or kernels are not the ones of this
- *  version. */
+/** Throws NATIVE_MISSING without the weights, and NATIVE_BROKEN if weights or kernels belong to another version. */
 export function loadVadKernel(folders = nativeFolders): VadKernel {
   const bytes = readArtefact('silero-v6-8k.bin', folders);
   if (bytes === undefined) {
@@ -51,7 +50,8 @@ export function loadVadKernel(folders = nativeFolders): VadKernel {
   return portableVadKernel(weights);
 }
 
-/** Self-test of a kernel with this version's weights: windows of one stream, each with what those before it left. */
+/** Self-test of a kernel with this version's weights: windows of one stream, each with the state of the previous
+ *  ones. */
 export function isSound(kernel: VadKernel): boolean {
   kernel.clear(0);
   return EXPECTED.every((expected, window) => {

@@ -1,5 +1,5 @@
-// The speech detector's forward pass in plain TypeScript: what the compiled builds are measured against,
-// and what runs where none of them is present. About 0.3 ms a window, a hundred times the addon's.
+// The forward pass of the voice activity detector in plain TypeScript: the reference for the compiled builds, and
+// the fallback where none of them is present. About 0.3 ms a window, a hundred times the addon's time.
 
 import {
   allSlots,
@@ -20,12 +20,12 @@ import {
   WIDTHS,
 } from './vad-kernel.ts';
 
-/** A matrix among the weights: `rows` outputs of `columns` inputs (a multiple of four) each. */
+/** A matrix in the weights: `rows` outputs of `columns` inputs each (a multiple of four). */
 interface Matrix {
   readonly at: number;
   readonly rows: number;
   readonly columns: number;
-  /** Where the biases are. Without them the outputs are not rectified either. */
+  /** Offset of the biases. Without biases the outputs are not rectified either. */
   readonly bias?: number;
   readonly rectified?: boolean;
 }
@@ -68,12 +68,12 @@ export function portableVadKernel(weights: Float32Array): VadKernel {
   };
 }
 
-/** The work space of one window. Views are made once, so that nothing is allocated for a window. */
+/** The work buffers of one window. Views are made once, so that no window allocates. */
 class Network {
   private readonly weights: Float32Array;
   private readonly padded = new Float32Array(PADDED_SAMPLES);
   private readonly spectrum = new Float32Array(2 * BINS);
-  // Columns of zeros at both ends are the convolutions' padding; the three floats behind fill a row up.
+  // Columns of zeros at both ends are the convolutions' padding; the three floats after them complete a row.
   private readonly magnitudes = new Float32Array((STFT_FRAMES + 2) * BINS + 3);
   private readonly hidden0 = new Float32Array((STFT_FRAMES + 2) * WIDTHS[0]);
   private readonly hidden1 = new Float32Array(2 * WIDTHS[1]);
@@ -91,7 +91,7 @@ class Network {
     this.weights = weights;
   }
 
-  /** The window that begins at `from`, with its context, of the stream whose state begins at `state`; the
+  /** Runs the window at `from`, with its context, for the stream whose state is at `state`; returns the
    *  probability of speech. */
   hear(windows: Int16Array, from: number, states: Float32Array, state: number): number {
     this.analyse(windows, from);
@@ -99,7 +99,7 @@ class Network {
     return this.remember(states, state);
   }
 
-  /** The stretches' magnitudes of context, window, and the window's end mirrored. */
+  /** The segments' magnitudes over context, window, and the mirrored end of the window. */
   private analyse(windows: Int16Array, from: number): void {
     const { padded, spectrum, magnitudes } = this;
     for (let i = 0; i < INPUT_SAMPLES; i++) padded[i] = (windows[from + i] as number) / 32_768;
@@ -128,7 +128,7 @@ class Network {
     multiply(weights, convolution3, this.hidden2, this.features);
   }
 
-  /** One step of the recurrent layer, and the probability that it says. */
+  /** One step of the recurrent layer; returns the probability of speech. */
   private remember(states: Float32Array, state: number): number {
     const { weights, features, gates } = this;
     const output = state;
@@ -166,7 +166,7 @@ function multiply(
   out: Float32Array,
 ): void {
   for (let row = 0, from = at; row < rows; row++, from += columns) {
-    // Four sums, so that one product need not wait for the last.
+    // Four sums, so that the multiplications do not depend on each other.
     let a = bias === undefined ? 0 : (weights[bias + row] as number);
     let b = 0;
     let c = 0;

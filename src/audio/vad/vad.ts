@@ -1,5 +1,5 @@
-// Voice activity detection: how likely the last 32 ms were speech. What counts as the begin or the end of
-// speech is decided in pipeline/, from these numbers.
+// Voice activity detection: the probability that the last 32 ms were speech. pipeline/ derives begin and end of
+// speech from these numbers.
 // Source: Silero VAD v6 (MIT; native/NOTICE.md), its 8 kHz network, by our own forward pass.
 
 import { type VadKernel, WINDOW_SAMPLES } from './vad-kernel.ts';
@@ -15,21 +15,21 @@ export interface VadModel {
 }
 
 export interface VadListener {
-  /** The probability of speech, 0..1, in a window that was pushed with `endMs`. Reported once for each, in their
-   *  order: before `push` returns, or up to some milliseconds later together with other streams'. */
+  /** The probability of speech, 0..1, in a window that was pushed with `endMs`. Reported once per window, in
+   *  order: before `push` returns, or up to some milliseconds later together with other streams' windows. */
   onProbability(probability: number, endMs: number): void;
-  /** `onProbability` threw: it is called no more. Must not throw. */
+  /** `onProbability` threw and is not called again. Must not throw. */
   onBroken(error: unknown): void;
 }
 
 export interface VadStream {
-  /** The next VAD_WINDOW_SAMPLES (borrowed) of the stream. */
+  /** The next VAD_WINDOW_SAMPLES samples (borrowed) of the stream. */
   push(window: Int16Array, endMs: number): void;
-  /** The next window (borrowed), which need not be run. Nothing is reported of it. */
+  /** The next window (borrowed), which need not be run: nothing is reported for it. */
   skip(window: Int16Array): void;
-  /** Forgets what was heard: the next window begins a new stream. */
+  /** Clears the state: the next window begins a new stream. */
   reset(): void;
-  /** Gives the stream's memory to the next one; nothing more is reported. A second call does nothing; `push` and
-   *  `reset` after it throw a plain Error, for they would act on another call. */
+  /** Frees the stream's slot; nothing more is reported. A second call does nothing; `push` and `reset` after it
+   *  throw a plain Error, because they would act on another call's slot. */
   close(): void;
 }
