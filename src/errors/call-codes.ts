@@ -1,5 +1,5 @@
-// The errors of what goes on outside: calls, campaigns, providers, PBXs, media, speech.
-// One row per code; `{name}` in a text is replaced by the fact of that name.
+// Error codes of calls, campaigns, providers, PBXs, media and speech. One row per code; `{name}` in a text is
+// replaced by the fact of that name.
 
 export const callErrors = {
   // Starting a call
@@ -11,7 +11,7 @@ export const callErrors = {
     retry: false,
     text: "'{name}' is not ready for outbound calls. {reason}",
   },
-  /** Out of use by itself, and tried again by itself. */
+  /** Disabled by the gateway itself, which tries it again by itself. */
   CONFIGURATION_INACTIVE: {
     retry: true,
     text: "'{name}' is not ready for outbound calls. {reason}",
@@ -125,14 +125,14 @@ export const callErrors = {
   PBX_MEDIA: { retry: true, text: 'The PBX opened no media for the call: {reason}' },
   PBX_TOO_OLD: { retry: false, text: 'Asterisk {version} has no {wanted}. {advice}' },
 
-  // The examination of a PBX
+  // The check of a PBX (doctor)
   EXAMINATION_UNSUPPORTED: {
     retry: false,
     text: 'Only PBXs can be examined; {provider} is a hosted provider',
   },
   EXAMINATION_RUNNING: { retry: true, text: 'This configuration is being examined already' },
 
-  // What is too large
+  // Requests that are too large
   API_BUSY: {
     retry: true,
     text: 'Too many large requests wait at this gateway. Try again in a few seconds',
@@ -161,7 +161,7 @@ export const callErrors = {
   },
   CODEC_UNKNOWN: { retry: false, text: 'The codec {name} is not supported' },
 
-  // The library of recorded speech
+  // The library of recorded clips
   CLIP_NOT_FOUND: { retry: false, text: 'Recording not found' },
   CLIP_MISSING: {
     retry: false,
@@ -196,7 +196,7 @@ export const callErrors = {
   LLM_EMPTY: { retry: true, text: 'The language model answered with nothing' },
   LLM_MALFORMED: { retry: true, text: 'The language model answered with something unreadable' },
 
-  // Requests to where an organization wants them
+  // Requests to an organization's own servers
   OUTSIDE_FORBIDDEN: { retry: false, text: 'This must not be called from here: {reason}' },
   TOOL_ARGUMENTS: { retry: false, text: 'The arguments do not fit: {problems}' },
   TOOL_UNREACHABLE: { retry: true, text: 'The server of the tool was not reached: {reason}' },
@@ -256,7 +256,7 @@ export const callErrors = {
   },
   WORKER_GONE: { retry: true, text: 'Worker {worker} is not there' },
 
-  // Limits inside
+  // Internal limits
   TIMED_OUT: { retry: true, text: 'Not finished in {ms} ms: {what}' },
   QUEUE_FULL: { retry: true, text: 'The queue {queue} is full' },
   RECORDING_FAILED: { retry: false, text: 'The recording cannot be written: {reason}' },

@@ -1,5 +1,5 @@
-// The errors of what is asked over the API and kept in the store: accounts, configurations, workflows, runs.
-// One row per code; `{name}` in a text is replaced by the fact of that name.
+// Error codes of the API's resources in the store: accounts, configurations, workflows, runs. One row per code;
+// `{name}` in a text is replaced by the fact of that name.
 
 export const resourceErrors = {
   // Start
