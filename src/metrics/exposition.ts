@@ -1,29 +1,29 @@
-// The text of a Prometheus registry, read while calls run: in pieces, one reading after the other.
+// The Prometheus text of a registry, produced in pieces while calls run; one scrape after the other.
 
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client';
 import { nextTick, systemClock } from '../std/clock.ts';
 
 export type MetricSample = MetricObjectWithValues<MetricValue<string>>;
 
-/** Reading is interrupted after so long, as all of it takes 4 to 12 ms with 2,000 sockets, most of which asks the kernel. */
+/** The scrape yields after this time: all of it takes 4 to 12 ms with 2,000 sockets, mostly in system calls. */
 const READING_MS_MAX = 1;
 
-/** The text of a registry for Prometheus, read so that calls do not wait. */
+/** The text of a registry for Prometheus, in pieces between which calls run. */
 export async function metricsText(from: Registry): Promise<string> {
   const texts = await inPieces(from, (name) => from.getSingleMetricAsString(name));
   return `${texts.join('\n\n')}\n`;
 }
 
-/** The metrics of a registry, read so that calls do not wait. */
+/** The metrics of a registry, read in pieces between which calls run. */
 export async function metricsOf(from: Registry): Promise<MetricSample[]> {
   const all = await inPieces(from, async (name) => from.getSingleMetric(name)?.get());
   return all.filter((metric) => metric !== undefined);
 }
 
-/** The last reading of each registry: some metrics are set, and begin anew, when another is read. */
+/** The last scrape of each registry: a scrape sets some metrics and resets others, so two must not overlap. */
 const readings = new WeakMap<Registry, Promise<unknown>>();
 
-/** One reading after the other. */
+/** One scrape after the other. */
 function inPieces<T>(from: Registry, read: (name: string) => Promise<T>): Promise<T[]> {
   const before = readings.get(from)?.catch(() => undefined);
   const reading = Promise.resolve(before).then(() => readAll(from, read));

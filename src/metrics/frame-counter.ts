@@ -1,5 +1,5 @@
-// A counter for every frame of every call: it adds up in a field, and increments the Prometheus counter, which makes
-// objects, only when it is read.
+// A counter for every frame of every call: it adds up in a field, and increments the Prometheus counter, which
+// allocates, only when it is read.
 
 import { Counter, type Registry } from 'prom-client';
 

@@ -7,7 +7,7 @@ import { FrameCounter } from './frame-counter.ts';
 export const registry = new Registry();
 const registers = [registry];
 
-/** Process and Node.js figures; called once by main. */
+/** Process and Node.js metrics; called once by main. */
 export function collectProcessMetrics(): void {
   collectDefaultMetrics({ register: registry });
 }
@@ -58,7 +58,7 @@ export const overloaded = new Gauge({
 });
 export const processLoad = new Gauge({
   name: 'patchbay_load_ratio',
-  help: 'Load of the last second that admission looks at, by part: loop (share of time in which the event loop had work) or cpu (of the processors that the process may use)',
+  help: 'Load of the last second that admission control uses, by part: loop (share of time in which the event loop had work) or cpu (of the processors that the process may use)',
   labelNames: ['part'] as const,
   registers,
 });
@@ -69,7 +69,7 @@ export const loopDelaySeconds = new Gauge({
 });
 export const callLoad = new Gauge({
   name: 'patchbay_call_load_ratio',
-  help: 'What one more call is taken to add to the load',
+  help: 'Estimated load of one more call',
   registers,
 });
 export const campaignDials = new Counter({
@@ -92,7 +92,7 @@ export const campaignAttempts = new Counter({
 });
 export const campaignRetryLateSeconds = new Gauge({
   name: 'patchbay_campaign_retry_late_seconds',
-  help: 'How long the contact of a running campaign that is to be called again has been due, at most',
+  help: 'Longest time for which a retry of a running campaign has been due',
   registers,
 });
 export const callSeconds = new Histogram({
@@ -157,18 +157,18 @@ export const underruns = new Counter({
 });
 export const playoutGapSeconds = new Histogram({
   name: 'patchbay_playout_gap_seconds',
-  help: 'Silence that callers heard in the midst of what was said although the rest was there: the process or their connection was late',
+  help: 'Silence within speech that callers heard although the audio was there: the process or their connection was late',
   buckets: [0.02, 0.05, 0.1, 0.2, 0.5, 1, 5],
   registers,
 });
 export const lateSeconds = new Counter({
   name: 'patchbay_playout_late_seconds_total',
-  help: 'Time that far ends lost while they played what they were sent: a PBX that is short of processor time',
+  help: 'Time that far ends lost while they played our audio: a PBX that is short of processor time',
   registers,
 });
 export const frameLatenessSeconds = new Histogram({
   name: 'patchbay_frame_lateness_seconds',
-  help: 'How late the media clock ticked',
+  help: 'Delay of ticks of the media clock',
   buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5],
   registers,
 });

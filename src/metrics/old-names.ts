@@ -1,7 +1,7 @@
-// The names that the metrics had before they began with `patchbay_`: `gateway_` in its place. Exported beside the
-// names of today for one release, behind PATCHBAY_METRICS_OLD_NAMES; this file goes with the setting.
+// The metric names of the previous release, which began with `gateway_` in place of `patchbay_`. Exported beside
+// the current names for one release, behind PATCHBAY_METRICS_OLD_NAMES; this file is removed with the setting.
 
-/** Lines of families that had a name before: build_info had none. */
+/** Lines of metric families that had a name before; build_info had none. */
 const RENAMED = /^((?:# (?:HELP|TYPE) )?)patchbay_(?!build_info\b)(.*)$/gm;
 
 /** The text of /metrics with a copy of every renamed family under its old name. Each family appears once, so nothing
