@@ -1,6 +1,6 @@
-// All that one call's audio reports, as one union: the caller's turns and keys, what became of each utterance,
-// who answered, what failed. A handler gets the events synchronously, in order, never from within another one
-// of the same call. Nothing is reported per frame.
+// The events of one call's audio, as one union: the caller's turns and keys, the result of each utterance,
+// answering machine detection, failures. A handler gets the events synchronously and in order, never from within
+// another event of the same call. There are no events per frame.
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { AnsweredBy } from './listen/answering-machine-detector.ts';
@@ -9,7 +9,7 @@ import type { TurnEvent } from './turn/turn-event.ts';
 export interface UtteranceStart {
   utteranceId: number;
   interruptible: boolean;
-  /** Monotonic milliseconds: first text given, first audio synthesised, first frame on the wire. */
+  /** Monotonic milliseconds: first text received, first audio synthesised, first frame on the wire. */
   firstTextAt: number;
   firstAudioAt: number;
   firstFrameAt: number;
@@ -19,7 +19,7 @@ export interface UtteranceStart {
 
 export interface UtteranceReport {
   utteranceId: number;
-  /** Only words that the caller heard. */
+  /** Only the words that the caller heard. */
   heardText: string;
   interrupted: boolean;
   /** Media time of the first and the last audio; both the time of the report if none was sent. */
@@ -29,12 +29,12 @@ export interface UtteranceReport {
 
 export type CallAudioEvent =
   | TurnEvent
-  /** Each key, for the log; the entry itself comes as a turn. */
+  /** Each key, for the log; the whole entry comes as a turn. */
   | { type: 'digit'; digit: string }
   | { type: 'utterance-started'; facts: UtteranceStart }
-  /** Exactly once per utterance, in order. `heardText` is empty if it never began. */
+  /** Exactly once per utterance, in order. `heardText` is empty if the utterance never began. */
   | { type: 'utterance-finished'; report: UtteranceReport }
-  /** At most twice: a beep may follow what was known before. */
+  /** At most twice: a beep may follow an earlier result. */
   | { type: 'answered-by'; answeredBy: AnsweredBy }
   /** A service or the recording failed; the call goes on as far as it can. */
   | { type: 'fault'; error: GatewayError }

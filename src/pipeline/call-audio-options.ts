@@ -1,4 +1,4 @@
-// What one call's audio is made of: services, codecs, the way out, and how it is to behave.
+// Options of one call's audio: services, codecs, the connection to the far end, tuning.
 
 import type { VadModel } from '../audio/vad/vad.ts';
 import type { Codec } from '../codec/codec.ts';
@@ -22,25 +22,25 @@ export interface CallAudioOptions {
   codecIn: Codec;
   codecOut: Codec;
   wire: AudioWire;
-  /** Default: the caller's audio comes when it comes. */
+  /** How to read the caller's audio in batches. Default: it arrives by events. */
   inflow?: BatchedReadSource | undefined;
-  /** Audio sent ahead of real time. */
+  /** How much audio is sent ahead of real time. */
   lead: SendAheadOptions;
-  /** Whether the provider gives marks back (providers §7.2). */
+  /** Whether the provider returns marks (providers §7.2). */
   marks: boolean;
   vad: VadModel;
-  /** Undefined: the caller has the keypad only. */
+  /** Undefined: no recognition, the caller has the keypad only. */
   stt: SpeechToText | undefined;
   tts: TextToSpeech;
   voice: string | undefined;
   recording: RecordingFile | undefined;
   tuning: TurnTuning;
-  /** The provider does not signal the caller's keys: they are detected in the audio (in-band DTMF). Default: it
-   *  signals them. */
+  /** The provider does not signal the caller's keys: they are detected in the audio (in-band DTMF). Default:
+   *  false. */
   detectsInBandDtmf?: boolean;
-  /** The caller is recorded and nothing else until `listen`. Default: not. */
+  /** Until `listen`, the caller is only recorded. Default: false. */
   isInputMuted?: boolean;
-  /** Noise under the agent's voice and in its pauses. Default: none. */
+  /** Background noise under the agent's voice and in its pauses. Default: none. */
   ambient?: BackgroundNoise | undefined;
   /** Answering machine detection in the callee's audio. Default: none. */
   machine?: AnsweringMachineTuning | undefined;
@@ -48,19 +48,19 @@ export interface CallAudioOptions {
   log: Log;
 }
 
-/** One utterance, as its text comes. */
+/** One utterance whose text arrives in pieces. */
 export interface UtteranceText {
   text(delta: string): void;
   end(): void;
   cancel(): void;
 }
 
-/** An utterance that is recorded. */
+/** An utterance from a recorded clip. */
 export interface SpokenClip {
   utteranceId: number;
   interruptible: boolean;
-  /** What is said in it. */
+  /** The words of the clip. */
   text: string;
-  /** Borrowed for good. */
+  /** Borrowed; never changed by the owner. */
   samples: Int16Array;
 }

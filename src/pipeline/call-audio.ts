@@ -1,5 +1,5 @@
 // One call's audio: joins the jitter buffer, voice activity detection, turn-taking and barge-in, speech and
-// playout, DTMF and the recording. It knows no provider, no socket and no workflow; all that happens goes to
+// playout, DTMF and the recording. Independent of provider, socket and workflow; everything is reported to
 // `onEvent`, synchronously.
 
 import { levelDb } from '../audio/gain.ts';
@@ -27,12 +27,12 @@ import { AgentVoice } from './speak/agent-voice.ts';
 import type { Utterance, UtteranceResult } from './speak/utterance.ts';
 import { TurnTaking } from './turn/turn-taking.ts';
 
-/** Silence is taken for granted when the caller's audio stays away for this long. */
+/** After this time without audio from the caller, silence is assumed. */
 const NO_MEDIA_MS = 200;
 const KEY = /^[0-9*#A-D]$/;
-/** Utterances of others have ids from 0 up. */
+/** Utterances from outside have ids from 0 up. */
 const TONES = -1;
-/** Echo of tones that have been sent: longer than the way to any far end and back. */
+/** Our own tones may come back as echo for this long: longer than the round trip to any far end. */
 const TONES_ECHO_MS = 1_000;
 
 export class CallAudio {
@@ -58,9 +58,9 @@ export class CallAudio {
   #leftMs: number | undefined;
   #isListening = false;
   #recognizer: Recognizer | undefined;
-  /** The voice on the line is the caller's, not the agent's echo. */
+  /** The current voice is the caller's, not the agent's echo. */
   #isCallerVoice = false;
-  /** Within a frame or a tick, whose events go out when all of it is done. */
+  /** True within a frame or a tick; events are delivered at its end. */
   #working = false;
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
@@ -108,19 +108,19 @@ export class CallAudio {
     this.#removeTurns = mediaClock.add(taker, this.#events.broken, this.#agent.playout.isStepped);
   }
 
-  /** The caller's audio is taken in from here on, and the agent may speak. */
+  /** From here on the caller's audio is processed, and the agent may speak. */
   listen(): void {
     if (this.#isListening || this.#closing !== undefined) return;
     this.#isListening = true;
     this.#recognizer = this.#stt?.open(OPEN_SPEECH, this.#recognizerListener());
   }
 
-  /** Media time: whole milliseconds since the call's audio began. */
+  /** Media time: whole milliseconds since the start of the call's audio. */
   get mediaMs(): number {
     return Math.floor(this.#clock.monotonicMs()) - this.#startAt;
   }
 
-  /** Whether the agent speaks, or has something to say. */
+  /** Whether the agent speaks, or has audio queued. */
   get speaking(): boolean {
     return !this.#agent.playout.empty;
   }
@@ -129,14 +129,14 @@ export class CallAudio {
     return this.#turnTaking.callerSpeaking;
   }
 
-  /** Provider media. `timestampMs` counts from the start of the stream; NaN if there is none. */
+  /** Audio from the provider. `timestampMs` counts from the start of the stream; NaN without a timestamp. */
   audioIn(payload: Uint8Array, timestampMs: number): void {
     if (this.#closing !== undefined) return;
     this.#decoder.push(payload, timestampMs, this.mediaMs);
     this.#events.flush();
   }
 
-  /** A key that the caller pressed: 0-9 * # A-D. Anything else is ignored. */
+  /** A key of the caller: 0-9 * # A-D. Anything else is ignored. */
   digit(digit: string): void {
     if (this.#closing !== undefined || !KEY.test(digit)) return;
     if (this.#inBandDtmf?.noteSignalled(digit, this.mediaMs) !== false) this.#key(digit);
@@ -150,48 +150,48 @@ export class CallAudio {
     this.#events.flush();
   }
 
-  /** Of all audio sent so far, the far end has still to play this much, at least, in milliseconds. */
+  /** The least amount of sent audio that the far end has not played yet, in milliseconds. */
   unplayed(ms: number): void {
     if (this.#closing !== undefined) return;
     this.#agent.playout.unplayed(ms, this.mediaMs);
     this.#events.flush();
   }
 
-  /** Queued in order behind what is being said. */
+  /** Queued behind the current utterances. */
   speak(options: { utteranceId: number; interruptible: boolean }): UtteranceText {
     const speech = this.#agent.speak(options.utteranceId, options.interruptible);
     this.#events.flush();
     return speech;
   }
 
-  /** A recorded clip, queued as `speak` does. */
+  /** A recorded clip, queued like an utterance. */
   play(clip: SpokenClip): void {
     this.#agent.play(clip.utteranceId, clip.interruptible, clip);
     this.#events.flush();
   }
 
-  /** The tones of keys (as `dtmfTones` takes them), queued as `speak` does; false if there is no place.
-   *  No event reports them. */
+  /** Tones of DTMF keys (in the format of `dtmfTones`), queued like an utterance; false if the queue is full. No
+   *  event reports them. */
   press(digits: string): boolean {
     const isQueued = this.#agent.play(TONES, false, { text: '', samples: dtmfTones(digits) });
     this.#events.flush();
     return isQueued;
   }
 
-  /** Begins or ends a ring-back tone in the agent's pauses; its end is heard within 60 ms. No
-   *  event reports it. */
+  /** Starts or stops a ring-back tone in the agent's pauses; the caller hears its end within 60 ms. No event
+   *  reports it. */
   ring(on: boolean): void {
     this.#agent.ring(on);
   }
 
-  /** What is expected of the caller from now on. */
+  /** Sets the expected input of the caller. */
   expect(expectation: ExpectedInput): void {
     this.#recognizer?.expect(expectation);
     this.#turnTaking.expect(expectation);
     this.#digits.expect(expectation);
   }
 
-  /** Drops everything queued; silence. */
+  /** Drops everything queued and goes silent. */
   stop(): void {
     this.#agent.stop();
     this.#events.flush();
@@ -263,7 +263,7 @@ export class CallAudio {
       this.#isCallerVoice = false;
       return;
     }
-    // Asked each time: the guard learns how much echo this line has.
+    // Computed each time: the echo guard learns the echo level of this call.
     const suspected = this.#echo.isEcho();
     this.#isCallerVoice ||= !suspected;
     if (this.#isCallerVoice) this.#turnTaking.voice(voice, this.mediaMs);
@@ -294,7 +294,7 @@ export class CallAudio {
     };
   }
 
-  /** A bug of this call does not reach the recogniser, which serves other calls too. */
+  /** A fault in this call's code does not reach the recogniser, which serves other calls too. */
   #fromRecognizer(work: () => void): void {
     if (this.#recognizer !== undefined) this.#events.run(work);
   }
@@ -369,10 +369,10 @@ export class CallAudio {
     this.#events.flush();
   };
 
-  /** What has come of the caller, and what follows from it and from silence. */
+  /** Reports the new state of the caller's voice, and acts on it and on silence. */
   readonly #receiveDue = (nowAt: number, strideMs: number): void => {
     const nowMs = nowAt - this.#startAt;
-    this.#agent.playout.advance(nowMs); // Echo is found by what was played before.
+    this.#agent.playout.advance(nowMs); // Echo is found by comparison with the audio played before.
     this.#inflow.poll(strideMs);
     if (this.#closing !== undefined) return;
     this.#decoder.tick(nowMs);

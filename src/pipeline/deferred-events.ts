@@ -1,12 +1,12 @@
-// Events for a handler, delivered once the sender is done with its own work: a handler may call back at any
-// time and never meets a half-done state, nor itself. A bug of the handler does not reach the sender, be it
-// a worker's message or another call's clock.
+// Deferred events: delivered to a handler after the sender has finished its own work. A handler may call back at
+// any time and never meets a half-changed state, nor is it re-entered. A fault of the handler does not reach the
+// sender, such as a worker's message or another call's clock.
 
-/** Events of one call that wait for each other; more means a handler that feeds itself. */
+/** Queued events of one call; more means that a handler produces events without end. */
 const WAITING_MAX = 1_000;
 
 export class DeferredEvents<Event> {
-  /** Reports a bug: once, as what it breaks is over then. */
+  /** Reports a fault of our own code, once: the call is broken then. */
   readonly broken: (error: unknown) => void;
   readonly #onEvent: (event: Event) => void;
   readonly #waiting: Event[] = [];
@@ -23,7 +23,7 @@ export class DeferredEvents<Event> {
     };
   }
 
-  /** Does `work`, whose bug stays in this call, and delivers what came of it. */
+  /** Runs `work`, whose faults stay in this call, and delivers its events. */
   run(work: () => void): void {
     try {
       work();
@@ -34,11 +34,13 @@ export class DeferredEvents<Event> {
   }
 
   defer(event: Event): void {
-    if (this.#waiting.length >= WAITING_MAX) throw new Error('a handler answers itself for ever');
+    if (this.#waiting.length >= WAITING_MAX)
+      throw new Error('an event handler produces events without end');
     this.#waiting.push(event);
   }
 
-  /** Delivers what waits, in order, and what comes of it. Does nothing within itself. */
+  /** Delivers the queued events in order, and those that they cause. Does nothing when it is called from within
+   *  itself. */
   flush(): void {
     if (this.#delivering || this.#waiting.length === 0) return;
     this.#delivering = true;

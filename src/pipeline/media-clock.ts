@@ -1,29 +1,29 @@
-// The media clock: one drift-free beat for all calls of the process. They take turns, so that none waits for
-// all others and the event loop is held for a fraction of them at a time: in each 20 ms every call has one
-// turn, and the busier the process is in each 40 or 80 ms, for a turn costs by what it touches more than by how
-// much it does. What goes out comes first: all whose turn it is send before the first of them receives, and
-// where the processor falls behind even so, what callers say waits its turn. It holds no call's state; a call
-// computes at its turn what is due from `nowMs`, so missed turns are not made up.
+// The media clock: one drift-free 20 ms tick for all calls of the process. Calls are spread over the tick, so that
+// the event loop is never held for all calls at once. In each 20 ms every call has one turn; the busier the process
+// is, the longer this stride becomes (40 or 80 ms), because a turn's cost is mostly memory access and not
+// computation. Sending comes first: all calls of a step send before the first of them receives; when the processor
+// falls behind even so, receiving waits. The clock holds no call's state; at its turn a call computes what is due
+// from `nowMs`, so missed turns are not repeated.
 
 import { FRAME_MS } from '../audio/pcm.ts';
 import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 
-/** What a call does at its turns. `nowMs` is the monotonic time in whole milliseconds, as a number with a fraction
- *  (or beyond 2^31, 25 days) leaves memory to collect wherever it is handed on; `strideMs` is that from one turn to
- *  the next. */
+/** What a call does at its turns. `nowMs` is the monotonic time in whole milliseconds: a number with a fraction
+ *  (or beyond 2^31, 25 days) would be allocated wherever it is passed on. `strideMs` is the time from one turn
+ *  to the next. */
 export interface ClockSubscriber {
-  /** What goes out. */
+  /** Sends audio. */
   send(nowMs: number, strideMs: number): void;
-  /** What has come in. */
+  /** Receives audio. */
   receive(nowMs: number, strideMs: number): void;
 }
 
-/** How far apart two turns of a call are. */
+/** Strides: time between two turns of a call. */
 interface Stride {
   ms: number;
-  /** Share of the event loop's time from which on the next longer stride is taken, and below which the next
-   *  shorter one is: a longer one takes a third off it. */
+  /** Share of the event loop's time from which on the next longer stride is used, and below which the next
+   *  shorter one is: a longer stride saves a third. */
   busy: number;
   calm: number;
 }
@@ -38,29 +38,28 @@ const STRIDES: readonly Stride[] = [
 const SLOT_MS = 5;
 const SLOTS = LONGEST.ms / SLOT_MS;
 const FRAME_SLOTS = FRAME_MS / SLOT_MS;
-/** Callers are heard for so long in one go, at least one of them, and those who are left after whatever else is
- *  due. */
+/** Receiving runs for this long at once, at least for one call; the rest follows after other due work. */
 const HEARING_MS_MAX = 2;
-/** A timer that fires this early counts as on time: timers have whole milliseconds. */
+/** A timer that fires this early counts as on time: timers have a resolution of a millisecond. */
 const EARLY_MS_MAX = 1;
 
 type Kind = 'patient' | 'prompt';
 
 interface Turn {
   readonly taker: ClockSubscriber;
-  /** What to call if one throws. */
+  /** Called if one of the two throws. */
   readonly onThrow: (error: unknown) => void;
   readonly slot: Slot;
   readonly kind: Kind;
   isOver: boolean;
-  /** Waits to be heard. */
+  /** Waits to receive. */
   isInLine: boolean;
 }
 
-/** Calls whose turns come at the same moment: apart, so that nobody is visited for nothing. Lists are replaced when
- *  a call comes or goes, as it may do so at a turn. */
+/** Calls whose turns are at the same moment. Separate lists, so that no call is visited in vain. A list is
+ *  replaced when a call joins or leaves, because that may happen during a turn. */
 interface Slot {
-  /** They may come in longer strides. */
+  /** Calls that allow longer strides. */
   patient: readonly Turn[];
   prompt: readonly Turn[];
 }
@@ -71,13 +70,14 @@ export class MediaClock {
     patient: [],
     prompt: [],
   }));
-  /** The patient ones who have sent and not been heard since: the first `#waiting`. It keeps its memory. */
+  /** Calls with long strides that have sent and not received since: the first `#waiting` entries. The array
+   *  keeps its memory. */
   readonly #line: (Turn | undefined)[] = [];
   #waiting = 0;
   #size = 0;
   #stride = SHORTEST;
   #timer: Timer | undefined;
-  /** Steps of 5 ms since `#startMs`: the one that was made last, and the one that the timer waits for. */
+  /** Steps of 5 ms since `#startMs`: the last one done, and the one for which the timer is set. */
   #startMs = 0;
   #step = 0;
   #nextStep = 0;
@@ -87,9 +87,9 @@ export class MediaClock {
     this.#clock = clock;
   }
 
-  /** Gives `taker` turns until the returned function is called: every 20 ms, or in longer strides while the
-   *  process is busy if it `isPatient`; only then `receive` may come later. If it throws, it is called no more and
-   *  `onThrow`, which must not throw, is called; the others go on. */
+  /** Gives `taker` turns until the returned function is called: every 20 ms, or, if it `isPatient`, in longer
+   *  strides while the process is busy; only then `receive` may be delayed. If it throws, it is removed and
+   *  `onThrow`, which must not throw, is called; the other calls go on. */
   add(taker: ClockSubscriber, onThrow: (error: unknown) => void, isPatient = false): () => void {
     if (this.#size === 0) this.#startMs = this.#clock.monotonicMs() - this.#step * SLOT_MS;
     const slot = this.#emptiest();
@@ -101,7 +101,7 @@ export class MediaClock {
     return () => this.#remove(turn);
   }
 
-  /** How busy the process was lately: the share of time in which its event loop had work, 0 to 1. */
+  /** Recent load of the event loop: the share of time in which it had work, 0 to 1. */
   setLoad(busy: number): void {
     const nth = STRIDES.indexOf(this.#stride);
     if (busy >= this.#stride.busy) this.#stride = STRIDES[nth + 1] ?? LONGEST;
@@ -115,7 +115,7 @@ export class MediaClock {
     }
   }
 
-  /** Of those with the fewest calls the one whose turn comes last. */
+  /** Of the lists with the fewest calls, the one whose turn comes last. */
   #emptiest(): Slot {
     let emptiest = this.#slotOf(this.#step);
     for (let back = 1; back < SLOTS; back++) {
@@ -136,7 +136,7 @@ export class MediaClock {
     this.#size--;
     if (this.#size > 0) return;
     this.#stop();
-    this.#line.length = 0; // Those who left hold memory.
+    this.#line.length = 0; // Calls that left would keep memory alive.
     this.#waiting = 0;
   }
 
@@ -145,7 +145,7 @@ export class MediaClock {
     this.#timer = undefined;
   }
 
-  /** Waits for the next step at which somebody may have a turn, or not at all if somebody waits to be heard. */
+  /** Sets the timer for the next step with a turn; none is set while calls wait to receive. */
   #arm(): void {
     this.#stop();
     this.#nextStep = this.#step + 1;
@@ -167,7 +167,7 @@ export class MediaClock {
     if (this.#size > 0) this.#arm();
   };
 
-  /** The turns of all steps since the last one up to `last`; nobody has two. */
+  /** The turns of all steps after the last one up to `last`; no call has two. */
   #make(last: number): void {
     const first = Math.max(this.#nextStep, last + 1 - this.#stride.ms / SLOT_MS);
     this.#step = last;
@@ -195,7 +195,7 @@ export class MediaClock {
     }
   }
 
-  /** One after the other in the order of their turns. */
+  /** One call after the other, in the order of their turns. */
   #hearPatient(): void {
     const line = this.#line;
     const untilMs = this.#clock.monotonicMs() + HEARING_MS_MAX;
@@ -211,7 +211,7 @@ export class MediaClock {
     this.#waiting = left;
   }
 
-  /** Whether somebody may have a turn in that step. */
+  /** Whether a call may have a turn in that step. */
   #isAnyoneIn(step: number): boolean {
     for (let slots = 0; slots < SLOTS; slots += FRAME_SLOTS) {
       if (sizeOf(this.#slotOf(step + slots)) > 0) return true;

@@ -1,22 +1,22 @@
-// A call's recording as the call goes: WAV, 8 kHz PCM16 stereo, the caller left and the agent right, both
-// at their media time. Written in blocks, each followed by a true header, so that a file cut off at any
-// moment plays. It opens no file: storage does. What cannot be written is silence, and counted.
+// The recording of a call, written while it runs: WAV, 8 kHz PCM16 stereo, the caller left and the agent right,
+// both at their media time. Written in blocks, each followed by an updated header, so that a file cut off at any
+// moment can be played. The store opens the file. Audio that cannot be written becomes silence and is counted.
 
 import { RATE_HZ } from '../audio/pcm.ts';
 import { WAV_HEADER_BYTES, wavHeader } from '../audio/wav.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { recordingBytes, recordingLostBytes } from '../metrics/metrics.ts';
 
-/** Where a recording goes, as storage offers it. Nothing here waits: errors show in `error`. */
+/** The file of a recording, as the store provides it. No call waits; failures appear in `error`. */
 export interface RecordingFile {
-  /** `bytes` is borrowed until the call returns. False: there is no room now, nothing was taken. */
+  /** `bytes` is borrowed until the call returns. False: the write buffer is full, nothing was taken. */
   append(bytes: Uint8Array): boolean;
-  /** So many bytes of zeros in place of what was not taken. */
+  /** Writes this many zero bytes in place of audio that was not taken. */
   skip(bytes: number): void;
-  /** Overwrites bytes that were appended before. `bytes` is borrowed until the call returns. False: there
-   *  is no room now, nothing was taken. */
+  /** Overwrites bytes that were appended before. `bytes` is borrowed until the call returns. False: the write
+   *  buffer is full, nothing was taken. */
   patch(offset: number, bytes: Uint8Array): boolean;
-  /** The first failure. The file goes on: the disk may have room again. */
+  /** The first failure. Writing goes on: the disk may have space again. */
   readonly error: Error | undefined;
   /** `head` replaces the first bytes when all else is written. With `bytesMax` the file ends there. */
   close(head?: Uint8Array, bytesMax?: number): Promise<void>;
@@ -29,31 +29,32 @@ export interface RecordingSummary {
 
 const CHANNELS = 2;
 const SAMPLE_BYTES = 2;
-/** Bytes of one moment, both channels. */
+/** Bytes of one sample of both channels. */
 const MOMENT_BYTES = CHANNELS * SAMPLE_BYTES;
-/** What is written at once: a second. A killed process loses that and BEHIND. */
+/** Size of a write: one second. A killed process loses that and BEHIND. */
 const BLOCK = RATE_HZ;
-/** Made ready for new audio at once: 250 ms. */
+/** Part of the ring that is cleared at once for new audio: 250 ms. */
 const CELL = RATE_HZ / 4;
-/** What is kept in memory: 4 s, of which 3 s can still take audio that comes late, and wait for a disk. */
+/** Audio kept in memory: 4 s. 3 s of it can still take late audio, and wait for a slow disk. */
 const RING = 4 * BLOCK;
-/** Audio is written this long after its time: the agent's comes when it was played, a frame later. */
+/** Audio is written this long after its time: the agent's audio arrives when it was played, a frame later. */
 const BEHIND = RATE_HZ / 5;
-/** A step this small between two frames is the clocks' drift: a sample is repeated, not left out. */
+/** A gap this small between two frames is clock drift: the last sample is repeated, not silenced. */
 const STEP_MAX = 8;
 
-/** Of whichever recorder writes: nothing else runs meanwhile. A moment is an int, its low half the caller. */
+/** Scratch memory shared by all recorders: nothing else runs meanwhile. One int per sample pair, its low half
+ *  the caller. */
 const block = new Int32Array(BLOCK);
 const blockBytes = new Uint8Array(block.buffer);
 
 export class Recorder {
-  /** Samples that came too late to be kept. */
+  /** Samples that came too late. */
   lost = 0;
   readonly #file: RecordingFile;
   readonly #onFault: (error: GatewayError) => void;
   readonly #caller = new Int16Array(RING);
   readonly #agent = new Int16Array(RING);
-  /** Moments written to the file; moments that the ring is clean up to. */
+  /** Sample pairs written to the file; and position up to which the ring is cleared. */
   #written = 0;
   #clean = RING;
   #callerEnd = -1;
@@ -66,7 +67,7 @@ export class Recorder {
     if (!this.#file.append(header(0))) this.#file.skip(WAV_HEADER_BYTES);
   }
 
-  /** A frame of the caller (borrowed) whose first sample belongs to `atMs` of media time. */
+  /** A frame of the caller (borrowed) at media time `atMs`. */
   caller(frame: Int16Array, atMs: number): void {
     const at = toMoment(atMs);
     this.#write(this.#caller, frame, frame.length, at);
@@ -75,12 +76,12 @@ export class Recorder {
     this.#callerLast = frame[frame.length - 1] ?? 0;
   }
 
-  /** The first `samples` of a frame (borrowed) that the agent's side played from `atMs` on. */
+  /** The first `samples` of a frame (borrowed) that the far end played from `atMs` on. */
   agent(frame: Int16Array, samples: number, atMs: number): void {
     this.#write(this.#agent, frame, samples, toMoment(atMs));
   }
 
-  /** Writes the blocks whose time has passed, as far as there is room for them. */
+  /** Writes the blocks whose time has passed, as far as the write buffer has space. */
   tick(nowMs: number): void {
     const until = toMoment(nowMs) - BEHIND;
     while (this.#written + BLOCK <= until && this.#append(BLOCK)) this.#renewHeader();
@@ -123,7 +124,7 @@ export class Recorder {
     recordingLostBytes.inc({ reason: 'late' }, samples * SAMPLE_BYTES);
   }
 
-  /** Repeats the caller's last sample up to `at`, if only a few are missing. */
+  /** Repeats the caller's last sample up to `at`, if only a few samples are missing. */
   #bridge(at: number): void {
     const from = Math.max(this.#callerEnd, this.#clean - RING);
     if (this.#callerEnd < 0 || at - this.#callerEnd > STEP_MAX) return;
@@ -132,7 +133,7 @@ export class Recorder {
     }
   }
 
-  /** Cleans the oldest cell of the ring for new audio; it is written first if need be. */
+  /** Clears the oldest cell of the ring for new audio, after writing it if necessary. */
   #makeRoom(): void {
     if (this.#written < this.#clean - RING + CELL) this.#flush(BLOCK);
     const from = this.#clean % RING;
@@ -141,7 +142,7 @@ export class Recorder {
     this.#clean += CELL;
   }
 
-  /** Now or never: what there is no room for is left out. */
+  /** The last chance to write: audio without space in the write buffer is lost. */
   #flush(moments: number): void {
     if (this.#append(moments)) return;
     this.#file.skip(moments * MOMENT_BYTES);
@@ -149,7 +150,7 @@ export class Recorder {
     this.#fault(new GatewayError('RECORDING_FAILED', { reason: 'the disk is too slow' }));
   }
 
-  /** False if there is no room. */
+  /** False if the write buffer is full. */
   #append(moments: number): boolean {
     while (this.#clean < this.#written + moments) this.#makeRoom();
     const bytes = this.#interleave(this.#written, moments);
@@ -162,15 +163,15 @@ export class Recorder {
     return isTaken;
   }
 
-  /** Both channels of so many moments (a block at most), as they are in the file. Valid until the next
-   *  call, of whichever recorder. */
+  /** Both channels of this many sample pairs (a block at most), interleaved as in the file. Valid until the next
+   *  call of any recorder. */
   #interleave(from: number, moments: number): Uint8Array {
     if (moments === BLOCK && from % BLOCK === 0) this.#interleaveBlock(from % RING);
     else this.#interleaveAny(from, moments);
     return blockBytes.subarray(0, moments * MOMENT_BYTES);
   }
 
-  /** Two moments a step. Blocks begin at multiples of their length, so none is divided by the ring's end. */
+  /** Two sample pairs a step. Blocks begin at multiples of their length, so no block wraps around. */
   #interleaveBlock(place: number): void {
     const callers = new Int32Array(this.#caller.buffer, place * SAMPLE_BYTES, BLOCK / 2);
     const agents = new Int32Array(this.#agent.buffer, place * SAMPLE_BYTES, BLOCK / 2);
@@ -190,7 +191,7 @@ export class Recorder {
     }
   }
 
-  /** Audio for a time that is in the file already. */
+  /** Audio for a time that is already written. */
   #patch(from: number, end: number): void {
     for (let at = from; at < end; at += BLOCK) {
       const count = Math.min(end - at, BLOCK);
@@ -200,7 +201,7 @@ export class Recorder {
     }
   }
 
-  /** If there is no room for it now, the next block's will do. */
+  /** If the write buffer is full, the next block writes the header. */
   #renewHeader(): void {
     this.#file.patch(0, header(this.#written));
   }
@@ -217,7 +218,7 @@ export class Recorder {
   }
 }
 
-/** A header for so many moments. Before the first block it claims as much as may come. */
+/** A header for this many sample pairs. Before the first block it claims the maximum length. */
 function header(moments: number): Uint8Array {
   const dataBytes = moments === 0 ? Number.MAX_SAFE_INTEGER : moments * MOMENT_BYTES;
   return wavHeader({ rateHz: RATE_HZ, channels: CHANNELS, dataBytes });

@@ -1,35 +1,35 @@
-// Answering machine detection (AMD) in the callee's audio: a long greeting is a machine's, a short word and then
-// silence is a person's, and a beep leaves no doubt. It makes no sound.
-// Source: speech §2 (what others take: app_amd, jambonz, LiveKit); contract §8.8.
+// Answering machine detection (AMD) in the callee's audio: a long greeting means a machine, a short word followed
+// by silence a person, and a beep is certain. It makes no sound.
+// Source: speech §2 (parameters of app_amd, jambonz, LiveKit); contract §8.8.
 
 import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../audio/pcm.ts';
 
 export type AnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
 
 export interface AnsweringMachineTuning {
-  /** Speech without a pause that is longer than this is a recording. */
+  /** Speech without a longer pause than the limit below is a recording. */
   longSpeechMs: number;
 }
 
 export interface AnsweringMachineOptions extends AnsweringMachineTuning {
-  /** At most twice: a beep may follow what was known before. */
+  /** At most twice: a beep may follow an earlier result. */
   onVerdict: (answeredBy: AnsweredBy) => void;
 }
 
-/** Pauses inside a greeting are shorter, */
+/** Pauses inside a greeting are shorter than this. */
 const PAUSE_MS = 700;
-/** and who has said "hello?" waits for at least this long. */
+/** After "hello?" a person waits for at least this long. */
 const WAIT_MS = 800;
-/** Nobody has said a word for this long. */
+/** Without any word for this long, the result is "unknown". */
 const SILENT_MS = 10_000;
-/** No more is listened for. */
+/** Detection ends after this time. */
 const BEEP_MS_MAX = 60_000;
 
 export class AnsweringMachineDetector {
   readonly #options: AnsweringMachineOptions;
   readonly #beep = new BeepDetector();
   #startMs: number | undefined;
-  /** Of the words that go on. */
+  /** Of the current words. */
   #speechMs: number | undefined;
   #voiceMs = 0;
   #verdict: AnsweredBy | undefined;
@@ -38,7 +38,7 @@ export class AnsweringMachineDetector {
     this.#options = options;
   }
 
-  /** A frame of the callee, with its level, and whether it belongs to speech. In the order of time. */
+  /** A frame of the callee, with its level, and whether it belongs to speech. In order of time. */
   push(frame: Int16Array, levelDb: number, isVoice: boolean, atMs: number): void {
     this.#startMs ??= atMs;
     if (this.#verdict === 'human' || this.#verdict === 'machine_end_beep') return;
@@ -68,18 +68,19 @@ export class AnsweringMachineDetector {
   }
 }
 
-/** Where beeps are; dial, ring-back and busy tones are below. */
+/** Range of beep frequencies; dial, ring-back and busy tones are below it. */
 const BEEP_HZ = { min: 600, max: 2_500 };
 const BEEP_FRAMES = { min: 120 / FRAME_MS, max: 2_000 / FRAME_MS };
 const BEEP_DB_MIN = -35;
-/** How much lower it is once it has ended. */
+/** How much the level falls when the beep has ended. */
 const FALL_DB = 12;
-/** What one tone does not explain of a frame, of its energy: G.711 leaves up to 0.003 of a soft one, two tones and speech more. */
+/** Share of a frame's energy that one tone does not explain: G.711 leaves up to 0.003 of a soft tone; two tones
+ *  and speech leave more. */
 const REST_MAX = 0.004;
-/** From frame to frame. */
+/** Allowed change of frequency from frame to frame. */
 const DRIFT_HZ_MAX = 15;
 const DRIFT_DB_MAX = 3;
-/** A frame that is half tone and half silence lies between the two. */
+/** A frame that is half tone and half silence is between the two. */
 const END_FRAMES_MAX = 2;
 
 /** Detects one steady tone that ends in silence. */
@@ -87,10 +88,10 @@ class BeepDetector {
   #frames = 0;
   #hz = 0;
   #db = 0;
-  /** Frames since the tone was heard last. */
+  /** Frames since the last frame with the tone. */
   #after = 0;
 
-  /** Whether a tone sounds that is a beep if it ends soon. It is no silence that follows a word. */
+  /** Whether a tone sounds that would be a beep if it ended soon. It is not the silence after a word. */
   get mayBeOne(): boolean {
     return this.#frames >= BEEP_FRAMES.min && this.#frames <= BEEP_FRAMES.max;
   }
@@ -126,8 +127,8 @@ class BeepDetector {
   }
 }
 
-/** The frequency of the one tone that makes up the frame, in hertz; 0 if there is no such tone. A tone is what
- *  two samples foretell of the next: x[n] + x[n-2] = 2 cos(w) x[n-1]. */
+/** The frequency of the single tone of the frame, in Hz; 0 if there is none. For a tone, two samples predict the
+ *  next: x[n] + x[n-2] = 2 cos(w) x[n-1]. */
 export function toneOf(frame: Int16Array): number {
   let across = 0;
   let middle = 0;

@@ -1,53 +1,53 @@
-// Echo detection: whether the caller's line carries the agent's own voice back. It compares the envelope
-// of the caller's line with that of what was played, over all delays of telephone echo; it cancels nothing.
+// Echo detection: whether the caller's audio contains the agent's own voice. It compares the envelope of the
+// caller's audio with that of the played audio, over all delays of telephone echo; it cancels nothing.
 
 import { LEVEL_MIN_DB } from '../../audio/gain.ts';
 import { FRAME_MS } from '../../audio/pcm.ts';
 
 /** Frames kept of each side; a power of two. */
 const FRAMES = 128;
-/** Frames compared: an echo is there all the time that the agent speaks, an interruption is not. */
+/** Frames compared: an echo is there as long as the agent speaks, an interruption is not. */
 const COMPARED = 50;
-/** Echo comes back after 20 to 440 ms. */
+/** Range of echo delays: 20 to 440 ms. */
 const LAG_MIN = 1;
 const LAG_MAX = 22;
-/** Frames of the agent that may have come back in the compared ones. */
+/** Frames of the agent whose echo may be in the compared frames. */
 const SHAPED = COMPARED + LAG_MAX;
-/** Envelopes this alike are one and the same sound. */
+/** Correlation from which on two envelopes are the same sound. */
 const ALIKE = 0.7;
-/** An envelope that varies by less has no shape. */
+/** An envelope with less variation has no shape to compare. */
 const FLAT = 1;
-/** Below this, the caller's line is quiet. */
+/** Below this level, the caller is silent. */
 const QUIET_DB = -50;
-/** Sound this far below the agent's is its echo or noise, whatever its shape. */
+/** Sound this far below the agent's level is its echo or noise, whatever its shape. */
 const FAINT_DB = 24;
-/** With little to compare, only a sound this far below the agent's may pass for echo. */
+/** With too few frames to compare, only a sound this far below the agent's level counts as echo. */
 const CLEAR_DB = 10;
-/** Frames of the agent's voice from which on there is enough to compare: 600 ms. */
+/** Frames of the agent's voice that are enough for a comparison: 600 ms. */
 const ENOUGH = 30;
-/** The latest frames are weighed against those before them: */
+/** The latest frames are compared in level with earlier ones: */
 const MOMENT = 8;
-/** of those, the ones that are no further below the agent's loudest than this, */
+/** of those, frames that are at most this far below the agent's loudest, */
 const ECHO_RANGE_DB = 20;
-/** if there are as many. */
+/** if there are at least this many. */
 const COUPLED = 15;
-/** A line this much above its echo has something else on it: rooms colour an echo by less. */
+/** Audio this much above its expected echo contains another sound: room acoustics change the level by less. */
 const EXCEEDS_DB = 6;
-/** An echo varies by so much around what was learned of the line. */
+/** Variation of an echo around the learned echo level of the call. */
 const LEARNED_DB = 6;
-/** Its loudest counts: it is learned fast upwards and slowly down. */
+/** Rates of learning the echo level: up fast, down slowly, because its loudest counts. */
 const LEARNING_UP = 0.5;
 const LEARNING_DOWN = 0.02;
-/** What the weaker of two powers adds to the stronger one, in dB, by how far it is below: in steps so fine that
- *  the nearest one is off by less than 0.02 dB, up to where it adds less than that. */
+/** Increase in dB when two powers are added, by how far the weaker is below the stronger: a table whose steps
+ *  are so small that the nearest entry is wrong by less than 0.02 dB, up to where the increase is below that. */
 const STEPS_PER_DB = 16;
 const STEPS = 25 * STEPS_PER_DB;
 const ADDED_DB = Float64Array.from({ length: STEPS + 1 }, (_, step) =>
   step < STEPS ? 10 * Math.log10(1 + 10 ** (-step / STEPS_PER_DB / 10)) : 0,
 );
 
-/** Of whichever call compares: the agent's latest frames as `#shape` left them (and one that nothing is compared
- *  with), and the caller's as `#center` did, the latest first. */
+/** Scratch memory shared by all calls: the agent's latest frames as `#shape` computed them (and one that is not
+ *  compared), and the caller's as `#center` did, the latest first. */
 const shaped = new Float64Array(SHAPED + 1);
 const centered = new Float64Array(COMPARED);
 const products = new Float64Array(LAG_MAX + 1);
@@ -55,13 +55,13 @@ const products = new Float64Array(LAG_MAX + 1);
 export class EchoDetector {
   readonly #incoming = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
   readonly #outgoing = new Float64Array(FRAMES).fill(LEVEL_MIN_DB);
-  /** Number of the latest frame of the caller; frame n covers media time n x 20 ms. */
+  /** Number of the caller's latest frame; frame n covers media time n x 20 ms. */
   #latest = 0;
   #latestOut = 0;
-  /** How much louder (less than 0) than the agent its echo is on this line; NaN if none was met. */
+  /** Learned echo level relative to the agent's in dB (below 0); NaN until an echo was found. */
   #couplingDb = Number.NaN;
 
-  /** The caller's frame that begins at `atMs`. */
+  /** The caller's frame at media time `atMs`. */
   incoming(frameDb: number, atMs: number): void {
     const frame = Math.round(atMs / FRAME_MS);
     for (let each = Math.max(this.#latest + 1, frame - FRAMES); each < frame; each++) {
@@ -71,7 +71,7 @@ export class EchoDetector {
     this.#incoming[frame & (FRAMES - 1)] = frameDb;
   }
 
-  /** A frame of the agent that was played at `atMs`. */
+  /** A frame of the agent that was played at media time `atMs`. */
   outgoing(frameDb: number, atMs: number): void {
     const frame = Math.round(atMs / FRAME_MS);
     this.#silence(frame);
@@ -79,7 +79,7 @@ export class EchoDetector {
     if (frame > this.#latestOut) this.#latestOut = frame;
   }
 
-  /** Whether the caller's voice of this moment may be the agent's own. */
+  /** Whether the current voice may be the agent's own. */
   isEcho(): boolean {
     this.#silence(this.#latest + 1);
     const loudOut = this.#loudest(this.#outgoing, LAG_MAX + 2);
@@ -97,7 +97,7 @@ export class EchoDetector {
     return true;
   }
 
-  /** Frames after which the agent's voice is found in the caller's line; undefined if it is not. */
+  /** The echo delay in frames; undefined if there is no echo. */
   #delay(): number | undefined {
     this.#shape();
     const varianceIn = this.#center();
@@ -105,7 +105,7 @@ export class EchoDetector {
     multiply();
     let found: number | undefined;
     let most = ALIKE;
-    // Of the agent's envelope, of which with each lag one frame leaves and another comes.
+    // Running sums of the agent's envelope: with each lag one frame leaves and another enters.
     let sum = 0;
     let squares = 0;
     for (let back = LAG_MIN; back < LAG_MIN + COMPARED; back++) {
@@ -127,7 +127,7 @@ export class EchoDetector {
     return found;
   }
 
-  /** The agent's envelope as it would come back to this line: what the line's noise covers is flat. */
+  /** The agent's envelope as it would come back: frames below the noise floor are flat. */
   #shape(): void {
     let quietest = 0;
     for (let back = 0; back < COMPARED; back++) {
@@ -145,7 +145,7 @@ export class EchoDetector {
     }
   }
 
-  /** Whether the line is louder at this moment than the echo of `lag` frames has been until then. */
+  /** Whether the caller's audio is louder at this moment than the echo of `lag` frames was until then. */
   #exceeds(lag: number): boolean {
     const audibleDb = this.#loudest(this.#outgoing, FRAMES - 1) - ECHO_RANGE_DB;
     let sum = 0;
@@ -171,7 +171,7 @@ export class EchoDetector {
     this.#couplingDb += (off > 0 ? LEARNING_UP : LEARNING_DOWN) * off;
   }
 
-  /** Frames between the last played one and `until` were silent. */
+  /** Fills frames between the last played one and `until` with silence. */
   #silence(until: number): void {
     for (let each = Math.max(this.#latestOut + 1, until - FRAMES); each < until; each++) {
       this.#outgoing[each & (FRAMES - 1)] = LEVEL_MIN_DB;
@@ -195,7 +195,7 @@ export class EchoDetector {
     return count;
   }
 
-  /** The caller's compared frames less their mean; their variance, times their number. */
+  /** The caller's compared frames less their mean, and their variance times the number of frames. */
   #center(): number {
     let sum = 0;
     for (let back = 0; back < COMPARED; back++) {
@@ -213,8 +213,8 @@ export class EchoDetector {
   }
 }
 
-/** Of both envelopes, the agent's `lag` frames earlier, for each lag. Written, not given back: a number with a fraction
- *  that a function gives back is an object. */
+/** Covariance of both envelopes, the agent's `lag` frames earlier, for each lag. Written to a buffer: a
+ *  fractional number as return value would be allocated. */
 function multiply(): void {
   for (let lag = LAG_MIN; lag <= LAG_MAX; lag++) {
     let even = 0;

@@ -1,5 +1,5 @@
-// Voice activity detection (VAD): the caller's frames to windows, their probabilities to speech with
-// hysteresis, and the time at which it really began. It does not know what speech is for.
+// Voice activity detection (VAD): cuts the caller's frames into windows, and turns their probabilities into speech
+// with hysteresis, with the time of its real onset. The use of speech is decided elsewhere.
 
 import { LEVEL_MIN_DB } from '../../audio/gain.ts';
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../audio/pcm.ts';
@@ -7,58 +7,58 @@ import type { VadModel, VadStream } from '../../audio/vad/vad.ts';
 
 const WINDOW_SAMPLES = 256;
 const WINDOW_MS = 32;
-/** Speech begins at or above, and ends below. */
+/** Speech begins at or above the first value, and ends below the second. */
 const ON = 0.5;
 const OFF = 0.35;
-/** A window this sure needs no second one. */
+/** A window with this probability needs no second one. */
 const SURE = 0.85;
-/** Voice that makes speech; less is a click. */
+/** Duration of voice that counts as speech; less is a click. */
 const SPEECH_MS_MIN = 2 * WINDOW_MS;
-/** Silence that ends speech: the closure of a consonant is shorter. */
+/** Silence that ends speech; the closure of a consonant is shorter. */
 const SILENCE_MS = 3 * WINDOW_MS;
-/** The detector lags: the real onset is looked for this far back, */
+/** The detector lags: the real onset is searched this far back, */
 const ONSET_FRAMES_MAX = 8;
-/** among frames this much above the line's noise. */
+/** among frames this much above the noise floor. */
 const ONSET_DB = 9;
-/** The line's noise is the faintest frame of the last one to two of these: nobody speaks a second
- *  without a closure. */
+/** The noise floor is the quietest frame of the last one to two of these periods: a second of speech always has
+ *  a closure. */
 const FLOOR_FRAMES = 50;
 const FLOOR_DB_MIN = -65;
-/** In silence on a quiet line, windows no louder than this above its noise are skipped. Measured on speech: none
- *  is missed, its begin is known 10 to 30 ms earlier at the median, its end as before. */
+/** In silence with a low noise floor, windows no louder than this above it are skipped. Measured on speech: no
+ *  speech is missed, its begin is detected 10 to 30 ms earlier at the median, its end as before. */
 const SKIP_DB = 6;
-/** Lines with more noise are heard throughout: on them the end of speech was known 30 ms later. */
+/** With a higher noise floor no window is skipped: the end of speech would be detected 30 ms later. */
 const SKIP_FLOOR_DB_MAX = -50;
-/** So many in a row; then one is heard, so that a voice as even as the noise waits no longer than that. */
+/** At most this many windows in a row are skipped, so that a voice as even as noise is detected after that time. */
 const SKIP_MAX = 3;
-/** What the last window that was heard was less likely than. */
+/** A window is skipped only if the last one that was run had a lower probability. */
 const SKIP_PROBABILITY_MAX = 0.1;
-/** Frames further apart than this do not belong to one window. */
+/** Frames with a larger gap between them do not share a window. */
 const JUMP_MS = 40;
-/** No frame for this long: whatever was said is over. */
+/** Without frames for this long, any speech is over. */
 const NO_MEDIA_MS = 300;
 
-/** What is heard at the moment. One object, changed in place. */
+/** The current voice. One object, changed in place. */
 export interface VoiceActivity {
-  /** `possible`: a window of voice, not yet enough. */
+  /** `possible`: one window of voice, not yet enough for speech. */
   state: 'silent' | 'possible' | 'speech';
   /** Media time of the estimated onset of the latest voice. */
   onsetMs: number;
   /** Media time at which the latest voice ended. */
   lastMs: number;
-  /** Voice since the onset, by windows. */
+  /** Duration of voice since the onset, in whole windows. */
   voicedMs: number;
-  /** The surest window since the onset, 0..1. */
+  /** The highest probability since the onset, 0..1. */
   peak: number;
 }
 
 export class VoiceActivityDetector {
   readonly voice: VoiceActivity = { state: 'silent', onsetMs: 0, lastMs: 0, voicedMs: 0, peak: 0 };
-  /** Media time up to which audio was heard. */
+  /** Media time up to which audio was processed. */
   positionMs = 0;
   readonly #vad: VadStream;
   readonly #onWindow: () => void;
-  /** A window, and room for a frame that ends beyond it. */
+  /** A window, and space for a frame that ends beyond it. */
   readonly #heard = new Int16Array(WINDOW_SAMPLES + FRAME_SAMPLES);
   readonly #window = this.#heard.subarray(0, WINDOW_SAMPLES);
   #filled = 0;
@@ -66,13 +66,13 @@ export class VoiceActivityDetector {
   #frames = 0;
   #leastDb = 0;
   #leastBeforeDb = 0;
-  /** The loudest frame that has a part in the window. */
+  /** Level of the loudest frame in the window. */
   #windowDb = LEVEL_MIN_DB;
   #skipped = 0;
   #probability = 1;
 
   /** `onWindow` is called after each window, when `voice` is up to date: during `push`, or a little later when
-   *  the detector runs the windows of many calls together. If it throws then, `onBroken` is called. */
+   *  the detector batches the windows of many calls. If it throws then, `onBroken` is called. */
   constructor(options: {
     vad: VadModel;
     onWindow: () => void;
@@ -85,7 +85,7 @@ export class VoiceActivityDetector {
     });
   }
 
-  /** A frame (borrowed) that begins at `atMs` of media time, and its level. */
+  /** A frame (borrowed) at media time `atMs`, and its level. */
   push(frame: Int16Array, atMs: number, frameDb: number): void {
     if (atMs - this.positionMs > JUMP_MS) this.#jump();
     this.positionMs = Math.max(this.positionMs, atMs + FRAME_MS);
@@ -101,7 +101,7 @@ export class VoiceActivityDetector {
     this.#windowDb = rest > 0 ? frameDb : LEVEL_MIN_DB;
   }
 
-  /** Speech ends if the caller's audio stays away. */
+  /** Ends speech when the caller's audio stops arriving. */
   tick(nowMs: number): void {
     if (this.voice.state === 'silent' || nowMs - this.positionMs < NO_MEDIA_MS) return;
     this.voice.state = 'silent';
@@ -174,7 +174,7 @@ export class VoiceActivityDetector {
     voice.peak = probability;
   }
 
-  /** Goes back from the first window of voice while the line is louder than its noise. */
+  /** Searches back from the first window of voice as long as frames are above the noise floor. */
   #onset(endMs: number): number {
     const windowMs = endMs - WINDOW_MS;
     const floorDb = this.#floorDb();

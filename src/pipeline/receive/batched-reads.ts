@@ -1,10 +1,10 @@
-// The way in from the caller where it can be read at a call's turn: in long strides what has come since the
-// last one is read in one go, so that the call's state is visited once for all of it.
+// Batched reads of the caller's audio at a call's turn: with long strides, everything since the last turn is read
+// at once, so that the call's state is loaded once for all of it.
 
 import { FRAME_MS } from '../../audio/pcm.ts';
 
 export interface BatchedReadSource {
-  /** From here on audio comes during `take`; with `false`, by itself again. */
+  /** From here on audio is delivered during `take`; after `false`, by events again. */
   setBatched(on: boolean): void;
   readNow(): void;
 }
@@ -13,7 +13,7 @@ export class BatchedReader {
   readonly #inflow: BatchedReadSource | undefined;
   #isGathering = false;
 
-  /** Undefined: the caller's audio always comes by itself. */
+  /** Undefined: the caller's audio is always delivered by events. */
   constructor(inflow: BatchedReadSource | undefined) {
     this.#inflow = inflow;
   }

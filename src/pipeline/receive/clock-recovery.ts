@@ -1,15 +1,15 @@
-// Clock recovery: where the caller's stream lies in media time, whatever the drift between both clocks. The stream counts by the far end's clock and arrives
-// with jitter; the least delay of the last seconds is the true offset between both clocks, so it is
-// followed slowly, a sample a frame. No audio passes here.
+// Clock recovery: maps the caller's stream time to media time despite the drift between both clocks. The stream
+// counts by the far end's clock and arrives with jitter; the smallest delay of the last seconds is the true offset
+// between both clocks. The offset follows it slowly, one sample per frame. No audio passes here.
 
 import { RATE_HZ } from '../../audio/pcm.ts';
 
-/** The least delay is taken over one to two of these: long against jitter, short against drift
- *  (100 ppm are 0.8 ms in 8 s). */
+/** The smallest delay is taken over one to two of these periods: long against jitter, short against drift (100
+ *  ppm are 0.8 ms in 8 s). */
 const WINDOW_MS = 4_000;
-/** Packets whose delay stays this far above the offset mean that the path changed, */
+/** Packets whose delay stays this far above the offset mean that the network path changed, */
 const JUMP_MS = 80;
-/** if all of them say so for this long: a burst after a stall arrives within less. */
+/** if all packets do so for this long: a burst after a stall arrives in less. */
 const JUMP_AFTER_MS = 400;
 /** Until then the offset follows at once: the first packets are often late. */
 const SETTLE_PACKETS = 50;
@@ -17,7 +17,7 @@ const SETTLE_PACKETS = 50;
 const SLEW_MS = 1_000 / RATE_HZ;
 
 export class ClockRecovery {
-  /** Media time less stream time, in milliseconds. NaN before the first packet. */
+  /** Media time minus stream time, in milliseconds. NaN before the first packet. */
   offsetMs = Number.NaN;
   #leastMs = Number.POSITIVE_INFINITY;
   #leastBeforeMs = Number.POSITIVE_INFINITY;
@@ -42,7 +42,7 @@ export class ClockRecovery {
     this.#follow(Math.min(this.#leastMs, this.#leastBeforeMs));
   }
 
-  /** The stream begins anew: the next packet sets the offset. */
+  /** The stream starts again: the next packet sets the offset. */
   reset(): void {
     this.#packets = 0;
   }

@@ -1,5 +1,5 @@
-// The jitter buffer: the caller's packets to an even stream of 20 ms frames at 8 kHz, each with its media time.
-// Packets are put in order by timestamp; short gaps are filled by packet loss concealment, longer ones become
+// The jitter buffer: turns the caller's packets into an even stream of 20 ms frames at 8 kHz, each with its media
+// time. Packets are put in order by timestamp; short gaps are filled by packet loss concealment, longer ones with
 // silence.
 
 import {
@@ -17,29 +17,29 @@ import { ClockRecovery } from './clock-recovery.ts';
 /** `frame` is borrowed; `atMs` is the media time of its first sample. */
 export type FrameHandler = (frame: Int16Array, atMs: number) => void;
 
-/** A missing packet is waited for (arrival-jitter.ts) where no more than this is missing before the first that came:
- *  a longer gap is a pause of the sender. */
+/** The buffer waits for missing packets (arrival-jitter.ts) only where at most this much is missing before the
+ *  first that came: a longer gap is a pause of the sender. */
 const WAIT_SAMPLES_MAX = 6 * FRAME_SAMPLES;
-/** Gaps up to this are concealed, */
+/** Gaps up to this length are concealed, */
 const CONCEAL_SAMPLES_MAX = CONCEALED_SAMPLES_MAX;
-/** longer ones are silence, enough to end any speech. The rest is a jump in media time. */
+/** longer ones become silence, long enough to end any speech. The rest is a jump in media time. */
 const SILENCE_SAMPLES_MAX = RATE_HZ / 2;
-/** Packets held back while one before them is missing: 120 ms of packets of 10 ms. */
+/** Packets held while an earlier one is missing: 120 ms in packets of 10 ms. */
 const HELD_MAX = 12;
-/** Lengths of packets whose memory is shared: a far end has one, and all far ends a few. */
+/** Packet lengths with shared decode buffers: a far end has one length, all far ends a few. */
 const SHARED_MAX = 32;
-/** Longer packets are not held back. */
+/** Longer packets are not held. */
 const HELD_SAMPLES_MAX = 3 * FRAME_SAMPLES;
-/** Samples of one packet: half a second. Longer ones are cut. */
+/** Samples of one packet: half a second. Longer packets are cut. */
 const PACKET_SAMPLES_MAX = RATE_HZ / 2;
-/** A timestamp this far from the expected one begins a new stream. */
+/** A timestamp this far from the expected one starts a new stream. */
 const RESTART_BACK_SAMPLES = 2 * RATE_HZ;
 const RESTART_AHEAD_SAMPLES = 120 * RATE_HZ;
-/** Timestamps of an exact sender may be off by rounding, */
+/** Rounding error in the timestamps of an exact sender, */
 const ROUNDING_SAMPLES = 24;
-/** those of a sender that stamps by its wall clock by this. */
+/** and the error of a sender that uses its wall clock. */
 const WALL_CLOCK_SAMPLES = 4 * FRAME_SAMPLES;
-/** Enough for the concealment to begin with. */
+/** History that the concealment needs. */
 const RING_FRAMES = Math.ceil(CONCEALMENT_SAMPLES / FRAME_SAMPLES) + 1;
 const PER_MS = RATE_HZ / 1_000;
 
@@ -51,13 +51,13 @@ interface Held {
   readonly pcm: Int16Array;
 }
 
-// Of whichever call decodes: nobody else does before its packet has become frames.
+// Decode buffers shared by all calls: the samples become frames before another call decodes.
 const filler = new Int16Array(FRAME_SAMPLES);
-/** By the samples of a packet. */
+/** By the number of samples of a packet. */
 const shared = new Map<number, Int16Array>();
 
 export class Depacketizer {
-  /** Packets that came after their place was filled, and copies of packets. */
+  /** Packets that came after their position was filled, and duplicates. */
   late = 0;
   duplicates = 0;
   concealed = 0;
@@ -68,16 +68,16 @@ export class Depacketizer {
   readonly #jitter = new ArrivalJitter();
   readonly #concealer = new PacketLossConcealer();
   #pcm = pcmOf(FRAME_SAMPLES);
-  /** The last frames round and round, and the one being filled. */
+  /** Circular buffer of the last frames, and of the one being filled. */
   readonly #ring = new Int16Array(RING_FRAMES * FRAME_SAMPLES);
   readonly #frames: readonly Int16Array[];
   #nth = 0;
   #filled = 0;
-  /** Stream position, in samples, of the next sample; undefined before the first packet. */
+  /** Stream position of the next sample, in samples; undefined before the first packet. */
   #next: number | undefined;
   #lastStart = Number.NaN;
   #wallClock = false;
-  /** At most HELD_MAX, made when they are needed. */
+  /** At most HELD_MAX, allocated when needed. */
   readonly #held: Held[] = [];
   #heldCount = 0;
 
@@ -91,7 +91,7 @@ export class Depacketizer {
     if (fromHz !== RATE_HZ) this.#resampler = createResampler({ fromHz, toHz: RATE_HZ });
   }
 
-  /** One packet, borrowed. `timestampMs` is the stream time of its begin or NaN; `nowMs` media time. */
+  /** One packet, borrowed. `timestampMs` is the stream time of its start or NaN; `nowMs` is media time. */
   push(payload: Uint8Array, timestampMs: number, nowMs: number): void {
     const pcm = this.#decode(payload);
     const count = Math.min(pcm.length, PACKET_SAMPLES_MAX);
@@ -103,7 +103,7 @@ export class Depacketizer {
     this.#lastStart = start;
   }
 
-  /** Lets go what was held back long enough. */
+  /** Releases packets that were held long enough. */
   tick(nowMs: number): void {
     while (this.#heldCount > 0 && nowMs - this.#heldSinceMs() >= this.#jitter.waitMs)
       this.#giveUp();
@@ -153,7 +153,7 @@ export class Depacketizer {
     this.#appendHeld();
   }
 
-  /** Appends what of the packet is new. */
+  /** Appends the part of the packet that is new. */
   #append(pcm: Int16Array, count: number, start: number): void {
     this.#next ??= start;
     const old = this.#next - start;
@@ -191,7 +191,7 @@ export class Depacketizer {
     return slot;
   }
 
-  /** Held packets whose turn has come. */
+  /** Appends held packets whose position is next. */
   #appendHeld(): void {
     for (let slot = this.#earliestHeld(); slot !== undefined; slot = this.#earliestHeld()) {
       if (slot.start - (this.#next ?? slot.start) > ROUNDING_SAMPLES) return;
@@ -199,7 +199,7 @@ export class Depacketizer {
     }
   }
 
-  /** Fills the first gap, and lets go what follows it up to the next. */
+  /** Fills the first gap, and appends the packets after it up to the next gap. */
   #giveUp(): void {
     const slot = this.#earliestHeld();
     if (slot === undefined) return;
@@ -212,7 +212,7 @@ export class Depacketizer {
     while ((this.#earliestHeld()?.start ?? start) < start) this.#giveUp();
   }
 
-  /** When the first packet behind the first gap came. */
+  /** Arrival time of the first packet after the first gap. */
   #heldSinceMs(): number {
     let sinceMs = Number.POSITIVE_INFINITY;
     for (const slot of this.#held) if (slot.used) sinceMs = Math.min(sinceMs, slot.sinceMs);
@@ -234,8 +234,8 @@ export class Depacketizer {
     return earliest;
   }
 
-  /** Fills the stream up to `until`: what was said goes on and fades in a short gap, else silence and a jump.
-   *  A stream that is there already stays as it is. */
+  /** Fills the stream up to `until`: a short gap is concealed, a longer one becomes silence and a jump. Does
+   *  nothing if the stream is already that far. */
   #fill(until: number): void {
     const from = this.#next ?? until;
     const gap = until - from;
@@ -279,7 +279,7 @@ export class Depacketizer {
   }
 }
 
-/** Where packets of `samples` are decoded to. */
+/** The decode buffer for packets of `samples`. */
 function pcmOf(samples: number): Int16Array {
   const known = shared.get(samples);
   if (known !== undefined) return known;

@@ -1,10 +1,10 @@
-// Keys that the caller presses, collected into entries: by count, by terminator, or by a pause.
+// Collects the caller's keys into entries: by count, by terminator, or by a pause.
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 
 /** A pause between keys that ends an entry. */
 const PAUSE_MS = 2_000;
-/** Keys of one entry: no number that people type is longer. */
+/** Keys of one entry: longer than any number that people enter. */
 const KEYS_MAX = 32;
 
 export interface DigitEntry {
@@ -25,7 +25,7 @@ export class DigitCollector {
     this.expect(OPEN_SPEECH);
   }
 
-  /** Keys that were already pressed count for what is expected next: callers type ahead. */
+  /** Keys pressed before count for the new expected input: callers type ahead. */
   expect({ digits, slots, closed }: ExpectedInput): void {
     if (digits !== undefined) {
       this.#countMax = Math.max(1, Math.min(KEYS_MAX, digits.countMax));

@@ -1,14 +1,15 @@
-// In-band DTMF: keys on a line whose provider does not signal them are detected in the caller's audio. Should it
-// signal them after all, the signals count from then on, and none counts twice.
+// In-band DTMF: detects keys in the caller's audio where the provider does not signal them. If the provider signals
+// them after all, its signals count from then on, and no key counts twice.
 
 import { FRAME_MS } from '../../audio/pcm.ts';
 import { DtmfDetector } from '../../audio/tones/dtmf-detector.ts';
 
-/** A key is signalled when it is released; by then it was heard. Who holds one for longer is heard once more. */
+/** A provider signals a key at its release, after it was detected in the audio. A key held for longer than this
+ *  counts again. */
 const SIGNAL_MS_MAX = 3_000;
-/** Keys that may still be signalled: more than anybody presses in that time. */
+/** Detected keys that may still be signalled: more than a caller presses in that time. */
 const HEARD_MAX = 32;
-/** Frames further apart than this do not belong to one tone. */
+/** Frames with a larger gap between them do not share a tone. */
 const JUMP_MS = 40;
 
 export class InBandDtmf {
@@ -36,12 +37,12 @@ export class InBandDtmf {
     else this.#detector.push(frame);
   }
 
-  /** Our own tones may come back until then, in media time. */
+  /** Until then, in media time, detected tones may be the echo of our own. */
   ignoreUntil(ms: number): void {
     this.#deafUntilMs = ms;
   }
 
-  /** A key was signalled at `nowMs` of media time. False if it has been heard already. */
+  /** The provider signalled a key at media time `nowMs`. False if it was already detected in the audio. */
   noteSignalled(key: string, nowMs: number): boolean {
     this.#isSignalled = true;
     let first = this.#heard.shift();

@@ -1,5 +1,5 @@
-// The agent's side of a call: joins speak, playout and the wire. What becomes of each utterance goes to
-// the listener. It does not know what the caller does.
+// The agent's side of a call: joins synthesis, playout and the wire. The result of each utterance goes to the
+// listener. The caller's state is not known here.
 
 import type { Codec } from '../../codec/codec.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
@@ -22,7 +22,7 @@ export interface AgentVoiceListener {
   onFinished(facts: UtteranceResult): void;
   onPlayed: PlayedListener;
   onFault(error: GatewayError): void;
-  /** Something may have happened outside a call from above: the listener may deliver its events. */
+  /** An event may have occurred outside a call from above: the listener may deliver its events. */
   onSettled(): void;
 }
 
@@ -103,8 +103,8 @@ export class AgentVoice {
     };
   }
 
-  /** A recorded clip of which `text` is the transcript; `samples` (at most a minute, borrowed for good)
-   *  are played like an utterance of one sentence. False if there is no place in the queue. */
+  /** A recorded clip with the words `text`; `samples` (at most a minute; borrowed, never changed) are played
+   *  like an utterance of one sentence. False if the queue is full. */
   play(id: number, interruptible: boolean, clip: { text: string; samples: Int16Array }): boolean {
     const utterance = this.#queue(id, interruptible);
     const isQueued = !utterance.cancelled;
@@ -122,7 +122,7 @@ export class AgentVoice {
     return isQueued;
   }
 
-  /** An utterance that there is no place for is over before it began. */
+  /** With a full queue, the utterance is over before it began. */
   #queue(id: number, interruptible: boolean): Utterance {
     const utterance = new Utterance(id, interruptible);
     if (this.#closed || this.playout.full) {
@@ -135,12 +135,12 @@ export class AgentVoice {
     return utterance;
   }
 
-  /** Begins or ends a ring-back tone, which sounds while there is nothing to say. It is no utterance. */
+  /** Starts or stops a ring-back tone, which plays in the agent's pauses. It is no utterance. */
   ring(on: boolean): void {
     this.#pause.ring(on);
   }
 
-  /** Drops everything; silence. */
+  /** Drops everything and goes silent. */
   stop(): void {
     this.#pause.ring(false);
     this.playout.interrupt(this.#mediaMs(), { everything: true });

@@ -1,12 +1,12 @@
-// Background noise under the agent's voice and in its pauses: a loop that is added to every frame on its
-// way out. The position in the loop follows from media time, so that what a clear takes back does not jump.
+// Background noise under the agent's voice and in its pauses: a loop that is added to every frame before it is
+// sent. The position in the loop follows from media time, so that it does not jump after a clear.
 
 import { crossFade, mixLoop } from '../../audio/gain.ts';
 import { RATE_HZ } from '../../audio/pcm.ts';
 
-/** The end of a loop runs into its begin over 50 ms. */
+/** Cross-fade of the loop's end into its start: 50 ms. */
 const SEAM_SAMPLES = RATE_HZ / 20;
-/** Long enough that nobody hears it return. */
+/** Long enough that the repetition is not noticed. */
 const OFFICE_SECONDS = 10;
 /** Mean square of the built-in noise: about -35 dBFS, before the volume. */
 const OFFICE_RMS = 580;
@@ -15,21 +15,20 @@ export class BackgroundNoise {
   readonly #loop: Int16Array;
   readonly #gain: number;
 
-  /** `loop` is at 8 kHz, not empty, and borrowed for good. `volume` is an amplitude factor, cut to 0..1. */
+  /** `loop` is at 8 kHz, not empty; borrowed, never changed. `volume` is an amplitude factor, clamped to 0..1. */
   constructor(loop: Int16Array, volume: number) {
     this.#loop = loop;
     this.#gain = Math.max(0, Math.min(1, volume));
   }
 
-  /** Adds what sounds from media time `playMs` on. Nothing is allocated. */
+  /** Adds the noise of media time `playMs` and after. Allocates nothing. */
   mixInto(frame: Int16Array, playMs: number): void {
     const at = Math.round(playMs * (RATE_HZ / 1_000)) % this.#loop.length;
     mixLoop(frame, this.#loop, this.#gain, at);
   }
 }
 
-/** Samples as a loop without a click where it begins again: a little shorter than they are. The result is
- *  the caller's. */
+/** The samples as a loop without a click: a little shorter than they are. The result is the caller's. */
 export function loopOf(samples: Int16Array): Int16Array {
   const seam = Math.min(SEAM_SAMPLES, Math.floor(samples.length / 4));
   const loop = samples.slice(0, samples.length - seam);
@@ -39,7 +38,7 @@ export function loopOf(samples: Int16Array): Int16Array {
 
 let office: Int16Array | undefined;
 
-/** The noise where nobody gave one: soft and low, a ventilation far away. Always the same, made once. */
+/** The built-in noise: soft and low, like distant ventilation. Always the same, generated once. */
 export function officeBackgroundNoise(): Int16Array {
   office ??= makeOfficeNoise();
   return office;
@@ -53,7 +52,7 @@ function makeOfficeNoise(): Int16Array {
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
     noise[i] = seed / 2 ** 31 - 1;
   }
-  // Twice around, so that the filters' past at the begin is the loop's end: no seam.
+  // The loop is generated twice, so that the filters' state at its start is that of its end: no seam.
   const soft = new Float64Array(length);
   let low = 0;
   let lower = 0;
@@ -65,7 +64,7 @@ function makeOfficeNoise(): Int16Array {
   return scaled(soft);
 }
 
-/** Two whole swells to a loop, at the level that was decided. */
+/** Two whole swells per loop, at the intended level. */
 function scaled(soft: Float64Array): Int16Array {
   for (const [i, sample] of soft.entries()) {
     soft[i] = sample * (1 + 0.2 * Math.sin((4 * Math.PI * i) / soft.length));

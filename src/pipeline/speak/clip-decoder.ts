@@ -1,5 +1,5 @@
-// Recorded speech and noise as the calls want it: one channel at the rate of a call. Decoded in pieces, so
-// that calls which are running get their turn in between. It reads no file: storage does.
+// Decodes recorded speech and noise for calls: one channel at the rate of a call. Decodes in pieces, so that
+// running calls get their turn in between. The store reads the file.
 
 import { RATE_HZ } from '../../audio/pcm.ts';
 import { BLOCK_SAMPLES, delayMsOf, designPhases } from '../../audio/resample/resample-filter.ts';
@@ -8,19 +8,19 @@ import { openWav, type WavFile } from '../../audio/wav.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { nextTick } from '../../std/clock.ts';
 
-/** Rates that files have; any other would need a filter as large as the clip. */
+/** Rates of usual files; any other would need a filter as large as the clip. */
 const RATES_HZ = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000];
-/** Blocks between two turns of everybody else: 0.1 s of 48 kHz, well below a millisecond of work. */
+/** Samples between two yields to the event loop: 0.1 s of 48 kHz, well below a millisecond of work. */
 const BLOCKS_AT_ONCE = 5;
 
-/** What a WAV file has to do with us, from its header. Throws WAV_UNREADABLE, with the reason. */
+/** Checks a WAV file by its header. Throws WAV_UNREADABLE, with the reason. */
 export function inspectClip(bytes: Uint8Array): { seconds: number } {
   const { moments, rateHz } = opened(bytes);
   return { seconds: moments / rateHz };
 }
 
-/** A whole file at 8 kHz, both channels of stereo as one; what lies beyond `secondsMax` is left out. The
- *  result is the caller's. Throws WAV_UNREADABLE. */
+/** A whole file at 8 kHz, stereo mixed to one channel; audio beyond `secondsMax` is dropped. The result is the
+ *  caller's. Throws WAV_UNREADABLE. */
 export async function decodeClip(bytes: Uint8Array, secondsMax: number): Promise<Int16Array> {
   const wav = opened(bytes);
   const moments = Math.min(wav.moments, secondsMax * wav.rateHz);
@@ -36,7 +36,7 @@ function opened(bytes: Uint8Array): WavFile {
   if (!RATES_HZ.includes(rateHz)) {
     throw reason(`its sample rate is ${rateHz} Hz; these are played: ${RATES_HZ.join(', ')}`);
   }
-  // As noise it would be a loop of nothing, which silences what it is added to.
+  // As background noise it would be an empty loop.
   if (moments * RATE_HZ < rateHz) throw reason('there is no audio in it');
   return wav;
 }
@@ -56,7 +56,7 @@ async function resampled(wav: WavFile, moments: number, length: number): Promise
   const block = new Int16Array(BLOCK_SAMPLES);
   const piece = new Int16Array(Math.ceil((BLOCK_SAMPLES * phases.up) / phases.down) + 1);
   const samples = new Int16Array(length);
-  // The filter's sound comes late by this much: the first of it is left out, and silence drives out the last.
+  // The resampler delays its output by this much, which is dropped at the start, and silence flushes the end.
   let written = -Math.round((delayMsOf(phases, wav.rateHz) * RATE_HZ) / 1_000);
   for (let from = 0; written < length; from += BLOCK_SAMPLES) {
     const there = Math.max(0, Math.min(BLOCK_SAMPLES, Math.floor(moments) - from));
@@ -72,7 +72,7 @@ async function resampled(wav: WavFile, moments: number, length: number): Promise
   return samples;
 }
 
-/** Fills `out` from the moment `from` on. */
+/** Fills `out` from sample pair `from` on. */
 function readMono({ channels, sample }: WavFile, from: number, out: Int16Array): void {
   for (let i = 0; i < out.length; i++) {
     const at = from + i;

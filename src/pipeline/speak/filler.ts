@@ -1,5 +1,5 @@
-// What is sent while the agent has nothing to say: nothing at all, frames for background noise (which the
-// writer adds), or a ring-back tone.
+// What is sent while the agent is silent: nothing, frames for background noise (which the writer adds), or a
+// ring-back tone.
 
 import { fadeOut } from '../../audio/gain.ts';
 import { ringbackTone, type ToneSamples } from '../../audio/tones/tone-generator.ts';
@@ -7,15 +7,15 @@ import { ringbackTone, type ToneSamples } from '../../audio/tones/tone-generator
 export class Filler {
   readonly #ambient: boolean;
   #tone: ToneSamples | undefined;
-  /** `ending`: it fades out with the next frame. */
+  /** `ending`: it fades out in the next frame. */
   #ring: 'off' | 'begun' | 'heard' | 'ending' = 'off';
 
-  /** `ambient`: there are frames in every pause. */
+  /** `ambient`: every pause has frames. */
   constructor(ambient: boolean) {
     this.#ambient = ambient;
   }
 
-  /** Begins the tone, with two seconds of sound; or ends it with one more frame, if there was any. */
+  /** Starts the tone, with its two seconds of sound first; or stops it with one more frame, if it sounds. */
   ring(on: boolean): void {
     if (on) {
       if (this.#ring === 'begun' || this.#ring === 'heard') return;
@@ -26,7 +26,7 @@ export class Filler {
     }
   }
 
-  /** The pause's next frame; false if none is to be sent, `frame` is not written then. */
+  /** The next frame of the pause; false if none is to be sent: `frame` is not written then. */
   fill(frame: Int16Array): boolean {
     if (this.#ring === 'off' || this.#tone === undefined) {
       if (this.#ambient) frame.fill(0);

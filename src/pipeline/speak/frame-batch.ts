@@ -1,28 +1,28 @@
-// Frames that go out at the same moment, in one message: every message costs the socket the same, however
-// much is in it. It keeps nothing beyond the moment: its sender says when that is over.
+// Batches frames of the same moment into one message: a message costs the socket the same, whatever its size. It
+// keeps nothing beyond the moment: the sender flushes it.
 
 import { FRAME_MS } from '../../audio/pcm.ts';
 import type { Codec } from '../../codec/codec.ts';
 
-/** The way out to the caller, in the provider's terms. */
+/** The connection to the caller, in the provider's terms. */
 export interface AudioWire {
   /** Encoded audio, a whole number of frames; borrowed until the call returns. */
   audio(payload: Uint8Array): void;
   mark(name: string): void;
-  /** Drops what the far end has buffered. */
+  /** Drops the audio in the far end's buffer. */
   clear(): void;
-  /** Bytes accepted and not yet on their way. */
+  /** Bytes accepted and not yet sent. */
   readonly bufferedBytes: number;
 }
 
-/** What is gathered lies in one place for all calls: it is gone before the next one gathers. */
+/** One buffer for all calls: it is flushed before another call fills it. */
 interface Place {
   readonly bytes: Uint8Array;
-  /** Whose audio it is at the moment. */
+  /** The call whose audio is in it. */
   owner: FrameBatch | undefined;
 }
 
-/** By their bytes. There are as many as codecs and steps. */
+/** Buffers by their bytes. There are as many as codecs and steps. */
 const places = new Map<number, Place>();
 
 export class FrameBatch {
@@ -30,7 +30,7 @@ export class FrameBatch {
   readonly #place: Place;
   #filled = 0;
 
-  /** `stepMs`: the most audio in one message. */
+  /** `stepMs`: the longest audio in one message. */
   constructor({ wire, codec, stepMs }: { wire: AudioWire; codec: Codec; stepMs: number }) {
     this.#wire = wire;
     const frames = Math.floor(stepMs / FRAME_MS);
@@ -60,7 +60,7 @@ export class FrameBatch {
     this.#wire.clear();
   }
 
-  /** Sends what was gathered. */
+  /** Sends the gathered frames. */
   flush(): void {
     if (this.#filled === 0) return;
     const filled = this.#filled;
@@ -70,7 +70,7 @@ export class FrameBatch {
     this.#wire.audio(filled === bytes.length ? bytes : bytes.subarray(0, filled));
   }
 
-  /** Another call that is still gathering sends what it has. */
+  /** Flushes another call's frames first. */
   #own(): void {
     const { owner } = this.#place;
     if (owner === this) return;

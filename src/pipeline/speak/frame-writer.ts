@@ -1,5 +1,5 @@
-// One frame of PCM to the wire: gain without clicks, background noise, rate, codec. It keeps the gain of
-// the last sample and no audio.
+// Writes one frame of PCM to the wire: gain without clicks, background noise, sample rate, codec. It keeps the gain
+// of the last sample and no audio.
 
 import { applyRamp } from '../../audio/gain.ts';
 import { RATE_HZ } from '../../audio/pcm.ts';
@@ -17,7 +17,7 @@ const payloads = new Map<number, Uint8Array>();
 export class FrameWriter {
   readonly #codec: Codec;
   readonly #wire: FrameWire;
-  /** Of every writer whose frames have as many bytes: it is out before the next one is written. */
+  /** Shared by all writers with frames of as many bytes: a frame is sent before the next one is written. */
   readonly #payload: Uint8Array;
   readonly #resampler: Resampler | undefined;
   readonly #ambient: BackgroundNoise | undefined;
@@ -32,14 +32,14 @@ export class FrameWriter {
     if (toHz !== RATE_HZ) this.#resampler = createResampler({ fromHz: RATE_HZ, toHz });
   }
 
-  /** Changes `frame` to what is to be sent: its gain moves evenly from that of the last one to `gain`. It is heard
-   *  from media time `playMs` on. */
+  /** Applies gain to `frame`: it moves linearly from that of the last frame to `gain`. The frame is played from
+   *  media time `playMs` on. */
   shape(frame: Int16Array, gain: number, playMs: number): void {
     this.#apply(frame, gain);
     if (this.#ambient !== undefined) this.#ambient.mixInto(frame, playMs);
   }
 
-  /** Sends a frame as it is; borrowed. */
+  /** Sends a frame unchanged; borrowed. */
   send(frame: Int16Array): void {
     const samples = this.#resampler === undefined ? frame : this.#resampler.process(frame);
     const bytes = this.#codec.encode(samples, this.#payload);
@@ -52,13 +52,13 @@ export class FrameWriter {
     return this.#gain;
   }
 
-  /** The far end's buffer was cleared, what is heard has this gain: what follows is no continuation. */
+  /** The far end's buffer was cleared while its audio had this gain: the next frame starts from there. */
   restart(gain: number): void {
     this.#gain = gain;
     this.#resampler?.reset();
   }
 
-  /** The gain from which the next frame sets out. */
+  /** The gain at which the next frame starts. */
   startFrom(gain: number): void {
     this.#gain = gain;
   }

@@ -1,47 +1,47 @@
-// The playhead: frames that were sent, and are not yet played by the far end's clock. It gives the
-// position, what to take back on a clear, and each frame again at the time it is heard.
+// The playhead: frames that were sent and, by the far end's clock, are not yet played. It gives the position, what
+// to take back on a clear, and each frame again at the time of its playing.
 
 import { FRAME_MS, FRAME_SAMPLES, msToSamples } from '../../audio/pcm.ts';
 import type { Segment } from './utterance.ts';
 
-/** Frames beside those of the lead: the faded tail, and some. */
+/** Frames in addition to those of the lead: the faded tail, and some. */
 const SPARE_FRAMES = 8;
 
-/** A frame is being heard: borrowed samples, how many of them, and the media time of the first. */
+/** A frame is being played: borrowed samples, their number, and the media time of the first. */
 export type PlayedListener = (frame: Int16Array, samples: number, atMs: number) => void;
 
 export interface PlayheadPosition {
   segment: Segment;
   /** Sample within the segment. */
   at: number;
-  /** Gain of what is heard when the audio is cut, 0..1. */
+  /** Gain at the moment of the cut, 0..1. */
   gain: number;
 }
 
-/** Where a frame comes from, and when it is played. */
+/** Origin of a frame, and its time of playing. */
 export interface FrameFacts {
-  /** Undefined for a tail that fades out: it is no progress. */
+  /** Undefined for a tail that fades out: it is not counted as progress. */
   segment: Segment | undefined;
   /** Its first sample within the segment. */
   at: number;
   playMs: number;
-  /** Gain at its begin and at its end. */
+  /** Gain at its start and at its end. */
   fromGain: number;
   toGain: number;
 }
 
-/** Numbers of a frame, beside each other: `at`, `playMs`, `fromGain`, `toGain`. */
+/** Numbers stored per frame, side by side: `at`, `playMs`, `fromGain`, `toGain`. */
 const NUMBERS = 4;
 const AT = 0;
 const PLAY_MS = 1;
 const FROM_GAIN = 2;
 const TO_GAIN = 3;
 
-/** A ring, laid out flat: each of its frames is touched once on its way in and once on its way out, and an object
- *  for each with memory of its own would be as much again that a processor has to fetch. */
+/** A circular buffer in flat arrays: each frame is touched once on its way in and once on its way out, and one
+ *  object per frame would double the memory that the processor fetches. */
 export class Playhead {
   readonly #sink: PlayedListener;
-  /** Parts of one array. */
+  /** Views of one array. */
   readonly #frames: readonly Int16Array[];
   readonly #numbers: Float64Array;
   readonly #segments: (Segment | undefined)[];
@@ -63,7 +63,7 @@ export class Playhead {
     return this.#count === this.#frames.length;
   }
 
-  /** A frame that is on its way; both are borrowed. */
+  /** A frame that was sent; both are borrowed. */
   push(facts: FrameFacts, frame: Int16Array): void {
     if (this.full) this.#play(FRAME_SAMPLES);
     const place = this.#place(this.#count);
@@ -77,7 +77,7 @@ export class Playhead {
     this.#frames[place]?.set(frame);
   }
 
-  /** The far end plays later than was thought. */
+  /** The far end plays later than assumed. */
   delay(ms: number): void {
     for (let nth = 0; nth < this.#count; nth++) {
       const at = this.#place(nth) * NUMBERS + PLAY_MS;
@@ -91,7 +91,7 @@ export class Playhead {
       this.#play(FRAME_SAMPLES);
   }
 
-  /** The far end's buffer is dropped at `nowMs`. Returns the first sample that was not heard. */
+  /** The far end's buffer is cleared at `nowMs`. Returns the first sample that was not played. */
   truncate(nowMs: number): PlayheadPosition | undefined {
     this.advance(nowMs);
     if (this.#count === 0) return undefined;
@@ -120,7 +120,7 @@ export class Playhead {
     return undefined;
   }
 
-  /** The first frame is played, so many samples of it. */
+  /** The first frame is played up to this many samples. */
   #play(samples: number): void {
     const segment = this.#segments[this.#first];
     const at = this.#number(0, AT);

@@ -1,4 +1,4 @@
-// What a call's playout is made of, and its listeners.
+// Options of a call's playout, and its listeners.
 
 import type { Filler } from './filler.ts';
 import type { FrameBatch } from './frame-batch.ts';
@@ -8,12 +8,12 @@ import type { SendAheadOptions } from './send-ahead.ts';
 import type { Utterance, UtteranceResult } from './utterance.ts';
 
 export interface PlayoutListener {
-  /** Whether the first frame of `utterance` may go out; asked again at each tick. */
+  /** Whether the first frame of `utterance` may be sent; asked again at each tick. */
   mayStart(utterance: Utterance, nowMs: number): boolean;
   onStarted(utterance: Utterance, nowMs: number): void;
-  /** In the order of the queue, once for each utterance. `endMs` is where its audio ended. */
+  /** In queue order, once per utterance. `endMs` is where its audio ended. */
   onFinished(facts: UtteranceResult): void;
-  /** A segment is out: there is room for another. */
+  /** A segment is sent: another one may be synthesised. */
   onRoom(): void;
 }
 
@@ -22,7 +22,7 @@ export interface PlayoutOptions {
   wire: FrameBatch;
   lead: SendAheadOptions;
   marks: boolean;
-  /** What is sent while there is nothing to say. */
+  /** What is sent in the agent's pauses. */
   pause: Filler;
   onPlayed: PlayedListener;
   listener: PlayoutListener;

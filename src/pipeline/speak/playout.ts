@@ -1,5 +1,5 @@
-// The one owner of the agent's audio on its way out: a queue of utterances, sent a little ahead of real
-// time, marked per segment, taken back on interruption. Times are media time. It makes no audio.
+// Playout, the only owner of outgoing audio: a queue of utterances, sent a little ahead of real time, with a mark
+// per segment, taken back on interruption. Times are media time. It produces no audio.
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../audio/pcm.ts';
 import { framesOut, lateSeconds, playoutGapSeconds, underruns } from '../../metrics/metrics.ts';
@@ -11,31 +11,31 @@ import type { PlayoutListener, PlayoutOptions } from './playout-options.ts';
 import { SendAhead } from './send-ahead.ts';
 import type { Segment, Utterance } from './utterance.ts';
 
-/** Utterances that wait. A call has two or three. */
+/** Queued utterances. A call has two or three. */
 const QUEUE_MAX = 64;
-/** Nothing more is sent while the socket holds this much: about 30 frames of the wordiest provider. */
+/** Sending pauses while the socket holds this much: about 30 frames of the provider with the largest messages. */
 const BUFFERED_BYTES_MAX = 16_384;
-/** A mark that never returns counts as returned this long after its audio should have been played. */
+/** A mark that does not return counts as returned this long after its audio should have been played. */
 const MARK_PATIENCE_MS = 1_500;
-/** Where there are no marks, what was sent is certainly out after this. */
+/** Without marks, audio counts as played after this time. */
 const MARKLESS_PATIENCE_MS = 300;
-/** The end of an interrupted word: long enough not to click, short enough to be silence. */
+/** Fade-out of an interrupted word: long enough not to click, short enough to be heard as silence. */
 const FADE_FRAMES = 3;
 /** About 12 dB down. */
 const DUCKED = 0.25;
-/** Audio gathered after it ran out, so that it does not run out again at once. */
+/** Audio gathered after an underrun, so that the next one does not follow at once. */
 const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
-/** An utterance that was stopped within this begins anew. */
+/** An utterance stopped within this time starts again from its begin. */
 const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
-/** Ticks this late do not move the playing time: the far end has frames in hand. */
+/** Ticks this late do not move the playing time: the far end has audio in its buffer. */
 const SLACK_MS = FRAME_MS / 2;
-/** A far end that is this late shows no more than when it looked: its beat, the way there. */
+/** A far end that is this late only shows when it measured: its tick, and the transit time. */
 const LATE_MS = 2 * FRAME_MS;
-/** A pause is sent no further ahead than this at the next tick: speech that comes waits for it, and a gap in
- *  it is no harm. */
+/** A pause is sent no further ahead than this at the next tick: speech would wait behind it, and a gap in it
+ *  does no harm. */
 const PAUSE_LEAD_MS = FRAME_MS;
 
-// Of whichever call sends: no other one does before a frame is written and kept (`#write`).
+// Scratch frame shared by all calls: it is written and kept (`#write`) before another call sends.
 const frame = new Int16Array(FRAME_SAMPLES);
 const facts: FrameFacts = { segment: undefined, at: 0, playMs: 0, fromGain: 1, toGain: 1 };
 
@@ -52,14 +52,14 @@ export class Playout {
   #atUtterance = 0;
   #atSegment = 0;
   #atSample = 0;
-  /** Media time at which the far end will have played everything sent, and all speech of it. */
+  /** Media time at which the far end will have played everything sent, and all speech in it. */
   #endMs = 0;
   #speechEndMs = 0;
   #generation = 1;
   #held = false;
   #ducked = false;
   #starved = false;
-  /** More was there to be sent, and was left for later. */
+  /** There was more to send, and it was left for later. */
   #hasMore = false;
 
   constructor(options: PlayoutOptions) {
@@ -89,17 +89,17 @@ export class Playout {
     return this.#held;
   }
 
-  /** Media time from which on the far end hears no speech, as far as was sent. */
+  /** Media time from which on the far end plays no speech, as far as was sent. */
   get silentMs(): number {
     return this.#speechEndMs;
   }
 
-  /** The utterance that is heard, or will be next; undefined if all were played. */
+  /** The utterance that is being played, or will be next; undefined if all were played. */
   current(nowMs: number): Utterance | undefined {
     return this.#queue.find((utterance) => !utterance.cancelled && !utterance.played(nowMs));
   }
 
-  /** How long until everything queued is said; Infinity while that is not known. */
+  /** Time until everything queued is played; Infinity while that is unknown. */
   remainingMs(nowMs: number): number {
     let samples = 0;
     for (let at = this.#atUtterance; at < this.#queue.length; at++) {
@@ -119,7 +119,7 @@ export class Playout {
     this.#queue.push(utterance);
   }
 
-  /** Reports the frames that have been played meanwhile. */
+  /** Reports the frames that were played meanwhile. */
   advance(nowMs: number): void {
     this.#sent.advance(nowMs);
   }
@@ -132,7 +132,7 @@ export class Playout {
     this.#finishPlayed(nowMs);
   }
 
-  /** Sends what is due and there. */
+  /** Sends the audio that is due and synthesised. */
   pump(nowMs: number): void {
     if (this.#wire.bufferedBytes > BUFFERED_BYTES_MAX) return;
     if (!this.#held) this.#pumpSpeech(nowMs);
@@ -162,7 +162,7 @@ export class Playout {
     }
   }
 
-  /** The far end came to a mark. Marks of before a clear do not count. */
+  /** The far end returned a mark. Marks from before a clear are ignored. */
   mark(name: string, nowMs: number): void {
     const [generation, id, index] = name.split(':').map(Number);
     if (generation !== this.#generation) return;
@@ -173,8 +173,8 @@ export class Playout {
     this.#finishPlayed(nowMs);
   }
 
-  /** The far end has still to play so much of what was sent. If that is more than by the clock, it is late
-   *  and stays so: everything that is on its way is heard later, and what follows waits. */
+  /** The far end still has this much of the sent audio to play. If that is more than by the clock, it is late
+   *  for good: everything sent is played later, and what follows waits. */
   unplayed(ms: number, nowMs: number): void {
     const lateMs = nowMs + ms - this.#endMs;
     if (lateMs < LATE_MS) return;
@@ -190,14 +190,14 @@ export class Playout {
     this.#ducked = ducked;
   }
 
-  /** Silence at once; every word is kept. */
+  /** Silent at once; no word is lost. */
   hold(nowMs: number): void {
     if (this.#held) return;
     this.#silence(nowMs, undefined);
     this.#held = true;
   }
 
-  /** Goes on at the word that `hold` cut. */
+  /** Continues at the word that `hold` cut. */
   resume(nowMs: number): void {
     this.#ducked = false;
     if (!this.#held) return;
@@ -222,7 +222,7 @@ export class Playout {
     for (const utterance of dropped) this.#drop(utterance, nowMs);
   }
 
-  /** Takes one utterance back. Its report comes when those before it have been said. */
+  /** Takes one utterance back. It is reported after those before it. */
   cancel(utterance: Utterance, nowMs: number): void {
     const at = this.#queue.indexOf(utterance);
     if (at < 0 || utterance.cancelled) return;
@@ -236,7 +236,7 @@ export class Playout {
     this.#finishPlayed(nowMs);
   }
 
-  /** The segment whose next frame is there. */
+  /** The segment whose next frame is ready. */
   #ready(nowMs: number): Segment | undefined {
     while (this.#passFinished(nowMs));
     const utterance = this.#queue[this.#atUtterance];
@@ -245,7 +245,7 @@ export class Playout {
     return this.#startable(utterance, segment, nowMs) ? segment : undefined;
   }
 
-  /** Moves on if what the next sample belongs to is done. */
+  /** Moves on if the segment or utterance of the next sample is complete. */
   #passFinished(nowMs: number): boolean {
     const utterance = this.#queue[this.#atUtterance];
     if (utterance === undefined) return false;
@@ -293,12 +293,12 @@ export class Playout {
     }
   }
 
-  /** When the next frame is heard: behind what was sent, or at once. */
+  /** Time at which the next frame is played: after the sent audio, or at once. */
   #playMs(nowMs: number): number {
     return nowMs - this.#endMs > SLACK_MS ? nowMs : this.#endMs;
   }
 
-  /** All of the segment is sent. */
+  /** The whole segment is sent. */
   #seal(segment: Segment, nowMs: number): void {
     segment.sentEndMs = segment.samples === 0 ? nowMs : this.#speechEndMs;
     segment.acknowledged = segment.samples === 0;
@@ -309,8 +309,8 @@ export class Playout {
     this.#listener.onRoom();
   }
 
-  /** Takes back what the far end has not played and lets the sound fade; with `only`, that of this
-   *  utterance alone: what was taken back of others is sent again. */
+  /** Takes back what the far end has not played and fades the sound out; with `only`, that of this utterance
+   *  alone: audio of others is sent again. */
   #silence(nowMs: number, only: Utterance | undefined): void {
     const from = this.#sent.truncate(nowMs);
     this.#hasMore = false;
@@ -350,11 +350,12 @@ export class Playout {
     facts.toGain = gain;
     this.#writer.shape(frame, gain, facts.playMs);
     this.#sent.push(facts, frame);
-    // The last: a far end that does not keep up may be given up at once, and that call and others fall silent.
+    // The clear comes last: a far end that does not keep up may be closed at once, and that call and others fall
+    // silent.
     this.#writer.send(frame);
   }
 
-  /** To the begin of the word, or of an utterance that had hardly begun. */
+  /** To the begin of the word, or of an utterance that had hardly started. */
   #stepBack(): void {
     const utterance = this.#queue[this.#atUtterance];
     if (utterance === undefined) return;
@@ -382,10 +383,10 @@ export class Playout {
     const last = utterance.segments.at(-1)?.sentEndMs;
     this.#listener.onFinished({
       utterance,
-      // A clear travels behind the audio: when it arrives, the far end has played what the playhead says.
+      // A clear arrives after the audio sent before it: by then the far end has played what the playhead says.
       heardText: utterance.heardText(),
       interrupted,
-      // What was sent a little ahead and taken back begins after it has ended.
+      // Audio that was sent ahead and taken back starts after it has ended.
       endMs: Math.max(utterance.startMs ?? 0, interrupted ? nowMs : Math.min(nowMs, last ?? nowMs)),
     });
   }

@@ -1,19 +1,19 @@
-// Send-ahead: how far ahead of real time the agent's audio is sent: as little as the far end needs, and for a while more
-// after this process was late.
+// Send-ahead: how far ahead of real time the agent's audio is sent: as little as the far end needs, and more for a
+// while after this process was late.
 
 import { FRAME_MS } from '../../audio/pcm.ts';
 
-/** Extra lead after a stall is given up by this much a tick: 50 ms in a second. */
+/** Extra lead after a stall shrinks by this much per tick: 50 ms in a second. */
 const DECAY_MS = 1;
-/** Ticks that are a little late do not send a frame more. */
+/** Ticks that are a little late do not send an extra frame. */
 const SLACK_MS = FRAME_MS / 2;
 
 export interface SendAheadOptions {
-  /** The least that is ahead while there is audio, and the most ever. */
+  /** The smallest lead while there is audio, and the largest ever. */
   aimMs: number;
   maxMs: number;
-  /** Audio that goes out at once, a whole number of frames: more is cheaper. The lead is up to this much
-   *  longer than its aim. */
+  /** Audio that is sent at once, a whole number of frames: larger steps are cheaper. The lead exceeds its target
+   *  by up to this much. */
   stepMs: number;
 }
 
@@ -32,18 +32,18 @@ export class SendAhead {
     this.maxMs = Math.max(this.#aimMs, maxMs);
   }
 
-  /** Whether audio goes out in steps, and so in longer strides as well. */
+  /** Whether audio is sent in steps, and so in longer strides as well. */
   get isStepped(): boolean {
     return this.stepMs > FRAME_MS;
   }
 
-  /** With less than this ahead, audio is sent. In steps: early enough to keep the aim until the next tick;
-   *  frame by frame, where a clear is slow or missing, half a frame short of it rather than beyond. */
+  /** Audio is sent when the lead is below this. In steps: early enough to keep the target until the next tick;
+   *  frame by frame, where a clear is slow or missing: half a frame below the target rather than above. */
   get leastMs(): number {
     return this.#ms + (this.isStepped ? this.strideMs : -SLACK_MS);
   }
 
-  /** A frame is sent as long as less than this is ahead: with it, no more than the greatest lead. */
+  /** A frame is sent as long as the lead is below this: with the frame, it is at most the largest lead. */
   get mostMs(): number {
     return Math.min(this.maxMs, this.leastMs + this.stepMs) - FRAME_MS;
   }
@@ -52,8 +52,8 @@ export class SendAhead {
     return Math.min(this.maxMs, this.#aimMs + this.#extraMs);
   }
 
-  /** `strideMs`: from a tick to the next. A late one shows that the process stalls: a little more lead for the
-   *  next seconds. */
+  /** `strideMs`: from a tick to the next. A late tick shows a stall: the lead grows a little for the next
+   *  seconds. */
   tick(nowMs: number, strideMs: number): void {
     const lateMs = nowMs - this.#tickMs - strideMs;
     this.#tickMs = nowMs;

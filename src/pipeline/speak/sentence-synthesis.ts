@@ -1,5 +1,5 @@
-// The agent's text to audio: cuts it into sentences and has them synthesised in order, one ahead of what
-// is being played. It queues nothing for the wire itself: segments carry the audio to playout.
+// Turns the agent's text into audio: splits it into sentences and has them synthesised in order, one ahead of the
+// one that plays. It queues nothing for the wire: segments carry the audio to playout.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
@@ -7,17 +7,17 @@ import type { TextToSpeech } from '../../speech/tts/tts.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { Segment, type Utterance } from './utterance.ts';
 
-/** Sentences that wait to be synthesised. A minute of speech has ten. */
+/** Sentences that wait for synthesis. A minute of speech has ten. */
 const WAITING_MAX = 200;
-/** Segments synthesised, or nearly, and not yet out: the one that plays and the next. */
+/** Segments that are synthesised, or nearly, and not yet sent: the one that plays and the next. */
 const AHEAD_MAX = 2;
-/** A synthesiser that gives nothing for this long has failed. */
+/** A synthesiser without output for this long has failed. */
 const AUDIO_WAIT_MS = 5_000;
 /** Text to speak has at least a letter or a digit. */
 const SPEAKABLE = /[\p{L}\p{N}]/u;
 
 export interface SynthesisListener {
-  /** A segment has more audio, or is complete, or an utterance has ended: something may be sent. */
+  /** A segment has more audio, or is complete, or an utterance has ended: more may be sent. */
   onAudio(): void;
   onFault(error: GatewayError): void;
 }
@@ -28,7 +28,7 @@ interface Synthesis {
   deadline: Timer | undefined;
 }
 
-/** Takes the text of one utterance. */
+/** Accepts the text of one utterance. */
 export interface SynthesisText {
   text(delta: string): void;
   end(): void;
@@ -41,7 +41,7 @@ export class SentenceSynthesizer {
   readonly #listener: SynthesisListener;
   readonly #waiting: Segment[] = [];
   #running: Synthesis | undefined;
-  /** Segments begun and not yet out. */
+  /** Segments started and not yet sent. */
   #ahead: Segment[] = [];
   #closed = false;
 
@@ -76,7 +76,7 @@ export class SentenceSynthesizer {
     };
   }
 
-  /** Begins the next sentence if there is room. Called again when a segment is out. */
+  /** Starts the next sentence if the limits allow. Called again when a segment is sent. */
   pump(): void {
     this.#ahead = this.#ahead.filter(({ sentEndMs, utterance }) => {
       return sentEndMs === undefined && !utterance.cancelled;
@@ -88,7 +88,7 @@ export class SentenceSynthesizer {
     this.#begin(segment);
   }
 
-  /** Nothing more of this utterance is wanted. */
+  /** The rest of this utterance is not needed. */
   drop(utterance: Utterance): void {
     utterance.cancelled = true;
     for (let at = this.#waiting.length - 1; at >= 0; at--) {
@@ -162,7 +162,7 @@ export class SentenceSynthesizer {
     });
   }
 
-  /** The sentence is over; what there is of it is played, and the next one goes on. */
+  /** The sentence is over; its audio so far is played, and the next one follows. */
   #finish(synthesis: Synthesis, error: unknown): void {
     if (this.#running !== synthesis) return;
     this.#settle(synthesis);

@@ -1,5 +1,5 @@
-// What the agent says: utterances of segments (sentences) of PCM, and how much of them was heard.
-// Holds audio and words; knows no clock, no wire and no synthesiser.
+// An utterance of the agent: segments (sentences) of PCM, and how much of them was played. Holds audio and words;
+// independent of clock, wire and synthesiser.
 
 import { copySamples, RATE_HZ, samplesToMs } from '../../audio/pcm.ts';
 import type { WordTiming } from '../../speech/tts/tts.ts';
@@ -8,24 +8,24 @@ import type { WordTiming } from '../../speech/tts/tts.ts';
 const SEGMENT_SAMPLES_MAX = 60 * RATE_HZ;
 /** Pieces of audio of one segment: 60 s in pieces of 10 ms. */
 const CHUNKS_MAX = 6_000;
-/** How fast an unfinished segment is taken to be spoken. */
+/** Assumed speaking rate of an unfinished segment. */
 const MS_PER_CHARACTER = 65;
 
 export class Segment {
   readonly utterance: Utterance;
-  /** Place within the utterance. */
+  /** Index within the utterance. */
   readonly index: number;
   readonly text: string;
   words: readonly WordTiming[] = [];
   /** No more audio will come. */
   complete = false;
-  /** It is complete before its text was. */
+  /** The audio is complete before its text was. */
   failed = false;
   /** Samples that the far end has played, from the start. */
   playedSamples = 0;
   /** Media time at which the last sample will have been played, once it was sent. */
   sentEndMs: number | undefined;
-  /** The far end said that it played all of it. */
+  /** The far end reported that it played all of it. */
   acknowledged = false;
   #chunks: Int16Array[] = [];
   #starts: number[] = [];
@@ -41,7 +41,7 @@ export class Segment {
     return this.#length;
   }
 
-  /** Appends audio; `samples` becomes the segment's. False if it would be too much. */
+  /** Appends audio; the segment keeps `samples`. False if the limit is exceeded. */
   push(samples: Int16Array): boolean {
     if (this.#length + samples.length > SEGMENT_SAMPLES_MAX) return false;
     if (this.#chunks.length >= CHUNKS_MAX) return false;
@@ -51,7 +51,7 @@ export class Segment {
     return true;
   }
 
-  /** Copies samples from `at` on into `out` and fills the rest with silence; returns how many. */
+  /** Copies samples from `at` on into `out` and pads with silence; returns their number. */
   read(at: number, out: Int16Array): number {
     let done = 0;
     let chunk = this.#chunkAt(at);
@@ -67,7 +67,7 @@ export class Segment {
     return done;
   }
 
-  /** Where the word begins that is being said at `sample`; `sample` itself if that is unknown. */
+  /** Sample at which the word at `sample` begins; `sample` itself if that is unknown. */
   wordStart(sample: number): number {
     const atMs = samplesToMs(sample);
     for (const { startMs, endMs } of this.words) {
@@ -76,7 +76,7 @@ export class Segment {
     return sample;
   }
 
-  /** The words that were heard, as they stand in the text. */
+  /** The words that were heard, as written in the text. */
   heardText(): string {
     const whole = this.complete && !this.failed && this.#length > 0;
     if (whole && this.playedSamples >= this.#length) return this.text;
@@ -88,7 +88,7 @@ export class Segment {
   #heardByTimings(heardMs: number): string {
     const count = this.words.filter((word) => (word.startMs + word.endMs) / 2 < heardMs).length;
     const written = this.text.split(/\s+/);
-    // Timings of another count than the text's words ("2nd" is said as one word or two).
+    // The number of timings differs from the text's words ("2nd" is spoken as one word or two).
     const share = count / this.words.length;
     const shown = written.length === this.words.length ? count : Math.floor(share * written.length);
     return written.slice(0, shown).join(' ');
@@ -138,20 +138,20 @@ export class Utterance {
     this.interruptible = interruptible;
   }
 
-  /** All of it was sent, and its time has passed. */
+  /** All of it was sent, and its playing time has passed. */
   played(nowMs: number): boolean {
     if (!this.ended) return false;
     return this.segments.every((each) => each.sentEndMs !== undefined && each.sentEndMs <= nowMs);
   }
 
-  /** The far end has said that it played the last of it, or will not say so any more. */
+  /** The far end reported that it played the last of it, or will not report any more. */
   acknowledged(nowMs: number, patienceMs: number): boolean {
     const last = this.segments.findLast((segment) => segment.samples > 0);
     if (last?.sentEndMs === undefined || last.acknowledged) return true;
     return nowMs >= last.sentEndMs + patienceMs;
   }
 
-  /** What the far end has not said that it has played is played later. */
+  /** Audio without a report of the far end is played later than assumed. */
   delay(later: (atMs: number) => number): void {
     for (const segment of this.segments) {
       if (segment.sentEndMs === undefined || segment.acknowledged) continue;
@@ -167,7 +167,7 @@ export class Utterance {
   }
 }
 
-/** What became of an utterance. */
+/** The result of an utterance. */
 export interface UtteranceResult {
   utterance: Utterance;
   heardText: string;

@@ -1,6 +1,6 @@
-// Barge-in: the caller speaks while the agent speaks. Is it an interruption? A possible one ducks the agent, voice
-// that lasts holds it (silent, its words kept), words stop it, and if nothing comes of it the agent goes
-// on. Decides only: pipeline/speak/playout.ts does it. It gets no voice during uninterruptible speech.
+// Barge-in: decides whether the caller interrupts the speaking agent. A possible interruption ducks the agent,
+// lasting voice holds it (silent, its words kept), words stop it; without words the agent continues. It only
+// decides: pipeline/speak/playout.ts carries it out. It gets no voice during uninterruptible speech.
 
 import { isBackchannel, isBackchannelPrefix, isStopWord } from '../../model/control-phrases.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
@@ -8,12 +8,12 @@ import type { VoiceActivity } from '../listen/voice-activity.ts';
 import { isExpectedAnswer, wordsOf } from './endpointing.ts';
 import type { TurnTuning } from './turn-tuning.ts';
 
-/** Voice alone stops the agent after this long: coughs and "mhm" are shorter. It has been silent since
+/** Voice alone stops the agent after this time: coughs and "mhm" are shorter. The agent has been silent since
  *  the first tenth of a second of it, so words may take their time. */
 const VOICE_MS = 1_500;
-/** One window of voice this likely holds the agent: it can still go on, and each window is 32 ms. */
+/** One window with this probability holds the agent: it can still continue, and each window is 32 ms. */
 const HOLD_PROBABILITY = 0.65;
-/** Interim words count only with this much voice behind them: recognisers guess words in noise. */
+/** Interim words count only with this much voice before them: recognisers guess words in noise. */
 const WORDS_VOICE_MS_MIN = 150;
 /** After the voice has ended, words are awaited for the recogniser's delay, within these bounds. */
 const WORDS_WAIT_MS_MIN = 600;
@@ -21,15 +21,15 @@ const WORDS_WAIT_MS_MAX = 1_000;
 const FINALIZE_MS = 300;
 /** A single window of voice. */
 const CLICK_MS = 64;
-/** Caller and agent began together: the agent yields at the first sign of voice. */
+/** Caller and agent started at the same time: the agent yields at the first sign of voice. */
 export const BARGE_IN_MS = 400;
 
 export interface BargeInListener {
   onDuck(): void;
   onHold(): void;
-  /** Nothing came of it. */
+  /** It was no interruption. */
   onResume(): void;
-  /** The agent is to stop. `onsetMs` is the media time of the caller's onset. */
+  /** The agent must stop. `onsetMs` is the media time of the caller's onset. */
   onConfirmed(onsetMs: number): void;
 }
 
@@ -38,7 +38,7 @@ export class BargeInDetector {
   readonly #tuning: TurnTuning['start'];
   readonly #wordsWaitMs: number;
   #expectation: ExpectedInput = OPEN_SPEECH;
-  /** `spent`: this voice has been judged to be nothing; only words count until it ends. */
+  /** `spent`: this voice was judged to be no interruption; until it ends, only words count. */
   #state: 'quiet' | 'ducked' | 'held' | 'spent' = 'quiet';
   #onsetMs = 0;
   #resumeAtMs = Number.POSITIVE_INFINITY;
@@ -55,7 +55,7 @@ export class BargeInDetector {
     this.#wordsWaitMs = Math.min(WORDS_WAIT_MS_MAX, Math.max(WORDS_WAIT_MS_MIN, waitMs));
   }
 
-  /** Whether the agent is ducked or held, its fate open. */
+  /** Whether the agent is ducked or held, without a decision yet. */
   get pending(): boolean {
     return this.#state === 'ducked' || this.#state === 'held';
   }
@@ -64,14 +64,14 @@ export class BargeInDetector {
     this.#expectation = expectation;
   }
 
-  /** After each window of the caller's audio. `agentSpokeMs`: how long the agent has been heard. */
+  /** After each window of the caller's audio. `agentSpokeMs`: for how long the agent has been audible. */
   voice(voice: VoiceActivity, nowMs: number, agentSpokeMs: number): void {
     if (voice.state === 'silent') {
       this.#voiceEnded(voice, nowMs);
       return;
     }
     this.#voicedMs = voice.voicedMs;
-    // The agent fell silent for the first of several pieces of voice: that one is the onset.
+    // The agent fell silent for the first of several pieces of voice: its onset counts.
     if (!this.pending) this.#onsetMs = voice.onsetMs;
     if (this.#state === 'spent') return;
     this.#resumeAtMs = Number.POSITIVE_INFINITY;
@@ -86,7 +86,7 @@ export class BargeInDetector {
     this.#outlast(voice, nowMs);
   }
 
-  /** Whether these words, said over the agent, are meant to stop it. */
+  /** Whether these words, spoken while the agent speaks, are meant to stop it. */
   interrupts(text: string): boolean {
     const count = wordsOf(text).length;
     if (count === 0) return false;
@@ -95,7 +95,7 @@ export class BargeInDetector {
     return !isBackchannel(text) || isExpectedAnswer(text, this.#expectation);
   }
 
-  /** Interim words. Returns whether the agent was stopped. */
+  /** Interim words. Returns whether they stopped the agent. */
   partial(text: string): boolean {
     if (this.#voicedMs < WORDS_VOICE_MS_MIN || !this.interrupts(text)) return false;
     if (this.#mayAcknowledge(text)) return false;
@@ -108,19 +108,19 @@ export class BargeInDetector {
     this.#listener.onConfirmed(this.#onsetMs);
   }
 
-  /** Stopped for a reason that is not heard here. */
+  /** Stopped for a reason outside this file. */
   forget(): void {
     this.#reset('quiet');
   }
 
-  /** The voice was no words, or words that do not interrupt. */
+  /** The voice had no words, or words that do not interrupt. */
   dismiss(): void {
     const { pending } = this;
     this.#reset('quiet');
     if (pending) this.#listener.onResume();
   }
 
-  /** The voice that is heard does not count any more, unless words come of it. */
+  /** The current voice no longer counts, unless it has words. */
   ignoreVoice(): void {
     const { pending } = this;
     this.#reset('spent');
@@ -132,7 +132,7 @@ export class BargeInDetector {
     this.dismiss();
   }
 
-  /** Whether it is too early to tell: "I" may go on as "I see". */
+  /** Whether a decision is too early: "I" may continue as "I see". */
   #mayAcknowledge(text: string): boolean {
     if (isStopWord(text) || isExpectedAnswer(text, this.#expectation)) return false;
     return isBackchannelPrefix(text);
@@ -149,7 +149,7 @@ export class BargeInDetector {
     return likely || agentSpokeMs < BARGE_IN_MS;
   }
 
-  /** Voice that goes on and on. */
+  /** Voice that does not end. */
   #outlast(voice: VoiceActivity, nowMs: number): void {
     const { strategy, pauseMs } = this.#tuning;
     if (strategy === 'default' && voice.voicedMs >= VOICE_MS) {
@@ -166,7 +166,7 @@ export class BargeInDetector {
     if (!this.pending || this.#resumeAtMs !== Number.POSITIVE_INFINITY) return;
     const { strategy, pauseMs } = this.#tuning;
     const waitMs = strategy === 'provisional_vad' ? pauseMs : this.#wordsWaitMs;
-    // Voice that never was speech is a click, and no words will come of it.
+    // Voice that never became speech is a click and will have no words.
     const click = voice.voicedMs < CLICK_MS;
     this.#resumeAtMs = click ? nowMs : voice.lastMs + waitMs;
     this.tick(nowMs);

@@ -1,15 +1,15 @@
-// Endpointing: how long the caller must be silent before their turn is over, by what they said and what is
-// expected of them. Pure: words in, milliseconds out.
+// Endpointing: how long the caller must be silent before their turn is over, by their words and the expected input.
+// Pure: words in, milliseconds out.
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 
 /** A complete answer to a closed question. */
 const COMPLETE_MS = 270;
-/** The agent is held because of a sound: the sooner it is known to be nothing, the better. */
+/** The agent is held because of a sound: a short wait decides soon whether it was an interruption. */
 const HURRIED_MS = 300;
-/** An answer that is complete, and the beginning of a longer one. */
+/** An answer that is complete, and also the beginning of a longer one. */
 const AMBIGUOUS_MS = 450;
-/** Closed question, nothing understood so far. */
+/** Closed question, nothing recognised so far. */
 const UNCLEAR_MS = 450;
 /** A sentence, or what may be one. */
 const SENTENCE_MS = 500;
@@ -26,7 +26,7 @@ const YES_NO = new Set([
   ...['yes', 'yeah', 'yep', 'yup', 'yea', 'sure', 'ok', 'okay', 'correct', 'right', 'exactly'],
   ...['no', 'nope', 'nah', 'never', 'wrong', 'incorrect'],
 ]);
-/** Words beside a yes or a no. */
+/** Additional words that may accompany a yes or a no. */
 const BESIDE_YES_NO = new Set([
   ...['please', 'thanks', 'thank', 'you', 'that', 'thats', 'is', 'its', 'it', 'really', 'not'],
 ]);
@@ -34,7 +34,7 @@ const DIGIT_WORDS = new Set([
   ...['zero', 'oh', 'o', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'],
 ]);
 const REPEATS: Record<string, number> = { double: 1, triple: 2 };
-/** Words that a sentence does not end with. */
+/** Words with which a sentence does not end. */
 const OPEN_ENDED = new Set([
   ...['and', 'or', 'but', 'because', 'so', 'if', 'that', 'which', 'with', 'to', 'for', 'from'],
   ...['of', 'in', 'on', 'at', 'the', 'a', 'an', 'my', 'your', 'is', 'are', 'was', 'its', 'im'],
@@ -43,12 +43,12 @@ const OPEN_ENDED = new Set([
 const LONG_VALUES: readonly SlotType[] = ['number', 'date', 'time', 'money'];
 
 export interface CallerWords {
-  /** What was understood so far; empty if nothing. */
+  /** The words recognised so far; empty if none. */
   text: string;
   expectation: ExpectedInput;
   /** Whether the recogniser gives interim words. */
   interimWords: boolean;
-  /** Whether the agent waits, silenced, for the outcome. */
+  /** Whether the held agent waits for the decision. */
   hurried: boolean;
 }
 
@@ -59,7 +59,7 @@ export function silenceNeededMs(said: CallerWords): number {
   return said.hurried ? Math.min(neededMs, HURRIED_MS) : neededMs;
 }
 
-/** Whether `text` says what is expected, all of it. False where anything may be said. */
+/** Whether all of `text` is expected input. False where anything may be said. */
 export function isExpectedAnswer(text: string, expectation: ExpectedInput): boolean {
   const words = wordsOf(text);
   if (words.length === 0) return false;
@@ -86,7 +86,7 @@ function openMs(words: readonly string[], { text, expectation }: CallerWords): n
   return /[.?!]\s*$/.test(text) ? SENTENCE_MS : OPEN_MS;
 }
 
-/** Nothing is known of the words: the kind of answer decides. */
+/** Without words, the kind of the expected answer decides. */
 function unheardMs({ expectation, interimWords }: CallerWords): number {
   if (interimWords) return UNCLEAR_MS;
   const { slots, digits } = expectation;
@@ -109,7 +109,7 @@ function isYesNo(words: readonly string[]): boolean {
   );
 }
 
-/** How many digits are still to come if digits are being said, else undefined. */
+/** How many digits are missing if digits are being spoken, else undefined. */
 function digitsMissing(words: readonly string[], expectation: ExpectedInput): number | undefined {
   const { slots, digits } = expectation;
   if (!slots.includes('digits') && !slots.includes('digit')) return undefined;
@@ -135,7 +135,7 @@ function endsOpen(words: readonly string[]): boolean {
   return last !== undefined && OPEN_ENDED.has(last);
 }
 
-/** Lower-case words without punctuation; digits grouped by dashes or dots come apart. */
+/** Lower-case words without punctuation; groups of digits with dashes or dots are separated. */
 export function wordsOf(text: string): string[] {
   return text
     .toLowerCase()

@@ -1,40 +1,40 @@
-// The caller's turn: joins voice activity with the recogniser's words, and decides when the caller has
-// finished. All times are media time. It does not know whether the agent speaks.
+// The caller's turn: joins voice activity with the recogniser's words, and decides when the caller has finished.
+// All times are media time. Independent of the agent's speech.
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
 import { silenceNeededMs } from './endpointing.ts';
 
-/** Waiting for final words: the recogniser's own 99th percentile and a little, within these bounds. */
+/** Wait for final words: the recogniser's 99th percentile and a margin, within these bounds. */
 const FINAL_SHARE = 1.2;
 const FINAL_MS_MIN = 150;
 const FINAL_MS_MAX = 2_500;
-/** Speech without a pause is cut into turns of this length. */
+/** Speech without a pause is split into turns of this length. */
 const SPEECH_MS_MAX = 60_000;
-/** Pieces of one turn; a recogniser that gives more is broken. */
+/** Pieces of one turn; a recogniser that returns more is faulty. */
 const PARTS_MAX = 200;
-/** Words without voice were said about this long ago. */
+/** Words without voice were spoken about this long ago. */
 const UNVOICED_MS = 300;
 
 export interface SpokenTurn {
   text: string;
   confidence: number | null;
-  /** Nobody was heard to speak when these words came. */
+  /** These words came without detected voice. */
   unvoiced: boolean;
   startMs: number;
   endMs: number;
-  /** When it was decided that `endMs` was the end, and when the last words came. */
+  /** Time of the decision that `endMs` was the end, and of the last words. */
   decidedMs: number;
   finalMs: number;
 }
 
 export interface TurnListener {
-  /** A new piece of speech begins: the recogniser may forget what was before. */
+  /** A new piece of speech begins: the recogniser may drop earlier audio. */
   onBegin(): void;
-  /** The recogniser is to give its final words. */
+  /** The recogniser must return its final words. */
   onFinalize(): void;
   onTurn(turn: SpokenTurn): void;
-  /** The voice was no words. */
+  /** The voice had no words. */
   onNothing(): void;
 }
 
@@ -48,7 +48,7 @@ export interface TurnOptions {
 type State = 'idle' | 'speaking' | 'pausing' | 'waiting';
 
 export class TurnDetector {
-  /** Close soon: the agent waits for the outcome. */
+  /** Use short silences: the held agent waits for the decision. */
   hurried = false;
   readonly #listener: TurnListener;
   readonly #turnMaxMs: number;
@@ -66,11 +66,12 @@ export class TurnDetector {
   #deadlineMs = 0;
   #parts: RecognizedWords[] = [];
   #partial: RecognizedWords | undefined;
-  /** Answers that the recogniser still owes for `finalize`. */
+  /** Outstanding answers of the recogniser to `finalize`. */
   #owed = 0;
   /** How many of them belong to a turn that was reported without them. */
   #overdue = 0;
-  /** What `silenceNeededMs` said last, and whether it was asked in a hurry; NaN once the words have changed. */
+  /** The last result of `silenceNeededMs`, and whether it was for the short silences; NaN after the words have
+   *  changed. */
   #neededMs = Number.NaN;
   #neededHurried = false;
 
@@ -85,7 +86,7 @@ export class TurnDetector {
     return this.#state !== 'idle';
   }
 
-  /** What was understood of the turn so far. */
+  /** The words recognised in the turn so far. */
   get text(): string {
     return this.#words
       .map((each) => each.text.trim())
@@ -137,7 +138,7 @@ export class TurnDetector {
     else if (this.#state === 'idle' && this.#parts.length > 0) this.#concludeUnvoiced();
   }
 
-  /** The recogniser is gone: what was understood so far must do. */
+  /** The recogniser failed: the words recognised so far are final. */
   recognizerLost(): void {
     this.#recognizer = undefined;
     this.#neededMs = Number.NaN;
@@ -146,7 +147,7 @@ export class TurnDetector {
     if (this.#state === 'waiting') this.#conclude();
   }
 
-  /** Time passes: `heardMs` is how far the caller's audio was heard. */
+  /** Time passes: `heardMs` is the media time up to which the caller's audio was processed. */
   advance(nowMs: number, heardMs: number): void {
     this.#nowMs = nowMs;
     if (this.#state === 'speaking') {
@@ -176,7 +177,7 @@ export class TurnDetector {
     return worded && this.#nowMs - this.#lastWordMs >= this.#turnMaxMs;
   }
 
-  /** Asked with every frame; words and expectation change once in a while. */
+  /** Computed with every frame, while words and expectation change rarely: the result is cached. */
   #silenceNeededMs(): number {
     if (Number.isNaN(this.#neededMs) || this.#neededHurried !== this.hurried) {
       this.#neededMs = this.#neededNow();
@@ -221,12 +222,12 @@ export class TurnDetector {
       this.#listener.onNothing();
       return;
     }
-    // Its words are out; the answer that is still to come must not become a turn of its own.
+    // The turn is reported; the outstanding answer must not become a turn of its own.
     this.#overdue = this.#owed;
     this.#listener.onTurn(turn);
   }
 
-  /** Voice that goes on after a forced end belongs to the next turn. */
+  /** Voice that continues after a forced end belongs to the next turn. */
   #next(): void {
     this.#state = 'idle';
     if (!this.#voiced) return;
@@ -235,7 +236,7 @@ export class TurnDetector {
     this.#listener.onBegin();
   }
 
-  /** Words came and the VAD had heard nothing, or the words came after the turn was given up. */
+  /** Words came without detected voice, or after their turn was given up. */
   #concludeUnvoiced(): void {
     if (this.#nowMs - this.#lastVoiceMs > FINAL_MS_MAX) {
       this.#startMs = this.#nowMs - UNVOICED_MS;

@@ -2,13 +2,13 @@
 
 export interface CallerTurn {
   text: string;
-  /** 0..1, or null where the recogniser gives none. Keys are certain: 1. */
+  /** 0..1, or null where the recogniser has none. Keys are certain: 1. */
   confidence: number | null;
   source: 'speech' | 'dtmf';
   /** Media time of the first and the last speech (or key). */
   startMs: number;
   endMs: number;
-  /** Monotonic milliseconds: the last speech, the decision that it was the last, its final words. */
+  /** Monotonic milliseconds: end of speech, decision that it was the end, final words. */
   lastSpeechAt: number;
   decidedAt: number;
   finalAt: number;
@@ -22,12 +22,12 @@ export interface InterruptionFacts {
 }
 
 export type TurnEvent =
-  /** The caller certainly began to speak (idle timers). */
+  /** The caller has certainly begun to speak (idle timers). */
   | { type: 'caller-speech' }
   /** Interim words of the turn so far. */
   | { type: 'partial'; text: string }
-  /** Confirmed. The utterances in flight are finished as interrupted right after. */
+  /** A confirmed interruption. The events that end the interrupted utterances follow at once. */
   | { type: 'interruption'; facts: InterruptionFacts }
   | { type: 'turn'; turn: CallerTurn }
-  /** Said while the agent spoke and no reason to stop, or wholly inside uninterruptible speech. */
+  /** Words that did not stop the agent, or were entirely within uninterruptible speech. */
   | { type: 'backchannel'; text: string };

@@ -1,5 +1,5 @@
-// Turn-taking: joins the caller's turn, the rules of barge-in and what the agent is saying.
-// No audio passes here. All times are media time.
+// Turn-taking: joins the caller's turn, the barge-in rules and the agent's utterances. No audio passes here. All
+// times are media time.
 
 import { bargeInSeconds, interruptions } from '../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../model/expected-input.ts';
@@ -13,25 +13,25 @@ import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn-detector
 import type { InterruptionFacts, TurnEvent } from './turn-event.ts';
 import type { TurnTuning } from './turn-tuning.ts';
 
-/** A recogniser without interim words gets this long to show that somebody speaks. */
+/** A recogniser without interim words has this long to show that the caller speaks. */
 const YIELD_WORDLESS_MS = 1_500;
-/** A short answer this close to the agent's end is an answer, not a sign of listening. */
+/** A short answer this close to the agent's end is an answer, not a backchannel. */
 const NEAR_END_MS = 1_000;
-/** Words of an echo come this late: its delay, and a recogniser that ends an utterance by itself. */
+/** Delay of words from echo: the echo's own delay, and a recogniser that ends an utterance by itself. */
 const ECHOED_WORDS_MS = 2_500;
-/** Recognisers mistake some words of an echo. */
+/** Share of an echo's words that a recogniser may misrecognise. */
 const ECHOED_SHARE = 0.6;
 
 export interface TurnTakingOptions {
   playout: Playout;
   tuning: TurnTuning;
-  /** Undefined without a recogniser: voice alone never interrupts, for nothing would come of it. */
+  /** Undefined without a recogniser: voice alone never interrupts then, because no words could follow. */
   recognizer: TurnOptions['recognizer'];
-  /** Monotonic milliseconds at which media time begins. */
+  /** Monotonic milliseconds at the start of media time. */
   startAt: number;
-  /** An interruption comes before the reports of what was interrupted. */
+  /** An interruption is reported before the results of the interrupted utterances. */
   onEvent: (event: TurnEvent) => void;
-  /** The recogniser begins a new piece of speech; or is to give its final words. */
+  /** The recogniser starts a new piece of speech; or must return its final words. */
   onBegin: () => void;
   onFinalize: () => void;
 }
@@ -44,10 +44,10 @@ export class TurnTaking {
   readonly #interrupt: BargeInDetector;
   #recognizer: TurnOptions['recognizer'];
   #nowMs = 0;
-  /** The voice that is heard has been reported as speech. */
+  /** The current voice was reported as speech. */
   #speaking = false;
   #yieldSinceMs = Number.NaN;
-  /** When the agent fell silent under the caller's voice. */
+  /** Time at which the agent fell silent because of the caller's voice. */
   #heldSilentMs = 0;
   #said = { words: new Set<string>(), endMs: Number.NEGATIVE_INFINITY };
   #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
@@ -92,7 +92,7 @@ export class TurnTaking {
     this.#interrupt.expect(expectation);
   }
 
-  /** After each window of voice that is not the agent's own echo, and when the voice has ended. */
+  /** After each window of voice that is not the agent's echo, and at the end of voice. */
   voice(voice: VoiceActivity, nowMs: number): void {
     this.#nowMs = nowMs;
     this.#weigh(voice);
@@ -126,7 +126,7 @@ export class TurnTaking {
     this.#turn.recognizerLost();
   }
 
-  /** A key: the agent stops if it may. */
+  /** A key: the agent stops if it is interruptible. */
   digit(nowMs: number): void {
     this.#nowMs = nowMs;
     if (this.#playout.current(nowMs)?.interruptible !== true) return;
@@ -134,7 +134,7 @@ export class TurnTaking {
     this.#stopAgent('dtmf', nowMs);
   }
 
-  /** `heardMs`: how far the caller's audio was heard. */
+  /** `heardMs`: media time up to which the caller's audio was processed. */
   advance(nowMs: number, heardMs: number): void {
     this.#nowMs = nowMs;
     if (this.#interrupt.pending && this.#playout.current(nowMs)?.interruptible !== true) {
@@ -146,7 +146,7 @@ export class TurnTaking {
     this.#interrupt.tick(nowMs);
   }
 
-  /** Whether the agent may begin `utterance`: not into the caller's words. */
+  /** Whether the agent may start `utterance`: not while the caller speaks. */
   mayStart(utterance: Utterance, nowMs: number): boolean {
     if (!utterance.interruptible || this.#recognizer === undefined || !this.callerSpeaking) {
       this.#yieldSinceMs = Number.NaN;
@@ -156,7 +156,7 @@ export class TurnTaking {
     if (this.#turn.text !== '') return false;
     const yieldMs = this.#recognizer.interimWords ? BARGE_IN_MS : YIELD_WORDLESS_MS;
     if (nowMs - this.#yieldSinceMs < yieldMs) return false;
-    // Voice without a word for so long is noise, and noise must not silence the agent for good.
+    // Voice without a word for this long is noise, and noise must not silence the agent for good.
     this.#yieldSinceMs = Number.NaN;
     this.#interrupt.ignoreVoice();
     return true;
@@ -214,12 +214,12 @@ export class TurnTaking {
     this.#onEvent({ type: 'turn', turn: { text, confidence, source: 'speech', ...times } });
   }
 
-  /** What the caller said is no turn: an utterance that waited for it goes out at once. */
+  /** The caller's sound is no turn: an utterance that waited for it starts at once. */
   #letBegin(): void {
     if (!Number.isNaN(this.#yieldSinceMs)) this.#playout.pump(this.#nowMs);
   }
 
-  /** Whether a recogniser that takes its time understood what came back of the agent's last words. */
+  /** Whether the words are the agent's own last words, returned as echo and recognised late. */
   #echoes(text: string): boolean {
     if (this.#nowMs - this.#said.endMs > ECHOED_WORDS_MS) return false;
     const words = wordsOf(text);
@@ -227,7 +227,7 @@ export class TurnTaking {
     return same >= words.length * ECHOED_SHARE;
   }
 
-  /** Whether all of the turn was said while the agent could not be interrupted. */
+  /** Whether the whole turn was spoken during uninterruptible speech. */
   #muted(turn: SpokenTurn, audible: Utterance | undefined): boolean {
     if (audible?.interruptible === false) return turn.startMs >= (audible.startMs ?? 0);
     const { startMs, endMs } = this.#uninterruptible;

@@ -1,5 +1,5 @@
-// How turns and interruptions are judged, as far as an agent's author may set it (contract §5.5).
-// Values only: turn-detector.ts and barge-in.ts hold the behaviour.
+// Settings of turns and interruptions that an agent's author may change (contract §5.5). Values only:
+// turn-detector.ts and barge-in.ts hold the behaviour.
 
 export interface TurnTuning {
   /** The caller's turn ends at the latest this long after the last new word. */
