@@ -1,5 +1,6 @@
-// Fallback: several language models as one. The next one answers when one fails before anything was said. A failure that
-// may pass is tried once more on the same model. After the first text nothing is repeated: the caller heard it.
+// Fallback: several language models behind one interface. If a model fails before any text, the next one answers.
+// After a temporary failure the same model is tried once more. After the first text nothing is repeated, because
+// the caller heard it.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -15,16 +16,16 @@ export interface FallbackOptions {
 
 /** Before the second try on the same model. */
 const RETRY_DELAY_MS = 150;
-/** A model that failed twice goes to the end of the line for this long. */
+/** A model that failed twice moves to the end of the list for this long. */
 const REST_MS = 30_000;
-/** No further try begins later than this: the caller has waited enough, and gets the fallback line. */
+/** No further try starts later than this: the caller has waited long enough, and gets the fallback line. */
 const TRIES_MS_MAX = 12_000;
 
 export function createFallback(options: FallbackOptions): LanguageModel {
   const { models, clock, log } = options;
   const first = models[0];
   if (first === undefined) throw new TypeError('a fallback needs a model');
-  /** When a model that failed may be first again, monotonic. */
+  /** Monotonic time at which a failed model may be first again. */
   const restsUntilMs = new Map<LanguageModel, number>();
 
   function line(): LanguageModel[] {
@@ -36,10 +37,10 @@ export function createFallback(options: FallbackOptions): LanguageModel {
   function rest(model: LanguageModel, error: GatewayError): void {
     restsUntilMs.set(model, clock.monotonicMs() + Math.max(askedMs(error), REST_MS));
     const facts = { service: model.name, model: model.model, code: error.code };
-    log.warn(facts, 'language model failed, the next one answers');
+    log.warn(facts, 'language model failed, the next one is used');
   }
 
-  /** An answer, or the error that lets another model try. Throws what ends the request. */
+  /** An answer, or the error after which another model is tried. Throws an error that ends the request. */
   async function attempt(model: LanguageModel, job: Job): Promise<LlmResponse | GatewayError> {
     let spoke = false;
     const listener: LlmListener = {
@@ -100,13 +101,13 @@ interface Job {
   untilMs: number;
 }
 
-/** A second time-out, and most rate limits, take longer than a caller has. */
+/** A second time-out, and most rate limits, take longer than a caller waits. */
 function worthRepeating(error: GatewayError): boolean {
   if (codeOf(error) === 'LLM_RATE') return 'retryAfterMs' in error.facts && askedMs(error) <= 1_000;
   return error.retry && codeOf(error) !== 'LLM_TIMEOUT';
 }
 
-/** The wait that the server asked for. */
+/** The wait that the server asked for (Retry-After). */
 function askedMs(error: GatewayError): number {
   return Number(error.facts['retryAfterMs'] ?? 0);
 }

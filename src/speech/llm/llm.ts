@@ -1,4 +1,4 @@
-// Language models: the interface that every one implements. Streaming, abortable, with tools.
+// The interface of language models: streaming, abortable, with tools.
 
 import type { LlmMessage, LlmTool, LlmToolCall } from '../../model/llm-message.ts';
 
@@ -12,7 +12,7 @@ export interface LlmRequest {
 }
 
 export interface LlmListener {
-  /** Text to say, as it comes. Reasoning never comes here. */
+  /** Text to say, in pieces. Never reasoning. */
   onText(delta: string): void;
 }
 
@@ -30,8 +30,8 @@ export interface LanguageModel {
   readonly model: string;
   /** Rejects with LLM_* codes, or with the signal's reason when aborted (the request is closed). */
   respond(request: LlmRequest, listener: LlmListener, signal: AbortSignal): Promise<LlmResponse>;
-  /** While the phone rings: opens a connection ahead of the first request. Returns at once and never
-   *  throws; a failure is counted, and shows again in the request. */
+  /** Called while the phone rings: opens a connection ahead of the first request. Returns at once and never
+   *  throws; a failure is counted, and appears again in the request. */
   prepare(): void;
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
-// Takes a model's inline reasoning out of its answer: a `<think>` block that opens the text, as open-weight
-// models write it where the server does not separate it. Reasoning in fields of its own never comes here.
+// Removes a model's inline reasoning from its answer: a `<think>` block at the start of the text, as open-weight
+// models write it where the server does not separate it. Reasoning in fields of its own does not reach this filter.
 
 export interface ReasoningFilter {
-  /** What of the text so far may be spoken and was not given yet. */
+  /** Returns the new part of the text that may be spoken. */
   push(delta: string): string;
   end(): string;
 }

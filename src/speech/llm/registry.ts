@@ -1,4 +1,5 @@
-// Which language model a setting names. The settings are values: config and stored keys are read elsewhere.
+// The registry of language models by the names of settings. The settings are values: config and stored keys are
+// read elsewhere.
 
 import type { LookupFunction } from 'node:net';
 import type { Log } from '../../log.ts';
@@ -9,7 +10,7 @@ import { createOpenAi } from './openai/openai.ts';
 
 export interface LanguageModelSettings {
   service: 'openai';
-  /** Up to and with the version. */
+  /** Base URL up to and including the version. */
   baseUrl: string;
   apiKey: string | undefined;
   model: string;
@@ -19,7 +20,8 @@ export interface LanguageModelSettings {
   lookup?: LookupFunction;
 }
 
-/** The models in order of preference as one, or undefined without any: the scripted dialogue then answers. */
+/** The models in order of preference behind one interface, or undefined without any: the scripted dialogue is
+ *  used then. */
 export function openLanguageModel(
   settings: readonly LanguageModelSettings[],
   means: { clock: Clock; log: Log },

@@ -1,5 +1,5 @@
-// How long an answer may take: to its first token, between tokens and in all. It ends the request through a
-// signal of its own and says why.
+// Deadlines of an answer: to its first token, between tokens and in all. Aborts the request through its own signal
+// and gives the reason.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
@@ -11,11 +11,11 @@ export interface ResponseTimeouts {
 }
 
 export interface ResponseTimeout {
-  /** Aborted by the caller's signal or by a limit. */
+  /** Aborted by the caller's signal or by a deadline. */
   readonly signal: AbortSignal;
-  /** LLM_TIMEOUT once a limit was reached. */
+  /** LLM_TIMEOUT once a deadline has passed. */
   readonly expired: GatewayError | undefined;
-  /** A token came. */
+  /** A token arrived. */
   noteToken(): void;
   stop(): void;
 }

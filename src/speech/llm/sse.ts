@@ -1,34 +1,34 @@
-// Server-sent events out of a byte stream, as language model servers send them. It does not reconnect.
-// Source: WHATWG HTML, 9.2.6 "Interpreting an event stream". Unlike there, an event that the end of the stream
-// cuts off is given, since servers leave the last blank line out.
+// Reads server-sent events from a byte stream, as language model servers send them. It does not reconnect.
+// Source: WHATWG HTML, 9.2.6 "Interpreting an event stream". Unlike there, an event cut off by the end of the
+// stream is returned, since servers omit the last blank line.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 
 export interface SseEvent {
-  /** The `event` field, "message" if there was none. */
+  /** The `event` field, default "message". */
   event: string;
   /** The `data` lines, joined by line feeds. */
   data: string;
 }
 
 export interface SseParser {
-  /** The events that `bytes` completes. Throws LLM_MALFORMED past the limit. */
+  /** The events that `bytes` completes. Throws LLM_MALFORMED beyond the limit. */
   push(bytes: Uint8Array): SseEvent[];
   /** The last event, if the stream ended within it. */
   end(): SseEvent[];
 }
 
-/** One event, in characters: a tool's arguments come whole from some servers. */
+/** Characters of one event: some servers send a tool's arguments whole. */
 const EVENT_CHARS_MAX = 1_000_000;
 
 export function createSseParser(eventCharsMax = EVENT_CHARS_MAX): SseParser {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: false });
-  /** Characters of a line whose end has not come. */
+  /** Characters of the incomplete line. */
   let rest = '';
   let data: string[] = [];
   let dataChars = 0;
   let event = '';
-  /** The last push ended in CR: a LF that follows belongs to it. */
+  /** The last push ended in CR: an LF that follows belongs to it. */
   let afterReturn = false;
 
   function guard(): void {

@@ -1,24 +1,24 @@
-// The part of a caller's audio that a recogniser gets: from a little before speech begins to its end, in batches.
-// No voice activity detection (VAD): its owner says when speech begins.
+// The gate before a recogniser: passes the caller's audio from a little before speech begins to its end, in
+// batches. Its owner does the voice activity detection (VAD) and calls begin and end.
 
 export interface GatedAudio {
   readonly open: boolean;
   /** 8 kHz, any length; borrowed. */
   push(frame: Int16Array): void;
-  /** Speech began: what was just before comes out at once. */
+  /** Speech began: the pre-roll is sent at once. */
   start(): void;
-  /** Speech is over: what is left comes out. */
+  /** Speech is over: the rest is sent. */
   stop(): void;
 }
 
-/** A voice is detected up to 200 ms after it began, and a first consonant is soft. */
+/** Pre-roll: voice is detected up to 200 ms after it began, and a first consonant is soft. */
 const BEFORE_SAMPLES = 4_000;
 /** 100 ms: one message to a thread for five frames. */
 const BATCH_SAMPLES = 800;
 
-/** `send` owns what it is given. */
+/** `send` owns the samples that it gets. */
 export function createGatedAudio(send: (samples: Int16Array<ArrayBuffer>) => void): GatedAudio {
-  /** A ring; `at` is where the oldest sample lies once it is full. */
+  /** A circular buffer; `at` is the index of the oldest sample once it is full. */
   const before = new Int16Array(BEFORE_SAMPLES);
   let at = 0;
   let held = 0;

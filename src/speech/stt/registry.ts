@@ -1,4 +1,5 @@
-// Which recogniser a setting names. The settings are values: config and stored keys are read elsewhere.
+// The registry of recognisers by the names of settings. The settings are values: config and stored keys are read
+// elsewhere.
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -11,7 +12,7 @@ export interface SpeechToTextSettings {
   workers?: number;
 }
 
-/** Undefined if the service is not installed: calls then go by the keypad. */
+/** Undefined if the service is not installed: callers use the keypad then. */
 export function openSpeechToText(
   settings: SpeechToTextSettings,
   means: { clock: Clock; log: Log },

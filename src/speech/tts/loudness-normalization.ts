@@ -1,13 +1,13 @@
-// Makes synthesized speech fit for the line: silence around it cut to what a listener needs, and every voice at
-// the same level. Whole utterances; nothing here is per frame.
+// Prepares synthesized speech for the telephone: trims the silence around it, and brings every voice to the same
+// level. Works on whole utterances; nothing here runs per frame.
 
 export interface NormalizedSpeech {
   samples: Int16Array;
-  /** Milliseconds that were cut off in front. */
+  /** Milliseconds removed at the start. */
   cutMs: number;
 }
 
-/** Speech level: RMS of its active parts. Telephone speech lies around -20 dBFS. */
+/** Speech level: RMS of its active parts. Telephone speech is around -20 dBFS. */
 const LEVEL = 32_768 * 10 ** (-19 / 20);
 const PEAK_MAX = 31_000;
 const GAIN_MAX = 8;
@@ -16,10 +16,10 @@ const BLOCK_SAMPLES = 80;
 /** A block counts as speech above this share of the loudest one (-34 dB). */
 const ACTIVE_SHARE = 0.02;
 const LEAD_BLOCKS = 2;
-/** The pause between two sentences is the second one's to wait. */
+/** Silence kept at the start: the pause between two sentences belongs to the second one. */
 const TAIL_BLOCKS = 18;
 
-/** Works in place; the result is a view of `samples` (8 kHz). Silence comes back as nothing. */
+/** Works in place; the result is a view of `samples` (8 kHz). For silence the result is empty. */
 export function normalizeLoudness(samples: Int16Array): NormalizedSpeech {
   const levels = blockLevels(samples);
   const loudest = levels.reduce((most, level) => Math.max(most, level), 0);

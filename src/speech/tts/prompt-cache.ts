@@ -1,10 +1,10 @@
-// Rendered speech by its words, so that greetings and menus are there at once. Bounded by bytes; what was not used
-// for longest goes first.
+// Cache of rendered speech by its words, so that greetings and menus are available at once. Bounded by bytes; the
+// least recently used entry is dropped first.
 
 import type { WordTiming } from './tts.ts';
 
 export interface CachedSpeech {
-  /** 8 kHz. The cache's own: copy to hand out. */
+  /** 8 kHz. Owned by the cache: copy before passing on. */
   samples: Int16Array;
   words: readonly WordTiming[];
 }
@@ -14,7 +14,7 @@ export interface PromptCache {
   keep(voice: string, text: string, speech: CachedSpeech): void;
 }
 
-/** A word's timing, roughly, with its text. */
+/** Approximate memory of a word's timing with its text. */
 const WORD_BYTES = 100;
 
 export function createPromptCache(bytesMax: number): PromptCache {

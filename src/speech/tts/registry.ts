@@ -1,4 +1,5 @@
-// Which synthesiser a setting names. The settings are values: config and stored keys are read elsewhere.
+// The registry of synthesisers by the names of settings. The settings are values: config and stored keys are read
+// elsewhere.
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';

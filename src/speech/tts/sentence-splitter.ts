@@ -1,50 +1,50 @@
-// Cuts text that comes piece by piece into what is spoken in one go: the first piece early (a sentence, or a
-// clause that is long enough), later ones by whole sentences. Nothing is changed: the pieces joined are the text.
-// English rules; it does not parse SSML or Markdown.
+// Splits text that arrives in pieces into parts for synthesis: the first part early (a sentence, or a long enough
+// clause), later ones by whole sentences. Nothing is changed: the joined parts are the text. English rules; it does
+// not parse SSML or Markdown.
 
 export interface SentenceSplitter {
-  /** The pieces that `delta` completes, in order, with the white space after them. */
+  /** The parts that `delta` completes, in order, with the white space after them. */
   push(delta: string): string[];
-  /** What is left; the next `push` begins a new text. */
+  /** The rest; the next `push` begins a new text. */
   end(): string[];
 }
 
 export interface SplitterOptions {
-  /** A clause this long may open the text. Characters, default 20. */
+  /** A clause of this length may be the first part. Characters, default 20. */
   firstMinChars?: number;
-  /** Sentences after the first piece are joined up to this length. Characters, default 20. */
+  /** Sentences after the first part are joined up to this length. Characters, default 20. */
   minChars?: number;
 }
 
-/** Text without any boundary is cut here: half a minute of speech, and what one synthesis accepts. */
+/** Text without any boundary is cut here: half a minute of speech, the limit of one synthesis. */
 const PIECE_CHARS_MAX = 400;
 
 const SENTENCE_END = /[.!?…。！？]/;
 const CLAUSE_END = /[,;:–—]/;
 const CLOSING = /[.!?…。！？"'”’)\]»*]/;
 const CONTENT = /[\p{L}\p{N}]/u;
-/** Needs no white space after it. */
+/** Sentence ends that need no white space after them. */
 const FULL_WIDTH = /[。！？]/;
-/** The word just before a full stop, with inner stops: "p.m", "example", "12". */
+/** The word before a full stop, with inner stops: "p.m", "example", "12". */
 const LAST_WORD = /[^\s(["'“]*$/;
 
-/** A name or number follows these. */
+/** Abbreviations before a name or number. */
 const TITLES = new Set(
   'mr mrs ms dr prof st gen sen rep lt col capt rev hon gov messrs mme vs cf al e.g i.e viz'.split(
     ' ',
   ),
 );
-/** A number follows these, or they end a sentence. */
+/** Abbreviations before a number; otherwise they end a sentence. */
 const BEFORE_NUMBER = new Set('no nos fig ext approx dept sec art vol pp p ch apt'.split(' '));
 
-/** Where a piece ends, or that it does not, or that this cannot be told yet. */
+/** Where a part ends; or that it does not; or that this cannot be decided yet. */
 type Verdict = number | 'no' | 'unknown';
 
 export function createSentenceSplitter(options: SplitterOptions = {}): SentenceSplitter {
   const firstMinChars = options.firstMinChars ?? 20;
   const minChars = options.minChars ?? 20;
   let text = '';
-  /** Everything before this was looked at and is no boundary. */
+  /** Everything before this index was checked and has no boundary. */
   let looked = 0;
   let first = true;
 
@@ -145,7 +145,7 @@ function stopEndsSentence(text: string, index: number, next: number): boolean {
   return !word.includes('.') || /^[ap]\.m$/.test(word) || word.length > 5;
 }
 
-/** "1." at the begin of a line numbers a list. */
+/** "1." at the start of a line numbers a list. */
 function opensLine(text: string, index: number): boolean {
   return /(^|\n)[ \t]*$/.test(text.slice(0, index));
 }

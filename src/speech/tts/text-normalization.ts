@@ -1,5 +1,6 @@
-// Text normalization: rewrites what flite would read out badly: telephone numbers, long numbers, dates, foreign money, addresses and
-// signs. Small numbers, dollars, times and common abbreviations are left to it. American English.
+// Text normalization: rewrites what flite would pronounce badly: telephone numbers, long numbers, dates, foreign
+// currencies, addresses and symbols. Flite handles small numbers, dollars, times and common abbreviations itself.
+// American English.
 
 const MONTHS =
   'January February March April May June July August September October November December'.split(
@@ -12,12 +13,12 @@ const PLAIN_SIGNS: [RegExp, string][] = [
   [/[“”„«»"]/g, ''],
   [/\s*[–—]\s*/g, ', '],
   [/…/g, '. '],
-  // Markdown that a model writes though it was told not to.
+  // Markdown that a model writes despite its instructions.
   [/[*_`~|<>[\]{}\\^]+/g, ' '],
   [/^\s*#+\s/gm, ''],
 ];
 
-/** ASCII that flite reads well; '' if there is nothing to say. */
+/** ASCII that flite pronounces well; '' if there is nothing to say. */
 export function normalizeText(text: string): string {
   let said = text;
   for (const [sign, plain] of PLAIN_SIGNS) said = said.replace(sign, plain);
@@ -77,7 +78,7 @@ function sayMoney(_whole: string, sign: string, amount: string, cents: string | 
   return cents === undefined || cents === '00' ? `${amount} ${unit}` : `${amount} ${unit} ${cents}`;
 }
 
-/** Digit by digit, in the groups in which it is written, or 3-3-4. Fewer than seven digits are no number. */
+/** Digit by digit, in the groups of the text, or 3-3-4. Fewer than seven digits are no phone number. */
 function sayTelephone(whole: string): string {
   const digits = whole.replace(/\D/g, '');
   if (digits.length < 7 || digits.length > 15) return whole;
@@ -91,7 +92,7 @@ function inGroups(digits: string): string[] {
   const groups: string[] = [];
   let rest = digits;
   while (rest.length > 4) {
-    // A country's code leaves a national number of ten digits.
+    // After a country code comes a national number of ten digits.
     const head = rest.length > 10 ? rest.length - 10 : 3;
     groups.push(rest.slice(0, head));
     rest = rest.slice(head);

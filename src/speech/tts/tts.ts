@@ -1,4 +1,4 @@
-// Text to speech: the interface that every synthesiser implements.
+// Text to speech: the interface of synthesisers.
 
 export interface SpeechRequest {
   /** One sentence or clause, plain text. */
@@ -15,17 +15,17 @@ export interface WordTiming {
 }
 
 export interface SpeechListener {
-  /** Audio at 8 kHz, any length, in order. `samples` is the listener's to keep. */
+  /** Audio at 8 kHz, any length, in order. The listener keeps `samples`. */
   onAudio(samples: Int16Array): void;
-  /** Optional; may come before or after the audio they speak of. */
+  /** Optional; may come before or after the audio they describe. */
   onWords(words: readonly WordTiming[]): void;
 }
 
 export interface TextToSpeech {
   readonly name: string;
   readonly model: string;
-  /** Resolves when all audio has been delivered. Rejects with TTS_*; with the signal's reason when
-   *  aborted, after which the listener gets nothing more. */
+  /** Resolves when all audio has been delivered. Rejects with TTS_*; with the signal's reason when aborted,
+   *  after which the listener gets nothing more. */
   synthesize(request: SpeechRequest, listener: SpeechListener, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Puts an answer together from the chunks of an OpenAI-compatible server, by whatever habits the server has:
-// tool calls in fragments or whole, without ids or indexes, text and calls mixed, usage early, late or never.
+// Assembles an answer from the chunks of an OpenAI-compatible server. Servers differ: tool calls in fragments or
+// whole, without ids or indexes, text and calls mixed, usage early, late or never.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { LlmToolCall } from '../../../model/llm-message.ts';
@@ -8,20 +8,20 @@ import type { LlmResponse } from '../llm.ts';
 import { createReasoningFilter } from '../reasoning-filter.ts';
 import type { Chunk, ToolCallDelta } from './openai-wire.ts';
 
-/** What one answer may say: an hour of speech. */
+/** Longest text of one answer: an hour of speech. */
 const TEXT_CHARS_MAX = 64_000;
-/** More calls in one answer are a model gone astray. */
+/** Tool calls of one answer; more are a faulty model. */
 const TOOL_CALLS_MAX = 32;
 const ARGUMENT_CHARS_MAX = 1_000_000;
 
 export interface AnswerBuilder {
-  /** Takes a chunk in; gives what may be spoken, '' if nothing. Throws LLM_MALFORMED past a limit. */
+  /** Takes a chunk; returns the text that may be spoken, '' if none. Throws LLM_MALFORMED beyond a limit. */
   add(chunk: Chunk): string;
   /** Text that was held back as possible reasoning. */
   flush(): string;
-  /** A first token came, of whatever kind (reasoning too). */
+  /** A first token arrived, of any kind (reasoning too). */
   readonly begun: boolean;
-  /** The server said that the answer is complete. */
+  /** The server reported the end of the answer. */
   readonly finished: boolean;
   /** Throws LLM_EMPTY, LLM_REFUSED or LLM_MALFORMED. */
   result(newId: () => string): Omit<LlmResponse, 'firstTokenMs' | 'totalMs'>;
@@ -103,7 +103,7 @@ function addToolCall(calls: PartialCall[], delta: ToolCallDelta): void {
   }
 }
 
-/** The call that `delta` goes on with: by index, but a new id under a known index is a new call. */
+/** The call that `delta` continues: by index, but a new id under a known index is a new call. */
 function findCall(calls: PartialCall[], delta: ToolCallDelta): PartialCall | undefined {
   const index = delta.index ?? undefined;
   const named = (delta.function?.name ?? '') !== '';

@@ -1,5 +1,5 @@
-// Connections to an OpenAI-compatible server: kept alive between requests, and opened ahead of the first one
-// (DNS, TCP, TLS). It knows the path and the key, not the protocol; deadlines of answers are the caller's
+// Connections to an OpenAI-compatible server: kept alive between requests, and opened ahead of the first one (DNS,
+// TCP, TLS). Path and key only; the protocol is elsewhere, and so are the deadlines of answers
 // (speech/llm/response-timeout).
 
 import type { LookupFunction } from 'node:net';
@@ -9,7 +9,7 @@ import { serviceSeconds } from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 
 export interface OpenAiConnectionOptions {
-  /** Up to and with the version: `https://api.openai.com/v1`. */
+  /** Base URL up to and including the version: `https://api.openai.com/v1`. */
   baseUrl: string;
   /** Undefined for servers without keys. */
   apiKey: string | undefined;
@@ -20,18 +20,18 @@ export interface OpenAiConnectionOptions {
 }
 
 export interface OpenAiConnection {
-  /** Sends a request for an answer; `signal` closes it. Rejects with the network's errors. */
+  /** Sends a request; `signal` aborts it. Rejects with the network's errors. */
   post(body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>;
-  /** Opens a connection ahead of the next request, unless one is free or being opened. */
+  /** Opens a connection ahead of the next request, unless one is idle or being opened. */
   prepare(): void;
-  /** Ends everything under way. */
+  /** Aborts every request in progress. */
   close(): Promise<void>;
 }
 
 const PREPARE_MS_MAX = 5_000;
-/** Idle connections stay open between a call's turns. Milliseconds, by undici's name. */
+/** Idle connections stay open between a call's turns. Milliseconds; undici's name. */
 const keepAliveTimeout = 60_000;
-/** Simultaneous answers of one process; more wait for a connection within their deadline. */
+/** Concurrent answers of one process; others wait for a connection within their deadline. */
 const CONNECTIONS_MAX = 256;
 
 export function openConnection(
@@ -90,7 +90,7 @@ export function openConnection(
           await response.body.dump();
           count('ok');
         })
-        // The request of the call itself reports a server that cannot be reached.
+        // If the server cannot be reached, the call's own request reports it.
         .catch((error: unknown) => {
           count(signal.aborted ? 'timeout' : 'failed');
           log.debug({ service, err: error }, 'connection to language model not opened ahead');

@@ -1,13 +1,13 @@
-// What an OpenAI-compatible server says when it does not answer, in the gateway's codes. Facts hold the server's
-// own short codes only: its messages may quote the request or the key.
+// Maps the errors of an OpenAI-compatible server to the gateway's codes. Facts hold the server's own short codes
+// only: its messages may quote the request or the key.
 
 import { type Facts, GatewayError } from '../../../errors/gateway-error.ts';
 import { parseJson } from '../../../std/json.ts';
 import { type Dialect, type ErrorFacts, errorSchema } from './openai-wire.ts';
 
-/** Fields that an answer is possible without, when a server refuses them. */
+/** Optional request fields: without them an answer is possible if a server refuses them. */
 const OPTIONAL_FIELDS = ['stream_options', 'temperature', 'response_format'] as const;
-/** A server that asks for a longer wait is as good as gone; the call cannot wait. */
+/** A server that asks for a longer wait counts as down; the call cannot wait. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 
 export function readError(body: string): ErrorFacts {
@@ -31,7 +31,7 @@ export function errorOfStatus(
   return new GatewayError('LLM_REFUSED', facts);
 }
 
-/** The error that a server sends in the middle of a stream that began well. */
+/** An error that a server sends within a stream. */
 export function errorOfStream(error: ErrorFacts): GatewayError {
   const reason = shortReason(error) ?? 'error in the stream';
   const kind = `${error.type ?? ''} ${error.code ?? ''}`;
@@ -42,7 +42,7 @@ export function errorOfStream(error: ErrorFacts): GatewayError {
   return new GatewayError('LLM_FAILED', { reason });
 }
 
-/** Whether the request may succeed in another form, which `dialect` then holds. */
+/** Whether the request may succeed in another form, which is stored in `dialect`. */
 export function adaptDialect(dialect: Dialect, status: number, error: ErrorFacts): boolean {
   if (status !== 400 && status !== 422) return false;
   const said = `${error.param ?? ''} ${error.message ?? ''} ${error.code ?? ''}`;
@@ -60,7 +60,7 @@ function rateError(
   facts: Facts & { reason: string },
   retry: { retryAfter: string | undefined; now: number },
 ): GatewayError {
-  // An empty purse is not a matter of waiting.
+  // An exhausted quota does not recover by waiting.
   if (/insufficient_quota|billing/.test(facts.reason))
     return new GatewayError('LLM_REFUSED', facts);
   const retryAfterMs = parseRetryAfter(retry.retryAfter, retry.now);

@@ -1,4 +1,4 @@
-// Reads an answer of an OpenAI-compatible server off its response body: a stream of events, or one JSON object
+// Reads an answer of an OpenAI-compatible server from the response body: server-sent events, or one JSON object
 // from servers that do not stream.
 
 import type { Readable } from 'node:stream';
@@ -15,7 +15,7 @@ export interface StreamReader {
   builder: AnswerBuilder;
   watch: ResponseTimeout;
   clock: Clock;
-  /** A token came: text, or '' for a tool call. */
+  /** A token arrived: text, or '' for a tool call. */
   onText: (speakable: string) => void;
 }
 
@@ -48,7 +48,7 @@ export function readAnswer(body: Readable, reading: StreamReader): Promise<void>
       if (document.complete || !attempt(() => document.push(bytes))) return;
       if ((document.complete || builder.finished) && !lingering) {
         lingering = true;
-        // A server that keeps the response open costs a connection, not the caller's time.
+        // A server that keeps the response open blocks a connection, but does not delay the caller.
         const timer = clock.after(LINGER_MS_MAX, () => body.destroy());
         body.once('close', () => timer.cancel());
       }
@@ -64,7 +64,7 @@ export function readAnswer(body: Readable, reading: StreamReader): Promise<void>
 }
 
 interface Document {
-  /** The server said that nothing follows. */
+  /** The server's end marker: nothing follows. */
   readonly complete: boolean;
   push(bytes: Uint8Array): void;
   end(): void;
@@ -122,7 +122,7 @@ function createDocument({ builder, watch, onText }: StreamReader): Document {
       }
       for (const event of parser.end()) takeEvent(event.data);
       if (complete || builder.finished) return;
-      throw new GatewayError('LLM_FAILED', { reason: 'the answer broke off' });
+      throw new GatewayError('LLM_FAILED', { reason: 'the answer ended early' });
     },
   };
 }

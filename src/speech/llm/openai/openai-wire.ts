@@ -1,16 +1,16 @@
-// The wire of OpenAI-compatible chat completions: the request's body, and the schemas of what comes back.
-// Fields that servers leave out, send as null or add of their own are all allowed for.
+// The wire format of OpenAI-compatible chat completions: the request's body, and the schemas of responses. The
+// schemas allow fields that servers omit, send as null or add.
 // Source: OpenAI API reference, "Create chat completion" and its streaming object.
 
 import { z } from 'zod';
 import type { LlmMessage, LlmTool } from '../../../model/llm-message.ts';
 import type { LlmRequest } from '../llm.ts';
 
-/** What a server may refuse and the request can do without, learned from its answers. */
+/** Optional parts that a server has refused, learned from its answers. */
 export interface Dialect {
-  /** Fields that the server does not know. */
+  /** Fields that the server does not accept. */
   without: Set<string>;
-  /** The limit is named max_completion_tokens. */
+  /** The token limit is named max_completion_tokens. */
   completionTokens: boolean;
 }
 
@@ -45,7 +45,7 @@ const usage = z.object({
   prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
 });
 
-/** A chunk of a stream (`delta`) and a whole answer (`message`) alike. */
+/** For a chunk of a stream (`delta`) and a whole answer (`message`). */
 export const chunkSchema = z.object({
   choices: z
     .array(
@@ -58,7 +58,7 @@ export const chunkSchema = z.object({
     )
     .nullish(),
   usage: usage.nullish(),
-  /** Groq's place for the usage of a stream. */
+  /** Groq's field for the usage of a stream. */
   x_groq: z.object({ usage: usage.nullish() }).nullish(),
 });
 export type Chunk = z.infer<typeof chunkSchema>;

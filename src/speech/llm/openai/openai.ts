@@ -1,5 +1,5 @@
 // Language models behind an OpenAI-compatible chat completions server (OpenAI, Groq, vLLM, Ollama, llama.cpp, …),
-// streamed. One request per answer and no retry: speech/llm/fallback decides that.
+// streamed. One request per answer and no retry: speech/llm/fallback does that.
 // Source: OpenAI API reference, "Create chat completion".
 
 import type { Readable } from 'node:stream';
@@ -126,7 +126,7 @@ function record(service: string, result: string, ms: number): void {
   serviceSeconds.observe({ kind: 'llm', service, result }, ms / 1_000);
 }
 
-/** As one of the gateway's errors, with the service's name among the facts; a bug stays what it is. */
+/** Converts to a gateway error with the service's name in its facts; other errors (bugs) stay unchanged. */
 function named(error: unknown, service: string): unknown {
   if (error instanceof GatewayError) {
     return new GatewayError(error.code, { service, ...error.facts }, error.cause);

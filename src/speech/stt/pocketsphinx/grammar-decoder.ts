@@ -1,5 +1,5 @@
-// A decoder that knows many grammars: it learns the words that each needs, keeps the grammars used of late, and
-// decodes by one of them.
+// A decoder with many grammars: adds the words that each needs, keeps the recently used grammars, and decodes with
+// one of them.
 
 import type { Grammar } from './jsgf.ts';
 import type { SphinxDecoder } from './pocketsphinx-library.ts';
@@ -19,7 +19,7 @@ export function createGrammarDecoder(
   dictionary: Dictionary,
   grammarsMax = GRAMMARS_MAX,
 ): GrammarDecoder {
-  /** Names by text, in order of use. */
+  /** Names by text, least recently used first. */
   const names = new Map<string, string>();
   const words = new Set<string>();
   let count = 0;

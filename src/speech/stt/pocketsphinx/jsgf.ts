@@ -1,5 +1,5 @@
-// From what is expected to a grammar that PocketSphinx understands. Pure. Phrases that cannot be pronounced are
-// left out with a warning, so that a grammar is never invalid.
+// Converts the expected input to a grammar for PocketSphinx. Pure. Phrases without a pronunciation are omitted with
+// a warning, so that a grammar is always valid.
 // Source: JSpeech Grammar Format (W3C note, 2000); words are those of the pronouncing dictionary.
 
 import type { ExpectedInput, SlotType } from '../../../model/expected-input.ts';
@@ -13,7 +13,7 @@ export interface Grammar {
 }
 
 export interface GrammarResult {
-  /** Undefined if there is nothing that could be said. */
+  /** Undefined if no phrase is left. */
   grammar: Grammar | undefined;
   warnings: GrammarWarning[];
 }
@@ -21,7 +21,7 @@ export interface GrammarResult {
 export interface GrammarWarning {
   phrase: string;
   reason: 'unknown word' | 'too long' | 'too many phrases' | 'empty';
-  /** The word, where one is the reason. */
+  /** The word that is the reason, if there is one. */
   word: string;
 }
 
@@ -29,7 +29,7 @@ export interface GrammarOptions {
   dictionary: Pick<Dictionary, 'has'>;
 }
 
-/** Beyond this a closed grammar is guessing, and the search slows down. */
+/** With more phrases, results are guesses and the search is slow. */
 const PHRASES_MAX = 500;
 const PHRASE_WORDS_MAX = 30;
 const PHRASE_CHARS_MAX = 500;
@@ -52,7 +52,7 @@ function rule(name: string, expansion: string): string {
   return `<${name}> = ${expansion};`;
 }
 
-/** The phrases in the dictionary's words, without doubles, in a fixed order. */
+/** The phrases in the dictionary's words, without duplicates, in a fixed order. */
 function sayablePhrases(
   phrases: readonly string[],
   dictionary: Pick<Dictionary, 'has'>,
@@ -103,7 +103,7 @@ function plainWords(phrase: string): string[] {
     .filter((word) => /[a-z0-9]/.test(word));
 }
 
-/** In words of the dictionary; letter by letter if it is an abbreviation; undefined if it cannot be said. */
+/** In words of the dictionary; letter by letter for an abbreviation; undefined without a pronunciation. */
 function sayableWord(word: string, dictionary: Pick<Dictionary, 'has'>): string | undefined {
   if (/^\d+$/.test(word)) return sayableNumber(word);
   const candidates = [
@@ -178,7 +178,7 @@ const ORDINALS =
     ' ',
   );
 
-/** Rules by name, without the brackets; each may use those below its `slot_…`. */
+/** Rules by name, without the brackets; each may use the `slot_…` rules after it. */
 export const RULES: Record<string, string> = {
   slot_yes_no:
     "yes | yes please | yeah | yep | yup | sure | correct | that is correct | that's correct | right | that's right | okay | of course | no | no thanks | no thank you | nope | not really | wrong | that's wrong | incorrect",
@@ -207,7 +207,7 @@ export const RULES: Record<string, string> = {
   relative_day: 'today | tomorrow | the day after tomorrow | next week',
   hour: `<below_ten> | ten | eleven | twelve`,
   minute: `oh <below_ten> | ${or(TEENS)} | (${or(TENS.slice(0, 4))}) [<below_ten>]`,
-  // A plural is hardly heard on the telephone: one form each, by the number.
+  // A plural is hard to recognise on the telephone: one form each, by the number.
   dollars: '(one | a) dollar | <whole_number> dollars',
   cents: 'one cent | <below_hundred> cents',
   half_of_day: 'a.m. | p.m. | in the morning | in the afternoon | in the evening | at night',

@@ -1,5 +1,5 @@
-// Words while they are being said: a few decoders that follow the calls in which somebody speaks. A call that finds
-// none free goes without partial words; its final ones come from a decoder of their own (recognition).
+// Partial words: a few decoders that follow the calls in which the caller speaks. A call without a free decoder has
+// no partial words; final words come from a decoder of their own (recognition).
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,16 +18,16 @@ export interface PartialDecoders {
 }
 
 export interface PartialDecoding {
-  /** `samples`: 8 kHz, borrowed. Gives the best words so far. */
+  /** `samples`: 8 kHz, borrowed. Returns the best words so far. */
   push(samples: Int16Array): string;
   /** Frees the decoder. */
   stop(): void;
 }
 
-/** More people seldom speak at once in the calls of one thread; each takes 6 MB. */
+/** More callers seldom speak at once in the calls of one thread; each decoder takes 6 MB. */
 const DECODERS = 6;
 const GRAMMARS_MAX = 8;
-/** The mean sound of telephone speech, where a stream's begins before its own is known. Measured with the
+/** Initial cepstral mean, of telephone speech, used until the stream's own mean is known. Measured with the
  *  synthesized test voices through 300-3400 Hz and G.711; the model's default is a studio's. */
 const TELEPHONE_MEAN = '30.3,13.6,-34,27.7,-22,-11.9,7.07,-29,2.3,-12.35,-5.2,0.95,-10';
 
@@ -73,7 +73,7 @@ function follow(
   };
 }
 
-/** The model's parameters override the settings, so the telephone's come in a file of their own. */
+/** The model's own parameters override the settings, so the telephone's are in a separate file. */
 function openDecoders(library: SphinxLibrary) {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-'));
   try {

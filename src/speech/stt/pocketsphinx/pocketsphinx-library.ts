@@ -1,7 +1,7 @@
-// The functions of libpocketsphinx that the gateway uses, from the system's shared libraries (Debian:
-// libpocketsphinx3, BSD licence). One decoder per object; not for several threads at once.
+// Bindings of libpocketsphinx: the functions that the gateway uses, from the system's shared libraries (Debian:
+// libpocketsphinx3, BSD licence). One decoder per object; not thread-safe.
 // Source: pocketsphinx.h of 5prealpha. A fault inside the library would end the process: only words of the
-// dictionary, checked grammars and whole buffers of samples go in.
+// dictionary, checked grammars and whole buffers of samples are passed to it.
 
 import { existsSync } from 'node:fs';
 import koffi from 'koffi';
@@ -13,7 +13,7 @@ export interface SphinxLibrary {
 
 export interface Hypothesis {
   text: string;
-  /** Of the best path, in the library's logarithm; only differences mean something. */
+  /** Score of the best path, a logarithm in the library's base; only differences have a meaning. */
   score: number;
 }
 
@@ -25,7 +25,7 @@ export interface SphinxDecoder {
   dropGrammar(name: string): void;
   useGrammar(name: string): void;
   start(): void;
-  /** 16 kHz, any length. `whole`: all of the utterance at once, its mean then taken from itself. */
+  /** 16 kHz, any length. `whole`: the complete utterance at once; its cepstral mean is computed from itself. */
   process(samples: Int16Array, whole: boolean): void;
   end(): void;
   hypothesis(): Hypothesis;
@@ -38,7 +38,7 @@ export const DICTIONARY_FILE = `${MODEL_FOLDER}/cmudict-en-us.dict`;
 
 type Pointer = unknown;
 
-/** What is missing, or undefined if the library can be loaded. */
+/** The reason why the library cannot be loaded, or undefined if it can. */
 export function missingLibraries(): string | undefined {
   const missing = [ACOUSTIC_MODEL, DICTIONARY_FILE].find((path) => !existsSync(path));
   if (missing !== undefined) return `no ${missing}`;

@@ -1,6 +1,6 @@
-// The thread in which PocketSphinx recognises the calls' utterances: it keeps each utterance's sound, follows it
-// with partial words, and decodes the whole when it is over. Ids keep calls apart; one that fails does not
-// touch the others.
+// The thread in which PocketSphinx recognises the utterances of calls: it stores each utterance's audio, produces
+// partial words, and decodes the whole utterance at its end. Ids keep calls apart; a failed call does not affect
+// the others.
 
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -16,7 +16,7 @@ import { type Dictionary, parseDictionary } from './pronunciation-dictionary.ts'
 import { createRecognition, type Recognition } from './recognition.ts';
 
 export interface SphinxData {
-  /** One counter: audio messages that were taken. */
+  /** One counter: audio messages processed so far. */
   taken: SharedArrayBuffer;
 }
 
@@ -24,27 +24,27 @@ export type SphinxRequest =
   | { kind: 'expect'; id: number; expectation: ExpectedInput }
   /** An utterance begins. */
   | { kind: 'start'; id: number }
-  /** 8 kHz; ownership passes. */
+  /** 8 kHz; ownership is transferred. */
   | { kind: 'audio'; id: number; samples: Int16Array<ArrayBuffer> }
-  /** The utterance is over: one `final` answers. */
+  /** The utterance is over; the answer is one `final`. */
   | { kind: 'finish'; id: number }
   | { kind: 'close'; id: number };
 
 export type SphinxReport =
   | { kind: 'ready' }
-  /** The library or its model is not there. */
+  /** The library or its model is missing. */
   | { kind: 'missing'; reason: string }
   | { kind: 'partial'; id: number; text: string }
   | { kind: 'final'; id: number; text: string; confidence: number | null }
   | { kind: 'warned'; id: number; warnings: GrammarWarning[] }
-  /** This call's recogniser is of no more use. */
+  /** This call's recogniser has failed for good. */
   | { kind: 'failed'; id: number; reason: string };
 
-/** An utterance's end is sure to be recognised; what is over 20 s is no answer to a question. */
+/** An utterance is decoded up to this length; an answer to a question is shorter than 20 s. */
 const UTTERANCE_SAMPLES_MAX = 160_000;
 
 interface Call {
-  /** For the next utterance; undefined if nothing can be understood. */
+  /** For the next utterance; undefined if nothing can be recognised. */
   grammar: Grammar | undefined;
   utterance: Utterance | undefined;
 }

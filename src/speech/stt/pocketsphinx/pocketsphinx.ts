@@ -1,4 +1,4 @@
-// The embedded recogniser: PocketSphinx from the system's packages, in worker threads, by closed grammars only.
+// The embedded recogniser: PocketSphinx from the system's packages, in worker threads, with closed grammars only.
 // English; it needs no network and no key. pocketsphinx-worker runs in each thread.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
@@ -20,20 +20,20 @@ export interface PocketSphinxOptions {
   clock: Clock;
   /** Threads; each serves many calls and needs about 90 MB. Default 1. */
   workers?: number;
-  /** The threads' program; tests hand in one that fails. */
+  /** The threads' program; tests pass one that fails. */
   entry?: URL;
 }
 
-/** A thread's start, on a machine that starts much else. */
+/** Start of a thread, on a machine that is busy with other starts. */
 const START_MS_MAX = 20_000;
-/** Calls of one thread: with a third of them speaking at once, it is busy. */
+/** Calls of one thread: it is fully used when a third of them speak at once. */
 const CALLS_MAX = 100;
-/** Batches that wait for one thread, 100 ms each: past 10 s of sound the words would come too late. */
+/** Batches of 100 ms that wait for one thread: beyond 10 s of audio the words would come too late. */
 const BACKLOG_MAX = 100;
 /** From the end of an utterance to its words. */
 const FINAL_MS_MAX = 3_000;
 
-/** Undefined, with a line in the log that says how to install it, if the library or its model is missing. */
+/** Undefined, with a log line that has the install command, if the library or its model is missing. */
 export async function openPocketSphinx(
   options: PocketSphinxOptions,
 ): Promise<SpeechToText | undefined> {
@@ -71,21 +71,21 @@ interface Thread {
 
 /** A thread's message to one call. */
 interface Call {
-  /** An utterance is being said, or its words are awaited. */
+  /** An utterance is in progress, or its words are awaited. */
   readonly busy: boolean;
-  /** Tells a new thread what is expected. */
+  /** Sends the expected input to a new thread. */
   introduce(): void;
   report(message: SphinxReport): void;
   fail(error: GatewayError): void;
 }
 
-/** What a call may ask of its thread. */
+/** The part of a thread that a call uses. */
 interface CallLine {
   id: number;
   clock: Clock;
   log: Log;
   post(request: SphinxRequest): void;
-  /** False if too much waits. */
+  /** False if the queue is full. */
   send(samples: Int16Array<ArrayBuffer>): boolean;
   hangs(): void;
   leave(): void;
@@ -101,7 +101,7 @@ function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
   const started = new Promise<string>((resolve) => {
     announce = resolve;
   });
-  const tooLate = clock.after(START_MS_MAX, () => announce('it does not start'));
+  const tooLate = clock.after(START_MS_MAX, () => announce('its thread does not start'));
 
   function failAll(affected: Call[], reason: string): void {
     for (const call of affected) call.fail(new GatewayError('STT_FAILED', { reason }));
@@ -119,7 +119,7 @@ function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
     onMessage(message) {
       if (message.kind === 'ready' || message.kind === 'missing') {
         tooLate.cancel();
-        // Closed at once: a thread that has no library has nothing to do, and its end is no death.
+        // Closed at once: a thread without the library has nothing to do, and its exit is not a crash.
         if (message.kind === 'missing') void worker.close();
         announce(message.kind === 'ready' ? 'ready' : message.reason);
       } else calls.get(message.id)?.report(message);
@@ -254,7 +254,7 @@ function openCall(
       droppedBatches = 0;
     },
     expect(next) {
-      // Threads take messages in order, and the utterance under way is decoded as what was expected of it.
+      // Threads process messages in order: the utterance in progress is decoded with the grammar it began with.
       expectation = next;
       if (!over) line.post({ kind: 'expect', id, expectation });
     },

@@ -1,4 +1,4 @@
-// What was said, by a grammar, and how sure that is. A whole utterance is decoded twice: by what is expected, and
+// Recognises an utterance with a grammar and gives its confidence. A whole utterance is decoded twice: with the grammar, and
 // by a loop of bare phones that fits any speech. How much worse the loop fits per moment of speech
 // separates expected words from others; a decoder's own posterior does not.
 //
@@ -23,7 +23,7 @@ export interface Recognition {
   close(): void;
 }
 
-/** Noise removal learns the channel as noise; a high word penalty invents words in narrow-band speech. */
+/** Noise removal would learn the channel as noise; a high word penalty invents words in narrow-band speech. */
 export const SPHINX_SETTINGS = {
   '-hmm': ACOUSTIC_MODEL,
   '-remove_noise': 'no',
@@ -31,16 +31,16 @@ export const SPHINX_SETTINGS = {
   '-logfn': '/dev/null',
 } as const;
 
-/** Half of the English phones cost a third of the time of all, and tell as much. */
+/** Half of the English phones cost a third of the time of all, and discriminate as well. */
 const LOOP_PHONES = 'AA AE AH EH IY IH OW UW ER EY S T K N M L R D F P'.split(' ');
-/** The loop looks at every third moment's sound: faster, and a worse fit to expected words. */
+/** The loop uses every third feature frame: faster, and a worse fit to expected words. */
 const LOOP_SETTINGS = { ...SPHINX_SETTINGS, '-ds': '3' };
 /** Difference per 10 ms of speech at which both explanations are equally likely, and the scale around it. */
 const DIFFERENCE_MIDDLE = 30;
 const DIFFERENCE_SCALE = 6;
 /** Shorter sounds are clicks. */
 const SAMPLES_MIN = 1_200;
-/** The level that the recogniser's own speech detection is made for. */
+/** The level for which the recogniser's own speech detection is made. */
 const PEAK = 13_000;
 const GAIN_MAX = 8;
 /** 10 ms at 16 kHz. */
@@ -87,7 +87,7 @@ function decode(decoder: SphinxDecoder, sound: Int16Array) {
   return decoder.hypothesis();
 }
 
-/** At 16 kHz, which the acoustic model is made for, and at one level. */
+/** Resampled to 16 kHz, for which the acoustic model is made, and to one level. */
 function prepare(samples: Int16Array): Int16Array {
   const sound = createResampler({ fromHz: 8_000, toHz: 16_000 }).process(samples).slice();
   const peak = sound.reduce((most, each) => Math.max(most, Math.abs(each)), 1);
@@ -95,7 +95,7 @@ function prepare(samples: Int16Array): Int16Array {
   return sound.map((each) => Math.round(each * gain));
 }
 
-/** Moments that are not silence. */
+/** Frames of 10 ms that are not silence. */
 function speechMoments(sound: Int16Array): number {
   const levels: number[] = [];
   for (let from = 0; from + MOMENT_SAMPLES <= sound.length; from += MOMENT_SAMPLES) {

@@ -27,9 +27,9 @@ export interface FlitePool {
   close(): Promise<void>;
 }
 
-/** Sentences that wait for a thread: at 50 ms each, past this the last would be late by seconds. */
+/** Sentences that wait for a thread, 50 ms each: beyond this the last would be seconds late. */
 const QUEUE_MAX = 64;
-/** Half a minute of speech and more; longer text is to be cut into sentences first. */
+/** More than half a minute of speech; the caller splits longer text into sentences first. */
 const TEXT_CHARS_MAX = 1_000;
 
 interface Job {
@@ -81,7 +81,7 @@ export function createFlitePool(options: FlitePoolOptions): FlitePool {
       const deadline: Timer = clock.after(deadlineMs, () => {
         leaveQueue(job);
         job.reject(new GatewayError('TTS_TIMEOUT', { deadlineMs }));
-        // A sentence takes 50 ms: the thread hangs.
+        // A sentence takes 50 ms: a thread that takes this long hangs.
         for (const thread of threads) thread.kill(job, 'a sentence took too long');
       });
       signal.addEventListener('abort', onAbort, { once: true });
@@ -118,12 +118,12 @@ function deferred(message: FliteJob): { job: Job; speech: Promise<CachedSpeech> 
 interface Thread {
   readonly state: 'idle' | 'busy' | 'dead';
   start(job: Job): void;
-  /** Ends the thread if it is at `job`. */
+  /** Kills the thread if it works on `job`. */
   kill(job: Job, reason: string): void;
   close(error: GatewayError): Promise<void>;
 }
 
-/** `onFree` is called whenever the thread may take a job, or has died too often. */
+/** `onFree` is called whenever the thread can take a job, or has died too often. */
 function openThread(options: FlitePoolOptions, onFree: () => void): Thread {
   let current: Job | undefined;
   let dead = false;

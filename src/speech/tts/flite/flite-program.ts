@@ -1,5 +1,5 @@
-// Runs flite's command-line program, built for WASI, without files: arguments in, a wave file and printed text out
-// of memory. One instance of the program is one run.
+// Runs flite's command-line program, built for WASI, without files: arguments in, a WAV file and printed text out
+// of memory. Each run uses a new instance of the program.
 
 import { createFliteSystem, type FliteOutput, ProgramExit } from './flite-wasi.ts';
 
@@ -18,7 +18,7 @@ declare namespace WebAssembly {
 }
 
 export interface FliteProgram {
-  /** Makes the next run ready (7 ms), so that `run` only has to speak. */
+  /** Prepares the next run (7 ms), so that `run` only synthesises. */
   prepare(): void;
   /** Runs to the end, synchronously. Throws if the program does not write `-o`, or exits with an error. */
   run(args: readonly string[]): FliteOutput;
@@ -26,7 +26,7 @@ export interface FliteProgram {
 
 export type FliteModule = WebAssembly.Module;
 
-/** flite.wasm, compiled (15 ms); may be handed to worker threads. */
+/** flite.wasm, compiled (15 ms); may be passed to worker threads. */
 export function compileFlite(bytes: Uint8Array): FliteModule {
   return new WebAssembly.Module(bytes);
 }

@@ -1,5 +1,5 @@
-// The system that flite's program sees: its arguments, one output file and print, all in memory. Only the calls
-// that flite makes are there, and nothing of the machine is reachable.
+// The WASI host of flite's program: its arguments, one output file and print, all in memory. Only the calls that
+// flite makes exist, and nothing of the machine is reachable.
 // Source: WASI snapshot preview 1 (wasi_snapshot_preview1.witx).
 
 export interface FliteOutput {
@@ -18,11 +18,11 @@ const ERRNO_BADF = 8;
 const ERRNO_NOENT = 44;
 const ERRNO_SPIPE = 70;
 const FILE_TYPE = { characterDevice: 2, directory: 3, regularFile: 4 } as const;
-/** The one open folder, in which flite looks for its output file. */
+/** The only open folder, in which flite opens its output file. */
 const FOLDER_FD = 3;
 const OUTPUT_FD = 4;
 const ALL_RIGHTS = 2n ** 64n - 1n;
-/** Two minutes of 16 kHz, and any amount of print. */
+/** Two minutes of 16 kHz, and the printed text. */
 const OUTPUT_BYTES_MAX = 4_000_000;
 
 export class ProgramExit extends Error {
@@ -37,7 +37,7 @@ export interface Memory {
   readonly buffer: ArrayBuffer;
 }
 
-/** What a running program is: set by `begin`, before the program can call. */
+/** State of a running program: set by `begin`, before the program can call. */
 interface Program {
   memory: Memory;
   args: Buffer[];
@@ -111,7 +111,7 @@ function folderCalls(program: Program) {
     return SUCCESS;
   }
 
-  /** The output file is the only one there is. */
+  /** The output file is the only file. */
   function open(...values: (number | bigint)[]): number {
     const [, , pathAt, pathBytes, , , , , fdAt] = values.map(Number);
     const path = Buffer.from(program.memory.buffer, pathAt, pathBytes).toString();
@@ -170,7 +170,7 @@ function fileType(fd: number): number {
 interface Store {
   /** `part` is borrowed. */
   write(fd: number, part: Buffer): void;
-  /** `whence` is 0 for the begin, 1 for here, 2 for the end; gives the new position. */
+  /** `whence` is 0 for the start, 1 for the current position, 2 for the end; returns the new position. */
   seek(offset: number, whence: number): number;
   output(): FliteOutput;
 }

@@ -1,5 +1,5 @@
-// When each word of a text is spoken, from the end times of flite's phones. Flite does not say which phones are
-// which word's: pauses are matched with punctuation, and in between the time is shared by the words' lengths.
+// Word timings from the end times of flite's phones. Flite does not report which phones belong to which word:
+// pauses are matched with punctuation, and the time in between is divided by the words' lengths.
 
 import type { WordTiming } from '../tts.ts';
 
@@ -18,7 +18,7 @@ export function wordTimings(text: string, printed: string): WordTiming[] {
   return phrases.flatMap((phrase, index) => share(phrase, spans[index] ?? whole));
 }
 
-/** What lies between the pauses. */
+/** Time between two pauses. */
 function speechSpans(printed: string): Span[] {
   const spans: Span[] = [];
   let endMs = 0;
@@ -62,7 +62,7 @@ function share(words: string[], span: Span): WordTiming[] {
   });
 }
 
-/** In letters: a digit is a word of four. */
+/** In letters: a digit counts as a word of four. */
 function spokenLength(word: string): number {
   const digits = word.match(/\d/g)?.length ?? 0;
   const letters = word.match(/\p{L}/gu)?.length ?? 0;

