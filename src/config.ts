@@ -1,5 +1,5 @@
-// The settings: the only reader of environment variables. One schema, read once by main; every fault is
-// reported together and the process refuses to start. Folders receive values, never this.
+// The settings: the only reader of environment variables. One schema, read once by main; every fault is reported
+// together and the process refuses to start. Folders receive values, never this object.
 
 import { isIP } from 'node:net';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { OPENAI_MODEL, OPENAI_URL, VOICES } from './model/speech-services.ts';
 /** Bytes of a sealing key (AES-256). */
 const SECRET_KEY_BYTES = 32;
 
-/** An unknown variable with this prefix is a typing error, and a fault. */
+/** An unknown variable with this prefix is a typing error and is reported as a fault. */
 const OWN_PREFIX = 'PATCHBAY_';
 
 const wholeNumber = (min: number, max: number) =>
@@ -24,7 +24,7 @@ const webAddress = z
   .refine((text) => !/[?#]/.test(text), 'must have neither query nor fragment')
   .transform((text) => text.replace(/\/+$/, ''));
 
-/** Networks as in 10.0.0.0/8 too. */
+/** Networks in CIDR notation (10.0.0.0/8) are allowed too. */
 const proxies = z
   .string()
   .transform((text) => text.split(',').map((each) => each.trim()))
@@ -65,7 +65,7 @@ const mediaHost = z
   .transform((text) => text.trim())
   .refine((text) => HOST_NAME.test(text) || isIP(text) !== 0, 'must be a host name or an address');
 
-/** As in 30000-30999. Below 1024 ports are the system's. */
+/** As in 30000-30999. Ports below 1024 are reserved for the system. */
 const portRange = z
   .string()
   .regex(/^\d{1,5}-\d{1,5}$/, 'must be two ports with a hyphen between')
@@ -253,27 +253,27 @@ export interface Config {
   port: number;
   /** Without a trailing slash. */
   publicUrl: string;
-  /** Where PBXs bring the audio that does not come by websocket. */
+  /** Address to which PBXs send audio that does not come by websocket. */
   media: {
     host: string;
     /** Undefined: no AudioSocket. */
     audioSocketPort: number | undefined;
-    /** Both ends may be used. */
+    /** Both ends are included. */
     rtpPorts: { first: number; last: number };
   };
   dataFolder: string;
-  /** Undefined: the embedded database. */
+  /** Undefined: the embedded database is used. */
   databaseUrl: string | undefined;
-  /** Undefined: host name and data folder. */
+  /** Undefined: derived from host name and data folder. */
   node: string | undefined;
-  /** Undefined: a key file in the data folder. The first seals, all open. */
+  /** Undefined: a key file in the data folder. The first key seals, all open. */
   secretKeys: string | undefined;
   /** Undefined: the first start makes one and prints it. */
   bootstrapApiKey: string | undefined;
   callLimit: number;
-  /** Of a campaign's contact, beyond those of its retries. */
+  /** For a contact of a campaign, in addition to its retries. */
   interruptedCallsExtra: number;
-  /** 0: no other process. */
+  /** 0: one process without workers. */
   workers: number;
   /** Infinite: no limit. `load` is a share. */
   loadLimits: { load: number; delayMs: number };
@@ -284,7 +284,7 @@ export interface Config {
   model: { baseUrl: string; apiKey: string | undefined; name: string } | undefined;
   voice: Settings['PATCHBAY_VOICE'];
   stt: 'auto' | 'pocketsphinx' | 'none';
-  /** Whether /metrics has the old names too. */
+  /** Whether /metrics also has the names of the previous release. */
   oldMetricNames: boolean;
   log: { level: string; pii: boolean };
   isSignUpOpen: boolean;
@@ -292,9 +292,9 @@ export interface Config {
   tokenSecret: string | undefined;
   tokenHours: number;
   trustedProxies: string[];
-  /** What agents may call beside public addresses. */
+  /** What agents may call in addition to public addresses. */
   outsideAllowed: string[];
-  /** Undefined: the load figures for autoscalers are closed. */
+  /** Undefined: the load figures for autoscalers are not served. */
   devopsSecret: string | undefined;
   deploymentMode: string;
   authProvider: string;

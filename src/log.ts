@@ -1,12 +1,12 @@
-// Structured logs (pino, JSON, one fact a line) and the list of what never leaves in them.
-// What people say or are goes only under a `pii.` key, which is redacted unless LOG_PII says otherwise;
-// never into a child logger's own fields, which pino writes out beforehand (test/tidy watches).
+// Structured logs (pino, JSON, one fact a line) and the list of what is redacted in them. Personal data (speech,
+// phone numbers) goes only under a `pii.` key, which is redacted unless LOG_PII says otherwise; never into a child
+// logger's own fields, which pino serializes beforehand (test/tidy checks it).
 
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
-/** Field names whose values are secrets wherever they appear, up to three levels deep. */
+/** Field names whose values are secrets at any place, up to three levels deep. */
 const SECRET_FIELDS = [
   'account_sid',
   'auth_id',
@@ -36,12 +36,12 @@ const secretPaths = SECRET_FIELDS.flatMap((field) =>
   ),
 );
 
-/** Levels of a line's fields that are searched for `pii.` keys; nothing is logged that is deeper. */
+/** Levels of a line's fields that are searched for `pii.` keys; nothing deeper is logged. */
 const LEVELS_MAX = 5;
 
 export interface LogOptions {
   level: string;
-  /** Write what people say and their numbers (`pii.*`). Off by default. */
+  /** Write personal data (`pii.*`: speech, phone numbers). Off by default. */
   pii: boolean;
 }
 
@@ -67,7 +67,7 @@ export function createLog(options: LogOptions, destination?: DestinationStream):
 
 type Fields = Record<string, unknown>;
 
-/** The same object if there is nothing to hide in it. */
+/** Returns the same object if it has nothing to redact. */
 function withoutPii(fields: Fields, level = 1): Fields {
   let clean = fields;
   for (const [key, value] of Object.entries(fields)) {

@@ -1,5 +1,5 @@
-// The entry point of every process of a gateway: reads the settings and starts what this process is. Each role is
-// loaded when it is known, so that no process carries the modules of another.
+// The entry point of every process of a gateway: reads the settings and starts the process's role. The modules of a
+// role are loaded only when it is known, so that no process loads those of another.
 
 import { ownVersion } from './app/own-version.ts';
 import type { FirstApiKey } from './app/supervisor.ts';
@@ -18,7 +18,7 @@ import { reportSelfTest } from './runtime/self-test-report.ts';
 import { lowerProcessPriority, raiseEventLoopPriority } from './runtime/thread-priority.ts';
 import { systemClock as clock } from './std/clock.ts';
 
-/** For people at the terminal: where it listens, where its data lies, and once the first key. */
+/** For the terminal: the address, the data folder, and once the first API key. */
 async function announce(config: Config, accounts: FirstApiKey): Promise<void> {
   const lines = [`Patchbay listens on ${config.publicUrl} (docs at ${config.publicUrl}/docs)`];
   if (config.databaseUrl === undefined) lines.push(`Data folder: ${config.dataFolder}`);
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   const forked = processIn(process.argv);
   const names = forked === undefined ? {} : { worker: processName(forked.number) };
   const log = createLog(config.log).child(names);
-  // A fault that no call could be blamed for: the process is not to be trusted any more.
+  // A fault outside any call: the state of the process is not reliable any more.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error, the gateway stops');
     process.stderr.write(`${error.stack ?? error.message}\n`);
@@ -104,7 +104,7 @@ async function startRole(config: Config, log: Log, forked: { link: IpcChannel; e
   if (forked.link.number === API) {
     const { startApiProcess } = await import('./app/api-process.ts');
     const serving = await startApiProcess(config, log, forked);
-    // From now on: where processors are short, audio comes first.
+    // From here on, audio has priority where processor time is short.
     lowerProcessPriority();
     return serving;
   }
