@@ -33,21 +33,21 @@ import { NO_TOOLS, type NodeTools } from './tools/offered-functions.ts';
 
 export type { DialogueState } from './engine/state.ts';
 
-/** Words of the dictionary setting that are passed on to recognisers. */
+/** Words of the dictionary setting that are passed to recognisers. */
 const BOOST_MAX = 100;
 
-/** The year 9999: what lies beyond has no four-digit year. */
+/** The year 9999: later times have no four-digit year. */
 const MOMENT_MAX = 253_370_764_800_000;
 
 export interface DialogueEngineOptions {
   graph: Graph;
   policy: DialoguePolicy;
   settings: Pick<WorkflowConfigurations, 'dictionary'>;
-  /** Default: there are no clips, texts are spoken in their place. */
+  /** Default: there are no clips, and texts are spoken in their place. */
   clips?: FindClip;
-  /** What nodes offer to the model beside their edges. Default: nothing. */
+  /** Functions that nodes offer to the model in addition to their edges. Default: none. */
   tools?: NodeTools;
-  /** The engine's own lines; English where none are given. */
+  /** The engine's own lines; default: English. */
   lines?: Partial<DialogueLines>;
 }
 
@@ -55,11 +55,11 @@ export interface DialogueSummary {
   /** Values by name, `extracted_variables` and `nodes_visited`. */
   gatheredContext: Record<string, unknown>;
   extractedVariables: Record<string, unknown>;
-  /** Scripted mode: where each value comes from, or why there is none. */
+  /** Scripted mode: the source of each value, or why there is none. */
   details: Record<string, ValueDetail>;
   /** Names, each once, in the order of their first entry. */
   nodesVisited: string[];
-  /** The value of a variable named `call_disposition`, else what the model gave as it ended the call. */
+  /** The value of a variable named `call_disposition`, else the model's reason when it ended the call. */
   disposition: string | null;
   lastNode: { id: string; name: string } | null;
   userSpoke: boolean;
@@ -68,8 +68,8 @@ export interface DialogueSummary {
 
 export interface DialogueEngine {
   readonly initial: DialogueState;
-  /** Any event in any state gives a result; what comes too late changes nothing. `state` is not
-   *  written to. */
+  /** Any event in any state gives a result; an event that comes too late changes nothing. `state` is not
+   *  changed. */
   step(
     state: DialogueState,
     event: DialogueEvent,
@@ -103,7 +103,7 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
   };
 }
 
-/** A moment that the calendar knows, whatever the event says. */
+/** A valid time, whatever the event has. */
 function moment(at: number): number {
   return Number.isFinite(at) ? Math.min(Math.max(at, 0), MOMENT_MAX) : 0;
 }
@@ -201,7 +201,7 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   state.idles = 0;
   state.scripted.moves = 0;
   if (state.phase === 'delayed') open(step, policy);
-  // While tools run nobody is answered: the model sees what was said with their results.
+  // While tools run, the caller gets no answer: the model sees the caller's words together with the results.
   else if (state.phase === 'talking' && state.tools === null) policy.callerTurn(step, turn);
 }
 
@@ -214,8 +214,8 @@ function utteranceFinished(
   const { utteranceId, interrupted, heardText } = event;
   state.speaking = state.speaking.filter((id) => id !== utteranceId);
   setHeard(state, event);
-  // Words that were cut off come from a request whose rest will not be heard. An utterance without a
-  // word may also be the end of a request that fails, which the next event reports.
+  // An interrupted utterance belongs to a request whose rest will not be heard. An utterance without a word may
+  // also be the end of a request that fails, which the next event reports.
   const cutOff = interrupted && heardText.trim() !== '';
   if (cutOff && state.request?.utteranceId === utteranceId) abandonRequest(step);
   if (state.phase === 'talking') policy.heard(step, utteranceId);
@@ -242,7 +242,7 @@ function handedOver(step: Step, toolRunId: number): void {
   else startFarewell(step);
 }
 
-/** The agent said goodbye without going to an end node: nothing more is to be said. */
+/** The agent said goodbye without an end node: nothing more is said. */
 function hasTakenLeave({ state }: Step): boolean {
   const last = lastSpoken(state);
   return isGoodbye(last) && !last.includes('?');

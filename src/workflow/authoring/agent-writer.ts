@@ -1,5 +1,5 @@
-// Writes an agent from a description in plain words, by the gateway's language model: asks for a
-// definition, checks it as publishing would, and asks once more with what was wrong.
+// Writes an agent from a plain description with the gateway's language model: asks for a definition, validates it
+// as publishing would, and asks once more with the list of faults.
 // Source: contract §5.1 (`POST /workflow/create/template`).
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -16,14 +16,14 @@ import { withoutTriggerPaths } from '../graph/trigger-path.ts';
 import { validateDefinition } from '../graph/validate.ts';
 
 const TRIES_MAX = 2;
-/** For all tries together; people wait for the answer. */
+/** For all tries together; a person waits for the result. */
 const WRITE_MS_MAX = 120_000;
 const TOKENS_MAX = 8_000;
-/** Of what was wrong, as the model is told it. */
+/** Length of the list of faults in the second request. */
 const FAULTS_MAX = 20;
 /** A definition of a dozen steps has a tenth of this. */
 const ANSWER_CHARACTERS_MAX = 200_000;
-/** Between the nodes of a definition whose author placed none. */
+/** Distance between nodes if the model gave no positions. */
 const COLUMN_PIXELS = 350;
 
 export interface WorkflowDescription {
@@ -36,7 +36,7 @@ export class WorkflowGenerator {
   readonly #model: LanguageModel | undefined;
   readonly #clock: Clock;
 
-  /** `llm` undefined: every wish is refused. */
+  /** `llm` undefined: every request is refused. */
   constructor({ llm, clock }: { llm: LanguageModel | undefined; clock: Clock }) {
     this.#model = llm;
     this.#clock = clock;
@@ -72,7 +72,7 @@ async function written(
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const { text } = await model.respond(
       { messages, tools: [], temperature: undefined, tokensMax: TOKENS_MAX, json: true },
-      { onText: () => undefined }, // It is read whole, when it is complete.
+      { onText: () => undefined }, // The answer is parsed when it is complete.
       signal,
     );
     const read = readDefinition(text.slice(0, ANSWER_CHARACTERS_MAX));
@@ -88,7 +88,7 @@ async function written(
 
 type Read = { definition: WorkflowDefinition } | { faults: string[] };
 
-/** Any text gives a definition that could be published, or what is wrong with it. */
+/** For any text: a definition that can be published, or its faults. */
 export function readDefinition(text: string): Read {
   const from = text.indexOf('{');
   const parsed = workflowDefinition.safeParse(
@@ -108,7 +108,8 @@ export function readDefinition(text: string): Read {
   };
 }
 
-/** A model knows no tool, document, recording or credential of the organization: what it names is made up. */
+/** A model does not have the organization's tools, documents, recordings and credentials: any reference is
+ *  invented. */
 function withoutReferences(definition: WorkflowDefinition): WorkflowDefinition {
   const nodes = definition.nodes.map((node) => {
     const references = nodeSpecOf(node.type)?.properties.filter(isReference) ?? [];
@@ -136,7 +137,7 @@ function wordsOf({ callType, useCase, activity }: WorkflowDescription): string {
   return `${direction}\nWhat it is for: ${useCase}\nWhat it shall do: ${activity}`;
 }
 
-/** Categories of the types that a conversation is made of. */
+/** Categories of the node types of a conversation. */
 const WRITTEN: readonly NodeSpec['category'][] = ['call_node', 'global_node'];
 
 function shapeOf({ name, type, required, description, options }: PropertySpec): string {

@@ -1,6 +1,6 @@
-// Lines that may be recorded clips: the greeting (an override from the call's context, else the author's
-// clip, else the author's text), and what is said along an edge. The engine knows the transcript of a clip,
-// the session plays it. The text replaces a clip that is missing, and the run's log has the fault.
+// Lines that may be recorded clips: the greeting (an override from the call's context, else the author's clip, else
+// the author's text), and the line of an edge. The engine has the transcript of a clip, the session plays it. If a
+// clip is missing, its text is spoken and the fault is written to the run's log.
 // Source: contract §5.6, §8.1.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -10,7 +10,7 @@ import type { GraphEdge } from '../graph/graph.ts';
 import { overrideClip, parseClipRef, type SpokenLine } from './clip-refs.ts';
 import { log, rendered, type Step } from './step.ts';
 
-/** The clip as a line to say. Undefined, and a fault in the run's log, if it is not there. */
+/** The clip as a line to say. Undefined, with a fault in the run's log, if the clip is missing. */
 export function clipLine(step: Step, ref: ClipRef): SpokenLine | undefined {
   const clip = step.clips(ref);
   if (clip !== undefined) return { text: clip.transcript, clipId: clip.id };
@@ -19,14 +19,14 @@ export function clipLine(step: Step, ref: ClipRef): SpokenLine | undefined {
   return undefined;
 }
 
-/** Whether something is said on the way along the edge. */
+/** Whether the edge has a line. */
 export function hasTransitionLine(step: Pick<Step, 'clips'>, edge: GraphEdge): boolean {
   const ref = transitionClip(edge);
   const isClip = ref !== undefined && step.clips(ref) !== undefined;
   return isClip || (edge.transition_speech ?? '').trim() !== '';
 }
 
-/** What is said on the way along the edge; the text in place of a clip that is not there. */
+/** The line of the edge; its text if the clip is missing. */
 export function transitionLine(step: Step, edge: GraphEdge): SpokenLine {
   const ref = transitionClip(edge);
   const clip = ref === undefined ? undefined : clipLine(step, ref);
@@ -38,7 +38,7 @@ function transitionClip(edge: GraphEdge): ClipRef | undefined {
   return parseClipRef('name', edge.transition_speech_recording_id);
 }
 
-/** An override of a wrong shape is ignored, and so is a clip that is not there. */
+/** An override of a wrong shape is ignored, and so is a missing clip. */
 export function greetingOf(step: Step): SpokenLine | undefined {
   const override = step.state.initialContext['greeting_override'];
   const { opening } = step.graph;

@@ -1,10 +1,10 @@
-// Recorded clips as a definition and a call's context name them. Source: contract §5.3, §5.6.
+// References to recorded clips in a definition and in a call's context. Source: contract §5.3, §5.6.
 
 import type { ClipRef } from '../../model/clip.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 
-/** A definition of thousands of edges must not make a call load them all. */
+/** A definition of thousands of edges must not make a call load thousands of clips. */
 const REFS_MAX = 200;
 
 /** The clip of that name, if the organization has it. */
@@ -12,14 +12,14 @@ export type FindClip = (ref: ClipRef) => { id: string; transcript: string } | un
 
 export const NO_CLIPS: FindClip = () => undefined;
 
-/** What is said: a text, or a clip of which it is the transcript. */
+/** A text, or a clip with its transcript. */
 export interface SpokenLine {
   text: string;
   clipId?: string;
 }
 
-/** Every clip that a call on this definition may play, as far as the definition and the call's context
- *  name them. Anything that has not the contract's shape names none. */
+/** Every clip that a call of this definition may play, as referenced by the definition and the call's context.
+ *  Values that do not have the contract's shape are ignored. */
 export function clipRefsOf(
   definition: WorkflowDefinition,
   initialContext: Record<string, unknown>,
@@ -40,7 +40,7 @@ export function clipRefsOf(
   return refs.filter((ref) => ref !== undefined).slice(0, REFS_MAX);
 }
 
-/** The clip of `greeting_override`, if it is of that shape (contract §5.6). */
+/** The clip of `greeting_override`, if it has that shape (contract §5.6). */
 export function overrideClip(override: unknown): ClipRef | undefined {
   if (!isObject(override) || override['type'] !== 'audio') return undefined;
   return parseClipRef('name', override['recording_id']);

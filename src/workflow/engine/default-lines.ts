@@ -1,10 +1,10 @@
-// The engine's own lines, for moments in which neither the author nor a model has given words. An
-// operator may replace each of them, for another language or another tone.
+// The engine's own lines, for moments without words of the author or the model. An operator may replace each of
+// them, for another language or another tone.
 
 import type { SlotType } from '../../model/expected-input.ts';
 
 export interface DialogueLines {
-  /** The model gave nothing, or the recogniser did. */
+  /** The model or the recogniser returned nothing. */
   sayAgain: string;
   /** The model failed once. */
   trouble: string;
@@ -13,11 +13,11 @@ export interface DialogueLines {
   areYouThere: string;
   goodbye: string;
   notUnderstood: string;
-  /** Nothing was understood several times: the call ends. */
+  /** The caller was not understood several times: the call ends. */
   givingUp: string;
   noOperator: string;
   confirmGoodbye: string;
-  /** `{value}` is what was understood. */
+  /** `{value}` is the recognised value. */
   confirm: string;
   /** `{choice}` and `{key}`. */
   menuKey: string;
@@ -57,7 +57,7 @@ export const ENGLISH_LINES: DialogueLines = {
   },
 };
 
-/** Fills `{name}` in a line. Unknown names stay. */
+/** Fills `{name}` in a line. Unknown names stay unchanged. */
 export function fillLine(line: string, values: Record<string, string>): string {
   return line.replace(/\{(\w+)\}/g, (whole, name: string) =>
     Object.hasOwn(values, name) ? (values[name] ?? whole) : whole,

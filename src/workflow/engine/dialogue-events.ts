@@ -1,5 +1,5 @@
-// The engine's input and output. The engine is pure: every fact of the world (time, words, a model's answer)
-// arrives as an event, every request leaves as an action.
+// The engine's input and output. The engine is pure: every fact from outside (time, words, a model's answer) is an
+// event, every request to the outside is an action.
 
 import type { CallEventBody, TurnSource, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
@@ -13,9 +13,9 @@ import type { TransferAnnouncement } from '../tools/tool-type.ts';
 export type DialogueEvent = { at: number } & (
   | { type: 'started'; direction: Direction; initialContext: Record<string, unknown> }
   | { type: 'waited'; waitId: number }
-  /** The caller has finished a turn. DTMF entries come here too, as their digits. */
+  /** The caller has finished a turn. DTMF entries arrive here too, as their digits. */
   | { type: 'caller-turn'; text: string; confidence: number | null; source: TurnSource }
-  /** All that will be heard of an utterance has been heard. */
+  /** An utterance is over: no more of it will be heard. */
   | { type: 'utterance-finished'; utteranceId: number; heardText: string; interrupted: boolean }
   | {
       type: 'model-answered';
@@ -23,22 +23,22 @@ export type DialogueEvent = { at: number } & (
       text: string;
       toolCalls: readonly LlmToolCall[];
     }
-  /** The model gave nothing usable, after the session's own retries. */
+  /** The model returned nothing usable, after the session's own retries. */
   | { type: 'model-failed'; requestId: number; code: string }
   | { type: 'extracted'; extractionId: number; values: Record<string, unknown> }
   | { type: 'extraction-failed'; extractionId: number; code: string }
-  /** The reply to a `call-out`, whatever its status: the JSON of its body, or its text. */
+  /** The reply to a `call-out`, with any status: the JSON of its body, or its text. */
   | { type: 'called-out'; toolRunId: number; status: number; data: unknown }
-  /** Nobody replied to it; `error` is for the model, without addresses and secrets. */
+  /** No reply; `error` is for the model, without addresses and secrets. */
   | { type: 'call-out-failed'; toolRunId: number; isLate: boolean; error: string }
-  /** The caller is with somebody else; this call has no media any more. */
+  /** The caller is connected with the destination; this call has no media any more. */
   | { type: 'transferred'; toolRunId: number }
   | { type: 'transfer-failed'; toolRunId: number; reason: TransferFailure; message: string }
-  /** Nobody has spoken for the configured time. */
+  /** Neither side has spoken for the configured time. */
   | { type: 'idle' }
-  /** The call is over or must be (hang-up, time limit): nothing more is said. What is still to be
-   *  extracted is asked for, then `end` comes with this reason (or with that of a conversation which
-   *  had already come to its end), within six seconds. A transfer that is under way may still succeed. */
+  /** The call is over or must end (hang-up, time limit): nothing more is said. Values still to be extracted are
+   *  asked for; then, within six seconds, `end` follows with this reason (or with that of a conversation that
+   *  had ended before). A transfer in progress may still succeed. */
   | { type: 'ending'; reason: EndReason }
 );
 
@@ -46,8 +46,8 @@ export type DialogueEvent = { at: number } & (
 export type UntimedEvent<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
 
 export type DialogueAction =
-  /** Speak a fixed text, or play the clip of that id, of which it is the transcript. Utterances are spoken
-   *  in the order in which they are asked for. */
+  /** Speak a fixed text, or play the clip with that id, whose transcript is the text. Utterances are spoken in
+   *  the order of these actions. */
   | {
       type: 'say';
       utteranceId: number;
@@ -56,7 +56,7 @@ export type DialogueAction =
       clipId?: string;
       interruptible: boolean;
     }
-  /** Ask the model; its text is spoken as `utteranceId` while it comes. */
+  /** Ask the model; its text is spoken as `utteranceId` as it arrives. */
   | {
       type: 'generate';
       requestId: number;
@@ -66,13 +66,13 @@ export type DialogueAction =
       messages: readonly LlmMessage[];
       tools: readonly LlmTool[];
     }
-  /** Forget a request: the caller spoke on. Its utterance is finished as interrupted. */
+  /** Drop a request because the caller continued to speak. Its utterance is finished as interrupted. */
   | { type: 'abandon'; requestId: number }
-  /** Ask the model, out of band, for values as one JSON object. */
+  /** Ask the model for values as one JSON object, without speech. */
   | { type: 'extract'; extractionId: number; messages: readonly LlmMessage[] }
-  /** Ask another system for a tool. */
+  /** Send a tool's request to another system. */
   | { type: 'call-out'; toolRunId: number; tool: string; request: ToolRequest }
-  /** Hand the caller over. `to` is as the author or a resolver wrote it. */
+  /** Transfer the caller. `to` is as the author or a resolver wrote it. */
   | {
       type: 'transfer';
       toolRunId: number;
@@ -80,16 +80,16 @@ export type DialogueAction =
       ringS: number;
       announcement?: TransferAnnouncement;
     }
-  /** The reply to a `call-out` is not wanted any more. */
+  /** The reply to a `call-out` is not needed any more. */
   | { type: 'stop-tool'; toolRunId: number }
   | { type: 'expect'; expectation: ExpectedInput }
   | { type: 'wait'; waitId: number; delayMs: number }
   /** A fact for the run's log. */
   | { type: 'log'; body: CallEventBody }
-  /** End the call now; everything to be said has been heard. */
+  /** End the call now; everything has been heard. */
   | { type: 'end'; reason: EndReason };
 
-/** Why a transfer came to nothing, before or at the provider. */
+/** Why a transfer failed, before or at the provider. */
 export type TransferFailure =
   | 'no_destination'
   | 'provider_does_not_support_transfer'

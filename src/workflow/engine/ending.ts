@@ -1,5 +1,5 @@
-// How a conversation ends: the last words are heard, what the caller said is extracted, then the call
-// ends, each with a limit. The engine's state decides the end, never the model's words.
+// The end of a conversation: the last words are played, values are extracted, then the call ends; each step has a
+// limit. The engine's state decides the end, never the model's words.
 // Source: contract §8.3, §8.5.
 
 import type { EndReason } from '../../model/end-reason.ts';
@@ -8,12 +8,12 @@ import { markMissing } from './gathered-values.ts';
 import { currentNode, type Step, wait } from './step.ts';
 import { stopTools, transferUnderWay } from './tool-results.ts';
 
-/** Closing words are a sentence or two; one that never ends must not hold the line. */
+/** Closing words are a sentence or two; an utterance that does not end must not keep the call open. */
 const CLOSING_WAIT_MS_MAX = 30_000;
-/** How long an ended conversation is held for its values. */
+/** How long an ended conversation waits for its values. */
 const EXTRACTION_WAIT_MS_MAX = 5_000;
 
-/** The end is certain: what is being spoken is heard out, then the call ends. */
+/** The end is certain: the current speech is played to its end, then the call ends. */
 export function startClosing(step: Step, reason: EndReason): void {
   const { state } = step;
   state.phase = 'closing';
@@ -22,7 +22,7 @@ export function startClosing(step: Step, reason: EndReason): void {
   endIfHeard(step);
 }
 
-/** In a call that is closing: ends it once nothing is left to be heard. */
+/** In a call that is closing: ends it once everything has been played. */
 export function endIfHeard(step: Step): void {
   const { phase, speaking, request } = step.state;
   if (phase === 'closing' && speaking.length === 0 && request === null) startFarewell(step);
@@ -34,7 +34,7 @@ export function startFarewell(step: Step): void {
   abandonRequest(step);
   stopTools(step);
   state.phase = 'ending';
-  // A call that failed has no model to ask.
+  // After a failure the model is not asked again.
   if (state.endReason !== 'pipeline_error') settleValues(step);
   if (state.endReason === 'pipeline_error' || isSettled(step)) endDialogue(step);
   else state.waits.extraction = wait(step, EXTRACTION_WAIT_MS_MAX);
@@ -45,7 +45,7 @@ function settleValues(step: Step): void {
   else markMissing(step, currentNode(step));
 }
 
-/** In a call that is ending: ends it once nothing is being extracted, nor the caller handed over. */
+/** In a call that is ending: ends it once no extraction and no transfer is in progress. */
 export function endIfExtracted(step: Step): void {
   if (step.state.phase === 'ending' && isSettled(step)) endDialogue(step);
 }
@@ -61,7 +61,7 @@ export function endDialogue(step: Step): void {
   actions.push({ type: 'end', reason: state.endReason ?? 'unknown' });
 }
 
-/** Forgets the request that is under way, if there is one. */
+/** Drops the request in progress, if there is one. */
 export function abandonRequest({ state, actions }: Step): void {
   if (state.request === null) return;
   actions.push({ type: 'abandon', requestId: state.request.requestId });

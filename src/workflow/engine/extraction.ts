@@ -1,15 +1,15 @@
-// Reading values out of the conversation with a model, out of band. Source: contract §8.5.
+// Extracts values from the conversation with a model, in a separate request. Source: contract §8.5.
 
 import type { GraphNode } from '../graph/graph.ts';
 import { coerced, mergeGathered } from './gathered-values.ts';
 import { transcriptOf } from './history.ts';
 import { newId, rendered, type Step } from './step.ts';
 
-/** Extractions that may be under way: a call that changes nodes faster loses the oldest. */
+/** Extractions in progress: a call that changes nodes faster loses the oldest. */
 const PENDING_MAX = 20;
 const TRANSCRIPT_CHARACTERS_MAX = 30_000;
 
-/** Asks for the node's values. Nothing happens if it has none, or the caller has said nothing. */
+/** Requests the node's values. Does nothing if it has none, or the caller has said nothing. */
 export function extractFrom(step: Step, node: GraphNode): void {
   const { extraction } = node;
   if (extraction === undefined || step.state.turns === 0) return;
@@ -36,8 +36,8 @@ export function extractFrom(step: Step, node: GraphNode): void {
   });
 }
 
-/** Keeps the values that were declared. An answer that was no object stays as `raw`. False for an
- *  extraction that nobody waits for. */
+/** Stores the declared values. An answer that is no object is stored as `raw`. False for an extraction that is
+ *  no longer awaited. */
 export function takeExtracted(
   step: Step,
   extractionId: number,
@@ -53,7 +53,7 @@ export function takeExtracted(
   return true;
 }
 
-/** False for an extraction that nobody waits for. */
+/** False for an extraction that is no longer awaited. */
 export function dropExtraction(step: Step, extractionId: number): boolean {
   return settled(step, extractionId) !== undefined;
 }

@@ -1,12 +1,12 @@
-// Values that a call has gathered, merged into the state and logged; and those that the scripted policy was
-// to gather in a node and did not: noted as missing, never invented.
+// Gathered values of a call, merged into the state and logged. Values that the scripted policy should have gathered
+// in a node and did not are recorded as missing, never invented.
 
 import type { GraphNode } from '../graph/graph.ts';
 import type { ExtractionVariable } from '../nodes/fields.ts';
 import type { ValueDetail } from './state.ts';
 import { log, type Step } from './step.ts';
 
-/** Keeps the values. A value that is null does not take the place of one that is known. */
+/** Stores the values. A null does not replace a known value. */
 export function mergeGathered(
   step: Step,
   nodeId: string,
@@ -29,7 +29,7 @@ export function mergeGathered(
   });
 }
 
-/** The value in the declared type where nothing is lost by it, else as it is. */
+/** The value converted to the declared type if nothing is lost by it, else unchanged. */
 export function coerced(value: unknown, type: ExtractionVariable['type']): unknown {
   if (type === 'string') {
     return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;

@@ -1,12 +1,12 @@
-// Dialogue history: what the model is shown of the conversation, the caller's words and those of the agent's
-// words that the caller heard. It lasts across nodes; the prompts change.
+// Dialogue history: the conversation as the model sees it: the caller's words, and those of the agent's words that
+// the caller heard. It is kept across nodes; the prompts change.
 
 import type { LlmMessage } from '../../model/llm-message.ts';
 import type { DialogueState, HistoryEntry } from './state.ts';
 
-/** Longer than any call of twenty minutes; older entries are forgotten. */
+/** Longer than any call of twenty minutes; older entries are dropped. */
 const ENTRIES_MAX = 400;
-/** A turn of speech or chat is shorter; the rest of a longer one is cut. */
+/** Longer than any turn of speech or chat; the rest is cut. */
 const TEXT_CHARACTERS_MAX = 8_000;
 
 const CONNECTED = '(The call is connected.)';
@@ -17,7 +17,7 @@ type AssistantEntry = Extract<HistoryEntry, { role: 'assistant' }>;
 export function addEntry(state: DialogueState, entry: HistoryEntry): void {
   state.history.push(entry);
   if (state.history.length <= ENTRIES_MAX) return;
-  // A history begins with the caller: a result without its call would be refused by most models.
+  // A history begins with the caller: most models refuse a result without its call.
   const cut = state.history.findIndex(({ role }, index) => index > 0 && role === 'user');
   state.history.splice(0, cut < 0 ? 1 : cut);
 }
@@ -26,7 +26,7 @@ export function addCallerText(state: DialogueState, text: string): void {
   addEntry(state, { role: 'user', text: text.slice(0, TEXT_CHARACTERS_MAX) });
 }
 
-/** The entry of an utterance; undefined for one that is not remembered. */
+/** The entry of an utterance; undefined if it was dropped. */
 export function entryOf(state: DialogueState, utteranceId: number): AssistantEntry | undefined {
   return state.history.findLast(
     (entry): entry is AssistantEntry =>
@@ -34,7 +34,7 @@ export function entryOf(state: DialogueState, utteranceId: number): AssistantEnt
   );
 }
 
-/** Puts what was heard in the place of what was said. */
+/** Replaces the generated text by what was heard. */
 export function setHeard(
   state: DialogueState,
   heard: { utteranceId: number; heardText: string; interrupted: boolean },
@@ -46,14 +46,14 @@ export function setHeard(
   entry.interrupted = heard.interrupted;
 }
 
-/** The agent's last words that were spoken; empty if there are none. */
+/** The agent's last spoken words; empty if there are none. */
 export function lastSpoken(state: DialogueState): string {
   const entry = state.history.findLast(({ role }) => role === 'assistant');
   return entry?.role === 'assistant' ? (entry.text ?? '') : '';
 }
 
-/** The history as messages, with `instruction` as a last message that is not kept. Neighbouring
- *  messages of one side are joined, and the caller's side comes first: many models insist. */
+/** The history as messages, with `instruction` as a last message that is not stored. Consecutive messages of one
+ *  side are joined, and the caller's side comes first: many models require it. */
 export function messagesOf(state: DialogueState, instruction?: string): LlmMessage[] {
   const messages: LlmMessage[] = [];
   let interrupted = false;
@@ -99,7 +99,7 @@ function addAssistant(messages: LlmMessage[], entry: AssistantEntry): void {
   }
 }
 
-/** The conversation as lines, for a model that reads it from outside. The latest `charactersMax`. */
+/** The conversation as lines, for a model that is not part of it. The latest `charactersMax`. */
 export function transcriptOf(state: DialogueState, charactersMax: number): string {
   const lines = state.history.flatMap((entry) => {
     if (entry.role === 'user') return [`Caller: ${entry.text}`];

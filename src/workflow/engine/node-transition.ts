@@ -1,4 +1,4 @@
-// From one node to the next: what is left behind, what is spoken between, what is entered.
+// A transition from one node to the next: leaves the node, speaks the edge's line, enters the next node.
 // Source: contract §8.3.
 
 import type { ExpectedInput } from '../../model/expected-input.ts';
@@ -9,7 +9,7 @@ import { markMissing } from './gathered-values.ts';
 import { SCRIPTED_INITIAL } from './state.ts';
 import { currentNode, log, type Step, say } from './step.ts';
 
-/** Leaves the current node along the edge. The caller speaks for the new node. */
+/** Leaves the current node along the edge. The caller of this function speaks for the new node. */
 export function followEdge(step: Step, edge: GraphEdge): GraphNode {
   const leaving = currentNode(step);
   if (step.policy === 'model') extractFrom(step, leaving);

@@ -1,5 +1,5 @@
-// Dialogue policy: decides what the agent says, by a language model under each node's prompt or by the
-// author's script. The engine calls it at the moments below; the rest of a call is the same for both.
+// Dialogue policy: decides what the agent says, by a language model with each node's prompt or by the author's
+// script. The engine calls it at the moments below; everything else is the same for both.
 
 import type { SpokenLine } from './clip-refs.ts';
 import type { DialogueEvent } from './dialogue-events.ts';
@@ -8,11 +8,11 @@ import type { Step } from './step.ts';
 export type CallerTurnEvent = Extract<DialogueEvent, { type: 'caller-turn' }>;
 
 export interface DialoguePolicyHandler {
-  /** The start node has been entered: the first words. `greeting` is rendered. */
+  /** The start node was entered: the first words. `greeting` is rendered. */
   start(step: Step, greeting: SpokenLine | undefined): void;
-  /** The caller has finished a turn, which the history holds already. */
+  /** The caller has finished a turn, which is already in the history. */
   callerTurn(step: Step, turn: CallerTurnEvent): void;
-  /** An utterance has been heard, and the call goes on. */
+  /** An utterance was played, and the call goes on. */
   heard(step: Step, utteranceId: number): void;
   /** The caller has been silent for the first time: ask whether they are there. */
   askIfPresent(step: Step): void;

@@ -1,12 +1,12 @@
-// Dialogue state: where the conversation is, as plain JSON that can be stored, sent and resumed. Only the
+// Dialogue state: the position in the conversation, as plain JSON that can be stored, sent and resumed. Only the
 // functions of workflow/ write to it, each time to a copy.
 
 import type { TurnSource } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { LlmToolCall } from '../../model/llm-message.ts';
 
-/** before: not started. delayed: the agent waits before it opens. closing: the last words are being
- *  spoken. ending: values are still being extracted. ended: nothing happens any more. */
+/** before: not started. delayed: the agent waits before it speaks first. closing: the last words are being
+ *  played. ending: values are still being extracted. ended: nothing happens any more. */
 export type Phase = 'before' | 'delayed' | 'talking' | 'closing' | 'ending' | 'ended';
 
 export type HistoryEntry =
@@ -14,7 +14,7 @@ export type HistoryEntry =
   | {
       role: 'assistant';
       utteranceId: number;
-      /** What was heard, once that is known; until then what was generated; null before that. */
+      /** The words that were heard, once that is known; until then the generated words; null before that. */
       text: string | null;
       heard: boolean;
       interrupted: boolean;
@@ -24,30 +24,30 @@ export type HistoryEntry =
       role: 'tool';
       callId: string;
       content: string;
-      /** While its result is awaited: `content` holds if none comes. */
+      /** While its result is awaited: `content` applies if none comes. */
       toolRunId?: number;
     };
 
-/** Where a gathered value comes from, or why there is none. */
+/** Source of a gathered value, or why there is none. */
 export interface ValueDetail {
   source: TurnSource | null;
   confidence: number | null;
-  /** The caller's turn that gave it, counted from 1. */
+  /** The caller's turn with the value, counted from 1. */
   turn: number | null;
   reason: 'not_extracted' | null;
 }
 
 export type GeneratePurpose = 'opening' | 'reply' | 'nudge' | 'closing';
 
-/** Function calls of the model's last answer that are not over yet. */
+/** Function calls of the model's last answer that are not finished. */
 export interface PendingToolCalls {
-  /** What the model said beside them. */
+  /** The text that the model said beside them. */
   spoken: string;
-  /** Whether a tool has given the model something to speak about. */
+  /** Whether a tool result needs an answer from the model. */
   isAnswered: boolean;
-  /** Requests under way. */
+  /** Requests in progress. */
   pending: { toolRunId: number; callId: string; name: string }[];
-  /** Once nothing is pending. */
+  /** Applies once nothing is pending. */
   next: NextAfterTools;
 }
 
@@ -57,8 +57,8 @@ export type NextAfterTools =
   | { what: 'end'; toolUuid: string }
   | PendingTransfer;
 
-/** waiting: for other tools. resolving: a server is asked where to. announcing: the caller is told.
- *  transferring: the provider has been asked. */
+/** waiting: for other tools. resolving: a server is asked for the destination. announcing: the announcement is
+ *  played. transferring: the provider has been asked. */
 export interface PendingTransfer {
   what: 'transfer';
   toolRunId: number;
@@ -70,24 +70,24 @@ export interface PendingTransfer {
   destination: string;
 }
 
-/** A value that was understood but is not believed until the caller has said yes. */
+/** A recognised value that counts only after the caller has said yes. */
 export type Confirmation =
   | { what: 'slot'; slot: string; value: string | number | boolean; spoken: string }
   | { what: 'edge'; edgeId: string; phrase: string }
   | { what: 'goodbye' };
 
-/** The scripted policy's own memory, of the node in which the call is. */
+/** The scripted policy's own state, for the current node. */
 export interface ScriptedState {
-  /** Turns in a row that were not understood. */
+  /** Consecutive turns that were not understood. */
   misses: number;
-  /** The last question, for callers who ask to hear it again. */
+  /** The last question, for callers who ask for a repetition. */
   asked: string;
   /** Slots of this node that are filled and confirmed. */
   filled: string[];
   confirming:
     | (Confirmation & { source: TurnSource; confidence: number | null; turn: number })
     | null;
-  /** The utterance after which an edge that is taken always is taken. */
+  /** The utterance after which an unconditional edge is taken. */
   goOnAfter: number | null;
   /** Nodes entered since the caller last spoke. */
   moves: number;
@@ -95,7 +95,7 @@ export interface ScriptedState {
 
 export interface DialogueState {
   phase: Phase;
-  /** Utterances, requests, extractions and waits are numbered together from 1. */
+  /** Utterances, requests, extractions and waits share one numbering, from 1. */
   nextId: number;
   initialContext: Record<string, unknown>;
   /** Values by variable name. */
@@ -105,7 +105,7 @@ export interface DialogueState {
   /** Node names in the order of their first entry. */
   visited: string[];
   history: HistoryEntry[];
-  /** Utterances that were asked for and not yet reported as finished. */
+  /** Utterances requested and not yet reported as finished. */
   speaking: number[];
   request: { requestId: number; utteranceId: number; purpose: GeneratePurpose } | null;
   tools: PendingToolCalls | null;
@@ -116,13 +116,13 @@ export interface DialogueState {
     extraction: number | null;
     announcement: number | null;
   };
-  /** Set from the moment at which the end is certain. */
+  /** Set as soon as the end is certain. */
   endReason: EndReason | null;
-  /** What the model said of the call as it ended it by a tool; null if it did not. */
+  /** The model's reason when it ended the call by a tool; null without one. */
   disposition: string | null;
-  /** Silences in a row. */
+  /** Consecutive silences. */
   idles: number;
-  /** Model failures in a row. */
+  /** Consecutive model failures. */
   failures: number;
   /** Model requests since the caller last spoke. */
   generations: number;

@@ -1,5 +1,5 @@
-// One step of the engine while it is being taken: a copy of the state that may be written to, and the
-// actions so far. The functions here are the only ones that make actions for speech and waiting.
+// One step of the engine in progress: a copy of the state that may be changed, and the actions so far. Only the
+// functions here create actions for speech and waiting.
 
 import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { DialoguePolicy } from '../../model/workflow.ts';
@@ -35,7 +35,7 @@ export function newId({ state }: Step): number {
   return id;
 }
 
-/** The node in which the call is; the start node before it has begun. */
+/** The current node; the start node before the start. */
 export function currentNode({ graph, state }: Step): GraphNode {
   return (state.nodeId === null ? undefined : graph.nodes.get(state.nodeId)) ?? graph.start;
 }
@@ -50,7 +50,7 @@ export function wait(step: Step, delayMs: number): number {
   return waitId;
 }
 
-/** An utterance that the caller has not yet heard to its end. */
+/** An utterance that has not been played to its end. */
 export function newUtterance(step: Step): number {
   const utteranceId = newId(step);
   step.state.speaking.push(utteranceId);
@@ -58,7 +58,7 @@ export function newUtterance(step: Step): number {
   return utteranceId;
 }
 
-/** `text` is already rendered; with a clip, it is what is said in it. */
+/** `text` is already rendered; with a clip, it is the clip's transcript. */
 export interface SpokenPrompt extends SpokenLine {
   kind: UtteranceKind;
   interruptible: boolean;
@@ -66,7 +66,7 @@ export interface SpokenPrompt extends SpokenLine {
   remembered?: boolean;
 }
 
-/** Speaks a fixed text or plays a clip; does nothing for a blank text. The utterance's id, or null. */
+/** Speaks a fixed text or plays a clip; does nothing for a blank text. Returns the utterance's id, or null. */
 export function say(
   step: Step,
   { kind, text, clipId, interruptible, remembered = true }: SpokenPrompt,
@@ -95,7 +95,7 @@ export function say(
   return utteranceId;
 }
 
-/** What templates may name: the initial context, and what was gathered so far. */
+/** Variables for templates: the initial context, and the values gathered so far. */
 export function templateContext({
   initialContext,
   extracted,

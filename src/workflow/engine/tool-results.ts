@@ -1,25 +1,25 @@
-// Results of function calls on their way into the history and the run's log, each exactly once; and the
-// end of calls whose results are not awaited any more. What the calls do is workflow/llm/tool-calls.ts.
+// Writes the results of function calls into the history and the run's log, each exactly once, and ends calls whose
+// results are no longer awaited. The calls themselves: workflow/llm/tool-calls.ts.
 
 import type { DialogueState, PendingToolCalls, PendingTransfer } from './state.ts';
 import { log, type Step } from './step.ts';
 
-/** A result that a model reads again in every request of the call. */
+/** Length of a result: the model reads it again in every further request of the call. */
 const RESULT_CHARACTERS_MAX = 16_000;
 
-/** The history holds this until there is a result. */
+/** Placeholder in the history until there is a result. */
 export const UNFINISHED = JSON.stringify({
   status: 'error',
   error: 'The call ended before this was finished.',
 });
 
-/** A call whose result is there at once or awaited. */
+/** A call whose result is ready or awaited. */
 interface Called {
   callId: string;
   name: string;
 }
 
-/** Puts the result in its place. */
+/** Replaces the placeholder by the result. */
 export function finishToolCall(
   step: Step,
   { callId, name, toolRunId }: Called & { toolRunId: number },
@@ -42,18 +42,18 @@ export function resultText(result: Record<string, unknown>): string {
   const { status, status_code: statusCode, data } = result;
   const begin = (typeof data === 'string' ? data : JSON.stringify(data ?? null)).slice(
     0,
-    RESULT_CHARACTERS_MAX / 2, // Quoting may double it.
+    RESULT_CHARACTERS_MAX / 2, // Escaping may double the length.
   );
   return JSON.stringify({ status, status_code: statusCode, data: begin, is_cut_off: true });
 }
 
-/** The transfer that the provider has been asked for: it may happen whatever we do. */
+/** The transfer that the provider was asked for: it may happen in any case. */
 export function transferUnderWay({ tools }: DialogueState): PendingTransfer | undefined {
   const next = tools?.next;
   return next?.what === 'transfer' && next.stage === 'transferring' ? next : undefined;
 }
 
-/** Ends all calls of tools. A transfer that is under way goes on, unless this `isFinal`. */
+/** Ends all tool calls. A transfer in progress goes on, unless `isFinal`. */
 export function stopTools(step: Step, { isFinal = false } = {}): void {
   const { tools } = step.state;
   if (tools === null || (!isFinal && transferUnderWay(step.state) !== undefined)) return;

@@ -1,5 +1,5 @@
-// What an edge's `data` may hold, and what it means without a language model: taken always, or when nothing
-// else fits. Source: contract §5.3; `phrases`, `dtmf` and `slot` are ours, for calls without a model.
+// The schema of an edge's `data`, and its meaning without a language model: unconditional, or the fallback. Source:
+// contract §5.3; `phrases`, `dtmf` and `slot` are ours, for calls without a model.
 
 import { z } from 'zod';
 
@@ -36,10 +36,10 @@ export const edgeData = z.object({
 });
 export type EdgeData = z.infer<typeof edgeData>;
 
-/** Conditions that hold by themselves. */
+/** Conditions that are always true. */
 const ALWAYS = new Set(['always', 'always.']);
 
-/** Labels of an edge that is taken when nothing else was understood. */
+/** Labels of an edge that is taken when the caller was not understood. */
 const FALLBACK = new Set([
   'fallback',
   'otherwise',
@@ -49,7 +49,7 @@ const FALLBACK = new Set([
   'not understood',
 ]);
 
-/** An edge's data, checked or not. */
+/** An edge's data, validated or not. */
 interface EdgeHints {
   label?: unknown;
   condition?: unknown;
@@ -58,12 +58,12 @@ interface EdgeHints {
   slot?: unknown;
 }
 
-/** Taken as soon as the node has spoken: its condition is `always` and it waits for no word or key. */
+/** Taken as soon as the node has spoken: its condition is `always` and it has no phrase or key. */
 export function isUnconditional(data: EdgeHints): boolean {
   return !hasHints(data) && ALWAYS.has(plain(data.condition));
 }
 
-/** Taken when the caller was not understood for the last time: its label is `fallback` or the like. */
+/** Taken when the caller was not understood for the last time: its label is `fallback` or similar. */
 export function isFallback(data: EdgeHints): boolean {
   return !hasHints(data) && FALLBACK.has(plain(data.label));
 }

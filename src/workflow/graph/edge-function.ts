@@ -1,4 +1,4 @@
-// How an edge is offered to a language model. Source: contract §5.4.
+// An edge as a function of a language model. Source: contract §5.4.
 
 import type { LlmTool } from '../../model/llm-message.ts';
 

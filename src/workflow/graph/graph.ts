@@ -1,5 +1,5 @@
-// A definition as the engine walks it: typed nodes with their edges, defaults filled in. Nodes that take
-// no part in the conversation (triggers, integrations) are left out. Source: contract §5.3.
+// The graph of a definition as the engine uses it: typed nodes with their edges, defaults filled in. Nodes outside
+// the conversation (triggers, integrations) are omitted. Source: contract §5.3.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -24,7 +24,7 @@ export interface Extraction {
 /** A step of the conversation. */
 export interface GraphNode {
   id: string;
-  /** Whether the call says goodbye here and ends. */
+  /** Whether the agent says goodbye here and the call ends. */
   endsCall: boolean;
   name: string;
   prompt: string;
@@ -34,7 +34,7 @@ export interface GraphNode {
   slots: readonly SlotHint[];
   interruptible: boolean;
   addGlobalPrompt: boolean;
-  /** Undefined if nothing is extracted here. */
+  /** Undefined if the node extracts nothing. */
   extraction: Extraction | undefined;
   edges: readonly GraphEdge[];
   toolUuids: readonly string[];
@@ -49,8 +49,8 @@ export interface Graph {
 
 const AT_ONCE: Opening = { greeting: undefined, clip: undefined, delayMs: 0 };
 
-/** Throws WORKFLOW_INVALID if no call can run on it: no start node, or a step with wrong data. Edges
- *  to missing nodes are left out. */
+/** Throws WORKFLOW_INVALID if no call can run on it: no start node, or a step with invalid data. Edges to
+ *  missing nodes are omitted. */
 export function parseGraph(definition: WorkflowDefinition): Graph {
   const steps = definition.nodes.flatMap((node) => {
     const type = nodeTypeOf(node.type);

@@ -1,4 +1,4 @@
-// The catalogue of node types: what each type's schema says and the facts beside it, as clients read it.
+// The catalogue of node types: each type's schema joined with its other facts, as clients read it.
 // Source: contract §12.1.
 
 import { z } from 'zod';
@@ -6,10 +6,10 @@ import type { NodeSpec, PropertySpec } from '../../model/node-spec.ts';
 import type { NodeType, PropertyFacts } from '../nodes/node-type.ts';
 import { nodeTypes } from '../nodes/registry.ts';
 
-/** Of the catalogue's shape, and of every entry in it. */
+/** Version of the catalogue's shape, and of every entry. */
 export const SPEC_VERSION = '1.0.0';
 
-/** The words of JSON Schema that the node types' schemas use. */
+/** The JSON Schema keywords that the node types' schemas use. */
 const field = z.object({
   type: z.string().optional(),
   description: z.string().optional(),

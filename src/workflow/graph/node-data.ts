@@ -1,5 +1,5 @@
-// A node's or edge's `data` on its way in: nulls taken out for use, unknown keys for storage, older keys
-// replaced by what they have become. Source: contract §5.3 (updates strip unknown keys, creation does not).
+// Normalises a node's or edge's `data` from a client: removes nulls before use, removes unknown keys before
+// storage, replaces older keys. Source: contract §5.3 (updates strip unknown keys, creation does not).
 
 import type { z } from 'zod';
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
@@ -9,17 +9,17 @@ import { PROMPT_MISSING } from './public-definition.ts';
 
 type Data = Record<string, unknown>;
 
-/** Read by calls but in no catalogue, so that clients which edit by the catalogue never see it: what they
- *  leave out stays as it was. */
+/** Read by calls but in no catalogue, so clients that edit by the catalogue never see it: if they omit it, the
+ *  stored value stays. */
 const UNSEEN: readonly string[] = ['mcp_tool_filters'];
 
-/** Clients send null for "not set"; the schemas know only absence. */
+/** Clients send null for "not set"; the schemas only have absence. */
 export function withoutNulls(data: Data): Data {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 }
 
-/** The definition without keys of `data` that the node type or the edge schema does not know. Nodes
- *  of unknown type keep theirs. No default is added. */
+/** The definition without keys of `data` that the node type or the edge schema does not have. Nodes of unknown
+ *  type keep theirs. No default is added. */
 export function stripUnknownData(definition: WorkflowDefinition): WorkflowDefinition {
   return {
     ...definition,
@@ -37,7 +37,7 @@ function knownKeys(data: Data, schema: z.ZodObject, more: readonly string[] = []
   );
 }
 
-/** `sent` with what its sender could not see of `stored`, node by node of the same id and type. */
+/** `sent` with those keys of `stored` that its sender could not see, node by node of the same id and type. */
 export function keepUnseen(
   sent: WorkflowDefinition,
   stored: WorkflowDefinition | undefined,
@@ -54,8 +54,7 @@ export function keepUnseen(
   return { ...sent, nodes };
 }
 
-/** What a client sent, as it is stored: the placeholder of a missing prompt is left out, and
- *  older keys are what they have become. */
+/** The client's data as it is stored: without the placeholder of a missing prompt, and with older keys replaced. */
 export function storedForm(definition: WorkflowDefinition): WorkflowDefinition {
   return { ...definition, nodes: definition.nodes.map(storedNode) };
 }

@@ -1,5 +1,5 @@
-// What an agent wants done when a call is over: the settings of its webhook and review nodes, in the graph's
-// order. Source: contract §5.3, §8.10.
+// Work after a call: the settings of an agent's webhook and review nodes, in the graph's order. Source: contract
+// §5.3, §8.10.
 
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import type { NodeType, ReviewSettings, WebhookSettings } from '../nodes/node-type.ts';
@@ -11,12 +11,12 @@ const NODES_MAX = 20;
 export type WebhookNodeSettings = WebhookSettings & { nodeId: string };
 export type ReviewNodeSettings = ReviewSettings & { nodeId: string };
 
-/** Those that are enabled and have an address. */
+/** Webhooks that are enabled and have an address. */
 export function webhooksOf({ nodes }: WorkflowDefinition): WebhookNodeSettings[] {
   return settingsOf(nodes, (type, { data }) => type.webhook?.(data));
 }
 
-/** Those that are enabled. */
+/** Reviews that are enabled. */
 export function reviewsOf({ nodes }: WorkflowDefinition): ReviewNodeSettings[] {
   return settingsOf(nodes, (type, { data }) => type.review?.(data));
 }

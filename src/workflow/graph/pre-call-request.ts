@@ -1,11 +1,12 @@
-// Whether an agent asks for variables before its first word, and where. Source: contract §5.3, §8.1.
+// The pre-call request of an agent: whether variables are fetched before its first word, and from where. Source:
+// contract §5.3, §8.1.
 
 import type { Direction } from '../../model/provider.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { PreCallRequest } from '../nodes/node-type.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
 
-/** Undefined if nothing is to be asked for a call of that direction. Only the first node that could ask
+/** Undefined if nothing is fetched for a call of that direction. Only the first node with a pre-call request
  *  counts. */
 export function preCallRequestOf(
   { nodes }: WorkflowDefinition,

@@ -1,6 +1,6 @@
-// A stored definition as clients may see it. Their builders check every node against the catalogue and
-// refuse a whole workflow for one key or value that is not in it, so nothing else goes out: a key that
-// the catalogue does not declare, and a value that cannot be the property's, are as if they were not set.
+// A stored definition as clients see it. Their editors check every node against the catalogue and refuse a whole
+// workflow for one unknown key or value. So the response omits keys that the catalogue does not have, and values
+// that the property does not allow.
 // Source: contract §12.2.
 
 import type { NodeSpec, PropertySpec } from '../../model/node-spec.ts';
@@ -8,15 +8,14 @@ import type { WorkflowDefinition } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import { nodeSpecOf } from './node-catalogue.ts';
 
-/** Stands for a prompt that nobody has written: builders refuse a node without one. It is never stored
- *  and never spoken. */
+/** Placeholder for a missing prompt: editors refuse a node without one. It is never stored and never spoken. */
 export const PROMPT_MISSING = '(no prompt yet)';
 
 type Data = Record<string, unknown>;
 type Properties = NodeSpec['properties'];
 
-/** A copy. Nodes of a type that the catalogue has not are shown as they are: hidden, they could not be
- *  removed. `isLoadable`: missing prompts are stood in for, so that a builder takes drafts as well. */
+/** Returns a copy. Nodes of an unknown type are shown unchanged: if they were hidden, they could not be removed.
+ *  `isLoadable`: missing prompts get the placeholder, so that an editor also loads drafts. */
 export function publicDefinition(
   definition: WorkflowDefinition,
   { isLoadable = false } = {},
@@ -41,7 +40,7 @@ function declared(properties: Properties, data: Data): Data {
   );
 }
 
-/** Whether a builder takes the value. It checks no bounds. */
+/** Whether an editor accepts the value. Bounds are not checked. */
 function fits({ type, options }: PropertySpec, value: unknown): boolean {
   if (value === null) return true;
   switch (type) {
@@ -62,7 +61,7 @@ function fits({ type, options }: PropertySpec, value: unknown): boolean {
   }
 }
 
-/** Rows of a collection, without those that lack what a row must have. */
+/** Rows of a collection, without those that lack a required property. */
 function rowsOf({ type, properties }: PropertySpec, value: unknown): unknown {
   if (type !== 'fixed_collection' || properties === null || !Array.isArray(value)) return value;
   return value
@@ -71,7 +70,7 @@ function rowsOf({ type, properties }: PropertySpec, value: unknown): unknown {
     .filter((row) => properties.every((property) => isReady(property, row)));
 }
 
-/** A builder fills in a default only where the key is missing. */
+/** An editor fills in a default only where the key is missing. */
 function complete(properties: Properties, data: Data): Data {
   const whole = { ...data };
   for (const { name, required, default: preset } of properties) {
@@ -82,7 +81,7 @@ function complete(properties: Properties, data: Data): Data {
   return whole;
 }
 
-/** Whether a builder finds what must be there, if need be by the default. */
+/** Whether all required properties are present, including defaults. */
 function isReady({ name, required, default: preset }: PropertySpec, row: Data): boolean {
   return !required || isFilled(row[name]) || (preset !== null && !Object.hasOwn(row, name));
 }

@@ -1,4 +1,4 @@
-// The variables that a call of this agent must be given, because a text uses them without a default.
+// Required variables: those that a call of this agent must get because a text uses them without a default.
 // Campaigns check their columns against it. Source: contract §5.6.
 
 import type { WorkflowDefinition } from '../../model/workflow.ts';
@@ -20,8 +20,8 @@ const SYSTEM_NAMES = new Set([
 
 const EDGE_TEXTS = ['transition_speech'];
 
-/** Names at the top of the context, each once, in order of appearance. Dotted paths, built-ins and
- *  what the gateway itself sets are left out. */
+/** Top-level names of the context, each once, in order of appearance. Dotted paths, built-ins and the gateway's
+ *  own variables are omitted. */
 export function requiredTemplateVariables(definition: WorkflowDefinition): string[] {
   const texts = [
     ...definition.nodes.flatMap(({ type, data }) =>

@@ -1,5 +1,5 @@
-// Trigger paths of a definition: reading them and giving one to triggers that have none. The store
-// checks that a path is free across organizations. Source: contract §2, §5.1, §5.2.
+// Trigger paths of a definition: reads them and creates missing ones. The store checks that a path is unique across
+// organizations. Source: contract §2, §5.1, §5.2.
 
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import type { Random } from '../../std/random.ts';
@@ -12,14 +12,14 @@ export function triggerPathOf(node: WorkflowNode): string | undefined {
   return typeof path === 'string' && path !== '' ? path : undefined;
 }
 
-/** Every path in the definition once, in its order. */
+/** Every path in the definition once, in order. */
 export function triggerPathsOf(definition: WorkflowDefinition): string[] {
   const paths = definition.nodes.map(triggerPathOf).filter((path) => path !== undefined);
   return [...new Set(paths)];
 }
 
-/** Whether calls are started at the path: its trigger may be switched off. Undefined if no trigger of the
- *  definition has it. */
+/** Whether the path starts calls: its trigger may be disabled. Undefined if no trigger of the definition has the
+ *  path. */
 export function isTriggerEnabled(
   definition: WorkflowDefinition,
   path: string,
@@ -28,7 +28,7 @@ export function isTriggerEnabled(
   return node === undefined ? undefined : node.data['enabled'] !== false;
 }
 
-/** The definition with triggers that have no path, as a copy begins. */
+/** The definition without trigger paths, for a copy of the agent. */
 export function withoutTriggerPaths(definition: WorkflowDefinition): WorkflowDefinition {
   const nodes = definition.nodes.map((node) => {
     if (!isTrigger(node)) return node;
@@ -38,7 +38,7 @@ export function withoutTriggerPaths(definition: WorkflowDefinition): WorkflowDef
   return { ...definition, nodes };
 }
 
-/** The definition with a new path for each trigger that has none. The rest is the same. */
+/** The definition with a new path for each trigger without one. The rest is unchanged. */
 export function mintTriggerPaths(
   definition: WorkflowDefinition,
   random: Random,

@@ -1,5 +1,5 @@
-// Validation: everything that can be wrong with a workflow definition, as the contract words it. Trigger
-// paths of other agents and names of stored tools are checked where the store is at hand.
+// Validation: all faults of a workflow definition, in the contract's words. Trigger paths of other agents and names
+// of stored tools are checked where the store is available.
 // Source: contract §5.3, appendix A.3.
 
 import type { z } from 'zod';
@@ -17,13 +17,13 @@ import { edgeFunctionName } from './edge-function.ts';
 import { withoutNulls } from './node-data.ts';
 import { triggerPathOf } from './trigger-path.ts';
 
-/** A reply that lists more helps nobody. */
+/** A longer list helps nobody. */
 const PROBLEMS_MAX = 100;
 
 export interface ValidateOptions {
   /** False for creation and update, where a draft may be incomplete; true to validate and publish. */
   full: boolean;
-  /** With `scripted`, what cannot work without a language model is a problem too. */
+  /** With `scripted`, features that need a language model are faults too. */
   policy?: DialoguePolicy;
 }
 
@@ -202,7 +202,7 @@ function pathFault(path: string, taken: boolean): string | undefined {
   return taken ? `Trigger path ${path} is duplicated in this workflow` : undefined;
 }
 
-/** A call would run for ever through edges that are taken without the caller's doing. */
+/** A call would never stop on a cycle of unconditional edges. */
 function cycleProblems({ edges }: WorkflowDefinition): WorkflowProblem[] {
   const next = new Map<string, WorkflowEdge>();
   for (const edge of edges)

@@ -1,5 +1,5 @@
-// Handles a model's answer: it may speak, call functions (tool-calls.ts), or both in one response. After a
-// failure a fixed line apologises, after a second one the call ends. Source: contract §8.3.
+// Handles a model's answer: it may speak, call functions (tool-calls.ts), or both in one response. After a failure
+// a fixed line apologises, after a second one the call ends. Source: contract §8.3.
 
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { startClosing } from '../engine/ending.ts';
@@ -8,12 +8,12 @@ import { type Step, say } from '../engine/step.ts';
 import { sayFallbackLine, speaksOnly } from './llm-policy.ts';
 import { startToolCalls, TOOL_CALLS_MAX } from './tool-calls.ts';
 
-/** Failures in a row after which the call ends. */
+/** Consecutive failures after which the call ends. */
 const FAILURES_MAX = 2;
 
 type Answered = Extract<DialogueEvent, { type: 'model-answered' }>;
 
-/** The answer to the request that is under way. */
+/** The answer to the request in progress. */
 export function handleLlmResponse(step: Step, answer: Answered): void {
   const { state } = step;
   const { request } = state;
@@ -32,7 +32,7 @@ export function handleLlmResponse(step: Step, answer: Answered): void {
   startToolCalls(step, calls, spoken);
 }
 
-/** The model gave nothing usable to the request that is under way. */
+/** The model returned nothing usable for the request in progress. */
 export function handleLlmFailure(step: Step): void {
   const { state } = step;
   const { request } = state;

@@ -1,5 +1,5 @@
-// The policy with a language model: the model is asked in every node under that node's prompt, with tools and
-// edges as its functions. llm-answer.ts handles the answers. Source: contract §8.1-§8.6.
+// The policy with a language model: in every node the model is asked with that node's prompt, with tools and edges
+// as its functions. llm-answer.ts handles the answers. Source: contract §8.1-§8.6.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
@@ -11,7 +11,7 @@ import { currentNode, newId, newUtterance, type Step, say } from '../engine/step
 import { nodeExpectation } from '../scripted/node-grammar.ts';
 import { nodeTools, promptMessages } from './prompt.ts';
 
-/** Requests without a word of the caller in between: a model that walks in circles is stopped here. */
+/** Requests without words of the caller in between: stops a model that runs in a cycle. */
 const GENERATIONS_MAX = 6;
 
 const SPEAK_FIRST = '(Nobody has spoken yet. Open the conversation.)';
@@ -52,8 +52,8 @@ export const llmPolicy: DialoguePolicyHandler = {
   },
 };
 
-/** Listens for open speech in the current node. The author's hints are passed too: a recogniser
- *  with closed grammars only understands at least those. */
+/** Expects open speech in the current node. The author's hints are passed too: a recogniser with closed grammars
+ *  recognises at least those. */
 export function waitForCaller(step: Step): void {
   const node = currentNode(step);
   const { phrases, slots, digits } = nodeExpectation(node, node.slots, step.boost);
@@ -67,7 +67,7 @@ export function waitForCaller(step: Step): void {
   step.actions.push({ type: 'expect', expectation });
 }
 
-/** Asks the model for the current node. With too many requests in a row, a fixed line is said. */
+/** Asks the model for the current node. After too many requests in a row, a fixed line is said. */
 export function generate(
   step: Step,
   wish: { purpose: GeneratePurpose; kind: UtteranceKind; instruction?: string | undefined },
@@ -102,7 +102,7 @@ export function generate(
   });
 }
 
-/** A fixed line in the place of the model's. */
+/** A fixed line in place of the model's answer. */
 export function sayFallbackLine(
   step: Step,
   purpose: GeneratePurpose,
@@ -121,12 +121,12 @@ export function sayFallbackLine(
   }
 }
 
-/** Whether the model may only speak, and neither move nor call. */
+/** Whether the model may only speak, without function calls. */
 export function speaksOnly(purpose: GeneratePurpose): boolean {
   return purpose === 'closing' || purpose === 'nudge';
 }
 
-/** A fixed line that keeps the conversation going when there is nothing else to say. */
+/** A fixed line that keeps the conversation going when nothing else was said. */
 function sayAgain(step: Step): void {
   const { interruptible } = currentNode(step);
   say(step, { kind: 'fallback', text: step.lines.sayAgain, interruptible });

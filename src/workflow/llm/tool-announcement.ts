@@ -1,4 +1,4 @@
-// A tool's message before it acts: the caller cannot interrupt it, and the model is not shown it.
+// A tool's message before it acts: the caller cannot interrupt it, and it is not in the model's history.
 // Source: contract §8.4, §8.7; rendered as all speech is (§13.1 item 12).
 
 import type { UtteranceKind } from '../../model/call-event.ts';
@@ -8,7 +8,7 @@ import { rendered, type Step, say } from '../engine/step.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
 import type { ToolMessage } from '../tools/tool-fields.ts';
 
-/** Nothing happens without a message. */
+/** Does nothing without a message. */
 export function sayPreToolMessage(
   step: Step,
   message: ToolMessage | undefined,

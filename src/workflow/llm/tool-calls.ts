@@ -1,7 +1,7 @@
-// The functions that a model calls: edges and tools. Requests run side by side, and the caller is not
-// answered meanwhile; when all are over, the first call that moves, ends or transfers takes effect, or else
-// the model speaks about the results. A move that already asked something, or that ends the call, needs no
-// second response. Source: contract §8.3, §8.4, §8.7.
+// Function calls of a model: edges and tools. Requests run in parallel, and the caller gets no answer meanwhile.
+// When all are finished, the first call that moves, ends or transfers takes effect; otherwise the model speaks
+// about the results. A move that already asked something, or that ends the call, needs no second response. Source:
+// contract §8.3, §8.4, §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { LlmToolCall } from '../../model/llm-message.ts';
@@ -25,15 +25,15 @@ import {
   toolOf,
 } from './tool-transfer.ts';
 
-/** Calls in one answer that are looked at. */
+/** Calls in one answer that are carried out. */
 export const TOOL_CALLS_MAX = 8;
-/** Question marks of the scripts that agents are written in. */
+/** Question marks of the scripts in which agents are written. */
 const QUESTION = /[?\uff1f\u061f\u037e]/;
 
 type Result = Record<string, unknown>;
 type CalledOut = Extract<DialogueEvent, { type: 'called-out' | 'call-out-failed' }>;
 
-/** Every call is answered once. `spoken` is what the model said beside them. */
+/** Every call gets exactly one result. `spoken` is the text beside the calls. */
 export function startToolCalls(step: Step, calls: readonly LlmToolCall[], spoken: string): void {
   const work: PendingToolCalls = {
     spoken,
@@ -54,7 +54,7 @@ export function startToolCalls(step: Step, calls: readonly LlmToolCall[], spoken
   settle(step);
 }
 
-/** A reply to a request of a tool, or none. */
+/** The reply to a tool's request, or its failure. */
 export function toolResponded(step: Step, event: CalledOut): void {
   const { tools } = step.state;
   if (tools === null) return;
@@ -75,7 +75,7 @@ export function toolResponded(step: Step, event: CalledOut): void {
   settle(step);
 }
 
-/** The provider has not taken the transfer on. */
+/** The provider has refused the transfer. */
 export function transferFailed(
   step: Step,
   event: Extract<DialogueEvent, { type: 'transfer-failed' }>,
@@ -89,7 +89,7 @@ export function transferFailed(
   else generate(step, { purpose: 'reply', kind: 'reply' });
 }
 
-/** The result if it is there at once; undefined if it comes later. */
+/** The result if it is available at once; undefined if it comes later. */
 function begin(step: Step, work: PendingToolCalls, call: LlmToolCall): Result | undefined {
   const node = currentNode(step);
   const edge = node.edges.find(({ label }) => edgeFunctionName(label) === call.name);
@@ -155,7 +155,7 @@ function beginTool(
   }
 }
 
-/** Holds the result's place in the history. The id by which it comes. */
+/** Inserts the placeholder of the result in the history. Returns the id under which the result will come. */
 function awaitResult(step: Step, callId: string): number {
   const toolRunId = newId(step);
   addEntry(step.state, { role: 'tool', callId, content: UNFINISHED, toolRunId });
@@ -175,7 +175,7 @@ function replyResult(of: OfferedFunction | undefined, event: CalledOut): Result 
   return own ?? { status: 'success', status_code: status, data };
 }
 
-/** Once no request is under way, goes on. */
+/** Goes on once no request is in progress. */
 function settle(step: Step): void {
   const { tools } = step.state;
   if (tools === null || tools.pending.length > 0) return;
@@ -202,8 +202,7 @@ function endByTool(step: Step, toolUuid: string): void {
   startClosing(step, 'end_call_tool');
 }
 
-/** `spoken` is what the model said before it moved. Sees to it that the new node speaks, if it has not
- *  done so already. */
+/** `spoken` is the text before the move. Makes the new node speak if it has not done so already. */
 function continueAfterEdge(step: Step, edge: GraphEdge, spoken: string): void {
   const node = followEdge(step, edge);
   waitForCaller(step);
@@ -213,7 +212,7 @@ function continueAfterEdge(step: Step, edge: GraphEdge, spoken: string): void {
     startClosing(step, 'user_qualified');
     return;
   }
-  // The transition line follows what was said: the question before it would be lost.
+  // The transition line replaces what was said: the question before it would be lost.
   const asked = said && QUESTION.test(spoken) && !hasTransitionLine(step, edge);
   if (!asked) generate(step, { purpose: 'reply', kind: 'reply' });
 }

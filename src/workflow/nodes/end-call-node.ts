@@ -1,4 +1,4 @@
-// A node in which the call ends, once its closing words have been heard. Source: contract §5.3, §8.3.
+// A node that ends the call after its closing words were played. Source: contract §5.3, §8.3.
 
 import { z } from 'zod';
 import {

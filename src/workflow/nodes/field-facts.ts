@@ -12,7 +12,7 @@ import type { FactsFor, PropertyFacts } from './node-type.ts';
 
 type FactsOfFields<Fields> = Readonly<Record<keyof Fields & string, PropertyFacts>>;
 
-/** `name` is what a new node is called. */
+/** `name` is the name of a new node. */
 export function nameFacts(name: string) {
   return {
     name: { type: 'string', displayName: 'Name', default: name },

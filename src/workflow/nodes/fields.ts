@@ -1,9 +1,9 @@
-// Fields that several node types share: the extraction trio, tool references, and the optional hints
-// with which a node works without a language model. Source: contract §5.3; the hints are ours.
+// Fields that several node types share: the extraction trio, tool references, and the optional hints for calls
+// without a language model. Source: contract §5.3; the hints are ours.
 
 import { z } from 'zod';
 
-/** Hints and lists are written by hand: these bounds are far above any sensible agent. */
+/** Hints and lists are written by hand: these limits are far above any sensible agent. */
 const SLOTS_MAX = 20;
 const CHOICES_MAX = 50;
 const VARIABLES_MAX = 100;
@@ -44,7 +44,7 @@ export const slotHint = slotFields.refine(
 );
 export type SlotHint = z.infer<typeof slotHint>;
 
-/** Scripted mode: what a node says and asks for when no language model is there. */
+/** Scripted mode: what a node says and asks without a language model. */
 export const scriptedFields = {
   say: z
     .string()
@@ -115,13 +115,13 @@ export const commonFields = {
     .describe('What the step is called, in the editor and in the logs of calls.'),
 };
 
-/** A prompt that must say something. `nodes` is the word for the kind of node, as in `agent`. */
+/** A required prompt. `nodes` is the kind of node in the error text, as in `agent`. */
 export function requiredPrompt(nodes: string, description: string): z.ZodString {
   const error = `prompt is required for ${nodes} nodes`;
   return z.string({ error }).regex(/\S/, { error }).describe(description);
 }
 
-/** Of a stored node that a call reads: a field that cannot be used counts as left out. */
+/** For a stored node that a call reads: an invalid field counts as absent. */
 export function lenient<Field extends z.ZodType>(field: Field) {
   return field.catch(() => field.parse(undefined));
 }
@@ -129,8 +129,7 @@ export function lenient<Field extends z.ZodType>(field: Field) {
 export const lenientName = z.string().min(1).catch('');
 export const lenientText = z.string().trim().min(1).nullish().catch(null);
 
-/** What a step of the conversation says and asks, of whatever type the node is. Its type's own schema has
- *  accepted it before. */
+/** What a step says and asks, for any node type. The type's own schema has validated it. */
 export const stepFields = z.object({
   ...commonFields,
   prompt: z.string(),

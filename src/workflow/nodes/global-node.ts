@@ -1,4 +1,4 @@
-// The global prompt: it precedes the prompts of all nodes that ask for it. Source: contract §5.3, §8.2.
+// The global prompt: it precedes the prompts of all nodes that include it. Source: contract §5.3, §8.2.
 
 import { z } from 'zod';
 import { nameFacts, promptFacts } from './field-facts.ts';

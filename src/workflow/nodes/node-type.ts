@@ -1,6 +1,6 @@
-// What every node type declares: the schema of its `data`, the facts of its catalogue entry that no schema
-// holds (graph/node-catalogue joins the two), and its part in a call: a step of the conversation, what
-// holds for all steps, or what is done before and after. Source: contract §5.3 and §12.1.
+// The interface of a node type: the schema of its `data`, the facts of its catalogue entry that no schema holds
+// (graph/node-catalogue joins the two), and its part in a call: a step of the conversation, a rule for all steps,
+// or work before and after the call. Source: contract §5.3 and §12.1.
 
 import type { z } from 'zod';
 import type { ClipRef } from '../../model/clip.ts';
@@ -17,23 +17,23 @@ export interface GraphConstraints {
   instancesMax: number | null;
 }
 
-/** One property beyond its schema, which knows description, default, bounds and allowed values. */
+/** One property's facts in addition to its schema (description, default, bounds, allowed values). */
 export interface PropertyFacts {
   type: PropertyType;
   displayName: string;
   /** For a language model that writes agents. */
   hint?: string;
-  /** What a new node starts with, where that is not what a stored node without the property means. */
+  /** The initial value in a new node, if it differs from the schema's default for stored nodes. */
   default?: unknown;
   placeholder?: string;
   /** Shown only while each of these properties has one of these values. */
   showIf?: Readonly<Record<string, readonly (string | boolean)[]>>;
-  /** What people read for a value, of properties with a list of values. */
+  /** Labels of the values, for properties with a list of values. */
   labels?: Readonly<Record<string, string>>;
-  /** The properties of a row, of collections. */
+  /** Properties of a row, for collections. */
   columns?: Readonly<Record<string, PropertyFacts>>;
   editor?: 'textarea' | 'password';
-  /** For texts that validation checks in words of its own. */
+  /** For texts whose absence validation reports in its own words. */
   lengthMax?: number;
   pattern?: string;
 }
@@ -43,7 +43,7 @@ export type FactsFor<Data extends z.ZodObject> = Readonly<
   Record<keyof Data['shape'] & string, PropertyFacts>
 >;
 
-/** A node's `data` as it is stored. */
+/** A node's `data` as stored. */
 export type NodeData = Readonly<Record<string, unknown>>;
 
 /** How a call opens. */
@@ -52,7 +52,7 @@ export interface Opening {
   greeting: string | undefined;
   /** Played in place of the greeting. */
   clip: ClipRef | undefined;
-  /** 0 for a call that begins at once. */
+  /** 0 for a call without a delay. */
   delayMs: number;
 }
 
@@ -62,21 +62,21 @@ export interface PreCallRequest {
   credentialUuid: string | null;
 }
 
-/** A request to another system once a call is over. */
+/** A request to another system after a call. */
 export interface WebhookSettings {
   name: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
   credentialUuid: string | null;
-  /** Without those that look as if they held secrets: credentials are for them. */
+  /** Without headers that seem to hold secrets: those belong in credentials. */
   headers: [string, string][];
   payloadTemplate: Record<string, unknown>;
 }
 
-/** A review of calls that are over. */
+/** A review of finished calls. */
 export interface ReviewSettings {
   name: string;
-  /** Whether the gateway's own model is asked. */
+  /** Whether the gateway's own model reviews. */
   usesGatewayModel: boolean;
   provider: string;
   model: string;
@@ -105,25 +105,25 @@ export interface NodeType {
   /** In the order of the catalogue. */
   properties: Readonly<Record<string, PropertyFacts>>;
   examples: readonly NodeExample[];
-  /** Its part in the conversation; undefined for a node that no call enters. A call begins in the one node
-   *  that is `first`; once it has entered a `last` one, it says goodbye and ends. What the step says and asks
-   *  is in the fields that node types share (fields.ts). */
+  /** Its part in the conversation; undefined for a node that no call enters. A call begins in the one node that
+   *  is `first`; after it has entered a `last` one, the agent says goodbye and the call ends. The texts and
+   *  questions of a step are in the shared fields (fields.ts). */
   step?: 'first' | 'between' | 'last';
-  /** Fields whose texts are templates over a call's variables. */
+  /** Fields whose texts are templates with a call's variables. */
   templates?: readonly string[];
-  /** Of a step that is `first`: how the call opens. Throws ZodError for data that the schema refuses. */
+  /** For a `first` step: how the call opens. Throws ZodError for invalid data. */
   opening?(data: NodeData): Opening;
-  /** The text that precedes the prompts of the steps that ask for it. */
+  /** The text that precedes the prompts of the steps that include it. */
   globalPrompt?(data: NodeData): string | undefined;
-  /** Undefined if nothing is asked for a call of that direction. */
+  /** Undefined if nothing is fetched for a call of that direction. */
   preCallRequest?(data: NodeData, direction: Direction): PreCallRequest | undefined;
-  /** Read leniently: a field that cannot be used counts as not set. Undefined if nothing is sent. */
+  /** Read leniently: an invalid field counts as not set. Undefined if nothing is sent. */
   webhook?(data: NodeData): WebhookSettings | undefined;
   /** Read leniently. Undefined if nothing is reviewed. */
   review?(data: NodeData): ReviewSettings | undefined;
-  /** Whether programs start calls under its `trigger_path`. */
+  /** Whether its `trigger_path` starts calls. */
   hasTriggerPath?: true;
-  /** What a client sent, with older keys replaced by what they have become. */
+  /** The client's data, with older keys replaced. */
   storedForm?(data: NodeData): NodeData;
 }
 

@@ -1,5 +1,5 @@
-// A review of finished calls by a language model. Not part of the conversation. After the
-// call it is read leniently; the schema is what validation holds an author to. Source: contract §5.3, §8.10, §12.1.
+// A review of finished calls by a language model. Not part of the conversation. After the call it is read
+// leniently; validation checks the full schema. Source: contract §5.3, §8.10, §12.1.
 
 import { z } from 'zod';
 import { nameFacts } from './field-facts.ts';
@@ -15,7 +15,7 @@ import {
 export const REVIEW_PROVIDERS = ['openai', 'azure', 'openrouter', 'anthropic'] as const;
 const DURATION_MIN_S_DEFAULT = 15;
 
-/** What a reviewer is told if the node says nothing else. */
+/** Default instructions of the reviewer. */
 export const REVIEW_PROMPT = `You review one step of a telephone call between a voice agent (assistant) and a caller (user).
 
 The agent's task in this step:
@@ -141,7 +141,7 @@ const read = z.object({
   name: lenientName,
   qa_enabled: lenient(data.shape.qa_enabled),
   qa_use_workflow_llm: lenient(data.shape.qa_use_workflow_llm),
-  // Any word: a key is never sent to another service than was named.
+  // Any provider name: a key is never sent to another service than was named.
   qa_provider: lenientText,
   qa_model: lenientText,
   qa_api_key: lenientText,

@@ -1,4 +1,4 @@
-// The node in which every call begins: how the agent opens, and the first step of the conversation.
+// The node in which every call begins: the opening, and the first step of the conversation.
 // Source: contract §5.3, §8.1, §12.1.
 
 import { z } from 'zod';
@@ -151,7 +151,7 @@ export const startCallNode = {
       hint: 'The `uuid` of a credential, as the list of credentials gives it.',
       showIf: whileFetching,
     },
-    // For programs written against the older form; a form never shows it.
+    // For clients of the older form; the editor's form never shows it.
     pre_call_fetch_enabled: {
       type: 'boolean',
       displayName: 'Ask before the call (older form)',
@@ -200,7 +200,7 @@ const fetchData = z.object({
     .enum(['disabled', 'always', 'inbound', 'outbound'])
     .nullish()
     .catch('disabled'),
-  /** The older form: `always` or `disabled`. The mode wins. */
+  /** The older form: `always` or `disabled`. The mode has precedence. */
   pre_call_fetch_enabled: z.boolean().nullish().catch(false),
   pre_call_fetch_url: z.string().trim().nullish().catch(null),
   pre_call_fetch_credential_uuid: z.string().trim().nullish().catch(null),
@@ -214,10 +214,10 @@ function preCallRequest(sent: NodeData, direction: Direction): PreCallRequest | 
   return { url, credentialUuid: credential || null };
 }
 
-/** The older flag of the request is its mode. */
+/** The older flag of the request is converted to its mode. */
 function storedForm(sent: NodeData): NodeData {
   if (!Object.hasOwn(sent, 'pre_call_fetch_enabled')) return sent;
-  // The mode may be there as well, as the default that a client's builder fills in.
+  // The mode may be present too, as a default that a client's editor filled in.
   const { pre_call_fetch_enabled: isEnabled, pre_call_fetch_mode: mode, ...rest } = sent;
   const isMeant = mode !== undefined && mode !== null && mode !== 'disabled';
   return { ...rest, pre_call_fetch_mode: isMeant ? mode : modeOf(isEnabled) };

@@ -1,12 +1,12 @@
-// A public address under which programs start calls of this agent. Not part of the conversation.
-// The store keeps its path globally unique. Source: contract §2, §5.3, §6.1.
+// A public address with which programs start calls of this agent. Not part of the conversation. The store keeps its
+// path globally unique. Source: contract §2, §5.3, §6.1.
 
 import { z } from 'zod';
 import { nameFacts } from './field-facts.ts';
 import { commonFields } from './fields.ts';
 import { type FactsFor, type NodeType, UNCONSTRAINED } from './node-type.ts';
 
-/** The length of a UUID, which is what a minted path is. */
+/** The length of a UUID: a generated path is one. */
 export const TRIGGER_PATH_LENGTH_MAX = 36;
 export const TRIGGER_PATH_PATTERN = /^[A-Za-z0-9_-]+$/;
 

@@ -1,5 +1,4 @@
-// Confirmation: a value or choice that is certain counts at once; one that is not counts after the caller has
-// said yes.
+// Confirmation: a certain value or choice counts at once; an uncertain one counts after the caller has said yes.
 
 import type { TurnSource } from '../../model/call-event.ts';
 import { mergeGathered } from '../engine/gathered-values.ts';
@@ -27,25 +26,25 @@ import {
   waitForInput,
 } from './traversal.ts';
 
-/** Questions for one value that may be answered with neither yes nor no. */
+/** Questions about one value that were answered with neither yes nor no. */
 const UNANSWERED_MAX = 2;
 
 export interface SlotCandidate {
   slot: SlotHint;
   value: SlotValue;
-  /** False if the recogniser was not sure of it. */
+  /** False if the recogniser was not certain of it. */
   certain: boolean;
 }
 
-/** Where a value comes from; the turn is that of the moment if none is given. */
+/** The source of a value; default turn: the current one. */
 interface Source {
   source: TurnSource;
   confidence: number | null;
   turn?: number;
 }
 
-/** Fills the slot, or asks whether the value is right. `others` are filled too where they are certain
- *  and need no question. */
+/** Fills the slot, or asks whether the value is right. `others` are filled too where they are certain and need
+ *  no confirmation. */
 export function offerSlot(
   step: Step,
   turn: CallerTurnEvent,
@@ -68,7 +67,7 @@ export function offerSlot(
   }
 }
 
-/** Fills the slots whose values are certain and need no question. */
+/** Fills the slots whose values are certain and need no confirmation. */
 export function fillPlain(
   step: Step,
   turn: CallerTurnEvent,
@@ -96,8 +95,7 @@ function keep(step: Step, name: string, value: SlotValue['value'], from: Source)
   mergeGathered(step, currentNode(step).id, { [name]: value }, { [name]: detail });
 }
 
-/** Takes the edge. An edge that names a variable keeps there what was said, or the author's word for
- *  it. */
+/** Takes the edge. An edge that names a variable stores the caller's phrase in it, or the author's value for it. */
 export function chooseEdge(step: Step, from: Source, edge: GraphEdge, phrase: string): void {
   if (edge.slot !== undefined) {
     const slot = currentNode(step).slots.find(({ name }) => name === edge.slot);
@@ -107,7 +105,7 @@ export function chooseEdge(step: Step, from: Source, edge: GraphEdge, phrase: st
   goToNode(step, edge);
 }
 
-/** Asks yes or no about what was understood. */
+/** Asks yes or no about the recognised value. */
 export function askToConfirm(step: Step, from: Source, confirmation: Confirmation): void {
   const { source, confidence } = from;
   const { turns: turn } = step.state;
@@ -134,7 +132,7 @@ export function confirmTurn(step: Step, turn: CallerTurnEvent): void {
   }
 }
 
-/** "No, five five five one three": another value in the place of the one that was asked about. */
+/** "No, five five five one three": another value in place of the one in question. */
 function corrected(step: Step, turn: CallerTurnEvent): SlotCandidate | undefined {
   const { confirming } = step.state.scripted;
   if (confirming?.what !== 'slot') return undefined;
@@ -146,7 +144,7 @@ function corrected(step: Step, turn: CallerTurnEvent): SlotCandidate | undefined
   return value === undefined ? undefined : { slot, value, certain: false };
 }
 
-/** A single key is an answer to the question. */
+/** A single key answers the question. */
 function keysLongerThanOne(slot: SlotHint, keys: string): SlotValue | undefined {
   return keys.trim().length > 1 ? parseKeys(slot, keys.trim()) : undefined;
 }
@@ -170,7 +168,7 @@ function confirmed(step: Step): void {
   }
 }
 
-/** The caller said no. Counts like a turn that was not understood, so that it cannot go on for ever. */
+/** The caller said no. Counts as a turn that was not understood, so that it cannot repeat for ever. */
 function misunderstood(step: Step, askAnew: () => void): void {
   const { scripted } = step.state;
   scripted.confirming = null;

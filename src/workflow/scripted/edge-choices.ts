@@ -1,4 +1,4 @@
-// The ways out of a node that the caller can choose by a phrase or a key. Where the author gave no
+// Choices of a scripted node: the edges that the caller can choose by a phrase or a key. Without the author's
 // phrases they are derived from the edge's label and condition, by rule.
 
 import { phrasesOf, plainWords } from '../../model/control-phrases.ts';
@@ -8,13 +8,13 @@ import type { SlotHint } from '../nodes/fields.ts';
 
 export interface EdgeChoice {
   edge: GraphEdge;
-  /** Lower case, without punctuation; never empty words. */
+  /** Lower case, without punctuation; never without words. */
   phrases: readonly string[];
   /** True if the phrases come from label and condition. */
   derived: boolean;
 }
 
-/** Words of labels and conditions that no caller means. */
+/** Words of labels and conditions that are no part of a caller's phrase. */
 const EDITORIAL = new Set(
   (
     'a an the to of for in on at by with about and or if when once after before as is are be been was ' +
@@ -54,7 +54,7 @@ export function choicesOf(node: GraphNode): EdgeChoice[] {
   }));
 }
 
-/** Taken when a slot of the node is filled, and by nothing that is said. */
+/** Taken when a slot of the node is filled, never by a phrase. */
 export function isSlotEdge(edge: GraphEdge): boolean {
   return edge.slot !== undefined && (edge.phrases ?? []).length === 0 && edge.dtmf === undefined;
 }
@@ -71,7 +71,7 @@ export function operatorEdge(node: GraphNode): GraphEdge | undefined {
   );
 }
 
-/** An edge's phrases and, for one that means yes or no, every other way to say it. */
+/** An edge's phrases and, for one that means yes or no, all their synonyms. */
 export function spokenForms(phrases: readonly string[]): { phrase: string; means: string }[] {
   const own = phrases.map((phrase) => ({ phrase, means: phrase }));
   const wider = (['yes', 'no'] as const).flatMap((kind) => {

@@ -1,4 +1,4 @@
-// What a caller may say or press in a scripted node, as a closed grammar for the recogniser.
+// The closed grammar of a scripted node for the recogniser: what a caller may say or press there.
 
 import { plainWords } from '../../model/control-phrases.ts';
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
@@ -12,13 +12,13 @@ import {
   wordChoices,
 } from './edge-choices.ts';
 
-/** Kept few and unlike: every phrase more costs a weak recogniser some of its certainty. */
+/** Few and dissimilar: every further phrase lowers the confidence of a weak recogniser. */
 const GLOBAL_PHRASES = ['repeat that', 'help', 'goodbye'];
 const DIGITS_MAX_DEFAULT = 16;
-/** Slot types that the keys can fill. */
+/** Slot types that can be entered by keys. */
 const KEYED: readonly (SlotType | undefined)[] = ['digit', 'digits', 'number', 'yes_no'];
 
-/** `open` are the node's slots that are still to be filled. */
+/** `open` are the node's slots without a value. */
 export function nodeExpectation(
   node: GraphNode,
   open: readonly SlotHint[],

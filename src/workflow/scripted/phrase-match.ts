@@ -1,12 +1,12 @@
-// Phrase matching: how well the caller's words fit each expected phrase. Pure; `rank` scores, and its caller
-// decides with `decide` whether a score is good enough.
+// Phrase matching: how well the caller's words fit each expected phrase. Pure; `rank` computes scores, and its
+// caller decides with `decide` whether a score is high enough.
 
 import { plainWords } from '../../model/control-phrases.ts';
 
-/** From this fit on a phrase counts as said; from the lower one on the caller is asked. */
+/** Score from which on a phrase counts as said, and the lower one from which on it is confirmed. */
 const FIT_ACCEPTED_MIN = 0.75;
 const FIT_CONFIRMED_MIN = 0.5;
-/** How much better the best fit must be than that of the next other choice. */
+/** How much better the best score must be than that of the next different choice. */
 const MARGIN_MIN = 0.15;
 /** The recogniser's own confidence, where it gives one. */
 const CONFIDENCE_ACCEPTED_MIN = 0.55;
@@ -14,7 +14,7 @@ const CONFIDENCE_CONFIRMED_MIN = 0.3;
 
 const FIT_WITHIN = 0.9;
 const FIT_OVERLAP_MAX = 0.85;
-/** "Not tomorrow" fits "tomorrow" badly. */
+/** A negation lowers the score: "not tomorrow" fits "tomorrow" badly. */
 const NEGATION_FACTOR = 0.6;
 const NEGATIONS = new Set(['no', 'not', "don't", "doesn't", "isn't", "won't", "can't", 'never']);
 const UNIMPORTANT = new Set(
@@ -26,7 +26,7 @@ const WORDS_MAX = 60;
 
 export interface Candidate<T> {
   phrase: string;
-  /** Candidates with one key are one choice. */
+  /** Candidates with the same key are one choice. */
   key: string;
   target: T;
 }
@@ -38,7 +38,7 @@ export interface Ranked<T> extends Candidate<T> {
 
 export type Decision = 'accept' | 'confirm' | 'reject';
 
-/** The best candidate of every choice that fits at all, best first. */
+/** The best candidate of every choice with a score above 0, best first. */
 export function rank<T>(text: string, candidates: readonly Candidate<T>[]): Ranked<T>[] {
   const words = plainWords(text).split(' ').slice(0, WORDS_MAX);
   const placed = candidates.map((candidate) => {
@@ -61,7 +61,7 @@ export function rank<T>(text: string, candidates: readonly Candidate<T>[]): Rank
   return [...best.values()].sort((a, b) => b.fit - a.fit);
 }
 
-/** What to make of the best of `ranked`. `confidence` is null where the recogniser gives none. */
+/** The decision for the best of `ranked`. `confidence` is null where the recogniser has none. */
 export function decide<T>(ranked: readonly Ranked<T>[], confidence: number | null): Decision {
   const [best, next] = ranked;
   if (best === undefined || best.fit - (next?.fit ?? 0) < MARGIN_MIN) return 'reject';

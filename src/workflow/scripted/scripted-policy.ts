@@ -1,6 +1,6 @@
-// The scripted policy: the agent without a language model. It says what the author wrote and understands
-// only what was expected. Nothing is interpreted and nothing invented; what is not certain is asked again.
-// understanding.ts reads a turn, confirmation.ts asks yes or no, traversal.ts goes on; this file joins them.
+// The scripted policy: the agent without a language model. It says the author's words and understands only expected
+// input. Nothing is interpreted or invented; what is uncertain is asked again. understanding.ts interprets a turn,
+// confirmation.ts asks yes or no, traversal.ts moves on; this file joins them.
 
 import type { DialoguePolicyHandler } from '../engine/policy.ts';
 import { currentNode, say } from '../engine/step.ts';

@@ -1,5 +1,5 @@
-// Going through a scripted conversation: entering nodes, asking, asking again, giving up politely; and what
-// is said around the author's own words: the menu of a node and its questions.
+// Traversal of a scripted conversation: entering nodes, asking, asking again, giving up politely; and the generated
+// words around the author's own: a node's menu and its questions.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
 import type { SpokenLine } from '../engine/clip-refs.ts';
@@ -13,11 +13,11 @@ import type { SlotHint } from '../nodes/fields.ts';
 import { choicesOf, type EdgeChoice, isSlotEdge } from './edge-choices.ts';
 import { confirmExpectation, nodeExpectation } from './node-grammar.ts';
 
-/** Turns in a row that may be misunderstood before the agent gives up. */
+/** Consecutive turns without a result before the agent gives up. */
 const MISSES_MAX = 3;
-/** More choices than this are not read out: nobody remembers them. */
+/** More choices than this are not read out: callers do not remember them. */
 const CHOICES_READ_MAX = 9;
-/** Nodes entered without a word of the caller: a circle that validation did not see. */
+/** Nodes entered without words of the caller: a cycle that validation did not find. */
 const MOVES_MAX = 25;
 
 export function arriveAtStart(step: Step, greeting: SpokenLine | undefined): void {
@@ -25,7 +25,7 @@ export function arriveAtStart(step: Step, greeting: SpokenLine | undefined): voi
   const own = questionOf(step, node);
   const { text: greeted = '', clipId } = greeting ?? {};
   if (clipId !== undefined && own !== '') {
-    // The clip is an utterance of its own; the question comes behind it.
+    // The clip is an utterance of its own; the question follows it.
     say(step, { kind: 'greeting', text: greeted, clipId, interruptible: node.interruptible });
     ask(step, node, { kind: 'greeting', before: '', question: own });
     return;
@@ -52,7 +52,7 @@ export function goToNode(step: Step, edge: GraphEdge): void {
   }
 }
 
-/** Speaks the node's question and listens for its answers. */
+/** Speaks the node's question and sets the expected answers. */
 function ask(
   step: Step,
   node: GraphNode,
@@ -62,7 +62,7 @@ function ask(
   const { kind, clipId } = speech;
   const text = `${speech.before} ${speech.question}`.trim();
   if (text === '' && clipId === undefined) {
-    // The node has only a prompt: without a model there is nothing that may be said.
+    // The node has only a prompt: without a model there is nothing to say.
     say(step, { kind: 'goodbye', text: step.lines.apology, interruptible: false });
     startClosing(step, 'pipeline_error');
     return;
@@ -75,12 +75,12 @@ function ask(
   waitForInput(step);
 }
 
-/** The node's own words, with the question for its first slot if they are apart. */
+/** The node's own words, and the question for its first slot if that is separate. */
 function questionOf(step: Step, node: GraphNode): string {
   return rendered(step, [node.say ?? '', node.slots[0]?.ask ?? ''].join(' ')).trim();
 }
 
-/** What the caller is to answer: a question of the agent's for confirmation, or the author's. */
+/** The question to the caller: a confirmation, or the author's question. */
 export function questionNow({ state, lines }: Step): string {
   const { confirming, asked } = state.scripted;
   switch (confirming?.what) {
@@ -119,7 +119,7 @@ export function repeat(step: Step, before = ''): void {
   waitForInput(step);
 }
 
-/** Reads out what may be said or pressed here. */
+/** Reads out the choices of this node. */
 export function readMenu(step: Step, before = ''): void {
   const node = currentNode(step);
   const menu = menuOf(step.lines, node, openSlots(step)[0]) || step.state.scripted.asked;
@@ -134,7 +134,7 @@ export function handleNoMatch(step: Step): void {
   const node = currentNode(step);
   const always = node.slots.length === 0 ? alwaysEdge(node) : undefined;
   if (always !== undefined) {
-    // The node goes on by itself, whatever is said.
+    // The node continues by itself, whatever the caller says.
     const waiting = scripted.goOnAfter !== null && step.state.speaking.includes(scripted.goOnAfter);
     if (!waiting) goToNode(step, always);
     return;
@@ -163,13 +163,13 @@ function giveUp(step: Step): void {
   startClosing(step, 'unknown');
 }
 
-/** The caller wishes to end the call. */
+/** The caller wants to end the call. */
 export function leave(step: Step): void {
   say(step, { kind: 'goodbye', text: step.lines.goodbye, interruptible: false });
   startClosing(step, 'user_hangup');
 }
 
-/** After a slot was filled: the way on, or the question for the next slot. */
+/** After a slot was filled: the next node, or the question for the next slot. */
 export function followDefaultEdge(step: Step, filled: SlotHint): void {
   const node = currentNode(step);
   const [next] = openSlots(step);
@@ -190,7 +190,7 @@ export function followDefaultEdge(step: Step, filled: SlotHint): void {
   waitForInput(step);
 }
 
-/** The way on once every slot has its value. */
+/** The edge to take once every slot has its value. */
 function edgeWhenFilled({ edges }: GraphNode): GraphEdge | undefined {
   const unhinted = edges.filter(
     (edge) =>
@@ -210,7 +210,7 @@ export function alwaysEdge({ edges }: GraphNode): GraphEdge | undefined {
   return edges.find(isUnconditional);
 }
 
-/** Every way on: what to say for the open slot, the keys, and the phrases without a key. */
+/** Every choice in words: how to answer for the open slot, the keys, and the phrases without a key. */
 function menuOf(lines: DialogueLines, node: GraphNode, slot: SlotHint | undefined): string {
   const choices = choicesOf(node).slice(0, CHOICES_READ_MAX);
   const keyed = choices.flatMap((choice) => {

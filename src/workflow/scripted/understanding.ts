@@ -1,5 +1,5 @@
-// Language understanding without a model: what a turn means in a scripted node, a phrase of an edge, a key, a value for a slot, or one of the
-// few things that may be said anywhere.
+// Language understanding without a model: the meaning of a turn in a scripted node: a phrase of an edge, a key, a
+// value for a slot, or one of the few phrases that are valid anywhere.
 
 import { phrasesOf } from '../../model/control-phrases.ts';
 import type { CallerTurnEvent } from '../engine/policy.ts';
@@ -48,7 +48,7 @@ function takeWords(step: Step, turn: CallerTurnEvent): void {
   const [best] = ranked;
   const decision = decide(ranked, turn.confidence);
   const target = decision === 'reject' ? undefined : best?.target;
-  // A whole phrase of the author's is never a value by accident.
+  // A whole phrase of the author's is never taken for a value.
   const values = best?.fit === 1 ? [] : valuesIn(step, turn);
   if (target?.what === 'edge' && (decision === 'accept' || values.length === 0)) {
     takeChoice(step, turn, { target, decision, values });
@@ -111,7 +111,7 @@ function takeGlobal(step: Step, turn: CallerTurnEvent, name: GlobalName, certain
   }
 }
 
-/** Keys: a way out of the node, or a value for its first open slot that keys can fill. */
+/** Keys: an edge of the node, or a value for its first open slot that keys can fill. */
 function takeKeys(step: Step, turn: CallerTurnEvent): void {
   const keys = turn.text.trim();
   const node = currentNode(step);
@@ -131,7 +131,7 @@ function phraseOf(node: GraphNode, edge: GraphEdge): string {
   return choicesOf(node).find((choice) => choice.edge === edge)?.phrases[0] ?? edge.label;
 }
 
-/** Values for open slots, the one that was asked for first. No word counts for two of them. */
+/** Values for open slots, the requested one first. No word counts for two of them. */
 function valuesIn(step: Step, turn: CallerTurnEvent): SlotCandidate[] {
   const certain = trustIn(turn.confidence) === 'accept';
   const offers: (SlotCandidate & { value: ParsedSlot })[] = [];
@@ -144,7 +144,7 @@ function valuesIn(step: Step, turn: CallerTurnEvent): SlotCandidate[] {
   return offers;
 }
 
-/** Everything that may be said here. The author's phrases come before the general ones. */
+/** All phrases that are valid here. The author's come before the general ones. */
 function candidatesOf(step: Step): Candidate<Target>[] {
   const node = currentNode(step);
   const operator = operatorEdge(node);

@@ -1,4 +1,4 @@
-// English number words: digits, cardinals and ordinals as parts that the slot grammars put together.
+// English number words: digits, cardinals and ordinals as parts that the slot grammars combine.
 
 const UNITS = [
   'zero',
@@ -47,7 +47,7 @@ const ORDINALS = [
 ];
 const TEN_ORDINALS: Record<string, number> = { twentieth: 20, thirtieth: 30 };
 
-/** Numbers that people say fit easily; larger ones are not read. */
+/** Larger than spoken numbers; beyond it nothing is parsed. */
 const VALUE_MAX = 1_000_000_000;
 
 export interface NumberAt {
@@ -69,7 +69,7 @@ export function tensOf(word: string | undefined): number | undefined {
   return tens < 0 ? undefined : (tens + 2) * 10;
 }
 
-/** 0..99 as it is said in a time or a year: "five", "twelve", "twenty three", "45". */
+/** 0..99 as spoken in a time or a year: "five", "twelve", "twenty three", "45". */
 export function smallNumberAt(words: readonly string[], at: number): NumberAt | undefined {
   const word = words[at];
   if (word !== undefined && /^\d{1,2}$/.test(word)) return { value: Number(word), to: at + 1 };
@@ -119,7 +119,7 @@ export function cardinalAt(words: readonly string[], at: number): NumberAt | und
   return whole + value < VALUE_MAX ? { value: whole + value, to } : undefined;
 }
 
-/** 0..9900 and a bit: "five", "twenty five", "three hundred and six". Words only. */
+/** 0..9900 and units: "five", "twenty five", "three hundred and six". Words only. */
 function groupAt(words: readonly string[], at: number): NumberAt | undefined {
   const small = wordsOnly(words, at);
   if (small === undefined || small.value === 0 || words[small.to] !== 'hundred') return small;

@@ -1,6 +1,6 @@
-// A day of the year: "the twenty third of March", "March 23rd, 2027", "tomorrow", "2027-03-23".
-// The value is `2027-03-23`. Without a year, the next such day from today (UTC) on; dates are read back
-// to the caller before they count.
+// A day of the year: "the twenty third of March", "March 23rd, 2027", "tomorrow", "2027-03-23". The value is
+// `2027-03-23`. Without a year: the next such day from today (UTC) on. Dates are confirmed by the caller before
+// they count.
 
 import { ordinalAt, smallNumberAt } from './cardinal.ts';
 import type { SlotMatch } from './tokens.ts';
@@ -41,7 +41,7 @@ export function findDates(words: readonly string[], now: number): SlotMatch[] {
     const said = saidAt(words, at);
     const date = said === undefined ? undefined : resolved(said, now);
     if (said !== undefined && date !== undefined) found.push(foundOn(date, now, at, said.to));
-    // A day that does not exist is passed over as a whole: "thirty first of April" holds no first.
+    // A day that does not exist is skipped as a whole: "thirty first of April" does not contain "first".
     at = said?.to ?? at + 1;
   }
   return found;

@@ -1,10 +1,10 @@
-// Digits said one by one, as in a code or a telephone number: "five five five one two", "double seven",
-// "triple oh", "twenty three", "5 5 5". The value is a string: leading zeros count.
+// Digits spoken one by one, as in a code or a telephone number: "five five five one two", "double seven", "triple
+// oh", "twenty three", "5 5 5". The value is a string: leading zeros count.
 
 import { smallNumberAt } from './cardinal.ts';
 import type { SlotMatch } from './tokens.ts';
 
-/** Words for digits beside zero..nine. */
+/** Words for digits in addition to zero..nine. */
 const ZEROS = new Set(['oh', 'o', 'nought', 'naught', 'nil']);
 const TIMES: Record<string, number> = { double: 2, triple: 3, treble: 3 };
 

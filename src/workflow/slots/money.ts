@@ -1,5 +1,5 @@
-// An amount of money: "twenty five dollars and fifty cents", "$25.50", "fifty cents". The value is the
-// amount as a number; the currency is only read back.
+// An amount of money: "twenty five dollars and fifty cents", "$25.50", "fifty cents". The value is the amount as a
+// number; the currency appears only in the confirmation.
 
 import { cardinalAt } from './cardinal.ts';
 import { type SlotMatch, standsAlone } from './tokens.ts';

@@ -1,5 +1,5 @@
-// A number as a quantity: "twenty five", "one hundred and five", "minus two", "three point five".
-// Two numbers side by side are not one: nothing is found then.
+// A number as a quantity: "twenty five", "one hundred and five", "minus two", "three point five". Two numbers side
+// by side are ambiguous and give no value.
 
 import { cardinalAt, unitOf } from './cardinal.ts';
 import type { SlotMatch } from './tokens.ts';

@@ -1,5 +1,4 @@
-// A slot's value out of what the caller said or pressed. Nothing is found where the words leave a choice:
-// a value is never guessed.
+// Finds a slot's value in what the caller said or pressed. Ambiguous words give no value: a value is never guessed.
 
 import type { SlotType } from '../../model/expected-input.ts';
 import type { SlotHint } from '../nodes/fields.ts';
@@ -13,14 +12,14 @@ import { type SlotMatch, slotWords } from './tokens.ts';
 import { findWeekdays } from './weekday.ts';
 import { parseYesNo } from './yes-no.ts';
 
-/** Digits that are read back before they count. */
+/** Entries with this many digits are confirmed before they count. */
 const DIGITS_CONFIRMED_MIN = 4;
 const DIGITS_MAX_DEFAULT = 32;
 const NUMBER_KEYS_MAX = 9;
 
 const NEGATIONS = new Set(['not', "don't", 'except', 'no']);
 
-/** Types whose values are plain numbers, and words beside which a number is part of something else. */
+/** Types whose values are plain numbers, and words next to which a number is part of something else. */
 const COUNTED: readonly SlotType[] = ['digit', 'digits', 'number'];
 const MEASURES = new Set(
   "half quarter past o'clock am pm dollar dollars cent cents euro euros pound pounds percent or $ € £".split(
@@ -43,18 +42,18 @@ const finders: Record<OpenType, (words: readonly string[], now: number) => SlotM
 
 export interface SlotValue {
   value: string | number | boolean;
-  /** As it is read back to the caller. */
+  /** Its form in the confirmation. */
   spoken: string;
 }
 
 export interface ParsedSlot extends SlotValue {
-  /** The words that hold it, `to` exclusive. */
+  /** The words of the value, `to` exclusive. */
   from: number;
   to: number;
 }
 
-/** The one value of the slot's type in the text; undefined if there is none, or more than one, or if
- *  it is denied ("not Monday"). `now` in milliseconds since 1970. */
+/** The single value of the slot's type in the text; undefined if there is none, or more than one, or if it is
+ *  negated ("not Monday"). `now` in milliseconds since 1970. */
 export function parseSlot(slot: SlotHint, text: string, now: number): ParsedSlot | undefined {
   if (slot.type === undefined) return undefined;
   const words = slotWords(text);
@@ -75,7 +74,7 @@ export function parseSlot(slot: SlotHint, text: string, now: number): ParsedSlot
   return fits(slot, first.value) ? first : undefined;
 }
 
-/** A value that was entered with the keys; undefined if keys cannot give one of this type. */
+/** A value entered by keys; undefined if keys cannot give one of this type. */
 export function parseKeys(slot: SlotHint, keys: string): SlotValue | undefined {
   const digits = keys.replace(/#$/, '');
   if (!/^\d+$/.test(digits)) return undefined;
@@ -94,7 +93,7 @@ export function parseKeys(slot: SlotHint, keys: string): SlotValue | undefined {
   }
 }
 
-/** Whether a value of this type is read back before it counts. */
+/** Whether a value of this type is confirmed before it counts. */
 export function needsConfirmation(slot: SlotHint, value: SlotValue['value']): boolean {
   if (slot.type === 'date' || slot.type === 'money' || slot.type === 'spelling') return true;
   return slot.type === 'digits' && String(value).length >= DIGITS_CONFIRMED_MIN;
@@ -106,7 +105,7 @@ export function keyYesNo(keys: string): SlotValue | undefined {
   return keys === '2' ? { value: false, spoken: 'no' } : undefined;
 }
 
-/** Whether the author wants this one: as many digits, and one of the choices if there are any. */
+/** Whether the value meets the author's limits: the number of digits, and one of the choices if there are any. */
 function fits(slot: SlotHint, value: SlotValue['value']): boolean {
   const text = String(value);
   if (slot.choices !== undefined && !slot.choices.some((choice) => choice.toLowerCase() === text)) {

@@ -1,5 +1,5 @@
-// Letters and digits said one by one: "a b c", "alpha bravo", "double s", "b as in bravo". The value is
-// in capitals. A single letter is no spelling: "a" and "I" are words.
+// Letters and digits spoken one by one: "a b c", "alpha bravo", "double s", "b as in bravo". The value is in
+// capitals. A single letter is no spelling: "a" and "I" are words.
 
 import { unitOf } from './cardinal.ts';
 import type { SlotMatch } from './tokens.ts';

@@ -1,6 +1,5 @@
-// A time of day: "half past two", "quarter to nine in the morning", "two thirty pm", "14:30", "noon".
-// The value is `14:30` where the half of the day is known, else as it was said (`2:30`): whether it was
-// morning or afternoon is not guessed.
+// A time of day: "half past two", "quarter to nine in the morning", "two thirty pm", "14:30", "noon". The value is
+// `14:30` where the half of the day is known, else as spoken (`2:30`): morning or afternoon is not guessed.
 
 import { smallNumberAt } from './cardinal.ts';
 import { type SlotMatch, standsAlone } from './tokens.ts';
@@ -9,7 +8,7 @@ interface Clock {
   hour: number;
   minute: number;
   to: number;
-  /** Whether the words cannot be anything but a time. */
+  /** Whether the words can only be a time. */
   certain: boolean;
 }
 
@@ -107,7 +106,7 @@ function halfAt(words: readonly string[], at: number): { pm: boolean; to: number
   return part === 'night' && to > at ? { pm: true, to: to + 1 } : undefined;
 }
 
-/** Hour of 24, or as it was said if the half of the day is not known; undefined for "14 am". */
+/** Hour 0..23, or as spoken if the half of the day is unknown; undefined for "14 am". */
 function hourOf(hour: number, pm: boolean | undefined): number | undefined {
   if (pm === undefined) return hour;
   if (hour > 12) return pm ? hour : undefined;

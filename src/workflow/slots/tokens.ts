@@ -1,9 +1,9 @@
-// Spoken text as the words that slot grammars read: lower case, no punctuation but what is part of a
-// number or a time, no hesitations.
+// Tokens of spoken text for the slot grammars: lower case, no punctuation except in numbers and times, no
+// hesitations.
 
 const HESITATIONS = new Set(['um', 'uh', 'uhm', 'er', 'erm', 'eh', 'hmm', 'hm']);
 
-/** Words around a value that mean nothing by themselves. */
+/** Filler words around a value. */
 const FILLERS = new Set(
   (
     "a an the it it's its is at on in of for my me i i'd i'll i'm we would like want to be please yes " +
@@ -12,7 +12,7 @@ const FILLERS = new Set(
   ).split(' '),
 );
 
-/** Longer turns are no answers to a closed question; the rest is not read. */
+/** Longer turns are no answers to a closed question; the rest is ignored. */
 const WORDS_MAX = 100;
 
 export function slotWords(text: string): string[] {
@@ -45,10 +45,10 @@ export function standsAlone(words: readonly string[], from: number, to: number):
   return words.every((word, index) => (index >= from && index < to) || isFiller(word));
 }
 
-/** A value that was found in words `from`..`to` (exclusive). */
+/** A value found in words `from`..`to` (exclusive). */
 export interface SlotMatch {
   value: string | number | boolean;
-  /** As it is read back to the caller. */
+  /** Its form in the confirmation. */
   spoken: string;
   from: number;
   to: number;

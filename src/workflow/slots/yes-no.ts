@@ -1,4 +1,4 @@
-// Yes or no, with their synonyms. "Yes" and "no" in one breath is neither.
+// Yes or no, with their synonyms. "Yes" and "no" together is neither.
 
 import { phrasesOf, plainWords } from '../../model/control-phrases.ts';
 

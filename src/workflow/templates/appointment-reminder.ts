@@ -1,4 +1,4 @@
-// Template: reminds somebody of an appointment. Outbound; works without a language model too.
+// Template: reminds a person of an appointment. Outbound; works without a language model too.
 
 import { edge, step, type WorkflowTemplate } from './workflow-template.ts';
 

@@ -1,5 +1,4 @@
-// Template: the first call to somebody who has asked for information. Outbound; works without a language
-// model too.
+// Template: the first call to a person who has asked for information. Outbound; works without a language model too.
 
 import { edge, step, type WorkflowTemplate } from './workflow-template.ts';
 

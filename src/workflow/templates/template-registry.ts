@@ -1,4 +1,4 @@
-// The agents to begin from, in the order in which they are offered.
+// The workflow templates, in the order in which clients see them.
 
 import { appointmentReminder } from './appointment-reminder.ts';
 import { firstCall } from './first-call.ts';

@@ -1,8 +1,8 @@
-// What a template is, and the strokes with which the definitions beside it are drawn.
+// The interface of a template, and functions that build the definitions beside it.
 
 import type { WorkflowDefinition, WorkflowEdge, WorkflowNode } from '../../model/workflow.ts';
 
-/** An agent to begin from. Ids are digits and stay what they are; triggers have no path. */
+/** An agent to start from. Ids are digits and do not change; triggers have no path. */
 export interface WorkflowTemplate {
   id: string;
   name: string;
@@ -22,7 +22,7 @@ export function step(
   return { id, type, position: { x, y }, data };
 }
 
-/** `path` is `<source>-<target>`; where two edges join the same nodes, something more in the end. */
+/** `path` is `<source>-<target>`, with a suffix where two edges join the same nodes. */
 export function edge(
   path: string,
   label: string,

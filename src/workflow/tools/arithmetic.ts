@@ -1,25 +1,25 @@
-// Sums as a model writes them: numbers, + - * / % ^ (or **), parentheses, signs. A parser of its own:
-// nothing of the text is ever run. `^` binds to the right and tighter than a sign; `%` has the sign of
-// its divisor, as in Python.
+// Evaluates arithmetic expressions of a model: numbers, + - * / % ^ (or **), parentheses, signs. A parser of its
+// own: no text is executed. `^` is right-associative and binds tighter than a sign; `%` has the sign of its
+// divisor, as in Python.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 
-/** Longer than anything that is said on the telephone. */
+/** Longer than any expression in a telephone call. */
 const CHARACTERS_MAX = 500;
 /** Nested parentheses, signs and powers. */
 const DEPTH_MAX = 50;
-/** Digits beyond these are noise of binary fractions. */
+/** Digits beyond these are rounding errors of binary fractions. */
 const DIGITS = 15;
 
 const TOKEN = /\s*(\*\*|[-+*/%^()]|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)/iy;
 
-/** Throws TOOL_ARGUMENTS for what is no sum, and for one without a finite result. */
+/** Throws TOOL_ARGUMENTS for an invalid expression, and for one without a finite result. */
 export function evaluate(expression: string): number {
   if (expression.length > CHARACTERS_MAX) throw wrong('the expression is too long');
   const result = new Parser(tokensOf(expression)).whole();
   if (!Number.isFinite(result)) throw wrong('the result is too large or not defined');
   const rounded = Number(result.toPrecision(DIGITS));
-  return rounded === 0 ? 0 : rounded; // No negative zero.
+  return rounded === 0 ? 0 : rounded; // -0 becomes 0.
 }
 
 function tokensOf(expression: string): string[] {

@@ -1,4 +1,4 @@
-// A tool that does sums for the model. Source: contract §5.4, §8.7, §10.1.
+// A calculator for the model. Source: contract §5.4, §8.7, §10.1.
 
 import { z } from 'zod';
 import { evaluate } from './arithmetic.ts';
@@ -7,7 +7,7 @@ import { checkedArguments, type ToolValues } from './parameters.ts';
 import { orElse, type ToolParameter } from './tool-fields.ts';
 import { defineTool } from './tool-type.ts';
 
-/** Always the same: prompts may name it. */
+/** Constant: prompts may name it. */
 const NAME = 'safe_calculator';
 
 const parameters: readonly ToolParameter[] = [

@@ -1,4 +1,4 @@
-// A tool with which the model ends the call, and may say why. Source: contract §10.1, §8.7, §8.9.
+// A tool with which the model ends the call, optionally with a reason. Source: contract §10.1, §8.7, §8.9.
 
 import { z } from 'zod';
 import { soleFunction } from './function-name.ts';
@@ -28,7 +28,7 @@ export const endCallTool = defineTool({
   }),
 });
 
-/** The reason, if its author asks for one. */
+/** The reason, if the tool's author asks for one. */
 function parametersOf(settings: EndCallConfig): ToolParameter[] {
   if (!settings.endCallReason) return [];
   const description = settings.endCallReasonDescription || REASON_DESCRIPTION;

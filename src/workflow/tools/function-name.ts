@@ -1,4 +1,4 @@
-// The names under which a model calls tools: one for each function, all different within a node.
+// Function names under which a model calls tools: one for each function, unique within a node.
 // Source: contract §5.4.
 
 import { createHash } from 'node:crypto';
@@ -7,14 +7,14 @@ import { parametersSchema } from './parameters.ts';
 import type { ToolParameter } from './tool-fields.ts';
 import type { StoredTool, ToolFunction } from './tool-type.ts';
 
-/** What model services take. */
+/** Limit of the model services. */
 const NAME_CHARACTERS_MAX = 64;
-/** Of a uuid, where a name has no letter that a function may have. */
+/** Part of a uuid, where a name has no allowed letter. */
 const UUID_CHARACTERS = 8;
-/** Sixteen million suffixes: enough to keep the functions of a node apart. */
+/** Sixteen million suffixes: enough to distinguish the functions of a node. */
 const SUFFIX_CHARACTERS = 6;
 
-/** Of a tool's only function: the tool's name. */
+/** For a tool with one function: the tool's name. */
 export function functionNameOf({ uuid, name }: { uuid: string; name: string }): string {
   const letters = name
     .toLowerCase()
@@ -25,7 +25,7 @@ export function functionNameOf({ uuid, name }: { uuid: string; name: string }): 
   return letters === '' ? `tool_${uuid.slice(0, UUID_CHARACTERS)}` : letters;
 }
 
-/** Of a tool that is one function, named after the tool. */
+/** For a tool that is one function, named after the tool. */
 export function soleFunction(
   tool: StoredTool,
   parameters: readonly ToolParameter[],
@@ -46,15 +46,15 @@ interface NamedTool {
 export interface NamedFunction<T extends NamedTool> {
   tool: T;
   function: ToolFunction;
-  /** Unique within the node, or taken by `takenBy`: the function then cannot be called. */
+  /** Unique within the node; or, if `takenBy` is set, already used: the function cannot be called then. */
   name: string;
-  /** Such as `the edge Done`. */
+  /** For example `the edge Done`. */
   takenBy: string | undefined;
 }
 
-/** In the order of the tools. Edges have their names first, then the first tool of a name that its author
- *  chose. A derived name that is too long, or that anything else of the node has, gets a suffix: it
- *  depends on the function alone, so that the order of tools does not change it. */
+/** In the order of the tools. Edges get their names first, then the first tool with a name chosen by its author.
+ *  A derived name that is too long, or already used in the node, gets a suffix, which depends on the function
+ *  alone: the order of tools does not change it. */
 export function nameFunctions<T extends NamedTool>(
   edgeLabels: readonly string[],
   tools: readonly T[],

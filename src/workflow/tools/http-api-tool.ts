@@ -1,4 +1,4 @@
-// A tool that asks another system over HTTP. Source: contract §8.7, §10.1.
+// A tool that sends a request to another system over HTTP. Source: contract §8.7, §10.1.
 
 import { z } from 'zod';
 import { soleFunction } from './function-name.ts';
@@ -16,7 +16,7 @@ import {
 import { type ToolRequest, toolRequest } from './tool-request-builder.ts';
 import { defineTool } from './tool-type.ts';
 
-/** The caller waits in silence: nobody does for longer. */
+/** The caller waits in silence; a longer wait is not acceptable. */
 const TIMEOUT_MS_MAX = 120_000;
 
 const config = z.object({
@@ -34,7 +34,7 @@ const config = z.object({
   customMessage: messageOrNull,
   customMessageType: z.enum(['text', 'audio']).nullable().default(null),
   customMessageRecordingId: referenceOrNull,
-  /** Takes the place of the flat arguments; any JSON object, its texts are templates. */
+  /** Replaces the flat arguments; any JSON object, its texts are templates. */
   body_template: z.record(z.string(), z.unknown()).nullable().default(null),
 });
 type HttpApiConfig = z.infer<typeof config>;
@@ -65,8 +65,8 @@ interface Values {
   presets: ToolValues;
 }
 
-/** There is no call: templates that name its variables are empty, `presets` take their place. Throws
- *  TOOL_ARGUMENTS, TOOL_URL. */
+/** There is no call: templates with its variables are empty, `presets` replace them. Throws TOOL_ARGUMENTS,
+ *  TOOL_URL. */
 function trialRequest(
   settings: HttpApiConfig,
   { given, presets }: Values,

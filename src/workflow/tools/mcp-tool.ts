@@ -1,4 +1,4 @@
-// A server whose functions the model may call (Model Context Protocol). Stored and not run.
+// A server with functions for the model (Model Context Protocol). Stored, but not called.
 // Source: contract §10.1.
 
 import { z } from 'zod';
@@ -19,7 +19,7 @@ export const mcpTool = defineTool({
     tools_filter: orElse(z.array(z.string().max(FUNCTION_NAME_MAX)).max(FUNCTIONS_MAX), []),
     timeout_secs: orElse(z.int().min(0).max(SECONDS_MAX), 30),
     sse_read_timeout_secs: orElse(z.int().min(0).max(SECONDS_MAX), 300),
-    /** Filled by the gateway: what a client sends here is dropped. */
+    /** Set by the gateway: a client's value is dropped. */
     discovered_tools: z
       .unknown()
       .optional()

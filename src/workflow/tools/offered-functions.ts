@@ -1,5 +1,5 @@
-// Which functions of which tools a node offers to the model, and under which names. What cannot be offered
-// is left out, with the reason. Source: contract §5.4, §8.2.
+// The functions that a node's tools offer to the model, with their names. Functions that cannot be offered are
+// omitted, with the reason. Source: contract §5.4, §8.2.
 
 import type { LlmTool } from '../../model/llm-message.ts';
 import type { Tool } from '../../model/tool.ts';
@@ -7,17 +7,17 @@ import { nameFunctions } from './function-name.ts';
 import { openTool, toolTypes } from './registry.ts';
 import type { NotOpened, OpenTool, ToolType } from './tool-type.ts';
 
-/** Model services refuse a request with more. Edges are offered besides and always. */
+/** Model services refuse a request with more. Edges are always offered in addition. */
 const NODE_FUNCTIONS_MAX = 128;
 
 export interface OfferedFunction {
   uuid: string;
-  /** The tool's type, as metrics name it. */
+  /** The tool's type, as metrics label it. */
   type: string;
   tool: OpenTool;
   /** The tool's own name of the function. */
   key: string;
-  /** As the model sees it. */
+  /** The name for the model. */
   function: LlmTool;
 }
 
@@ -25,7 +25,7 @@ export interface SkippedTool {
   nodeId: string;
   uuid: string;
   reason: 'unknown' | 'not active' | NotOpened | 'no function' | 'name taken' | 'too many';
-  /** The one function that is left out; without it the whole tool is. */
+  /** The omitted function; without it, the whole tool is omitted. */
   function?: string;
 }
 

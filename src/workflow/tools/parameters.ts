@@ -9,14 +9,14 @@ import type { PresetParameter, ToolParameter } from './tool-fields.ts';
 type ValueType = ToolParameter['type'];
 export type ToolValues = Record<string, unknown>;
 
-/** What templates may name, and the time. */
+/** Variables for templates, and the time. */
 export interface ToolContext {
   values: Record<string, unknown>;
   /** Wall clock, milliseconds since 1970. */
   now: number;
 }
 
-/** The JSON Schema under which a model is offered the parameters. Of one name the first counts. */
+/** The JSON Schema of the parameters for the model. Of two with the same name the first counts. */
 export function parametersSchema(all: readonly ToolParameter[]): Record<string, unknown> {
   const properties = new Map<string, object>();
   const required = new Set<string>();
@@ -32,8 +32,8 @@ export function parametersSchema(all: readonly ToolParameter[]): Record<string, 
   };
 }
 
-/** The model's arguments in their declared types; what was not declared is left out. Throws
- *  TOOL_ARGUMENTS, which says what to give. */
+/** The model's arguments converted to their declared types, without undeclared ones. Throws TOOL_ARGUMENTS,
+ *  which lists the faults for the model. */
 export function checkedArguments(all: readonly ToolParameter[], given: ToolValues): ToolValues {
   const problems: string[] = [];
   const entries = all.flatMap(({ name: key, type, required }): [string, unknown][] => {
@@ -50,7 +50,7 @@ export function checkedArguments(all: readonly ToolParameter[], given: ToolValue
   return Object.fromEntries(entries);
 }
 
-/** The author's values, rendered. Throws TOOL_ARGUMENTS if one that is required comes out empty. */
+/** The author's values, rendered. Throws TOOL_ARGUMENTS if a required one is empty. */
 export function presetValues(
   all: readonly PresetParameter[],
   { values, now }: ToolContext,
@@ -70,7 +70,7 @@ export function presetValues(
   return Object.fromEntries(entries);
 }
 
-/** Undefined for a value that is not of the type, however it is read. */
+/** Undefined for a value that cannot be converted to the type. */
 function asType(value: unknown, type: ValueType): unknown {
   switch (type) {
     case 'string':

@@ -13,13 +13,13 @@ const rows = [httpApiTool, endCallTool, transferCallTool, calculatorTool, mcpToo
 
 export const toolTypes: readonly ToolType[] = rows;
 
-/** Words of the contract without a definition: nothing can be made of them. */
+/** Types of the contract that this version stores without a definition. */
 const RESERVED = ['native', 'integration'];
 
 const categories: string[] = [...rows.map(({ type }) => type), ...RESERVED];
 export const toolCategory = z.enum(categories);
 
-/** As clients send it and as it is stored: one shape for each type. What is parsed has every field. */
+/** The shape for clients and for storage: one for each type. The parsed result has every field. */
 export const toolDefinition = z
   .discriminatedUnion('type', [
     rows[0].definition,

@@ -1,5 +1,5 @@
-// Fields that the definitions of several tool types share. Null and absence mean the same; what is
-// parsed has every field. Source: contract §10.1.
+// Fields that the definitions of several tool types share. Null and absence mean the same; the parsed result has
+// every field. Source: contract §10.1.
 
 import { z } from 'zod';
 import { requestHeaderName, requestHeaderValue } from '../../model/credential.ts';
@@ -15,25 +15,25 @@ const REFERENCE_MAX = 200;
 /** Two minutes of speech. */
 const MESSAGE_MAX = 2_000;
 
-/** `value` where null or nothing was sent. */
+/** `value` in place of null or absence. */
 export function orElse<S extends z.ZodType>(schema: S, value: z.output<S>) {
   return schema.nullish().transform((sent) => sent ?? value);
 }
 
 export const textOrNull = z.string().max(DESCRIPTION_MAX).nullable().default(null);
 export const messageOrNull = z.string().max(MESSAGE_MAX).nullable().default(null);
-/** Of a credential or a recording. */
+/** Id of a credential or a recording. */
 export const referenceOrNull = z.string().max(REFERENCE_MAX).nullable().default(null);
 
-/** Said before a tool takes effect: nothing, a text, or a recorded clip. */
+/** A message before a tool takes effect: none, a text, or a recorded clip. */
 export interface ToolMessage {
   /** A template; empty for none. */
   text: string;
-  /** The clip to play, by its id or its name; the text replaces one that is not there. */
+  /** The clip to play, by its id or its name; the text replaces a missing clip. */
   recordingId: string | null;
 }
 
-/** Of an end or a transfer. */
+/** The message of an end or a transfer. */
 export const messageFields = {
   messageType: orElse(z.enum(['none', 'custom', 'audio']), 'none'),
   customMessage: messageOrNull,
@@ -50,7 +50,7 @@ export function messageOf(fields: z.output<z.ZodObject<typeof messageFields>>): 
   };
 }
 
-/** The part up to the path is fixed; what follows may be a template. */
+/** The part up to the path is fixed; the rest may contain templates. */
 export const requestUrl = z.string().max(URL_MAX).refine(isRequestUrl, {
   error: 'must be an http:// or https:// address whose host is fixed and which holds no password',
 });
@@ -66,7 +66,7 @@ export const requestHeaders = orElse(
 
 const parameterName = z.string().trim().min(1).max(PARAMETER_NAME_MAX);
 
-/** What the model gives. */
+/** Values from the model. */
 const toolParameter = z.object({
   name: parameterName,
   type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
@@ -75,7 +75,7 @@ const toolParameter = z.object({
 });
 export type ToolParameter = z.infer<typeof toolParameter>;
 
-/** What the author gives: a fixed value or a template. */
+/** Values from the author: fixed, or a template. */
 const presetParameter = z.object({
   name: parameterName,
   type: z.enum(['string', 'number', 'boolean', 'object', 'array']),

@@ -1,5 +1,5 @@
-// The tools that an agent's nodes name: whether they are there, and whether a model can tell them from
-// each other and from the node's edges. Source: contract §5.3, §5.4.
+// References of an agent's nodes to tools: whether the tools exist, and whether their function names are unique
+// within each node. Source: contract §5.3, §5.4.
 
 import type { Tool } from '../../model/tool.ts';
 import type { WorkflowDefinition, WorkflowNode, WorkflowProblem } from '../../model/workflow.ts';
@@ -10,7 +10,7 @@ import type { StoredTool } from './tool-type.ts';
 /** Different tools of one agent. */
 const TOOLS_MAX = 1_000;
 
-/** Each once. Of more than a thousand the first. */
+/** Each once; at most the first thousand. */
 export function toolUuidsOf({ nodes }: WorkflowDefinition): string[] {
   return [...new Set(nodes.flatMap(referencesOf))].slice(0, TOOLS_MAX);
 }
@@ -22,7 +22,7 @@ function referencesOf({ data }: WorkflowNode): string[] {
   return [...new Set(uuids.filter((uuid) => typeof uuid === 'string'))];
 }
 
-/** `tools` are those that are there, whatever their status. */
+/** `tools` are the existing ones, in any status. */
 export function unknownTools(
   definition: WorkflowDefinition,
   tools: readonly Pick<Tool, 'uuid'>[],
@@ -35,7 +35,7 @@ export function unknownTools(
   );
 }
 
-/** Functions of one node that have one name. Archived tools are not offered. */
+/** Functions of one node with the same name. Archived tools are not offered. */
 export function nameCollisions(
   definition: WorkflowDefinition,
   tools: readonly (StoredTool & Pick<Tool, 'status'>)[],

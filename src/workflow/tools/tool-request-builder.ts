@@ -1,11 +1,11 @@
-// The request that a tool makes, from arguments, presets and the call's contexts. Pure: call/ sends it
-// and adds the credential's headers. Source: contract §8.7.
+// Builds a tool's request from arguments, presets and the call's contexts. Pure: call/ sends it and adds the
+// credential's headers. Source: contract §8.7.
 
 import { renderObject } from '../variables/template-object.ts';
 import type { ToolContext, ToolValues } from './parameters.ts';
 import { encoded, renderedUrl } from './tool-url.ts';
 
-/** Callers wait in silence: none does for longer. */
+/** Callers wait in silence; a longer wait is not acceptable. */
 const TIMEOUT_MS_MAX = 60_000;
 
 export interface ToolRequest {
@@ -28,9 +28,9 @@ interface RequestConfig {
 }
 
 export interface RequestInput {
-  /** The model's, checked. */
+  /** The model's arguments, validated. */
   arguments: ToolValues;
-  /** The author's; they win over arguments of the same name. */
+  /** The author's presets; they replace arguments of the same name. */
   presets: ToolValues;
   context: ToolContext;
 }
@@ -55,13 +55,13 @@ export function toolRequest(config: RequestConfig, input: RequestInput): ToolReq
   };
 }
 
-/** The author may name another kind of JSON. */
+/** The author may set another JSON content type. */
 function asJson(headers: Record<string, string>): Record<string, string> {
   const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   return isNamed ? headers : { ['Content-Type']: 'application/json', ...headers };
 }
 
-/** Behind the query that the author wrote, whose spelling stays. */
+/** Appended to the author's query, whose spelling does not change. */
 function addQuery(url: URL, values: ToolValues): void {
   const query = Object.entries(values).map(([name, value]) => {
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -1,5 +1,5 @@
-// What every kind of tool declares: its settings, the functions that it offers to the model, and what a
-// call of one comes to. Pure: the engine carries the outcome out. registry.ts has a row for each kind.
+// The interface of a tool type: its settings, the functions for the model, and the outcome of a function call.
+// Pure: the engine carries the outcome out. registry.ts has a row for each type.
 // Source: contract §5.4, §8.7, §10.1.
 
 import { z } from 'zod';
@@ -10,51 +10,52 @@ import type { ToolRequest } from './tool-request-builder.ts';
 export interface ToolFunction {
   /** The tool's own name of the function, unique within the tool. */
   key: string;
-  /** What the model calls, unless the node has another function of that name. */
+  /** The name for the model, unless another function of the node has it. */
   name: string;
-  /** `author`: who wrote the tool can rename it, so a name that is taken is an error. `derived`: from names
-   *  that a server gave, so a name that is taken gets a suffix. */
+  /** `author`: the tool's author can rename it, so a duplicate is an error. `derived`: made from a server's
+   *  names, so a duplicate gets a suffix. */
   namedBy: 'author' | 'derived';
   description: string;
   /** JSON Schema of an object. */
   parameters: Record<string, unknown>;
 }
 
-/** What the engine does for a call of a function. */
+/** What the engine does after a function call. */
 export type ToolOutcome =
-  /** The model is shown it at once. */
+  /** The result is given to the model at once. */
   | { what: 'result'; result: Record<string, unknown> }
-  /** Another system is asked; the model is shown its reply. */
+  /** A request to another system; its reply is given to the model. */
   | { what: 'request'; request: ToolRequest }
-  /** The call ends, once the tool's message was heard. */
+  /** The call ends after the tool's message was played. */
   | { what: 'end'; disposition: string | null }
-  /** The caller is handed over by the tool's `transfer`. */
+  /** The caller is transferred as the tool's `transfer` says. */
   | { what: 'transfer'; arguments: ToolValues };
 
-/** How a caller is handed over, in order. */
+/** Steps of a transfer, in order. */
 export interface TransferSteps {
   /** Seconds for which the destination rings. */
   ringS: number;
-  /** Whether somebody is spoken to before the caller is joined with them. */
+  /** Warm transfer: whether the agent speaks with the destination before the caller is connected. */
   isWarm: boolean;
-  /** The question to the server that knows where to; undefined if there is none to ask. Throws TOOL_URL,
+  /** The request to the server that returns the destination; undefined without one. Throws TOOL_URL,
    *  TOOL_ARGUMENTS. */
   resolverRequest(given: ToolValues, context: ToolContext): ToolRequest | undefined;
   /** Said while the server is asked. */
   waitMessage: ToolMessage;
-  /** Where to, as far as the call itself knows; empty for nowhere. */
+  /** The destination without a server; empty if there is none. */
   knownDestination(context: ToolContext): string;
-  /** Undefined if the caller is joined with the destination at once. */
+  /** Undefined if the caller is connected at once. */
   announcement(context: ToolContext): TransferAnnouncement | undefined;
 }
 
-/** What a colleague is told before the caller is joined with them, and how they take the call. */
+/** The message to the person at the destination before the caller is connected, and how that person accepts the
+ *  call. */
 export interface TransferAnnouncement {
   text: string;
-  /** By a key, or by not hanging up. */
+  /** By a key, or by staying on the line. */
   accept: 'key' | 'stay';
   refuseKey: string;
-  /** To press a key in, once the text was said. */
+  /** Time to press a key after the text. */
   decisionS: number;
   callerHears: 'music' | 'ringback';
 }
@@ -64,25 +65,25 @@ export interface OpenTool {
   functions: readonly ToolFunction[];
   /** Throws TOOL_ARGUMENTS, TOOL_URL. */
   call(key: string, given: ToolValues, context: ToolContext): ToolOutcome;
-  /** What the model is shown of a reply. Default: its status and its data. */
+  /** The reply as the model sees it. Default: its status and its data. */
   resultOf?(key: string, reply: { status: number; data: unknown }): Record<string, unknown>;
-  /** Its calls end the conversation, so only the first such call of an answer counts. Default: false. */
+  /** The tool ends the conversation, so only the first such call of an answer counts. Default: false. */
   leavesConversation?: boolean;
   message?: ToolMessage;
   transfer?: TransferSteps;
-  /** Undefined if it cannot be tried out without a call. */
+  /** Undefined if it cannot be tested without a call. */
   trial?: ToolTrial;
 }
 
-/** A tool's request outside of a call. */
+/** A tool's request outside a call. */
 export interface ToolTrial {
-  /** As written, for a request that cannot be built. */
+  /** As the author wrote it, for a request that cannot be built. */
   unsent: Pick<ToolRequest, 'method' | 'url' | 'headers'>;
-  /** `presets` take the place of the author's templates. Throws TOOL_ARGUMENTS, TOOL_URL. */
+  /** `presets` replace the author's templates. Throws TOOL_ARGUMENTS, TOOL_URL. */
   request(values: { given: ToolValues; presets: ToolValues }, now: number): ToolRequest;
 }
 
-/** A tool as it is stored. */
+/** A tool as stored. */
 export interface StoredTool {
   uuid: string;
   name: string;
@@ -102,7 +103,7 @@ interface ToolTypeDeclaration<Type extends string, Config extends z.ZodType> {
   /** The word in a definition's `type` and a tool's category. */
   type: Type;
   config: Config;
-  /** Left out for a type that is stored and not run. */
+  /** Absent for a type that is stored and not run. */
   open?(config: z.output<Config>, tool: StoredTool): OpenTool;
 }
 

@@ -1,5 +1,5 @@
-// The address that a tool calls. Templates fill in path and query, percent-encoded; they never
-// change the host (SSRF), and never leave the path that the author wrote. Source: contract §8.7; WHATWG URL.
+// The URL of a tool's request. Templates fill in path and query, percent-encoded; they never change the host
+// (SSRF), and never leave the author's path. Source: contract §8.7; WHATWG URL.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { placeholders, render } from '../variables/template.ts';
@@ -22,7 +22,7 @@ export function renderedUrl(template: string, context: Record<string, unknown>, 
   const url = new URL(text);
   const origin = /^\w+:\/\/[^/?#]*/.exec(text)?.[0] ?? '';
   if (!template.startsWith(origin)) throw wrong('a template changes its host');
-  // A value of `..` would climb out of the path that the author wrote.
+  // A value of `..` would leave the author's path.
   const path = /^[^?#]*/.exec(text.slice(origin.length))?.[0] ?? '';
   const isClimbing = placeholders(template).length > 0 && segments(url.pathname) !== segments(path);
   if (isClimbing) throw wrong('a value leads out of its path');
@@ -30,7 +30,7 @@ export function renderedUrl(template: string, context: Record<string, unknown>, 
   return url;
 }
 
-/** As a piece of a path or a query. Half a surrogate pair, which has no encoding, is replaced. */
+/** Percent-encodes a part of a path or a query. An unpaired surrogate, which has no encoding, is replaced. */
 export function encoded(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }

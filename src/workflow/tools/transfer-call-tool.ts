@@ -1,5 +1,5 @@
-// A tool with which the model transfers the caller: to a fixed number, to one that a server
-// names, or to one that a value of the call selects. Source: contract §10.1, §8.7.
+// A tool with which the model transfers the caller: to a fixed number, to one that a server returns, or to one that
+// a value of the call selects. Source: contract §10.1, §8.7.
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
@@ -65,7 +65,7 @@ const contextMapping = z.preprocess(
   }),
 );
 
-/** Older clients send a single rule's path and routes where its rules would be. */
+/** Older clients send a single rule's path and routes in place of its rules. */
 function withRules(sent: unknown): unknown {
   if (!isObject(sent) || (sent['rules'] ?? null) !== null) return sent;
   const { rules: _none, context_path: path, routes: only, ...others } = sent;
@@ -73,14 +73,14 @@ function withRules(sent: unknown): unknown {
   return { ...others, rules: [{ context_path: path, routes: only }] };
 }
 
-/** Before caller and colleague are joined, the agent speaks to the colleague. Beyond the reference's. */
+/** Warm transfer: the agent speaks with the destination before the caller is connected. Not in the reference. */
 const warm = z.object({
   /** Who calls, and why: a template. */
   message: z.string().trim().min(1).max(ANNOUNCEMENT_MAX),
-  /** `key`: they take the call by any key but `refuse_key`. `stay`: by not hanging up. */
+  /** `key`: any key but `refuse_key` accepts the call. `stay`: staying on the line accepts it. */
   accept: orElse(z.enum(['key', 'stay']), 'key'),
   refuse_key: orElse(z.string().regex(/^[0-9*#]$/), '*'),
-  /** Seconds to press a key in, once the message was said. */
+  /** Seconds to press a key after the message. */
   timeout: orElse(z.int().min(5).max(60), 15),
   caller_hears: orElse(z.enum(['music', 'ringback']), 'music'),
 });
@@ -128,7 +128,7 @@ export const transferCallTool = defineTool({
   }),
 });
 
-/** Of one name, the transfer's own comes before the resolver's. */
+/** Of two with the same name, the transfer's own precedes the resolver's. */
 function parametersOf(config: TransferCallConfig): ToolParameter[] {
   const isDynamic = config.destination_source === 'dynamic';
   const asked = isDynamic ? (config.resolver?.parameters ?? []) : [];
@@ -136,7 +136,7 @@ function parametersOf(config: TransferCallConfig): ToolParameter[] {
   return [...config.parameters, ...asked.filter(({ name }) => !own.has(name))];
 }
 
-/** Where to, as far as the call itself knows; empty for nowhere. Not for dynamic destinations. */
+/** The destination without a server; empty if there is none. Not for dynamic destinations. */
 function knownDestination(
   { destination_source: source, destination, context_mapping: mapping }: TransferCallConfig,
   { values, now }: ToolContext,
@@ -151,7 +151,7 @@ function knownDestination(
   return rendered(mapping.fallback_destination ?? '');
 }
 
-/** What the colleague is told first; undefined if the caller is joined with them at once. */
+/** The message to the destination; undefined if the caller is connected at once. */
 function announcementOf(
   { warm }: TransferCallConfig,
   { values, now }: ToolContext,
@@ -166,7 +166,7 @@ function announcementOf(
   };
 }
 
-/** The question to the server that knows where to; undefined if there is none to ask. Throws TOOL_URL,
+/** The request to the server that returns the destination; undefined without one. Throws TOOL_URL,
  *  TOOL_ARGUMENTS. */
 function resolverRequest(
   { destination_source: source, resolver }: TransferCallConfig,
@@ -187,7 +187,7 @@ const resolved = z.object({
   }),
 });
 
-/** What the server has said, or why it cannot be used. `data` may be anything. */
+/** The server's destination, or why its reply is invalid. `data` may be anything. */
 export function readResolved(
   status: number,
   data: unknown,

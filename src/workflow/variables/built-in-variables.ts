@@ -1,5 +1,5 @@
-// The built-in template variables: `current_time` and `current_weekday`, each with an optional IANA zone
-// as in `current_time_Asia/Kolkata`. They win over the context. Source: contract §5.6.
+// The built-in template variables: `current_time` and `current_weekday`, each with an optional IANA zone as in
+// `current_time_Asia/Kolkata`. They have precedence over the context. Source: contract §5.6.
 
 const BUILT_IN = /^current_(time|weekday)(?:_(.+))?$/;
 const ZONE_DEFAULT = 'UTC';
@@ -8,7 +8,7 @@ export function isBuiltIn(path: string): boolean {
   return BUILT_IN.test(path);
 }
 
-/** The first zone that is named in a text's paths: those without a zone use it too. */
+/** The first zone in a text's paths: variables without a zone use it too. */
 export function zoneInText(paths: readonly string[]): string {
   for (const path of paths) {
     const zone = BUILT_IN.exec(path)?.[2];
@@ -26,7 +26,7 @@ export function builtInValue(path: string, now: number, zoneDefault: string): st
   return `${year}-${month}-${day} ${hour}:${minute}:${second} ${timeZoneName}`;
 }
 
-/** A moment's parts in a zone, as `Intl` names them. */
+/** The parts of a time in a zone, as `Intl` names them. */
 function partsAt(now: number, zone: string): Partial<Record<string, string>> {
   const parts = formatFor(zone).formatToParts(new Date(Number.isFinite(now) ? now : 0));
   return Object.fromEntries(parts.map(({ type, value }) => [type, value]));
@@ -47,7 +47,7 @@ function formatFor(zone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat('en-US', { ...options, timeZone: zone });
   } catch {
-    // Not a zone that this machine knows; a call does not stop for it.
+    // Not a zone of this machine; the call goes on without it.
     return new Intl.DateTimeFormat('en-US', { ...options, timeZone: ZONE_DEFAULT });
   }
 }

@@ -1,19 +1,19 @@
-// Templates that are JSON: the payload of a webhook, the body of a tool's request. Keys and texts are
-// rendered at every depth (workflow/variables/template); what is no text stays as it is. Source: contract §5.6.
+// JSON templates: the payload of a webhook, the body of a tool's request. Keys and texts are rendered at every
+// depth (workflow/variables/template); other values stay unchanged. Source: contract §5.6.
 
 import { isObject } from '../../std/json.ts';
 import { type RenderOptions, render } from './template.ts';
 
-/** Deeper levels are null. Bodies that people write have three or four. */
+/** Deeper levels become null. Usual bodies have three or four. */
 const DEPTH_MAX = 20;
-/** Values, keys included, of one body; what comes after is left out. */
+/** Values, keys included, of one body; the rest is dropped. */
 const VALUES_MAX = 10_000;
-/** All rendered texts of one body together: receivers take about a megabyte. Later ones are cut. */
+/** Length of all rendered texts of one body: receivers take about a megabyte. The rest is cut. */
 const CHARACTERS_MAX = 1_000_000;
 
-/** The template with every key and text rendered: a placeholder always becomes text, as in
- *  `{"run": "{{workflow_run_id}}"}` -> `{"run": "42"}`. Of keys that render alike the last one counts.
- *  Any JSON gives a result. */
+/** The template with every key and text rendered: a placeholder always becomes text, as in `{"run":
+ *  "{{workflow_run_id}}"}` -> `{"run": "42"}`. Of keys that render to the same text the last one counts. Any
+ *  JSON is valid. */
 export function renderObject(
   template: Record<string, unknown>,
   context: Record<string, unknown>,

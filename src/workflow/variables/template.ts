@@ -7,26 +7,26 @@
 import { isObject } from '../../std/json.ts';
 import { builtInValue, isBuiltIn, zoneInText } from './built-in-variables.ts';
 
-/** A rendered text is cut here: no prompt or line of speech is longer, and context values may be. */
+/** A rendered text is cut here: prompts and lines are shorter, but context values may be longer. */
 const RENDERED_CHARACTERS_MAX = 100_000;
 
 export interface Placeholder {
-  /** Where `{{` begins and where the text after `}}` begins. */
+  /** The indexes of `{{` and of the text after `}}`. */
   start: number;
   end: number;
   path: string;
-  /** Replaces a missing value; undefined if nothing was given. */
+  /** Replaces a missing value; undefined without a default. */
   fallback: string | undefined;
 }
 
 export interface RenderOptions {
   /** Wall clock for the built-in variables, milliseconds since 1970. */
   now: number;
-  /** Applied to each value and default that is filled in. Default: as they are. */
+  /** Applied to each value and default that is filled in. Default: none. */
   encode?: (text: string) => string;
 }
 
-/** `context` is read by own keys only. Missing values without a default render as nothing. */
+/** Only own keys of `context` are read. Missing values without a default render as nothing. */
 export function render(
   template: string,
   context: Record<string, unknown>,
@@ -69,7 +69,7 @@ function asItIs(text: string): string {
   return text;
 }
 
-/** As the contract writes values: booleans capitalised, objects and lists as JSON. */
+/** Values in the contract's form: booleans capitalised, objects and lists as JSON. */
 function written(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
@@ -77,8 +77,8 @@ function written(value: unknown): string {
   return String(value);
 }
 
-/** Finds one placeholder at a time; remembers where the next delimiter is, so that a text full of
- *  unfinished placeholders costs no more than its length. */
+/** Finds one placeholder at a time; remembers the position of the next delimiter, so that a text full of
+ *  unfinished placeholders takes linear time. */
 class Scanner {
   readonly #text: string;
   readonly #next = new Map<RegExp, number>();
@@ -87,11 +87,11 @@ class Scanner {
     this.#text = text;
   }
 
-  /** The placeholder that begins at `start`, or where to look for the next one. */
+  /** The placeholder at `start`, or where to search for the next one. */
   placeholderAt(start: number): Placeholder | number {
     const pathStart = this.#find(NOT_SPACE, start + 2);
     const pathEnd = this.#find(PATH_END, pathStart);
-    // Braces are legal in a path, so every start inside a failed path would fail in the same place.
+    // Braces are legal in a path, so every start inside a failed path would fail at the same place.
     const retry = Math.max(start + 1, pathEnd - 2);
     if (pathEnd === pathStart) return retry;
     const path = this.#text.slice(pathStart, pathEnd);
@@ -104,7 +104,7 @@ class Scanner {
     return { start, end: afterPath + 2, path, fallback: undefined };
   }
 
-  /** What follows the bar: a default, or `fallback:` and a default. */
+  /** After the bar: a default, or `fallback:` and a default. */
   #filter(from: number, path: string): { end: number; fallback: string } | undefined {
     const wordEnd = this.#find(WORD_END, from);
     if (wordEnd === from) return undefined;
@@ -123,7 +123,7 @@ class Scanner {
     return this.#text.startsWith('}}', at);
   }
 
-  /** The first place from `from` on that `pattern` matches; the end of the text if there is none. */
+  /** The first index from `from` at which `pattern` matches; the end of the text if there is none. */
   #find(pattern: RegExp, from: number): number {
     const known = this.#next.get(pattern);
     if (known !== undefined && known >= from && pattern !== NOT_SPACE) return known;
