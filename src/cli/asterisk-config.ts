@@ -1,5 +1,5 @@
-// The command `patchbay asterisk config`: prints what goes into the files of an Asterisk, from the options
-// or from a configuration of the gateway.
+// The command `patchbay asterisk config`: prints the contents of an Asterisk's configuration files, from the
+// options or from a configuration of the gateway.
 
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -49,7 +49,7 @@ interface Options {
 
 const NUMBERS_MAX = 100;
 const PASSWORD_BYTES = 18;
-/** A placeholder until the gateway has given its own value. */
+/** A placeholder until the gateway has returned its own value. */
 const APP_WANTED = 'STASIS_APP_NAME';
 const PASSWORD_WANTED = 'THE_PASSWORD_OF_THE_CONFIGURATION';
 
@@ -125,7 +125,7 @@ function modeOf(given: string): AdminMode {
   throw new GatewayError('COMMAND_INVALID', { problem });
 }
 
-/** What is written into a file of Asterisk's must not be able to become another line of it. */
+/** A value written into an Asterisk file must not be able to add a line to it. */
 function word(option: string, given: string, pattern: RegExp): string {
   if (pattern.test(given)) return given;
   const problem = `${option} has characters that Asterisk's files cannot hold, or is too short or too long`;

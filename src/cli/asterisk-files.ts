@@ -1,14 +1,14 @@
-// What the administrator of an Asterisk writes into its files, so that this gateway can hold its calls:
-// texts alone, nothing is read or sent. Source: asterisk §1, §2.1, §2.6, §4.
+// Contents of Asterisk's configuration files with which this gateway can hold its calls. Texts only, nothing is
+// read or sent. Source: asterisk §1, §2.1, §2.6, §4.
 
-/** How audio and events travel. `server`: we dial Asterisk for both. `client`: Asterisk dials us for audio.
- *  `incoming`: for both. `audiosocket`, `rtp`: audio without chan_websocket. */
+/** Transport of audio and events. `server`: the gateway connects to Asterisk for both. `client`: Asterisk
+ *  connects to the gateway for audio. `incoming`: for both. `audiosocket`, `rtp`: audio without chan_websocket. */
 export const ADMIN_MODES = ['server', 'client', 'incoming', 'audiosocket', 'rtp'] as const;
 export type AdminMode = (typeof ADMIN_MODES)[number];
 
 export interface AdminWishes {
   mode: AdminMode;
-  /** Where Asterisk reaches the gateway: http(s), without a trailing slash. */
+  /** The gateway's URL for Asterisk: http(s), without a trailing slash. */
   gatewayUrl: string;
   /** ARI user and password: `app_name` and `app_password` of the configuration. */
   user: string;
@@ -17,13 +17,13 @@ export interface AdminWishes {
   app: string;
   /** Section of websocket_client.conf: `ws_client_name` of the configuration. */
   clientName: string;
-  /** Context of the dialplan that gets the calls. */
+  /** Context of the dialplan for the calls. */
   context: string;
-  /** Extensions that go to the agent; empty: every number that reaches the context. */
+  /** Extensions for the agent; empty: every number that reaches the context. */
   numbers: readonly string[];
-  /** Where Asterisk's HTTP server listens. */
+  /** Address of Asterisk's HTTP server. */
   bind: string;
-  /** Whether that server gets TLS. */
+  /** Whether that server has TLS. */
   isTls: boolean;
 }
 
@@ -34,19 +34,19 @@ export interface AdminFile {
 
 export interface AdminPlan {
   files: AdminFile[];
-  /** For Asterisk's command line, in this order. */
+  /** Commands for Asterisk's command line, in this order. */
   reloads: string[];
   checks: { command: string; shows: string }[];
-  /** Members of `config` that the configuration must have, the password left out. */
+  /** Members of `config` that the configuration must have, without the password. */
   configuration: Record<string, string>;
 }
 
-/** What Asterisk can read of our words: a section, a user, an application, a context. */
+/** Characters that Asterisk can parse in a section, a user, an application or a context. */
 export const ADMIN_NAME = /^[A-Za-z0-9_.-]{1,80}$/;
 export const ADMIN_PASSWORD = /^[A-Za-z0-9_.~!@%^*+=:-]{8,200}$/;
 export const ADMIN_NUMBER = /^\+?[0-9*#]{1,40}$/;
 
-/** Before the name of the application. */
+/** Comes before the name of the application. */
 const MEDIA_PATH = '/api/v1/telephony/ws/ari/';
 const EVENTS_PATH = '/api/v1/telephony/pbx/';
 const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';

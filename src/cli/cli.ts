@@ -76,7 +76,7 @@ function optionsOf<const T extends Options>(args: readonly string[], options: T)
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
   } catch (error) {
-    // Node's sentences name the option and what is wrong with it.
+    // Node's error texts name the option and its fault.
     const problem = error instanceof Error ? (error.message.split('. ', 1)[0] ?? '') : '';
     throw new GatewayError('COMMAND_INVALID', { problem }, error);
   }

@@ -1,4 +1,4 @@
-// The command `patchbay doctor`: has the gateway examine the PBX of a configuration, and prints it.
+// The command `patchbay doctor`: asks the gateway to check the PBX of a configuration, and prints the findings.
 
 import { z } from 'zod';
 import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';

@@ -1,4 +1,4 @@
-// What the command `patchbay` asks the gateway: one request each, with a deadline and words for what went wrong.
+// The gateway's client for the command `patchbay`: one request each, with a deadline and error texts.
 
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -6,10 +6,10 @@ import { systemClock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { parseJson } from '../std/json.ts';
 
-/** An examination takes up to a minute. */
+/** A check takes up to a minute. */
 const ANSWER_MS_MAX = 90_000;
 
-/** What a command has of the process. */
+/** The command's access to the process. */
 export interface CliIo {
   env: Readonly<Record<string, string | undefined>>;
   out(text: string): void;
@@ -82,7 +82,7 @@ export async function askGateway<T>(
   }
 }
 
-/** fetch hides the system's word in the cause. */
+/** fetch has the system's error code in `cause`. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return 'unknown';
