@@ -24,13 +24,13 @@ import { createChannelIds } from './rest/channel-ids.ts';
 import { type AriRequestTransport, createAriClient, httpTransport } from './rest/client.ts';
 import { type AriAccount, accountOf } from './rest/config.ts';
 
-/** Asterisk itself has no limit; ours is the workflow's. */
+/** Asterisk itself has no limit; the workflow's applies. */
 const CALL_S_MAX = 86_400;
 
 export interface AriProviderOptions {
   clock: Clock;
   random: Random;
-  /** For Asterisks without media websockets. Undefined: none of their calls has audio. */
+  /** For Asterisk without media websockets. Undefined: calls of such PBXs have no audio. */
   packets?: PacketMedia | undefined;
   /** Where PBXs may be. Default: as while sign-up is closed. */
   egress?: Egress | undefined;
@@ -57,7 +57,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
     return { account, client, ids: createChannelIds(account.app, random), clock, connection };
   }
 
-  /** An Asterisk that opens the connection to us takes requests over that one only. */
+  /** An Asterisk that opens the connection to us accepts requests over that connection only. */
   const clientOf = (account: AriAccount) => createAriClient(() => transportOf(account));
 
   function transportOf(account: AriAccount): AriRequestTransport {

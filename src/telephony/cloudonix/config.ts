@@ -46,11 +46,11 @@ export const cloudonixConfig = z.object({
 export const cloudonixConfigPatch = z.object(fields).partial().extend({ provider });
 
 const TEXT_MAX = 255;
-/** Settings of one trunk, ours and those that clients keep there. */
+/** Settings of one trunk, our own and those that clients store there. */
 const SETTINGS_MAX = 20;
 const optionalText = z.string().trim().min(1).max(TEXT_MAX).optional();
 
-/** Where a trunk ends and which domain its calls name; anything else is kept as it is. */
+/** The trunk's destination and the domain of its calls; anything else is stored unchanged. */
 const trunkSettings = z
   .object({ region: optionalText, sip_domain: optionalText })
   .catchall(z.union([z.string().max(TEXT_MAX), z.number(), z.boolean(), z.null()]))

@@ -1,5 +1,5 @@
-// What each provider's config.ts declares: the schema of its credentials, how a form shows them, and
-// which of them are secret. Not the list of providers (telephony/registry/configuration.ts).
+// The interface of a provider's config.ts: the schema of its credentials, how a form shows them, and which of them
+// are secret. The list of providers is in telephony/registry/configuration.ts.
 
 import { z } from 'zod';
 import type { Random } from '../../std/random.ts';
@@ -7,7 +7,7 @@ import type { Random } from '../../std/random.ts';
 export const CONNECTIVITY = ['api', 'sip'] as const;
 export type Connectivity = (typeof CONNECTIVITY)[number];
 
-/** A value that can be chosen, and its words. */
+/** An allowed value, and its label. */
 export interface FieldOption<Value extends string = string> {
   value: Value;
   label: string;
@@ -17,9 +17,9 @@ export interface FieldOption<Value extends string = string> {
 export interface FieldFacts {
   label: string;
   type: 'text' | 'password' | 'textarea' | 'boolean' | 'select';
-  /** Of a `select`. */
+  /** For a `select`. */
   options?: readonly FieldOption[];
-  /** Masked on output; a mask that comes back keeps the stored value. */
+  /** Masked in responses; a mask in a request keeps the stored value. */
   sensitive?: true;
   description?: string;
   placeholder?: string;
@@ -33,17 +33,17 @@ const TEXT_MAX = 500;
 /** A 4096-bit RSA key in PEM is 3,300 characters. */
 const KEY_MAX = 8_192;
 
-/** A required single-line value. Blanks around it, as pasting leaves them, are dropped. */
+/** A required single-line value. White space around it, as left by copy and paste, is removed. */
 export function textField(facts: FieldFacts) {
   return z.string().trim().min(1).max(TEXT_MAX).register(fieldFacts, facts);
 }
 
-/** A value that may be left out, null or empty. All three mean "none". */
+/** A value that may be absent, null or empty. All three mean "none". */
 export function optionalTextField(facts: FieldFacts) {
   return z.string().trim().max(TEXT_MAX).nullable().register(fieldFacts, facts);
 }
 
-/** One of some values. */
+/** One of several values. */
 export function selectField<const Value extends string>(
   options: readonly FieldOption<Value>[],
   facts: Omit<FieldFacts, 'type' | 'options'>,
@@ -60,17 +60,17 @@ export function keyField(facts: FieldFacts) {
 export interface ProviderVariant {
   displayName: string;
   connectivity: Connectivity;
-  /** The field that names the account in webhooks; null where webhooks name none. */
+  /** The field that identifies the account in webhooks; null if webhooks have none. */
   accountIdField: string | null;
   /** Form fields in the order of the form, by name. */
   fields: Readonly<Record<string, z.ZodType>>;
   /** Keys that the gateway stores beside the fields and that clients may see. */
   readableKeys: readonly string[];
-  /** Keys that the gateway makes up when a configuration is first stored. */
+  /** Keys that the gateway generates when a configuration is first stored. */
   mintKeys?: (random: Random) => Record<string, string>;
-  /** Calls can go out without a number of the configuration as the caller. */
+  /** Calls can be placed without a number of the configuration as the caller. */
   callerIdOptional?: true;
-  /** What a trunk can be set to; absent where the provider has no trunks. */
+  /** The settings of a trunk; absent where the provider has no trunks. */
   trunkSettings?: z.ZodType<Record<string, unknown>>;
   /** Secrets below the top level, as dotted paths. */
   nestedSecrets: readonly string[];

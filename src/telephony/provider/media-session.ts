@@ -1,6 +1,6 @@
 // The media seam: one call's audio between its provider and the call. The call sends by the methods of a
-// `MediaSession`; what comes back is audio and one union of events. Each provider's differences end here:
-// what a mark or a clear does, which frames a message holds, how its socket says that the stream is over.
+// `MediaSession`; it receives audio and one union of events. Each provider's differences end here: the effect of a
+// mark or a clear, the frames in a message, the end of the stream.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -8,7 +8,7 @@ import { mediaFaults } from '../../metrics/metrics.ts';
 import type { BatchedReads } from '../../runtime/direct-socket.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
-/** What the provider says about the stream. */
+/** The provider's parameters of the stream. */
 export interface MediaStart {
   /** The provider's ids of call and stream. */
   callId: string;
@@ -16,7 +16,7 @@ export interface MediaStart {
   /** Codec names as in codec/registry, in and out separately: they and their rates may differ. */
   codecIn: string;
   codecOut: string;
-  /** What we put into the markup, as it came back. */
+  /** The parameters of our markup, as the provider returned them. */
   parameters: Record<string, string>;
 }
 
@@ -25,20 +25,20 @@ export type MediaEvent =
   | { type: 'started'; start: MediaStart }
   /** A key of the caller, where the provider signals keys. */
   | { type: 'digit'; digit: string }
-  /** A mark that was sent came back, once, in order. `played`: so was everything before it. `dropped`: some of
-   *  it never will be, because of a clear or because what carried it was lost. */
+  /** A sent mark is over, once, in order. `played`: everything before it was played. `dropped`: some of it will
+   *  never be played, because of a clear or a lost transport. */
   | { type: 'mark'; name: string; outcome: 'played' | 'dropped' }
-  /** Of all audio sent so far, this much is not played yet, at least, in milliseconds. */
+  /** Lower bound in milliseconds of all sent audio that is not played yet. */
   | { type: 'unplayed'; ms: number }
   /** The last event. The provider stopped the stream, or its connection is gone. */
   | { type: 'closed'; reason: 'ended' }
-  /** The last event. `inactive`: the stream did not start, or nothing came for too long. `fault`: the far
-   *  end broke the protocol, or we cannot go on. */
+  /** The last event. `inactive`: the stream did not start, or no message came for too long. `fault`: the far end
+   *  broke the protocol, or we cannot go on. */
   | { type: 'closed'; reason: 'inactive' | 'fault'; error: unknown };
 
 export interface AudioListener {
   /** Encoded audio of the caller; borrowed until the call returns. `timestampMs` counts from the start of the
-   *  stream; NaN if the provider gives none. */
+   *  stream; NaN if the provider has none. */
   onAudio(payload: Uint8Array, timestampMs: number): void;
 }
 
@@ -47,52 +47,52 @@ export interface MediaListener extends AudioListener {
   onEvent(event: MediaEvent): void;
 }
 
-/** What the call has to know about how this provider carries audio. */
+/** The provider's properties that matter to the call. */
 export interface MediaTraits {
-  /** Whether marks come back. Where not, the call estimates what was played. */
+  /** Whether marks are returned. If not, the call estimates what was played. */
   marks: boolean;
-  /** Whether the call ends with its media. If it `goes-on`, it has to be hung up by the provider's control. */
+  /** Whether the call ends with its media. If it `goes-on`, the provider's control must hang it up. */
   callAfterClose: 'ends' | 'goes-on';
-  /** Send-ahead: audio sent ahead of real time, in milliseconds: aim, the most ever, and how much of it goes
-   *  into one message (a whole number of 20 ms frames; the lead is up to this much longer than its aim).
-   *  A `step` of 20 is one frame a message, for providers that take nothing else. */
+  /** Send-ahead: audio sent ahead of real time, in milliseconds: target, maximum, and the amount in one message
+   *  (a whole number of 20 ms frames; the lead exceeds its target by up to this much). A `step` of 20 is one
+   *  frame per message, for providers that accept nothing else. */
   leadMs: { aim: number; max: number; step: number };
 }
 
 /** Our side of one call's audio. After `close` nothing is sent and nothing is delivered. */
 export interface MediaSession {
   readonly traits: MediaTraits;
-  /** Undefined where the connection is read by its stream alone. */
+  /** Undefined where the connection delivers audio by events only. */
   readonly inflow?: BatchedReads | undefined;
-  /** Bytes accepted and not yet handed to the kernel. */
+  /** Bytes accepted and not yet passed to the kernel. */
   readonly bufferedBytes: number;
-  /** Called once. Events that came before are delivered at once; audio that came before is not. */
+  /** Called once. Earlier events are delivered at once; earlier audio is not. */
   attach(listener: MediaListener): void;
   /** A whole number of frames of `codecOut`, within the lead; borrowed until the call returns. */
   audio(payload: Uint8Array): void;
-  /** `name` is used once in a call. */
+  /** `name` must be unique within a call. */
   mark(name: string): void;
-  /** Takes back what the far end has not played; its marks come back as `dropped` before this returns. Does
-   *  nothing where that cannot be done: the lead is short there. */
+  /** Takes back what the far end has not played; its marks are reported as `dropped` before this returns. Does
+   *  nothing where the provider has no clear: the lead is short there. */
   clear(): void;
   /** `over`: the call has ended. `unwanted`: there is no call for this media any more. */
   close(reason: 'over' | 'unwanted'): void;
 }
 
-/** A provider that sends this many unreadable messages in one call is not one of ours. */
+/** After this many invalid messages in one call, the peer is not a provider of ours. */
 const MALFORMED_MAX = 20;
-/** The stream must start within this time of the call's wait for it. */
+/** Time for the stream to start after the call began to wait for it. */
 const START_MS = 10_000;
-/** Events that wait for the listener: the start, and a key or two. */
+/** Events queued before the listener is set: the start, and a key or two. */
 const EARLY_MAX = 16;
-/** Marks that have not come back: an utterance has a handful. Of more than this, the oldest counts as lost. */
+/** Outstanding marks: an utterance has a handful. Beyond this, the oldest counts as lost. */
 const MARKS_MAX = 256;
 
 const DISCARD_AUDIO: AudioListener = { onAudio: () => undefined };
 
-/** What every session does with what its provider says: order, limits, marks, and one end. */
+/** The common part of all sessions: order, limits, marks, and exactly one end. */
 export class MediaDelivery implements MediaListener {
-  /** Where the caller's audio goes, without a call between: nowhere before the start and after the end. */
+  /** Receives the caller's audio directly; undefined before the start and after the end. */
   audio: AudioListener = DISCARD_AUDIO;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -106,7 +106,7 @@ export class MediaDelivery implements MediaListener {
   #isOver = false;
   #malformed = 0;
 
-  /** `onGiveUp`: what comes over the connection cannot be used; it is to be closed. */
+  /** `onGiveUp`: the data of the connection is unusable; it must be closed. */
   constructor({ clock, log, onGiveUp }: { clock: Clock; log: Log; onGiveUp: () => void }) {
     this.#clock = clock;
     this.#log = log;
@@ -151,7 +151,7 @@ export class MediaDelivery implements MediaListener {
     if (this.#marks.length > MARKS_MAX) this.#marks.shift();
   }
 
-  /** What was sent is not played any more. Marks of it that the provider echoes are passed over. */
+  /** Sent audio is not played any more. Its marks are ignored if the provider echoes them. */
   dropMarks(): void {
     const dropped = this.#marks;
     if (dropped.length === 0) return;
@@ -159,8 +159,8 @@ export class MediaDelivery implements MediaListener {
     for (const name of dropped) this.#deliver({ type: 'mark', name, outcome: 'dropped' });
   }
 
-  /** A message that cannot be read is counted and dropped; of too many, or of a codec that we do not have, the
-   *  session ends. Throws what is a fault of our own. */
+  /** An invalid message is counted and dropped; after too many, or for an unknown codec, the session ends.
+   *  Throws faults of our own code. */
   malformed(error: unknown): void {
     const code = codeOf(error);
     if (code === undefined) throw error;
@@ -174,7 +174,7 @@ export class MediaDelivery implements MediaListener {
     this.#deliver({ type: 'closed', reason: 'fault', error });
   }
 
-  /** Nothing more is delivered. */
+  /** Delivers nothing more. */
   stop(): void {
     this.#isOver = true;
     this.audio = DISCARD_AUDIO;
@@ -197,7 +197,7 @@ export class MediaDelivery implements MediaListener {
     this.onEvent({ type: 'closed', reason: 'inactive', error });
   }
 
-  /** Marks come back in order: one that should have come before it was played too. */
+  /** Marks come back in order: an earlier mark that is still outstanding was played too. */
   #return(name: string): void {
     const count = this.#marks.indexOf(name) + 1;
     for (const played of this.#marks.splice(0, count)) {

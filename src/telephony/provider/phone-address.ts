@@ -1,5 +1,5 @@
-// Phone addresses in one comparable form: `+` and digits, a SIP URI, or an extension of a PBX. Not the
-// form that a provider wants in its requests (TelephonyProvider.formatAddress).
+// Phone addresses in one comparable form: `+` and digits, a SIP URI, or an extension of a PBX. A provider's request
+// format is TelephonyProvider.formatAddress.
 // Source: contract §4.3; national prefixes from libphonenumber's metadata; SIP URIs from RFC 3261, 19.1.
 
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min';
@@ -21,9 +21,9 @@ const SIP =
   /^(sips?):(?:([^\s@<>"]+)@)?(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?([;?][^\s<>"]*)?$/i;
 const defaultPort: Readonly<Record<string, string>> = { sip: '5060', sips: '5061' };
 
-/** The comparable form of `raw`. `countryCode` (ISO 3166, two letters) completes a national number;
- *  without it, bare digits are taken as an international number. Undefined if it is empty, too long,
- *  holds control characters, or is a broken SIP URI. */
+/** The comparable form of `raw`. `countryCode` (ISO 3166, two letters) completes a national number; without it,
+ *  bare digits are an international number. Undefined if it is empty, too long, has control characters, or is an
+ *  invalid SIP URI. */
 export function normalizeAddress(
   raw: string,
   countryCode: string | null,
@@ -38,7 +38,7 @@ export function normalizeAddress(
   return { normalized: text.toLowerCase(), type: 'sip_extension' };
 }
 
-/** Whether `raw` is a number whose country nobody can know: bare digits and no country beside them. */
+/** Whether the country of `raw` is unknown: bare digits without a country code. */
 export function lacksCountry(raw: string, countryCode: string | null): boolean {
   const compact = raw.trim().replace(FILLERS, '');
   return countryCode === null && /^\d+$/.test(compact) && isNumberLength(compact);
@@ -48,7 +48,7 @@ function isNumberLength(digits: string): boolean {
   return digits.length >= DIGITS_MIN && digits.length <= DIGITS_MAX;
 }
 
-/** `+` and digits, or undefined if it cannot be a whole number: then it is an extension. */
+/** `+` and digits, or undefined if it cannot be a complete number: then it is an extension. */
 function e164(compact: string, digits: string, countryCode: string | null): string | undefined {
   if (compact.startsWith('+')) return isNumberLength(digits) ? `+${digits}` : undefined;
   if (digits.startsWith('00')) {
@@ -77,8 +77,8 @@ function sipAddress(text: string): NormalAddress | undefined {
   };
 }
 
-/** The active number that a PBX means; undefined if there is none. A PBX gives it as its dialplan has it: an
- *  extension, or a number with or without its country. */
+/** The active number for an address of a PBX; undefined if there is none. A PBX sends it as in its dialplan: an
+ *  extension, or a number with or without its country code. */
 export function calledNumberOf<N extends PhoneNumber>(
   dialled: string,
   numbers: readonly N[],

@@ -1,5 +1,5 @@
-// What every telephony provider is to the rest of the gateway. Providers declare capabilities; nothing
-// outside a provider's folder asks its name.
+// The interface of a telephony provider. Providers declare capabilities; code outside a provider's folder never
+// depends on its name.
 
 import type { CallStatus, ProviderName } from '../../model/provider.ts';
 import type { MediaProtocol } from './media-protocol.ts';
@@ -7,20 +7,20 @@ import type { Pbx, WarmTransfer } from './pbx.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
 
 export interface ProviderCapabilities {
-  /** Whether the caller's keys are signalled; where not, in-band DTMF detection finds them in the audio. */
+  /** Whether the provider signals the caller's keys; if not, in-band DTMF detection finds them in the audio. */
   digitsIn: boolean;
-  /** Answering-machine detection that runs beside the media. */
+  /** Answering machine detection by the provider, in parallel with the media. */
   answeringMachine: boolean;
   transfer: readonly ('cold' | 'warm' | 'refer')[];
-  /** What a transfer waits for: that the provider takes the request, or that the destination answers or
-   *  does not. */
+  /** When a transfer settles: when the provider accepts the request, or when the destination answers or does
+   *  not. */
   transferAwaits: 'acceptance' | 'answer';
   /** The longest call, in seconds. */
   callS: { max: number };
 }
 
-/** What a webhook or an upgrade request carried. `url` is built from the configured public base URL,
- *  never from the Host header. */
+/** The data of a webhook or an upgrade request. `url` is built from the configured public base URL, never from
+ *  the Host header. */
 export interface ProviderRequest {
   method: string;
   url: string;
@@ -44,7 +44,7 @@ export type ProviderEvent =
   | {
       kind: 'inbound-call';
       callId: string;
-      /** Value of the configuration field that names the provider account. */
+      /** Value of the configuration field that identifies the provider account. */
       accountId: string;
       from: string;
       to: string;
@@ -56,7 +56,7 @@ export type ProviderEvent =
       callId: string;
       status: CallStatus;
       providerStatus: string;
-      /** Orders events of one call; undefined if the provider gives none. */
+      /** Orders events of one call; undefined if the provider has no order. */
       sequence: number | undefined;
       durationS: number | null;
       dedupeKey: string;
@@ -67,7 +67,7 @@ export type ProviderEvent =
 
 export interface DialRequest {
   runId: string;
-  /** Provider form of the numbers. `from` is null only where calls go out without a caller id. */
+  /** Numbers in the provider's format. `from` is null only where calls may have no caller id. */
   from: string | null;
   to: string;
   answerUrl: string;
@@ -80,7 +80,7 @@ export interface DialRequest {
 
 export interface DialResult {
   callId: string;
-  /** Facts of the provider's answer that belong into the run (no secrets). */
+  /** Facts of the provider's answer for the run (no secrets). */
   metadata: Record<string, string>;
 }
 
@@ -88,7 +88,7 @@ export interface TransferTarget {
   to: string;
   callerId: string;
   ringS: number;
-  /** Only where the capabilities say so. Default: the two are joined at once. */
+  /** Only with the capability. Default: both parties are connected at once. */
   warm?: WarmTransfer | undefined;
 }
 
@@ -109,8 +109,8 @@ export interface ProviderControl {
   ): Promise<DialResult>;
   /** Succeeds if the call is already gone. */
   hangUp(credentials: ProviderCredentials, callId: string, signal: AbortSignal): Promise<void>;
-  /** Hands the caller over to `to` and leaves the call. Where it awaits the answer it also fails with
-   *  TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED, TRANSFER_FAILED, and the caller is with the
+  /** Transfers the caller to `to` and leaves the call. If it waits for the answer, it also fails with
+   *  TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED, TRANSFER_FAILED, and the caller is connected with the
    *  agent again. */
   transfer(
     credentials: ProviderCredentials,
@@ -118,8 +118,8 @@ export interface ProviderControl {
     target: TransferTarget,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Presses keys, 0-9 * # A-D, `w` for half a second's pause. Undefined where the provider's calls take
-   *  none. Throws PROVIDER_*, also if the call is not there. */
+  /** Sends DTMF keys, 0-9 * # A-D, `w` for half a second's pause. Undefined where the provider has no such
+   *  request. Throws PROVIDER_*, also if the call is over. */
   sendDigits?(
     credentials: ProviderCredentials,
     callId: string,
@@ -131,14 +131,14 @@ export interface ProviderControl {
     callId: string,
     signal: AbortSignal,
   ): Promise<CallSnapshot | undefined>;
-  /** Calls between the two (in the provider's form of numbers) that were placed at `since` or later, a
-   *  minute of wrong clocks allowed; newest first, at most 20. Undefined where the provider keeps no list. */
+  /** Calls between the two numbers (in the provider's format) that were placed at `since` or later, with a
+   *  tolerance of a minute for the clocks; newest first, at most 20. Undefined where the provider keeps no list. */
   findCalls(
     credentials: ProviderCredentials,
     wanted: { from: string | null; to: string; since: Date },
     signal: AbortSignal,
   ): Promise<{ callId: string; status: CallStatus }[] | undefined>;
-  /** Whether the account owns `address`; undefined where the provider has no notion of it. */
+  /** Whether the account owns `address`; undefined where the provider has no such concept. */
   ownsNumber(
     credentials: ProviderCredentials,
     address: string,
@@ -153,15 +153,15 @@ export interface ProviderControl {
   ): Promise<{ ok: boolean; message: string | null }>;
 }
 
-/** The provider's webhooks: recognition, proof, content and reply. */
+/** The provider's webhooks: detection, verification, content and reply. */
 export interface ProviderWebhook {
-  /** Whether `request` looks like this provider's. Chooses the verifier only; proves nothing. */
+  /** Whether `request` looks like this provider's. It selects the verifier only; it proves nothing. */
   recognises(request: ProviderRequest): boolean;
-  /** Constant-time check of the provider's proof over webhook or socket upgrade. */
+  /** Verifies the provider's signature of a webhook or socket upgrade in constant time. */
   verify(request: ProviderRequest, credentials: ProviderCredentials): boolean;
   /** Throws WEBHOOK_MALFORMED. */
   parse(request: ProviderRequest): ProviderEvent;
-  /** Connects the call to our media socket. */
+  /** The reply that connects the call to our media socket. */
   answer(mediaUrl: string): WebhookReply;
   reject(reason: RejectReason): WebhookReply;
   /** The empty success reply to an event. */
@@ -171,15 +171,15 @@ export interface ProviderWebhook {
 interface AnyProvider {
   readonly name: ProviderName;
   readonly capabilities: ProviderCapabilities;
-  /** The number as this provider wants it in requests. */
+  /** The number in the provider's request format. */
   formatAddress(addressNormalized: string): string;
   readonly control: ProviderControl;
 }
 
-/** A provider that reports its calls by webhooks and opens its media sockets to us. */
+/** A hosted provider: reports its calls by webhooks and opens its media sockets to us. */
 export interface HostedProvider extends AnyProvider {
   readonly webhook: ProviderWebhook;
-  /** A fresh protocol for one socket. */
+  /** A new protocol for one socket. */
   createMedia(): MediaProtocol;
 }
 

@@ -15,7 +15,7 @@ export interface RestRequest {
   url: string;
   headers: Record<string, string>;
   body: string | null;
-  /** Whether sending it twice does no harm. */
+  /** Whether it is idempotent. */
   repeatable: boolean;
 }
 
@@ -24,8 +24,8 @@ export interface RestResponse {
   body: string;
 }
 
-/** `send` fails with PROVIDER_TIMEOUT (no answer in time), PROVIDER_FAILED (certainly without effect,
- *  or harmless to repeat) or PROVIDER_UNCERTAIN. Any status is an answer. */
+/** `send` fails with PROVIDER_TIMEOUT (no answer in time), PROVIDER_FAILED (certainly without effect, or
+ *  idempotent) or PROVIDER_UNCERTAIN. Any status is an answer. */
 export interface Rest {
   send(request: RestRequest, signal: AbortSignal): Promise<RestResponse>;
 }
@@ -46,7 +46,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 /** Sockets to one provider. Hang-ups must not queue behind a campaign's dials. */
 const CONNECTIONS_MAX = 64;
 
-/** Failures that come before anything was sent. */
+/** Errors that occur before anything was sent. */
 const unsent = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -115,7 +115,7 @@ function failure(provider: ProviderName, wanted: RestRequest, error: unknown): G
   );
 }
 
-/** A short word: the system's or undici's error code. Never a message, which may name addresses. */
+/** The system's or undici's error code. Never a message, which may contain addresses. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   if (error.name === 'AbortError') return 'aborted';

@@ -1,5 +1,5 @@
-// A media session over one socket whose messages a `MediaProtocol` reads and writes: that of the hosted
-// providers. Audio goes from the socket through the protocol straight to the call, and back.
+// A media session of a hosted provider, over one socket with a `MediaProtocol`. Audio goes from the socket through
+// the protocol straight to the call, and back.
 
 import { GatewayError, isErrorCode } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -44,7 +44,7 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
     this.#delivery.attach(listener);
   }
 
-  // What the call sends.
+  // Sending, for the call.
 
   audio(payload: Uint8Array): void {
     const { encodeAscii } = this.#protocol;
@@ -77,7 +77,7 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
     else this.#socket.close(CLOSE.goingAway, 'the call is over');
   }
 
-  // What the socket brings.
+  // Receiving from the socket.
 
   onText(message: string): void {
     try {
@@ -104,7 +104,7 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
   }
 }
 
-/** With which the transport closes a socket for what its peer sent, or did not. */
+/** Reasons with which the transport closes a socket because of its peer. */
 const FAULT_CODES: readonly number[] = [
   CLOSE.policy,
   CLOSE.tooBig,
@@ -112,7 +112,7 @@ const FAULT_CODES: readonly number[] = [
   CLOSE.invalidText,
 ];
 
-/** Where our side closed the socket for a fault, the transport gives our code as the reason. */
+/** When our side closes the socket for a fault, the transport gives our code as the reason. */
 function closedBy(code: number, reason: string): MediaEvent {
   if (code === CLOSE.internal) {
     const error = new Error(`the media socket failed: ${reason}`);

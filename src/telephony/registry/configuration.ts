@@ -1,5 +1,5 @@
-// The `config` object of a telephony configuration: the union of all providers' variants, what a form
-// needs to know about them, and the masking of secrets. Source: specification §2.2, contract §2 and §4.
+// The `config` object of a telephony configuration: the union of all providers' variants, the facts for forms, and
+// the masking of secrets. Source: specification §2.2, contract §2 and §4.
 
 import { z } from 'zod';
 import type { ProviderName } from '../../model/provider.ts';
@@ -32,8 +32,8 @@ export const configurationSchema = z.discriminatedUnion('provider', [
   vonageConfig,
 ]);
 
-/** A change to a configuration. A field that is left out keeps its stored value; null clears an
- *  optional one. Secrets may be masks: see `restoreMasked`. */
+/** A change to a configuration. An absent field keeps its stored value; null clears an optional one. Secrets may
+ *  be masks: see `restoreMasked`. */
 export const configurationPatchSchema = z.discriminatedUnion('provider', [
   ariConfigPatch,
   cloudonixConfigPatch,
@@ -125,7 +125,7 @@ const secretFields = new Map<ProviderName, readonly string[]>(
   ]),
 );
 
-/** The fields that are masked on output, nested ones as dotted paths. */
+/** The fields that are masked in responses, nested ones as dotted paths. */
 export function secretFieldsOf(provider: ProviderName): readonly string[] {
   return secretFields.get(provider) ?? [];
 }
@@ -134,24 +134,24 @@ export function connectivityOf(provider: ProviderName): Connectivity {
   return variants[provider].connectivity;
 }
 
-/** What the gateway stores beside the given fields when a configuration is created. */
+/** Values that the gateway stores in addition when a configuration is created. */
 export function mintCredentials(provider: ProviderName, random: Random): ProviderCredentials {
   return variants[provider].mintKeys?.(random) ?? {};
 }
 
-/** Whether calls only go out with a number of the configuration as the caller. Contract §4.1. */
+/** Whether calls require a number of the configuration as the caller. Contract §4.1. */
 export function needsCallerId(provider: ProviderName): boolean {
   return variants[provider].callerIdOptional !== true;
 }
 
-/** What trunks of the provider can be set to; undefined where it has none. */
+/** The schema of trunk settings; undefined where the provider has no trunks. */
 export function trunkSettingsOf(
   provider: ProviderName,
 ): z.ZodType<Record<string, unknown>> | undefined {
   return variants[provider].trunkSettings;
 }
 
-/** What webhooks call this account, or null if they name none or it is not known. */
+/** The account's identifier in webhooks, or null if they have none or it is unknown. */
 export function accountIdOf(
   provider: ProviderName,
   credentials: ProviderCredentials,
@@ -175,8 +175,8 @@ export function addressesOf(
 /** Characters at the end of a secret that a mask shows. */
 const MASK_SHOWN = 4;
 
-/** The same length in asterisks, less the last four characters; all asterisks if there are no more
- *  than four. Contract §2. */
+/** As many asterisks as characters, except the last four characters; all asterisks if there are at most four.
+ *  Contract §2. */
 export function maskSecret(secret: string): string {
   const characters = [...secret];
   const hidden =
@@ -184,7 +184,7 @@ export function maskSecret(secret: string): string {
   return '*'.repeat(hidden) + characters.slice(hidden).join('');
 }
 
-/** What clients may see of stored credentials: known keys only, secrets masked. A copy. */
+/** Stored credentials as clients see them: known keys only, secrets masked. A copy. */
 export function maskCredentials(
   provider: ProviderName,
   credentials: ProviderCredentials,
@@ -200,8 +200,8 @@ export function maskCredentials(
   return visible;
 }
 
-/** `incoming` with every secret that is exactly the mask of its stored value replaced by that value.
- *  A copy; anything else is taken as a new secret. */
+/** `incoming` with every secret that equals the mask of its stored value replaced by that value. A copy;
+ *  anything else is a new secret. */
 export function restoreMasked(
   provider: ProviderName,
   incoming: ProviderCredentials,
@@ -216,8 +216,8 @@ export function restoreMasked(
   return restored;
 }
 
-/** The field that a change points elsewhere without giving the secret that would go there; undefined
- *  for a change that is safe. */
+/** The field whose change would send a stored secret elsewhere without the client giving that secret; undefined
+ *  for a safe change. */
 export function misdirected(
   provider: ProviderName,
   incoming: ProviderCredentials,

@@ -15,18 +15,18 @@ import {
 import { createTwilioProvider } from '../twilio/provider.ts';
 
 export interface Providers {
-  /** Undefined for a provider that this version cannot hold calls over. */
+  /** Undefined for a provider that this version does not support. */
   byName(name: ProviderName): TelephonyProvider | undefined;
-  /** In the order in which webhooks are matched against them (`recognises`). */
+  /** The order in which webhooks are matched (`recognises`). */
   readonly hosted: readonly HostedProvider[];
   readonly pbx: readonly PbxProvider[];
 }
 
-/** Made once by main: connections to PBXs live in them. */
+/** Created once by main: connections to PBXs live in them. */
 export function createProviders(options: {
   clock: Clock;
   random: Random;
-  /** Where PBXs bring audio in packets. */
+  /** For PBXs with audio in packets (AudioSocket, RTP). */
   packets?: PacketMedia;
   /** Where accounts and PBXs may have their address. Default: as while sign-up is closed. */
   egress?: Egress;

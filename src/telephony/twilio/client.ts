@@ -1,6 +1,6 @@
-// One request to Twilio's REST interface: address, credentials, and what its refusals mean. What is
-// asked for is control.ts and numbers.ts. Source: twilio.com/docs/usage/requests-to-twilio; error codes
-// from twilio.com/docs/api/errors
+// One request to Twilio's REST interface: address, credentials, and the meaning of its errors. The requests
+// themselves: control.ts and numbers.ts. Source: twilio.com/docs/usage/requests-to-twilio; error codes from
+// twilio.com/docs/api/errors
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -12,9 +12,9 @@ import { type TwilioConfig, twilioConfig } from './config.ts';
 const provider = 'twilio';
 const BASE_URL = 'https://api.twilio.com';
 
-/** The call had ended, or never began, when we asked for something. */
+/** The call had ended, or never began, at the time of the request. */
 const NOT_IN_PROGRESS = 21_220;
-/** Codes that blame one of the two numbers. */
+/** Codes for a fault of one of the two numbers. */
 const destinationCodes = new Set([
   13_223, 13_224, 13_225, 13_226, 13_227, 21_210, 21_211, 21_212, 21_213, 21_214, 21_215, 21_216,
   21_217, 21_219, 21_401,
@@ -30,7 +30,7 @@ export interface TwilioRequest {
   path: string;
   /** Null for a GET. */
   form: URLSearchParams | null;
-  /** Whether sending it twice does no harm. */
+  /** Whether it is idempotent. */
   repeatable: boolean;
 }
 
@@ -78,7 +78,7 @@ export function isTwilioNotFound(response: RestResponse): boolean {
   return response.status === 404 || codeOf(response) === NOT_IN_PROGRESS;
 }
 
-/** The answer's content, or the PROVIDER_* error that its status and Twilio's code stand for. */
+/** The answer's content, or the PROVIDER_* error for its status and Twilio's code. */
 export function answerOf<T>(
   response: RestResponse,
   wanted: TwilioRequest,
@@ -90,7 +90,7 @@ export function answerOf<T>(
   return answer.data;
 }
 
-/** Success, but not in words that we know: the request has probably taken effect. */
+/** A success with unexpected content: the request has probably taken effect. */
 export function unreadable({ action, repeatable }: TwilioRequest, cause?: unknown): GatewayError {
   const facts = { provider, action, reason: 'unreadable answer' };
   return new GatewayError(repeatable ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN', facts, cause);
@@ -103,7 +103,7 @@ function codeOf({ body }: RestResponse): number | undefined {
 function failureOf(response: RestResponse, { action, repeatable }: TwilioRequest): GatewayError {
   const { status } = response;
   const code = codeOf(response);
-  // Twilio's own message is left out: it repeats the numbers.
+  // Without Twilio's own message, which contains the numbers.
   const reason = code === undefined ? `HTTP ${status}` : `HTTP ${status}, Twilio error ${code}`;
   const facts = { provider, action, reason };
   if (status >= 500) {

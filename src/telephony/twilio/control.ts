@@ -28,9 +28,9 @@ const callList = z.object({
   calls: z.array(z.object({ sid: z.string(), status: z.string(), date_created: z.string() })),
 });
 
-/** Calls of one list. */
+/** Calls in one list. */
 const FIND_MAX = 20;
-/** Twilio's clock and ours. */
+/** Tolerance between Twilio's clock and ours. */
 const CLOCKS_APART_MS = 60_000;
 
 export function createTwilioControl(rest: Rest): ProviderControl {
@@ -57,7 +57,7 @@ export function createTwilioControl(rest: Rest): ProviderControl {
     },
 
     async transfer(credentials, callId, target, signal) {
-      // Twilio takes any text, and ends the call when it cannot be dialled.
+      // Twilio accepts any text, and ends the call if it cannot be dialled.
       if (!DIALABLE.test(target.to)) {
         const reason = 'neither a number with its country code nor a SIP address';
         throw new GatewayError('PROVIDER_DESTINATION', { provider: 'twilio', reason });
@@ -91,7 +91,7 @@ export function createTwilioControl(rest: Rest): ProviderControl {
       const sinceMs = since.getTime() - CLOCKS_APART_MS;
       return calls.slice(0, FIND_MAX).flatMap(({ sid, status: word, date_created: created }) => {
         const status = statusOf(word);
-        // A date that cannot be read is no reason to overlook a call.
+        // A call with an unreadable date must not be overlooked.
         const isOlder = Date.parse(created) < sinceMs;
         return status === undefined || isOlder ? [] : [{ callId: sid, status }];
       });
@@ -115,7 +115,7 @@ function dialForm(request: DialRequest, config: TwilioConfig): URLSearchParams {
   }
   if (config.amd_enabled) {
     form.set('MachineDetection', 'Enable');
-    form.set('AsyncAmd', 'true'); // Otherwise Twilio holds the call until it has made up its mind.
+    form.set('AsyncAmd', 'true'); // Otherwise Twilio delays the call until its detection is finished.
     form.set('AsyncAmdStatusCallback', request.answeredByUrl);
     form.set('AsyncAmdStatusCallbackMethod', 'POST');
   }

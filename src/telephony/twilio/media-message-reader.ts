@@ -1,12 +1,12 @@
-// A Twilio audio message in the fixed form in which Twilio writes it, read off the socket's bytes: no
-// string, no object. Anything else is left to JSON (media.ts), with the same result.
+// Decodes a Twilio audio message in its usual fixed form directly from the socket's bytes, without a string or an
+// object. Any other message is left to JSON (media.ts), with the same result.
 // Source: twilio.com/docs/voice/media-streams/websocket-messages
 
 import type { AudioListener } from '../provider/media-session.ts';
 
 /** Payload bytes of one message. Twilio sends 160; more than this is not telephone audio. */
 export const MEDIA_PAYLOAD_BYTES_MAX = 48 * 1024;
-/** One second of audio: what the buffer begins with. */
+/** One second of audio: the initial size of the buffer. */
 const PAYLOAD_BYTES_USUAL = 8_000;
 /** Digits of a counter or of milliseconds that a number holds exactly. */
 const DIGITS_MAX = 15;
@@ -21,26 +21,26 @@ const PAYLOAD = Buffer.from('","payload":"');
 const TAIL = Buffer.from('"}}');
 const TAIL_AFTER_SID = Buffer.from('"}');
 const PADDING = 61; // =
-/** Value of each character of base64; anything else has bits above the lowest six. */
+/** Value of each base64 character; any other has bits above the lowest six. */
 const BASE64 = new Uint8Array(256).fill(0xff);
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 for (let i = 0; i < ALPHABET.length; i++) BASE64[ALPHABET.charCodeAt(i)] = i;
 
-/** Of whichever stream reads: its listener is done with a payload before the next message is read. */
+/** Shared by all streams: the listener is done with a payload before the next message is decoded. */
 let payload = new Uint8Array(PAYLOAD_BYTES_USUAL);
-/** The part of `payload` that is filled; kept while the size stays. */
+/** The used part of `payload`; kept while the size stays. */
 let filled = payload.subarray(0, 0);
 
 export class MediaMessageReader {
-  /** Short enough to lie within its object. */
+  /** Short enough to be stored inside its object. */
   readonly #sid: Uint8Array;
 
   constructor(streamSid: string) {
     this.#sid = Uint8Array.from(Buffer.from(streamSid, 'latin1'));
   }
 
-  /** Reads the message that lies in `bytes` from `from` to `end`, borrowed. False if it is not audio of the
-   *  caller in the fixed form: then nothing was told. */
+  /** Decodes the message in `bytes` from `from` to `end`, borrowed. False if it is not audio of the caller in
+   *  the fixed form: nothing was reported then. */
   read(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean {
     if (!isAt(bytes, from, HEAD)) return false;
     let at = afterDigits(bytes, from + HEAD.length, end);
@@ -70,7 +70,7 @@ export class MediaMessageReader {
     return isAt(bytes, at, this.#sid) ? at + this.#sid.length : -1;
   }
 
-  /** Where the payload ends of a message that ends with the stream's id, or -1 if it does not. */
+  /** End index of the payload in a message that ends with the stream's id, or -1 if it does not. */
   #beforeSid(bytes: Uint8Array, end: number): number {
     const sidAt = end - TAIL_AFTER_SID.length - this.#sid.length;
     const tailAt = sidAt - SID_LAST.length;
@@ -82,7 +82,7 @@ export class MediaMessageReader {
   }
 }
 
-/** Bytes written to `payload`, or -1 if it is not base64 (RFC 4648 §4) in full. */
+/** Bytes written to `payload`, or -1 if it is not entirely base64 (RFC 4648 §4). */
 function decode(bytes: Uint8Array, from: number, end: number): number {
   if (end <= from || (end - from) % 4 !== 0) return -1;
   const padding = bytes[end - 1] !== PADDING ? 0 : bytes[end - 2] !== PADDING ? 1 : 2;
@@ -124,7 +124,7 @@ function isAt(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
   return true;
 }
 
-/** Index after the run of at most DIGITS_MAX digits that begins at `at`. */
+/** Index after the run of at most DIGITS_MAX digits at `at`. */
 function afterDigits(bytes: Uint8Array, at: number, end: number): number {
   const until = Math.min(at + DIGITS_MAX, end);
   let i = at;

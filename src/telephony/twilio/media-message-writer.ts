@@ -1,8 +1,8 @@
-// Audio to Twilio as the bytes of its message: no string, no object, no new memory for each. `encodeAudio` of
-// media.ts gives the same text.
+// Encodes audio for Twilio as the bytes of its message, without a string, an object or new memory per message.
+// `encodeAudio` of media.ts gives the same text.
 // Source: twilio.com/docs/voice/media-streams/websocket-messages, RFC 4648 §4
 
-/** Payload that the buffer begins with: 120 ms. */
+/** Initial payload size of the buffer: 120 ms. */
 const PAYLOAD_BYTES_USUAL = 960;
 const HEAD_BYTES_USUAL = 128;
 const ALPHABET = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/');
@@ -11,15 +11,15 @@ const HEAD = '{"event":"media","streamSid":"';
 const MIDDLE = '","media":{"payload":"';
 const TAIL = '"}}';
 
-/** Of whichever stream writes: a message is out before the next one is made. */
+/** Shared by all streams: a message is sent before the next one is encoded. */
 let shared = Buffer.alloc(HEAD_BYTES_USUAL + textBytes(PAYLOAD_BYTES_USUAL));
-/** The part of `shared` that is the message, and what it is laid out for; kept while the sizes stay. */
+/** The part of `shared` with the message, and the sizes of its layout; kept while the sizes stay. */
 let message = shared;
 let sidBytes = -1;
 let payloadBytes = -1;
 
 export class MediaMessageWriter {
-  /** Short enough to lie within its object. */
+  /** Short enough to be stored inside its object. */
   readonly #sid: Uint8Array;
 
   /** `streamSid` is plain ASCII. */
@@ -27,7 +27,7 @@ export class MediaMessageWriter {
     this.#sid = Uint8Array.from(Buffer.from(streamSid, 'latin1'));
   }
 
-  /** The whole message; borrowed until the next call, of whichever stream. `payload` is borrowed until the call
+  /** The whole message; borrowed until the next call for any stream. `payload` is borrowed until the call
    *  returns. */
   write(payload: Uint8Array): Uint8Array {
     const sid = this.#sid;
@@ -39,7 +39,7 @@ export class MediaMessageWriter {
   }
 }
 
-/** Writes everything but the stream's id and the payload. */
+/** Writes everything except the stream's id and the payload. */
 function layOut(sid: Uint8Array, payload: Uint8Array): void {
   const middle = HEAD.length + sid.length;
   const end = middle + MIDDLE.length + textBytes(payload.length);

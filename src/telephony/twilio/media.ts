@@ -1,5 +1,5 @@
-// Twilio Media Streams: the JSON envelope of a bidirectional stream, both ways. It translates and never
-// acts; who is on the line and what marks mean is pipeline/speak/playout's business.
+// Twilio Media Streams: encodes and decodes the JSON messages of a bidirectional stream. It translates and never
+// acts; the use of marks is pipeline/speak/playout's.
 // Source: twilio.com/docs/voice/media-streams/websocket-messages
 
 import assert from 'node:assert';
@@ -11,13 +11,13 @@ import type { AudioListener, MediaListener, MediaTraits } from '../provider/medi
 import { MEDIA_PAYLOAD_BYTES_MAX, MediaMessageReader } from './media-message-reader.ts';
 import { MediaMessageWriter } from './media-message-writer.ts';
 
-/** One second of audio: what the buffer begins with. */
+/** One second of audio: the initial size of the buffer. */
 const PAYLOAD_BYTES_USUAL = 8_000;
-/** Where outgoing payloads are laid for encoding, of whichever stream. */
+/** Buffer for payloads before encoding, shared by all streams. */
 let outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
 
 const sid = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
-/** Counters are strings of digits; a bare number is taken too. */
+/** Counters are strings of digits; a number is accepted too. */
 const counter = z.union([z.string().regex(/^\d{1,15}$/), z.int().nonnegative()]);
 
 const envelope = z.discriminatedUnion('event', [
@@ -61,13 +61,13 @@ const knownEvents = new Set(['connected', 'start', 'media', 'dtmf', 'mark', 'sto
 type Envelope = z.infer<typeof envelope>;
 type Start = Extract<Envelope, { event: 'start' }>;
 
-/** One socket's protocol. The fixed form of an audio message is read off the bytes; anything else goes
- *  through JSON and the schema, with the same result. */
+/** One socket's protocol. Audio messages in the fixed form are decoded from the bytes; any other goes through
+ *  JSON and the schema, with the same result. */
 export function createTwilioMedia(): MediaProtocol {
   return new TwilioMedia();
 }
 
-/** A clear is prompt, so a short lead keeps barge-in short. */
+/** A clear takes effect at once, so a short lead keeps barge-in short. */
 const TRAITS: MediaTraits = {
   marks: true,
   callAfterClose: 'ends',
@@ -99,7 +99,7 @@ class TwilioMedia implements MediaProtocol {
     const event = anyEvent.safeParse(json);
     if (!event.success || knownEvents.has(event.data.event)) {
       throw malformed(message.length, known.error);
-    } // An event that a later version of the protocol may bring is passed over.
+    } // An event of a later version of the protocol is ignored.
   }
 
   decodeBinary(message: Uint8Array): void {
@@ -185,12 +185,12 @@ class TwilioMedia implements MediaProtocol {
   }
 }
 
-/** Undefined if `text` is not base64 in full, or more than one message may carry. */
+/** Undefined if `text` is not entirely base64, or longer than a message allows. */
 function decodeBase64(text: string): Uint8Array | undefined {
   const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
   const bytes = (text.length / 4) * 3 - padding;
   if (text.length % 4 !== 0 || bytes > MEDIA_PAYLOAD_BYTES_MAX) return undefined;
-  // Node passes over characters outside the alphabet, so they show as missing bytes.
+  // Node skips characters outside the alphabet, so the result has fewer bytes.
   const payload = Buffer.from(text, 'base64');
   return payload.length === bytes ? payload : undefined;
 }

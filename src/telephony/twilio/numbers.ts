@@ -1,4 +1,4 @@
-// The account's phone numbers: does it own one, and where do its inbound calls go.
+// The account's phone numbers: whether it owns one, and the destination of its inbound calls.
 // Source: twilio-oai, twilio_api_v2010, IncomingPhoneNumbers.
 
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import type { ProviderControl } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { answerOf, type TwilioClient } from './client.ts';
 
-/** Numbers in one answer. The filter names one number, so more than a few cannot match. */
+/** Numbers in one answer. The filter has one number, so more than a few cannot match. */
 const PAGE_SIZE = 20;
 
 const page = z.object({
@@ -68,7 +68,7 @@ async function find(
   return answer.incoming_phone_numbers.find((each) => each.phone_number === address);
 }
 
-/** What makes Twilio ignore the number's own URL. It is reported, never cleared. */
+/** Settings with which Twilio ignores the number's own URL. They are reported, never cleared. */
 function takenBy({ voice_application_sid, trunk_sid }: OwnedNumber): string | null {
   if (trunk_sid) return 'The number belongs to a SIP trunk at Twilio, which receives its calls.';
   if (voice_application_sid) {

@@ -23,7 +23,7 @@ export function createTwilioProvider(options: {
       transferAwaits: 'acceptance',
       callS: { max: TWILIO_CALL_S_MAX },
     },
-    formatAddress: (addressNormalized) => addressNormalized, // `+` and digits, or `sip:`: as it is.
+    formatAddress: (addressNormalized) => addressNormalized, // `+` and digits, or `sip:`: unchanged.
     control: createTwilioControl(createRest({ provider: 'twilio', ...options })),
     webhook: twilioWebhook,
     createMedia: createTwilioMedia,

@@ -1,6 +1,6 @@
-// Whether a request comes from Twilio: X-Twilio-Signature over webhooks and socket upgrades.
-// Source: twilio.com/docs/usage/security. There is no time in it: repeated deliveries are told apart by
-// what they say (webhook.ts), not here.
+// Verifies that a request comes from Twilio: X-Twilio-Signature of webhooks and socket upgrades.
+// Source: twilio.com/docs/usage/security. It has no timestamp: repeated deliveries are recognised by their content
+// (webhook.ts), not here.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { ProviderRequest } from '../provider/provider.ts';
@@ -14,7 +14,7 @@ const standardPort: Readonly<Record<string, string>> = {
 };
 const URL_PARTS = /^([a-z]+:)\/\/([^/?#]*)(.*)$/is;
 
-/** Whether the request's signature was made with the account's token. Constant in time. */
+/** Whether the request's signature was made with the account's token. Constant time. */
 export function isSigned(request: ProviderRequest, credentials: ProviderCredentials): boolean {
   const token = credentials['auth_token'];
   const given = request.headers['x-twilio-signature'];
@@ -41,7 +41,7 @@ function signedFields(form: Record<string, string[]>): string {
   return text;
 }
 
-/** The URL as Twilio may have written it: as it is, without its port, with the standard port. */
+/** Variants of the URL that Twilio may have signed: unchanged, without its port, with the standard port. */
 function spellings(url: string): Set<string> {
   const found = new Set([url]);
   const [, scheme, authority, rest] = URL_PARTS.exec(url) ?? [];
@@ -54,7 +54,7 @@ function spellings(url: string): Set<string> {
   return found;
 }
 
-/** A body that is no form is signed through its hash in the URL. */
+/** For a body that is no form, the URL contains its hash. */
 function isBodyCovered({ rawBody, formAll, url }: ProviderRequest): boolean {
   if (rawBody.length === 0 || Object.keys(formAll).length > 0) return true;
   if (!URL.canParse(url)) return false;

@@ -21,8 +21,8 @@ function document(verbs: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?><Response>${verbs}</Response>`;
 }
 
-/** Connects the call to our media socket; when that closes the call is hung up at once. `mediaUrl`
- *  has no query: Twilio would drop it. */
+/** Connects the call to our media socket; when that closes the call is hung up at once. `mediaUrl` must have no
+ *  query: Twilio would drop it. */
 export function streamDocument(mediaUrl: string): string {
   assert(/^wss?:\/\/[^?#]+$/.test(mediaUrl), 'a media URL without a query');
   return document(`<Connect><Stream url="${escapeXml(mediaUrl)}"/></Connect><Hangup/>`);
@@ -32,7 +32,7 @@ export function sayDocument(sentence: string): string {
   return document(`<Say>${escapeXml(sentence)}</Say><Hangup/>`);
 }
 
-/** The caller hears the busy tone and nothing is charged. */
+/** The caller gets the busy tone and nothing is charged. */
 export function busyDocument(): string {
   return document('<Reject reason="busy"/>');
 }
@@ -44,7 +44,7 @@ export interface DialTarget {
   ringS: number;
 }
 
-/** Hands the caller over to `to`; the call ends when that leg does. */
+/** Transfers the caller to `to`; the call ends with that leg. */
 export function dialDocument({ to, callerId, ringS }: DialTarget): string {
   const noun = /^sips?:/i.test(to) ? 'Sip' : 'Number';
   const attributes = `callerId="${escapeXml(callerId)}" timeout="${Math.round(ringS)}"`;

@@ -1,4 +1,4 @@
-// Twilio's webhooks: recognised, verified, understood, answered. Placing and ending calls is control.ts.
+// Twilio's webhooks: detects, verifies, decodes and answers them. Dialling and hang-up are in control.ts.
 // Source: twilio.com/docs/voice/twiml, .../voice/api/call-resource#statuscallback, .../answering-machine-detection
 
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import type { RejectReason } from '../provider/terms.ts';
 import { isSigned } from './signature.ts';
 import { busyDocument, sayDocument, streamDocument } from './twiml.ts';
 
-/** Fields and characters of a webhook that are kept with the run. Twilio sends about 40 short ones. */
+/** Limits of a webhook's fields and characters stored with the run. Twilio sends about 40 short ones. */
 const RAW_FIELDS_MAX = 100;
 const RAW_CHARACTERS_MAX = 500;
 
@@ -32,7 +32,7 @@ const statuses = new Map<string, CallStatus>([
   ['canceled', 'canceled'],
 ]);
 
-/** Our word for a CallStatus, or undefined if it is none that we know. */
+/** The normalised status of a CallStatus, or undefined if it is unknown. */
 export function statusOf(providerStatus: string | undefined): CallStatus | undefined {
   return providerStatus === undefined ? undefined : statuses.get(providerStatus);
 }
@@ -66,7 +66,7 @@ function xml(body: string): WebhookReply {
   return { status: 200, contentType: 'text/xml; charset=utf-8', body };
 }
 
-/** Cloudonix speaks the same fields; its own key header tells it apart. */
+/** Cloudonix uses the same fields; its own key header distinguishes it. */
 function recognises({ headers, form }: ProviderRequest): boolean {
   if (headers['x-cx-apikey'] !== undefined || headers['x-cx-domain'] !== undefined) return false;
   return (
@@ -79,8 +79,8 @@ function recognises({ headers, form }: ProviderRequest): boolean {
   );
 }
 
-/** Keys of repeated deliveries are made of what is signed, never of the idempotency header: a replay
- *  could carry another one. */
+/** The keys of repeated deliveries are made of signed content, never of the idempotency header: a replay could
+ *  carry another one. */
 function parse(request: ProviderRequest): ProviderEvent {
   const { form } = request;
   const callId = form['CallSid'];
@@ -96,7 +96,7 @@ function parse(request: ProviderRequest): ProviderEvent {
     : statusEvent(request, callId, status);
 }
 
-/** A call that waits for our answer, as opposed to news about one. */
+/** A call that waits for our answer, in contrast to a status callback. */
 function isNewCall(form: Record<string, string>, status: CallStatus): boolean {
   const isNews = form['CallbackSource'] !== undefined || form['SequenceNumber'] !== undefined;
   const isOpen = status === 'initiated' || status === 'ringing' || status === 'in-progress';

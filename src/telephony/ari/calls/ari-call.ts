@@ -6,20 +6,20 @@ import type { AriChannel, AriEvent } from '../rest/messages.ts';
 import type { MediaLeg } from '../rest/peer.ts';
 import { type CallFacts, hangupOutcomeOf } from './hangup-outcome.ts';
 
-/** Keys pressed before the call has a media session. */
+/** Keys received before the call has a media session. */
 const EARLY_DIGITS_MAX = 16;
 
 export class AriCall {
   readonly id: string;
-  /** Of a call that we dialled; null for a caller's. */
+  /** For a call that we dialled; null for an inbound one. */
   readonly runId: string | null;
-  /** False while the request for it is on its way. */
+  /** False while the dial request is in progress. */
   isPlaced = true;
-  /** False as long as nothing says that there ever was such a call. */
+  /** False until an event or answer shows that the call exists. */
   isKnown = true;
-  /** It was transferred: the channel, and the bridge that both are in. */
+  /** After a transfer: the destination's channel, and the bridge of both. */
   transferredTo: { channelId: string; bridgeId: string } | undefined;
-  /** It goes on in the dialplan; we do not follow it any more. */
+  /** The call continues in the dialplan; we do not follow it any more. */
   released = false;
   readonly #facts: CallFacts;
   #isEntered = false;
@@ -44,12 +44,12 @@ export class AriCall {
     return this.#facts.answered;
   }
 
-  /** Our application has it before the answer: early media. */
+  /** Our application has the channel before the answer: early media. */
   get isEntered(): boolean {
     return this.#isEntered;
   }
 
-  /** False if it was known. It is dialled from now on. */
+  /** False if it was already known. From now on the channel is dialled. */
   enter(): boolean {
     if (this.#isEntered) return false;
     this.#isEntered = true;
@@ -62,7 +62,7 @@ export class AriCall {
     return this.#leg;
   }
 
-  /** Fires when it is over. */
+  /** Aborted when the call is over. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -78,7 +78,7 @@ export class AriCall {
     else if (this.#earlyDigits.length < EARLY_DIGITS_MAX) this.#earlyDigits += digit;
   }
 
-  /** Whether a channel or bridge of ours is a part of it. */
+  /** Whether a channel or bridge of ours belongs to it. */
   owns(id: string): boolean {
     const { transferredTo } = this;
     return (
@@ -96,12 +96,12 @@ export class AriCall {
     return true;
   }
 
-  /** We have asked for its end. */
+  /** We have requested its end. */
   cancel(): void {
     this.#facts.cancelled = true;
   }
 
-  /** Applies a dial or hang-up event. Returns whether the phone has just begun to ring. */
+  /** Applies a dial or hang-up event. Returns whether the phone has just started to ring. */
   take(event: AriEvent): boolean {
     if (event.type === 'ChannelHangupRequest' || event.type === 'ChannelDestroyed') {
       if (event.cause !== 0) this.#cause = event.cause;
@@ -154,7 +154,7 @@ export function inboundCall(channel: AriChannel, args: readonly string[]): PbxIn
   return { callId: channel.id, from: channel.caller.number, to, raw };
 }
 
-/** The facts of an event that the run keeps: none that names addresses or people. */
+/** The facts of an event for the run's log, without addresses and names. */
 export function rawOf(event: AriEvent, channel: AriChannel): Record<string, unknown> {
   const facts: Record<string, unknown> = { type: event.type, channel: channel.name };
   for (const key of ['cause', 'cause_txt', 'tech_cause', 'dialstatus', 'timestamp']) {

@@ -1,10 +1,10 @@
-// The calls of one Stasis application, and the watchers of single channels. They outlive a connection: a
-// configuration that is changed gets another while its calls go on.
+// The calls of one Stasis application, and the watchers of single channels. They outlive a connection: when a
+// configuration changes, the calls go on over its new connection.
 
 import type { AriEvent } from '../rest/messages.ts';
 import type { AriCall } from './ari-call.ts';
 
-/** Channels that ended: a late event must not count as a new call. */
+/** Channels that have ended: a late event must not count as a new call. */
 const DESTROYED_MAX = 1_000;
 
 export class CallTable {
@@ -33,7 +33,7 @@ export class CallTable {
     return take !== undefined;
   }
 
-  /** Whether a channel or bridge belongs to a call that goes on, or to one that is being joined. */
+  /** Whether a channel or bridge belongs to a current call, or to one that is being joined. */
   owns(id: string): boolean {
     if (this.calls.has(id) || this.#watchers.has(id)) return true;
     return [...this.calls.values()].some((call) => call.owns(id));

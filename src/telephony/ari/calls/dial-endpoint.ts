@@ -5,7 +5,7 @@ import type { AriAccount } from '../rest/config.ts';
 export interface Dialled {
   channelId: string;
   to: string;
-  /** Null: the PBX's own. */
+  /** Null: the PBX's default. */
   callerId: string | null;
   ringS: number;
   /** Arguments of our application at the answer, separated by commas. */
@@ -22,7 +22,7 @@ export function dialQuery(account: AriAccount, dialled: Dialled): Record<string,
   };
 }
 
-/** The query of `POST /channels/create`, which takes neither. */
+/** The query of `POST /channels/create`, which accepts neither. */
 export function createQuery(
   account: AriAccount,
   { channelId, to, args }: Omit<Dialled, 'callerId' | 'ringS'>,
@@ -31,7 +31,7 @@ export function createQuery(
   return { endpoint, app: account.app, appArgs: args, channelId };
 }
 
-/** How long it rings. */
+/** Ring time. */
 export function ringQuery(ringS: number): Record<string, string> {
   return Object.fromEntries([['timeout', String(Math.max(1, Math.round(ringS)))]]);
 }
@@ -39,8 +39,8 @@ export function ringQuery(ringS: number): Record<string, string> {
 /** Through this trunk: a SIP address can be dialled through it too. */
 const THROUGH_TRUNK = /^PJSIP\/\{(?:number|e164)\}@(.+)$/;
 
-/** `template` has `{number}` (digits, without a plus) or `{e164}` (with one): `PJSIP/{number}@trunk`. A
- *  number that names a technology itself is taken as it is. */
+/** `template` has `{number}` (digits, without a plus) or `{e164}` (with one): `PJSIP/{number}@trunk`. A number
+ *  that already names a technology is used unchanged. */
 function endpointOf(template: string, to: string): string {
   if (/^(PJSIP|SIP|IAX2|Local|DAHDI)\//i.test(to)) return to;
   const trunk = THROUGH_TRUNK.exec(template)?.[1];

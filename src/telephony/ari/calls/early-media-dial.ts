@@ -1,5 +1,5 @@
-// Dialling with early media, in two steps: a channel is made, which our application has from the start, and then
-// dialled. So audio before the answer reaches us. Source: asterisk §4.2; the caller id was tried out.
+// Dialling with early media, in two steps: create a channel, which our application has from the start, then dial
+// it. So audio before the answer reaches us. Source: asterisk §4.2; the caller id was tested.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
@@ -9,11 +9,11 @@ import type { AriAccount } from '../rest/config.ts';
 import { type AriChannel, ariChannel } from '../rest/messages.ts';
 import { createQuery, type Dialled, ringQuery } from './dial-endpoint.ts';
 
-/** A channel is in the application a few milliseconds after it was made, or a busy PBX is late. */
+/** A new channel is in the application after a few milliseconds, or later on a busy PBX. */
 const LOOK_MS = 20;
 const LOOKS_MAX = 150;
 const TAKE_BACK_MS_MAX = 5_000;
-/** Answers to a request about a channel: no application has it yet; one has it, and it is not answered. */
+/** Answers to a request about a channel: it is in no application yet; or it is in one, and not answered. */
 const NOT_YET = 409;
 const UNANSWERED = 412;
 
@@ -23,7 +23,7 @@ export interface EarlyMediaContext {
   clock: Clock;
 }
 
-/** Throws what `AriClient` throws. Whatever the error, the channel may be there: see `takeBack`. */
+/** Throws what `AriClient` throws. After any error the channel may exist: see `takeBack`. */
 export async function dialWithEarlyMedia(
   line: EarlyMediaContext,
   dialled: Dialled,
@@ -35,14 +35,13 @@ export async function dialWithEarlyMedia(
   const request = { action: 'dial', method: 'POST', path: 'channels/create', query } as const;
   const channel = await client.get({ ...request, body: bodyOf(callerId) }, ariChannel, signal);
   await untilEntered(line, channelId, signal);
-  // Sent once, here alone, and never again whatever the answer: a channel that is dialled twice ends
-  // Asterisk 22.10.
+  // Sent once, only here, and never again for any answer: a channel that is dialled twice crashes Asterisk 22.10.
   const path = `channels/${channelId}/dial`;
   await client.run({ action: 'dial', method: 'POST', path, query: ringQuery(ringS) }, signal);
   return channel;
 }
 
-/** Hangs up after a dial that has failed, so that no phone rings on. Never rejects. */
+/** Hangs up after a failed dial, so that no phone keeps ringing. Never rejects. */
 export async function cancelDial(
   { client, clock }: EarlyMediaContext,
   channelId: string,
@@ -52,20 +51,20 @@ export async function cancelDial(
   try {
     await client.send({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
   } catch {
-    // The connection ends it when it has rung for too long.
+    // The connection ends the channel when it has rung for too long.
   } finally {
     deadline.done();
   }
 }
 
-/** What the far end sees is the connected line's number; the channel's own only shows at the PBX. */
+/** The far end sees the connected line's number; the channel's own number is only visible at the PBX. */
 function bodyOf(callerId: string | null): object {
   if (callerId === null || callerId === '') return {};
   const parties = ['CONNECTEDLINE(all)', 'CALLERID(all)'];
   return { variables: Object.fromEntries(parties.map((party) => [party, callerId])) };
 }
 
-/** A dial before the application has the channel is refused. What is asked for meanwhile does nothing. */
+/** A dial before the application has the channel is refused. Requests in between have no effect. */
 async function untilEntered(
   { client, clock }: EarlyMediaContext,
   channelId: string,

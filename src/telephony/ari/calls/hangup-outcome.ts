@@ -1,20 +1,20 @@
-// Causes of a hang-up, both ways: how a call ended at the PBX, from its cause and the events of its dialling, and
-// the reasons with which we hang up. Pure.
+// Hang-up causes in both directions: how a call ended at the PBX, by its cause and the events of its dialling; and
+// the reasons for our own hang-ups. Pure.
 // Source: asterisk §4.2 (measured); causes as in ITU-T Q.850.
 
 import type { TerminalStatus } from '../../../model/provider.ts';
 import type { RejectReason } from '../../provider/terms.ts';
 
-/** What is known of a channel that we dialled, or of one that rang. */
+/** State of a channel that we dialled, or of one that rang. */
 export interface CallFacts {
   answered: boolean;
   /** It rang, or there was early media. */
   progressed: boolean;
-  /** It was dialled at all: a channel that is made before it is dialled may never be. */
+  /** Whether it was dialled: a channel may be created and never dialled. */
   dialled: boolean;
   /** The last dial status, empty if there was none: BUSY, CONGESTION, NOANSWER, ... */
   dialStatus: string;
-  /** We asked for its end before the answer. */
+  /** We requested its end before the answer. */
   cancelled: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface HangupOutcome {
   providerStatus: string;
 }
 
-/** How a call is rejected: `reason` of a DELETE. Source: asterisk §4.1. */
+/** The `reason` of a DELETE that rejects a call. Source: asterisk §4.1. */
 export const rejectReasons: Readonly<Record<RejectReason, string>> = {
   'not-configured': 'unallocated',
   'no-workflow': 'congestion',
@@ -34,13 +34,13 @@ export const rejectReasons: Readonly<Record<RejectReason, string>> = {
   error: 'failure',
 };
 
-/** Hang-up reasons for a call with early media: the far end's tones would go on. */
+/** Hang-up reasons for a call with early media, because the far end's tones would go on. */
 export const unreachableReason: Readonly<Record<string, string>> = {
   BUSY: 'busy',
   CONGESTION: 'congestion',
 };
 
-/** Busy lines, unanswered ones and those that refused; 16 is a normal end. All else is a failure. */
+/** Causes for busy, unanswered and refused calls; 16 is a normal end. Every other cause is a failure. */
 const statusByCause = new Map<number, TerminalStatus>([
   [16, 'no-answer'], // Ended normally before the answer.
   [17, 'busy'],
@@ -56,7 +56,7 @@ const statusByDial: Readonly<Record<string, TerminalStatus>> = {
   CANCEL: 'canceled',
 };
 
-/** `cause` 0 is none. A dial status alone misleads: Asterisk says NOANSWER of a rejection. */
+/** `cause` 0 means none. A dial status alone is misleading: Asterisk reports NOANSWER for a rejection. */
 export function hangupOutcomeOf(facts: CallFacts, cause: number): HangupOutcome {
   return { status: statusOf(facts, cause), providerStatus: wordsOf(facts, cause) };
 }
@@ -66,7 +66,7 @@ function statusOf(facts: CallFacts, cause: number): TerminalStatus {
   if (facts.cancelled) return 'canceled';
   if (cause === 0) return statusByDial[facts.dialStatus] ?? 'failed';
   if (cause === 16 && !facts.dialled) return 'failed';
-  // Time ran out without a sign of ringing: nobody was reached.
+  // The ring time is over without a sign of ringing: the phone was not reached.
   if (cause === 19 && !facts.progressed) return 'failed';
   return statusByCause.get(cause) ?? 'failed';
 }

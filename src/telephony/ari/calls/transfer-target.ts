@@ -1,5 +1,5 @@
-// The destination of a transfer: its channel, from before it is made until both parties are joined or it is gone.
-// In a warm transfer it first has a bridge and audio of its own. Source: asterisk §4.2, §4.3.
+// The destination of a transfer: its channel, from before its creation until both parties are joined or it is gone.
+// In a warm transfer it first has its own bridge and audio. Source: asterisk §4.2, §4.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
@@ -29,13 +29,13 @@ export class TransferTargetCall {
     this.#unwatch = peer.watch(this.channelId, (event) => this.#take(event));
   }
 
-  /** Fires with the reason: TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_FAILED before an answer, and
-   *  TRANSFER_DECLINED when they hang up after it. */
+  /** Aborted with the reason: TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_FAILED before an answer, and
+   *  TRANSFER_DECLINED when the destination hangs up after it. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
 
-  /** Settles when they have answered. Throws the reason of `gone` and what `AriClient` throws. */
+  /** Settles when the destination has answered. Throws the reason of `gone` and what `AriClient` throws. */
   async ring(callId: string, target: TransferTarget, signal: AbortSignal): Promise<void> {
     const { account, client } = this.#peer;
     const { callerId, ringS, warm } = target;
@@ -53,8 +53,8 @@ export class TransferTargetCall {
     await answered;
   }
 
-  /** Settles when they take the call; they are still beside the caller's bridge then. Throws the reason of
-   *  `gone` or of their refusal, PBX_MEDIA and what `AriClient` throws. */
+  /** Settles when the destination accepts the call; it is not in the caller's bridge yet. Throws the reason of
+   *  `gone` or of the refusal, PBX_MEDIA and what `AriClient` throws. */
   async consult(
     consult: NonNullable<TransferTarget['warm']>['consult'],
     signal: AbortSignal,
@@ -72,7 +72,7 @@ export class TransferTargetCall {
     either.throwIfAborted();
   }
 
-  /** Ends their own bridge and audio, and leaves their channel. Never rejects. */
+  /** Ends the destination's bridge and audio, but not its channel. Never rejects. */
   async done(): Promise<void> {
     this.#unwatch();
     await this.#leg?.close();
@@ -94,7 +94,7 @@ export class TransferTargetCall {
   }
 }
 
-/** A number is rung through the transfer context of the dialplan. */
+/** A number is dialled through the transfer context of the dialplan. */
 function endpointOfOwn(transferContext: string, to: string): string {
   const isNumber = /^\+?[\w*#]+$/.test(to);
   if (transferContext === '' || !isNumber) return to;

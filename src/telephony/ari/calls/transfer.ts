@@ -1,5 +1,5 @@
-// Call transfer: into the dialplan, by SIP REFER, or by joining the destination to the caller's bridge. Music on
-// hold plays meanwhile; if the destination does not take the call, it goes on as it was. Source: asterisk §4.3.
+// Call transfer: into the dialplan, by SIP REFER, or by adding the destination to the caller's bridge. Music on
+// hold plays meanwhile; if the destination does not accept, the call goes on with the agent. Source: asterisk §4.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
@@ -10,10 +10,10 @@ import type { AriCall } from './ari-call.ts';
 import { TransferTargetCall } from './transfer-target.ts';
 
 const TAKE_BACK_MS_MAX = 5_000;
-/** For a caller's phone to follow a REFER, beyond the time in which the destination may ring. */
+/** Time for a caller's phone to follow a REFER, in addition to the destination's ring time. */
 const FOLLOW_MS_MAX = 10_000;
 
-/** Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED or TRANSFER_FAILED if the call was not taken, and
+/** Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED or TRANSFER_FAILED if the transfer failed, and
  *  what `AriClient` throws. */
 export async function transferCall(
   peer: CallPeer,
@@ -31,7 +31,7 @@ export async function transferCall(
   } else if (isCold && /^sips?:/i.test(target.to)) {
     await refer(peer, call, target, signal);
   } else {
-    // The destination stops ringing when the caller has left.
+    // The destination stops ringing when the caller has hung up.
     const either = AbortSignal.any([signal, call.over]);
     await bringIn(peer, call, { leg, target }, either);
   }
@@ -71,7 +71,8 @@ async function refer(
     call.released = false;
     throw error;
   }
-  // No event says whether their phone follows the REFER: a caller whose phone does not would wait in silence.
+  // No event reports whether the caller's phone follows the REFER: if it does not, the caller would wait in
+  // silence.
   const timer = peer.clock.after(
     ringS * 1_000 + FOLLOW_MS_MAX,
     () => void hangUpChannel(peer, call.id),
@@ -98,10 +99,10 @@ async function bringIn(
     await peer.client.run({ action: 'bridge', method: 'POST', path, query }, signal);
     signal.throwIfAborted();
     colleague.gone.throwIfAborted();
-    // From now on the end of one is that of the other.
+    // From now on the end of one party's channel ends the other's.
     call.transferredTo = { channelId, bridgeId: leg.bridgeId };
   } catch (error) {
-    // A request that was broken off, or came too late, says less.
+    // The error of an aborted or late request has less information.
     const why = [signal, colleague.gone].find(({ aborted }) => aborted)?.reason ?? error;
     await takeBack(peer, call, { leg, channelId });
     throw why;

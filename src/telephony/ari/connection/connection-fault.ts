@@ -1,4 +1,4 @@
-// Why the connection to a PBX is down, in words that say what to do. Source: asterisk §2.6, §4, §7.
+// The reason why the connection to a PBX is down, with what to do about it. Source: asterisk §2.6, §4, §7.
 
 import { codeOf, type ErrorCode, GatewayError } from '../../../errors/gateway-error.ts';
 import type { AriAccount } from '../rest/config.ts';
@@ -10,7 +10,7 @@ export interface ConnectionFault {
   isPermanent: boolean;
 }
 
-/** Of the system and of TLS, by what is to be done. */
+/** Errors of the system and of TLS. */
 const unreachable: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'the name is not known',
@@ -24,11 +24,11 @@ const unreachable: Readonly<Record<string, string>> = {
   silent: 'the connection is dead: pings are not answered',
 };
 
-/** Of certificates, by what is to be done. */
+/** Certificate errors. */
 const certificates: readonly (readonly [RegExp, string])[] = [
   [
     /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_UNTRUSTED/,
-    'its certificate is signed by nobody whom the gateway knows (start the gateway with NODE_EXTRA_CA_CERTS=/path/of/your/ca.pem)',
+    'its certificate is signed by an authority that the gateway does not know (start the gateway with NODE_EXTRA_CA_CERTS=/path/of/your/ca.pem)',
   ],
   [/CERT_HAS_EXPIRED/, 'its certificate has expired'],
   [
@@ -38,7 +38,7 @@ const certificates: readonly (readonly [RegExp, string])[] = [
   [/ERR_TLS_CERT_ALTNAME_INVALID/, 'its certificate is for another name than the address has'],
 ];
 
-/** `error` of a socket, or one of our own words above. */
+/** `error` of a socket, or one of our own codes above. */
 export function connectionFault(account: AriAccount, error: Error | string): ConnectionFault {
   if (error instanceof GatewayError) {
     return { code: error.code, message: error.message, isPermanent: true };
@@ -47,8 +47,8 @@ export function connectionFault(account: AriAccount, error: Error | string): Con
   const host = hostOf(account);
   const why = unreachable[word];
   if (why !== undefined) return fault('PBX_UNREACHABLE', { host, reason: why }, false);
-  // A plain server that is spoken to in TLS answers what is no TLS, and the other way round. Node names that
-  // by where it shows: writing or reading.
+  // TLS to a plain server, and the reverse, give an answer that cannot be parsed. Node's code depends on where the
+  // error occurs: writing or reading.
   if (/wrong version number|EPROTO|ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/i.test(word)) {
     return fault(
       'PBX_TLS',
@@ -63,7 +63,7 @@ export function connectionFault(account: AriAccount, error: Error | string): Con
   return fault('PBX_UNREACHABLE', { host, reason: word }, false);
 }
 
-/** The answer to the upgrade was a status. */
+/** The upgrade was answered with an HTTP status. */
 export function refusalFault(account: AriAccount, status: number): ConnectionFault {
   const host = hostOf(account);
   const user = account.app_name;
@@ -74,7 +74,7 @@ export function refusalFault(account: AriAccount, status: number): ConnectionFau
   return fault('PBX_UNREACHABLE', { host, reason }, false);
 }
 
-/** The socket is open, but a request that had to succeed did not. */
+/** The socket is open, but a required request failed. */
 export function requestFault(account: AriAccount, error: unknown): ConnectionFault {
   const code = codeOf(error);
   const facts = { host: hostOf(account), user: account.app_name };

@@ -1,5 +1,5 @@
-// One configuration's Asterisk: events of its Stasis application become calls that ring, are answered and end, and `call/pbx`
-// has them connected, rejected and transferred. Source: asterisk §0, §4.
+// One configuration's Asterisk: events of its Stasis application become calls that ring, are answered and end;
+// `call/pbx` connects, rejects and transfers them. Source: asterisk §0, §4.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -33,9 +33,9 @@ import { type ConnectionFault, fault, hostOf, requestFault } from './connection-
 import { type Reconciliation, reconcile } from './reconciliation.ts';
 
 const RESYNC_MS_MAX = 15_000;
-/** After a dial without an answer: if it was taken, it is there by now. */
+/** After a dial without an answer: if Asterisk accepted it, the channel exists by then. */
 const LOOK_MS = 2_000;
-/** Longer than any phone rings: Asterisk ends it before, unless it was made and never dialled. */
+/** Longer than any ring time: Asterisk ends the channel before, unless it was created and never dialled. */
 const RING_MS_MAX = 180_000;
 
 export interface AriConnectionOptions {
@@ -66,7 +66,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   readonly #held: CallTable;
   readonly #abort = new AbortController();
   #state: PbxState = { kind: 'connecting' };
-  /** Counts the links: a resync of an earlier one says nothing any more. */
+  /** Counts the links: the reconciliation of an earlier one is void. */
   #link = 0;
 
   constructor(options: AriConnectionOptions) {
@@ -113,7 +113,7 @@ export class AriConnection implements PbxConnection, CallPeer {
       call.join(leg);
       return leg.media;
     } catch (error) {
-      // A phone that rings rings on: there is another try when it is answered.
+      // A ringing phone goes on ringing: the next try is at the answer.
       if (call.answered || call.direction === 'inbound')
         void hangUpChannel(this, callId, 'failure');
       throw error;
@@ -153,7 +153,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#held.calls.set(callId, call);
   }
 
-  /** `uncertain`: Asterisk may or may not have taken it. */
+  /** `uncertain`: Asterisk may or may not have accepted it. */
   dialled(callId: string, how: 'placed' | 'uncertain' | 'refused'): void {
     const call = this.#held.calls.get(callId);
     if (call === undefined) return;
@@ -163,12 +163,12 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
   }
 
-  /** Our side ends it: the cause of its end is not the far end's. */
+  /** Our side ends the call: its hang-up cause is not the far end's. */
   ending(callId: string): void {
     this.#held.calls.get(callId)?.cancel();
   }
 
-  /** Throws PBX_CALL_GONE, TRANSFER_UNSUPPORTED, PROVIDER_*: then the call goes on as it was. */
+  /** Throws PBX_CALL_GONE, TRANSFER_UNSUPPORTED, PROVIDER_*: the call then goes on with the agent. */
   async handOver(callId: string, target: TransferTarget, signal: AbortSignal): Promise<void> {
     const call = this.#held.calls.get(callId);
     if (call === undefined) throw new GatewayError('PBX_CALL_GONE');
@@ -238,7 +238,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   #message(text: string): void {
     const event = ariEvent.safeParse(parseJson(text));
     pbxEvents.inc({ provider: 'ari', result: event.success ? 'taken' : 'passed_over' });
-    if (!event.success) return; // Of a type that is not ours to know.
+    if (!event.success) return; // Of a type that we do not use.
     try {
       this.#take(event.data);
     } catch (error) {
@@ -266,18 +266,18 @@ export class AriConnection implements PbxConnection, CallPeer {
     else if (call !== undefined) this.#ofCall(call, event, channel);
   }
 
-  /** Of a channel that we made beside the call's. */
+  /** Of an additional channel that we created for the call. */
   #ofLeg(event: AriEvent, id: string, isWatched: boolean): void {
     if (isEnd(event)) {
-      // The caller who was joined with it is alone.
+      // The caller whose transfer was complete is alone.
       for (const call of this.#held.handedTo(id)) void hangUpChannel(this, call.id);
     } else if (event.type === 'StasisStart' && !isWatched && !this.#held.owns(id)) {
-      void hangUpChannel(this, id); // The request that made it was given up.
+      void hangUpChannel(this, id); // Its request was given up.
     }
   }
 
   #started(call: AriCall | undefined, channel: AriChannel, args: readonly string[]): void {
-    if (this.#held.isDestroyed(channel.id)) return; // An event that comes after the end.
+    if (this.#held.isDestroyed(channel.id)) return; // An event after the end.
     if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);
     else if (call === undefined) this.#inbound(channel, args);
   }
@@ -291,7 +291,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#listener.onInbound(inboundCall(channel, args));
   }
 
-  /** A call of ours, dialled here, by another node, or before we were started anew. */
+  /** A call of ours, dialled here, by another node, or before a restart. */
   #adopt(channel: AriChannel): void {
     const { id } = channel;
     const runId = this.ids.runOf(id);
@@ -308,7 +308,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#listener.onAnswered({ callId: id, runId });
   }
 
-  /** What was made by a process that has died since waits to be dialled for ever. */
+  /** A channel created by a process that has died since would wait for ever. */
   #entered(call: AriCall): void {
     if (!call.enter()) return;
     const timer = this.clock.after(RING_MS_MAX, () => {
@@ -337,7 +337,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
   }
 
-  /** Once for each call. A call that may never have existed is not reported. */
+  /** Once per call. A call that may never have existed is not reported. */
   #end(call: AriCall, raw: Record<string, unknown>): void {
     if (!this.#held.calls.delete(call.id)) return;
     const { transferredTo } = call;
@@ -368,7 +368,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
   }
 
-  /** Forgets a call that Asterisk does not have. Never rejects. */
+  /** Removes a call that Asterisk does not have. Never rejects. */
   async #look(call: AriCall): Promise<void> {
     if (call.over.aborted) return;
     const path = `channels/${encodeURIComponent(call.id)}`;

@@ -22,7 +22,7 @@ export interface AriReach {
   client: AriClient;
   ids: ChannelIds;
   clock: Clock;
-  /** If this process holds it. */
+  /** Whether this process has the call. */
   connection: AriConnection | undefined;
 }
 
@@ -62,7 +62,7 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
         connection?.dialled(callId, 'placed');
         return { callId, metadata: { call_id: callId, channel_name: channel.name } };
       } catch (error) {
-        // What may have been placed is ours by its id, and answers into our application.
+        // A call that may have been placed is recognised by its id, and answers into our application.
         const isKept = !account.early_media && isUncertain(error);
         connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
         if (account.early_media) await cancelDial(line, callId);
@@ -110,10 +110,10 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
       return { status, durationS: null, answeredBy: null };
     },
 
-    // A PBX lists the channels that it has now, and none by their numbers.
+    // A PBX lists its current channels only, and not by their numbers.
     findCalls: () => Promise.resolve(undefined),
     ownsNumber: () => Promise.resolve(undefined),
-    // Its dialplan is the administrator's.
+    // The dialplan belongs to the PBX's administrator.
     configureInbound: () => Promise.resolve({ ok: true, message: null }),
   };
 }

@@ -1,5 +1,5 @@
 // The socket over which Asterisk sends its events. Reconnects for ever with exponential backoff and jitter, and
-// detects a half-open socket by pings. It reads no event. Source: asterisk §0.19, §4, §5.
+// detects a half-open socket by pings. It does not parse events. Source: asterisk §0.19, §4, §5.
 
 import { WebSocket } from 'ws';
 import { createEgress, type Egress } from '../../../egress/egress-rule.ts';
@@ -10,10 +10,10 @@ import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from '.
 import { type ConnectionFault, connectionFault, refusalFault } from './connection-fault.ts';
 import { PingWatchdog } from './ping-watchdog.ts';
 
-/** The first pause, the longest, and how long a link must hold to count as good. */
+/** The first and the longest pause, and the time after which a link counts as stable. */
 const PAUSE_MS = 500;
 const PAUSE_MS_MAX = 15_000;
-/** A wrong password stays wrong, and some PBXs ban clients that retry often. */
+/** A wrong password does not get better by retries, and some PBXs ban clients that retry often. */
 const PERMANENT_PAUSE_MS = 30_000;
 /** Two gateways that take the application from each other in turn would both lose calls. */
 const TAKEN_PAUSE_MS = 300_000;

@@ -1,5 +1,5 @@
-// Asterisk that opens the connection to us, from behind a NAT: its outbound websocket brings the events and
-// takes the requests. Source: asterisk §4 (ARI outbound websocket; 20.15, 22.5 and newer).
+// Asterisk's outbound websocket: Asterisk behind a NAT opens the connection to us, which carries the events and our
+// requests. Source: asterisk §4 (ARI outbound websocket; 20.15, 22.5 and newer).
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -16,9 +16,9 @@ import { type ConnectionFault, connectionFault } from './connection-fault.ts';
 import { PingWatchdog } from './ping-watchdog.ts';
 import { SocketRest } from './rest-over-websocket.ts';
 
-/** What comes together with the answer to its upgrade Asterisk reads into a buffer, and does not look into
- *  that before more comes: a first request would never be answered. Source: res/ari/ari_websockets.c and
- *  main/iostream.c of 22.10.1; seen with it. */
+/** Asterisk reads data that arrives with the answer to its upgrade into a buffer, and does not process it before
+ *  more data arrives: a first request would never be answered. Source: res/ari/ari_websockets.c and
+ *  main/iostream.c of 22.10.1; observed. */
 const SETTLE_MS = 300;
 
 export const NOT_CONNECTED: ConnectionFault = {
@@ -47,7 +47,7 @@ export class OutboundWebsocketServer {
     return socket;
   }
 
-  /** False if the path is not ours; then nothing was done. */
+  /** False if the path is not ours; the socket is untouched then. */
   takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (!path.startsWith(PBX_PATH)) return false;
@@ -94,7 +94,7 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     return timingSafeEqual(digest(authorization ?? ''), this.#authorization);
   }
 
-  /** The newest connection is the one that counts: Asterisk opens another only when one is lost. */
+  /** The newest connection counts: Asterisk opens another only when one is lost. */
   take(socket: WebSocket): void {
     if (this.#closed) {
       socket.terminate();
@@ -148,7 +148,7 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
   }
 }
 
-/** Of one length, whatever was sent. */
+/** Hashes have one length, whatever was sent. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

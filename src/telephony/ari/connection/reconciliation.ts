@@ -22,13 +22,13 @@ export interface Reconciliation {
   ended: AriCall[];
   /** Callers whose other party is gone. */
   partnerEnded: AriCall[];
-  /** Ringing callers whose event we missed. */
+  /** Ringing callers whose event was missed. */
   ringing: { channel: AriChannel; args: string[] }[];
-  /** Calls that we, or another process of ours, dialled. */
+  /** Calls dialled by us, or by another process of ours. */
   dialled: AriChannel[];
-  /** Two parties that a process of ours joined: they go on talking although no process holds their call. */
+  /** Two parties that a process of ours joined: they go on talking although no process has their call. */
   transferred: { channel: AriChannel; handedTo: { channelId: string; bridgeId: string } }[];
-  /** Events that a waiting request may have missed: that its channel began or ended. */
+  /** Missed events for waiting requests: that their channel began or ended. */
   missedEvents: AriEvent[];
   /** Ends channels and bridges that belong to no call. */
   cleanUp(): Promise<void>;
@@ -41,9 +41,9 @@ const application = z.looseObject({
   bridge_ids: z.array(z.string()).catch([]),
 });
 
-/** Requests at a time: the PBX has other work. */
+/** Parallel requests: the PBX has other work. */
 const AT_ONCE = 8;
-/** Channels of one application that are examined. */
+/** Channels of one application that are checked. */
 const CHANNELS_MAX = 5_000;
 
 /** Throws what `AriClient` throws, and PBX_READ_ONLY. */
@@ -53,7 +53,7 @@ export async function reconcile(
   signal: AbortSignal,
 ): Promise<Reconciliation> {
   const { client, account, ids } = peer;
-  // Calls that come meanwhile have their events.
+  // Calls that begin meanwhile are handled by their events.
   const known = [...held.calls.values()].filter(({ isPlaced }) => isPlaced);
   const watched = held.watched.filter((id) => ids.kindOf(id) !== 'b');
   const partners = known.flatMap(({ transferredTo }) => transferredTo?.channelId ?? []);
@@ -135,8 +135,8 @@ function pathOf(id: string): string {
   return `channels/${encodeURIComponent(id)}`;
 }
 
-/** A caller whom the dialplan has sent to our application. We also get events of channels that are not in
- *  it, such as the far half of a local call that we dialled. */
+/** A caller whom the dialplan has sent to our application. We also get events of channels that are not in it,
+ *  such as the far half of a local call that we dialled. */
 function isForeign({ ids, account }: AriContext, { id, dialplan }: AriChannel): boolean {
   const [app] = dialplan.app_data.split(',', 1);
   return ids.kindOf(id) === undefined && dialplan.app_name === 'Stasis' && app === account.app;
@@ -146,7 +146,7 @@ function argsOf({ dialplan }: AriChannel): string[] {
   return dialplan.app_data.split(',').slice(1);
 }
 
-/** One that we have sent on in the dialplan is not ours any more, wherever it is now. */
+/** A caller whom we have sent on in the dialplan is not ours any more, in any application. */
 function isGone(call: AriCall, channel: AriChannel | undefined): boolean {
   return channel === undefined || (call.released && channel.dialplan.app_name !== 'Stasis');
 }

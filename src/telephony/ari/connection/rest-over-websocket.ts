@@ -1,4 +1,4 @@
-// Requests to Asterisk over its own websocket: many at a time, each with a deadline, answered in any order.
+// Requests to Asterisk over its own websocket: many in parallel, each with a deadline, answered in any order.
 // Source: asterisk §4 (REST over websocket).
 
 import { z } from 'zod';
@@ -14,9 +14,9 @@ import {
   isRepeatable,
 } from '../rest/client.ts';
 
-/** As long as over HTTP. */
+/** Same limit as over HTTP. */
 const DEADLINE_MS = 10_000;
-/** More than this cannot be in flight: a PBX that answers nothing must not fill our memory. */
+/** Requests in flight: a PBX that answers nothing must not fill our memory. */
 const WAITING_MAX = 1_000;
 
 const response = z.looseObject({

@@ -1,5 +1,5 @@
-// The test of the audio: a channel that plays the telephone and the leg of a call, as calls have it, in one
-// bridge; each sounds a tone of its own and must hear the other's. Source: asterisk §0.15, §2.6, §2.7, §3.
+// The audio test: a channel that plays the telephone and a media leg like that of a call, in one bridge. Each end
+// sends a tone of its own and must receive the other's. Source: asterisk §0.15, §2.6, §2.7, §3.
 
 import { codecByName } from '../../../codec/registry.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
@@ -16,17 +16,17 @@ import { fillTone, measureTone, type ToneLevel } from './test-tone.ts';
 
 const MEDIA = { key: 'media', title: 'Audio', msMax: 15_000 };
 const FRAME_MS = 20;
-/** Of sound, each way. What is heard at first may be cut. */
+/** Of sound, each way. The start of it may be cut. */
 const SOUND_MS = 1_200;
-/** At least so much of it must have come. */
+/** At least this much of it must arrive. */
 const HEARD_MS_MIN = 500;
 const HEARD_MS_MAX = 10_000;
-/** Neither is a multiple of the other. */
+/** Neither frequency is a multiple of the other. */
 const LEG_HZ = 440;
 const PHONE_HZ = 1_000;
 const SHARE_MIN = 0.6;
 const LEVEL_DB_MIN = -40;
-/** The telephone's end is given up with the channel. */
+/** The telephone's end is closed with its channel. */
 const UNWATCHED = {
   onClosed: () => undefined,
   onLost: () => undefined,
@@ -54,7 +54,7 @@ export function mediaFinding(
 
 interface Tried {
   openMs: number;
-  /** What the telephone heard of the agent's side, and the other way round. */
+  /** The audio that the telephone received from the agent's side, and the reverse. */
   toCaller: Heard;
   fromCaller: Heard;
 }
@@ -125,7 +125,7 @@ async function tryAudio(
 function endedEarly(cause: number): GatewayError {
   const reasons: Readonly<Record<number, string>> = {
     3: 'Asterisk could not open its socket to the gateway',
-    19: 'nobody opened the socket in time',
+    19: 'the socket was not opened in time',
   };
   const reason = reasons[cause] ?? `the channel ended before it was heard (cause ${cause})`;
   return new GatewayError('PBX_MEDIA', { reason });
@@ -184,7 +184,7 @@ function wordsOf({ heardMs, levelDb, share }: Heard): string {
   return `${Math.round(levelDb)} dBFS for ${Math.round(heardMs)} ms, ${Math.round(share * 100)} % tone`;
 }
 
-/** One end of the audio: it sounds a tone and keeps what it hears. */
+/** One end of the audio: sends a tone and stores what it receives. */
 class Sounder implements MediaListener {
   readonly #media: MediaSession;
   readonly #hz: number;
@@ -212,7 +212,7 @@ class Sounder implements MediaListener {
     this.#samples += count;
   }
 
-  /** Sounds for a while, in real time; ends early with the signal. */
+  /** Sends the tone for a while, in real time; stops early with the signal. */
   async sound(signal: AbortSignal): Promise<void> {
     const codec = this.#codec;
     const { rateHz } = codec;
@@ -227,7 +227,7 @@ class Sounder implements MediaListener {
     signal.throwIfAborted();
   }
 
-  /** Of the last of what came. */
+  /** The last part of the received audio. */
   heard(hz: number): Heard {
     const { rateHz } = this.#codec;
     const all = new Int16Array(this.#samples);

@@ -1,5 +1,5 @@
-// What every check of the doctor works with, and how a check becomes a finding: it has a deadline, and
-// whatever it throws is a finding too.
+// The context of a doctor's check, and how a check becomes a finding: it has a deadline, and anything it throws is
+// a finding too.
 
 import type { Egress } from '../../../egress/egress-rule.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
@@ -12,7 +12,7 @@ import type { AriClient } from '../rest/client.ts';
 import type { AriAccount } from '../rest/config.ts';
 import type { AriContext } from '../rest/peer.ts';
 
-/** The connection that this process holds of the configuration. */
+/** The configuration's connection in this process. */
 export type LiveConnection = AriContext & { readonly state: PbxState };
 
 export interface CheckContext {
@@ -20,9 +20,9 @@ export interface CheckContext {
   client: AriClient;
   /** Addresses of the configuration's active numbers. */
   numbers: readonly string[];
-  /** Where Asterisk reaches us, without a trailing slash. */
+  /** The gateway's URL for Asterisk, without a trailing slash. */
   publicUrl: string;
-  /** Undefined if another node holds it, or nobody. */
+  /** Undefined if another node has it, or none. */
   live: LiveConnection | undefined;
   egress: Egress;
   clock: Clock;
@@ -31,7 +31,7 @@ export interface CheckContext {
   signal: AbortSignal;
 }
 
-/** What is looked at, and how it is called. */
+/** The subject of a check, and its title. */
 export interface CheckSubject {
   key: string;
   title: string;
@@ -52,7 +52,7 @@ export const fail = (message: string, advice: string): CheckOutcome => ({
 });
 export const skip = (message: string): CheckOutcome => ({ verdict: 'skip', message, advice: null });
 
-/** Never rejects. `msMax`: how long it may take. */
+/** Never rejects. `msMax`: the deadline. */
 export async function check(
   context: CheckContext,
   subject: CheckSubject & { msMax: number },
@@ -80,7 +80,7 @@ function asOutcome(
       context.signal.aborted
         ? 'The examination took too long as a whole.'
         : `It took longer than ${msMax / 1_000} s.`,
-      'Is Asterisk overloaded or stuck? A media socket that nobody reads, or a handshake that nobody answers, holds up the whole PBX until it is gone: core show channels, core show locks.',
+      'Is Asterisk overloaded or stuck? A media socket that is not read, or a handshake that is not answered, blocks the whole PBX until it is closed: core show channels, core show locks.',
     );
   }
   if (error instanceof GatewayError) {

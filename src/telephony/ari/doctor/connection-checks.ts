@@ -1,4 +1,4 @@
-// Whether Asterisk's REST interface can be reached and used: address, HTTP, TLS, user, rights.
+// Checks whether Asterisk's REST interface can be reached and used: address, HTTP, TLS, user, rights.
 // Source: asterisk §2.6, §4, §7.
 
 import { codeOf } from '../../../errors/gateway-error.ts';
@@ -28,7 +28,7 @@ const RIGHTS: CheckSubject = { key: 'rights', title: 'Rights' };
 
 export interface LinkReport {
   findings: Finding[];
-  /** As Asterisk gives it; undefined if it cannot be asked. */
+  /** As Asterisk reports it; undefined if it cannot be asked. */
   version: string | undefined;
 }
 
@@ -72,14 +72,14 @@ function addressFinding({ ari_endpoint }: AriAccount): Finding {
   if (url?.search || url?.hash) {
     return {
       ...ADDRESS,
-      ...fail('The address goes on after its path.', 'Leave away what follows ? or #.'),
+      ...fail('The address goes on after its path.', 'Remove what follows ? or #.'),
     };
   }
   if (url?.username || url?.password) {
     return {
       ...ADDRESS,
       ...warn(
-        'There is a user or a password in the address, which everybody is shown.',
+        'There is a user or a password in the address, which every user can see.',
         'Leave them away: app_name and app_password are what counts.',
       ),
     };
@@ -88,7 +88,7 @@ function addressFinding({ ari_endpoint }: AriAccount): Finding {
   if (/\/ari$/.test(path)) {
     return {
       ...ADDRESS,
-      ...fail('The address ends with /ari.', 'Leave /ari away: the gateway adds it itself.'),
+      ...fail('The address ends with /ari.', 'Remove /ari: the gateway adds it itself.'),
     };
   }
   const other: Readonly<Record<string, string>> = {
@@ -103,7 +103,7 @@ function addressFinding({ ari_endpoint }: AriAccount): Finding {
       ...ADDRESS,
       ...fail(
         `Port ${url?.port} is that of ${wrong}.`,
-        "Give the port of Asterisk's HTTP server: 8088, or 8089 with https://. http show status tells it.",
+        "Give the port of Asterisk's HTTP server: 8088, or 8089 with https://. http show status shows it.",
       ),
     };
   }
@@ -128,7 +128,7 @@ function silent(account: AriAccount): CheckOutcome {
   );
 }
 
-/** By the system's word. */
+/** By the system's error code. */
 function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome>> {
   const host = hostOf(account);
   const isLocal = /^(localhost|127\.|\[::1\])/.test(host);
@@ -140,7 +140,7 @@ function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome
     ECONNREFUSED: fail(
       `Nothing listens at ${host}.`,
       isLocal
-        ? 'That address is the machine (or the container) of the gateway itself. If Asterisk is there: enabled = yes in http.conf, then core reload; http show status tells the port.'
+        ? 'That address is the machine (or the container) of the gateway itself. If Asterisk is there: enabled = yes in http.conf, then core reload; http show status shows the port.'
         : "Asterisk's HTTP server is off or listens on 127.0.0.1 alone: enabled = yes and bindaddr in http.conf, then core reload; http show status tells the result.",
     ),
     ENOTFOUND: fail(
@@ -149,7 +149,7 @@ function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome
     ),
     EAI_AGAIN: fail(
       `The name in ${host} cannot be looked up.`,
-      'Correct the address, or give its number: containers are told this of names that nobody knows. Otherwise the name server of the gateway is away.',
+      'Correct the address, or give its number: containers get this error for unknown names. Otherwise the name server of the gateway does not answer.',
     ),
     ECONNRESET: closed,
     UND_ERR_SOCKET: closed,
@@ -158,7 +158,7 @@ function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome
   };
 }
 
-/** Undefined if it is none of TLS. */
+/** Undefined if it is not a TLS error. */
 function tlsFaultOf(account: AriAccount, error: unknown): CheckOutcome | undefined {
   const host = hostOf(account);
   const word = wordOf(rootOf(error));
@@ -170,7 +170,7 @@ function tlsFaultOf(account: AriAccount, error: unknown): CheckOutcome | undefin
   }
   if (/SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_UNTRUSTED/.test(word)) {
     return fail(
-      `The certificate of ${host} is signed by nobody whom the gateway knows.`,
+      `The certificate of ${host} is signed by an authority that the gateway does not know.`,
       'Use a certificate of a public authority, with the intermediate ones in tlscertfile; or start the gateway with NODE_EXTRA_CA_CERTS=/path/of/your/ca.pem.',
     );
   }
@@ -203,7 +203,7 @@ function wordOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Whatever first went wrong: the system's own error. */
+/** The first cause: the system's own error. */
 function rootOf(error: unknown): Error {
   let root = error instanceof Error ? error : new Error('unknown');
   for (let depth = 0; depth < 5 && root.cause instanceof Error; depth++) root = root.cause;
@@ -223,7 +223,7 @@ function httpOutcome(account: AriAccount, { status, body }: AriAnswer): CheckOut
   }
   if (status === 403) {
     return fail(
-      `${host} lets the gateway in nowhere.`,
+      `${host} refuses every request of the gateway (403).`,
       "Remove the gateway's address from what restrict (http.conf) or acl (ari.conf) keeps out.",
     );
   }
@@ -255,7 +255,7 @@ function tlsOutcome({ ari_endpoint }: AriAccount): CheckOutcome {
   );
 }
 
-/** Names without a dot, and addresses that are not the internet's. */
+/** Names without a dot, and private addresses. */
 function isNear(host: string): boolean {
   const isName = /[a-z]/i.test(host) && !host.includes(':');
   if (isName) return !host.includes('.') || /\.(local|lan|internal|home\.arpa)$/.test(host);
@@ -265,14 +265,14 @@ function isNear(host: string): boolean {
 }
 
 function userOutcome({ app_name }: AriAccount, answer: AriAnswer | undefined): CheckOutcome {
-  if (answer?.status !== 401) return pass(`${app_name} is let in.`);
+  if (answer?.status !== 401) return pass(`${app_name} may log in.`);
   return fail(
-    `Asterisk does not take the user ${app_name} with this password.`,
-    'app_name is the section of ari.conf (not the Stasis application), app_password its password. ari show users lists whom Asterisk knows; after a change: module reload res_ari.so.',
+    `Asterisk refuses the user ${app_name} with this password.`,
+    'app_name is the section of ari.conf (not the Stasis application), app_password its password. ari show users lists the users of Asterisk; after a change: namespace reload res_ari.so.',
   );
 }
 
-/** A write that changes nothing: the end of a channel that there is not. */
+/** A write without effect: the end of a channel that does not exist. */
 function rights(context: CheckContext): Promise<Finding> {
   const { account, client, random } = context;
   return check(context, { ...RIGHTS, msMax: REQUEST_MS_MAX }, async (signal) => {
@@ -286,7 +286,7 @@ function rights(context: CheckContext): Promise<Finding> {
       );
     }
     return warn(
-      `The end of a channel that there is not was answered with ${status}.`,
+      `The end of a channel that does not exist was answered with ${status}.`,
       'Is there a proxy before Asterisk that does not pass DELETE on?',
     );
   });

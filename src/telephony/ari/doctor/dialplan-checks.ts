@@ -1,6 +1,6 @@
-// Whether calls find their way: numbers in the dialplan, the endpoint that numbers are dialled at, the
-// context of transfers. Asked over a channel of ours that goes nowhere: Asterisk answers functions of the
-// dialplan only for a channel. Source: asterisk §1 (minimum), §4.2; func_dialplan and func_pjsip_endpoint.
+// Checks the routing of calls: numbers in the dialplan, the endpoint for outgoing numbers, the context of
+// transfers. Asked over a channel of ours that goes nowhere: Asterisk evaluates dialplan functions only for a
+// channel. Source: asterisk §1 (minimum), §4.2; func_dialplan and func_pjsip_endpoint.
 
 import { z } from 'zod';
 import type { Finding } from '../../provider/pbx.ts';
@@ -21,18 +21,18 @@ const LOOK_MS_MAX = 10_000;
 const NUMBERS: CheckSubject = { key: 'numbers', title: 'Numbers' };
 const OUTBOUND: CheckSubject = { key: 'outbound', title: 'Outbound' };
 const TRANSFER: CheckSubject = { key: 'transfer', title: 'Transfers' };
-/** What is looked at. PBXs have hundreds of endpoints in a handful of contexts. */
+/** Limits of the check. PBXs have hundreds of endpoints in a handful of contexts. */
 const ENDPOINTS_MAX = 40;
 const CONTEXTS_MAX = 10;
 const NUMBERS_MAX = 10;
-/** Nobody: UDP port 9 is the one to throw away into. */
+/** No receiver: UDP port 9 is the discard port. */
 const NOWHERE = '127.0.0.1:9';
 
 const endpoints = z.array(z.looseObject({ technology: z.string(), resource: z.string() }));
 const endpoint = z.looseObject({ state: z.string().catch('unknown') });
 const variable = z.looseObject({ value: z.string() });
 
-/** What a function of the dialplan says; undefined if it cannot be asked. */
+/** The result of a dialplan function; undefined if it cannot be asked. */
 type Ask = (expression: string) => Promise<string | undefined>;
 
 export async function dialplanFindings(
@@ -41,7 +41,7 @@ export async function dialplanFindings(
 ): Promise<Finding[]> {
   const { client } = testApp.peer;
   const channelId = testApp.channelId();
-  // A channel that nobody waits for is ended by the connection.
+  // The connection ends a channel that no request waits for.
   const unwatch = testApp.peer.watch(channelId, () => undefined);
   const made = await check(context, { ...NUMBERS, msMax: LOOK_MS_MAX }, async (signal) => {
     const query = {
@@ -95,7 +95,7 @@ async function numbersOutcome(
     );
   }
   const contexts = await contextsOf(client, ask, signal);
-  if (contexts.size === 0) return skip('No PJSIP endpoint has a context that could be looked at.');
+  if (contexts.size === 0) return skip('No PJSIP endpoint has a context that could be checked.');
   const found: string[] = [];
   const lost: string[] = [];
   for (const number of numbers.filter(isPlain).slice(0, NUMBERS_MAX)) {
@@ -110,11 +110,11 @@ async function numbersOutcome(
   }
   return warn(
     `No context of an endpoint (${[...contexts].join(', ')}) knows ${lost.join(', ')}${found.length === 0 ? '' : `; known: ${found.join(', ')}`}.`,
-    `If callers dial them: ${line} in the context of the trunk, then dialplan reload. Providers send numbers with or without +; the configuration takes both.`,
+    `If callers dial them: ${line} in the context of the trunk, then dialplan reload. Providers send numbers with or without +; the configuration accepts both.`,
   );
 }
 
-/** In which calls of PJSIP endpoints begin. */
+/** Contexts in which calls of PJSIP endpoints begin. */
 async function contextsOf(client: AriClient, ask: Ask, signal: AbortSignal): Promise<Set<string>> {
   const request = { action: 'look', method: 'GET', path: 'endpoints/PJSIP' } as const;
   const listed = await client.send(request, signal);
@@ -130,7 +130,7 @@ async function contextsOf(client: AriClient, ask: Ask, signal: AbortSignal): Pro
   return contexts;
 }
 
-/** The first that knows the number, with or without a plus. */
+/** The first context with the number, with or without a plus. */
 async function contextOf(
   number: string,
   contexts: ReadonlySet<string>,
@@ -196,12 +196,12 @@ async function transferOutcome(context: string, ask: Ask): Promise<CheckOutcome>
   if ((await ask(`DIALPLAN_EXISTS(${context})`)) === '1')
     return pass(`The dialplan has the context ${context}.`);
   return fail(
-    `The dialplan has no context ${context}: callers who are handed over are lost.`,
+    `The dialplan has no context ${context}: transferred callers are lost.`,
     'Correct transfer_context, or add the context; then dialplan reload.',
   );
 }
 
-/** What cannot end the function it is put into. */
+/** Removes characters that could end the surrounding function. */
 function isPlain(word: string): boolean {
   return /^[\w+*#.-]{1,80}$/.test(word);
 }

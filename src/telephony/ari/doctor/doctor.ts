@@ -1,4 +1,4 @@
-// The examination of an Asterisk: one check after the other, in the order in which they depend on one another.
+// The doctor of an Asterisk: runs the checks one after the other, in the order in which they depend on each other.
 
 import type { Finding } from '../../provider/pbx.ts';
 import { type MediaChoice, selectMediaTransport } from '../media/transport-selection.ts';
@@ -23,7 +23,7 @@ const EVENTS = { key: 'events', title: 'Events', msMax: 8_000 };
 const CONNECTION: CheckSubject = { key: 'connection', title: 'Connection' };
 const MEDIA: CheckSubject = { key: 'media', title: 'Audio' };
 
-/** Never rejects. What it makes at Asterisk is ended before it settles. */
+/** Never rejects. Everything that it creates at Asterisk is removed before it settles. */
 export async function examineAri(context: CheckContext, parts: MediaParts): Promise<Finding[]> {
   const isIncoming = context.account.connection === 'incoming';
   const link = isIncoming ? incomingLink(context) : await examineLink(context);
@@ -38,7 +38,7 @@ export async function examineAri(context: CheckContext, parts: MediaParts): Prom
   const testApp = await bedFor(context, version, findings);
   if (testApp === undefined) return findings;
   try {
-    // A server that takes the connection and never answers it holds up the whole PBX: asterisk §0.2.
+    // A server that accepts the connection and does not answer blocks the whole PBX: asterisk §0.2.
     const isRisky = client?.verdict === 'fail';
     findings.push(
       isRisky
@@ -56,7 +56,10 @@ export async function examineAri(context: CheckContext, parts: MediaParts): Prom
 function incomingLink({ live, account }: CheckContext): LinkReport {
   if (live?.state.kind === 'up') {
     const version = live.state.version ?? '';
-    return { findings: [{ ...CONNECTION, ...pass('Asterisk has opened it.') }], version };
+    return {
+      findings: [{ ...CONNECTION, ...pass('Asterisk has opened the connection.') }],
+      version,
+    };
   }
   const why = live?.state.kind === 'down' ? ` ${live.state.message}` : '';
   const outcome = fail(
@@ -66,7 +69,7 @@ function incomingLink({ live, account }: CheckContext): LinkReport {
   return { findings: [{ ...CONNECTION, ...outcome }], version: undefined };
 }
 
-/** Adds a finding if there is no way. */
+/** Adds a finding if the transport is not available. */
 async function chosen(
   context: CheckContext,
   { version, parts }: { version: string; parts: MediaParts },
@@ -86,7 +89,7 @@ async function chosen(
   return choice;
 }
 
-/** Adds whether events come. */
+/** Adds a finding about the events. */
 async function bedFor(
   context: CheckContext,
   version: string,

@@ -1,4 +1,4 @@
-// What Asterisk is and has: release, modules, the application, its connection of websocket_client.conf.
+// Checks Asterisk itself: release, modules, the application, its connection of websocket_client.conf.
 // Source: asterisk §2.6, §4, §6, §7.
 
 import { z } from 'zod';
@@ -57,7 +57,7 @@ export function modulesFinding(
     const codec = ofFormat[format];
     const wanted = [...always, ...ofWay[way], ...(codec === undefined ? [] : [codec])];
     const missing = wanted.filter((name) => isRunning.get(name) !== true);
-    if (missing.length === 0) return pass(`All that ${way} with ${format} needs is loaded.`);
+    if (missing.length === 0) return pass(`Everything for ${way} with ${format} is loaded.`);
     const absent = missing.filter((name) => !isRunning.has(name));
     return fail(
       `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not ${absent.length > 0 ? 'loaded' : 'running'}.`,
@@ -66,7 +66,7 @@ export function modulesFinding(
   });
 }
 
-/** Whether somebody is connected for the application, and who. */
+/** Whether a client is connected for the application, and which one. */
 export function applicationFinding(context: CheckContext): Promise<Finding> {
   const { account, client, live } = context;
   const app = account.app;
@@ -83,16 +83,16 @@ export function applicationFinding(context: CheckContext): Promise<Finding> {
     if (status === 200 && isOurs) return pass(`This gateway is connected as ${app}.`);
     if (status === 200) {
       return warn(
-        `Somebody is connected as ${app}, not this process of the gateway.`,
+        `A client other than this process of the gateway is connected as ${app}.`,
         'Right if another node of the gateway holds the connection. Otherwise another program gets the calls: it must use an application of its own.',
       );
     }
-    if (status !== 404) return warn(`Asterisk answers with ${status}.`, 'Look into its log.');
+    if (status !== 404) return warn(`Asterisk answers with ${status}.`, 'See its log.');
     const why = live?.state.kind === 'down' ? ` ${live.state.message}` : '';
     return fail(
-      `Nobody is connected as ${app}: calls that the dialplan sends there fail.${why}`,
+      `No client is connected as ${app}: calls that the dialplan sends there fail.${why}`,
       live?.state.kind === 'down'
-        ? 'Everything else is right by now? The gateway tries again within half a minute: run this again then.'
+        ? 'If everything else is right: the gateway tries again within half a minute; run this again then.'
         : 'The gateway connects every active configuration within seconds. Is this one inactive (reactivate it), and is the gateway running?',
     );
   });
@@ -100,7 +100,7 @@ export function applicationFinding(context: CheckContext): Promise<Finding> {
 
 const attributes = z.array(z.object({ attribute: z.string(), value: z.string() }));
 
-/** For audio over connections that Asterisk opens. Never tells what else is in the section. */
+/** For audio over connections that Asterisk opens. Never reports the rest of the section. */
 export function clientFinding(context: CheckContext): Promise<Finding> {
   const { account, client } = context;
   const name = account.ws_client_name;
@@ -121,7 +121,7 @@ export function clientFinding(context: CheckContext): Promise<Finding> {
     }
     const found = attributes.safeParse(body).data;
     if (status !== 200 || found === undefined) {
-      return skip('Asterisk does not show its files; the test of the audio tells.');
+      return skip('Asterisk does not show its files; the audio test checks it.');
     }
     const values = new Map(found.map(({ attribute, value }) => [attribute, value]));
     return sectionOutcome(context, (key) => values.get(key) ?? '');
@@ -155,11 +155,11 @@ function sectionOutcome(
     );
   }
   const wanted = URL.parse(publicUrl);
-  // Without the application it reaches the first call worker.
+  // Without the application the socket reaches the first call worker.
   const short = `${wanted?.pathname.replace(/\/+$/, '') ?? ''}${SOCKET_PATH}`;
   if (uri === null || ![short, `${short}/${account.app}`].includes(uri.pathname)) {
     return fail(
-      `[${name}] has the path ${uri?.pathname ?? '(none)'}: the gateway takes no media there.`,
+      `[${name}] has the path ${uri?.pathname ?? '(none)'}: the gateway accepts no media there.`,
       `uri = ${publicUrl.replace(/^http/, 'ws')}${SOCKET_PATH}/${account.app}, ${reload}.`,
     );
   }

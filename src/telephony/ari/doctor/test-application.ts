@@ -1,5 +1,5 @@
-// Where the doctor tries calls: an application of its own at Asterisk, for as long as an examination lasts.
-// What it makes there is ended with it, and what an earlier one left too, should its process have been killed.
+// The doctor's own Stasis application, for as long as a check lasts. Everything it creates is removed with it, and
+// also what an earlier one left behind if its process was killed.
 
 import { z } from 'zod';
 import { parseJson } from '../../../std/json.ts';
@@ -13,12 +13,12 @@ import { type AriEvent, ariEvent, channelOf } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
 import type { CheckContext } from './check.ts';
 
-/** Left by processes that were killed: a few each. */
+/** Left by killed processes: a few each. */
 const LEFT_MAX = 100;
 
 export interface TestApplication {
   peer: AriContext;
-  /** A new channel's id, whose channel ends with the test application. */
+  /** The id for a new channel, which ends with the test application. */
   channelId(): string;
   /** Never rejects. */
   close(): Promise<void>;
@@ -29,7 +29,7 @@ const application = z.looseObject({
   bridge_ids: z.array(z.string()).catch([]),
 });
 
-/** The events did not come about. */
+/** The event websocket did not open. */
 export class EventsUnavailable extends Error {
   readonly fault: ConnectionFault;
 
@@ -39,7 +39,7 @@ export class EventsUnavailable extends Error {
   }
 }
 
-/** On the connection that is there: where Asterisk opens it, there is no other. */
+/** On the existing connection: where Asterisk opens it, there is no other. */
 export function testOnConnection(context: CheckContext, peer: AriContext): TestApplication {
   return bedOf(context, peer, () => undefined);
 }
@@ -117,7 +117,7 @@ function bedOf(context: CheckContext, peer: AriContext, closeSocket: () => void)
       return id;
     },
     async close() {
-      // Whatever the deadline of the examination says.
+      // Independent of the check's deadline.
       await Promise.all(made.map((id) => hangUpChannel(context, id)));
       closeSocket();
     },

@@ -1,9 +1,9 @@
-// Tones of the doctor's own, and how much of one is in what was heard. Pure.
+// Test tones of the doctor, and the share of a tone in received audio. Pure.
 
 const AMPLITUDE = 8_000;
 const FULL_SCALE = 32_768;
 
-/** The `nth` frame of a tone that goes on without a break; as long as `pcm`, which is filled. */
+/** The `nth` frame of a continuous tone; as long as `pcm`, which is filled. */
 export function fillTone(pcm: Int16Array, tone: { hz: number; rateHz: number; nth: number }): void {
   const step = (2 * Math.PI * tone.hz) / tone.rateHz;
   const from = tone.nth * pcm.length;

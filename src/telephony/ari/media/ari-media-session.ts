@@ -1,6 +1,6 @@
-// A call's audio at Asterisk, as the call has it. The session stays the same while the transport below it may
-// be replaced. Control messages are read and written here alone. Asterisk never waits for us, and is polled
-// for its queue. Source: asterisk §0.1, §0.10, §0.11, §2, §3.
+// A call's audio at Asterisk. The session stays the same while the transport below it may be replaced. Only this
+// file reads and writes control messages. Asterisk never waits for us, and is polled for its queue. Source:
+// asterisk §0.1, §0.10, §0.11, §2, §3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -19,12 +19,13 @@ import {
 import { type ControlMessage, command, parseControlMessage } from './control-messages.ts';
 import { QueueMonitor } from './queue-monitor.ts';
 
-/** A message in ten pieces or more is taken for a dead peer: each goes in one. Whole frames of every format. */
+/** Asterisk takes a message in ten pieces or more for a dead peer: each message goes in one piece. Whole frames
+ *  of every format. */
 const MESSAGE_BYTES_MAX = 1_280;
 const FLUSH = command('FLUSH_MEDIA') ?? '';
 const GET_STATUS = command('GET_STATUS') ?? '';
 
-/** Asterisk's names of formats, and ours of codecs. */
+/** Asterisk's names of formats, and our names of codecs. */
 const codecs: Readonly<Record<string, string>> = {
   ulaw: 'PCMU',
   alaw: 'PCMA',
@@ -37,14 +38,14 @@ const codecs: Readonly<Record<string, string>> = {
 export interface AudioReader {
   /** The audio of the message; undefined if it has none. */
   payload(message: Uint8Array): Uint8Array | undefined;
-  /** Of the message read last. Milliseconds since the stream began, or NaN. */
+  /** Of the last message. Milliseconds since the start of the stream, or NaN. */
   readonly timestampMs: number;
 }
 
 /** The whole message is audio. */
 const PLAIN_AUDIO: AudioReader = { payload: (message) => message, timestampMs: Number.NaN };
 
-/** What a media channel says when it begins. */
+/** The first message of a media channel. */
 export type ChannelStart = Pick<ControlMessage, 'channelId' | 'format' | 'frameBytes'>;
 
 export interface AriMediaListener {
@@ -52,16 +53,16 @@ export interface AriMediaListener {
   onClosed(): void;
   /** The transport is gone. */
   onLost(): void;
-  /** The answer to a poll: how many frames Asterisk has not played yet. */
+  /** The answer to a poll: frames that Asterisk has not played yet. */
   onQueue(frames: number): void;
 }
 
 export interface AriMediaOptions {
   /** The caller's channel. */
   callId: string;
-  /** With marks, Asterisk keeps a queue, and takes control messages about it. */
+  /** With marks, Asterisk has a queue, and accepts control messages about it. */
   traits: MediaTraits;
-  /** Default: a binary message is audio in full. */
+  /** Default: a binary message is all audio. */
   reader?: AudioReader | undefined;
   listener: AriMediaListener;
   clock: Clock;
@@ -78,7 +79,7 @@ export class AriMediaSession implements MediaSession {
   readonly #queue: QueueMonitor;
   #transport: MediaSocket | undefined;
   #isOpen = true;
-  /** When audio was last sent. */
+  /** Time at which audio was last sent. */
   sentAtMs = 0;
 
   constructor({ callId, traits, reader, listener, clock, log }: AriMediaOptions) {
@@ -119,7 +120,7 @@ export class AriMediaSession implements MediaSession {
     this.#transport?.sendText(message);
   }
 
-  /** Also for a queue that has grown old. */
+  /** Also for a queue with stale audio. */
   clear(): void {
     if (!this.traits.marks) return;
     this.#transport?.sendText(FLUSH);
@@ -132,10 +133,10 @@ export class AriMediaSession implements MediaSession {
     this.#shut('');
   }
 
-  // The leg's side.
+  // The interface for the media leg.
 
-  /** The transport from now on; `start` where it has no control messages that say so. What was sent
-   *  before is not played any more. */
+  /** Sets the transport; `start` where it has no control messages that carry it. Audio sent before is not played
+   *  any more. */
   attachTransport(transport: MediaSocket, start?: ChannelStart): MediaSocketListener {
     const before = this.#transport;
     this.#transport = this.#isOpen ? transport : undefined;
@@ -159,17 +160,17 @@ export class AriMediaSession implements MediaSession {
     };
   }
 
-  /** Asks how many frames are not played yet; the answer is `onQueue`. */
+  /** Asks how many frames are not played yet; the answer goes to `onQueue`. */
   requestQueue(): void {
     if (this.#queue.poll()) this.#transport?.sendText(GET_STATUS);
   }
 
-  /** A key that the caller pressed. */
+  /** A key of the caller. */
   digit(digit: string): void {
     this.#delivery.onEvent({ type: 'digit', digit });
   }
 
-  /** The call is over, or its media cannot go on. */
+  /** The call is over, or its media have failed for good. */
   end(fault?: Error): void {
     if (!this.#isOpen) return;
     this.#disconnect('');
@@ -217,13 +218,13 @@ export class AriMediaSession implements MediaSession {
       case 'STATUS':
         if (message.queueLength !== undefined) this.#status(message.queueLength);
         break;
-      default: // Keys come by the event socket too, and are taken there; the rest says nothing new.
+      default: // Keys also arrive by the event socket, which is used; the rest has no new information.
     }
   }
 
   #start({ channelId = '', format = '', frameBytes }: ChannelStart): void {
     this.#queue.begin(frameBytes);
-    if (this.#delivery.hasStarted) return; // Of a transport that took another's place.
+    if (this.#delivery.hasStarted) return; // Of a transport that was replaced.
     const codec = codecs[format];
     if (codec === undefined) {
       this.#delivery.malformed(new GatewayError('MEDIA_CODEC', { encoding: format }));

@@ -11,11 +11,11 @@ export interface ControlMessage {
   /** Of MEDIA_MARK_PROCESSED: the mark's name. */
   mark: string;
   queueLength: number | undefined;
-  /** Of 20 ms; undefined where there is no queue. */
+  /** Frames of 20 ms; undefined where there is no queue. */
   frameBytes?: number | undefined;
 }
 
-/** Commands that are longer are passed over by Asterisk. */
+/** Asterisk ignores longer commands. */
 const COMMAND_BYTES_MAX = 128;
 const WORD = /^[A-Z][A-Z_]{1,40}\b/;
 
@@ -28,7 +28,7 @@ const json = z.looseObject({
   optimal_frame_size: z.int().min(1).optional().catch(undefined),
 });
 
-/** Undefined for what is neither form. */
+/** Undefined if it has neither form. */
 export function parseControlMessage(message: string): ControlMessage | undefined {
   return message.startsWith('{') ? readJson(message) : readPlain(message);
 }
@@ -68,7 +68,7 @@ function count(text = ''): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Undefined for a command that is too long to be read. */
+/** Undefined for a command that is too long. */
 export function command(name: string, correlationId?: string): string | undefined {
   const words = {
     command: name,

@@ -1,5 +1,5 @@
 // Media sockets that Asterisk opens to us. The first message names the media channel by its id, which we chose and
-// which cannot be guessed. Upgrades are answered at once: one that waits blocks the whole PBX.
+// which cannot be guessed. Upgrades are answered at once: a pending one blocks the whole PBX.
 // Source: asterisk §0.2, §0.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
@@ -11,7 +11,7 @@ import {
 } from '../../../transport/media-socket.ts';
 import { parseControlMessage } from './control-messages.ts';
 
-/** Legs that may be waiting for their socket. */
+/** Legs that wait for their socket. */
 const WAITING_MAX = 5_000;
 
 export interface ExpectedSocket {

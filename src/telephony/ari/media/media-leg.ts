@@ -1,5 +1,5 @@
-// A call's audio: a media channel of ours, its socket, and the bridge that joins it with the caller's. The
-// media channel is replaced when it is lost while the caller is there. Source: asterisk §0.15 to §0.17.
+// A call's audio: our media channel, its socket, and the bridge that joins it with the caller's channel. A lost
+// media channel is replaced while the caller is connected. Source: asterisk §0.15 to §0.17.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import { pbxLegs } from '../../../metrics/metrics.ts';
@@ -17,15 +17,15 @@ import type {
   MediaTransports,
 } from './websocket-transports.ts';
 
-/** Replacements in a row before the call ends; a transport that held for GOOD_MS resets the count. */
+/** Consecutive replacements before the call ends; a transport that lasted for GOOD_MS resets the count. */
 const REPLACEMENTS_MAX = 3;
 const GOOD_MS = 60_000;
 const REPLACE_MS_MAX = 5_000;
-/** Asterisk's queue never catches up after it was late: later audio stays late. */
+/** Asterisk's queue never catches up after a delay: later audio stays late. */
 const LOOK_MS = 5_000;
 const QUEUE_FRAMES_MAX = 25;
-/** After this long without audio, frames still queued are stale and are cleared. An utterance that is only late
- *  plays to its end: its last words are not cut off. */
+/** After this time without audio, frames still queued are stale and are cleared. An utterance that is only late
+ *  plays to its end, so that its last words are not cut off. */
 const IDLE_MS = 2_000;
 const RING_TONE = { media: 'tone:ring' };
 
@@ -65,7 +65,7 @@ class AriLeg implements MediaLeg {
   #look: Timer | undefined;
   #replacements = 0;
   #joinedAtMs = 0;
-  /** Fires when the socket is lost of a channel that is not joined yet. */
+  /** Aborted when the socket of a channel that is not joined yet is lost. */
   #opening: AbortController | undefined;
   readonly #over = new AbortController();
   readonly #release: () => void;
@@ -157,14 +157,14 @@ class AriLeg implements MediaLeg {
     return { method, path: `bridges/${this.bridgeId}/moh` };
   }
 
-  /** As phones of the PBX's country ring. The playing has an id of its own kind: the bridge's will do. */
+  /** Ring-back as in the PBX's country. The playback has an id of its own kind, so the bridge's id can be used. */
   #tone(method: 'POST' | 'DELETE') {
     return method === 'POST'
       ? { method, path: `bridges/${this.bridgeId}/play/${this.bridgeId}`, query: RING_TONE }
       : { method, path: `playbacks/${this.bridgeId}` };
   }
 
-  /** A channel whose socket is there and which is in our application: only then can it be joined. */
+  /** A channel with its socket, in our application: only then can it be joined. */
   async #openChannel(signal: AbortSignal): Promise<void> {
     const { peer } = this.#options;
     const channelId = peer.ids.make('m');
@@ -192,7 +192,7 @@ class AriLeg implements MediaLeg {
     await inStasis;
   }
 
-  /** A channel is opened and joined, or it is lost meanwhile: never both. */
+  /** A channel is either opened and joined, or lost meanwhile: never both. */
   async #guarded(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const opening = new AbortController();
     this.#opening = opening;
@@ -240,7 +240,7 @@ class AriLeg implements MediaLeg {
     }
   }
 
-  /** One try. Throws if there is none left. */
+  /** One attempt. Throws if none is left. */
   async #isReplaced(signal: AbortSignal): Promise<boolean> {
     this.#replacements += 1;
     if (this.#replacements > REPLACEMENTS_MAX) {
@@ -297,7 +297,7 @@ class AriLeg implements MediaLeg {
   }
 }
 
-/** The media channel ended before it came up. Source: asterisk §2.6. */
+/** The media channel ended before it was up. Source: asterisk §2.6. */
 function neverUp(event: Extract<AriEvent, { type: 'ChannelDestroyed' }>): GatewayError {
   const reasons: Readonly<Record<number, string>> = {
     3: 'Asterisk could not open its socket to the gateway: look at uri, tls_enabled, ca_list_file, username and password of the connection in websocket_client.conf',

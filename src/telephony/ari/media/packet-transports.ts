@@ -1,6 +1,6 @@
-// Media transports for Asterisks without a media websocket: AudioSocket, which Asterisk connects to one port of
-// ours, and RTP, with a port for each call. Asterisk passes the audio on at once: our playout sets the pace, and a
-// clear has no effect. Source: asterisk §3.
+// Media transports for Asterisk without a media websocket: AudioSocket, which Asterisk connects to one port of
+// ours, and RTP, with a port per call. Asterisk forwards the audio at once: our playout sets the pace, and a clear
+// has no effect. Source: asterisk §3.
 
 import { isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ import type { AriContext } from '../rest/peer.ts';
 import type { MediaTransport, MediaTransports } from './websocket-transports.ts';
 
 const LOOK_MS_MAX = 5_000;
-/** Asterisk passes packets on as they come: we set the pace, and nothing can be taken back. */
+/** Asterisk forwards packets at once: we set the pace, and nothing can be taken back. */
 export const PACKET_TRAITS: MediaTraits = {
   marks: false,
   callAfterClose: 'ends',
@@ -30,10 +30,10 @@ export const PACKET_TRAITS: MediaTraits = {
 
 /** The gateway's ports for packets; `app` opens and closes them. */
 export interface PacketMedia {
-  /** Under which PBXs reach this gateway: a name or an address. */
+  /** Name or address of this gateway for PBXs. */
   host: string;
   rtp: RtpPorts;
-  /** Undefined: no port is set for it. */
+  /** Undefined: no port is configured. */
   audioSockets: AudioSocketServer | undefined;
 }
 
@@ -69,7 +69,7 @@ function audioSocketTransport(host: string, server: AudioSocketServer): MediaTra
         const query = { transport: 'tcp', encapsulation: 'audiosocket', data: uuid };
         const request = mediaRequest(peer, { channelId, format, target, query });
         const answer = await peer.client.send(request, signal);
-        // What it says when it cannot connect.
+        // Hang-up causes when it cannot connect.
         const reason = `Asterisk could not bring its audio to ${target}: is that address (PATCHBAY_MEDIA_HOST, PATCHBAY_AUDIOSOCKET_PORT) reached from the PBX, and is chan_audiosocket.so loaded?`;
         if (answer.status >= 500) throw new GatewayError('PBX_MEDIA', { reason });
         if (answer.status > 299) throw ariFaultOf(request, answer);
@@ -146,7 +146,7 @@ const announcing = ariChannel.extend({
     UNICASTRTP_LOCAL_PORT: z.string().regex(udpPort).transform(Number).pipe(z.int().max(65_535)),
   }),
 });
-/** Addresses of an Asterisk that does not know its own. */
+/** Wildcard addresses of an Asterisk that does not know its own. */
 const ANY_ADDRESS: readonly string[] = ['0.0.0.0', '::'];
 
 /** Undefined: the first packet says (RTP latching). */
@@ -161,7 +161,7 @@ function announcedIn(
   return { host, port: vars.UNICASTRTP_LOCAL_PORT };
 }
 
-/** A caller who is silent sends no packets either: Asterisk says which it is. Never rejects. */
+/** A silent caller sends no packets either, so Asterisk is asked whether the channel exists. Never rejects. */
 async function closeIfGone(peer: AriContext, channelId: string, socket: RtpSocket): Promise<void> {
   const { client, clock, log } = peer;
   const deadline = deadlineSignal(clock, LOOK_MS_MAX, 'look after the media');

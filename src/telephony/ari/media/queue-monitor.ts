@@ -1,17 +1,18 @@
 // Monitors Asterisk's playout queue. Asterisk plays one frame at each tick of its timer and never makes up for a
-// missed tick, so on a busy machine its queue grows while the agent speaks. GET_STATUS polls its length. Source: asterisk §0.11, §2.9.
+// missed tick, so on a busy machine its queue grows while the agent speaks. GET_STATUS polls its length. Source:
+// asterisk §0.11, §2.9.
 
 /** One frame is played at each tick. */
 const FRAME_MS = 20;
-/** One poll in half a second of audio. */
+/** One poll per half second of audio. */
 const ASK_FRAMES = 25;
-/** Polls without an answer; after more, it does not answer at all. */
+/** Polls without an answer; after more, the PBX does not answer at all. */
 const ASKED_MAX = 16;
-/** More than its queue takes. */
+/** More than its queue holds. */
 const QUEUE_FRAMES_MAX = 2_000;
 
 interface Asked {
-  /** Frames sent by then; NaN if a clear took them back since. */
+  /** Frames sent at that time; NaN if a clear took them back since. */
   sentFrames: number;
   atMs: number;
 }
@@ -27,7 +28,7 @@ export class QueueMonitor {
     this.#nowMs = nowMs;
   }
 
-  /** A queue that is empty. `frameBytes` of 20 ms; undefined where Asterisk keeps no queue. */
+  /** Starts with an empty queue. `frameBytes` of 20 ms; undefined where Asterisk has no queue. */
   begin(frameBytes: number | undefined): void {
     this.#frameBytes = frameBytes;
     this.#sentFrames = 0;
@@ -42,7 +43,7 @@ export class QueueMonitor {
     return this.#sentFrames - this.#askedFrames >= ASK_FRAMES;
   }
 
-  /** Notes a poll; false if too many are unanswered. */
+  /** Records a poll; false if too many are unanswered. */
   poll(): boolean {
     this.#askedFrames = this.#sentFrames;
     if (this.#asked.length >= ASKED_MAX) return false;
@@ -55,7 +56,7 @@ export class QueueMonitor {
     for (const asked of this.#asked) asked.sentFrames = Number.NaN;
   }
 
-  /** Milliseconds of all audio sent by now that are not played yet, at least, from the answer to the oldest poll.
+  /** Lower bound in milliseconds of all sent audio that is not played yet, from the answer to the oldest poll.
    *  Asterisk may have answered at any moment since the poll. Undefined if a clear made the answer useless. */
   answered(queuedFrames: number): number | undefined {
     const asked = this.#asked.shift();

@@ -1,4 +1,4 @@
-// What each release of Asterisk can do, and which transport carries a call's audio because of it and of the
+// Capabilities of each Asterisk release, and the transport of a call's audio that follows from them and the
 // configuration. Pure.
 // Source: asterisk §3, §6 (versions), §2.7 (why server mode is the default).
 
@@ -9,7 +9,7 @@ export type MediaWay = Exclude<MediaKind, 'auto'>;
 
 export interface MediaChoice {
   way: MediaWay;
-  /** Asterisk's name. */
+  /** Asterisk's name of the format. */
   format: string;
 }
 
@@ -25,14 +25,14 @@ export interface ReleaseVerdict {
   advice: string | null;
 }
 
-/** The first release of each branch that has it whole: JSON control, marks, channel ids. */
+/** The first release of each branch with all of it: JSON control, marks, channel ids. */
 const WEBSOCKET_SINCE: Readonly<Record<number, number>> = { 20: 18, 22: 8, 23: 2 };
 const AUDIOSOCKET_SINCE = 18;
-/** Before, AudioSocket had audio of 8 kHz only. */
+/** Before it, AudioSocket has audio of 8 kHz only. */
 const AUDIOSOCKET_WIDE_SINCE: Readonly<Record<number, number>> = { 20: 17, 21: 12, 22: 7, 23: 1 };
 const RTP_SINCE = 16;
 
-/** First minor release of each branch in which silence is no longer filled in and fragments are taken. */
+/** First minor release of each branch that no longer inserts silence and accepts fragments. */
 const GOOD_SINCE: Readonly<Record<number, number>> = { 20: 20, 22: 10, 23: 4 };
 /** ARI's outbound websocket. */
 const OUTBOUND_SINCE: Readonly<Record<number, number>> = { 20: 15, 21: 10, 22: 5, 23: 0 };
@@ -48,8 +48,8 @@ const WAYS: Readonly<Record<MediaWay, string>> = {
   rtp: 'external media over RTP',
 };
 
-/** `version` as Asterisk gives it; null or words that are no number count as the newest.
- *  `hasAudioSocket`: whether this gateway has a port for it. Throws PBX_TOO_OLD. */
+/** `version` as Asterisk reports it; null or text without a number counts as the newest. `hasAudioSocket`:
+ *  whether this gateway has a port for it. Throws PBX_TOO_OLD. */
 export function selectMediaTransport(
   account: AriAccount,
   version: string | null,
@@ -70,18 +70,18 @@ function bestOf(account: AriAccount, version: string | null, hasAudioSocket: boo
   if (!canCarry('websocket_server', version)) {
     return hasAudioSocket && canCarry('audiosocket', version) ? 'audiosocket' : 'rtp';
   }
-  // A PBX that has to call us is one that we do not reach.
+  // A PBX that has to connect to us cannot be reached from here.
   return account.connection === 'incoming' ? 'websocket_client' : 'websocket_server';
 }
 
-/** Whether that Asterisk has that way. */
+/** Whether that release has that transport. */
 export function canCarry(way: MediaWay, version: string | null): boolean {
   if (way === 'rtp') return isSince(version, {}, RTP_SINCE);
   if (way === 'audiosocket') return isSince(version, {}, AUDIOSOCKET_SINCE);
   return isSince(version, WEBSOCKET_SINCE, 24);
 }
 
-/** Branches that are not named have it from branch `always` on. */
+/** Branches that are not listed have it from branch `always` on. */
 function isSince(
   version: string | null,
   releases: Readonly<Record<number, number>>,
@@ -93,7 +93,7 @@ function isSince(
   return since === undefined ? Number(major) >= always : Number(minor) >= since;
 }
 
-/** AudioSocket labels whatever it is given as linear; RTP goes both ways with static types only. */
+/** AudioSocket labels any payload as linear; RTP works both ways with static types only. */
 function formatOf(
   { media_format: wanted }: AriAccount,
   way: MediaWay,
@@ -106,7 +106,7 @@ function formatOf(
   return wanted;
 }
 
-/** `22.10.1`, `certified-22.8-cert4`, `16.28.0~dfsg-0+deb11u4`; undefined for what names no release. */
+/** `22.10.1`, `certified-22.8-cert4`, `16.28.0~dfsg-0+deb11u4`; undefined without a release number. */
 function readRelease(version: string): Release | undefined {
   const [, major, minor, patch] =
     /(?:^|certified[/-])(\d{2})\.(\d{1,3})(?:\.(\d{1,3}))?/.exec(version) ?? [];
@@ -114,7 +114,7 @@ function readRelease(version: string): Release | undefined {
   return { major: Number(major), minor: Number(minor), patch: Number(patch ?? 0) };
 }
 
-/** `isIncoming`: Asterisk is to open the connection. */
+/** `isIncoming`: Asterisk must open the connection. */
 export function judgeRelease(version: string, isIncoming: boolean): ReleaseVerdict {
   const release = readRelease(version);
   if (release === undefined) {
@@ -127,7 +127,7 @@ export function judgeRelease(version: string, isIncoming: boolean): ReleaseVerdi
   if (isBefore(release, FIRST)) {
     return {
       verdict: 'fail',
-      message: `Asterisk ${version} cannot hand its audio to anybody: that came with 16.6.`,
+      message: `Asterisk ${version} cannot send its audio to a gateway: that came with 16.6.`,
       advice: `Update it. ${BEST}`,
     };
   }
@@ -153,7 +153,7 @@ function judgeMedia(release: Release, version: string): ReleaseVerdict {
   if (!hasSince(release, GOOD_SINCE)) {
     return {
       verdict: 'warn',
-      message: `Asterisk ${version} works; some faults of its media websocket are mended in later releases.`,
+      message: `Asterisk ${version} works; some faults of its media websocket are fixed in later releases.`,
       advice: BEST,
     };
   }

@@ -22,15 +22,15 @@ export interface MediaTransportOptions {
   format: string;
   /** The socket is open; returns its listener. `start` where the socket has no control messages. */
   accept: (socket: MediaSocket, start?: ChannelStart) => MediaSocketListener;
-  /** Fires when the channel has ended, also later. */
+  /** Aborted when the channel has ended, also later. */
   gone: AbortSignal;
 }
 
 export interface MediaTransport {
-  /** How it carries the audio of one call. */
+  /** The transport of one call's audio. */
   framing(): { traits: MediaTraits; reader?: AudioReader };
-  /** Makes the channel and its socket; settles when the socket is there. Throws PBX_MEDIA and what
-   *  `AriClient` throws. The channel may remain: the caller of `open` ends it. */
+  /** Creates the channel and its socket; settles when the socket is open. Throws PBX_MEDIA and what `AriClient`
+   *  throws. The channel may remain: the caller of `open` ends it. */
   open(options: MediaTransportOptions, signal: AbortSignal): Promise<void>;
 }
 
@@ -100,12 +100,12 @@ function clientMode(incomingSockets: IncomingSockets): MediaTransport {
 
 /** Why there is no media channel, and what to do. Source: asterisk §2.1, §6. */
 const refusals: Readonly<Record<number, string>> = {
-  400: 'websocket_client.conf has no connection of the name that ws_client_name says: add it, then module reload res_websocket_client.so',
+  400: 'websocket_client.conf has no connection with the name in ws_client_name: add it, then module reload res_websocket_client.so',
   500: 'Asterisk cannot make the media channel: are chan_websocket.so and the codec of the format loaded (module show like websocket)?',
   501: 'Asterisk has no media websocket: load chan_websocket.so (Asterisk 20.18, 22.8, 23.2 or newer), or set media to audiosocket or rtp',
 };
 
-/** Asked once: an id that is used twice ends Asterisk up to 22.10. Throws PBX_MEDIA, PROVIDER_*. */
+/** Requested once: an id that is used twice crashes Asterisk up to 22.10. Throws PBX_MEDIA, PROVIDER_*. */
 async function askFor(
   client: AriClient,
   query: Record<string, string>,

@@ -1,4 +1,4 @@
-// Requests whose failure changes nothing: it is logged, and what asked for them goes on.
+// Best-effort requests: a failure is logged and changes nothing for the caller of these functions.
 
 import { deadlineSignal } from '../../../std/deadline.ts';
 import type { AriRequest } from './client.ts';
@@ -8,7 +8,7 @@ const ERRAND_MS_MAX = 5_000;
 
 type Errander = Pick<AriContext, 'client' | 'clock' | 'log'>;
 
-/** The status of the answer, undefined if there was none. Never rejects. */
+/** The status of the answer, undefined without one. Never rejects. */
 export async function bestEffort(
   { client, clock, log }: Errander,
   request: AriRequest,
@@ -25,7 +25,7 @@ export async function bestEffort(
   }
 }
 
-/** `reason` as Asterisk has it; default: normal. Never rejects. */
+/** `reason` in Asterisk's terms; default: normal. Never rejects. */
 export async function hangUpChannel(
   peer: Errander,
   channelId: string,

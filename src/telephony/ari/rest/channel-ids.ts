@@ -1,12 +1,11 @@
-// The ids that we give to channels and bridges: all of one length, as Asterisk takes an id that begins like
-// another for the same; not to be guessed, as a media channel's id opens its socket; and ours by their first
-// letters, so that what a killed process left behind is found. Source: asterisk §0.3, §0.4.
+// The ids that we give to channels and bridges. All have the same length, because Asterisk confuses an id with
+// another that begins with it. They cannot be guessed, because a media channel's id opens its socket. Their first
+// letters mark them as ours, so that those of a killed process are found. Source: asterisk §0.3, §0.4.
 
 import { createHash } from 'node:crypto';
 import type { Random } from '../../../std/random.ts';
 
-/** `o`: a call that we dialled. `m`: a leg that carries its audio. `t`: the destination of a
- *  transfer. `b`: a bridge. */
+/** `o`: a call that we dialled. `m`: a media leg. `t`: the destination of a transfer. `b`: a bridge. */
 export type OwnKind = 'o' | 'm' | 't' | 'b';
 
 const RUN_DIGITS = 19;
@@ -18,7 +17,7 @@ const TAIL_LENGTH = RUN_DIGITS + 2 * OUTBOUND_BYTES;
 export interface ChannelIds {
   outbound(runId: string): string;
   make(kind: Exclude<OwnKind, 'o'>): string;
-  /** What of ours this is; undefined if it is not. */
+  /** The kind of our id; undefined for other ids. */
   kindOf(id: string): OwnKind | undefined;
   /** The run of a call that we dialled. */
   runOf(id: string): string | undefined;

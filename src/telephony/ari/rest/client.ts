@@ -26,7 +26,7 @@ export interface AriAnswer {
   body: unknown;
 }
 
-/** How requests get there. `send` fails as `Rest.send` does: any status is an answer. */
+/** How requests are sent. `send` fails as `Rest.send` does: any status is an answer. */
 export interface AriRequestTransport {
   send(request: AriRequest, signal: AbortSignal): Promise<AriAnswer>;
 }
@@ -34,9 +34,9 @@ export interface AriRequestTransport {
 export interface AriClient {
   /** Any status is an answer. Throws PROVIDER_TIMEOUT, PROVIDER_FAILED, PROVIDER_UNCERTAIN. */
   send(request: AriRequest, signal: AbortSignal): Promise<AriAnswer>;
-  /** The content of a 2xx. Throws also what `faultOf` says of another status. */
+  /** The content of a 2xx answer. For another status it throws the error of `faultOf`. */
   get<T>(request: AriRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T>;
-  /** For requests whose content does not matter. */
+  /** For requests whose answer's content does not matter. */
   run(request: AriRequest, signal: AbortSignal): Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export function isRepeatable({ method, repeatable }: AriRequest): boolean {
   return repeatable ?? method !== 'POST';
 }
 
-/** The PROVIDER_* error of an answer that is no success. */
+/** The PROVIDER_* error for an unsuccessful answer. */
 export function ariFaultOf(request: AriRequest, answer: AriAnswer): GatewayError {
   const { action } = request;
   const { status } = answer;
@@ -108,7 +108,7 @@ export function ariFaultOf(request: AriRequest, answer: AriAnswer): GatewayError
     return new GatewayError('PROVIDER_REFUSED', { ...facts, reason: why });
   }
   if (status === 503) return new GatewayError('PROVIDER_CAPACITY', facts);
-  // A channel that cannot be made is Asterisk's 500: the technology, the endpoint or the format is not there.
+  // Asterisk answers 500 if it cannot create a channel: the technology, the endpoint or the format is missing.
   if (status === 500 && action === 'dial') {
     return new GatewayError('PROVIDER_DESTINATION', {
       ...facts,
@@ -124,7 +124,7 @@ export function ariFaultOf(request: AriRequest, answer: AriAnswer): GatewayError
   return new GatewayError('PROVIDER_REFUSED', facts);
 }
 
-/** Characters of Asterisk's own words. */
+/** Characters of Asterisk's own error text. */
 const WORDS_MAX = 120;
 
 function messageOf({ body }: AriAnswer): string {
@@ -132,7 +132,7 @@ function messageOf({ body }: AriAnswer): string {
   return (said?.message ?? said?.error ?? '').slice(0, WORDS_MAX);
 }
 
-/** Whether the channel or bridge is not there any more. */
+/** Whether the channel or bridge does not exist any more. */
 export function isAriNotFound({ status }: AriAnswer): boolean {
   return status === 404;
 }

@@ -1,5 +1,5 @@
-// Asterisk's credentials for its REST interface: schema, form and secrets, and the account that follows from them
-// once they are checked. The name of the Stasis application is minted when a configuration is stored.
+// Asterisk's credentials for its REST interface: schema, form and secrets, and the account that is derived from
+// valid ones. The name of the Stasis application is generated when a configuration is stored.
 // Source: specification §2.2 (ari), contract §4.2.
 
 import { z } from 'zod';
@@ -21,7 +21,7 @@ const agentInterface = z.object({
   source: z.string().max(100).default('patchbay'),
 });
 
-/** A dialler beside the PBX, as the reference's clients send it. Kept and masked, not acted upon. */
+/** A dialler at the PBX, as the reference's clients send it. Stored and masked, but not used. */
 const externalPbx = z.object({
   type: z.literal('vicidial').default('vicidial'),
   agent_api: agentInterface,
@@ -37,7 +37,7 @@ const externalPbx = z.object({
   timeout_seconds: z.int().min(1).max(30).default(8),
 });
 
-/** How the audio comes and goes. `auto`: the best of what the PBX has. */
+/** Transport of the audio. `auto`: the best that the PBX has. */
 const mediaKind = selectField(
   [
     { value: 'auto', label: 'The best that the PBX has' },
@@ -95,8 +95,8 @@ const formFields = {
     description:
       'Announcements, ring-back and busy tones of calls out are part of the recording. The call rings all the same, and the agent neither hears nor speaks before the answer. Each call that rings takes as much as one that talks.',
   }),
-  /** Where a caller who is handed over goes on in the dialplan; empty: who they are handed to is called
-   *  and brought into their call. */
+  /** Context in which transferred callers continue in the dialplan; empty: the destination is dialled and added
+   *  to the caller's bridge. */
   transfer_context: z.string().trim().max(80).register(fieldFacts, {
     label: 'Context for transfers',
     type: 'text',
@@ -142,7 +142,7 @@ const formFields = {
 const fields = { ...formFields, external_pbx: externalPbx.nullable() };
 const provider = z.literal('ari');
 
-/** What is beyond the reference's has a default that keeps what was stored before working. */
+/** Fields that the reference does not have get a default, so that stored configurations keep working. */
 export const ariConfig = z.object({
   provider,
   ...fields,
@@ -179,12 +179,12 @@ export const ariVariant: ProviderVariant = {
 export type AriConfig = z.infer<typeof ariConfig>;
 
 export interface AriAccount extends AriConfig {
-  /** The Stasis application, which no other configuration has. Contract §0: configurations that were
-   *  stored without one use the user's name. */
+  /** The Stasis application, which no other configuration has. Contract §0: configurations stored without one
+   *  use the user's name. */
   app: string;
 }
 
-/** Throws PROVIDER_AUTH if they cannot be Asterisk's. */
+/** Throws PROVIDER_AUTH if the credentials cannot be Asterisk's. */
 export function accountOf(credentials: ProviderCredentials): AriAccount {
   const config = ariConfig.safeParse({ ...credentials, provider: 'ari' });
   if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider: 'ari' }, config.error);

@@ -1,6 +1,5 @@
-// Schemas of Asterisk's REST answers and events, as far as we read them. Other fields and events of other types
-// are ignored. Source: asterisk §4, Asterisk's
-// own /ari/api-docs (events.json, channels.json).
+// Schemas of Asterisk's REST answers and events, as far as we use them. Other fields and other events are ignored.
+// Source: asterisk §4, Asterisk's own /ari/api-docs (events.json, channels.json).
 
 import { z } from 'zod';
 
@@ -18,7 +17,8 @@ export const ariChannel = z.looseObject({
     .looseObject({
       context: z.string().catch(''),
       exten: z.string().catch(''),
-      /** What it does there, `Stasis` while an application has it: then `app,argument,...`. */
+      /** The running dialplan application; while a Stasis application has the channel it is `Stasis`, then
+       *  `app,argument,...`. */
       app_name: z.string().catch(''),
       app_data: z.string().catch(''),
     })
@@ -42,7 +42,7 @@ const base = { timestamp: z.string().catch(''), application: z.string().catch(''
 const onChannel = { ...base, channel: ariChannel };
 const cause = { cause: z.number().catch(0), cause_txt: z.string().catch('') };
 
-/** The events that we act upon. */
+/** The events that we use. */
 export const ariEvent = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('StasisStart'),
@@ -71,13 +71,13 @@ export const ariEvent = z.discriminatedUnion('type', [
 ]);
 export type AriEvent = z.infer<typeof ariEvent>;
 
-/** The channel that an event is about. */
+/** The channel of an event. */
 export function channelOf(event: AriEvent): AriChannel | undefined {
   if (event.type === 'Dial') return event.peer;
   return event.type === 'ApplicationReplaced' ? undefined : event.channel;
 }
 
-/** Whether an application has it, as one that was dialled at once is only when it is answered. */
+/** Whether the channel is in an application; one that was dialled directly is only after the answer. */
 export function isInApplication({ dialplan }: AriChannel): boolean {
   return dialplan.app_name === 'Stasis';
 }

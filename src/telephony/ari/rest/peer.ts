@@ -1,4 +1,4 @@
-// One connected Asterisk, as the parts of the connector share it.
+// One connected Asterisk, as shared by the parts of the connector.
 
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../std/clock.ts';
@@ -16,10 +16,10 @@ export interface AriContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** As Asterisk gives it: `22.10.1`; null until it is known. */
+  /** As Asterisk reports it: `22.10.1`; null until it is known. */
   readonly version: string | null;
-  /** Events of a channel that we make: set up before it is made, as they come before the answer. Returns
-   *  what ends it. */
+  /** Watches the events of a channel that we create: registered before the request, because events may precede
+   *  the answer. Returns the function that ends it. */
   watch(channelId: string, take: (event: AriEvent) => void): () => void;
 }
 
@@ -27,18 +27,18 @@ export interface AriContext {
 export interface MediaLeg {
   readonly media: MediaSession;
   readonly bridgeId: string;
-  /** Whether a channel or bridge of this id is a part of it. */
+  /** Whether the channel or bridge with this id belongs to it. */
   owns(id: string): boolean;
-  /** A key that the caller pressed. */
+  /** A key of the caller. */
   digit(digit: string): void;
   /** Takes our channel out of the bridge, plays music or ringing to the caller, and puts it back. */
   pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void>;
   resume(signal: AbortSignal): Promise<void>;
   /** Ends the music or ringing of a pause. */
   stopPlayback(signal: AbortSignal): Promise<void>;
-  /** Ends our audio, and leaves the bridge to the other channels in it. Never rejects. */
+  /** Ends our audio, but keeps the bridge for its other channels. Never rejects. */
   leaveBridge(): Promise<void>;
-  /** Ends audio and bridge, the call's media session too. Never rejects, and does no harm twice. */
+  /** Ends audio and bridge, including the call's media session. Never rejects; may be called twice. */
   close(): Promise<void>;
 }
 
@@ -46,12 +46,12 @@ export interface LegOptions {
   peer: AriContext;
   /** The caller's channel, answered. */
   callId: string;
-  /** The call closed its media, or no audio can be had any more: the call is to be ended. */
+  /** The call closed its media, or its media have failed for good: the call must be ended. */
   onClosed: () => void;
 }
 
-/** Joins a call with its audio; settles when audio can flow. Throws PBX_MEDIA, PBX_TOO_OLD and what
- *  `AriClient` throws; nothing is left behind then. */
+/** Joins a call with its audio; settles when audio can flow. Throws PBX_MEDIA, PBX_TOO_OLD and what `AriClient`
+ *  throws; nothing remains at the PBX then. */
 export type OpenLeg = (options: LegOptions, signal: AbortSignal) => Promise<MediaLeg>;
 
 /** An Asterisk with calls. */

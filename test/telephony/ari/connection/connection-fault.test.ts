@@ -100,7 +100,7 @@ describe('a PBX that is not reached', () => {
   const authority = makeAuthority('An authority of its own');
   const names = ['127.0.0.1'] as const;
   it.each([
-    ['is signed by itself', { names }, 'nobody whom the gateway knows'],
+    ['is signed by itself', { names }, 'an authority that the gateway does not know'],
     ['is signed by an authority of its own', { names, authority }, 'NODE_EXTRA_CA_CERTS='],
     ['has expired', { names, authority, until: 2_021 }, 'has expired'],
     ['is not valid yet', { names, authority, from: 2_048 }, 'not valid yet'],

@@ -168,7 +168,7 @@ describe('the doctor', () => {
     await play();
     const findings = await examine();
     expect(failed(findings)).toEqual(['application']);
-    expect(findings.get('application')?.message).toContain(`Nobody is connected as ${APP}`);
+    expect(findings.get('application')?.message).toContain(`No client is connected as ${APP}`);
   });
 });
 
@@ -193,7 +193,7 @@ describe('the doctor at the door', () => {
 
   it.each([
     [404, 'without ARI', 'enabled = yes in ari.conf'],
-    [403, 'lets the gateway in nowhere', 'restrict'],
+    [403, 'refuses every request of the gateway', 'restrict'],
     [503, 'no session left', 'sessionlimit'],
     [302, 'sends the gateway elsewhere', 'redirects are not followed'],
     [200, 'is not Asterisk', 'web interface'],
