@@ -17,7 +17,7 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'rooms',
+          name: 'unit',
           globalSetup: 'test/store/kept-folders.ts',
           include: ['test/**/*.test.ts'],
           exclude: [...calls, ...measures],

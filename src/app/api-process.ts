@@ -80,7 +80,7 @@ export async function startApiProcess(
       llm,
       egress,
       live: events.live,
-      desk: new WorkerRouter({ store, providers, workers }),
+      callService: new WorkerRouter({ store, providers, workers }),
       figures: () =>
         aggregateMetrics(link, { registry, others: [SUPERVISOR, ...workers.numbers], log }),
       onCampaignDue: () => jobs.dispatcher.wake(),

@@ -22,7 +22,7 @@ import { ownVersion } from './own-version.ts';
 export interface ApiParts
   extends Pick<
     ServerDeps,
-    | 'desk'
+    | 'callService'
     | 'egress'
     | 'figures'
     | 'onCampaignDue'

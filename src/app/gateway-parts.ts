@@ -82,7 +82,7 @@ export async function openGatewayParts(
  *  settles no media connection may be opened: the self-test decides how they are read. */
 export async function openMediaEndpoints(
   providers: Providers,
-  switchboard: CallControl,
+  callControl: CallControl,
   log: Log,
 ): Promise<MediaServer> {
   const addon = loadAddon();
@@ -91,7 +91,7 @@ export async function openMediaEndpoints(
     clock,
     log,
     kernel,
-    authorize: (path, headers) => switchboard.admit(path, headers),
+    authorize: (path, headers) => callControl.admit(path, headers),
     endpoints: new Map(
       providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
     ),

@@ -43,7 +43,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       llm: speech.llm,
       egress,
       live: callDeps.events.live,
-      desk: control,
+      callService: control,
       onCampaignDue: () => jobs.dispatcher.wake(),
       onTelephonyChanged: () => void control.pbxLines.wake(),
       toolRequests: { ...callDeps.http, clock },

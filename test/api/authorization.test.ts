@@ -96,7 +96,7 @@ describe('every operation that wants a key', () => {
       }
       expect(answer.text, operationId).not.toContain(MARK);
     }
-    const askedFor = served.desk.started.map(({ organizationId }) => organizationId);
+    const askedFor = served.callService.started.map(({ organizationId }) => organizationId);
     expect(new Set(askedFor)).toEqual(new Set([stranger.organizationId]));
   });
 

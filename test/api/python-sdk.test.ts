@@ -8,7 +8,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { syncNext } from '../../src/campaign/contact-sync.ts';
 import { catalogue } from '../../src/workflow/graph/node-catalogue.ts';
 import { templates } from '../../src/workflow/templates/template-registry.ts';
-import { campaignRoom } from './campaigns/campaign-harness.ts';
+import { campaignHarness } from './campaigns/campaign-harness.ts';
 import { PythonSdk } from './python-sdk/client.ts';
 import { withStoredRuns } from './runs/stored-runs.ts';
 import { smallWorkflow, withApi } from './served.ts';
@@ -273,14 +273,14 @@ describe('what agents use', () => {
 
 describe('campaigns', () => {
   it('fit with every setting, before, while and after they call', async () => {
-    const room = await campaignRoom(served);
-    const configuration = Number(await room.telephony('pbx', 2));
+    const harness = await campaignHarness(served);
+    const configuration = Number(await harness.telephony('pbx', 2));
     const made = await client.createCampaign({
       body: {
         name: 'autumn',
-        workflow_id: Number(room.workflowId),
+        workflow_id: Number(harness.workflowId),
         source_type: 'csv',
-        source_id: await room.upload('phone_number,name\n+14155550100,Ana\n'),
+        source_id: await harness.upload('phone_number,name\n+14155550100,Ana\n'),
         telephony_configuration_id: configuration,
         retry_config: {},
         max_concurrency: 2,

@@ -8,7 +8,7 @@ import { Workflow } from '@dograh/sdk';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { syncNext } from '../../src/campaign/contact-sync.ts';
 import { catalogue } from '../../src/workflow/graph/node-catalogue.ts';
-import { campaignRoom } from './campaigns/campaign-harness.ts';
+import { campaignHarness } from './campaigns/campaign-harness.ts';
 import { PythonSdk } from './python-sdk/client.ts';
 import { smallWorkflow, withApi } from './served.ts';
 import { TypeScriptSdk } from './typescript-sdk.ts';
@@ -129,7 +129,7 @@ describe.each([
 
     it('call a number (outbound calls)', async () => {
       await client.testPhoneCall({ body: { workflow_id: id, phone_number: '+14155550123' } });
-      expect(served.desk.started).toMatchObject([
+      expect(served.callService.started).toMatchObject([
         { workflowId: String(id), phoneNumber: '+14155550123' },
       ]);
     });
@@ -209,14 +209,14 @@ describe.each([
       });
       expect((await client.listWorkflowRuns(id, { limit: 5 })).total_count).toBe(0);
 
-      const room = await campaignRoom(served);
-      await room.telephony(`pbx of ${sdk}`);
+      const harness = await campaignHarness(served);
+      await harness.telephony(`pbx of ${sdk}`);
       const campaign = await client.createCampaign({
         body: {
           name: 'campaign',
           workflow_id: id,
           source_type: 'csv',
-          source_id: await room.upload('phone_number\n+14155550125\n+14155550126\n'),
+          source_id: await harness.upload('phone_number\n+14155550125\n+14155550126\n'),
         },
       });
       expect(campaign.state).toBe('created');

@@ -150,8 +150,10 @@ describe('the client', () => {
       workflow_run_id: '42',
       workflow_run_name: 'WR-API-4821',
     });
-    expect(served.desk.started).toMatchObject([{ workflowId: id, phoneNumber: '+15550100' }]);
-    served.desk.refusal = new GatewayError('TELEPHONY_NOT_CONFIGURED');
+    expect(served.callService.started).toMatchObject([
+      { workflowId: id, phoneNumber: '+15550100' },
+    ]);
+    served.callService.refusal = new GatewayError('TELEPHONY_NOT_CONFIGURED');
     await expect(client.testPhoneCall({ body })).rejects.toThrow(
       '[400] Telephony provider not configured for this organization',
     );

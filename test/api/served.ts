@@ -1,5 +1,5 @@
 // The API to test with: on the embedded store, Twilio's provider against a REST server on loopback, and a
-// desk that only writes down. Requests are injected.
+// call service that only records. Requests are injected.
 
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type AccessOptions, type ApiAccess, createAccess } from '../../src/api/auth/access.ts';
@@ -19,7 +19,7 @@ import { systemRandom } from '../../src/std/random.ts';
 import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { WorkflowGenerator } from '../../src/workflow/authoring/agent-writer.ts';
 import { openSignUpEgress } from '../fakes/egress.ts';
-import { FakeDesk } from '../fakes/fake-desk.ts';
+import { FakeCallService } from '../fakes/fake-call-service.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
 import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 
@@ -50,7 +50,7 @@ export interface CallOptions {
 export interface Served {
   api: Api;
   deps: ServerDeps;
-  desk: FakeDesk;
+  callService: FakeCallService;
   twilio: RestServer;
   test: TestStore;
   call(method: Method, path: string, options?: CallOptions): Promise<Answer>;
@@ -86,14 +86,14 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
     served.twilio = await startRestServer();
     const clock = { ...systemClock, now: () => test.clock.now() };
     const twilio = createTwilioProvider({ clock, deadlineMs: 500 });
-    served.desk = new FakeDesk();
+    served.callService = new FakeCallService();
     const events = new EventLog({ sink: test.store.runs, clock: systemClock, log: test.log });
     served.deps = {
       store: test.store,
       files: test.store.files,
       links: test.store.links,
       access: testAccess(clock, test.store.tokenKeys),
-      desk: served.desk,
+      callService: served.callService,
       egress: createEgress(),
       toolRequests: {
         outside: createGuardedHttp(openSignUpEgress()),
@@ -146,9 +146,9 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
   }, 30_000);
 
   beforeEach(() => {
-    served.desk.started.length = 0;
-    served.desk.taken.length = 0;
-    served.desk.refusal = undefined;
+    served.callService.started.length = 0;
+    served.callService.taken.length = 0;
+    served.callService.refusal = undefined;
     served.twilio.asked.length = 0;
     served.twilio.answer = { status: 200, body: { incoming_phone_numbers: [] } };
   });

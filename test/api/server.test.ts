@@ -311,7 +311,7 @@ describe('ids', () => {
         phone_number: '+1',
         telephony_configuration_id: value,
       });
-      expect(served.desk.started.at(-1)?.configurationId).toBe(id);
+      expect(served.callService.started.at(-1)?.configurationId).toBe(id);
     }
   });
 });
@@ -351,13 +351,13 @@ describe('a server that closes', () => {
   it('lets a request that is under way finish', async () => {
     const api = await buildServer(served.deps);
     const url = await api.listen({ host: '127.0.0.1', port: 0 });
-    served.desk.hold();
+    served.callService.hold();
     const answer = fetch(`${url}/api/v1/telephony/inbound/run`, {
       method: 'POST',
     });
-    await served.desk.asked();
+    await served.callService.asked();
     const closed = api.close();
-    served.desk.release();
+    served.callService.release();
     expect((await answer).status).toBe(200);
     await closed;
     await expect(fetch(`${url}/api/v1/health`)).rejects.toThrow();

@@ -124,7 +124,7 @@ async function makeAgent(served: Served, telephony: Telephony): Promise<Agent> {
     },
     10,
   );
-  served.desk.run = run;
+  served.callService.run = run;
   const recordingKey = `recordings/${run.id}.wav`;
   await served.test.store.files.write(recordingKey, Buffer.from('RIFF'));
   await store.runs.patch(run.id, { recordingKey });
@@ -219,7 +219,7 @@ function workflowExamples({
   const path = { workflow_id };
   const call = { phone_number: '+15550100' };
   return {
-    // The desk decides whose agent it is, by the organization that it is told.
+    // The call service checks whose agent it is, by the given organization.
     startCallByAgent: { path: { uuid }, body: call, foreign: 200 },
     startTestCallByAgent: { path: { uuid }, body: call, foreign: 200 },
     startCallByTrigger: { path: { uuid: trigger }, body: call, foreign: 200 },

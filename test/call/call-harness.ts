@@ -1,4 +1,4 @@
-// The whole call room on a test bench: switchboard, Twilio provider, store and files are the real ones;
+// The call layer under test: call control, Twilio provider, store and files are the real ones;
 // Twilio's REST interface is a server on loopback, time and the speech services are under the test's
 // control.
 
@@ -79,7 +79,7 @@ export const chat = definition(
   ],
 );
 
-export class CallRoom {
+export class CallHarness {
   readonly clock: FakeClock;
   readonly stt: FakeStt;
   readonly tts: FakeTts;
@@ -87,7 +87,7 @@ export class CallRoom {
   readonly rest: RestServer;
   /** Store and files are copies: a test may break a part of them. */
   readonly deps: CallParts;
-  readonly switchboard: CallControl;
+  readonly callControl: CallControl;
   readonly streams: Stream[] = [];
   /** The provider `ari`. */
   readonly pbx: FakePbx;
@@ -136,7 +136,7 @@ export class CallRoom {
       publicUrl: PUBLIC_URL,
       load,
     });
-    this.switchboard = createCallControl(this.deps);
+    this.callControl = createCallControl(this.deps);
     rest.asked.length = 0;
     rest.answer = twilioAnswers;
   }
@@ -209,21 +209,21 @@ export class CallRoom {
 
   /** The webhook of an inbound call; `form` replaces fields of it. */
   ring(form = ''): Promise<WebhookReply> {
-    return this.switchboard.inbound(inboundRequest(form), null);
+    return this.callControl.inbound(inboundRequest(form), null);
   }
 
   /** The answer URL of an outbound call. */
   pickUp(runId: string, callId = CALL): Promise<WebhookReply> {
     const url = `${PUBLIC_URL}/api/v1/telephony/twilio/answer/${runId}`;
     const form = `CallSid=${callId}&AccountSid=${ACCOUNT}&CallStatus=in-progress`;
-    return this.switchboard.answer('twilio', runId, signed(url, form));
+    return this.callControl.answer('twilio', runId, signed(url, form));
   }
 
   /** A status callback; `form` adds to it. */
   status(runId: string, form: string, callId = CALL): Promise<WebhookReply> {
     const url = `${PUBLIC_URL}/api/v1/telephony/twilio/status-callback/${runId}`;
     const request = signed(url, `CallSid=${callId}&AccountSid=${ACCOUNT}&${form}`);
-    return this.switchboard.event('twilio', runId, request);
+    return this.callControl.event('twilio', runId, request);
   }
 
   /** Opens the socket that an answer names. Throws with the close code if it is refused. */
@@ -236,7 +236,7 @@ export class CallRoom {
     options: { oneWayMs?: number; callId?: string; headers?: Record<string, string> } = {},
   ): Promise<Stream> {
     const signature = { ['x-twilio-signature']: signatureOf(url) };
-    const admission = await this.switchboard.admit(pathOf(url), options.headers ?? signature);
+    const admission = await this.callControl.admit(pathOf(url), options.headers ?? signature);
     if ('refuse' in admission) throw new Error(String(admission.refuse));
     const stream = this.#stream(options);
     stream.listen(admission.accept(stream));
@@ -262,7 +262,7 @@ export class CallRoom {
   }
 
   start(more: Partial<StartCall> = {}): Promise<{ runId: string; runName: string }> {
-    return this.switchboard.start({
+    return this.callControl.start({
       organizationId: this.at.owner.organizationId,
       apiKeyId: '7',
       apiKeyCreatedBy: '1',
@@ -278,7 +278,7 @@ export class CallRoom {
   }
 
   startTest(more: Partial<TestCall> = {}): Promise<StartedCall> {
-    return this.switchboard.startTest({
+    return this.callControl.startTest({
       organizationId: this.at.owner.organizationId,
       apiKeyId: '7',
       apiKeyCreatedBy: '1',
@@ -354,7 +354,7 @@ export class CallRoom {
   /** Closing what is left open takes no time on the fake clock. */
   async ended(run: { id: string }): Promise<Run> {
     await this.completed(run);
-    await this.until(() => this.switchboard.activeCalls === 0);
+    await this.until(() => this.callControl.activeCalls === 0);
     return this.run(run.id);
   }
 
@@ -441,21 +441,21 @@ function breakable(files: FileStore): FileStore {
 const loopback = createGuardedHttp();
 
 /** A room per test; store and server per file. */
-export function withCallRoom(load?: CallParts['load']): { room: CallRoom } {
+export function withCallHarness(load?: CallParts['load']): { harness: CallHarness } {
   const at = withStore('embedded');
-  const held = {} as { room: CallRoom }; // Filled before each test.
+  const held = {} as { harness: CallHarness }; // Filled before each test.
   let rest: RestServer;
   beforeAll(async () => {
     rest = await startRestServer();
   });
   beforeEach(() => {
-    held.room = new CallRoom(at, rest, load);
+    held.harness = new CallHarness(at, rest, load);
   });
   afterEach(async () => {
-    held.room.close();
-    await held.room.switchboard.pbxLines.stop();
-    await held.room.until(() => held.room.switchboard.activeCalls === 0);
-    await held.room.deps.events.flush();
+    held.harness.close();
+    await held.harness.callControl.pbxLines.stop();
+    await held.harness.until(() => held.harness.callControl.activeCalls === 0);
+    await held.harness.deps.events.flush();
   });
   afterAll(() => rest.close());
   return held;

@@ -6,7 +6,7 @@ import { withStore } from '../store/engines.ts';
 
 describe.each(engines())('a started campaign on the %s engine', (engine) => {
   const test = withStore(engine);
-  const room = withCampaigns(test);
+  const harness = withCampaigns(test);
   const own = () => test.owner.organizationId;
   const campaigns = () => test.store.campaigns;
   const never = new AbortController().signal;
@@ -17,7 +17,7 @@ describe.each(engines())('a started campaign on the %s engine', (engine) => {
   });
 
   async function started(text: string | null): Promise<string> {
-    const { id, sourceId } = await room.create();
+    const { id, sourceId } = await harness.create();
     if (text === null) await test.store.files.remove(sourceId);
     else await test.store.files.write(sourceId, Buffer.from(text));
     await campaigns().start(own(), id);
@@ -75,7 +75,7 @@ describe.each(engines())('a started campaign on the %s engine', (engine) => {
   });
 
   it('fails if its file is somebody else’s, which is not read', async () => {
-    const { id } = await room.create({ sourceId: 'campaigns/999999/a.csv' });
+    const { id } = await harness.create({ sourceId: 'campaigns/999999/a.csv' });
     await test.store.files.write(
       'campaigns/999999/a.csv',
       Buffer.from('phone_number\n+14155550100\n'),

@@ -72,7 +72,7 @@ describe('that no call was placed', () => {
     await at.sql(`update runs set state = 'completed', disposition = 'system_connect_error',
       gathered_context = '{"call_tags":["gateway_stopped"]}'`);
     at.dispatcher = at.newDispatcher();
-    at.room.clock.advance(firstAt + 60_000 - at.room.clock.now());
+    at.harness.clock.advance(firstAt + 60_000 - at.harness.clock.now());
     await at.dispatcher.start();
     await at.through(async () => (await at.contact())['put_offs'] === 1);
     expect(at.provider.lists).toHaveLength(2);
@@ -91,7 +91,7 @@ describe('a call that a failed dial has placed', () => {
     const [call] = at.provider.calls;
     const run = async () => (await at.sql('select * from runs'))[0] ?? {};
     await at.through(async () => (await run())['provider_call_id'] === call?.sid);
-    await at.room.status(String((await run())['id']), 'CallStatus=busy', call?.sid);
+    await at.harness.status(String((await run())['id']), 'CallStatus=busy', call?.sid);
     await at.through(async () => (await at.campaign()).state === 'completed');
     expect(at.provider.dials).toHaveLength(1);
     expect(await at.contact()).toMatchObject({
@@ -107,9 +107,9 @@ describe('a call that a failed dial has placed', () => {
     await missedOnce();
     const [run] = await at.sql('select id from runs');
     const sid = at.provider.calls[0]?.sid;
-    await at.room.status(String(run?.['id']), 'CallStatus=ringing&SequenceNumber=1', sid);
+    await at.harness.status(String(run?.['id']), 'CallStatus=ringing&SequenceNumber=1', sid);
     await at.pass(90_000);
-    await at.room.status(String(run?.['id']), 'CallStatus=no-answer&SequenceNumber=2', sid);
+    await at.harness.status(String(run?.['id']), 'CallStatus=no-answer&SequenceNumber=2', sid);
     await at.through(async () => (await at.campaign()).state === 'completed');
     expect(at.provider.dials).toHaveLength(1);
     expect(await at.contact()).toMatchObject({ last_outcome: 'no_answer', attempts: 1 });
@@ -124,7 +124,7 @@ describe('a contact whose dials place no call', () => {
   /** Leaps to when it is due. */
   async function toNextDial(): Promise<void> {
     const due = (await at.contact())['due_at'] as Date;
-    at.room.clock.advance(Math.max(0, due.getTime() - at.room.clock.now()));
+    at.harness.clock.advance(Math.max(0, due.getTime() - at.harness.clock.now()));
     const dialled = at.provider.dials.length;
     await at.through(() => at.provider.dials.length > dialled);
   }
@@ -161,7 +161,7 @@ describe('a contact whose dials place no call', () => {
   it('is put off for 24 hours at most', async () => {
     await at.begin(1);
     await at.through(async () => (await putOffs()) === 1);
-    at.room.clock.advance(24 * 3_600_000);
+    at.harness.clock.advance(24 * 3_600_000);
     await at.through(() => at.provider.dials.length === 2);
     await at.through(async () => (await at.contact())['last_outcome'] === 'not_placed');
     expect(await putOffs()).toBe(0);
@@ -190,8 +190,10 @@ describe('a contact whose dials place no call', () => {
       await at.through(() => at.provider.calls.length === many);
       const sid = at.provider.calls.at(-1)?.sid;
       const [run] = await at.sql("select id from runs where state = 'initialized'");
-      await at.until(async () => (await at.room.run(String(run?.['id']))).providerCallId !== null);
-      await at.room.status(String(run?.['id']), 'CallStatus=busy', sid);
+      await at.until(
+        async () => (await at.harness.run(String(run?.['id']))).providerCallId !== null,
+      );
+      await at.harness.status(String(run?.['id']), 'CallStatus=busy', sid);
     }
     await at.through(async () => (await at.campaign()).state === 'completed');
     expect(at.provider.dials).toHaveLength(4);
@@ -234,17 +236,17 @@ describe('where the provider shows no list of calls', () => {
     await at.pass(30_000);
     const [run] = await at.sql('select id from runs');
     const sid = at.provider.calls[0]?.sid;
-    const stream = await at.room.connect(await at.room.pickUp(String(run?.['id']), sid));
+    const stream = await at.harness.connect(await at.harness.pickUp(String(run?.['id']), sid));
     stream.start();
-    await at.until(async () => (await at.room.run(String(run?.['id']))).state === 'running');
+    await at.until(async () => (await at.harness.run(String(run?.['id']))).state === 'running');
   });
 });
 
 describe('over a PBX, which keeps no list of calls', () => {
   beforeEach(async () => {
-    await withPbx(at.room);
+    await withPbx(at.harness);
     at.campaignId = await at.create();
-    at.room.pbx.onDial = () =>
+    at.harness.pbx.onDial = () =>
       Promise.reject(new GatewayError('PROVIDER_UNCERTAIN', { provider: 'ari', reason: 'reset' }));
   });
 
@@ -252,7 +254,7 @@ describe('over a PBX, which keeps no list of calls', () => {
     await at.begin(1);
     await at.through(async () => (await at.campaign()).state === 'completed');
     await at.pass(120_000);
-    expect(at.room.pbx.dials).toHaveLength(1);
+    expect(at.harness.pbx.dials).toHaveLength(1);
     expect(await at.contact()).toMatchObject({ state: 'failed', last_outcome: 'unknown' });
   });
 
@@ -260,7 +262,7 @@ describe('over a PBX, which keeps no list of calls', () => {
     await at.sql('update campaigns set rate_per_second = 1');
     await at.begin(12);
     await at.through(async () => (await at.logged('provider_wait_began')).length === 1);
-    at.room.pbx.onDial = () => Promise.resolve();
+    at.harness.pbx.onDial = () => Promise.resolve();
     await at.through(async () => (await at.logged('provider_wait_ended')).length === 1);
     expect((await at.campaign()).state).toBe('running');
   });

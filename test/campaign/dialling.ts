@@ -1,4 +1,4 @@
-// A campaign at a provider that fails: the dispatcher, the call room, the store and the Twilio provider are the
+// A campaign at a provider that fails: the dispatcher, the call layer, the store and the Twilio provider are the
 // real ones; the provider's answers and time are the test's.
 
 import { afterEach, beforeEach } from 'vitest';
@@ -7,7 +7,7 @@ import { type Campaign, RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import type { ContactStore } from '../../src/store/campaigns/contact-store.ts';
-import { type CallRoom, withCallRoom } from '../call/call-harness.ts';
+import { type CallHarness, withCallHarness } from '../call/call-harness.ts';
 import { settle } from '../fakes/fake-clock.ts';
 import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 import { FaultyProvider } from './faulty-provider.ts';
@@ -21,7 +21,7 @@ const LOOKS_MS = new Set([50, 500, 3_000]);
 type Condition = () => boolean | Promise<boolean>;
 
 export class Dialling {
-  readonly room: CallRoom;
+  readonly harness: CallHarness;
   readonly provider: FaultyProvider;
   dispatcher: Dispatcher;
   campaignId = '';
@@ -30,38 +30,38 @@ export class Dialling {
   /** What it has asked of the store and of the provider. */
   #asked = 0;
 
-  constructor(room: CallRoom) {
-    this.room = room;
-    this.provider = new FaultyProvider(room.clock);
-    room.rest.answer = this.provider.answer;
+  constructor(harness: CallHarness) {
+    this.harness = harness;
+    this.provider = new FaultyProvider(harness.clock);
+    harness.rest.answer = this.provider.answer;
     this.dispatcher = this.newDispatcher();
   }
 
   get store() {
-    return this.room.at.store;
+    return this.harness.at.store;
   }
 
   get organizationId(): string {
-    return this.room.at.owner.organizationId;
+    return this.harness.at.owner.organizationId;
   }
 
   /** As the gateway makes it at its start. */
   newDispatcher(): Dispatcher {
-    const { store, room } = this;
+    const { store, harness } = this;
     const clock: Clock = {
-      now: () => room.clock.now(),
-      monotonicMs: () => room.clock.monotonicMs(),
+      now: () => harness.clock.now(),
+      monotonicMs: () => harness.clock.monotonicMs(),
       after: (ms, run) => {
-        if (!LOOKS_MS.has(ms)) return room.clock.after(ms, run);
+        if (!LOOKS_MS.has(ms)) return harness.clock.after(ms, run);
         this.#isWaiting = true;
-        return room.clock.after(ms, () => {
+        return harness.clock.after(ms, () => {
           this.#isWaiting = false;
           run();
         });
       },
     };
     this.#isWaiting = false;
-    const calls = room.switchboard.campaignCalls;
+    const calls = harness.callControl.campaignCalls;
     return new Dispatcher({
       store: Object.create(store, { contacts: { value: this.#counted(store.contacts) } }),
       calls: {
@@ -74,7 +74,7 @@ export class Dialling {
       node: store.node,
       clock,
       random: systemRandom,
-      log: room.at.log,
+      log: harness.at.log,
       syncNext: async () => false,
       interruptedExtra: 0,
     });
@@ -106,9 +106,9 @@ export class Dialling {
   async create(): Promise<string> {
     const { id } = await this.store.campaigns.create(this.organizationId, {
       name: 'c',
-      workflowId: this.room.workflow.id,
+      workflowId: this.harness.workflow.id,
       sourceId: `campaigns/${this.organizationId}/a.csv`,
-      configurationId: this.room.configuration.id,
+      configurationId: this.harness.configuration.id,
       retry: { ...RETRY_DEFAULT, maxRetries: 0 },
       maxConcurrency: null,
       schedule: null,
@@ -126,7 +126,7 @@ export class Dialling {
 
   async stop(): Promise<void> {
     const stopping = this.dispatcher.stop();
-    this.room.clock.advance(10_000);
+    this.harness.clock.advance(10_000);
     await stopping;
   }
 
@@ -135,7 +135,7 @@ export class Dialling {
     for (let steps = 0; steps < STEPS_MAX; steps += 1) {
       await this.until(() => this.#isIdle);
       if (await holds()) return;
-      this.room.clock.advance(STEP_MS);
+      this.harness.clock.advance(STEP_MS);
       await settle();
     }
     throw new Error('it never came to that');
@@ -143,17 +143,17 @@ export class Dialling {
 
   /** So much time passes, with what it sets off. */
   async pass(ms: number): Promise<void> {
-    const end = this.room.clock.now() + ms;
-    await this.through(() => this.room.clock.now() >= end);
+    const end = this.harness.clock.now() + ms;
+    await this.through(() => this.harness.clock.now() >= end);
   }
 
   /** It comes true without time passing. */
   until(holds: Condition): Promise<void> {
-    return this.room.until(holds);
+    return this.harness.until(holds);
   }
 
   sql(text: string): Promise<Record<string, unknown>[]> {
-    return this.room.at.sql(text);
+    return this.harness.at.sql(text);
   }
 
   async campaign(id = this.campaignId): Promise<Campaign> {
@@ -185,11 +185,11 @@ export class Dialling {
 
 /** A campaign without contacts for each test. */
 export function withDialling(): { at: Dialling } {
-  const held = withCallRoom();
+  const held = withCallHarness();
   const dialling = {} as { at: Dialling }; // Filled before each test.
   beforeEach(async () => {
-    dialling.at = new Dialling(await held.room.prepare());
-    held.room.rest.answer = dialling.at.provider.answer;
+    dialling.at = new Dialling(await held.harness.prepare());
+    held.harness.rest.answer = dialling.at.provider.answer;
     dialling.at.campaignId = await dialling.at.create();
   });
   afterEach(() => dialling.at.stop());

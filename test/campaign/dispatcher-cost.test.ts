@@ -5,12 +5,12 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Dispatcher } from '../../src/campaign/dispatcher.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import { withCallRoom } from '../call/call-harness.ts';
+import { withCallHarness } from '../call/call-harness.ts';
 
 const CAMPAIGNS = 100;
 const LOOK_MS = 500;
 
-const held = withCallRoom();
+const held = withCallHarness();
 let dispatcher: Dispatcher;
 let statements: number;
 let lookOver: () => void;
@@ -32,14 +32,14 @@ async function costOf(begin: () => unknown): Promise<number> {
 }
 
 const start = () => dispatcher.start();
-const next = () => held.room.clock.advance(LOOK_MS);
+const next = () => held.harness.clock.advance(LOOK_MS);
 
 const nobodyIsDue = () =>
-  held.room.at.sql("update campaign_contacts set due_at = due_at + interval '1 hour'");
+  held.harness.at.sql("update campaign_contacts set due_at = due_at + interval '1 hour'");
 
 /** One attempt of each campaign, for a contact of its own. */
 function attempts(state: string, lease: string, limit = '') {
-  const { sql, clock } = held.room.at;
+  const { sql, clock } = held.harness.at;
   return sql(
     `with contacts as (
        insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at, state,
@@ -53,7 +53,7 @@ function attempts(state: string, lease: string, limit = '') {
 }
 
 beforeEach(async () => {
-  const { at, workflow, configuration } = await held.room.prepare();
+  const { at, workflow, configuration } = await held.harness.prepare();
   await at.sql(
     `insert into campaigns (organization_id, workflow_id, configuration_id, name, state, source_id,
        source_sync, retry, rate_per_second, created_at)
@@ -76,7 +76,7 @@ beforeEach(async () => {
       return at.clock.after(ms, run);
     },
   };
-  const { campaignCalls: calls } = held.room.switchboard;
+  const { campaignCalls: calls } = held.harness.callControl;
   const [random, { node }, syncNext] = [systemRandom, store, async () => false];
   const interruptedExtra = 0;
   dispatcher = new Dispatcher({
@@ -92,7 +92,7 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.restoreAllMocks();
   const stopping = dispatcher.stop();
-  held.room.clock.advance(10_000);
+  held.harness.clock.advance(10_000);
   await stopping;
 });
 
@@ -104,20 +104,20 @@ describe(`a look at ${CAMPAIGNS} running campaigns`, () => {
   });
 
   it('takes two more while somebody is due but the organization has no free call', async () => {
-    await held.room.at.sql('update organizations set concurrent_call_limit = 0');
+    await held.harness.at.sql('update organizations set concurrent_call_limit = 0');
     await costOf(start);
     expect(await costOf(next)).toBeLessThanOrEqual(12);
   });
 
   it('takes no more while every campaign has as many calls as it may', async () => {
-    await held.room.at.sql('update campaigns set max_concurrency = 1');
+    await held.harness.at.sql('update campaigns set max_concurrency = 1');
     await attempts('claimed', "'1 hour'");
     await costOf(start);
     expect(await costOf(next)).toBeLessThanOrEqual(12);
   });
 
   it('claims for each that has somebody due, and asks for limits and free calls once', async () => {
-    const { store, sql } = held.room.at;
+    const { store, sql } = held.harness.at;
     const asked = [
       vi.spyOn(store.accounts, 'concurrentCallLimit'),
       vi.spyOn(store.contacts, 'freeSlots'),
@@ -128,13 +128,13 @@ describe(`a look at ${CAMPAIGNS} running campaigns`, () => {
   });
 
   it('claims no more than the organization has free calls', async () => {
-    await held.room.at.sql('update organizations set concurrent_call_limit = 3');
+    await held.harness.at.sql('update organizations set concurrent_call_limit = 3');
     await costOf(start);
-    expect(await held.room.at.sql('select id from campaign_attempts')).toHaveLength(3);
+    expect(await held.harness.at.sql('select id from campaign_attempts')).toHaveLength(3);
   });
 
   it('looks at the breaker of those campaigns alone of which an attempt was settled', async () => {
-    const { store, sql } = held.room.at;
+    const { store, sql } = held.harness.at;
     const outcomes = vi.spyOn(store.contacts, 'recentOutcomes');
     await nobodyIsDue();
     await costOf(start);

@@ -129,7 +129,7 @@ describe('a campaign', () => {
     expect(await counts()).toMatchObject({ failed: 1, retriesBy: { busy: 1 } });
   });
 
-  it('calls nobody while this process has no room for more calls, and goes on when it has', async () => {
+  it('calls nobody while this process takes no more calls, and goes on when it has', async () => {
     takesCalls = false;
     const deferred = async (): Promise<number> => {
       const { values } = await campaignDeferred.get();
@@ -146,7 +146,7 @@ describe('a campaign', () => {
     expect(rung).toHaveLength(3);
   });
 
-  it('gives back those that it has claimed when the room is gone at the moment of the dial', async () => {
+  it('gives back those that it has claimed when the process takes no more calls at the moment of the dial', async () => {
     answer = async (claim, run) => {
       takesCalls = false;
       return ends('user_hangup')(claim, run);
@@ -165,7 +165,7 @@ describe('a campaign', () => {
     expect(rung).toHaveLength(3);
   });
 
-  it('puts off whom the provider has no room for, without an attempt', async () => {
+  it('postpones contacts that the provider has no capacity for, without an attempt', async () => {
     answer = async () => 'put-off';
     await dispatcher.start();
     await until(() => rung.length > 0);

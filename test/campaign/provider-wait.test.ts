@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const began = async (id?: string) => (await at.logged('provider_wait_began', id)).length;
 const ended = async (id?: string) => (await at.logged('provider_wait_ended', id)).length;
-const lines = (words: RegExp) => at.room.lines.filter(({ msg }) => words.test(String(msg)));
+const lines = (words: RegExp) => at.harness.lines.filter(({ msg }) => words.test(String(msg)));
 const dials = () => at.provider.dials.length;
 
 /** Everybody is called who was to be: each call ends. */
@@ -25,7 +25,7 @@ async function untilDone(): Promise<void> {
     for (const run of await at.sql(
       "select id, provider_call_id as sid from runs where state = 'initialized' and provider_call_id is not null",
     )) {
-      await at.room.status(String(run['id']), 'CallStatus=busy', String(run['sid']));
+      await at.harness.status(String(run['id']), 'CallStatus=busy', String(run['sid']));
     }
     return (await at.campaign()).state === 'completed';
   });
@@ -34,14 +34,14 @@ async function untilDone(): Promise<void> {
 /** Nothing listens where the provider was. */
 async function disconnect(): Promise<() => Promise<unknown>> {
   const { telephony } = at.store;
-  const { id, credentials } = at.room.configuration;
+  const { id, credentials } = at.harness.configuration;
   const reach = (url: unknown) =>
     telephony.updateConfiguration(at.organizationId, id, {
       credentials: { ...credentials, api_base_url: url },
       secretFields: ['account_sid', 'auth_token'],
     });
   await reach('http://127.0.0.1:9');
-  return () => reach(at.room.rest.url);
+  return () => reach(at.harness.rest.url);
 }
 
 describe('when a provider fails five dials in a row', () => {

@@ -1,4 +1,4 @@
-// A whole campaign in one process: the real dispatcher, call room, store and Twilio provider, against a
+// A whole campaign in one process: the real dispatcher, call layer, store and Twilio provider, against a
 // Twilio that rings, answers, streams and calls back over loopback. Only the moment of retries is made up.
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -33,7 +33,7 @@ const at = withStore('embedded');
 let http: Server;
 let media: MediaServer;
 let twilio: FakeTwilio;
-let switchboard: CallControl;
+let callControl: CallControl;
 let deps: CallParts;
 let dispatcher: Dispatcher;
 
@@ -73,8 +73,8 @@ beforeEach(async () => {
     publicUrl,
   });
   deps.closing.onCompleted = () => dispatcher.wake();
-  switchboard = createCallControl(deps);
-  const authorize = switchboard.admit.bind(switchboard);
+  callControl = createCallControl(deps);
+  const authorize = callControl.admit.bind(callControl);
   media = createMediaServer({ clock: systemClock, log, authorize });
   http.on('upgrade', (request, socket, head) => void media.handleUpgrade(request, socket, head));
   twilio = await startFakeTwilio({
@@ -85,7 +85,7 @@ beforeEach(async () => {
   });
   dispatcher = new Dispatcher({
     store,
-    calls: switchboard.campaignCalls,
+    calls: callControl.campaignCalls,
     node: store.node,
     clock,
     random: systemRandom,
@@ -98,7 +98,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await dispatcher.stop();
   await twilio.close();
-  await switchboard.drain(2_000);
+  await callControl.drain(2_000);
   await media.close(1001);
   deps.services.mediaClock.close();
   await new Promise<void>((resolve) => {
@@ -118,8 +118,8 @@ async function answered(request: IncomingMessage): Promise<WebhookReply> {
   const asked = formPost(`${deps.publicUrl}${request.url}`, form, headers);
   const [route, runId = ''] = (request.url ?? '').split('/').slice(-2);
   return route === 'answer'
-    ? switchboard.answer('twilio', runId, asked)
-    : switchboard.event('twilio', runId, asked);
+    ? callControl.answer('twilio', runId, asked)
+    : callControl.event('twilio', runId, asked);
 }
 
 /** A running campaign whose agent hangs up on machines. */

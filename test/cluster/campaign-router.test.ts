@@ -9,10 +9,10 @@ import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { ClaimedAttempt } from '../../src/store/campaigns/dial-attempts.ts';
-import { withCallRoom } from '../call/call-harness.ts';
+import { withCallHarness } from '../call/call-harness.ts';
 import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 let line: CampaignRoute;
 let claim: ClaimedAttempt;
 let run: Run;
@@ -20,11 +20,11 @@ let asked: string[];
 let isThere: boolean;
 let fault: GatewayError | undefined;
 
-const store = () => held.room.at.store;
-const sentDials = () => held.room.dials.filter(({ method }) => method === 'POST');
+const store = () => held.harness.at.store;
+const sentDials = () => held.harness.dials.filter(({ method }) => method === 'POST');
 
 function router(): CampaignRouter {
-  const { campaignCalls } = held.room.switchboard;
+  const { campaignCalls } = held.harness.callControl;
   const worker = {
     place: async (dial) => {
       asked.push('place');
@@ -41,13 +41,13 @@ function router(): CampaignRouter {
     pbxWorker: () => (isThere ? worker : undefined),
     takesCalls: isThere,
   } as unknown as WorkerPool;
-  const { deps } = held.room;
+  const { deps } = held.harness;
   return new CampaignRouter(campaignPlanDeps(deps), workers, ['ari']);
 }
 
 beforeEach(async () => {
   [asked, isThere, fault] = [[], true, undefined];
-  const { at, workflow } = await held.room.prepare();
+  const { at, workflow } = await held.harness.prepare();
   const { organizationId } = at.owner;
   const campaign = await store().campaigns.create(organizationId, {
     name: 'c',
@@ -81,17 +81,17 @@ describe('a dial of a campaign', () => {
     expect(await router().place(line, claim, run)).toBe('placed');
     expect(sentDials()).toHaveLength(1);
     expect(sentDials()[0]?.body).toContain(run.id);
-    expect((await held.room.run(run.id)).providerCallId).not.toBeNull();
+    expect((await held.harness.run(run.id)).providerCallId).not.toBeNull();
   });
 
   it('in doubt is stored as such by the worker: an API process that is new does not dial again', async () => {
-    held.room.rest.answer = { status: 500, body: {} };
+    held.harness.rest.answer = { status: 500, body: {} };
     expect(await router().place(line, claim, run)).toBe('in-doubt');
-    const [attempt] = await held.room.at.sql('select doubt_since from campaign_attempts');
+    const [attempt] = await held.harness.at.sql('select doubt_since from campaign_attempts');
     expect(attempt?.['doubt_since']).not.toBeNull();
   });
 
-  it('waits if no worker is there, or none has room for a message', async () => {
+  it('waits if no worker is there, or no channel takes a message', async () => {
     isThere = false;
     expect(router().takesCalls).toBe(false);
     expect(await router().place(line, claim, run)).toBe('put-off');
@@ -114,7 +114,7 @@ describe('a dial of a campaign', () => {
   );
 
   it('for a run that is over already is not sent', async () => {
-    await held.room.at.sql("update runs set state = 'completed' where id = $1", [run.id]);
+    await held.harness.at.sql("update runs set state = 'completed' where id = $1", [run.id]);
     expect(await router().place(line, claim, run)).toBe('fault');
     expect(sentDials()).toEqual([]);
   });
@@ -128,7 +128,7 @@ describe('what became of a call', () => {
     await expect(router().outcomeAfterCrash({ ...run, mode: 'ari' })).rejects.toMatchObject({
       code: 'WORKER_GONE',
     });
-    held.room.rest.answer = { status: 200, body: { calls: [] } };
+    held.harness.rest.answer = { status: 200, body: { calls: [] } };
     expect(await router().outcomeAfterCrash(run)).toBe('none');
     expect(asked).toHaveLength(1);
   });

@@ -10,7 +10,7 @@ import { wires } from './linked-channels.ts';
 
 const request = formPost('https://gw.example.com/x', 'CallSid=CA1&To=%2B1', {});
 
-function crew() {
+function startWorkers() {
   const clock = new FakeClock();
   const made = wires(3, clock);
   const [, first, second] = made.links as [IpcChannel, IpcChannel, IpcChannel];
@@ -63,7 +63,7 @@ function fakeWorker(number: number): FakeWorker {
 
 describe('the call workers', () => {
   it('take calls in turn, the one with the fewest first', () => {
-    const { others, workers, clock } = crew();
+    const { others, workers, clock } = startWorkers();
     const [one, two] = [others.byNode('host:/data#1'), others.byNode('host:/data#2')];
     expect([one, two]).not.toContain(undefined);
     expect([0, 0, 0].map(() => others.leastLoaded())).toEqual([one, two, one]);
@@ -73,8 +73,8 @@ describe('the call workers', () => {
     expect([0, 0].map(() => others.leastLoaded())).toEqual([two, two]);
   });
 
-  it('with PBXs take calls of hosted providers only if the others have no room', () => {
-    const { others, workers, clock } = crew();
+  it('with PBXs take calls of hosted providers only if the others take no calls', () => {
+    const { others, workers, clock } = startWorkers();
     const [one, two] = [others.byNode('host:/data#1'), others.byNode('host:/data#2')];
     for (const { worker } of workers.slice(0, 1)) worker.applications = ['branch'];
     for (const { worker } of workers.slice(1)) worker.calls = 20;
@@ -92,7 +92,7 @@ describe('the call workers', () => {
   });
 
   it('are known by the applications of their PBXs, also to an API process that is new', () => {
-    const { api, others, workers, clock } = crew();
+    const { api, others, workers, clock } = startWorkers();
     for (const { worker } of workers.slice(1)) worker.applications = ['branch'];
     clock.advance(LOAD_MS);
     expect(['branch', 'unknown'].map((name) => others.ofApplication(name))).toEqual([2, 1]);
@@ -102,7 +102,7 @@ describe('the call workers', () => {
   });
 
   it('take no call while they report nothing, nor once they are gone', () => {
-    const { others, workers, clock, links } = crew();
+    const { others, workers, clock, links } = startWorkers();
     workers[0]?.stop();
     clock.advance(5 * LOAD_MS);
     expect(others.leastLoaded()).toBe(others.byNode('host:/data#2'));
@@ -132,7 +132,7 @@ describe('the call workers', () => {
   });
 
   it('are asked with the whole request, and answer with the whole reply or their error', async () => {
-    const { others } = crew();
+    const { others } = startWorkers();
     const two = others.byNode('host:/data#2');
     expect(await two?.inbound(request, '5')).toMatchObject({
       status: 200,
@@ -151,7 +151,7 @@ describe('the call workers', () => {
   });
 
   it('start, place, look up and examine as they are asked to', async () => {
-    const { others } = crew();
+    const { others } = startWorkers();
     const two = others.byNode('host:/data#2');
     const byClient = {
       organizationId: '1',
@@ -184,7 +184,7 @@ describe('the call workers', () => {
   });
 
   it('are reported as they come, and their calls are counted', () => {
-    const { api, clock, workers } = crew();
+    const { api, clock, workers } = startWorkers();
     const again = new WorkerDirectory(api, { clock, gateway: 'host:/data' });
     const joined: number[] = [];
     again.onJoined = (worker) => joined.push(worker);

@@ -12,32 +12,32 @@ import { createMediaTokens } from '../../src/transport/media-token.ts';
 import {
   ACCOUNT,
   CALL,
-  type CallRoom,
+  type CallHarness,
   inboundRequest,
   PUBLIC_URL,
   signed,
-  withCallRoom,
+  withCallHarness,
 } from '../call/call-harness.ts';
 import { configurePbx } from '../call/pbx/pbx-harness.ts';
 import { deferred } from '../fakes/deferred.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 const nodeOf = (worker: number): string => `host:/data#${worker}`;
 
 /** The room twice, as two workers. Which of them a statement is from, the store is told by hand: both have one
  *  connection. */
-function withWorkers(room: CallRoom) {
-  const { deps } = room;
+function withWorkers(harness: CallHarness) {
+  const { deps } = harness;
   const { runs } = deps.store;
   const ownerOf = async (id: string) => {
-    const [row] = await room.at.sql('select owner_node from runs where id = $1', [id]);
+    const [row] = await harness.at.sql('select owner_node from runs where id = $1', [id]);
     return row && { node: String(row['owner_node']), isOwn: false };
   };
   const at = { there: [1, 2], idlest: 1, asked: [] as string[], waits: 0 };
   const control = (number: number): CallControl => {
     const { log, clock, random } = deps;
     const node = nodeOf(number);
-    const adopt = async (id: string) => void (await owned(room, id, node));
+    const adopt = async (id: string) => void (await owned(harness, id, node));
     const owner = async (id: string) => {
       const known = await ownerOf(id);
       return known && { ...known, isOwn: known.node === node };
@@ -63,7 +63,7 @@ function withWorkers(room: CallRoom) {
       start: (request) =>
         ask('start', async () => {
           const started = await own.start(request);
-          await owned(room, started.runId, nodeOf(number));
+          await owned(harness, started.runId, nodeOf(number));
           return started;
         }),
       startTest: (request) => ask('startTest', () => own.startTest(request)),
@@ -89,12 +89,12 @@ function withWorkers(room: CallRoom) {
     },
   };
   const store = { telephony: deps.store.telephony, runs: { ...runs, owner: ownerOf } };
-  const desk = new WorkerRouter({ store, providers: deps.providers, workers });
-  return { at, controls, desk };
+  const callService = new WorkerRouter({ store, providers: deps.providers, workers });
+  return { at, controls, callService };
 }
 
-const owned = (room: CallRoom, id: string, node: string) =>
-  room.at.sql("update runs set owner_node = $1 where id = $2 and state = 'initialized'", [
+const owned = (harness: CallHarness, id: string, node: string) =>
+  harness.at.sql("update runs set owner_node = $1 where id = $2 and state = 'initialized'", [
     node,
     id,
   ]);
@@ -108,11 +108,11 @@ const answering = (runId: string, token?: string) =>
 const reporting = (runId: string, status: string, n = 1) =>
   signed(url('status-callback', runId), form(status, n));
 
-const wish = (room: CallRoom, idempotencyKey: string | null = null): StartCall => ({
-  organizationId: room.at.owner.organizationId,
+const wish = (harness: CallHarness, idempotencyKey: string | null = null): StartCall => ({
+  organizationId: harness.at.owner.organizationId,
   apiKeyId: '7',
   apiKeyCreatedBy: '1',
-  agent: { type: 'workflow_uuid', identifier: room.workflow.uuid },
+  agent: { type: 'workflow_uuid', identifier: harness.workflow.uuid },
   mode: 'production',
   phoneNumber: '+14155550100',
   initialContext: {},
@@ -123,34 +123,36 @@ const wish = (room: CallRoom, idempotencyKey: string | null = null): StartCall =
 
 describe('a call that a client starts', () => {
   it('is dialled, answered and followed by one worker', async () => {
-    const room = await held.room.prepare();
-    const { desk, controls, at } = withWorkers(room);
+    const harness = await held.harness.prepare();
+    const { callService, controls, at } = withWorkers(harness);
     at.idlest = 2;
-    const { runId } = await desk.start(wish(room));
+    const { runId } = await callService.start(wish(harness));
     at.idlest = 1;
-    await desk.event('twilio', runId, reporting(runId, 'ringing'));
-    expect((await desk.answer('twilio', runId, answering(runId))).body).toContain(`/${runId}/w2-`);
-    await desk.event('twilio', runId, reporting(runId, 'in-progress', 2));
+    await callService.event('twilio', runId, reporting(runId, 'ringing'));
+    expect((await callService.answer('twilio', runId, answering(runId))).body).toContain(
+      `/${runId}/w2-`,
+    );
+    await callService.event('twilio', runId, reporting(runId, 'in-progress', 2));
     expect(controls.map(({ calls }) => calls)).toEqual([0, 1]);
-    await desk.event('twilio', runId, reporting(runId, 'failed', 3));
+    await callService.event('twilio', runId, reporting(runId, 'failed', 3));
     expect(at.asked.every((what) => what.startsWith('2 '))).toBe(true);
-    expect(await room.run(runId)).toMatchObject({ state: 'completed', disposition: 'failed' });
+    expect(await harness.run(runId)).toMatchObject({ state: 'completed', disposition: 'failed' });
     // One log, numbered by one process.
-    const events = await room.at.store.runs.events(runId);
+    const events = await harness.at.store.runs.events(runId);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
-    expect(room.errors).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it('goes with its key to the worker that has the first request', async () => {
-    const room = await held.room.prepare();
-    const { desk, at } = withWorkers(room);
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
     const dialled = deferred();
     const queued = { sid: CALL, status: 'queued' };
-    room.rest.answer = { status: 201, body: queued, until: dialled.promise };
-    const first = desk.start(wish(room, 'once'));
+    harness.rest.answer = { status: 201, body: queued, until: dialled.promise };
+    const first = callService.start(wish(harness, 'once'));
     await expect.poll(() => at.asked.length).toBe(1);
     at.idlest = 2;
-    const again = desk.start(wish(room, 'once'));
+    const again = callService.start(wish(harness, 'once'));
     await expect.poll(() => at.asked.length).toBe(2);
     dialled.resolve();
     expect(await again).toEqual(await first);
@@ -158,45 +160,45 @@ describe('a call that a client starts', () => {
   });
 
   it('is not tried at another worker: two telephones might ring', async () => {
-    const room = await held.room.prepare();
-    const { desk, at } = withWorkers(room);
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
     at.there = [2];
-    await expect(desk.start(wish(room))).rejects.toMatchObject({ code: 'WORKER_GONE' });
+    await expect(callService.start(wish(harness))).rejects.toMatchObject({ code: 'WORKER_GONE' });
     expect(at.asked).toEqual(['1 start']);
   });
 
   it('over a PBX begins at the worker that holds it', async () => {
-    const room = await held.room.prepare();
-    const { desk, at } = withWorkers(room);
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
     at.idlest = 2;
-    const { id } = await configurePbx(room);
-    await desk.start({ ...wish(room), configurationId: id }).catch(() => undefined);
+    const { id } = await configurePbx(harness);
+    await callService.start({ ...wish(harness), configurationId: id }).catch(() => undefined);
     expect(at.asked).toEqual(['1 start']);
   });
 });
 
 describe('a call whose worker has died', () => {
   it('is answered by another, and refused with the words of the provider if there is none', async () => {
-    const room = await held.room.prepare();
-    const { desk, at } = withWorkers(room);
-    const { runId } = await desk.start(wish(room));
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    const { runId } = await callService.start(wish(harness));
     at.there = [2];
     at.idlest = 2;
-    expect((await desk.answer('twilio', runId, answering(runId))).body).toContain('/w2-');
+    expect((await callService.answer('twilio', runId, answering(runId))).body).toContain('/w2-');
     at.there = [];
     at.idlest = 0;
-    const { status, body } = await desk.answer('twilio', runId, answering(runId));
+    const { status, body } = await callService.answer('twilio', runId, answering(runId));
     expect(status).toBe(200);
     expect(body).not.toContain('<Stream');
     expect(at.waits).toBeGreaterThan(0);
   });
 
   it('is not answered for a forged request', async () => {
-    const room = await held.room.prepare();
-    const { desk, at } = withWorkers(room);
-    const { runId } = await desk.start(wish(room));
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    const { runId } = await callService.start(wish(harness));
     const forged = answering(runId, 'another token');
-    await expect(desk.answer('twilio', runId, forged)).rejects.toMatchObject({
+    await expect(callService.answer('twilio', runId, forged)).rejects.toMatchObject({
       code: 'WEBHOOK_SIGNATURE',
     });
     expect(at.asked).toEqual(['1 start', '1 answer']);
@@ -205,10 +207,10 @@ describe('a call whose worker has died', () => {
 
 describe('an inbound call', () => {
   it('is turned away as busy while no worker is there', async () => {
-    const room = await held.room.prepare();
-    const { desk, at } = withWorkers(room);
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
     at.idlest = 0;
-    const { body } = await desk.inbound(inboundRequest(), null);
+    const { body } = await callService.inbound(inboundRequest(), null);
     expect(body).toContain('<Reject reason="busy"');
     expect(at.asked).toEqual([]);
   });
@@ -216,12 +218,12 @@ describe('an inbound call', () => {
 
 describe('a call that talks', () => {
   it('has its keys pressed by its worker, once', async () => {
-    const room = await held.room.prepare();
-    const { desk, at } = withWorkers(room);
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
     at.idlest = 2;
-    const { runId } = await desk.start(wish(room));
-    const { organizationId } = room.at.owner;
-    const press = () => desk.sendDigits({ organizationId, runId, digits: '1' });
+    const { runId } = await callService.start(wish(harness));
+    const { organizationId } = harness.at.owner;
+    const press = () => callService.sendDigits({ organizationId, runId, digits: '1' });
     await expect(press()).rejects.toMatchObject({ code: 'CALL_NOT_TALKING' });
     at.there = [1];
     await expect(press()).rejects.toMatchObject({ code: 'WORKER_GONE' });
@@ -229,25 +231,25 @@ describe('a call that talks', () => {
   });
 
   it('is hung up by its worker, and by another at the provider if it is gone', async () => {
-    const room = await held.room.prepare();
-    const { desk, at } = withWorkers(room);
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
     at.idlest = 2;
-    const { organizationId } = room.at.owner;
-    const { runId } = await desk.start(wish(room));
-    const run = await desk.hangUp({ organizationId, runId });
+    const { organizationId } = harness.at.owner;
+    const { runId } = await callService.start(wish(harness));
+    const run = await callService.hangUp({ organizationId, runId });
     expect(run).toMatchObject({ state: 'completed', disposition: 'system_cancelled' });
     expect(at.asked).toEqual(['2 start', '2 hangUp']);
     at.there = [1];
     at.idlest = 1;
-    await desk.hangUp({ organizationId, runId });
+    await callService.hangUp({ organizationId, runId });
     expect(at.asked.slice(2)).toEqual(['2 hangUp', '1 hangUp']);
-    await expect(desk.hangUp({ organizationId, runId: '999999' })).rejects.toMatchObject({
+    await expect(callService.hangUp({ organizationId, runId: '999999' })).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
   });
 
   it('counts among those of the gateway', async () => {
-    const { desk } = withWorkers(await held.room.prepare());
-    expect(desk.activeCalls).toBe(3);
+    const { callService } = withWorkers(await held.harness.prepare());
+    expect(callService.activeCalls).toBe(3);
   });
 });

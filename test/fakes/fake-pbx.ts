@@ -1,4 +1,4 @@
-// A PBX as the call room meets it: connections that a test brings up and down, calls that it lets ring,
+// A PBX as the call layer sees it: connections that a test brings up and down, calls that it lets ring,
 // answer and end, and what was asked of it. Its media speak Twilio's protocol, as any would do.
 
 import { type ErrorCode, GatewayError } from '../../src/errors/gateway-error.ts';
@@ -134,7 +134,7 @@ export class FakeConnection implements PbxConnection {
     this.#createMedia = parts.createMedia;
   }
 
-  // What the call room asks.
+  // Requests of the call layer.
 
   ring(callId: string): Promise<void> {
     this.rung.push(callId);

@@ -10,12 +10,12 @@ export class MemoryRecording implements RecordingFile {
   appends = 0;
   lostBytes = 0;
   /** False while the disk is too slow. */
-  hasRoom = true;
+  hasSpace = true;
   #bytes = Buffer.alloc(1 << 16);
   #length = 0;
 
   append(bytes: Uint8Array): boolean {
-    if (!this.hasRoom) return false;
+    if (!this.hasSpace) return false;
     this.appends++;
     if (this.#length + bytes.length > this.bytesMax) {
       this.error ??= Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
@@ -34,8 +34,8 @@ export class MemoryRecording implements RecordingFile {
 
   patch(offset: number, bytes: Uint8Array): boolean {
     if (offset + bytes.length > this.#length) throw new Error('patch beyond the end');
-    if (this.hasRoom) this.#bytes.set(bytes, offset);
-    return this.hasRoom;
+    if (this.hasSpace) this.#bytes.set(bytes, offset);
+    return this.hasSpace;
   }
 
   /** What a killed process leaves behind. */

@@ -149,7 +149,7 @@ describe('the recording', () => {
   it('holds audio for a disk that stands still for two seconds, and loses none', async () => {
     const { file, faults, recorder } = start();
     for (let atMs = 0; atMs < 8_000; atMs += 20) {
-      file.hasRoom = atMs < 2_000 || atMs >= 4_000;
+      file.hasSpace = atMs < 2_000 || atMs >= 4_000;
       recorder.caller(frame(1 + atMs / 20), atMs);
       recorder.tick(atMs);
     }
@@ -163,7 +163,7 @@ describe('the recording', () => {
   it('leaves out what a disk that is too slow has no time for, and the rest is in its place', async () => {
     const { file, faults, recorder } = start();
     for (let atMs = 0; atMs < 12_000; atMs += 20) {
-      file.hasRoom = atMs < 2_000 || atMs >= 8_000;
+      file.hasSpace = atMs < 2_000 || atMs >= 8_000;
       recorder.caller(frame(1 + atMs / 20), atMs);
       recorder.tick(atMs);
     }

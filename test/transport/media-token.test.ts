@@ -65,7 +65,7 @@ describe('a media token', () => {
     expect(table.redeem('7', second)).toBe(true);
   });
 
-  it('finds no room once too many are out, until some expire', () => {
+  it('is refused once too many are valid, until some expire', () => {
     const { clock, tokens: table } = tokens(2);
     table.issue('1', 1_000);
     table.issue('2', 60_000);

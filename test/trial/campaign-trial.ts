@@ -1,4 +1,4 @@
-// A campaign against the crowd, with the gateway killed in the middle again and again. What the gateway
+// A campaign against the simulated callees, with the gateway killed in the middle again and again. What the gateway
 // says at the end is judged by the provider's ledger and by its own rows.
 
 import { readFileSync } from 'node:fs';
@@ -8,9 +8,9 @@ import { Gateway } from '../demo/gateway.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type EngineName, startDatabase } from '../store/databases.ts';
 import { CampaignClient, type Counters } from './campaign-client.ts';
-import { Crowd } from './crowd.ts';
 import { judge, mostAtOnce, mostWithin, type Verdict } from './judge.ts';
 import { attemptRows, contactRows, openRuns, recount } from './rows.ts';
+import { SimulatedCallees } from './simulated-callees.ts';
 
 export interface TrialOptions {
   contacts: number;
@@ -55,13 +55,13 @@ const TICKS_PER_SECOND = 100;
 
 export async function campaignTrial(options: TrialOptions): Promise<TrialReport> {
   const database = await startDatabase(options.engine);
-  const crowd = new Crowd({
+  const callees = new SimulatedCallees({
     accountSid: ACCOUNT_SID,
     authToken: AUTH_TOKEN,
     numbers: CALLERS,
     seed: options.seed,
   });
-  const providerUrl = await crowd.listen();
+  const providerUrl = await callees.listen();
   const { target, dataFolder } = database;
   const gatewayOptions = {
     dataFolder,
@@ -89,13 +89,19 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
     });
     const startedMs = performance.now();
     const restart = () => Gateway.start(gatewayOptions);
-    const cpuSeconds = await untilCompleted(options, { held, restart, crowd, client, campaignId });
+    const cpuSeconds = await untilCompleted(options, {
+      held,
+      restart,
+      callees,
+      client,
+      campaignId,
+    });
     const seconds = (performance.now() - startedMs) / 1_000;
     const connection = await database.connect();
     try {
-      const verdict = await verdictOf(connection, crowd, options);
+      const verdict = await verdictOf(connection, callees, options);
       const counters = await client.campaign(campaignId);
-      const measured = figures(crowd, cpuSeconds);
+      const measured = figures(callees, cpuSeconds);
       const faults = [
         ...(await counterFaults(connection, counters)),
         ...limitFaults(measured, options),
@@ -107,7 +113,7 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
     }
   } finally {
     await held.gateway.kill();
-    await crowd.close();
+    await callees.close();
     await database.stop();
   }
 }
@@ -116,14 +122,14 @@ interface Scene {
   /** The one that runs. */
   held: { gateway: Gateway };
   restart: () => Promise<Gateway>;
-  crowd: Crowd;
+  callees: SimulatedCallees;
   client: CampaignClient;
   campaignId: string;
 }
 
 /** Kills the gateway and puts the provider out of order as the options say. The gateway's processor time. */
 async function untilCompleted(options: TrialOptions, scene: Scene): Promise<number> {
-  const { held, restart, crowd, client, campaignId } = scene;
+  const { held, restart, callees, client, campaignId } = scene;
   const startedMs = performance.now();
   let cpuSeconds = 0;
   let kills = 0;
@@ -139,12 +145,12 @@ async function untilCompleted(options: TrialOptions, scene: Scene): Promise<numb
       throw new Error(`the campaign is ${state}: ${campaign}`);
     }
     const done = processed / options.contacts;
-    if (isOutageDue(crowd, done, options)) {
+    if (isOutageDue(callees, done, options)) {
       options.say(`the provider is out of order after ${processed} contacts`);
-      crowd.beOutOfOrderFor(options.outageMs);
+      callees.beOutOfOrderFor(options.outageMs);
     }
-    if (!isKillDue(crowd, done, { kills, options })) continue;
-    if (options.isKilledBetweenDials) await crowd.betweenDials();
+    if (!isKillDue(callees, done, { kills, options })) continue;
+    if (options.isKilledBetweenDials) await callees.betweenDials();
     cpuSeconds += cpuOf(held.gateway.pid);
     kills += 1;
     options.say(`kill -9 number ${kills} after ${processed} contacts`);
@@ -154,17 +160,17 @@ async function untilCompleted(options: TrialOptions, scene: Scene): Promise<numb
 }
 
 /** `done`: share of the contacts. */
-function isOutageDue(crowd: Crowd, done: number, { outages }: TrialOptions): boolean {
-  const past = crowd.outages.length;
+function isOutageDue(callees: SimulatedCallees, done: number, { outages }: TrialOptions): boolean {
+  const past = callees.outages.length;
   return past < outages && done >= (past + 0.5) / outages;
 }
 
 function isKillDue(
-  crowd: Crowd,
+  callees: SimulatedCallees,
   done: number,
   { kills, options }: { kills: number; options: TrialOptions },
 ): boolean {
-  const isTooSoon = Date.now() < (crowd.outages.at(-1)?.from ?? 0) + NOTICED_MS;
+  const isTooSoon = Date.now() < (callees.outages.at(-1)?.from ?? 0) + NOTICED_MS;
   return !isTooSoon && kills < options.kills && done >= (kills + 1) / (options.kills + 2);
 }
 
@@ -175,11 +181,11 @@ function phoneNumbers(count: number): string[] {
 
 async function verdictOf(
   connection: Client,
-  crowd: Crowd,
+  callees: SimulatedCallees,
   options: TrialOptions,
 ): Promise<Verdict> {
   const verdict = judge({
-    callsTo: (phoneNumber) => crowd.callsTo(phoneNumber),
+    callsTo: (phoneNumber) => callees.callsTo(phoneNumber),
     contacts: await contactRows(connection),
     attempts: await attemptRows(connection),
     callsMax: options.maxRetries + 1,
@@ -223,18 +229,18 @@ function limitFaults(
   ];
 }
 
-function figures(crowd: Crowd, cpuSeconds: number) {
-  const dials = crowd.dialledAt.length;
+function figures(callees: SimulatedCallees, cpuSeconds: number) {
+  const dials = callees.dialledAt.length;
   return {
     dials,
-    calls: crowd.calls.size,
-    dialsOutOfOrder: crowd.dialledAt.filter((at) =>
-      crowd.outages.some(({ from, to }) => at >= from + NOTICED_MS && at < to),
+    calls: callees.calls.size,
+    dialsOutOfOrder: callees.dialledAt.filter((at) =>
+      callees.outages.some(({ from, to }) => at >= from + NOTICED_MS && at < to),
     ).length,
-    dialsPerSecond: mostWithin(crowd.dialledAt, 60_000) / 60,
+    dialsPerSecond: mostWithin(callees.dialledAt, 60_000) / 60,
     cpuMsPerDial: (cpuSeconds * 1_000) / dials,
-    mostAtOnce: mostAtOnce(crowd.calls.values()),
-    mostInASecond: mostWithin(crowd.dialledAt, 1_000),
+    mostAtOnce: mostAtOnce(callees.calls.values()),
+    mostInASecond: mostWithin(callees.dialledAt, 1_000),
   };
 }
 

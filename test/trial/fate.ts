@@ -1,4 +1,4 @@
-// What becomes of each call that the crowd gets, decided by a hash: the same for the same seed, whatever
+// The fate of each call to the simulated callees, decided by a hash: the same for the same seed, whatever
 // the order in which calls arrive and however often the gateway is killed.
 
 import { createHash } from 'node:crypto';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { LedgerCall } from './crowd.ts';
 import { type AttemptRow, judge, mostAtOnce, mostWithin } from './judge.ts';
+import type { LedgerCall } from './simulated-callees.ts';
 
 const phoneNumber = '+14152000000';
 

@@ -1,7 +1,7 @@
 // What must be true after the trial, whatever was killed when: checked from the provider's ledger of calls,
 // which are what people hear ring, and from the gateway's own rows. Every broken rule is one line.
 
-import type { LedgerCall } from './crowd.ts';
+import type { LedgerCall } from './simulated-callees.ts';
 
 export interface AttemptRow {
   phoneNumber: string;

@@ -1,4 +1,4 @@
-// Small definitions for the tests of this room: a builder that fills in what a case does not care about.
+// Small definitions for the tests of this folder: a builder that fills in what a case does not care about.
 
 import { type WorkflowDefinition, workflowDefinition } from '../../src/model/workflow.ts';
 

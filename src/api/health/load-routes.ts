@@ -45,7 +45,7 @@ export function loadRoutes(api: Api, deps: ApiDeps): void {
     async () => {
       const { p95Ms, maxMs } = lag.read();
       return {
-        active_calls: deps.desk.activeCalls,
+        active_calls: deps.callService.activeCalls,
         loop_lag_p95_ms: p95Ms,
         loop_lag_max_ms: maxMs,
       };

@@ -25,7 +25,7 @@ export interface ApiDeps {
   /** Signs paths below `/api/v1/files`. */
   links: FileLinks;
   access: ApiAccess;
-  desk: CallService;
+  callService: CallService;
   streams: EventStreams;
   /** Called when a campaign was started or resumed. Must not throw. */
   onCampaignDue?: (() => void) | undefined;

@@ -134,7 +134,7 @@ function hangUpRoute(api: Api, deps: ApiDeps): void {
       const { workflow_id: workflowId, run_id: runId } = request.params;
       const known = await deps.store.runs.get(organizationId, runId);
       if (known?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
-      const run = await deps.desk.hangUp({ organizationId, runId });
+      const run = await deps.callService.hangUp({ organizationId, runId });
       return { workflow_run_id: run.id, state: run.state, disposition: run.disposition };
     },
   );
@@ -165,7 +165,7 @@ function digitsRoute(api: Api, deps: ApiDeps): void {
       const { workflow_id: workflowId, run_id: runId } = request.params;
       const known = await deps.store.runs.get(organizationId, runId);
       if (known?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
-      await deps.desk.sendDigits({ organizationId, runId, digits: request.body.digits });
+      await deps.callService.sendDigits({ organizationId, runId, digits: request.body.digits });
       return { workflow_run_id: runId };
     },
   );

@@ -69,7 +69,7 @@ export function agentStartRoutes(api: Api, deps: ApiDeps): void {
         },
       },
       async (request) => {
-        const { runId, runName } = await deps.desk.start({
+        const { runId, runName } = await deps.callService.start({
           ...starterOf(request),
           agent: { type: agent, identifier: request.params.uuid },
           mode,

@@ -41,7 +41,7 @@ function testCallRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { body, headers } = request;
-      const { runId, runName } = await deps.desk.startTest({
+      const { runId, runName } = await deps.callService.startTest({
         ...starterOf(request),
         workflowId: body.workflow_id,
         runId: body.workflow_run_id ?? null,

@@ -51,7 +51,10 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
       },
     },
     async (request, reply) => {
-      return send(reply, await deps.desk.inbound(providerRequest(request, deps.publicUrl), null));
+      return send(
+        reply,
+        await deps.callService.inbound(providerRequest(request, deps.publicUrl), null),
+      );
     },
   );
 
@@ -71,7 +74,7 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
       const { workflow_id: workflowId } = request.params;
       return send(
         reply,
-        await deps.desk.inbound(providerRequest(request, deps.publicUrl), workflowId),
+        await deps.callService.inbound(providerRequest(request, deps.publicUrl), workflowId),
       );
     },
   );
@@ -93,7 +96,7 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
       const provider = builtProvider(deps, request.params.provider);
       const { workflow_run_id: runId } = request.params;
       const sent = providerRequest(request, deps.publicUrl);
-      return send(reply, await deps.desk.answer(provider, runId, sent));
+      return send(reply, await deps.callService.answer(provider, runId, sent));
     },
   );
 
@@ -112,7 +115,7 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
       async (request, reply) => {
         const { workflow_run_id: runId } = request.query;
         const sent = providerRequest(request, deps.publicUrl);
-        return send(reply, await deps.desk.answer(provider, runId, sent));
+        return send(reply, await deps.callService.answer(provider, runId, sent));
       },
     );
   }
@@ -135,7 +138,7 @@ function eventRoutes(api: Api, deps: ApiDeps): void {
         const provider = builtProvider(deps, request.params.provider);
         const { workflow_run_id: runId } = request.params;
         const sent = providerRequest(request, deps.publicUrl);
-        return send(reply, await deps.desk.event(provider, runId, sent));
+        return send(reply, await deps.callService.event(provider, runId, sent));
       },
     );
   }

@@ -1,5 +1,5 @@
 // Attempts of which nobody knows whether a call was placed, and the end of doubt where it is proved that none
-// was. What is proof is look-ups.ts' business, in the campaign's room.
+// was. What is proof is look-ups.ts' business, in campaign/.
 
 import { type RawBuilder, sql } from 'kysely';
 import { shifted } from '../db/database-time.ts';

@@ -1,5 +1,5 @@
 // Webhooks on their way to their receivers: taken up under a lease, tried until they are delivered or
-// have become dead letters. How one is sent is the call room's business.
+// have become dead letters. How one is sent is call/after's business.
 
 import { type Selectable, sql } from 'kysely';
 import type { DeliveryState } from '../../model/webhook-delivery.ts';

@@ -13,7 +13,7 @@ export const namingWorkflow = {
   ),
 };
 
-export interface CampaignRoom {
+export interface CampaignHarness {
   workflowId: string;
   /** Stores a contact file of the organization; gives its key. */
   upload(text: string, name?: string): Promise<string>;
@@ -26,14 +26,14 @@ export interface CampaignRoom {
   refusal(method: 'GET' | 'POST' | 'PATCH', path: string, body?: unknown): Promise<unknown[]>;
 }
 
-export async function campaignRoom({ ok, call, deps, test }: Served): Promise<CampaignRoom> {
+export async function campaignHarness({ ok, call, deps, test }: Served): Promise<CampaignHarness> {
   const workflow = await ok('POST', '/workflow/create/definition', {
     name: 'agent',
     workflow_definition: namingWorkflow,
   });
   const own = test.owner.organizationId;
   let numbers = 0;
-  const room: CampaignRoom = {
+  const harness: CampaignHarness = {
     workflowId: workflow.id,
     async upload(text, name = 'a.csv') {
       const key = `campaigns/${own}/${deps.random.uuid()}_${name}`;
@@ -53,19 +53,19 @@ export async function campaignRoom({ ok, call, deps, test }: Served): Promise<Ca
     async body(more = {}) {
       return {
         name: 'sept',
-        workflow_id: room.workflowId,
+        workflow_id: harness.workflowId,
         source_type: 'csv',
-        source_id: await room.upload('phone_number,name\n+14155550100,Ana\n+14155550101,Ben\n'),
+        source_id: await harness.upload('phone_number,name\n+14155550100,Ana\n+14155550101,Ben\n'),
         ...more,
       };
     },
     async create(more = {}) {
-      return ok('POST', '/campaign/create', await room.body(more));
+      return ok('POST', '/campaign/create', await harness.body(more));
     },
     async refusal(method, path, body) {
       const answer = await call(method, `/api/v1${path}`, body === undefined ? {} : { body });
       return [answer.status, answer.body?.detail];
     },
   };
-  return room;
+  return harness;
 }

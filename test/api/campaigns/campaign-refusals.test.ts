@@ -3,24 +3,24 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { withApi } from '../served.ts';
-import { type CampaignRoom, campaignRoom } from './campaign-harness.ts';
+import { type CampaignHarness, campaignHarness } from './campaign-harness.ts';
 
 const served = withApi();
 const { call, ok } = served;
-let room: CampaignRoom;
+let harness: CampaignHarness;
 let id = '';
 
 beforeEach(async () => {
-  room = await campaignRoom(served);
-  await room.telephony('pbx');
-  id = (await room.create()).id;
+  harness = await campaignHarness(served);
+  await harness.telephony('pbx');
+  id = (await harness.create()).id;
 });
 
 type Loc = (string | number)[];
 const become = (state: string) => served.test.sql('update campaigns set state = $1', [state]);
 const create = async (more: Record<string, unknown> = {}) =>
-  room.refusal('POST', '/campaign/create', await room.body(more));
-const change = (body: unknown) => room.refusal('PATCH', `/campaign/${id}`, body);
+  harness.refusal('POST', '/campaign/create', await harness.body(more));
+const change = (body: unknown) => harness.refusal('PATCH', `/campaign/${id}`, body);
 /** The only fault of a 422. */
 const fault = (type: string, ...loc: Loc) => [
   422,
@@ -35,8 +35,8 @@ describe('a new campaign is 422', () => {
   });
 
   it('without a body, and with one that is a list', async () => {
-    expect(await room.refusal('POST', '/campaign/create')).toEqual(fault('missing'));
-    expect(await room.refusal('POST', '/campaign/create', [])).toEqual(
+    expect(await harness.refusal('POST', '/campaign/create')).toEqual(fault('missing'));
+    expect(await harness.refusal('POST', '/campaign/create', [])).toEqual(
       fault('model_attributes_type'),
     );
   });
@@ -226,7 +226,7 @@ describe('a contact file is 400', () => {
       "Template variable 'name' is empty in rows: 2",
     ],
   ])('%s', async (_what, text, detail) => {
-    expect(await create({ source_id: await room.upload(text) })).toEqual([400, detail]);
+    expect(await create({ source_id: await harness.upload(text) })).toEqual([400, detail]);
   });
 
   it('of another organization before it is looked at, and nothing is made', async () => {
@@ -257,14 +257,14 @@ describe('a new campaign with everything wrong', () => {
       create(Object.assign(wish, change));
     expect(await next({ name: '' })).toEqual(fault('string_too_short', 'name'));
     expect(await next({ name: 'x' })).toEqual([404, 'Workflow not found']);
-    expect(await next({ workflow_id: room.workflowId })).toEqual([400, 'Invalid key format']);
+    expect(await next({ workflow_id: harness.workflowId })).toEqual([400, 'Invalid key format']);
     expect((await next({ source_id: `campaigns/${own}/none.csv` }))[1]).toMatch(
       /^Failed to access/,
     );
-    expect((await next({ source_id: await room.upload('phone_number\n+1415\n') }))[1]).toMatch(
+    expect((await next({ source_id: await harness.upload('phone_number\n+1415\n') }))[1]).toMatch(
       /^Workflow uses template variables/,
     );
-    const good = await room.upload('phone_number,name\n+14155550100,Ana\n');
+    const good = await harness.upload('phone_number,name\n+14155550100,Ana\n');
     expect(await next({ source_id: good })).toEqual([400, 'telephony_configuration_not_found']);
     const [status, detail] = await next({ telephony_configuration_id: null });
     expect([status, detail]).toEqual([400, expect.stringMatching(/^max_concurrency \(11\)/)]);
@@ -286,7 +286,7 @@ describe('what is done to a campaign', () => {
       if (move === 'redial' && state === 'completed') continue;
       await become(state);
       const body = move === 'redial' ? {} : undefined;
-      expect(await room.refusal('POST', `/campaign/${id}/${move}`, body)).toEqual([
+      expect(await harness.refusal('POST', `/campaign/${id}/${move}`, body)).toEqual([
         400,
         `Campaign must be in ${wanted} state to ${move}, current state: ${state}`,
       ]);
@@ -313,7 +313,7 @@ describe('what is done to a campaign', () => {
 
   it('is a redial: 422 where nothing is chosen or a setting is out of bounds', async () => {
     await become('completed');
-    const redial = (body?: unknown) => room.refusal('POST', `/campaign/${id}/redial`, body);
+    const redial = (body?: unknown) => harness.refusal('POST', `/campaign/${id}/redial`, body);
     const none = { retry_on_voicemail: false, retry_on_no_answer: false, retry_on_busy: false };
     expect(await redial(none)).toEqual(fault('value_error'));
     expect(await redial({ name: '' })).toEqual(fault('string_too_short', 'name'));
@@ -328,7 +328,7 @@ describe('what is done to a campaign', () => {
     await served.test.sql('delete from phone_numbers');
     await served.test.sql('delete from telephony_configurations');
     for (const move of ['start', 'resume']) {
-      const [status, detail] = await room.refusal('POST', `/campaign/999999/${move}`);
+      const [status, detail] = await harness.refusal('POST', `/campaign/999999/${move}`);
       expect([status, detail]).toEqual([
         401,
         expect.stringMatching(/^You must configure telephony/),
@@ -336,7 +336,7 @@ describe('what is done to a campaign', () => {
     }
     for (const move of ['pause', 'redial']) {
       const body = move === 'redial' ? {} : undefined;
-      expect(await room.refusal('POST', `/campaign/999999/${move}`, body)).toEqual([
+      expect(await harness.refusal('POST', `/campaign/999999/${move}`, body)).toEqual([
         404,
         'Campaign not found',
       ]);

@@ -2,20 +2,20 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { syncNext } from '../../../src/campaign/contact-sync.ts';
 import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import { PUBLIC_URL, withApi } from '../served.ts';
-import { type CampaignRoom, campaignRoom } from './campaign-harness.ts';
+import { type CampaignHarness, campaignHarness } from './campaign-harness.ts';
 
 const served = withApi();
 const { call, ok } = served;
-let room: CampaignRoom;
+let harness: CampaignHarness;
 let id = '';
 let pbx = '';
 
 beforeEach(async () => {
-  room = await campaignRoom(served);
-  pbx = await room.telephony('pbx');
+  harness = await campaignHarness(served);
+  pbx = await harness.telephony('pbx');
   const numbers = Array.from({ length: 8 }, (_, i) => `+1415555010${i},N${i}`);
-  const sourceId = await room.upload(['phone_number,name', ...numbers].join('\n'));
-  id = (await room.create({ source_id: sourceId })).id;
+  const sourceId = await harness.upload(['phone_number,name', ...numbers].join('\n'));
+  id = (await harness.create({ source_id: sourceId })).id;
 });
 
 async function started(): Promise<void> {
@@ -25,11 +25,11 @@ async function started(): Promise<void> {
 
 async function aRun(campaignId: string | undefined, patch: RunPatch = {}): Promise<string> {
   const { runs, workflows } = served.test.store;
-  const version = await workflows.published(room.workflowId);
+  const version = await workflows.published(harness.workflowId);
   const { run } = await runs.create(
     {
       organizationId: served.test.owner.organizationId,
-      workflowId: room.workflowId,
+      workflowId: harness.workflowId,
       definitionId: version?.id ?? '',
       name: 'WR-CAMPAIGN-1-1',
       mode: 'plivo',
@@ -132,7 +132,7 @@ describe('the progress of a campaign', () => {
   });
 
   it('is nobody else’s', async () => {
-    expect(await room.refusal('GET', '/campaign/999999/progress')).toEqual([
+    expect(await harness.refusal('GET', '/campaign/999999/progress')).toEqual([
       404,
       'Campaign not found',
     ]);
@@ -141,7 +141,7 @@ describe('the progress of a campaign', () => {
 
 describe('the runs of a campaign', () => {
   it('are its own, filtered, sorted and by pages', async () => {
-    const { id: other } = await room.create();
+    const { id: other } = await harness.create();
     const short = await aRun(id, { state: 'completed', durationS: 3, disposition: 'busy' });
     const long = await aRun(id, {
       state: 'completed',
@@ -168,21 +168,21 @@ describe('the runs of a campaign', () => {
   });
 
   it('are refused for an unknown campaign, another’s, and filters that are none', async () => {
-    expect(await room.refusal('GET', '/campaign/999999/runs')).toEqual([
+    expect(await harness.refusal('GET', '/campaign/999999/runs')).toEqual([
       404,
       'Campaign 999999 not found',
     ]);
     const { apiKey: key } = await served.stranger();
     const foreign = await call('GET', `/api/v1/campaign/${id}/runs`, { key });
     expect([foreign.status, foreign.body.detail]).toEqual([404, `Campaign ${id} not found`]);
-    expect(await room.refusal('GET', `/campaign/${id}/runs?filters=x`)).toEqual([
+    expect(await harness.refusal('GET', `/campaign/${id}/runs?filters=x`)).toEqual([
       400,
       'Invalid filter format',
     ]);
     const unknown = encodeURIComponent(
       '[{"attribute":"runId","type":"number","value":{"value":1}}]',
     );
-    expect(await room.refusal('GET', `/campaign/${id}/runs?filters=${unknown}`)).toEqual([
+    expect(await harness.refusal('GET', `/campaign/${id}/runs?filters=${unknown}`)).toEqual([
       403,
       "Invalid attribute 'runId'",
     ]);
@@ -201,7 +201,7 @@ describe('the report of a campaign', () => {
     lines.slice(1).map((line) => line.split(',')[0]);
 
   it('is a table of its completed calls, newest first, from one moment to another', async () => {
-    const { id: other } = await room.create();
+    const { id: other } = await harness.create();
     const first = await aRun(id, { state: 'completed', durationS: 3, disposition: 'busy' });
     const between = new Date(served.test.clock.now()).toISOString();
     const second = await aRun(id, { state: 'completed', durationS: 30, disposition: 'done' });
@@ -213,13 +213,13 @@ describe('the report of a campaign', () => {
         'Call Duration (s),Call Tags,Transcript URL,Recording URL',
     );
     expect(idsIn(lines)).toEqual([second, first]);
-    expect(lines[1]?.split(',').slice(1, 3)).toEqual([id, room.workflowId]);
+    expect(lines[1]?.split(',').slice(1, 3)).toEqual([id, harness.workflowId]);
     expect(idsIn(await csv(`?start_date=${between}`))).toEqual([second]);
     expect(idsIn(await csv(`?end_date=${between}`))).toContain(first);
   });
 
   it('is refused for a campaign that is not there, and for a date that is none', async () => {
-    expect(await room.refusal('GET', '/campaign/999999/report')).toEqual([
+    expect(await harness.refusal('GET', '/campaign/999999/report')).toEqual([
       404,
       'Campaign not found',
     ]);
@@ -241,17 +241,17 @@ describe('the contact file of a campaign', () => {
   });
 
   it('is refused if it is another organization’s, is gone, or the campaign is not there', async () => {
-    expect(await room.refusal('GET', '/campaign/999999/source-download-url')).toEqual([
+    expect(await harness.refusal('GET', '/campaign/999999/source-download-url')).toEqual([
       404,
       'Campaign not found',
     ]);
     await served.deps.files.remove((await ok('GET', `/campaign/${id}`)).source_id);
-    expect(await room.refusal('GET', `/campaign/${id}/source-download-url`)).toEqual([
+    expect(await harness.refusal('GET', `/campaign/${id}/source-download-url`)).toEqual([
       404,
       'File not found',
     ]);
     await served.test.sql("update campaigns set source_id = 'campaigns/999999/a.csv'");
-    expect(await room.refusal('GET', `/campaign/${id}/source-download-url`)).toEqual([
+    expect(await harness.refusal('GET', `/campaign/${id}/source-download-url`)).toEqual([
       403,
       'Access denied',
     ]);
@@ -260,7 +260,7 @@ describe('the contact file of a campaign', () => {
 
 describe('lists of a campaign', () => {
   const query = async (path: string) => {
-    const [status, faults] = await room.refusal('GET', path);
+    const [status, faults] = await harness.refusal('GET', path);
     return [status, Array.isArray(faults) ? [faults[0].type, ...faults[0].loc] : faults];
   };
 

@@ -1,27 +1,27 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PUBLIC_URL, withApi } from '../served.ts';
-import { type CampaignRoom, campaignRoom } from './campaign-harness.ts';
+import { type CampaignHarness, campaignHarness } from './campaign-harness.ts';
 
 const served = withApi();
 const { call, ok } = served;
-let room: CampaignRoom;
+let harness: CampaignHarness;
 
 beforeEach(async () => {
-  room = await campaignRoom(served);
+  harness = await campaignHarness(served);
 });
 
 const created = async (more: Record<string, unknown> = {}) =>
-  room.refusal('POST', '/campaign/create', await room.body(more));
+  harness.refusal('POST', '/campaign/create', await harness.body(more));
 
 describe('a new campaign', () => {
   it('has every field of the contract', async () => {
-    const pbx = await room.telephony('pbx');
-    const body = await room.body({ telephony_configuration_id: Number(pbx) });
+    const pbx = await harness.telephony('pbx');
+    const body = await harness.body({ telephony_configuration_id: Number(pbx) });
     const campaign = await ok('POST', '/campaign/create', body);
     expect(campaign).toEqual({
       id: expect.stringMatching(/^\d+$/),
       name: 'sept',
-      workflow_id: room.workflowId,
+      workflow_id: harness.workflowId,
       workflow_name: 'agent',
       state: 'created',
       source_type: 'csv',
@@ -68,7 +68,7 @@ describe('a new campaign', () => {
   });
 
   it('has other defaults within a setting than without it', async () => {
-    const campaign = await room.create({ retry_config: {}, circuit_breaker: {} });
+    const campaign = await harness.create({ retry_config: {}, circuit_breaker: {} });
     expect(campaign.retry_config).toEqual({
       enabled: true,
       max_retries: 2,
@@ -81,7 +81,7 @@ describe('a new campaign', () => {
   });
 
   it('may name its file by other words, which count only without the right one', async () => {
-    const { source_id: key, ...rest } = await room.body();
+    const { source_id: key, ...rest } = await harness.body();
     for (const alias of ['source_url', 's3_key']) {
       const campaign = await ok('POST', '/campaign/create', { ...rest, [alias]: key });
       expect(campaign.source_id).toBe(key);
@@ -103,7 +103,7 @@ describe('a new campaign', () => {
     const headers = { 'content-type': 'text/csv' };
     const sent = await call('PUT', path, { body: text, headers, key: null });
     expect(sent.status).toBe(200);
-    const campaign = await room.create({ source_id: upload.file_key });
+    const campaign = await harness.create({ source_id: upload.file_key });
     expect(campaign).toMatchObject({ state: 'created', source_id: upload.file_key });
   });
 
@@ -115,7 +115,7 @@ describe('a new campaign', () => {
         { day_of_week: 6, start_time: '00:00', end_time: '24:00' },
       ],
     };
-    const campaign = await room.create({
+    const campaign = await harness.create({
       schedule_config: scheduleConfig,
       rate_limit_per_second: 50,
     });
@@ -130,10 +130,10 @@ describe('a campaign is refused with', () => {
     const { apiKey } = await served.stranger();
     const answer = await call('POST', '/api/v1/campaign/create', {
       key: apiKey,
-      body: await room.body(),
+      body: await harness.body(),
     });
     expect([answer.status, answer.body.detail]).toEqual([404, 'Workflow not found']);
-    await ok('PUT', `/workflow/${room.workflowId}/status`, { status: 'archived' });
+    await ok('PUT', `/workflow/${harness.workflowId}/status`, { status: 'archived' });
     expect(await created()).toEqual([404, 'Workflow is not active']);
   });
 
@@ -157,7 +157,7 @@ describe('a campaign is refused with', () => {
       400,
       'Failed to access CSV file: it has not been uploaded, or is gone',
     ]);
-    const sourceId = await room.upload('phone_number,name\n4155550100,Ana\n+14155550101,\n');
+    const sourceId = await harness.upload('phone_number,name\n4155550100,Ana\n+14155550101,\n');
     expect(await created({ source_id: sourceId })).toEqual([
       400,
       "Invalid phone numbers in rows: 2. All phone numbers must include country code (start with '+'); " +
@@ -166,7 +166,7 @@ describe('a campaign is refused with', () => {
   });
 
   it('400 if a column is missing that the agent speaks of', async () => {
-    const sourceId = await room.upload('phone_number\n+14155550100\n');
+    const sourceId = await harness.upload('phone_number\n+14155550100\n');
     const [status, detail] = await created({ source_id: sourceId });
     expect(status).toBe(400);
     expect(detail).toMatch(
@@ -177,7 +177,7 @@ describe('a campaign is refused with', () => {
   it('400 for telephony that is not there, is somebody else’s or not ready', async () => {
     const refused = [400, 'telephony_configuration_not_found'];
     expect(await created({ telephony_configuration_id: '999999' })).toEqual(refused);
-    const id = await room.telephony('empty', 0);
+    const id = await harness.telephony('empty', 0);
     const notReady =
       "'empty' is not ready for outbound calls. Add at least one active phone number.";
     expect(await created({ telephony_configuration_id: id })).toEqual([400, notReady]);
@@ -192,7 +192,7 @@ describe('a campaign is refused with', () => {
   });
 
   it('400 for more calls at a time than the organization may have', async () => {
-    await room.telephony('pbx', 1);
+    await harness.telephony('pbx', 1);
     expect(await created({ max_concurrency: 11 })).toEqual([
       400,
       'max_concurrency (11) cannot exceed 10, the calls that your organization may have at a time',
@@ -200,8 +200,8 @@ describe('a campaign is refused with', () => {
   });
 
   it('nothing but a warning in the log for more calls at a time than numbers', async () => {
-    await room.telephony('pbx', 1);
-    expect((await room.create({ max_concurrency: 10 })).max_concurrency).toBe(10);
+    await harness.telephony('pbx', 1);
+    expect((await harness.create({ max_concurrency: 10 })).max_concurrency).toBe(10);
     const warned = served.test.lines().filter(({ maxConcurrency }) => maxConcurrency === 10);
     expect(warned).toEqual([expect.objectContaining({ level: 'warn', numbers: 1 })]);
   });
@@ -311,7 +311,7 @@ function slot(field: string): (string | number)[] {
 describe('the list of campaigns', () => {
   it('has the newest first, by pages of fifty', async () => {
     for (const name of ['a', 'b', 'c']) {
-      await room.create({ name });
+      await harness.create({ name });
       served.test.clock.advance(1_000);
     }
     const all = await ok('GET', '/campaign/');
@@ -329,18 +329,18 @@ describe('the list of campaigns', () => {
   });
 
   it('is the organization’s own', async () => {
-    const { id } = await room.create();
+    const { id } = await harness.create();
     const { apiKey: key } = await served.stranger();
     expect((await call('GET', '/api/v1/campaign/', { key })).body.campaigns).toEqual([]);
     const foreign = await call('GET', `/api/v1/campaign/${id}`, { key });
     expect([foreign.status, foreign.body.detail]).toEqual([404, 'Campaign not found']);
-    expect(await room.refusal('GET', '/campaign/999999')).toEqual([404, 'Campaign not found']);
+    expect(await harness.refusal('GET', '/campaign/999999')).toEqual([404, 'Campaign not found']);
   });
 });
 
 describe('a change of a campaign', () => {
   it('keeps what was not sent; null is not sent', async () => {
-    const { id } = await room.create({ max_concurrency: 3, rate_limit_per_second: 2 });
+    const { id } = await harness.create({ max_concurrency: 3, rate_limit_per_second: 2 });
     const changed = await ok('PATCH', `/campaign/${id}`, {
       name: 'oct',
       max_concurrency: null,
@@ -352,18 +352,18 @@ describe('a change of a campaign', () => {
   });
 
   it('is refused for an unknown campaign, too many calls, and one that has ended', async () => {
-    const { id } = await room.create();
-    expect(await room.refusal('PATCH', '/campaign/999999', {})).toEqual([
+    const { id } = await harness.create();
+    expect(await harness.refusal('PATCH', '/campaign/999999', {})).toEqual([
       404,
       'Campaign not found',
     ]);
-    const [status, detail] = await room.refusal('PATCH', `/campaign/${id}`, {
+    const [status, detail] = await harness.refusal('PATCH', `/campaign/${id}`, {
       max_concurrency: 11,
     });
     expect([status, detail]).toEqual([400, expect.stringMatching(/^max_concurrency \(11\)/)]);
     for (const state of ['completed', 'failed']) {
       await served.test.sql('update campaigns set state = $1', [state]);
-      expect(await room.refusal('PATCH', `/campaign/${id}`, { name: 'x' })).toEqual([
+      expect(await harness.refusal('PATCH', `/campaign/${id}`, { name: 'x' })).toEqual([
         400,
         `Cannot update a ${state} campaign`,
       ]);
@@ -380,9 +380,9 @@ describe('the defaults of a new campaign', () => {
       default_retry_config: expect.objectContaining({ max_retries: 1, retry_on_voicemail: false }),
       last_campaign_settings: null,
     });
-    const pbx = await room.telephony('pbx', 2);
+    const pbx = await harness.telephony('pbx', 2);
     await ok('POST', `/organizations/telephony-configs/${pbx}/set-default-outbound`);
-    await room.create({ max_concurrency: 2, retry_config: { max_retries: 5 } });
+    await harness.create({ max_concurrency: 2, retry_config: { max_retries: 5 } });
     const second = await ok('GET', '/organizations/campaign-defaults');
     expect(second.from_numbers_count).toBe(2);
     expect(second.last_campaign_settings).toEqual({
@@ -397,8 +397,8 @@ describe('the defaults of a new campaign', () => {
 
 describe('a telephony configuration that a campaign names', () => {
   it('is not deleted', async () => {
-    const pbx = await room.telephony('pbx');
-    await room.create({ telephony_configuration_id: pbx });
+    const pbx = await harness.telephony('pbx');
+    await harness.create({ telephony_configuration_id: pbx });
     const answer = await call('DELETE', `/api/v1/organizations/telephony-configs/${pbx}`);
     expect([answer.status, answer.body.detail]).toEqual([
       409,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { syncNext } from '../../../src/campaign/contact-sync.ts';
 import { noteTelephonyAway } from '../../../src/campaign/telephony-wait.ts';
 import { withApi } from '../served.ts';
-import { type CampaignRoom, campaignRoom } from './campaign-harness.ts';
+import { type CampaignHarness, campaignHarness } from './campaign-harness.ts';
 
 let woken = 0;
 const served = withApi(() => ({
@@ -11,19 +11,19 @@ const served = withApi(() => ({
   },
 }));
 const { call, ok } = served;
-let room: CampaignRoom;
+let harness: CampaignHarness;
 let id = '';
 
 beforeEach(async () => {
-  room = await campaignRoom(served);
-  await room.telephony('pbx');
-  id = (await room.create()).id;
+  harness = await campaignHarness(served);
+  await harness.telephony('pbx');
+  id = (await harness.create()).id;
 });
 
 const sync = () => syncNext({ ...served.deps }, new AbortController().signal);
 const become = (state: string) => served.test.sql('update campaigns set state = $1', [state]);
 const move = (name: string, body?: unknown) =>
-  room.refusal('POST', `/campaign/${id}/${name}`, body);
+  harness.refusal('POST', `/campaign/${id}/${name}`, body);
 
 describe('a campaign', () => {
   it('is started, read, paused and resumed, and says so in its log', async () => {

@@ -22,18 +22,18 @@ beforeEach(async () => {
   sessions = `/workflow/${workflowId}/text-chat/sessions`;
 });
 
-/** The desk, unless it is to refuse. */
-function refusing(desk: TextChatService): TextChatService {
+/** The text chat service, unless it must refuse. */
+function refusing(chats: TextChatService): TextChatService {
   const unless = async <T>(answer: () => Promise<T>): Promise<T> => {
     if (refusal !== undefined) throw refusal;
     return answer();
   };
   return {
-    create: (...asked) => unless(() => desk.create(...asked)),
-    get: (...asked) => unless(() => desk.get(...asked)),
-    say: (...asked) => unless(() => desk.say(...asked)),
-    end: (...asked) => unless(() => desk.end(...asked)),
-    rewind: (...asked) => unless(() => desk.rewind(...asked)),
+    create: (...asked) => unless(() => chats.create(...asked)),
+    get: (...asked) => unless(() => chats.get(...asked)),
+    say: (...asked) => unless(() => chats.say(...asked)),
+    end: (...asked) => unless(() => chats.end(...asked)),
+    rewind: (...asked) => unless(() => chats.rewind(...asked)),
   };
 }
 

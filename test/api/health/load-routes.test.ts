@@ -9,7 +9,7 @@ const ask = (path: string, headers: Record<string, string> = secret) =>
 
 describe('the figures for scaling', () => {
   it('tell the calls of this process and how late its loop runs', async () => {
-    served.desk.activeCalls = 7;
+    served.callService.activeCalls = 7;
     const { status, body } = await ask('active-calls');
     expect([status, body]).toEqual([
       200,

@@ -61,13 +61,13 @@ describe('hanging up', () => {
 
   it('says how the run is then', async () => {
     const run = await stored.aRun();
-    served.desk.run = { ...run, state: 'completed', disposition: 'system_cancelled' };
+    served.callService.run = { ...run, state: 'completed', disposition: 'system_cancelled' };
     const { status, body } = await call('POST', path(run.id));
     expect([status, body]).toEqual([
       200,
       { workflow_run_id: run.id, state: 'completed', disposition: 'system_cancelled' },
     ]);
-    expect(served.desk.hungUp).toContain(run.id);
+    expect(served.callService.hungUp).toContain(run.id);
   });
 
   it.each<[ErrorCode, number]>([
@@ -76,14 +76,14 @@ describe('hanging up', () => {
     ['PROVIDER_FAILED', 502],
   ])('refused as %s is answered %i', async (code, expected) => {
     const run = await stored.aRun();
-    served.desk.refusal = new GatewayError(code);
+    served.callService.refusal = new GatewayError(code);
     expect((await call('POST', path(run.id))).status).toBe(expected);
   });
 
   it('finds no run of another agent or another organization', async () => {
     const run = await stored.aRun();
     const { apiKey: key } = await served.stranger();
-    const before = served.desk.hungUp.length;
+    const before = served.callService.hungUp.length;
     for (const answer of [
       await call('POST', path('999999')),
       await call('POST', path(run.id, '999999')),
@@ -91,7 +91,7 @@ describe('hanging up', () => {
     ]) {
       expect([answer.status, answer.body]).toEqual([404, { detail: 'Workflow run not found' }]);
     }
-    expect(served.desk.hungUp).toHaveLength(before);
+    expect(served.callService.hungUp).toHaveLength(before);
   });
 });
 
@@ -103,7 +103,7 @@ describe('pressing keys', () => {
     const run = await stored.aRun();
     const { status, body } = await call('POST', path(run.id), { body: { digits: '1w2*#A' } });
     expect([status, body]).toEqual([200, { workflow_run_id: run.id }]);
-    expect(served.desk.pressed).toContainEqual({ runId: run.id, digits: '1w2*#A' });
+    expect(served.callService.pressed).toContainEqual({ runId: run.id, digits: '1w2*#A' });
   });
 
   it.each(['', '1 2', 'x', '1'.repeat(65), 5])('takes no %j', async (digits) => {
@@ -118,7 +118,7 @@ describe('pressing keys', () => {
     ['PROVIDER_FAILED', 502],
   ])('refused as %s is answered %i', async (code, expected) => {
     const run = await stored.aRun();
-    served.desk.refusal = new GatewayError(code);
+    served.callService.refusal = new GatewayError(code);
     const answer = await call('POST', path(run.id), { body: { digits: '1' } });
     expect(answer.status).toBe(expected);
   });

@@ -50,7 +50,7 @@ describe('a start', () => {
     for (const path of Starts) {
       expect(await answer('POST', path, { body })).toEqual(fault(type, 'body', ...loc));
     }
-    expect(served.desk.started).toEqual([]);
+    expect(served.callService.started).toEqual([]);
   });
 
   it('is 401 with a wrong key and 422 without one before its body is looked at', async () => {
@@ -87,7 +87,7 @@ describe('a start', () => {
       'This gateway is at its limit and takes no new call now. Try again in a few seconds',
     ],
   ])('that is a test is refused with %s as %i', async (code, status, detail, facts) => {
-    served.desk.refusal = new GatewayError(code, facts);
+    served.callService.refusal = new GatewayError(code, facts);
     const body = { workflow_id: stored.workflowId };
     expect(await answer('POST', '/telephony/initiate-call', { body })).toEqual([status, detail]);
   });
@@ -102,7 +102,7 @@ describe('a start', () => {
     expect(await answer('POST', '/telephony/initiate-call', { body })).toEqual(
       fault(type, 'body', field),
     );
-    expect(served.desk.started).toEqual([]);
+    expect(served.callService.started).toEqual([]);
   });
 });
 

@@ -27,7 +27,7 @@ describe('starting a call', () => {
       from_phone_number_id: 8,
     });
     const { organizationId, userId } = served.test.owner;
-    expect(served.desk.started).toEqual([
+    expect(served.callService.started).toEqual([
       {
         organizationId,
         apiKeyId: expect.stringMatching(/^\d+$/),
@@ -53,7 +53,7 @@ describe('starting a call', () => {
         });
       expect((await start('order-7:a/b')).status).toBe(200);
       expect((await start('x'.repeat(255))).status).toBe(200);
-      const keys = served.desk.started.map(({ idempotencyKey }) => idempotencyKey);
+      const keys = served.callService.started.map(({ idempotencyKey }) => idempotencyKey);
       expect(keys).toEqual(['order-7:a/b', 'x'.repeat(255)]);
       for (const key of ['', 'two words', 'x'.repeat(256), 'caf\xe9']) {
         const { status, body: fault } = await start(key);
@@ -64,7 +64,7 @@ describe('starting a call', () => {
 
   it('needs only a phone number', async () => {
     await ok('POST', '/public/agent/x', { phone_number: 'sip:1@pbx', initial_context: null });
-    expect(served.desk.started[0]).toMatchObject({
+    expect(served.callService.started[0]).toMatchObject({
       phoneNumber: 'sip:1@pbx',
       initialContext: {},
       configurationId: null,
@@ -88,7 +88,7 @@ describe('starting a call', () => {
       headers: { authorization: `Bearer ${served.test.apiKey}` },
     });
     expect(bearer.status).toBe(422);
-    expect(served.desk.started).toEqual([]);
+    expect(served.callService.started).toEqual([]);
   });
 
   it.each<[ErrorCode, number, string, Record<string, string>?]>([
@@ -122,7 +122,7 @@ describe('starting a call', () => {
       'This gateway is at its limit and takes no new call now. Try again in a few seconds',
     ],
   ])('is refused with %s as %i', async (code, status, detail, facts) => {
-    served.desk.refusal = new GatewayError(code, facts);
+    served.callService.refusal = new GatewayError(code, facts);
     const answer = await call('POST', '/api/v1/public/agent/x', { body });
     expect([answer.status, answer.body]).toEqual([status, { detail }]);
     expect(answer.headers['retry-after']).toBe([429, 503].includes(status) ? '5' : undefined);
@@ -136,12 +136,12 @@ describe('starting a call', () => {
       ['body', 'initial_context'],
       'Value error, is too large: more than 2000 values',
     ]);
-    expect(served.desk.started).toEqual([]);
+    expect(served.callService.started).toEqual([]);
   });
 
   it('names the stored run of a call that could not be placed', async () => {
     const facts = { reason: 'no', runId: '7', runName: 'WR-API-0007' };
-    served.desk.refusal = new GatewayError('CALL_NOT_PLACED', facts);
+    served.callService.refusal = new GatewayError('CALL_NOT_PLACED', facts);
     const answer = await call('POST', '/api/v1/public/agent/x', { body });
     expect([answer.status, answer.body]).toEqual([
       400,

@@ -23,7 +23,7 @@ describe('a test call', () => {
       workflow_run_name: 'WR-API-4821',
     });
     const { organizationId, userId } = served.test.owner;
-    expect(served.desk.started).toEqual([
+    expect(served.callService.started).toEqual([
       {
         organizationId,
         apiKeyId: expect.stringMatching(/^\d+$/),
@@ -44,7 +44,7 @@ describe('a test call', () => {
       workflow_run_id: 7,
       phone_number: '',
     });
-    expect(served.desk.started[0]).toMatchObject({ runId: '7', phoneNumber: null });
+    expect(served.callService.started[0]).toMatchObject({ runId: '7', phoneNumber: null });
     const { status, body } = await call('POST', '/api/v1/telephony/initiate-call', { body: {} });
     expect([status, body.detail[0].loc]).toEqual([422, ['body', 'workflow_id']]);
   });
@@ -69,7 +69,7 @@ describe('a test call', () => {
       'This Idempotency-Key was used for another request within the last day. Use a new one.',
     ],
   ])('refused as %s is answered %i', async (code, status, detail) => {
-    served.desk.refusal = new GatewayError(code);
+    served.callService.refusal = new GatewayError(code);
     const body = { workflow_id: workflowId };
     const answer = await call('POST', '/api/v1/telephony/initiate-call', { body });
     expect([answer.status, answer.body]).toEqual([status, { detail }]);

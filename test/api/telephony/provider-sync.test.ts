@@ -54,7 +54,7 @@ function silent(clock: FakeClock): ApiDeps {
     publicUrl: 'https://gw.example.com',
     providerByName: () => provider as unknown as TelephonyProvider, // All that is asked of it here.
   };
-  return deps as ApiDeps; // Neither store nor desk is touched.
+  return deps as ApiDeps; // Neither store nor call service is used.
 }
 
 describe('a provider that does not answer', () => {

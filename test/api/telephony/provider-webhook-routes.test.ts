@@ -17,7 +17,7 @@ describe("a provider's webhook", () => {
   it('goes on with its bytes, its fields and the configured URL, whatever the Host header', async () => {
     const { status, text, headers: answered } = await post('inbound/run?a=1&b=%20x');
     expect([status, text, answered['content-type']]).toEqual([200, '<Response/>', 'text/xml']);
-    const [taken] = served.desk.taken;
+    const [taken] = served.callService.taken;
     expect(taken).toMatchObject({ what: 'inbound', id: null });
     expect(taken?.request).toEqual({
       method: 'POST',
@@ -33,7 +33,7 @@ describe("a provider's webhook", () => {
   it('may be JSON', async () => {
     const body = '{"data": {"record_type":"event"}}';
     await post('inbound/run', { body, headers: { 'content-type': 'application/json' } });
-    const request = served.desk.taken[0]?.request;
+    const request = served.callService.taken[0]?.request;
     expect(request?.json).toEqual({ data: { record_type: 'event' } });
     expect(request?.rawBody.toString()).toBe(body);
     expect(request?.form).toEqual({});
@@ -45,15 +45,15 @@ describe("a provider's webhook", () => {
     ['\u0000\u0001', 'application/octet-stream'],
     ['', 'application/x-www-form-urlencoded'],
     ['%zz=%', 'application/x-www-form-urlencoded'],
-  ])('reaches the desk even if it is %j of type %s', async (body, type) => {
+  ])('reaches the call service even if it is %j of type %s', async (body, type) => {
     const { status } = await post('inbound/run', { body, headers: { 'content-type': type } });
     expect(status).toBe(200);
-    expect(served.desk.taken[0]?.request.rawBody.toString()).toBe(body);
+    expect(served.callService.taken[0]?.request.rawBody.toString()).toBe(body);
   });
 
   it('of the deprecated route names the agent', async () => {
     await post('inbound/7');
-    expect(served.desk.taken[0]).toMatchObject({ what: 'inbound', id: '7' });
+    expect(served.callService.taken[0]).toMatchObject({ what: 'inbound', id: '7' });
     expect((await post('inbound/x')).body.detail[0]).toMatchObject({
       type: 'int_parsing',
       loc: ['path', 'workflow_id'],
@@ -67,31 +67,31 @@ describe("a provider's webhook", () => {
     ['twilio/answered-by/42/', 'event'],
   ])('at %s is the %s of a run', async (path, what) => {
     expect((await post(path)).status).toBe(200);
-    expect(served.desk.taken[0]).toMatchObject({ what, id: '42', provider: 'twilio' });
-    expect(served.desk.taken[0]?.request.url).toBe(`${PUBLIC_URL}/api/v1/telephony/${path}`);
+    expect(served.callService.taken[0]).toMatchObject({ what, id: '42', provider: 'twilio' });
+    expect(served.callService.taken[0]?.request.url).toBe(`${PUBLIC_URL}/api/v1/telephony/${path}`);
   });
 
   it('of a provider that is not built is not found', async () => {
     for (const provider of ['plivo', 'nobody']) {
       expect((await post(`${provider}/status-callback/42`)).status).toBe(404);
     }
-    expect(served.desk.taken).toEqual([]);
+    expect(served.callService.taken).toEqual([]);
   });
 
   it('that is not true is refused', async () => {
-    served.desk.refusal = new GatewayError('WEBHOOK_SIGNATURE');
+    served.callService.refusal = new GatewayError('WEBHOOK_SIGNATURE');
     const { status, body } = await post('twilio/status-callback/42');
     expect([status, body]).toEqual([401, { detail: 'Invalid webhook signature' }]);
   });
 
-  it('is answered with what the desk says, whatever its type', async () => {
-    served.desk.reply = {
+  it('is answered with the reply of the call service, whatever its type', async () => {
+    served.callService.reply = {
       status: 200,
       contentType: 'application/json',
       body: '{"status":"success"}',
     };
     const { text, headers: answered } = await post('twilio/status-callback/42');
-    served.desk.reply = { status: 200, contentType: 'text/xml', body: '<Response/>' };
+    served.callService.reply = { status: 200, contentType: 'text/xml', body: '<Response/>' };
     expect([text, answered['content-type']]).toEqual([
       '{"status":"success"}',
       expect.stringContaining('application/json'),

@@ -9,9 +9,9 @@ import type { Run } from '../../../src/model/run.ts';
 import { ReviewerModel } from '../../fakes/reviewer-model.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import type { Data } from '../../workflow/definitions.ts';
-import { drinks, PUBLIC_URL, withCallRoom } from '../call-harness.ts';
+import { drinks, PUBLIC_URL, withCallHarness } from '../call-harness.ts';
 
-const at = withCallRoom();
+const at = withCallHarness();
 let receiver: RestServer;
 let model: ReviewerModel;
 let running: PostCallDispatcher[] = [];
@@ -27,7 +27,7 @@ beforeEach(() => {
 afterEach(async () => {
   const stopped = running.map((each) => each.stop());
   running = [];
-  at.room.clock.advance(5_000);
+  at.harness.clock.advance(5_000);
   await Promise.all(stopped);
 });
 afterAll(async () => {
@@ -56,14 +56,14 @@ function qa(data: Data = {}): Data {
 }
 
 function prepare(...nodes: Data[]) {
-  return at.room.prepare({
+  return at.harness.prepare({
     ...drinks,
     nodes: [...drinks.nodes, ...(nodes as typeof drinks.nodes)],
   });
 }
 
 function afterCall(): PostCallDispatcher {
-  const { deps } = at.room;
+  const { deps } = at.harness;
   const made = new PostCallDispatcher({
     ...deps,
     ...deps.http,
@@ -74,11 +74,11 @@ function afterCall(): PostCallDispatcher {
 }
 
 async function heldCall(): Promise<Run> {
-  const { stream, run } = await at.room.inboundCall();
-  await at.room.heardOut(stream);
-  await at.room.says(stream, 'tea');
-  await at.room.passUntil(() => stream.closed !== undefined);
-  return at.room.ended(run);
+  const { stream, run } = await at.harness.inboundCall();
+  await at.harness.heardOut(stream);
+  await at.harness.says(stream, 'tea');
+  await at.harness.passUntil(() => stream.closed !== undefined);
+  return at.harness.ended(run);
 }
 
 const bodies = () => receiver.asked.map(({ body }) => JSON.parse(body));
@@ -88,8 +88,8 @@ describe('when a call is over', () => {
     await prepare(hook());
     const run = await heldCall();
     afterCall().start();
-    await at.room.until(() => receiver.asked.length === 1);
-    const token = (await at.room.run(run.id)).publicAccessToken;
+    await at.harness.until(() => receiver.asked.length === 1);
+    const token = (await at.harness.run(run.id)).publicAccessToken;
     expect(bodies()).toEqual([
       {
         run: run.id,
@@ -107,9 +107,9 @@ describe('when a call is over', () => {
     const run = await heldCall();
     model.answers = ['{"tags":["short"],"call_quality_score":8,"summary":"Fine."}'];
     afterCall().start();
-    await at.room.until(() => receiver.asked.length === 1);
+    await at.harness.until(() => receiver.asked.length === 1);
     expect(bodies()[0]).toMatchObject({ tags: '["short"]' });
-    const { annotations, usageInfo } = await at.room.run(run.id);
+    const { annotations, usageInfo } = await at.harness.run(run.id);
     expect(annotations).toMatchObject({
       tags: ['short'],
       qa_qa1: { model: 'judge-1', node_results: { ask: { node_name: 'Ask', score: 8 } } },
@@ -122,10 +122,10 @@ describe('when a call is over', () => {
     const run = await heldCall();
     model.answers = [new GatewayError('LLM_FAILED', { reason: 'away' })];
     afterCall().start();
-    await at.room.passThrough(() => receiver.asked.length === 1);
+    await at.harness.passThrough(() => receiver.asked.length === 1);
     // Twice the first of two parts, and at last both.
     expect(model.requests).toHaveLength(4);
-    const { annotations } = await at.room.run(run.id);
+    const { annotations } = await at.harness.run(run.id);
     expect(annotations).toMatchObject({
       qa_qa1: { node_results: { ask: { error: 'LLM_FAILED' } } },
     });
@@ -135,15 +135,15 @@ describe('when a call is over', () => {
     await prepare(qa(), hook());
     const run = await heldCall();
     model.answers = ['hang'];
-    const begin = at.room.clock.now();
+    const begin = at.harness.clock.now();
     afterCall().start();
     for (const tries of [1, 2, 3]) {
-      await at.room.passThrough(() => model.requests.length === tries);
-      at.room.clock.advance(120_000);
+      await at.harness.passThrough(() => model.requests.length === tries);
+      at.harness.clock.advance(120_000);
     }
-    await at.room.passThrough(() => receiver.asked.length === 1);
-    expect(at.room.clock.now() - begin).toBeLessThan(10 * 60_000);
-    expect((await at.room.run(run.id)).annotations).toHaveProperty('qa_qa1');
+    await at.harness.passThrough(() => receiver.asked.length === 1);
+    expect(at.harness.clock.now() - begin).toBeLessThan(10 * 60_000);
+    expect((await at.harness.run(run.id)).annotations).toHaveProperty('qa_qa1');
   });
 
   it('every webhook node gets its own delivery, whatever becomes of the others', async () => {
@@ -151,7 +151,7 @@ describe('when a call is over', () => {
     await heldCall();
     receiver.answer = ({ path }) => ({ status: path === '/hook' ? 500 : 200, body: {} });
     afterCall().start();
-    await at.room.until(() => receiver.asked.length === 2);
+    await at.harness.until(() => receiver.asked.length === 2);
     expect(receiver.asked.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       'GET /other',
       'POST /hook',
@@ -160,27 +160,27 @@ describe('when a call is over', () => {
 
   it('that never connected, its webhook is sent as well', async () => {
     await prepare(hook());
-    const { runId } = await at.room.start();
-    await at.room.status(runId, 'CallStatus=busy&CallDuration=0');
-    await at.room.completed({ id: runId });
+    const { runId } = await at.harness.start();
+    await at.harness.status(runId, 'CallStatus=busy&CallDuration=0');
+    await at.harness.completed({ id: runId });
     afterCall().start();
-    await at.room.until(() => receiver.asked.length === 1);
+    await at.harness.until(() => receiver.asked.length === 1);
     expect(bodies()[0]).toMatchObject({ run: runId, call_disposition: 'busy', url: '' });
   });
 
   it('by a kill of the process, its webhook is sent after recovery', async () => {
     await prepare(hook());
-    const { stream, run } = await at.room.inboundCall();
-    await at.room.heardOut(stream);
-    await at.room.at.sql(`update runs set owner_node = 'dead'`);
-    const recovery = new CrashRecovery(at.room.deps);
+    const { stream, run } = await at.harness.inboundCall();
+    await at.harness.heardOut(stream);
+    await at.harness.at.sql(`update runs set owner_node = 'dead'`);
+    const recovery = new CrashRecovery(at.harness.deps);
     await recovery.start();
     recovery.stop();
     afterCall().start();
-    await at.room.until(() => receiver.asked.length === 1);
+    await at.harness.until(() => receiver.asked.length === 1);
     expect(bodies()[0]).toMatchObject({ run: run.id, call_disposition: 'unexpected_error' });
     stream.lose();
-    await at.room.ended(run);
+    await at.harness.ended(run);
   });
 
   it('two processes send its webhook once', async () => {
@@ -188,32 +188,32 @@ describe('when a call is over', () => {
     const run = await heldCall();
     afterCall().start();
     afterCall().start();
-    await at.room.until(() => receiver.asked.length >= 1);
+    await at.harness.until(() => receiver.asked.length >= 1);
     const { organizationId } = run;
-    await at.room.until(async () => {
+    await at.harness.until(async () => {
       const page = { limit: 10, offset: 0, state: 'delivered' } as const;
-      return (await at.room.at.store.deliveries.list(organizationId, page)).total === 1;
+      return (await at.harness.at.store.deliveries.list(organizationId, page)).total === 1;
     });
-    await at.room.pass(3_000);
+    await at.harness.pass(3_000);
     expect(receiver.asked).toHaveLength(1);
   });
 
   it('and its process is killed before a review is stored, another takes over', async () => {
     await prepare(qa(), hook());
     const run = await heldCall();
-    const { store } = at.room.at;
+    const { store } = at.harness.at;
     const claim = { limit: 1, except: [], leaseMs: 180_000 };
     expect(await store.afterworks.claim(claim)).toMatchObject([{ runId: run.id }]);
     // Killed here: nothing is reported.
-    at.room.clock.advance(179_000);
+    at.harness.clock.advance(179_000);
     const looks = vi.spyOn(store.afterworks, 'claim');
     afterCall().start();
     await Promise.all(looks.mock.results.map(({ value }) => value));
     looks.mockRestore();
-    await at.room.pass(20);
+    await at.harness.pass(20);
     expect(model.requests).toEqual([]);
-    at.room.clock.advance(2_000);
-    await at.room.until(() => receiver.asked.length === 1);
+    at.harness.clock.advance(2_000);
+    await at.harness.until(() => receiver.asked.length === 1);
     expect(model.requests).toHaveLength(2);
   });
 
@@ -221,10 +221,10 @@ describe('when a call is over', () => {
     await prepare();
     await heldCall();
     afterCall().start();
-    await at.room.until(async () => {
-      return (await at.room.at.sql('select * from afterworks')).length === 0;
+    await at.harness.until(async () => {
+      return (await at.harness.at.sql('select * from afterworks')).length === 0;
     });
-    expect(await at.room.at.sql('select * from deliveries')).toEqual([]);
+    expect(await at.harness.at.sql('select * from deliveries')).toEqual([]);
     expect(receiver.asked).toEqual([]);
   });
 });

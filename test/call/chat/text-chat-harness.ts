@@ -14,7 +14,7 @@ import type { TextChat } from '../../../src/store/runs/text-chat.ts';
 import type { FakeClock } from '../../fakes/fake-clock.ts';
 import type { TestStore } from '../../store/engines.ts';
 
-export class ChatRoom {
+export class ChatHarness {
   readonly at: TestStore;
   readonly deps: TextChatDeps;
   chats: TextChats;

@@ -7,7 +7,7 @@ import { withStore } from '../../store/engines.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
 import { type Answer, ScriptedModel } from '../scripted-model.ts';
-import { atThisMoment, ChatRoom, until } from './text-chat-harness.ts';
+import { atThisMoment, ChatHarness, until } from './text-chat-harness.ts';
 
 const at = withStore();
 let shop: RestServer;
@@ -22,7 +22,7 @@ beforeEach(() => {
 afterAll(() => shop.close());
 
 interface Talk {
-  room: ChatRoom;
+  harness: ChatHarness;
   llm: ScriptedModel;
   opened: TextChat;
 }
@@ -40,56 +40,56 @@ async function withTool(
     definition: { type, config },
   });
   const llm = new ScriptedModel(at.clock);
-  const room = await new ChatRoom(at, llm).prepare(
+  const harness = await new ChatHarness(at, llm).prepare(
     definition(
       [start('talk', { name: 'Talk', greeting: 'Hello.', tool_uuids: [uuid] }), end('bye')],
       [edge('talk', 'bye', { label: 'Finish' })],
     ),
   );
-  return { room, llm, opened: await room.create() };
+  return { harness, llm, opened: await harness.create() };
 }
 
 const now = (answers: Answer[]): Answer[] => answers.map((answer) => ({ ...answer, stepMs: 0 }));
 
 describe('a chat in which the model uses a tool', () => {
   it('waits for the other system and answers with its result, once', async () => {
-    const { room, llm, opened } = await withTool('http_api', {
+    const { harness, llm, opened } = await withTool('http_api', {
       method: 'GET',
       url: `${shop.url}/orders`,
       customMessage: 'One moment.',
     });
     llm.answers = now([{ call: 'front_desk' }, { say: ['It costs 12.50.'] }]);
-    const told = await atThisMoment(at.clock, room.say(opened, 'what does it cost'));
+    const told = await atThisMoment(at.clock, harness.say(opened, 'what does it cost'));
     expect(told.turns.at(-1)?.assistantText).toBe('One moment.\nIt costs 12.50.');
     expect(JSON.stringify(told.turns.at(-1)?.events)).toContain('12.5');
-    await room.rewind(told, opened.turns[0]?.id ?? '');
-    const again = await room.rewind(await room.read(told), null);
-    await atThisMoment(at.clock, room.say(again, 'and that'));
+    await harness.rewind(told, opened.turns[0]?.id ?? '');
+    const again = await harness.rewind(await harness.read(told), null);
+    await atThisMoment(at.clock, harness.say(again, 'and that'));
     expect(shop.asked).toHaveLength(1);
   });
 
   it('hands nobody over: the model is told why', async () => {
-    const { room, llm, opened } = await withTool('transfer_call', {
+    const { harness, llm, opened } = await withTool('transfer_call', {
       destination: '+14155550199',
       messageType: 'none',
       timeout: 20,
     });
     llm.answers = now([{ call: 'front_desk' }, { say: ['Please call us.'] }]);
-    const told = await atThisMoment(at.clock, room.say(opened, 'a person please'));
+    const told = await atThisMoment(at.clock, harness.say(opened, 'a person please'));
     expect(told.turns.at(-1)?.assistantText).toContain('Please call us.');
     expect(JSON.stringify(llm.spoken.at(-1)?.messages)).toContain('textchat_not_supported');
     expect(told.status).toBe('idle');
   });
 
   it('ends by it, and is completed', async () => {
-    const { room, llm, opened } = await withTool('end_call', {
+    const { harness, llm, opened } = await withTool('end_call', {
       messageType: 'custom',
       customMessage: 'Goodbye then.',
     });
     llm.answers = now([{ call: 'front_desk' }]);
-    const done = await atThisMoment(at.clock, room.say(opened, 'that was all'));
+    const done = await atThisMoment(at.clock, harness.say(opened, 'that was all'));
     expect(done.turns.at(-1)?.assistantText).toBe('Goodbye then.');
     expect(done.run).toMatchObject({ state: 'completed', disposition: 'end_call_tool' });
-    await until(() => room.completed === 1);
+    await until(() => harness.completed === 1);
   });
 });

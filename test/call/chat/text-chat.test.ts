@@ -8,19 +8,19 @@ import type { TextChat } from '../../../src/store/runs/text-chat.ts';
 import { withStore } from '../../store/engines.ts';
 import { agent, definition, edge, end, start } from '../../workflow/definitions.ts';
 import { drinks, GOODBYE, GREETING } from '../call-harness.ts';
-import { ChatRoom, until, wordsOf } from './text-chat-harness.ts';
+import { ChatHarness, until, wordsOf } from './text-chat-harness.ts';
 
 const at = withStore();
 const ended = { code: 'TEXT_CHAT_ENDED' };
 
-async function scripted(): Promise<ChatRoom> {
-  return new ChatRoom(at).prepare(drinks);
+async function scripted(): Promise<ChatHarness> {
+  return new ChatHarness(at).prepare(drinks);
 }
 
 describe('a chat that a script leads', () => {
   it('opens at once and waits for the caller', async () => {
-    const room = await scripted();
-    const chat = await room.create({ who: 'Ann' });
+    const harness = await scripted();
+    const chat = await harness.create({ who: 'Ann' });
     expect(wordsOf(chat)).toEqual([[null, GREETING]]);
     expect(chat).toMatchObject({
       status: 'idle',
@@ -38,12 +38,12 @@ describe('a chat that a script leads', () => {
   });
 
   it('answers, and completes by itself at an end node', async () => {
-    const room = await scripted();
-    const opened = await room.create();
-    const unsure = await room.say(opened, 'a horse');
+    const harness = await scripted();
+    const opened = await harness.create();
+    const unsure = await harness.say(opened, 'a horse');
     expect(unsure.turns.at(-1)?.assistantText).toContain('Please say tea or coffee.');
     at.clock.advance(5_000);
-    const done = await room.say(unsure, 'tea please');
+    const done = await harness.say(unsure, 'tea please');
     expect(done).toMatchObject({
       status: 'completed',
       run: {
@@ -53,25 +53,29 @@ describe('a chat that a script leads', () => {
         gatheredContext: { drink: 'tea', call_disposition: 'user_qualified' },
       },
     });
-    expect(await room.transcript(done)).toEqual([
+    expect(await harness.transcript(done)).toEqual([
       `assistant: ${GREETING}`,
       'user: a horse',
       `assistant: ${unsure.turns.at(-1)?.assistantText}`,
       'user: tea please',
       `assistant: ${GOODBYE}`,
     ]);
-    expect(room.completed).toBe(1);
+    expect(harness.completed).toBe(1);
     const items = done.run.logs['realtime_feedback_events'] as { type: string }[];
     expect(items.map(({ type }) => type)).toContain('rtf-user-transcription');
-    await expect(room.say(done, 'hello?')).rejects.toMatchObject(ended);
-    await expect(room.rewind(done, null)).rejects.toMatchObject(ended);
+    await expect(harness.say(done, 'hello?')).rejects.toMatchObject(ended);
+    await expect(harness.rewind(done, null)).rejects.toMatchObject(ended);
   });
 
   it('runs the draft if there is one, with the template variables under the context', async () => {
     const greets = (text: string) =>
       definition([start('a', { greeting: text }), end('b')], [edge('a', 'b')]);
-    const room = await new ChatRoom(at).prepare(greets('old'), {}, { who: 'you', day: 'Monday' });
-    await at.store.workflows.saveDraft(room.workflowId, {
+    const harness = await new ChatHarness(at).prepare(
+      greets('old'),
+      {},
+      { who: 'you', day: 'Monday' },
+    );
+    await at.store.workflows.saveDraft(harness.workflowId, {
       definition: definition(
         [
           start('a', { say: 'Hello {{who}}, {{day}}? {{workflow_run_id}}' }),
@@ -80,85 +84,88 @@ describe('a chat that a script leads', () => {
         [edge('a', 'b', { phrases: ['bye'] })],
       ),
     });
-    const chat = await room.create({ who: 'Ann', provider: 'mine' });
+    const chat = await harness.create({ who: 'Ann', provider: 'mine' });
     expect(chat.turns[0]?.assistantText).toContain(`Hello Ann, Monday? ${chat.run.id}`);
     expect(chat.run.initialContext['provider']).toBeUndefined();
   });
 
   it('is not kept waiting by a start that is delayed', async () => {
-    const room = await new ChatRoom(at).prepare(
+    const harness = await new ChatHarness(at).prepare(
       definition(
         [start('a', { say: 'Hello.', delayed_start: true, delayed_start_duration: 5 }), end('b')],
         [edge('a', 'b', { phrases: ['bye'] })],
       ),
     );
-    expect((await room.create()).turns[0]?.assistantText).toContain('Hello.');
+    expect((await harness.create()).turns[0]?.assistantText).toContain('Hello.');
   });
 
   it('ends when the caller wants it, once', async () => {
-    const room = await scripted();
-    const chat = await room.create();
-    const done = await room.end(chat);
+    const harness = await scripted();
+    const chat = await harness.create();
+    const done = await harness.end(chat);
     expect(done).toMatchObject({
       status: 'completed',
       run: { state: 'completed', disposition: 'user_hangup' },
     });
-    const again = await room.chats.end(room.idOf(chat), 1);
+    const again = await harness.chats.end(harness.idOf(chat), 1);
     expect(again.revision).toBe(done.revision);
-    expect(room.completed).toBe(1);
+    expect(harness.completed).toBe(1);
     expect(await at.sql('select run_id from afterworks')).toEqual([{ run_id: chat.run.id }]);
   });
 
   it('takes no place of a call', async () => {
-    const room = await scripted();
-    await Promise.all([room.create(), room.create(), room.create()]);
+    const harness = await scripted();
+    await Promise.all([harness.create(), harness.create(), harness.create()]);
     expect(await at.store.runs.countOpen()).toBe(0);
   });
 
   it('is refused beyond its limits', async () => {
-    const room = await scripted();
-    const chat = await room.create();
+    const harness = await scripted();
+    const chat = await harness.create();
     const full = { code: 'TEXT_CHAT_FULL' };
     await at.sql('update text_chat_turns set user_text = $1', ['x'.repeat(CHARACTERS_MAX)]);
-    await expect(room.say(chat, 'x')).rejects.toMatchObject(full);
+    await expect(harness.say(chat, 'x')).rejects.toMatchObject(full);
     await at.sql("update text_chat_turns set user_text = ''");
     await at.sql(
       `insert into text_chat_turns (run_id, number, id, status, events, usage, created_at)
        select run_id, n, 'turn_' || n, 'completed', '[]', '{}', now()
        from text_chat_turns, generate_series(2, ${TURNS_MAX}) n`,
     );
-    await expect(room.say(chat, 'x')).rejects.toMatchObject(full);
+    await expect(harness.say(chat, 'x')).rejects.toMatchObject(full);
   });
 
   it('answers another after the definition has gone bad, and can be ended', async () => {
-    const room = await scripted();
-    const chat = await room.create();
+    const harness = await scripted();
+    const chat = await harness.create();
     await at.sql('update workflow_versions set definition = \'{"nodes":[],"edges":[]}\'');
-    await expect(room.say(chat, 'tea')).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
-    expect((await room.end(chat)).run.disposition).toBe('user_hangup');
+    await expect(harness.say(chat, 'tea')).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
+    expect((await harness.end(chat)).run.disposition).toBe('user_hangup');
   });
 });
 
 describe('two at once', () => {
   it('get one answer and one refusal with both revisions', async () => {
-    const room = await scripted();
-    const chat = await room.create();
-    const both = await Promise.allSettled([room.say(chat, 'a horse'), room.say(chat, 'a cow')]);
+    const harness = await scripted();
+    const chat = await harness.create();
+    const both = await Promise.allSettled([
+      harness.say(chat, 'a horse'),
+      harness.say(chat, 'a cow'),
+    ]);
     const refused = both.find(({ status }) => status === 'rejected');
     expect(refused).toMatchObject({
       reason: { code: 'TEXT_CHAT_CONFLICT', facts: { expected: chat.revision } },
     });
-    const after = await room.read(chat);
+    const after = await harness.read(chat);
     expect(after.turns).toHaveLength(2);
     expect(after.status).toBe('idle');
   });
 
   it('in two processes: the same', async () => {
-    const room = await scripted();
-    const other = new ChatRoom(at);
-    other.workflowId = room.workflowId;
-    const chat = await room.create();
-    const both = await Promise.allSettled([room.say(chat, 'a horse'), other.say(chat, 'a cow')]);
+    const harness = await scripted();
+    const other = new ChatHarness(at);
+    other.workflowId = harness.workflowId;
+    const chat = await harness.create();
+    const both = await Promise.allSettled([harness.say(chat, 'a horse'), other.say(chat, 'a cow')]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     // Each process goes on from where the other left it.
     const next = await other.say(chat, 'tea');
@@ -168,30 +175,30 @@ describe('two at once', () => {
   });
 
   it('are told which revision was expected', async () => {
-    const room = await scripted();
-    const chat = await room.create();
+    const harness = await scripted();
+    const chat = await harness.create();
     const conflict = { code: 'TEXT_CHAT_CONFLICT', facts: { expected: 1, actual: 2 } };
-    await expect(room.say(chat, 'tea', 1)).rejects.toMatchObject(conflict);
-    await expect(room.chats.rewind(room.idOf(chat), null, 1)).rejects.toMatchObject(conflict);
-    await expect(room.chats.end(room.idOf(chat), 1)).rejects.toMatchObject(conflict);
-    expect((await room.say(chat, 'tea', 2)).status).toBe('completed');
+    await expect(harness.say(chat, 'tea', 1)).rejects.toMatchObject(conflict);
+    await expect(harness.chats.rewind(harness.idOf(chat), null, 1)).rejects.toMatchObject(conflict);
+    await expect(harness.chats.end(harness.idOf(chat), 1)).rejects.toMatchObject(conflict);
+    expect((await harness.say(chat, 'tea', 2)).status).toBe('completed');
   });
 });
 
 describe('a chat that is taken back', () => {
   it('stands where it stood, and what was said after that counts no more', async () => {
-    const room = await scripted();
-    const opened = await room.create();
+    const harness = await scripted();
+    const opened = await harness.create();
     const first = opened.turns[0]?.id ?? '';
-    const unsure = await room.say(opened, 'a horse');
-    const back = await room.rewind(unsure, first);
+    const unsure = await harness.say(opened, 'a horse');
+    const back = await harness.rewind(unsure, first);
     expect(back).toMatchObject({ status: 'rewound', cursorTurnId: first, state: opened.state });
     expect(back.turns).toEqual(opened.turns);
     expect(back.discarded).toMatchObject([
       { rewoundFromTurnId: first, turns: [{ userText: 'a horse' }] },
     ]);
-    const done = await room.say(back, 'coffee');
-    expect(await room.transcript(done)).toEqual([
+    const done = await harness.say(back, 'coffee');
+    expect(await harness.transcript(done)).toEqual([
       `assistant: ${GREETING}`,
       'user: coffee',
       'assistant: Coffee it is. Goodbye.',
@@ -203,39 +210,39 @@ describe('a chat that is taken back', () => {
   });
 
   it('to a turn that is not there is refused', async () => {
-    const room = await scripted();
-    const chat = await room.create();
-    await expect(room.rewind(chat, 'turn_ffffffffffff')).rejects.toMatchObject({
+    const harness = await scripted();
+    const chat = await harness.create();
+    await expect(harness.rewind(chat, 'turn_ffffffffffff')).rejects.toMatchObject({
       code: 'TEXT_CHAT_TURN_NOT_FOUND',
     });
   });
 
   it('to nothing goes on from the last turn', async () => {
-    const room = await scripted();
-    const chat = await room.create();
-    const back = await room.rewind(await room.rewind(chat, chat.turns[0]?.id ?? ''), null);
+    const harness = await scripted();
+    const chat = await harness.create();
+    const back = await harness.rewind(await harness.rewind(chat, chat.turns[0]?.id ?? ''), null);
     expect(back).toMatchObject({ status: 'idle', cursorTurnId: null, turns: chat.turns });
   });
 
   it('and told the same comes to the same', async () => {
-    const room = await new ChatRoom(at).prepare(rooms);
+    const harness = await new ChatHarness(at).prepare(rooms);
     const words = fc.constantFrom('tea', 'north', 'south', 'back', 'a horse', 'seven', 'yes', '  ');
     await fc.assert(
       fc.asyncProperty(
         fc.array(words, { minLength: 1, maxLength: 5 }),
         fc.nat(),
         async (messages, n) => {
-          const steps: TextChat[] = [await room.create()];
+          const steps: TextChat[] = [await harness.create()];
           for (const text of messages) {
-            const next = await room.say(steps.at(-1) as TextChat, text);
+            const next = await harness.say(steps.at(-1) as TextChat, text);
             if (next.status === 'completed') break; // An end cannot be taken back.
             steps.push(next);
           }
           const last = steps.at(-1) as TextChat;
           fc.pre(steps.length === messages.length + 1);
           const from = n % steps.length;
-          let again = await room.rewind(last, last.turns[from]?.id ?? '');
-          for (const text of messages.slice(from)) again = await room.say(again, text);
+          let again = await harness.rewind(last, last.turns[from]?.id ?? '');
+          for (const text of messages.slice(from)) again = await harness.say(again, text);
           expect(wordsOf(again)).toEqual(wordsOf(last));
           expect(again.state).toEqual(last.state);
           expect(again.turns.map(({ events }) => events.map(({ type }) => type))).toEqual(
@@ -263,37 +270,39 @@ const rooms = definition(
 );
 
 describe('a chat that falls silent', () => {
-  let room: ChatRoom;
+  let harness: ChatHarness;
   beforeEach(async () => {
-    room = await new ChatRoom(at).prepare(drinks, { text_chat_inactivity_timeout_seconds: 60 });
+    harness = await new ChatHarness(at).prepare(drinks, {
+      text_chat_inactivity_timeout_seconds: 60,
+    });
   });
-  afterEach(() => room.chats.stop());
+  afterEach(() => harness.chats.stop());
 
   it('is completed by the sweep of one of several nodes', async () => {
-    const chat = await room.create();
-    const busy = await room.create();
+    const chat = await harness.create();
+    const busy = await harness.create();
     at.clock.advance(45_000);
-    await room.say(busy, 'a horse');
+    await harness.say(busy, 'a horse');
     at.clock.advance(20_000);
-    const other = new ChatRoom(at);
-    room.chats.start();
+    const other = new ChatHarness(at);
+    harness.chats.start();
     other.chats.start();
-    await until(async () => (await room.read(chat)).run.state === 'completed');
-    expect((await room.read(chat)).run).toMatchObject({
+    await until(async () => (await harness.read(chat)).run.state === 'completed');
+    expect((await harness.read(chat)).run).toMatchObject({
       disposition: 'user_idle_max_duration_exceeded',
       durationS: 0,
     });
-    expect((await room.read(busy)).status).toBe('idle');
-    expect(room.completed + other.completed).toBe(1);
+    expect((await harness.read(busy)).status).toBe('idle');
+    expect(harness.completed + other.completed).toBe(1);
     await other.chats.stop();
   });
 
   it('is looked for every five minutes', async () => {
-    room.chats.start();
-    const chat = await room.create();
+    harness.chats.start();
+    const chat = await harness.create();
     at.clock.advance(299_000);
-    expect((await room.read(chat)).status).toBe('idle');
+    expect((await harness.read(chat)).status).toBe('idle');
     at.clock.advance(1_000);
-    await until(async () => (await room.read(chat)).run.state === 'completed');
+    await until(async () => (await harness.read(chat)).run.state === 'completed');
   });
 });

@@ -4,23 +4,23 @@ import { describe, expect, it } from 'vitest';
 import { mediaFaults } from '../../../src/metrics/metrics.ts';
 import {
   CALL,
-  type CallRoom,
+  type CallHarness,
   mediaUrlIn,
   PUBLIC_URL,
   pathOf,
   signatureOf,
-  withCallRoom,
+  withCallHarness,
 } from '../call-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
 /** The close code, or `in`. */
 async function knock(
-  room: CallRoom,
+  harness: CallHarness,
   url: string,
   headers: Record<string, string> = { ['x-twilio-signature']: signatureOf(url) },
 ): Promise<number | 'in'> {
-  const admission = await room.switchboard.admit(pathOf(url), headers);
+  const admission = await harness.callControl.admit(pathOf(url), headers);
   return 'refuse' in admission ? admission.refuse : 'in';
 }
 
@@ -30,8 +30,8 @@ function changed(url: string, part: 5 | 6 | 7 | 8, value: string): string {
   return new URL(url).origin.replace('https', 'wss') + parts.join('/');
 }
 
-async function ringing(room: CallRoom, callId = CALL): Promise<string> {
-  return mediaUrlIn(await room.ring(`CallSid=${callId}`));
+async function ringing(harness: CallHarness, callId = CALL): Promise<string> {
+  return mediaUrlIn(await harness.ring(`CallSid=${callId}`));
 }
 
 const faults = async (): Promise<Record<string, number>> => {
@@ -41,31 +41,31 @@ const faults = async (): Promise<Record<string, number>> => {
 
 describe('a media socket', () => {
   it('that is refused is counted by why', async () => {
-    const room = await held.room.prepare();
+    const harness = await held.harness.prepare();
     mediaFaults.reset();
-    const url = await ringing(room);
-    expect(await knock(room, changed(url, 8, ''))).toBe(4401);
+    const url = await ringing(harness);
+    expect(await knock(harness, changed(url, 8, ''))).toBe(4401);
     expect(await faults()).toEqual({ MEDIA_UNAUTHORIZED: 1 });
-    expect(await knock(room, changed(url, 5, '999'))).toBe(4400);
-    const gone = await ringing(room, 'CA2');
-    await room.status(pathOf(gone).runId, 'CallStatus=canceled&SequenceNumber=1', 'CA2');
-    expect(await knock(room, gone)).toBe(4404);
+    expect(await knock(harness, changed(url, 5, '999'))).toBe(4400);
+    const gone = await ringing(harness, 'CA2');
+    await harness.status(pathOf(gone).runId, 'CallStatus=canceled&SequenceNumber=1', 'CA2');
+    expect(await knock(harness, gone)).toBe(4404);
     expect(await faults()).toEqual({ MEDIA_UNAUTHORIZED: 1, MEDIA_REFUSED: 2 });
   });
 
   it('gets in with the URL that was given out, once', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
     expect(url.startsWith(PUBLIC_URL.replace('https', 'wss'))).toBe(true);
-    await room.connectTo(url);
-    expect(await knock(room, url)).toBe(4401);
-    expect(room.switchboard.activeCalls).toBe(1);
+    await harness.connectTo(url);
+    expect(await knock(harness, url)).toBe(4401);
+    expect(harness.callControl.activeCalls).toBe(1);
   });
 
   it('learns nothing about a run without its token', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
-    const other = await ringing(room, 'CA2');
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
+    const other = await ringing(harness, 'CA2');
     const otherToken = pathOf(other).token;
     const guesses = [
       changed(url, 8, ''),
@@ -74,18 +74,18 @@ describe('a media socket', () => {
       changed(url, 7, '999999'),
       changed(changed(url, 7, '999999'), 8, 'é'.repeat(43)),
     ];
-    for (const guess of guesses) expect(await knock(room, guess)).toBe(4401);
-    await room.connectTo(url);
+    for (const guess of guesses) expect(await knock(harness, guess)).toBe(4401);
+    await harness.connectTo(url);
   });
 
   it('finds no run of a browser behind it, whatever token it brings', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
-    const { store, owner } = room.at;
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
+    const { store, owner } = harness.at;
     const { id } = await store.starts.createIdle({
       organizationId: owner.organizationId,
-      workflowId: room.workflow.id,
-      definitionId: room.version.id,
+      workflowId: harness.workflow.id,
+      definitionId: harness.version.id,
       name: 'browser',
       mode: 'smallwebrtc',
       callType: 'inbound',
@@ -95,107 +95,107 @@ describe('a media socket', () => {
       gatheredContext: {},
       logs: {},
     });
-    expect(await knock(room, changed(url, 7, id))).toBe(4401);
-    expect(await room.run(id)).toMatchObject({ state: 'initialized', startedAt: null });
-    expect(room.switchboard.activeCalls).toBe(0);
+    expect(await knock(harness, changed(url, 7, id))).toBe(4401);
+    expect(await harness.run(id)).toMatchObject({ state: 'initialized', startedAt: null });
+    expect(harness.callControl.activeCalls).toBe(0);
   });
 
   it('is too late when the token has expired', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
-    await room.pass(60_000);
-    expect(await knock(room, url)).toBe(4401);
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
+    await harness.pass(60_000);
+    expect(await knock(harness, url)).toBe(4401);
   });
 
   it('is refused for another workflow or organization', async () => {
-    const room = await held.room.prepare();
-    expect(await knock(room, changed(await ringing(room), 5, '999'))).toBe(4400);
-    expect(await knock(room, changed(await ringing(room), 6, '999'))).toBe(4400);
+    const harness = await held.harness.prepare();
+    expect(await knock(harness, changed(await ringing(harness), 5, '999'))).toBe(4400);
+    expect(await knock(harness, changed(await ringing(harness), 6, '999'))).toBe(4400);
   });
 
   it('is refused unsigned or wrongly signed', async () => {
-    const room = await held.room.prepare();
-    expect(await knock(room, await ringing(room), {})).toBe(4401);
-    const url = await ringing(room);
+    const harness = await held.harness.prepare();
+    expect(await knock(harness, await ringing(harness), {})).toBe(4401);
+    const url = await ringing(harness);
     const wrong = { ['x-twilio-signature']: signatureOf(url, '', 'another token') };
-    expect(await knock(room, url, wrong)).toBe(4401);
-    expect(room.switchboard.activeCalls).toBe(0);
+    expect(await knock(harness, url, wrong)).toBe(4401);
+    expect(harness.callControl.activeCalls).toBe(0);
   });
 
   it('is refused when the run is completed', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
-    await room.status(pathOf(url).runId, 'CallStatus=canceled&SequenceNumber=1');
-    expect(await knock(room, url)).toBe(4404);
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
+    await harness.status(pathOf(url).runId, 'CallStatus=canceled&SequenceNumber=1');
+    expect(await knock(harness, url)).toBe(4404);
   });
 
   it('is refused when another process runs the call, or has closed it', async () => {
-    const room = await held.room.prepare();
+    const harness = await held.harness.prepare();
     for (const state of ['running', 'completed']) {
-      const url = await ringing(room, `CA-${state}`);
-      await room.at.sql('update runs set state = $1 where id = $2', [state, pathOf(url).runId]);
-      expect(await knock(room, url)).toBe(4409);
+      const url = await ringing(harness, `CA-${state}`);
+      await harness.at.sql('update runs set state = $1 where id = $2', [state, pathOf(url).runId]);
+      expect(await knock(harness, url)).toBe(4409);
     }
-    expect(room.switchboard.activeCalls).toBe(0);
+    expect(harness.callControl.activeCalls).toBe(0);
   });
 
   it('is refused when its run is there no more', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
-    await room.at.sql('delete from runs where id = $1', [pathOf(url).runId]);
-    expect(await knock(room, url)).toBe(4404);
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
+    await harness.at.sql('delete from runs where id = $1', [pathOf(url).runId]);
+    expect(await knock(harness, url)).toBe(4404);
   });
 
   it('is refused when its run is closed while it is let in', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
     const { runId } = pathOf(url);
-    const { runs } = room.at.store;
-    room.deps.store.runs.patchInitialized = async (...patch) => {
-      await room.at.sql(`update runs set state = 'completed' where id = $1`, [runId]);
+    const { runs } = harness.at.store;
+    harness.deps.store.runs.patchInitialized = async (...patch) => {
+      await harness.at.sql(`update runs set state = 'completed' where id = $1`, [runId]);
       return runs.patchInitialized(...patch);
     };
-    expect(await knock(room, url)).toBe(4409);
-    expect(room.switchboard.activeCalls).toBe(0);
+    expect(await knock(harness, url)).toBe(4409);
+    expect(harness.callControl.activeCalls).toBe(0);
   });
 
   it('that comes in while the provider calls the call over keeps its run to itself', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
     const { runId } = pathOf(url);
-    const { runs } = room.at.store;
-    room.deps.store.runs.patchInitialized = async (...patch) => {
-      await room.status(runId, 'CallStatus=completed&SequenceNumber=3');
+    const { runs } = harness.at.store;
+    harness.deps.store.runs.patchInitialized = async (...patch) => {
+      await harness.status(runId, 'CallStatus=completed&SequenceNumber=3');
       return runs.patchInitialized(...patch);
     };
-    const stream = await room.connectTo(url);
+    const stream = await harness.connectTo(url);
     stream.start();
-    expect((await room.run(runId)).state).toBe('running');
-    await room.pass(3_100);
-    const done = await room.ended({ id: runId });
+    expect((await harness.run(runId)).state).toBe('running');
+    await harness.pass(3_100);
+    const done = await harness.ended({ id: runId });
     expect(done.disposition).toBe('user_hangup');
-    expect(await room.bodies(done, 'call.ended')).toHaveLength(1);
+    expect(await harness.bodies(done, 'call.ended')).toHaveLength(1);
   });
 
   it('whose call was ended before it came is closed at once', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
     const headers = { ['x-twilio-signature']: signatureOf(url) };
-    const admission = await room.switchboard.admit(pathOf(url), headers);
-    await room.switchboard.drain(0);
+    const admission = await harness.callControl.admit(pathOf(url), headers);
+    await harness.callControl.drain(0);
     const { Stream } = await import('../stream.ts');
-    const stream = new Stream({ clock: room.clock, callId: CALL, oneWayMs: 0 });
+    const stream = new Stream({ clock: harness.clock, callId: CALL, oneWayMs: 0 });
     if ('accept' in admission) stream.listen(admission.accept(stream));
     expect(stream.closed?.code).toBe(1001);
-    expect((await room.ended({ id: pathOf(url).runId })).disposition).toBe('system_cancelled');
+    expect((await harness.ended({ id: pathOf(url).runId })).disposition).toBe('system_cancelled');
   });
 
   it('waits in vain when the store does not answer, and its call is closed later', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
-    room.deps.store.runs.patchInitialized = () => Promise.reject(new Error('store away'));
-    await expect(knock(room, url)).rejects.toThrow('store away');
-    await room.pass(91_000);
-    await room.until(async () => (await room.run(pathOf(url).runId)).state === 'completed');
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
+    harness.deps.store.runs.patchInitialized = () => Promise.reject(new Error('store away'));
+    await expect(knock(harness, url)).rejects.toThrow('store away');
+    await harness.pass(91_000);
+    await harness.until(async () => (await harness.run(pathOf(url).runId)).state === 'completed');
   });
 });

@@ -5,71 +5,71 @@ import { describe, expect, it } from 'vitest';
 import {
   ACCOUNT,
   CALL,
-  type CallRoom,
+  type CallHarness,
   drinks,
   PUBLIC_URL,
   signed,
-  withCallRoom,
+  withCallHarness,
 } from '../call-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
-const callbacks = async (room: CallRoom, runId: string) => {
-  const { logs } = await room.run(runId);
+const callbacks = async (harness: CallHarness, runId: string) => {
+  const { logs } = await harness.run(runId);
   return (logs['telephony_status_callbacks'] ?? []) as Record<string, unknown>[];
 };
 
 describe('a status callback', () => {
   it('is kept once, however often it is delivered', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
-    for (let n = 0; n < 3; n++) await room.status(runId, 'CallStatus=ringing&SequenceNumber=1');
-    const reply = await room.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    for (let n = 0; n < 3; n++) await harness.status(runId, 'CallStatus=ringing&SequenceNumber=1');
+    const reply = await harness.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
     expect(reply).toMatchObject({ status: 200, body: '{"status":"success"}' });
-    expect((await callbacks(room, runId)).map(({ status }) => status)).toEqual([
+    expect((await callbacks(harness, runId)).map(({ status }) => status)).toEqual([
       'ringing',
       'in-progress',
     ]);
-    expect((await room.run(runId)).state).toBe('initialized');
+    expect((await harness.run(runId)).state).toBe('initialized');
   });
 
   it('is a fact of its call when it is a step forward, and only then', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
-    await room.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
-    await room.status(runId, 'CallStatus=ringing&SequenceNumber=1');
-    await room.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
-    await room.status(runId, 'CallStatus=busy&SequenceNumber=3');
-    await room.status(runId, 'CallStatus=failed&SequenceNumber=4');
-    const facts = await room.bodies({ id: runId }, 'call.status');
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    await harness.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
+    await harness.status(runId, 'CallStatus=ringing&SequenceNumber=1');
+    await harness.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
+    await harness.status(runId, 'CallStatus=busy&SequenceNumber=3');
+    await harness.status(runId, 'CallStatus=failed&SequenceNumber=4');
+    const facts = await harness.bodies({ id: runId }, 'call.status');
     expect(facts.map(({ status, callId }) => [status, callId])).toEqual([
       ['in-progress', CALL],
       ['busy', CALL],
     ]);
-    expect((await callbacks(room, runId)).map(({ status }) => status)).toHaveLength(4);
+    expect((await callbacks(harness, runId)).map(({ status }) => status)).toHaveLength(4);
   });
 
   it('is no fact of a call that another process runs', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
     const { createCallControl } = await import('../../../src/app/call-parts.ts');
-    const other = createCallControl(room.deps);
+    const other = createCallControl(harness.deps);
     const url = `${PUBLIC_URL}/api/v1/telephony/twilio/status-callback/${runId}`;
     const form = `CallSid=${CALL}&AccountSid=${ACCOUNT}&CallStatus=ringing&SequenceNumber=1`;
     await other.event('twilio', runId, signed(url, form));
-    expect(await callbacks(room, runId)).toHaveLength(1);
-    expect(await room.bodies({ id: runId }, 'call.status')).toEqual([]);
+    expect(await callbacks(harness, runId)).toHaveLength(1);
+    expect(await harness.bodies({ id: runId }, 'call.status')).toEqual([]);
   });
 
   it('is ignored for a run that does not exist', async () => {
-    const room = await held.room.prepare();
-    const reply = await room.status('999999', 'CallStatus=completed');
+    const harness = await held.harness.prepare();
+    const reply = await harness.status('999999', 'CallStatus=completed');
     expect(JSON.parse(reply.body)).toEqual({ status: 'ignored', reason: 'unknown_run' });
   });
 
   it('that is forged is refused and leaves no trace', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
     const url = `${PUBLIC_URL}/api/v1/telephony/twilio/status-callback/${runId}`;
     const form = `CallSid=${CALL}&AccountSid=${ACCOUNT}&CallStatus=completed`;
     const forged = [
@@ -78,21 +78,21 @@ describe('a status callback', () => {
       signed(url.replace(/\d+$/, '1'), form, 'another token'),
     ];
     for (const request of forged) {
-      await expect(room.switchboard.event('twilio', runId, request)).rejects.toMatchObject({
+      await expect(harness.callControl.event('twilio', runId, request)).rejects.toMatchObject({
         code: 'WEBHOOK_SIGNATURE',
       });
     }
-    expect(await callbacks(room, runId)).toEqual([]);
-    expect((await room.run(runId)).state).toBe('initialized');
+    expect(await callbacks(harness, runId)).toEqual([]);
+    expect((await harness.run(runId)).state).toBe('initialized');
   });
 
   it.each(['busy', 'no-answer', 'failed', 'canceled'])(
     '%s before any media closes the run with its tags',
     async (status) => {
-      const room = await held.room.prepare();
-      const { runId } = await room.start();
-      await room.status(runId, `CallStatus=${status}&SequenceNumber=2&CallDuration=0`);
-      const run = await room.run(runId);
+      const harness = await held.harness.prepare();
+      const { runId } = await harness.start();
+      await harness.status(runId, `CallStatus=${status}&SequenceNumber=2&CallDuration=0`);
+      const run = await harness.run(runId);
       expect(run).toMatchObject({
         state: 'completed',
         disposition: status,
@@ -108,127 +108,127 @@ describe('a status callback', () => {
         call_id: CALL,
         provider: 'twilio',
       });
-      expect(room.hangUps).toEqual([]);
+      expect(harness.hangUps).toEqual([]);
     },
   );
 
   it('that is terminal and comes first, late or twice ends the run once', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
     await Promise.all([
-      room.status(runId, 'CallStatus=busy&SequenceNumber=3'),
-      room.status(runId, 'CallStatus=busy&SequenceNumber=3'),
-      room.status(runId, 'CallStatus=failed&SequenceNumber=4'),
+      harness.status(runId, 'CallStatus=busy&SequenceNumber=3'),
+      harness.status(runId, 'CallStatus=busy&SequenceNumber=3'),
+      harness.status(runId, 'CallStatus=failed&SequenceNumber=4'),
     ]);
-    await room.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
-    await room.status(runId, 'CallStatus=completed&SequenceNumber=5');
-    const run = await room.run(runId);
-    const ends = await room.bodies(run, 'call.ended');
+    await harness.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
+    await harness.status(runId, 'CallStatus=completed&SequenceNumber=5');
+    const run = await harness.run(runId);
+    const ends = await harness.bodies(run, 'call.ended');
     expect(ends).toHaveLength(1);
     expect(run).toMatchObject({ state: 'completed', disposition: ends[0]?.reason });
-    expect(await callbacks(room, runId)).toHaveLength(4);
-    expect((await room.pickUp(runId)).body).not.toContain('<Stream');
+    expect(await callbacks(harness, runId)).toHaveLength(4);
+    expect((await harness.pickUp(runId)).body).not.toContain('<Stream');
   });
 
   it('completed without any media means that the call did not reach us', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
-    await room.pickUp(runId);
-    await room.status(runId, 'CallStatus=completed&SequenceNumber=3&CallDuration=4');
-    expect(await room.run(runId)).toMatchObject({
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    await harness.pickUp(runId);
+    await harness.status(runId, 'CallStatus=completed&SequenceNumber=3&CallDuration=4');
+    expect(await harness.run(runId)).toMatchObject({
       state: 'completed',
       disposition: 'system_connect_error',
     });
-    expect(room.hangUps).toEqual([]);
+    expect(harness.hangUps).toEqual([]);
   });
 
   it('completed makes up for a lost close of the socket', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.line = 'nothing';
-    await room.status(run.id, 'CallStatus=completed&SequenceNumber=3&CallDuration=4');
-    await room.pass(1_000);
-    expect((await room.run(run.id)).state).toBe('running');
-    await room.pass(2_100);
-    const done = await room.ended(run);
+    await harness.status(run.id, 'CallStatus=completed&SequenceNumber=3&CallDuration=4');
+    await harness.pass(1_000);
+    expect((await harness.run(run.id)).state).toBe('running');
+    await harness.pass(2_100);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('user_hangup');
     expect(stream.closed?.code).toBe(1000);
-    expect(room.hangUps).toEqual([]);
+    expect(harness.hangUps).toEqual([]);
   });
 
   it('completed after the socket closed changes nothing', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.hangUp();
-    const done = await room.ended(run);
-    await room.status(run.id, 'CallStatus=completed&SequenceNumber=3&CallDuration=4');
-    await room.pass(4_000);
-    const after = await room.run(run.id);
+    const done = await harness.ended(run);
+    await harness.status(run.id, 'CallStatus=completed&SequenceNumber=3&CallDuration=4');
+    await harness.pass(4_000);
+    const after = await harness.run(run.id);
     expect({ ...after, logs: null }).toEqual({ ...done, logs: null });
-    expect(await callbacks(room, run.id)).toHaveLength(1);
-    expect(await room.bodies(run, 'call.ended')).toHaveLength(1);
+    expect(await callbacks(harness, run.id)).toHaveLength(1);
+    expect(await harness.bodies(run, 'call.ended')).toHaveLength(1);
   });
 
   it('of another leg does not end the run', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
-    await room.status(runId, 'CallStatus=busy&SequenceNumber=1', 'CA-other-leg');
-    expect((await room.run(runId)).state).toBe('initialized');
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    await harness.status(runId, 'CallStatus=busy&SequenceNumber=1', 'CA-other-leg');
+    expect((await harness.run(runId)).state).toBe('initialized');
   });
 
   it('is not lost when the store fails half-way: its repetition closes the run', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
-    const { patch } = room.deps.store.runs;
-    room.deps.store.runs.patch = () => Promise.reject(new Error('store away'));
-    await expect(room.status(runId, 'CallStatus=busy&SequenceNumber=2')).rejects.toThrow();
-    room.deps.store.runs.patch = patch;
-    await room.status(runId, 'CallStatus=busy&SequenceNumber=2');
-    expect(await room.run(runId)).toMatchObject({ state: 'completed', disposition: 'busy' });
-    expect(await room.bodies({ id: runId }, 'call.ended')).toHaveLength(1);
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    const { patch } = harness.deps.store.runs;
+    harness.deps.store.runs.patch = () => Promise.reject(new Error('store away'));
+    await expect(harness.status(runId, 'CallStatus=busy&SequenceNumber=2')).rejects.toThrow();
+    harness.deps.store.runs.patch = patch;
+    await harness.status(runId, 'CallStatus=busy&SequenceNumber=2');
+    expect(await harness.run(runId)).toMatchObject({ state: 'completed', disposition: 'busy' });
+    expect(await harness.bodies({ id: runId }, 'call.ended')).toHaveLength(1);
   });
 });
 
 describe('who answered', () => {
-  const verdict = (room: CallRoom, runId: string) => {
+  const verdict = (harness: CallHarness, runId: string) => {
     const url = `${PUBLIC_URL}/api/v1/telephony/twilio/answered-by/${runId}`;
     const form = `CallSid=${CALL}&AccountSid=${ACCOUNT}&AnsweredBy=machine_start`;
-    return room.switchboard.event('twilio', runId, signed(url, form));
+    return harness.callControl.event('twilio', runId, signed(url, form));
   };
 
   it('is kept with a call under way', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await verdict(room, run.id);
-    await verdict(room, run.id);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await verdict(harness, run.id);
+    await verdict(harness, run.id);
     stream.hangUp();
-    const done = await room.ended(run);
+    const done = await harness.ended(run);
     expect(done.gatheredContext['answered_by']).toBe('machine_start');
-    expect(await room.bodies(run, 'call.answered-by')).toHaveLength(1);
+    expect(await harness.bodies(run, 'call.answered-by')).toHaveLength(1);
   });
 
   it('ends the call of an agent that does not talk to machines, also if it comes before the media', async () => {
-    const room = await held.room.prepare(drinks, { voicemail_detection: { enabled: true } });
-    const { runId } = await room.start();
-    const reply = await room.pickUp(runId);
-    await verdict(room, runId);
-    (await room.connect(reply)).start();
-    const done = await room.ended({ id: runId });
+    const harness = await held.harness.prepare(drinks, { voicemail_detection: { enabled: true } });
+    const { runId } = await harness.start();
+    const reply = await harness.pickUp(runId);
+    await verdict(harness, runId);
+    (await harness.connect(reply)).start();
+    const done = await harness.ended({ id: runId });
     expect(done.disposition).toBe('voicemail_detected');
-    expect(room.hangUps).toHaveLength(1);
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('is kept when it comes before the media', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
-    await verdict(room, runId);
-    const stream = await room.connect(await room.pickUp(runId));
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    await verdict(harness, runId);
+    const stream = await harness.connect(await harness.pickUp(runId));
     stream.start();
-    await room.heardOut(stream);
+    await harness.heardOut(stream);
     stream.hangUp();
-    const done = await room.ended({ id: runId });
+    const done = await harness.ended({ id: runId });
     expect(done.gatheredContext['answered_by']).toBe('machine_start');
   });
 });

@@ -4,11 +4,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { callsRefused } from '../../../src/metrics/metrics.ts';
-import { type CallRoom, GREETING, withCallRoom } from '../call-harness.ts';
+import { type CallHarness, GREETING, withCallHarness } from '../call-harness.ts';
 import { EXTENSION, withPbx } from '../pbx/pbx-harness.ts';
 
 const load = { loop: 0, cpu: 0 };
-const held = withCallRoom({
+const held = withCallHarness({
   meter: { sample: () => ({ ...load }) },
   limits: { load: 0.85, delayMs: 40 },
 });
@@ -17,16 +17,16 @@ beforeEach(() => {
 });
 
 /** Ten calls wait for their media: fewer are never too many. */
-async function crowded(): Promise<CallRoom> {
-  const room = await held.room.prepare();
-  await room.at.sql('update organizations set concurrent_call_limit = 100');
-  for (let nth = 0; nth < 10; nth++) await room.ring(`CallSid=CA${nth}`.padEnd(42, '0'));
-  return room;
+async function crowded(): Promise<CallHarness> {
+  const harness = await held.harness.prepare();
+  await harness.at.sql('update organizations set concurrent_call_limit = 100');
+  for (let nth = 0; nth < 10; nth++) await harness.ring(`CallSid=CA${nth}`.padEnd(42, '0'));
+  return harness;
 }
 
-async function overload(room: CallRoom): Promise<void> {
+async function overload(harness: CallHarness): Promise<void> {
   load.loop = 0.95;
-  room.clock.advance(5_000);
+  harness.clock.advance(5_000);
 }
 
 async function refusals(): Promise<number> {
@@ -35,64 +35,64 @@ async function refusals(): Promise<number> {
 }
 
 describe('a new call in an overloaded process', () => {
-  it('is given the busy tone at once, without a run, and taken when there is room', async () => {
-    const room = await crowded();
-    await overload(room);
+  it('is given the busy tone at once, without a run, and taken when the load allows', async () => {
+    const harness = await crowded();
+    await overload(harness);
     const before = await refusals();
-    const { status, body } = await room.ring();
+    const { status, body } = await harness.ring();
     expect([status, body]).toEqual([200, expect.stringContaining('<Reject reason="busy"/>')]);
     expect((await refusals()) - before).toBe(1);
-    expect(await room.runs()).toHaveLength(10);
+    expect(await harness.runs()).toHaveLength(10);
     load.loop = 0.3;
-    room.clock.advance(5_000);
-    expect((await room.ring()).body).toContain('<Stream');
+    harness.clock.advance(5_000);
+    expect((await harness.ring()).body).toContain('<Stream');
   });
 
   it('is not placed for a client, who may try again', async () => {
-    const room = await crowded();
-    await overload(room);
-    for (const start of [() => room.start(), () => room.startTest()]) {
+    const harness = await crowded();
+    await overload(harness);
+    for (const start of [() => harness.start(), () => harness.startTest()]) {
       const code = await start().then(
         () => 'started',
         (error: unknown) => codeOf(error),
       );
       expect(code).toBe('GATEWAY_OVERLOADED');
     }
-    expect(room.dials).toEqual([]);
-    expect(await room.runs()).toHaveLength(10);
+    expect(harness.dials).toEqual([]);
+    expect(await harness.runs()).toHaveLength(10);
   });
 
   it('is turned away at a PBX as busy', async () => {
-    const room = await crowded();
-    const pbx = await withPbx(room);
-    await overload(room);
+    const harness = await crowded();
+    const pbx = await withPbx(harness);
+    await overload(harness);
     pbx.inbound('phone', EXTENSION);
     expect(pbx.refused).toEqual([{ callId: 'phone', reason: 'busy' }]);
-    expect(await room.runs()).toHaveLength(10);
+    expect(await harness.runs()).toHaveLength(10);
   });
 
   it('of a campaign waits', async () => {
-    const room = await crowded();
-    expect(room.switchboard.campaignCalls.takesCalls).toBe(true);
-    await overload(room);
-    expect(room.switchboard.campaignCalls.takesCalls).toBe(false);
+    const harness = await crowded();
+    expect(harness.callControl.campaignCalls.takesCalls).toBe(true);
+    await overload(harness);
+    expect(harness.callControl.campaignCalls.takesCalls).toBe(false);
   });
 });
 
 describe('a call that an overloaded process has', () => {
   it('goes on to its end, and so does one that was on its way', async () => {
-    const room = await crowded();
-    const { stream, run } = await room.inboundCall();
-    const answer = await room.ring(`CallSid=${'CA'.padEnd(34, 'f')}`);
-    await overload(room);
-    const late = await room.connect(answer);
+    const harness = await crowded();
+    const { stream, run } = await harness.inboundCall();
+    const answer = await harness.ring(`CallSid=${'CA'.padEnd(34, 'f')}`);
+    await overload(harness);
+    const late = await harness.connect(answer);
     expect(late.open).toBe(true);
-    await room.heardOut(stream);
-    await room.says(stream, 'tea');
-    await room.heardOut(stream);
-    const done = await room.ended(run);
+    await harness.heardOut(stream);
+    await harness.says(stream, 'tea');
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
     expect(done).toMatchObject({ state: 'completed', disposition: 'user_qualified' });
-    expect((await room.transcript(done))[0]).toBe(`assistant: ${GREETING}`);
+    expect((await harness.transcript(done))[0]).toBe(`assistant: ${GREETING}`);
     late.hangUp();
   });
 });

@@ -7,10 +7,10 @@ import { sendDigits } from '../../../src/call/control/send-digits.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { providersOf } from '../../../src/telephony/registry/registry.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
-import { type CallRoom, chat, withCallRoom } from '../call-harness.ts';
+import { type CallHarness, chat, withCallHarness } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
 interface Pressed {
   callId: string;
@@ -18,8 +18,8 @@ interface Pressed {
 }
 
 /** The room's providers, as if their calls took keys. */
-function taking(room: CallRoom, pressed: Pressed[]) {
-  const { providers } = room.deps;
+function taking(harness: CallHarness, pressed: Pressed[]) {
+  const { providers } = harness.deps;
   const all = providers.hosted.map((provider) => ({
     ...provider,
     control: {
@@ -30,7 +30,7 @@ function taking(room: CallRoom, pressed: Pressed[]) {
       },
     },
   }));
-  return withClosing({ ...room.deps, providers: providersOf(all) });
+  return withClosing({ ...harness.deps, providers: providersOf(all) });
 }
 
 const nobody = { session: () => undefined };
@@ -42,48 +42,48 @@ const press = (deps: CallParts, organizationId: string, runId: string) =>
 
 describe('keys for the far end', () => {
   it('are pressed at the provider in a call that talks', async () => {
-    const room = await held.room.prepare(chat);
-    const { run } = await room.inboundCall();
+    const harness = await held.harness.prepare(chat);
+    const { run } = await harness.inboundCall();
     const pressed: Pressed[] = [];
     const { organizationId } = run;
-    expect(await press(taking(room, pressed), organizationId, run.id)).toBe('pressed');
+    expect(await press(taking(harness, pressed), organizationId, run.id)).toBe('pressed');
     expect(pressed).toEqual([{ callId: run.providerCallId, digits: '12#' }]);
-    expect(await press(taking(room, pressed), '999999', run.id)).toBe('RUN_NOT_FOUND');
-    expect(await press(room.deps, organizationId, run.id)).toBe('DIGITS_UNSUPPORTED');
+    expect(await press(taking(harness, pressed), '999999', run.id)).toBe('RUN_NOT_FOUND');
+    expect(await press(harness.deps, organizationId, run.id)).toBe('DIGITS_UNSUPPORTED');
     expect(pressed).toHaveLength(1);
   });
 
   it('are sent as tones behind what is being said, where the provider presses none', async () => {
-    const room = await held.room.prepare(chat);
-    const { run, stream } = await room.inboundCall();
+    const harness = await held.harness.prepare(chat);
+    const { run, stream } = await harness.inboundCall();
     const { organizationId } = run;
-    await room.pass(200);
-    await room.switchboard.sendDigits({ organizationId, runId: run.id, digits: '159w#' });
-    await room.heardOut(stream);
-    await room.pass(2_000);
+    await harness.pass(200);
+    await harness.callControl.sendDigits({ organizationId, runId: run.id, digits: '159w#' });
+    await harness.heardOut(stream);
+    await harness.pass(2_000);
     let keys = '';
     const ear = new DtmfDetector((key) => {
       keys += key;
     });
     for (const { pcm } of stream.farEnd.frames) ear.push(pcm);
     expect(keys).toBe('159#');
-    await room.says(stream, 'good day');
-    expect(room.errors).toEqual([]);
+    await harness.says(stream, 'good day');
+    expect(harness.errors).toEqual([]);
     // They are no words of the agent's.
-    expect((await room.bodies(run, 'agent.said')).every(({ text }) => text !== '')).toBe(true);
+    expect((await harness.bodies(run, 'agent.said')).every(({ text }) => text !== '')).toBe(true);
   });
 
   it('are refused while too much waits to be heard', async () => {
-    const room = await held.room.prepare(chat);
-    const { run } = await room.inboundCall();
+    const harness = await held.harness.prepare(chat);
+    const { run } = await harness.inboundCall();
     const { organizationId } = run;
-    await room.pass(200);
+    await harness.pass(200);
     const wanted = { organizationId, runId: run.id, digits: '1' };
     const refused = async (): Promise<void> => {
-      for (let keys = 0; keys < 100; keys++) await room.switchboard.sendDigits(wanted);
+      for (let keys = 0; keys < 100; keys++) await harness.callControl.sendDigits(wanted);
     };
     await expect(refused()).rejects.toMatchObject({ code: 'DIGITS_WAITING' });
-    expect(room.errors).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it('are refused once the far end has left, while it is still taken down what was said', async () => {
@@ -93,32 +93,34 @@ describe('keys for the far end', () => {
       extraction_enabled: true,
       extraction_variables: [extraction],
     });
-    const room = await held.room.prepare(definition([talk, end('bye')], [edge('talk', 'bye')]));
-    const llm = new ScriptedModel(room.clock);
+    const harness = await held.harness.prepare(
+      definition([talk, end('bye')], [edge('talk', 'bye')]),
+    );
+    const llm = new ScriptedModel(harness.clock);
     llm.answers = [{ say: ['Go on.'] }];
-    room.deps.services.llm = llm;
-    const { run, stream } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'it is about a bill');
-    await room.heardOut(stream);
+    harness.deps.services.llm = llm;
+    const { run, stream } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'it is about a bill');
+    await harness.heardOut(stream);
     const wanted = { organizationId: run.organizationId, runId: run.id, digits: '1' };
-    await room.switchboard.sendDigits(wanted);
+    await harness.callControl.sendDigits(wanted);
     stream.lose();
-    await room.until(() => llm.requests.at(-1)?.json === true);
-    await expect(room.switchboard.sendDigits(wanted)).rejects.toMatchObject({
+    await harness.until(() => llm.requests.at(-1)?.json === true);
+    await expect(harness.callControl.sendDigits(wanted)).rejects.toMatchObject({
       code: 'CALL_NOT_TALKING',
     });
-    await room.pass(100);
-    expect(await room.ended(run)).toMatchObject({ disposition: 'user_hangup' });
+    await harness.pass(100);
+    expect(await harness.ended(run)).toMatchObject({ disposition: 'user_hangup' });
   });
 
   it('wait for the answer, and come too late after the end', async () => {
-    const room = await held.room.prepare();
-    const { organizationId } = room.at.owner;
-    const { runId } = await room.start();
-    const deps = taking(room, []);
+    const harness = await held.harness.prepare();
+    const { organizationId } = harness.at.owner;
+    const { runId } = await harness.start();
+    const deps = taking(harness, []);
     expect(await press(deps, organizationId, runId)).toBe('CALL_NOT_TALKING');
-    await room.switchboard.hangUp({ organizationId, runId });
+    await harness.callControl.hangUp({ organizationId, runId });
     expect(await press(deps, organizationId, runId)).toBe('CALL_NOT_TALKING');
   });
 });

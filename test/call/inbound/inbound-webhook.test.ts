@@ -14,32 +14,32 @@ import {
   inboundRequest,
   mediaUrlIn,
   NUMBER,
-  withCallRoom,
+  withCallHarness,
 } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 import { readWav } from '../wav-reader.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
 describe('an inbound call', () => {
   it('opens the connection to the language model before its media comes', async () => {
-    const room = await held.room.prepare();
-    const llm = new ScriptedModel(room.clock);
-    room.deps.services.llm = llm;
-    await room.ring();
+    const harness = await held.harness.prepare();
+    const llm = new ScriptedModel(harness.clock);
+    harness.deps.services.llm = llm;
+    await harness.ring();
     expect(llm.prepared).toBe(1);
     expect(llm.requests).toEqual([]);
   });
 
   it('is led to its end and kept whole', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
     expect(run).toMatchObject({ state: 'running', callType: 'inbound', mode: 'twilio' });
     expect(run.name).toMatch(/^WR-TEL-IN-\d{8}$/);
-    await room.heardOut(stream);
-    await room.says(stream, 'tea');
-    await room.heardOut(stream);
-    const done = await room.ended(run);
+    await harness.heardOut(stream);
+    await harness.says(stream, 'tea');
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
     expect(done).toMatchObject({
       state: 'completed',
       disposition: 'user_qualified',
@@ -49,7 +49,7 @@ describe('an inbound call', () => {
     });
     expect(done.durationS).toBeGreaterThan(2);
     expect(done.endedAt?.getTime()).toBeGreaterThan(done.startedAt?.getTime() ?? Infinity);
-    expect(await room.transcript(done)).toEqual([
+    expect(await harness.transcript(done)).toEqual([
       `assistant: ${GREETING}`,
       'user: tea',
       `assistant: ${GOODBYE}`,
@@ -70,7 +70,7 @@ describe('an inbound call', () => {
       called_number: NUMBER,
       direction: 'inbound',
       provider: 'twilio',
-      telephony_configuration_id: room.configuration.id,
+      telephony_configuration_id: harness.configuration.id,
       call_id: CALL,
       runtime_configuration: {
         stt_provider: 'fake',
@@ -86,17 +86,17 @@ describe('an inbound call', () => {
       tts: { 'fake|||fake': GREETING.length + GOODBYE.length },
       call_duration_seconds: Math.round(done.durationS ?? 0),
     });
-    expect(room.errors).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it('leaves its events in order, and the feedback items made of them', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'tea');
-    await room.heardOut(stream);
-    const done = await room.ended(run);
-    const events = await room.events(run);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'tea');
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
+    const events = await harness.events(run);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.map(({ body }) => body.type)).toEqual([
       'call.created',
@@ -126,14 +126,14 @@ describe('an inbound call', () => {
   });
 
   it('is recorded in stereo, the caller left and the agent right', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    const spokeMs = room.clock.monotonicMs();
-    await room.says(stream, 'tea');
-    await room.heardOut(stream);
-    const done = await room.ended(run);
-    const wav = readWav(await room.deps.files.readAll(done.recordingKey ?? ''));
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    const spokeMs = harness.clock.monotonicMs();
+    await harness.says(stream, 'tea');
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
+    const wav = readWav(await harness.deps.files.readAll(done.recordingKey ?? ''));
     expect(wav).toMatchObject({ rateHz: 8_000, channels: 2 });
     expect(wav.seconds).toBeCloseTo(done.durationS ?? 0, 1);
     expect(wav.loud('right', 100)).toBe(true);
@@ -143,57 +143,59 @@ describe('an inbound call', () => {
   });
 
   it('is hung up once, and only after the last mark of the goodbye came back', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall({ oneWayMs: 200 });
-    await room.heardOut(stream);
-    await room.says(stream, 'tea');
-    await room.passUntil(
-      () => room.tts.asked.includes('Goodbye.') || stream.farEnd.frames.length > 0,
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall({ oneWayMs: 200 });
+    await harness.heardOut(stream);
+    await harness.says(stream, 'tea');
+    await harness.passUntil(
+      () => harness.tts.asked.includes('Goodbye.') || stream.farEnd.frames.length > 0,
     );
-    await room.passUntil(() => room.isSilent(stream) && stream.farEnd.marksPending.length > 0);
-    await room.pass(20);
+    await harness.passUntil(
+      () => harness.isSilent(stream) && stream.farEnd.marksPending.length > 0,
+    );
+    await harness.pass(20);
     expect(stream.farEnd.marksPending.length).toBeGreaterThan(0);
-    expect(room.hangUps).toHaveLength(0);
-    await room.passUntil(() => stream.farEnd.marksPending.length === 0);
-    const done = await room.ended(run);
-    expect(room.hangUps).toHaveLength(1);
-    expect(room.hangUps[0]?.path).toContain(`/Calls/${CALL}.json`);
+    expect(harness.hangUps).toHaveLength(0);
+    await harness.passUntil(() => stream.farEnd.marksPending.length === 0);
+    const done = await harness.ended(run);
+    expect(harness.hangUps).toHaveLength(1);
+    expect(harness.hangUps[0]?.path).toContain(`/Calls/${CALL}.json`);
     expect(stream.farEnd.clears).toBe(0);
     expect(stream.closed).toMatchObject({ code: 1000 });
-    expect((await room.transcript(done)).at(-1)).toBe(`assistant: ${GOODBYE}`);
+    expect((await harness.transcript(done)).at(-1)).toBe(`assistant: ${GOODBYE}`);
   });
 
   it('is not hung up when the caller has done so', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.hangUp();
-    const done = await room.ended(run);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('user_hangup');
-    expect(room.hangUps).toHaveLength(0);
+    expect(harness.hangUps).toHaveLength(0);
   });
 
   it('is led by keys alone', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.key('2');
-    await room.heardOut(stream);
-    const done = await room.ended(run);
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
     expect(done.gatheredContext).toMatchObject({
       drink: 'coffee',
       nodes_visited: ['Ask', 'Coffee'],
     });
-    expect(await room.bodies(run, 'dtmf')).toEqual([{ type: 'dtmf', digit: '2' }]);
+    expect(await harness.bodies(run, 'dtmf')).toEqual([{ type: 'dtmf', digit: '2' }]);
   });
 });
 
 describe('an inbound webhook', () => {
   it('reaches the number however its number is written', async () => {
-    const room = await held.room.prepare();
-    const national = await room.addNumber('(415) 555-0102', {
+    const harness = await held.harness.prepare();
+    const national = await harness.addNumber('(415) 555-0102', {
       countryCode: 'US',
-      inboundWorkflowId: room.workflow.id,
+      inboundWorkflowId: harness.workflow.id,
     });
     expect(national.addressNormalized).toBe('+14155550102');
     const spellings = [
@@ -204,118 +206,120 @@ describe('an inbound webhook', () => {
       '+14155550102',
     ];
     for (const [index, to] of spellings.entries()) {
-      const reply = await room.ring(`CallSid=CA${index}&To=${encodeURIComponent(to)}`);
+      const reply = await harness.ring(`CallSid=CA${index}&To=${encodeURIComponent(to)}`);
       expect(reply.body).toContain('<Stream');
     }
   });
 
   it('that is delivered again finds the same run and a good token', async () => {
-    const room = await held.room.prepare();
-    const first = await room.ring();
-    const second = await room.ring();
-    expect(await room.runs()).toHaveLength(1);
-    await expect(room.connect(first)).rejects.toThrow('4401');
-    await room.connect(second);
+    const harness = await held.harness.prepare();
+    const first = await harness.ring();
+    const second = await harness.ring();
+    expect(await harness.runs()).toHaveLength(1);
+    await expect(harness.connect(first)).rejects.toThrow('4401');
+    await harness.connect(second);
   });
 
   it('that is delivered twice at once makes one run', async () => {
-    const room = await held.room.prepare();
-    const { create } = room.deps.store.runs;
-    room.deps.store.runs.create = async (...from) => {
-      for (let n = 0; n < 5; n++) await room.at.sql('select 1'); // The others get ahead.
+    const harness = await held.harness.prepare();
+    const { create } = harness.deps.store.runs;
+    harness.deps.store.runs.create = async (...from) => {
+      for (let n = 0; n < 5; n++) await harness.at.sql('select 1'); // The others get ahead.
       return create(...from);
     };
-    const replies = await Promise.all([room.ring(), room.ring(), room.ring()]);
+    const replies = await Promise.all([harness.ring(), harness.ring(), harness.ring()]);
     expect(replies.every(({ body }) => body.includes('<Stream'))).toBe(true);
-    const runs = await room.runs();
+    const runs = await harness.runs();
     expect(runs).toHaveLength(1);
-    expect(await room.bodies({ id: runs[0]?.id ?? '' }, 'call.created')).toHaveLength(1);
+    expect(await harness.bodies({ id: runs[0]?.id ?? '' }, 'call.created')).toHaveLength(1);
   });
 
   it('is answered with the published version, not with the draft', async () => {
-    const room = await held.room.prepare();
-    await room.at.store.workflows.saveDraft(room.workflow.id, { definition: chat });
-    await room.ring();
-    const [run] = await room.runs();
-    expect(run?.definitionId).toBe(room.version.id);
+    const harness = await held.harness.prepare();
+    await harness.at.store.workflows.saveDraft(harness.workflow.id, { definition: chat });
+    await harness.ring();
+    const [run] = await harness.runs();
+    expect(run?.definitionId).toBe(harness.version.id);
   });
 });
 
 describe('an inbound call is refused in markup with status 200', () => {
   const refusal = async (form = '', request = inboundRequest(form)) => {
-    const reply = await held.room.switchboard.inbound(request, null);
+    const reply = await held.harness.callControl.inbound(request, null);
     expect(reply.status).toBe(200);
     expect(reply.contentType).toMatch(/^text\/xml/);
     expect(reply.body).not.toContain('<Stream');
-    expect(held.room.switchboard.activeCalls).toBe(0);
+    expect(held.harness.callControl.activeCalls).toBe(0);
     return reply.body;
   };
 
   it('when no provider recognises it', async () => {
-    await held.room.prepare();
+    await held.harness.prepare();
     const request = { ...inboundRequest(), headers: {}, form: {}, formAll: {} };
     expect(await refusal('', request)).toContain('<Response><Hangup/></Response>');
   });
 
   it('when the number or the account is not known, whatever the signature', async () => {
-    const room = await held.room.prepare();
+    const harness = await held.harness.prepare();
     const notInService = 'not in service';
     expect(await refusal('To=%2B14155559999')).toContain(notInService);
     expect(await refusal('AccountSid=AC0000')).toContain(notInService);
     expect(await refusal('', inboundRequest('To=%2B14155559999', 'wrong'))).toContain(notInService);
-    expect(await room.runs()).toEqual([]);
+    expect(await harness.runs()).toEqual([]);
   });
 
   it('when the number is not active', async () => {
-    const room = await held.room.prepare();
-    await room.at.store.telephony.updateNumber(room.configuration.id, room.number.id, {
+    const harness = await held.harness.prepare();
+    await harness.at.store.telephony.updateNumber(harness.configuration.id, harness.number.id, {
       isActive: false,
     });
     expect(await refusal()).toContain('not in service');
   });
 
   it('when no workflow answers the number, before the signature is looked at', async () => {
-    const room = await held.room.prepare();
-    await room.addNumber('+14155550109');
+    const harness = await held.harness.prepare();
+    await harness.addNumber('+14155550109');
     const nobody = 'Nobody is set up';
     expect(await refusal('To=%2B14155550109')).toContain(nobody);
     expect(await refusal('', inboundRequest('To=%2B14155550109', 'wrong'))).toContain(nobody);
   });
 
   it('when the workflow is archived', async () => {
-    const room = await held.room.prepare();
-    const { organizationId } = room.at.owner;
-    await room.at.store.workflows.setStatus(organizationId, room.workflow.id, 'archived');
+    const harness = await held.harness.prepare();
+    const { organizationId } = harness.at.owner;
+    await harness.at.store.workflows.setStatus(organizationId, harness.workflow.id, 'archived');
     expect(await refusal()).toContain('Nobody is set up');
   });
 
   it('when the signature is wrong, missing or made for another URL', async () => {
-    const room = await held.room.prepare();
+    const harness = await held.harness.prepare();
     expect(await refusal('', inboundRequest('', 'f'.repeat(32)))).toContain('not be verified');
     const { ['x-twilio-signature']: _, ...headers } = inboundRequest().headers;
     expect(await refusal('', { ...inboundRequest(), headers })).toContain('not be verified');
     const elsewhere = { ...inboundRequest(), url: 'https://other.example.com/inbound/run' };
     expect(await refusal('', elsewhere)).toContain('not be verified');
-    expect(await room.runs()).toEqual([]);
+    expect(await harness.runs()).toEqual([]);
     expect(AUTH_TOKEN).toHaveLength(32);
   });
 
   it('as busy and without a run when too many calls are open', async () => {
-    const room = await held.room.prepare();
-    const limit = await room.at.store.accounts.concurrentCallLimit(room.at.owner.organizationId);
-    for (let n = 0; n < limit; n++) await room.ring(`CallSid=CA${n}`);
+    const harness = await held.harness.prepare();
+    const limit = await harness.at.store.accounts.concurrentCallLimit(
+      harness.at.owner.organizationId,
+    );
+    for (let n = 0; n < limit; n++) await harness.ring(`CallSid=CA${n}`);
     expect(await refusal('CallSid=CAmore')).toContain('<Reject reason="busy"/>');
-    expect(await room.runs()).toHaveLength(limit);
-    expect((await room.ring('CallSid=CA0')).body).toContain('<Stream');
+    expect(await harness.runs()).toHaveLength(limit);
+    expect((await harness.ring('CallSid=CA0')).body).toContain('<Stream');
   });
 
   it('when the agent cannot run, and the run says so', async () => {
-    const room = await held.room.prepare();
+    const harness = await held.harness.prepare();
     const broken = { nodes: [], edges: [] };
-    await room.at.store.workflows.saveDraft(room.workflow.id, { definition: broken });
-    await room.at.store.workflows.publish(room.workflow.id);
+    await harness.at.store.workflows.saveDraft(harness.workflow.id, { definition: broken });
+    await harness.at.store.workflows.publish(harness.workflow.id);
     expect(await refusal()).toContain('something went wrong');
-    const [run] = await room.runs();
+    const [run] = await harness.runs();
     expect(run).toMatchObject({ state: 'completed', disposition: 'error' });
     expect(run?.gatheredContext).toMatchObject({
       error: expect.stringContaining('not valid'),
@@ -324,31 +328,31 @@ describe('an inbound call is refused in markup with status 200', () => {
   });
 
   it('when it cannot be read', async () => {
-    const room = await held.room.prepare();
+    const harness = await held.harness.prepare();
     expect(await refusal('CallSid=%20')).toContain('something went wrong');
-    expect(room.errors).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it('when its call has been connected already', async () => {
-    const room = await held.room.prepare();
-    const { stream } = await room.inboundCall();
-    const reply = await room.ring();
+    const harness = await held.harness.prepare();
+    const { stream } = await harness.inboundCall();
+    const reply = await harness.ring();
     expect(reply.body).toContain('something went wrong');
     expect(stream.open).toBe(true);
   });
 
   it('as busy while the gateway drains', async () => {
-    const room = await held.room.prepare();
-    const drained = room.switchboard.drain(1_000);
+    const harness = await held.harness.prepare();
+    const drained = harness.callControl.drain(1_000);
     expect(await refusal()).toContain('<Reject reason="busy"/>');
     await drained;
-    expect(await room.runs()).toEqual([]);
+    expect(await harness.runs()).toEqual([]);
   });
 
   it('never with a secret or an address in the log', async () => {
-    const room = await held.room.prepare(drinks);
+    const harness = await held.harness.prepare(drinks);
     await refusal('', inboundRequest('', 'f'.repeat(32)));
-    expect(mediaUrlIn(await room.ring())).toMatch(/^wss:\/\/gw\.example\.com/);
-    expect(JSON.stringify(room.at.lines())).not.toMatch(new RegExp(`${AUTH_TOKEN}|4155550100`));
+    expect(mediaUrlIn(await harness.ring())).toMatch(/^wss:\/\/gw\.example\.com/);
+    expect(JSON.stringify(harness.at.lines())).not.toMatch(new RegExp(`${AUTH_TOKEN}|4155550100`));
   });
 });

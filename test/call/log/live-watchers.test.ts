@@ -5,9 +5,9 @@ import { relayFromWorkers, relayToApi } from '../../../src/cluster/live-relay.ts
 import { liveItemsDropped } from '../../../src/metrics/metrics.ts';
 import { wires } from '../../cluster/linked-channels.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { withCallRoom } from '../call-harness.ts';
+import { withCallHarness } from '../call-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
 it('calls of other processes are told of while somebody watches, and not longer', () => {
   const [front, behind] = [new LiveWatchers(), new LiveWatchers()];
@@ -67,40 +67,40 @@ it('live items of another process are at most 500 a second, of which 250 interim
 
 describe('whoever watches a call', () => {
   it("is told the caller's words while they are spoken, which are not kept", async () => {
-    const room = await held.room.prepare();
-    const { run, stream } = await room.inboundCall();
+    const harness = await held.harness.prepare();
+    const { run, stream } = await harness.inboundCall();
     const told: unknown[] = [];
-    const unwatch = room.deps.events.live.watch(run.id, {
+    const unwatch = harness.deps.events.live.watch(run.id, {
       onStored: () => undefined,
       onLive: (_runId, { type, payload }) => {
         if (type === 'rtf-user-transcription') told.push(payload);
       },
     });
-    await room.heardOut(stream);
-    await room.says(stream, 'tea');
-    await room.heardOut(stream);
-    await room.ended(run);
+    await harness.heardOut(stream);
+    await harness.says(stream, 'tea');
+    await harness.heardOut(stream);
+    await harness.ended(run);
     unwatch();
     expect(told).toEqual([{ text: 'tea', final: false, source: 'speech' }]);
-    const { logs } = await room.run(run.id);
+    const { logs } = await harness.run(run.id);
     expect(JSON.stringify(logs)).not.toContain('"final":false');
-    const stored = await room.at.store.runs.events(run.id);
+    const stored = await harness.at.store.runs.events(run.id);
     expect(stored.filter(({ body }) => body.type === 'user.turn')).toHaveLength(1);
     expect(JSON.stringify(stored)).not.toContain('final');
   });
 
   it('is told when the agent begins and ends to speak, and when there is more in the log', async () => {
-    const room = await held.room.prepare();
-    const { run, stream } = await room.inboundCall();
+    const harness = await held.harness.prepare();
+    const { run, stream } = await harness.inboundCall();
     const told: string[] = [];
     let stored = 0;
-    const unwatch = room.deps.events.live.watch(run.id, {
+    const unwatch = harness.deps.events.live.watch(run.id, {
       onStored: () => {
         stored += 1;
       },
       onLive: (runId, { type }) => told.push(`${runId} ${type}`),
     });
-    await room.heardOut(stream);
+    await harness.heardOut(stream);
     const once = [
       `${run.id} rtf-bot-started-speaking`,
       `${run.id} rtf-user-mute-started`,
@@ -108,13 +108,13 @@ describe('whoever watches a call', () => {
       `${run.id} rtf-user-mute-stopped`,
     ];
     expect(told).toEqual(once);
-    await room.until(() => stored > 0);
+    await harness.until(() => stored > 0);
     unwatch();
-    await room.says(stream, 'tea');
-    await room.heardOut(stream);
-    await room.ended(run);
+    await harness.says(stream, 'tea');
+    await harness.heardOut(stream);
+    await harness.ended(run);
     expect(told).toEqual(once);
-    const kept = (await room.run(run.id)).logs['realtime_feedback_events'];
+    const kept = (await harness.run(run.id)).logs['realtime_feedback_events'];
     expect(JSON.stringify(kept)).not.toContain('speaking');
   });
 });

@@ -6,9 +6,9 @@ import { workflowConfigurations } from '../../../src/model/workflow.ts';
 import type { DialogueEvent } from '../../../src/workflow/engine/dialogue-events.ts';
 import { createEngine } from '../../../src/workflow/engine.ts';
 import { parseGraph } from '../../../src/workflow/graph/graph.ts';
-import { drinks, withCallRoom } from '../call-harness.ts';
+import { drinks, withCallHarness } from '../call-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
 /** What the engine was told, as far as the log says it. */
 function told({ at, body }: CallEvent): DialogueEvent | undefined {
@@ -27,20 +27,20 @@ function told({ at, body }: CallEvent): DialogueEvent | undefined {
 }
 
 it('the logged events of a scripted call lead the engine to the same end', async () => {
-  const room = await held.room.prepare();
-  const { stream, run } = await room.inboundCall();
-  await room.heardOut(stream);
-  await room.says(stream, 'lemonade');
-  await room.heardOut(stream);
+  const harness = await held.harness.prepare();
+  const { stream, run } = await harness.inboundCall();
+  await harness.heardOut(stream);
+  await harness.says(stream, 'lemonade');
+  await harness.heardOut(stream);
   stream.key('2');
-  await room.heardOut(stream);
-  const done = await room.ended(run);
+  await harness.heardOut(stream);
+  const done = await harness.ended(run);
   const settings = workflowConfigurations.parse({});
   const engine = createEngine({ graph: parseGraph(drinks), policy: 'scripted', settings });
   let state = engine.initial;
   const logged: string[] = [];
   let end: string | undefined;
-  for (const event of await room.events(run)) {
+  for (const event of await harness.events(run)) {
     const news = told(event);
     if (news === undefined) continue;
     const step = engine.step(state, news);
@@ -54,7 +54,7 @@ it('the logged events of a scripted call lead the engine to the same end', async
   const { extractedVariables, nodesVisited } = engine.summarize(state);
   expect(extractedVariables).toEqual(done.gatheredContext['extracted_variables']);
   expect(nodesVisited).toEqual(done.gatheredContext['nodes_visited']);
-  const written = (await room.events(run)).map(({ body }) => body.type);
+  const written = (await harness.events(run)).map(({ body }) => body.type);
   const own = ['node.entered', 'variables.extracted'];
   expect(logged).toEqual(written.filter((type) => own.includes(type)));
 });

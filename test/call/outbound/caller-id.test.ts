@@ -7,15 +7,15 @@ import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import type { DialRequest, TelephonyProvider } from '../../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../../src/telephony/registry/registry.ts';
 import { rows } from '../../store/campaigns/dial-queue-fixture.ts';
-import { CALLER, type CallRoom, withCallRoom } from '../call-harness.ts';
+import { CALLER, type CallHarness, withCallHarness } from '../call-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 let dials: DialRequest[];
 /** What was looked for at the provider. */
 let sought: (string | null)[];
 
 /** Takes every dial, under the name of a provider that shows numbers of its own. */
-function fakePbx({ deps }: CallRoom): TelephonyProvider {
+function fakePbx({ deps }: CallHarness): TelephonyProvider {
   const twilio = deps.providers.byName('twilio');
   if (twilio === undefined) throw new Error('no provider to be like');
   return {
@@ -39,11 +39,11 @@ function fakePbx({ deps }: CallRoom): TelephonyProvider {
 beforeEach(async () => {
   dials = [];
   sought = [];
-  const room = await held.room.prepare();
-  const { store, owner } = room.at;
-  Object.assign(room.deps.providers, providersOf([fakePbx(room)]));
+  const harness = await held.harness.prepare();
+  const { store, owner } = harness.at;
+  Object.assign(harness.deps.providers, providersOf([fakePbx(harness)]));
   const credentials = { provider: 'ari' };
-  room.configuration = await store.telephony.createConfiguration(owner.organizationId, {
+  harness.configuration = await store.telephony.createConfiguration(owner.organizationId, {
     ...{ name: 'PBX', provider: 'ari', isDefaultOutbound: true, credentials },
     ...{ accountId: null, secretFields: [] },
   });
@@ -58,33 +58,33 @@ async function refusalOf(starting: Promise<unknown>): Promise<string | undefined
 
 describe('a call that needs no number of ours', () => {
   it('is dialled without a caller id, and its run says that nobody knows it', async () => {
-    const { runId } = await held.room.start();
+    const { runId } = await held.harness.start();
     expect(dials).toMatchObject([{ from: null, to: CALLER.replace('+', '00') }]);
-    const run = await held.room.run(runId);
+    const run = await held.harness.run(runId);
     expect(run.initialContext).toMatchObject({ caller_number: null, called_number: CALLER });
-    const [created] = await held.room.bodies(run, 'call.created');
+    const [created] = await held.harness.bodies(run, 'call.created');
     expect(created).toMatchObject({ provider: 'ari', from: null });
   });
 
   it('is dialled in test mode as well', async () => {
-    await held.room.startTest();
+    await held.harness.startTest();
     expect(dials).toMatchObject([{ from: null }]);
   });
 
   it('shows a number of the configuration where it has one', async () => {
-    await held.room.addNumber('+14155550106');
-    await held.room.start();
+    await held.harness.addNumber('+14155550106');
+    await held.harness.start();
     expect(dials).toMatchObject([{ from: '0014155550106' }]);
   });
 
   it('does not show one that is switched off', async () => {
-    await held.room.addNumber('+14155550106', { isActive: false });
-    await held.room.start();
+    await held.harness.addNumber('+14155550106', { isActive: false });
+    await held.harness.start();
     expect(dials).toMatchObject([{ from: null }]);
   });
 
   it('is refused where a number is asked for that the configuration has not', async () => {
-    const starting = held.room.start({ fromPhoneNumberId: held.room.number.id });
+    const starting = held.harness.start({ fromPhoneNumberId: held.harness.number.id });
     expect(await refusalOf(starting)).toBe('CALLER_ID_NOT_FOUND');
     expect(dials).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('a call that needs no number of ours', () => {
 
 describe('a campaign over such a configuration', () => {
   async function claimed() {
-    const { at, workflow, configuration, switchboard } = held.room;
+    const { at, workflow, configuration, callControl } = held.harness;
     const { store, owner } = at;
     const campaign = await store.campaigns.create(owner.organizationId, {
       ...{ name: 'c', workflowId: workflow.id, configurationId: configuration.id },
@@ -101,7 +101,7 @@ describe('a campaign over such a configuration', () => {
     });
     await store.contacts.add(campaign.id, rows(1));
     await at.sql("update campaigns set state = 'running'");
-    const calls = switchboard.campaignCalls;
+    const calls = callControl.campaignCalls;
     const line = await calls.line(campaign);
     const [claim] = await store.contacts.claim(campaign.id, {
       ...{ count: 1, openMax: 1, ratePerSecond: 1_000, configuration },

@@ -11,18 +11,18 @@ import type { ClaimedAttempt } from '../../../src/store/campaigns/dial-attempts.
 import { deferred } from '../../fakes/deferred.ts';
 import { rows } from '../../store/campaigns/dial-queue-fixture.ts';
 import type { Answer } from '../../telephony/provider/rest-server.ts';
-import { CALL, twilioAnswers, withCallRoom } from '../call-harness.ts';
+import { CALL, twilioAnswers, withCallHarness } from '../call-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 let line: CampaignRoute;
 let claims: ClaimedAttempt[];
 
-const calls = () => held.room.switchboard.campaignCalls;
-const store = () => held.room.at.store;
+const calls = () => held.harness.callControl.campaignCalls;
+const store = () => held.harness.at.store;
 
 beforeEach(async () => {
-  const { at, workflow } = await held.room.prepare();
-  await held.room.addNumber('+14155550102');
+  const { at, workflow } = await held.harness.prepare();
+  await held.harness.addNumber('+14155550102');
   const { organizationId } = at.owner;
   const campaign = await store().campaigns.create(organizationId, {
     name: 'c',
@@ -64,13 +64,13 @@ function list(sids: readonly string[]): Answer {
 
 /** Dials once. */
 async function place(answer: Answer, listed: Answer = list([])) {
-  held.room.rest.answer = (asked) => {
+  held.harness.rest.answer = (asked) => {
     if (asked.method === 'POST' && asked.path.endsWith('/Calls.json')) return answer;
     return asked.path.includes('/Calls.json?') ? listed : twilioAnswers(asked);
   };
   const { claim, run } = await begun();
   const placed = await calls().place(line, claim, run);
-  return { placed, claim, run: await held.room.run(run.id) };
+  return { placed, claim, run: await held.harness.run(run.id) };
 }
 
 /** As the dispatcher sees it. */
@@ -80,7 +80,7 @@ async function outcome(): Promise<string | undefined> {
 }
 
 const taken = { status: 201, body: { sid: CALL, status: 'queued' } };
-const sentDials = () => held.room.dials.filter(({ method }) => method === 'POST');
+const sentDials = () => held.harness.dials.filter(({ method }) => method === 'POST');
 
 describe('a call of a campaign', () => {
   it('is placed with caller ids in turn, and its run says whose it is', async () => {
@@ -98,7 +98,7 @@ describe('a call of a campaign', () => {
     });
   });
 
-  it('is put off where the provider has no room', async () => {
+  it('is postponed where the provider has no capacity', async () => {
     const { placed, run } = await place({ status: 429, body: { code: 20_429 } });
     expect(placed).toBe('put-off');
     expect(run.state).toBe('initialized');
@@ -118,7 +118,7 @@ describe('a call of a campaign', () => {
   ])('whose dial is %s is in doubt: its run is open, and it is dialled once', async (_how, how) => {
     const { placed, run } = await place(how);
     expect([placed, run.state, run.providerCallId]).toEqual(['in-doubt', 'initialized', null]);
-    expect(await held.room.bodies(run, 'fault')).toMatchObject([
+    expect(await held.harness.bodies(run, 'fault')).toMatchObject([
       { code: 'PROVIDER_UNCERTAIN', fatal: false },
     ]);
     expect(sentDials()).toHaveLength(1);
@@ -126,26 +126,26 @@ describe('a call of a campaign', () => {
 
   it('that is over before its dial fails keeps its log as it is', async () => {
     const over = deferred();
-    held.room.rest.answer = { status: 500, body: {}, until: over.promise };
+    held.harness.rest.answer = { status: 500, body: {}, until: over.promise };
     const { claim, run } = await begun();
     const placing = calls().place(line, claim, run);
-    await held.room.status(run.id, 'CallStatus=busy&SequenceNumber=1');
-    await held.room.completed(run);
-    const before = await held.room.events(run);
+    await held.harness.status(run.id, 'CallStatus=busy&SequenceNumber=1');
+    await held.harness.completed(run);
+    const before = await held.harness.events(run);
     over.resolve();
     expect(await placing).toBe('in-doubt');
-    expect(await held.room.events(run)).toEqual(before);
+    expect(await held.harness.events(run)).toEqual(before);
     expect(await outcome()).toBe('busy');
   });
 
   it('in doubt is found in the provider’s list, and its run goes on with it', async () => {
     const { run } = await place('reset', list([CALL]));
     expect(await calls().outcomeAfterCrash(run)).toBe('there');
-    expect(await held.room.run(run.id)).toMatchObject({
+    expect(await held.harness.run(run.id)).toMatchObject({
       state: 'initialized',
       providerCallId: CALL,
     });
-    expect(held.room.hangUps).toEqual([]);
+    expect(held.harness.hangUps).toEqual([]);
   });
 
   it('in doubt is not in the provider’s list, or the list is shown to nobody, or cannot be read', async () => {
@@ -160,8 +160,8 @@ describe('a call of a campaign', () => {
   });
 
   it('that did not reach the provider certainly was not placed', async () => {
-    const { port } = new URL(held.room.rest.url);
-    const closed = held.room.rest.url.replace(port, '9'); // Nobody listens there.
+    const { port } = new URL(held.harness.rest.url);
+    const closed = held.harness.rest.url.replace(port, '9'); // Nobody listens there.
     const credentials = { ...line.configuration.credentials, api_base_url: closed };
     line = { ...line, configuration: { ...line.configuration, credentials } };
     const { claim, run } = await begun();
@@ -171,7 +171,7 @@ describe('a call of a campaign', () => {
   });
 
   it('is placed although the store is away when the provider takes it', async () => {
-    const { runs } = held.room.deps.store;
+    const { runs } = held.harness.deps.store;
     const away = () => Promise.reject(new GatewayError('STORE_UNAVAILABLE'));
     Object.assign(runs, { patch: away, events: away, find: away });
     const { placed } = await place(taken);
@@ -181,16 +181,16 @@ describe('a call of a campaign', () => {
 
   it('that still rings when the gateway stops is looked up by the next one, and hung up', async () => {
     const { run } = await place(taken);
-    await held.room.switchboard.drain(0);
+    await held.harness.callControl.drain(0);
     expect(await outcome()).toBe('look-up');
-    expect(await calls().outcomeAfterCrash(await held.room.run(run.id))).toBe('completed');
-    expect(held.room.hangUps).toHaveLength(1);
+    expect(await calls().outcomeAfterCrash(await held.harness.run(run.id))).toBe('completed');
+    expect(held.harness.hangUps).toHaveLength(1);
   });
 
   it('that a client hangs up while it rings is not made again', async () => {
     const { run } = await place(taken);
-    await held.room.switchboard.hangUp({ organizationId: run.organizationId, runId: run.id });
-    await held.room.completed(run);
+    await held.harness.callControl.hangUp({ organizationId: run.organizationId, runId: run.id });
+    await held.harness.completed(run);
     expect(await outcome()).toBe('canceled');
   });
 });

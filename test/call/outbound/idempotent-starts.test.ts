@@ -6,9 +6,9 @@ import type { StartCall, TestCall } from '../../../src/call/call-service.ts';
 import { closeOrphanedRuns } from '../../../src/call/control/crash-recovery.ts';
 import { idempotencyKeyOf } from '../../../src/call/outbound/idempotent-starts.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import { CALL, CALLER, chat, NUMBER, withCallRoom } from '../call-harness.ts';
+import { CALL, CALLER, chat, NUMBER, withCallHarness } from '../call-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 const KEYED = { idempotencyKey: 'order-7' };
 
 const refusal = (start: Promise<unknown>): Promise<string | undefined> =>
@@ -19,84 +19,88 @@ const refusal = (start: Promise<unknown>): Promise<string | undefined> =>
 
 describe('a request that comes again with its key', () => {
   it('gets the first answer and places no second call', async () => {
-    const room = await held.room.prepare();
-    const first = await room.start({ ...KEYED, initialContext: { a: 1, b: { c: 1, d: [2] } } });
-    const again = await room.start({ ...KEYED, initialContext: { b: { d: [2], c: 1 }, a: 1 } });
+    const harness = await held.harness.prepare();
+    const first = await harness.start({ ...KEYED, initialContext: { a: 1, b: { c: 1, d: [2] } } });
+    const again = await harness.start({ ...KEYED, initialContext: { b: { d: [2], c: 1 }, a: 1 } });
     expect(again).toEqual(first);
-    expect(room.dials).toHaveLength(1);
-    expect(await room.runs()).toHaveLength(1);
+    expect(harness.dials).toHaveLength(1);
+    expect(await harness.runs()).toHaveLength(1);
   });
 
   it('gets it while the call is still being placed', async () => {
-    const room = await held.room.prepare();
-    const all = await Promise.all([room.start(KEYED), room.start(KEYED), room.start(KEYED)]);
+    const harness = await held.harness.prepare();
+    const all = await Promise.all([
+      harness.start(KEYED),
+      harness.start(KEYED),
+      harness.start(KEYED),
+    ]);
     expect(new Set(all.map(({ runId }) => runId)).size).toBe(1);
-    expect(room.dials).toHaveLength(1);
+    expect(harness.dials).toHaveLength(1);
   });
 
   it('gets the refusal of the provider again', async () => {
-    const room = await held.room.prepare();
-    room.rest.answer = { status: 400, body: { code: 21_211, message: 'no such number' } };
-    const answers = [await message(room.start(KEYED)), await message(room.start(KEYED))];
+    const harness = await held.harness.prepare();
+    harness.rest.answer = { status: 400, body: { code: 21_211, message: 'no such number' } };
+    const answers = [await message(harness.start(KEYED)), await message(harness.start(KEYED))];
     expect(answers[0]).toMatch(/^Failed to initiate call: /);
     expect(answers[1]).toBe(answers[0]);
-    expect(room.dials).toHaveLength(1);
+    expect(harness.dials).toHaveLength(1);
   });
 
   it('gets its run though the agent is gone by then and no place is free', async () => {
-    const room = await held.room.prepare();
-    const { store, owner } = room.at;
-    const first = await room.start(KEYED);
-    await store.workflows.setStatus(owner.organizationId, room.workflow.id, 'archived');
-    expect(await room.start(KEYED)).toEqual(first);
-    expect(await refusal(room.start())).toBe('AGENT_NOT_ACTIVE');
+    const harness = await held.harness.prepare();
+    const { store, owner } = harness.at;
+    const first = await harness.start(KEYED);
+    await store.workflows.setStatus(owner.organizationId, harness.workflow.id, 'archived');
+    expect(await harness.start(KEYED)).toEqual(first);
+    expect(await refusal(harness.start())).toBe('AGENT_NOT_ACTIVE');
   });
 
   it('gets the run that exists, if the process was killed in between', async () => {
-    const room = await held.room.prepare();
-    room.rest.answer = 'hang';
+    const harness = await held.harness.prepare();
+    harness.rest.answer = 'hang';
     let isSettled = false;
-    const lost = room.start(KEYED); // Nobody hears of it any more.
+    const lost = harness.start(KEYED); // Nobody hears of it any more.
     void refusal(lost).then(() => {
       isSettled = true;
     });
-    await room.until(() => room.dials.length === 1);
-    const [run] = await room.runs();
-    room.rest.answer = { status: 200, body: { sid: CALL, status: 'completed' } };
-    const next = createCallControl(room.deps);
-    await closeOrphanedRuns(room.deps, run === undefined ? [] : [run]);
-    const request = { ...KEYED, ...(await requestOf(room)) };
+    await harness.until(() => harness.dials.length === 1);
+    const [run] = await harness.runs();
+    harness.rest.answer = { status: 200, body: { sid: CALL, status: 'completed' } };
+    const next = createCallControl(harness.deps);
+    await closeOrphanedRuns(harness.deps, run === undefined ? [] : [run]);
+    const request = { ...KEYED, ...(await requestOf(harness)) };
     expect(await next.start(request)).toMatchObject({ runId: run?.id });
-    expect(room.dials).toHaveLength(1);
-    room.clock.advance(20_000);
-    await room.until(() => isSettled);
+    expect(harness.dials).toHaveLength(1);
+    harness.clock.advance(20_000);
+    await harness.until(() => isSettled);
   });
 
   it('is another request if anything in it differs', async () => {
-    const room = await held.room.prepare();
-    await room.start(KEYED);
+    const harness = await held.harness.prepare();
+    await harness.start(KEYED);
     const others: Partial<StartCall>[] = [
       { phoneNumber: '+14155550199' },
       { initialContext: { a: 1 } },
       { mode: 'test' },
       { agent: { type: 'workflow_uuid', identifier: 'x' } },
-      { configurationId: room.configuration.id },
-      { fromPhoneNumberId: room.number.id },
+      { configurationId: harness.configuration.id },
+      { fromPhoneNumberId: harness.number.id },
     ];
     for (const other of others) {
-      expect(await refusal(room.start({ ...KEYED, ...other }))).toBe('START_KEY_REUSED');
+      expect(await refusal(harness.start({ ...KEYED, ...other }))).toBe('START_KEY_REUSED');
     }
-    expect(await refusal(room.startTest(KEYED))).toBe('START_KEY_REUSED');
+    expect(await refusal(harness.startTest(KEYED))).toBe('START_KEY_REUSED');
     // Who asks does not matter.
-    expect(await refusal(room.start({ ...KEYED, apiKeyId: '8' }))).toBe('started');
-    expect(room.dials).toHaveLength(1);
+    expect(await refusal(harness.start({ ...KEYED, apiKeyId: '8' }))).toBe('started');
+    expect(harness.dials).toHaveLength(1);
   });
 
   it('is not held to a request that was refused before there was a run', async () => {
-    const room = await held.room.prepare();
+    const harness = await held.harness.prepare();
     const bad = { ...KEYED, agent: { type: 'workflow_uuid', identifier: 'x' } as const };
-    expect(await refusal(room.start(bad))).toBe('AGENT_NOT_FOUND');
-    expect(await refusal(room.start(KEYED))).toBe('started');
+    expect(await refusal(harness.start(bad))).toBe('AGENT_NOT_FOUND');
+    expect(await refusal(harness.start(KEYED))).toBe('started');
   });
 
   it('never mistakes a list for an object', () => {
@@ -114,12 +118,12 @@ async function message(start: Promise<unknown>): Promise<string> {
   );
 }
 
-async function requestOf(room: typeof held.room): Promise<StartCall> {
+async function requestOf(harness: typeof held.harness): Promise<StartCall> {
   return {
-    organizationId: room.at.owner.organizationId,
+    organizationId: harness.at.owner.organizationId,
     apiKeyId: '7',
     apiKeyCreatedBy: '1',
-    agent: { type: 'workflow_uuid', identifier: room.workflow.uuid },
+    agent: { type: 'workflow_uuid', identifier: harness.workflow.uuid },
     mode: 'production',
     phoneNumber: CALLER,
     initialContext: {},
@@ -131,97 +135,97 @@ async function requestOf(room: typeof held.room): Promise<StartCall> {
 
 describe('a test call', () => {
   it('is refused with the first reason in the order of the contract, and without a run', async () => {
-    const room = await held.room.prepare();
-    const { store, owner } = room.at;
+    const harness = await held.harness.prepare();
+    const { store, owner } = harness.at;
     const { organizationId } = owner;
-    const refused = (more: Partial<TestCall> = {}) => refusal(room.startTest(more));
+    const refused = (more: Partial<TestCall> = {}) => refusal(harness.startTest(more));
     const nothing = { workflowId: '999999', phoneNumber: null, runId: '999999' };
-    await store.telephony.deleteConfiguration(organizationId, room.configuration.id);
+    await store.telephony.deleteConfiguration(organizationId, harness.configuration.id);
     expect(await refused(nothing)).toBe('TEST_NOT_CONFIGURED');
     expect(await refused({ ...nothing, configurationId: '999999' })).toBe(
       'TEST_CONFIGURATION_NOT_FOUND',
     );
-    room.configuration = await room.configure('Main');
+    harness.configuration = await harness.configure('Main');
     expect(await refused(nothing)).toBe('CONFIGURATION_NOT_READY');
-    room.number = await room.addNumber(NUMBER);
+    harness.number = await harness.addNumber(NUMBER);
     expect(await refused({ ...nothing, fromPhoneNumberId: '999999' })).toBe('CALLER_ID_NOT_FOUND');
     expect(await refused(nothing)).toBe('AGENT_NOT_FOUND');
     const { workflowId: _, ...named } = nothing;
-    await store.workflows.setStatus(organizationId, room.workflow.id, 'archived');
+    await store.workflows.setStatus(organizationId, harness.workflow.id, 'archived');
     expect(await refused(named)).toBe('AGENT_NOT_ACTIVE');
-    await store.workflows.setStatus(organizationId, room.workflow.id, 'active');
+    await store.workflows.setStatus(organizationId, harness.workflow.id, 'active');
     expect(await refused(named)).toBe('PHONE_NUMBER_MISSING');
     expect(await refused({ runId: '999999' })).toBe('RUN_NOT_FOUND');
-    expect(await room.runs()).toEqual([]);
-    const { runId } = await room.startTest();
+    expect(await harness.runs()).toEqual([]);
+    const { runId } = await harness.startTest();
     expect(await refused({ runId })).toBe('RUN_HAS_CALL');
-    const idle = await idleRun(room);
-    const other = await otherAgent(room);
+    const idle = await idleRun(harness);
+    const other = await otherAgent(harness);
     expect(await refused({ runId: idle, workflowId: other })).toBe('RUN_OF_OTHER_WORKFLOW');
-    await room.at.sql('update organizations set concurrent_call_limit = 1');
+    await harness.at.sql('update organizations set concurrent_call_limit = 1');
     expect(await refused({ runId: idle })).toBe('CALL_LIMIT_REACHED');
     expect(await refused()).toBe('CALL_LIMIT_REACHED');
-    expect(room.dials).toHaveLength(1);
+    expect(harness.dials).toHaveLength(1);
   });
 
   it('runs the draft, with the variables of its template', async () => {
-    const room = await held.room.prepare();
-    const draft = await room.at.store.workflows.saveDraft(room.workflow.id, {
+    const harness = await held.harness.prepare();
+    const draft = await harness.at.store.workflows.saveDraft(harness.workflow.id, {
       definition: chat,
       templateContextVariables: { who: 'Ada', called_number: 'forged' },
     });
-    const { runId, runName } = await room.startTest();
+    const { runId, runName } = await harness.startTest();
     expect(runName).toMatch(/^WR-TEL-OUT-\d{8}$/);
-    expect(await room.run(runId)).toMatchObject({
+    expect(await harness.run(runId)).toMatchObject({
       definitionId: draft.id,
       initialContext: { who: 'Ada', called_number: CALLER, trigger_mode: 'test' },
       gatheredContext: { provider: 'twilio', call_id: CALL },
     });
-    expect((await room.run(runId)).gatheredContext).not.toHaveProperty('triggered_by');
+    expect((await harness.run(runId)).gatheredContext).not.toHaveProperty('triggered_by');
   });
 
   it('goes to the test number of the organization if it names none', async () => {
-    const room = await held.room.prepare();
-    const { organizationId } = room.at.owner;
+    const harness = await held.harness.prepare();
+    const { organizationId } = harness.at.owner;
     const testPhoneNumber = '+14155550177';
-    await room.at.store.organizations.setPreferences(organizationId, { testPhoneNumber });
-    await room.startTest({ phoneNumber: null });
-    expect(new URLSearchParams(room.dials[0]?.body).get('To')).toBe(testPhoneNumber);
+    await harness.at.store.organizations.setPreferences(organizationId, { testPhoneNumber });
+    await harness.startTest({ phoneNumber: null });
+    expect(new URLSearchParams(harness.dials[0]?.body).get('To')).toBe(testPhoneNumber);
   });
 
   it('goes out on a run that was created for it, once', async () => {
-    const room = await held.room.prepare();
-    const runId = await idleRun(room);
-    expect(await room.startTest({ runId, ...KEYED })).toEqual({ runId, runName: 'mine' });
-    expect(await room.startTest({ runId, ...KEYED })).toEqual({ runId, runName: 'mine' });
-    expect(await room.run(runId)).toMatchObject({ mode: 'twilio', providerCallId: CALL });
-    expect(room.dials).toHaveLength(1);
-    expect(await refusal(room.startTest({ runId }))).toBe('RUN_HAS_CALL');
+    const harness = await held.harness.prepare();
+    const runId = await idleRun(harness);
+    expect(await harness.startTest({ runId, ...KEYED })).toEqual({ runId, runName: 'mine' });
+    expect(await harness.startTest({ runId, ...KEYED })).toEqual({ runId, runName: 'mine' });
+    expect(await harness.run(runId)).toMatchObject({ mode: 'twilio', providerCallId: CALL });
+    expect(harness.dials).toHaveLength(1);
+    expect(await refusal(harness.startTest({ runId }))).toBe('RUN_HAS_CALL');
   });
 });
 
 describe('a run, however it was started', () => {
   it('is of a version of its own agent', async () => {
-    const room = await held.room.prepare();
-    const { store } = room.at;
-    const other = await otherAgent(room);
+    const harness = await held.harness.prepare();
+    const { store } = harness.at;
+    const other = await otherAgent(harness);
     // Versions of both in turn, so that no id is one's by chance.
-    await store.workflows.saveDraft(room.workflow.id, { definition: chat });
+    await store.workflows.saveDraft(harness.workflow.id, { definition: chat });
     await store.workflows.saveDraft(other, { definition: chat });
-    const idle = await idleRun(room);
-    const { runId: production } = await room.start();
-    const { runId: test } = await room.startTest();
-    const { runId: theirs } = await room.startTest({ workflowId: other });
-    const onIdle = await refusal(room.startTest({ runId: idle, workflowId: other }));
+    const idle = await idleRun(harness);
+    const { runId: production } = await harness.start();
+    const { runId: test } = await harness.startTest();
+    const { runId: theirs } = await harness.startTest({ workflowId: other });
+    const onIdle = await refusal(harness.startTest({ runId: idle, workflowId: other }));
     expect(onIdle).toBe('RUN_OF_OTHER_WORKFLOW');
-    await room.startTest({ runId: idle });
-    const rows = await room.at.sql(
+    await harness.startTest({ runId: idle });
+    const rows = await harness.at.sql(
       'select r.id, r.workflow_id, v.workflow_id as of_workflow from runs r join workflow_versions v on v.id = r.definition_id',
     );
     const found = rows.map((row) =>
       [row['id'], row['workflow_id'], row['of_workflow']].map(String),
     );
-    const mine = room.workflow.id;
+    const mine = harness.workflow.id;
     expect(found.sort()).toEqual(
       [
         [idle, mine, mine],
@@ -233,11 +237,11 @@ describe('a run, however it was started', () => {
   });
 });
 
-async function idleRun(room: typeof held.room): Promise<string> {
-  const { id } = await room.at.store.starts.createIdle({
-    organizationId: room.at.owner.organizationId,
-    workflowId: room.workflow.id,
-    definitionId: room.version.id,
+async function idleRun(harness: typeof held.harness): Promise<string> {
+  const { id } = await harness.at.store.starts.createIdle({
+    organizationId: harness.at.owner.organizationId,
+    workflowId: harness.workflow.id,
+    definitionId: harness.version.id,
     name: 'mine',
     mode: 'smallwebrtc',
     callType: 'inbound',
@@ -250,8 +254,8 @@ async function idleRun(room: typeof held.room): Promise<string> {
   return id;
 }
 
-async function otherAgent(room: typeof held.room): Promise<string> {
-  const { workflow } = await room.at.store.workflows.create(room.at.owner, {
+async function otherAgent(harness: typeof held.harness): Promise<string> {
+  const { workflow } = await harness.at.store.workflows.create(harness.at.owner, {
     name: 'Other',
     triggerPaths: [],
     definition: chat,

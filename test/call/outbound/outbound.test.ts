@@ -9,15 +9,15 @@ import { definition, edge, end, start } from '../../workflow/definitions.ts';
 import {
   CALL,
   CALLER,
-  type CallRoom,
+  type CallHarness,
   drinks,
   GOODBYE,
   NUMBER,
-  withCallRoom,
+  withCallHarness,
 } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
 const triggered = definition(
   [
@@ -27,8 +27,8 @@ const triggered = definition(
   [...drinks.edges],
 );
 
-async function refused(room: CallRoom, request: Partial<StartCall> = {}): Promise<string> {
-  const error = await room.start(request).then(
+async function refused(harness: CallHarness, request: Partial<StartCall> = {}): Promise<string> {
+  const error = await harness.start(request).then(
     () => undefined,
     (reason: unknown) => reason,
   );
@@ -36,15 +36,15 @@ async function refused(room: CallRoom, request: Partial<StartCall> = {}): Promis
 }
 
 /** The form of a dial. */
-function dialled(room: CallRoom): URLSearchParams {
-  expect(room.dials).toHaveLength(1);
-  return new URLSearchParams(room.dials[0]?.body);
+function dialled(harness: CallHarness): URLSearchParams {
+  expect(harness.dials).toHaveLength(1);
+  return new URLSearchParams(harness.dials[0]?.body);
 }
 
 describe('a start is refused', () => {
   it('with the first reason in the order of the contract, and without a run', async () => {
-    const room = held.room;
-    const { store, owner } = room.at;
+    const harness = held.harness;
+    const { store, owner } = harness.at;
     const { workflow } = await store.workflows.create(owner, {
       name: 'Drinks',
       triggerPaths: ['order-drinks'],
@@ -52,75 +52,77 @@ describe('a start is refused', () => {
       configurations: {},
       templateContextVariables: {},
     });
-    room.workflow = workflow;
+    harness.workflow = workflow;
     const byTrigger = (identifier: string): Partial<StartCall> => ({
       agent: { type: 'trigger_path', identifier },
     });
     const byUuid = (identifier: string): Partial<StartCall> => ({
       agent: { type: 'workflow_uuid', identifier },
     });
-    expect(await refused(room, byUuid('none'))).toBe('AGENT_NOT_FOUND');
-    expect(await refused(room, { organizationId: '999' })).toBe('AGENT_NOT_FOUND');
-    expect(await refused(room, byTrigger('none'))).toBe('TRIGGER_NOT_FOUND');
-    expect(await refused(room, { ...byTrigger('order-drinks'), organizationId: '999' })).toBe(
+    expect(await refused(harness, byUuid('none'))).toBe('AGENT_NOT_FOUND');
+    expect(await refused(harness, { organizationId: '999' })).toBe('AGENT_NOT_FOUND');
+    expect(await refused(harness, byTrigger('none'))).toBe('TRIGGER_NOT_FOUND');
+    expect(await refused(harness, { ...byTrigger('order-drinks'), organizationId: '999' })).toBe(
       'TRIGGER_FORBIDDEN',
     );
-    expect(await refused(room)).toBe('TELEPHONY_NOT_CONFIGURED');
-    expect(await refused(room, { configurationId: '999' })).toBe('CONFIGURATION_NOT_FOUND');
-    room.configuration = await room.configure('Main');
-    expect(await refused(room)).toBe('CONFIGURATION_NOT_READY');
-    const named = { configurationId: room.configuration.id };
-    expect(await refused(room, named)).toBe('CONFIGURATION_NOT_READY');
-    const { id } = room.configuration;
+    expect(await refused(harness)).toBe('TELEPHONY_NOT_CONFIGURED');
+    expect(await refused(harness, { configurationId: '999' })).toBe('CONFIGURATION_NOT_FOUND');
+    harness.configuration = await harness.configure('Main');
+    expect(await refused(harness)).toBe('CONFIGURATION_NOT_READY');
+    const named = { configurationId: harness.configuration.id };
+    expect(await refused(harness, named)).toBe('CONFIGURATION_NOT_READY');
+    const { id } = harness.configuration;
     await store.telephony.deactivate(owner.organizationId, id, 'It is off.');
-    expect(await refused(room)).toBe('CONFIGURATION_INACTIVE');
-    expect(await refused(room, named)).toBe('CONFIGURATION_INACTIVE');
+    expect(await refused(harness)).toBe('CONFIGURATION_INACTIVE');
+    expect(await refused(harness, named)).toBe('CONFIGURATION_INACTIVE');
     await store.telephony.reactivate(owner.organizationId, id);
-    room.number = await room.addNumber(NUMBER);
-    expect(await refused(room, { fromPhoneNumberId: '999' })).toBe('CALLER_ID_NOT_FOUND');
-    const other = await room.configure('Other');
-    const foreign = await room.addNumber('+14155550103', { configurationId: other.id });
-    expect(await refused(room, { ...named, fromPhoneNumberId: foreign.id })).toBe(
+    harness.number = await harness.addNumber(NUMBER);
+    expect(await refused(harness, { fromPhoneNumberId: '999' })).toBe('CALLER_ID_NOT_FOUND');
+    const other = await harness.configure('Other');
+    const foreign = await harness.addNumber('+14155550103', { configurationId: other.id });
+    expect(await refused(harness, { ...named, fromPhoneNumberId: foreign.id })).toBe(
       'CALLER_ID_NOT_FOUND',
     );
     await store.workflows.setStatus(owner.organizationId, workflow.id, 'archived');
-    expect(await refused(room)).toBe('AGENT_NOT_ACTIVE');
-    expect(await refused(room, byTrigger('order-drinks'))).toBe('AGENT_NOT_ACTIVE');
+    expect(await refused(harness)).toBe('AGENT_NOT_ACTIVE');
+    expect(await refused(harness, byTrigger('order-drinks'))).toBe('AGENT_NOT_ACTIVE');
     await store.workflows.setStatus(owner.organizationId, workflow.id, 'active');
     await store.workflows.saveDraft(workflow.id, { definition: switchedOff(drinks) });
     await store.workflows.publish(workflow.id);
-    expect(await refused(room, byTrigger('order-drinks'))).toBe('TRIGGER_NOT_ACTIVE');
+    expect(await refused(harness, byTrigger('order-drinks'))).toBe('TRIGGER_NOT_ACTIVE');
     await store.workflows.saveDraft(workflow.id, { definition: drinks });
     await store.workflows.publish(workflow.id);
-    expect(await refused(room, byTrigger('order-drinks'))).toBe('TRIGGER_NOT_IN_AGENT');
+    expect(await refused(harness, byTrigger('order-drinks'))).toBe('TRIGGER_NOT_IN_AGENT');
     await store.workflows.saveDraft(workflow.id, { triggerPaths: [] });
     await store.workflows.publish(workflow.id);
-    expect(await refused(room, byTrigger('order-drinks'))).toBe('TRIGGER_NOT_ACTIVE');
-    expect(await room.runs()).toEqual([]);
-    expect(room.rest.asked).toEqual([]);
+    expect(await refused(harness, byTrigger('order-drinks'))).toBe('TRIGGER_NOT_ACTIVE');
+    expect(await harness.runs()).toEqual([]);
+    expect(harness.rest.asked).toEqual([]);
   });
 
   it('when the organization has its fill of calls, without a run or a dial', async () => {
-    const room = await held.room.prepare();
-    const limit = await room.at.store.accounts.concurrentCallLimit(room.at.owner.organizationId);
-    for (let n = 0; n < limit; n++) await room.ring(`CallSid=CA${n}`);
-    expect(await refused(room)).toBe('CALL_LIMIT_REACHED');
-    expect(await room.runs()).toHaveLength(limit);
-    expect(room.dials).toEqual([]);
+    const harness = await held.harness.prepare();
+    const limit = await harness.at.store.accounts.concurrentCallLimit(
+      harness.at.owner.organizationId,
+    );
+    for (let n = 0; n < limit; n++) await harness.ring(`CallSid=CA${n}`);
+    expect(await refused(harness)).toBe('CALL_LIMIT_REACHED');
+    expect(await harness.runs()).toHaveLength(limit);
+    expect(harness.dials).toEqual([]);
   });
 
   it('while the gateway drains', async () => {
-    const room = await held.room.prepare();
-    const drained = room.switchboard.drain(1_000);
-    expect(await refused(room)).toBe('GATEWAY_DRAINING');
+    const harness = await held.harness.prepare();
+    const drained = harness.callControl.drain(1_000);
+    expect(await refused(harness)).toBe('GATEWAY_DRAINING');
     await drained;
-    expect(await room.runs()).toEqual([]);
+    expect(await harness.runs()).toEqual([]);
   });
 });
 
 describe('a call that is started', () => {
   it('is dialled once, with its own URLs, and leaves a run with the contract’s context', async () => {
-    const room = await held.room.prepare();
+    const harness = await held.harness.prepare();
     const initialContext = {
       name: 'Ada',
       provider: 'forged',
@@ -129,15 +131,15 @@ describe('a call that is started', () => {
       called_number: '+1',
       direction: 'inbound',
     };
-    const { runId, runName } = await room.start({ initialContext });
+    const { runId, runName } = await harness.start({ initialContext });
     expect(runName).toMatch(/^WR-API-\d{4}$/);
-    const form = dialled(room);
+    const form = dialled(harness);
     const base = 'https://gw.example.com/api/v1/telephony/twilio';
     expect(form.get('To')).toBe(CALLER);
     expect(form.get('From')).toBe(NUMBER);
     expect(form.get('Url')).toBe(`${base}/answer/${runId}`);
     expect(form.get('StatusCallback')).toBe(`${base}/status-callback/${runId}`);
-    const run = await room.run(runId);
+    const run = await harness.run(runId);
     expect(run).toMatchObject({
       name: runName,
       state: 'initialized',
@@ -151,12 +153,12 @@ describe('a call that is started', () => {
         caller_number: NUMBER,
         direction: 'outbound',
         provider: 'twilio',
-        telephony_configuration_id: room.configuration.id,
+        telephony_configuration_id: harness.configuration.id,
         trigger_mode: 'production',
-        agent_identifier: room.workflow.uuid,
+        agent_identifier: harness.workflow.uuid,
         agent_identifier_type: 'workflow_uuid',
-        workflow_uuid: room.workflow.uuid,
-        agent_uuid: room.workflow.uuid,
+        workflow_uuid: harness.workflow.uuid,
+        agent_uuid: harness.workflow.uuid,
         api_key_id: '7',
         api_key_created_by: '1',
       },
@@ -168,33 +170,33 @@ describe('a call that is started', () => {
   });
 
   it('opens the connection to the language model as it is dialled, and again as it is picked up', async () => {
-    const room = await held.room.prepare();
-    const llm = new ScriptedModel(room.clock);
-    room.deps.services.llm = llm;
-    const { runId } = await room.start();
-    expect(room.dials).toHaveLength(1);
+    const harness = await held.harness.prepare();
+    const llm = new ScriptedModel(harness.clock);
+    harness.deps.services.llm = llm;
+    const { runId } = await harness.start();
+    expect(harness.dials).toHaveLength(1);
     expect(llm.prepared).toBe(1);
-    await room.pickUp(runId);
+    await harness.pickUp(runId);
     expect(llm.prepared).toBe(2);
     expect(llm.requests).toEqual([]);
   });
 
   it('is led to its end when it is picked up', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
-    const stream = await room.connect(await room.pickUp(runId));
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    const stream = await harness.connect(await harness.pickUp(runId));
     stream.start();
-    await room.heardOut(stream);
-    await room.says(stream, 'tea');
-    await room.heardOut(stream);
-    const done = await room.ended({ id: runId });
+    await harness.heardOut(stream);
+    await harness.says(stream, 'tea');
+    await harness.heardOut(stream);
+    const done = await harness.ended({ id: runId });
     expect(done.disposition).toBe('user_qualified');
-    expect((await room.transcript(done)).at(-1)).toBe(`assistant: ${GOODBYE}`);
+    expect((await harness.transcript(done)).at(-1)).toBe(`assistant: ${GOODBYE}`);
   });
 
   it('is started by a trigger, which its contexts name', async () => {
-    const room = await held.room.prepare();
-    const { store, owner } = room.at;
+    const harness = await held.harness.prepare();
+    const { store, owner } = harness.at;
     await store.workflows.create(owner, {
       name: 'Triggered',
       triggerPaths: ['order-drinks'],
@@ -203,7 +205,7 @@ describe('a call that is started', () => {
       templateContextVariables: {},
     });
     const agent = { type: 'trigger_path', identifier: 'order-drinks' } as const;
-    const run = await room.run((await room.start({ agent })).runId);
+    const run = await harness.run((await harness.start({ agent })).runId);
     expect(run.initialContext).toMatchObject({
       agent_identifier: 'order-drinks',
       agent_identifier_type: 'trigger_path',
@@ -212,88 +214,90 @@ describe('a call that is started', () => {
   });
 
   it('shows the number asked for, else the default caller, else one that is active', async () => {
-    const room = await held.room.prepare();
-    await room.addNumber('+14155550104', { isActive: false });
-    await room.start();
-    expect(dialled(room).get('From')).toBe(NUMBER);
-    const fallback = await room.addNumber('+14155550105', { isDefaultCallerId: true });
-    room.rest.asked.length = 0;
-    await room.start();
-    expect(dialled(room).get('From')).toBe(fallback.addressNormalized);
-    room.rest.asked.length = 0;
-    const { runId } = await room.start({ fromPhoneNumberId: room.number.id });
-    expect(dialled(room).get('From')).toBe(NUMBER);
-    expect((await room.run(runId)).initialContext['from_phone_number_id']).toBe(room.number.id);
+    const harness = await held.harness.prepare();
+    await harness.addNumber('+14155550104', { isActive: false });
+    await harness.start();
+    expect(dialled(harness).get('From')).toBe(NUMBER);
+    const fallback = await harness.addNumber('+14155550105', { isDefaultCallerId: true });
+    harness.rest.asked.length = 0;
+    await harness.start();
+    expect(dialled(harness).get('From')).toBe(fallback.addressNormalized);
+    harness.rest.asked.length = 0;
+    const { runId } = await harness.start({ fromPhoneNumberId: harness.number.id });
+    expect(dialled(harness).get('From')).toBe(NUMBER);
+    expect((await harness.run(runId)).initialContext['from_phone_number_id']).toBe(
+      harness.number.id,
+    );
   });
 
   it('uses the draft and the template variables in test mode alone', async () => {
-    const room = await held.room.prepare();
+    const harness = await held.harness.prepare();
     const draft = definition(
       [start('hi', { say: 'Draft.' }), end('bye')],
       [edge('hi', 'bye', { phrases: ['bye'] })],
     );
-    const version = await room.at.store.workflows.saveDraft(room.workflow.id, {
+    const version = await harness.at.store.workflows.saveDraft(harness.workflow.id, {
       definition: draft,
       templateContextVariables: { name: 'Template', city: 'Rome' },
     });
-    const test = await room.start({ mode: 'test', initialContext: { name: 'Ada' } });
+    const test = await harness.start({ mode: 'test', initialContext: { name: 'Ada' } });
     expect(test.runName).toMatch(/^WR-TEST-\d{4}$/);
-    const tested = await room.run(test.runId);
+    const tested = await harness.run(test.runId);
     expect(tested.definitionId).toBe(version.id);
     expect(tested.initialContext).toMatchObject({
       name: 'Ada',
       city: 'Rome',
       trigger_mode: 'test',
     });
-    const produced = await room.run((await room.start()).runId);
-    expect(produced.definitionId).toBe(room.version.id);
+    const produced = await harness.run((await harness.start()).runId);
+    expect(produced.definitionId).toBe(harness.version.id);
     expect(produced.initialContext).not.toHaveProperty('city');
   });
 
   it('is a success even if its id cannot be stored after dialling', async () => {
-    const room = await held.room.prepare();
-    const { runs } = room.at.store;
-    room.deps.store.runs.patch = () => Promise.reject(new Error('store away'));
-    const { runId } = await room.start();
-    expect(room.dials).toHaveLength(1);
-    room.deps.store.runs.patch = runs.patch.bind(runs);
-    const stream = await room.connect(await room.pickUp(runId));
+    const harness = await held.harness.prepare();
+    const { runs } = harness.at.store;
+    harness.deps.store.runs.patch = () => Promise.reject(new Error('store away'));
+    const { runId } = await harness.start();
+    expect(harness.dials).toHaveLength(1);
+    harness.deps.store.runs.patch = runs.patch.bind(runs);
+    const stream = await harness.connect(await harness.pickUp(runId));
     stream.start();
-    await room.heardOut(stream);
+    await harness.heardOut(stream);
     stream.key('1');
-    await room.heardOut(stream);
-    await room.ended({ id: runId });
-    expect(room.hangUps[0]?.path).toContain(CALL);
+    await harness.heardOut(stream);
+    await harness.ended({ id: runId });
+    expect(harness.hangUps[0]?.path).toContain(CALL);
   });
 
   it('is hung up at its end even if it was picked up before the dial was answered', async () => {
-    const room = await held.room.prepare();
-    const answers = room.rest.answer;
-    room.rest.answer = 'hang';
-    const starting = room.start();
-    await room.until(() => room.dials.length === 1);
-    room.rest.answer = answers;
-    const runId = /answer%2F(\d+)/.exec(room.dials[0]?.body ?? '')?.[1] ?? '';
-    const stream = await room.connect(await room.pickUp(runId));
+    const harness = await held.harness.prepare();
+    const answers = harness.rest.answer;
+    harness.rest.answer = 'hang';
+    const starting = harness.start();
+    await harness.until(() => harness.dials.length === 1);
+    harness.rest.answer = answers;
+    const runId = /answer%2F(\d+)/.exec(harness.dials[0]?.body ?? '')?.[1] ?? '';
+    const stream = await harness.connect(await harness.pickUp(runId));
     stream.start();
-    await room.heardOut(stream);
+    await harness.heardOut(stream);
     stream.key('1');
-    await room.heardOut(stream);
-    expect((await room.ended({ id: runId })).disposition).toBe('user_qualified');
-    expect(room.hangUps[0]?.path).toContain(CALL);
-    await room.pass(15_000);
+    await harness.heardOut(stream);
+    expect((await harness.ended({ id: runId })).disposition).toBe('user_qualified');
+    expect(harness.hangUps[0]?.path).toContain(CALL);
+    await harness.pass(15_000);
     expect((await starting).runId).toBe(runId);
-    expect((await room.run(runId)).gatheredContext).not.toHaveProperty('error');
+    expect((await harness.run(runId)).gatheredContext).not.toHaveProperty('error');
   });
 });
 
 describe('a dial that fails', () => {
   it('leaves a completed run that says why, and is not tried again', async () => {
-    const room = await held.room.prepare();
-    room.rest.answer = { status: 400, body: { code: 21_211, message: 'Invalid To' } };
-    const refusal = await room.start().catch((error: unknown) => error);
-    expect(room.dials).toHaveLength(1);
-    const [run] = await room.runs();
+    const harness = await held.harness.prepare();
+    harness.rest.answer = { status: 400, body: { code: 21_211, message: 'Invalid To' } };
+    const refusal = await harness.start().catch((error: unknown) => error);
+    expect(harness.dials).toHaveLength(1);
+    const [run] = await harness.runs();
     expect(refusal).toMatchObject({
       code: 'CALL_NOT_PLACED',
       facts: { runId: run?.id, runName: run?.name },
@@ -315,57 +319,57 @@ describe('a dial that fails', () => {
   });
 
   it('for want of an answer is dialled once, and refused when it is picked up all the same', async () => {
-    const room = await held.room.prepare();
-    room.rest.answer = 'hang';
-    const starting = room.start().catch((error: unknown) => codeOf(error));
-    await room.until(() => room.dials.length === 1);
-    await room.pass(15_000);
+    const harness = await held.harness.prepare();
+    harness.rest.answer = 'hang';
+    const starting = harness.start().catch((error: unknown) => codeOf(error));
+    await harness.until(() => harness.dials.length === 1);
+    await harness.pass(15_000);
     expect(await starting).toBe('CALL_NOT_PLACED');
-    await room.pass(5_000);
-    expect(room.dials).toHaveLength(1);
-    const [run] = await room.runs();
+    await harness.pass(5_000);
+    expect(harness.dials).toHaveLength(1);
+    const [run] = await harness.runs();
     expect(run?.state).toBe('completed');
-    const reply = await room.pickUp(run?.id ?? '');
+    const reply = await harness.pickUp(run?.id ?? '');
     expect(reply.status).toBe(200);
     expect(reply.body).toContain('something went wrong');
     expect(reply.body).not.toContain('<Stream');
   });
 
   it('tells the client even if the store does not take the news', async () => {
-    const room = await held.room.prepare();
-    room.rest.answer = { status: 401, body: {} };
-    room.deps.store.runs.appendCallback = () => Promise.reject(new Error('store away'));
-    await expect(room.start()).rejects.toMatchObject({ code: 'CALL_NOT_PLACED' });
-    expect((await room.runs())[0]?.state).toBe('initialized');
-    await room.pass(89_000);
-    await room.passThrough(async () => (await room.runs())[0]?.state === 'completed');
+    const harness = await held.harness.prepare();
+    harness.rest.answer = { status: 401, body: {} };
+    harness.deps.store.runs.appendCallback = () => Promise.reject(new Error('store away'));
+    await expect(harness.start()).rejects.toMatchObject({ code: 'CALL_NOT_PLACED' });
+    expect((await harness.runs())[0]?.state).toBe('initialized');
+    await harness.pass(89_000);
+    await harness.passThrough(async () => (await harness.runs())[0]?.state === 'completed');
   });
 });
 
 describe('the answer webhook', () => {
   it('is refused without a good signature, and for a run that does not exist', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
     const url = `https://gw.example.com/api/v1/telephony/twilio/answer/${runId}`;
     const forged = { ...(await import('../call-harness.ts')).signed(url, 'CallSid=CA1', 'wrong') };
-    await expect(room.switchboard.answer('twilio', runId, forged)).rejects.toMatchObject({
+    await expect(harness.callControl.answer('twilio', runId, forged)).rejects.toMatchObject({
       code: 'WEBHOOK_SIGNATURE',
     });
-    await expect(room.pickUp('999999')).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
-    await expect(room.switchboard.answer('plivo', runId, forged)).rejects.toMatchObject({
+    await expect(harness.pickUp('999999')).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    await expect(harness.callControl.answer('plivo', runId, forged)).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
   });
 
   it('closes the run and the line when the agent cannot run', async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
-    await room.at.sql(`update workflow_versions set definition = '{"nodes":[],"edges":[]}'`);
-    const reply = await room.pickUp(runId);
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    await harness.at.sql(`update workflow_versions set definition = '{"nodes":[],"edges":[]}'`);
+    const reply = await harness.pickUp(runId);
     expect(reply.body).toContain('something went wrong');
-    const run = await room.run(runId);
+    const run = await harness.run(runId);
     expect(run).toMatchObject({ state: 'completed', disposition: 'error' });
-    expect(room.hangUps).toHaveLength(1);
+    expect(harness.hangUps).toHaveLength(1);
   });
 });
 

@@ -1,4 +1,4 @@
-// The call room beside an Asterisk that is played: its configuration, and one clock for both.
+// The call layer with a simulated Asterisk: its configuration, and one clock for both.
 
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
@@ -7,24 +7,24 @@ import { providersOf } from '../../../src/telephony/registry/registry.ts';
 import type { FakeAsterisk } from '../../fakes/asterisk/fake-asterisk.ts';
 import type { HeardFrame, Phone } from '../../fakes/asterisk/phone.ts';
 import { type FakeClock, settle } from '../../fakes/fake-clock.ts';
-import type { CallRoom } from '../call-harness.ts';
+import type { CallHarness } from '../call-harness.ts';
 import { configurePbx, EXTENSION } from './pbx-harness.ts';
 
 export const APP = 'patchbay_0123456789ab';
 
 /** Connects the room's agent, who answers at EXTENSION. Time has to pass meanwhile. */
 export async function withAsterisk(
-  room: CallRoom,
+  harness: CallHarness,
   asterisk: FakeAsterisk,
   credentials: object = {},
 ): Promise<void> {
   // The thread that writes recordings starts with the first, in real time, which this clock outruns.
-  const first = await room.deps.files.create('recordings/first.wav');
+  const first = await harness.deps.files.create('recordings/first.wav');
   first.append(Uint8Array.of(0));
   await first.close();
-  const ari = createAriProvider({ clock: room.clock, random: systemRandom });
-  Object.assign(room.deps.providers, providersOf([ari]));
-  room.configuration = await configurePbx(room, {
+  const ari = createAriProvider({ clock: harness.clock, random: systemRandom });
+  Object.assign(harness.deps.providers, providersOf([ari]));
+  harness.configuration = await configurePbx(harness, {
     credentials: {
       ari_endpoint: asterisk.url,
       app_name: 'gw',
@@ -34,9 +34,9 @@ export async function withAsterisk(
       ...credentials,
     },
   });
-  room.number = await room.addNumber(EXTENSION, { inboundWorkflowId: room.workflow.id });
-  await room.switchboard.pbxLines.start();
-  await room.until(() => asterisk.openEventSockets === 1);
+  harness.number = await harness.addNumber(EXTENSION, { inboundWorkflowId: harness.workflow.id });
+  await harness.callControl.pbxLines.start();
+  await harness.until(() => asterisk.openEventSockets === 1);
 }
 
 /** Lets time pass, `speed` times as fast as it does: store and sockets take real time. Returns what stops it. */

@@ -1,25 +1,25 @@
 // A whole call over an Asterisk that is played, whose caller is brought to a colleague whom the agent has spoken
-// to: the real call room, store and connector. Source: contract §7.5, §8.7, and beyond it.
+// to: the real call layer, store and connector. Source: contract §7.5, §8.7, and beyond it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Dialplan } from '../../fakes/asterisk/dialplan.ts';
 import { type FakeAsterisk, startAsterisk } from '../../fakes/asterisk/fake-asterisk.ts';
 import type { Phone } from '../../fakes/asterisk/phone.ts';
-import { type CallRoom, withCallRoom } from '../call-harness.ts';
+import { type CallHarness, withCallHarness } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 import { withTools } from '../session/tools-harness.ts';
 import { APP, hasHeardOut, isLoud, pace, withAsterisk } from './asterisk-harness.ts';
 import { EXTENSION } from './pbx-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 const TOLD = 'It is about a bill.';
-let room: CallRoom;
+let harness: CallHarness;
 let llm: ScriptedModel;
 let asterisk: FakeAsterisk;
 let stopClock: () => void;
 
 beforeEach(async () => {
-  room = await withTools(held.room, {
+  harness = await withTools(held.harness, {
     name: 'Front desk',
     definition: {
       type: 'transfer_call',
@@ -30,19 +30,19 @@ beforeEach(async () => {
       },
     },
   });
-  llm = new ScriptedModel(room.clock);
+  llm = new ScriptedModel(harness.clock);
   llm.answers = [{ call: 'front_desk', given: { topic: 'a bill' } }, { say: ['Nobody is free.'] }];
-  room.deps.services.llm = llm;
+  harness.deps.services.llm = llm;
   const dialplan: Dialplan = {
     'out-dest': { '700': [{ app: 'Answer' }, { app: 'Wait', ms: 600_000 }] },
   };
-  asterisk = await startAsterisk({ clock: room.clock, app: APP, dialplan });
-  stopClock = pace(room.clock, () => 4);
-  await withAsterisk(room, asterisk, { dial_template: 'Local/{number}@out-dest/n' });
+  asterisk = await startAsterisk({ clock: harness.clock, app: APP, dialplan });
+  stopClock = pace(harness.clock, () => 4);
+  await withAsterisk(harness, asterisk, { dial_template: 'Local/{number}@out-dest/n' });
 });
 
 afterEach(async () => {
-  await room.switchboard.pbxLines.stop();
+  await harness.callControl.pbxLines.stop();
   await asterisk.stop();
   stopClock();
 });
@@ -50,33 +50,35 @@ afterEach(async () => {
 /** A caller has asked for a colleague, who listens to the agent. */
 async function asked(): Promise<{ caller: Phone; colleague: Phone }> {
   const caller = asterisk.placeCall({ from: '5551234', to: EXTENSION });
-  await room.until(() => hasHeardOut(caller));
+  await harness.until(() => hasHeardOut(caller));
   caller.press('1');
-  await room.until(() => asterisk.phones.length === 2);
+  await harness.until(() => asterisk.phones.length === 2);
   const colleague = asterisk.phone('700');
-  await room.until(() => colleague.heard.some(isLoud));
+  await harness.until(() => colleague.heard.some(isLoud));
   return { caller, colleague };
 }
 
 const nothingIsLeft = () =>
-  room.until(() => asterisk.channels.length === 0 && asterisk.bridgeIds.length === 0);
+  harness.until(() => asterisk.channels.length === 0 && asterisk.bridgeIds.length === 0);
 
 describe('a caller who asks for a colleague', () => {
   it('is with them when they have heard why, and pressed a key', async () => {
     const { caller, colleague } = await asked();
-    expect(room.tts.asked.at(-1)).toBe(TOLD);
+    expect(harness.tts.asked.at(-1)).toBe(TOLD);
     colleague.press('1');
-    const [run] = await room.runs();
-    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'transfer_call' });
+    const [run] = await harness.runs();
+    expect(await harness.ended({ id: run?.id ?? '' })).toMatchObject({
+      disposition: 'transfer_call',
+    });
     const { length } = colleague.heard;
     void caller.say(new Int16Array(8_000).fill(5_000));
-    await room.until(() => colleague.heard.slice(length).some(isLoud));
+    await harness.until(() => colleague.heard.slice(length).some(isLoud));
     expect(asterisk.bridgeIds).toHaveLength(1);
     colleague.hangUp();
     await caller.ended;
     await nothingIsLeft();
     expect(asterisk.complaints).toEqual([]);
-    expect(room.errors).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it('is told by the agent that they refuse', async () => {
@@ -84,22 +86,22 @@ describe('a caller who asks for a colleague', () => {
     const { length } = caller.heard;
     colleague.press('*');
     await colleague.ended;
-    await room.until(() => room.tts.asked.at(-1) === 'Nobody is free.');
-    await room.until(() => caller.heard.slice(length).some(isLoud));
+    await harness.until(() => harness.tts.asked.at(-1) === 'Nobody is free.');
+    await harness.until(() => caller.heard.slice(length).some(isLoud));
     expect(llm.spoken.at(-1)?.messages.at(-1)).toMatchObject({
       role: 'tool',
       content: expect.stringContaining('"reason":"declined"'),
     });
     caller.hangUp();
     await nothingIsLeft();
-    expect(room.errors).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it('and hangs up: the colleague is not kept', async () => {
     const { caller, colleague } = await asked();
     caller.hangUp();
     await colleague.ended;
-    await room.until(async () => (await room.runs())[0]?.state === 'completed');
+    await harness.until(async () => (await harness.runs())[0]?.state === 'completed');
     await nothingIsLeft();
   });
 });

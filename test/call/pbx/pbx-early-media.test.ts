@@ -5,15 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { CallStatus } from '../../../src/model/provider.ts';
 import type { FakeConnection } from '../../fakes/fake-pbx.ts';
-import { type CallRoom, chat, GOODBYE, GREETING, withCallRoom } from '../call-harness.ts';
+import { type CallHarness, chat, GOODBYE, GREETING, withCallHarness } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';
 import { readWav } from '../wav-reader.ts';
 import { mediaOf, withPbx } from './pbx-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
 interface Heard {
-  room: CallRoom;
+  harness: CallHarness;
   pbx: FakeConnection;
   runId: string;
   callId: string;
@@ -21,71 +21,71 @@ interface Heard {
 }
 
 /** It rings, and an announcement is heard. */
-async function heard(room: CallRoom): Promise<Heard> {
-  const pbx = await withPbx(room);
-  const { runId } = await room.start();
+async function heard(harness: CallHarness): Promise<Heard> {
+  const pbx = await withPbx(harness);
+  const { runId } = await harness.start();
   const callId = `o${runId}`;
   pbx.status(callId, 'ringing', { runId });
   pbx.earlyMedia(runId);
-  const stream = await mediaOf(room, callId);
+  const stream = await mediaOf(harness, callId);
   stream.line = 'voice';
-  return { room, pbx, runId, callId, stream };
+  return { harness, pbx, runId, callId, stream };
 }
 
-async function answer({ room, pbx, runId, callId, stream }: Heard): Promise<void> {
+async function answer({ harness, pbx, runId, callId, stream }: Heard): Promise<void> {
   stream.line = 'silence';
   pbx.status(callId, 'in-progress', { runId });
   pbx.answer(runId);
-  await room.until(async () => (await room.run(runId)).state === 'running');
+  await harness.until(async () => (await harness.run(runId)).state === 'running');
 }
 
 describe('a call that is heard while it rings', () => {
   it('rings: its agent neither hears nor speaks, whatever is said', async () => {
-    const at = await heard(await held.room.prepare());
-    const { room, pbx, runId, callId, stream } = at;
-    await room.pass(20_000);
-    expect(await room.run(runId)).toMatchObject({ state: 'initialized', startedAt: null });
+    const at = await heard(await held.harness.prepare());
+    const { harness, pbx, runId, callId, stream } = at;
+    await harness.pass(20_000);
+    expect(await harness.run(runId)).toMatchObject({ state: 'initialized', startedAt: null });
     expect(stream.frames).toBe(0);
-    expect(room.stt.expectation).toBeUndefined();
-    const steps = await room.bodies({ id: runId }, 'call.status');
+    expect(harness.stt.expectation).toBeUndefined();
+    const steps = await harness.bodies({ id: runId }, 'call.status');
     expect(steps.map(({ status }) => status)).toEqual(['ringing']);
     pbx.status(callId, 'no-answer', { runId });
-    await room.ended({ id: runId });
+    await harness.ended({ id: runId });
   });
 
   it('begins when it is answered, and its talk is counted from there', async () => {
-    const at = await heard(await held.room.prepare());
-    const { room, runId, stream } = at;
-    await room.pass(5_000);
+    const at = await heard(await held.harness.prepare());
+    const { harness, runId, stream } = at;
+    await harness.pass(5_000);
     await answer(at);
-    await room.heardOut(stream);
-    await room.says(stream, 'tea');
-    await room.heardOut(stream);
-    const done = await room.ended({ id: runId });
+    await harness.heardOut(stream);
+    await harness.says(stream, 'tea');
+    await harness.heardOut(stream);
+    const done = await harness.ended({ id: runId });
     expect(done).toMatchObject({ state: 'completed', disposition: 'user_qualified' });
-    expect(await room.transcript(done)).toEqual([
+    expect(await harness.transcript(done)).toEqual([
       `assistant: ${GREETING}`,
       'user: tea',
       `assistant: ${GOODBYE}`,
     ]);
-    const [recording] = await room.bodies(done, 'recording.finished');
+    const [recording] = await harness.bodies(done, 'recording.finished');
     const recordedS = recording?.seconds ?? 0;
     expect(recordedS - (done.durationS ?? 0)).toBeCloseTo(5, 0);
-    const [recognition] = await room.bodies(done, 'recognition.usage');
+    const [recognition] = await harness.bodies(done, 'recognition.usage');
     expect(recognition?.seconds).toBe(done.durationS);
     expect(at.pbx.opened).toEqual([at.callId]);
-    expect(room.errors).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it('leaves what was heard in its recording', async () => {
-    const at = await heard(await held.room.prepare());
-    const { room, runId, stream, callId } = at;
-    await room.pass(2_000);
+    const at = await heard(await held.harness.prepare());
+    const { harness, runId, stream, callId } = at;
+    await harness.pass(2_000);
     stream.line = 'silence';
-    await room.pass(1_000);
+    await harness.pass(1_000);
     at.pbx.status(callId, 'no-answer', { runId });
-    const done = await room.ended({ id: runId });
-    const recording = readWav(await room.deps.files.readAll(done.recordingKey ?? ''));
+    const done = await harness.ended({ id: runId });
+    const recording = readWav(await harness.deps.files.readAll(done.recordingKey ?? ''));
     expect(recording.seconds).toBeCloseTo(3, 1);
     expect(recording.loud('left', 1_000)).toBe(true);
     expect(recording.loud('left', 2_500)).toBe(false);
@@ -98,98 +98,98 @@ describe('a call that is heard while it rings', () => {
     ['failed', 'failed'],
     ['canceled', 'canceled'],
   ])('and ends as %s is closed as %s, without a talk', async (status, disposition) => {
-    const at = await heard(await held.room.prepare());
-    const { room, runId, callId, pbx } = at;
-    await room.pass(2_000);
+    const at = await heard(await held.harness.prepare());
+    const { harness, runId, callId, pbx } = at;
+    await harness.pass(2_000);
     pbx.status(callId, status, { runId });
     pbx.end(callId);
-    const done = await room.ended({ id: runId });
+    const done = await harness.ended({ id: runId });
     expect(done).toMatchObject({ disposition, durationS: 0, startedAt: null });
     expect(done.gatheredContext).toMatchObject({
       call_tags: ['not_connected', `telephony_${disposition}`],
     });
-    expect(await room.at.store.runs.countOpen()).toBe(0);
-    expect(room.pbx.hangUps).toEqual([]);
-    expect(room.errors).toEqual([]);
+    expect(await harness.at.store.runs.countOpen()).toBe(0);
+    expect(harness.pbx.hangUps).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it('and whose media are gone first is closed as the PBX says a moment later', async () => {
-    const at = await heard(await held.room.prepare());
-    const { room, runId, callId, pbx } = at;
+    const at = await heard(await held.harness.prepare());
+    const { harness, runId, callId, pbx } = at;
     pbx.end(callId);
-    await room.pass(500);
+    await harness.pass(500);
     pbx.status(callId, 'busy', { runId });
-    expect(await room.ended({ id: runId })).toMatchObject({ disposition: 'busy' });
+    expect(await harness.ended({ id: runId })).toMatchObject({ disposition: 'busy' });
   });
 
   it('and of whose end nothing is told was not answered', async () => {
-    const at = await heard(await held.room.prepare());
-    const { room, runId, callId, pbx } = at;
+    const at = await heard(await held.harness.prepare());
+    const { harness, runId, callId, pbx } = at;
     pbx.end(callId);
-    await room.passThrough(async () => (await room.run(runId)).state === 'completed');
-    expect(await room.ended({ id: runId })).toMatchObject({ disposition: 'no-answer' });
+    await harness.passThrough(async () => (await harness.run(runId)).state === 'completed');
+    expect(await harness.ended({ id: runId })).toMatchObject({ disposition: 'no-answer' });
   });
 
   it('is hung up by a client', async () => {
-    const at = await heard(await held.room.prepare());
-    const { room, runId, callId } = at;
-    await room.switchboard.hangUp({ organizationId: room.at.owner.organizationId, runId });
-    expect(await room.ended({ id: runId })).toMatchObject({
+    const at = await heard(await held.harness.prepare());
+    const { harness, runId, callId } = at;
+    await harness.callControl.hangUp({ organizationId: harness.at.owner.organizationId, runId });
+    expect(await harness.ended({ id: runId })).toMatchObject({
       disposition: 'system_cancelled',
       durationS: 0,
     });
-    expect(room.pbx.hangUps).toEqual([callId]);
+    expect(harness.pbx.hangUps).toEqual([callId]);
   });
 
   it('may ring for longer than its agent waits for a word, or talks', async () => {
     const settings = { max_user_idle_timeout: 10, max_call_duration: 30 };
-    const at = await heard(await held.room.prepare(chat, settings));
-    const { room, runId, stream } = at;
-    await room.pass(50_000);
-    expect((await room.run(runId)).state).toBe('initialized');
+    const at = await heard(await held.harness.prepare(chat, settings));
+    const { harness, runId, stream } = at;
+    await harness.pass(50_000);
+    expect((await harness.run(runId)).state).toBe('initialized');
     await answer(at);
-    await room.heardOut(stream);
-    await room.pass(5_000);
-    expect((await room.run(runId)).state).toBe('running');
+    await harness.heardOut(stream);
+    await harness.pass(5_000);
+    expect((await harness.run(runId)).state).toBe('running');
   });
 
   it('is answered while its media are being opened: they are opened once', async () => {
-    const room = await held.room.prepare();
-    const pbx = await withPbx(room);
+    const harness = await held.harness.prepare();
+    const pbx = await withPbx(harness);
     let open = (): void => undefined;
     pbx.onOpen = () => new Promise((resolve) => (open = resolve));
-    const { runId } = await room.start();
+    const { runId } = await harness.start();
     pbx.earlyMedia(runId);
-    await room.until(() => pbx.opened.length === 1);
+    await harness.until(() => pbx.opened.length === 1);
     pbx.answer(runId);
     open();
-    const stream = await mediaOf(room, `o${runId}`);
-    await room.heardOut(stream);
+    const stream = await mediaOf(harness, `o${runId}`);
+    await harness.heardOut(stream);
     expect(pbx.opened).toHaveLength(1);
-    expect((await room.run(runId)).state).toBe('running');
+    expect((await harness.run(runId)).state).toBe('running');
   });
 
   it('that cannot be heard rings on, and talks when it is answered', async () => {
-    const room = await held.room.prepare();
-    const pbx = await withPbx(room);
+    const harness = await held.harness.prepare();
+    const pbx = await withPbx(harness);
     pbx.onOpen = () => Promise.reject(new GatewayError('PBX_MEDIA', { reason: 'refused' }));
-    const { runId } = await room.start();
+    const { runId } = await harness.start();
     pbx.earlyMedia(runId);
-    await room.until(() => pbx.opened.length === 1 && room.switchboard.pbxLines.busy === 0);
-    expect(room.pbx.hangUps).toEqual([]);
+    await harness.until(() => pbx.opened.length === 1 && harness.callControl.pbxLines.busy === 0);
+    expect(harness.pbx.hangUps).toEqual([]);
     pbx.onOpen = () => Promise.resolve();
     pbx.answer(runId);
-    const stream = await mediaOf(room, `o${runId}`);
-    await room.heardOut(stream);
-    expect(room.errors).toEqual([]);
+    const stream = await mediaOf(harness, `o${runId}`);
+    await harness.heardOut(stream);
+    expect(harness.errors).toEqual([]);
   });
 
   it('whose answer cannot be stored is ended', async () => {
-    const at = await heard(await held.room.prepare());
-    const { room, pbx, runId } = at;
-    const { patch } = room.deps.store.runs;
+    const at = await heard(await held.harness.prepare());
+    const { harness, pbx, runId } = at;
+    const { patch } = harness.deps.store.runs;
     let isAway = true;
-    Object.assign(room.deps.store.runs, {
+    Object.assign(harness.deps.store.runs, {
       patch: (...args: Parameters<typeof patch>) => {
         if (!isAway) return patch(...args);
         isAway = false;
@@ -197,8 +197,8 @@ describe('a call that is heard while it rings', () => {
       },
     });
     pbx.answer(runId);
-    const done = await room.ended({ id: runId });
+    const done = await harness.ended({ id: runId });
     expect(done).toMatchObject({ disposition: 'system_connect_error', durationS: 0 });
-    expect(room.pbx.hangUps).toEqual([at.callId]);
+    expect(harness.pbx.hangUps).toEqual([at.callId]);
   });
 });

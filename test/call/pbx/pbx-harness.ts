@@ -1,18 +1,18 @@
-// A PBX in the call room: its configuration, its numbers and its lines.
+// A PBX for the call layer: its configuration, its numbers and its connections.
 
 import type { ConfigurationSummary } from '../../../src/store/telephony/configurations.ts';
 import type { FakeConnection } from '../../fakes/fake-pbx.ts';
-import type { CallRoom } from '../call-harness.ts';
+import type { CallHarness } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';
 
 export const EXTENSION = '8000';
 
 export function configurePbx(
-  room: CallRoom,
+  harness: CallHarness,
   more: { name?: string; organizationId?: string; credentials?: object } = {},
 ): Promise<ConfigurationSummary> {
-  const organizationId = more.organizationId ?? room.at.owner.organizationId;
-  return room.at.store.telephony.createConfiguration(organizationId, {
+  const organizationId = more.organizationId ?? harness.at.owner.organizationId;
+  return harness.at.store.telephony.createConfiguration(organizationId, {
     name: more.name ?? 'PBX',
     provider: 'ari',
     isDefaultOutbound: true,
@@ -29,20 +29,22 @@ export function configurePbx(
 }
 
 /** A PBX that is connected, with the extension 8000 that the room's agent answers. */
-export async function withPbx(room: CallRoom): Promise<FakeConnection> {
-  room.configuration = await configurePbx(room);
-  const { id: inboundWorkflowId } = room.workflow;
-  room.number = await room.addNumber(EXTENSION, { inboundWorkflowId });
-  await room.switchboard.pbxLines.start();
-  const { connection } = room.pbx;
+export async function withPbx(harness: CallHarness): Promise<FakeConnection> {
+  harness.configuration = await configurePbx(harness);
+  const { id: inboundWorkflowId } = harness.workflow;
+  harness.number = await harness.addNumber(EXTENSION, { inboundWorkflowId });
+  await harness.callControl.pbxLines.start();
+  const { connection } = harness.pbx;
   connection.up();
   return connection;
 }
 
-/** The far end of a call's media, once the call room has let it in. */
-export async function mediaOf(room: CallRoom, callId: string): Promise<Stream> {
-  await room.until(() => room.pbx.connections.some(({ admitted }) => admitted.includes(callId)));
-  const stream = room.streams.findLast((each) => each.callId === callId);
+/** The far end of a call's media, once the call layer has admitted it. */
+export async function mediaOf(harness: CallHarness, callId: string): Promise<Stream> {
+  await harness.until(() =>
+    harness.pbx.connections.some(({ admitted }) => admitted.includes(callId)),
+  );
+  const stream = harness.streams.findLast((each) => each.callId === callId);
   if (stream === undefined) throw new Error('no media');
   return stream;
 }

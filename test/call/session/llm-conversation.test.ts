@@ -3,35 +3,35 @@
 
 import { describe, expect, it } from 'vitest';
 import { modelTokens } from '../../../src/metrics/metrics.ts';
-import { type CallRoom, chat, withCallRoom } from '../call-harness.ts';
+import { type CallHarness, chat, withCallHarness } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
-async function withModel(settings = {}): Promise<{ room: CallRoom; llm: ScriptedModel }> {
-  const { room } = held;
-  const llm = new ScriptedModel(room.clock);
-  room.deps.services.llm = llm;
-  await room.prepare(chat, settings);
-  return { room, llm };
+async function withModel(settings = {}): Promise<{ harness: CallHarness; llm: ScriptedModel }> {
+  const { harness } = held;
+  const llm = new ScriptedModel(harness.clock);
+  harness.deps.services.llm = llm;
+  await harness.prepare(chat, settings);
+  return { harness, llm };
 }
 
 describe('a call led by a model', () => {
   it('is led to its end, and its tokens are counted', async () => {
-    const { room, llm } = await withModel();
+    const { harness, llm } = await withModel();
     llm.answers = [
       { say: ['We open ', 'at nine.'] },
       { say: ['Goodbye and thank you.'], call: 'finish' },
     ];
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'when do you open');
-    await room.heardOut(stream);
-    await room.says(stream, 'thanks, that was all');
-    await room.heardOut(stream);
-    const done = await room.ended(run);
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'when do you open');
+    await harness.heardOut(stream);
+    await harness.says(stream, 'thanks, that was all');
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('user_qualified');
-    expect(await room.transcript(done)).toEqual([
+    expect(await harness.transcript(done)).toEqual([
       'assistant: Hello, how can I help?',
       'user: when do you open',
       'assistant: We open at nine.',
@@ -51,145 +51,148 @@ describe('a call led by a model', () => {
     // Metrics are the service's own business.
     const { values } = await modelTokens.get();
     expect(values.filter(({ labels }) => labels.service === llm.name)).toEqual([]);
-    const events = (await room.events(run)).map(({ body }) => body.type);
+    const events = (await harness.events(run)).map(({ body }) => body.type);
     expect(events).toContain('function.called');
     expect(stream.farEnd.clears).toBe(0);
-    expect(room.hangUps).toHaveLength(1);
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('that is dead tells the caller so and ends politely', async () => {
-    const { room, llm } = await withModel();
+    const { harness, llm } = await withModel();
     llm.answers = [{ fails: 'LLM_FAILED' }];
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'when do you open');
-    await room.heardOut(stream);
-    expect(room.tts.asked.join(' ')).toContain('having some trouble');
-    await room.says(stream, 'hello');
-    await room.heardOut(stream);
-    const done = await room.ended(run);
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'when do you open');
+    await harness.heardOut(stream);
+    expect(harness.tts.asked.join(' ')).toContain('having some trouble');
+    await harness.says(stream, 'hello');
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('pipeline_error');
-    expect((await room.transcript(done)).at(-1)).toMatch(/technical problem\. Goodbye\.$/);
+    expect((await harness.transcript(done)).at(-1)).toMatch(/technical problem\. Goodbye\.$/);
     expect(stream.farEnd.clears).toBe(0);
-    expect(await room.bodies(run, 'fault')).toMatchObject([
+    expect(await harness.bodies(run, 'fault')).toMatchObject([
       { code: 'LLM_FAILED', fatal: false },
       { code: 'LLM_FAILED', fatal: false },
     ]);
   });
 
   it('that never answers does not leave the caller in silence', async () => {
-    const { room, llm } = await withModel();
+    const { harness, llm } = await withModel();
     llm.answers = [{ hangs: true }];
-    const { stream } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'when do you open');
-    await room.passUntil(() => llm.spoken.length === 1);
-    await room.passUntil(() => room.tts.asked.join(' ').includes('having some trouble'), 25_000);
+    const { stream } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'when do you open');
+    await harness.passUntil(() => llm.spoken.length === 1);
+    await harness.passUntil(
+      () => harness.tts.asked.join(' ').includes('having some trouble'),
+      25_000,
+    );
     expect(llm.aborted).toBe(1);
   });
 
   it('that fails mid-answer has said what was heard', async () => {
-    const { room, llm } = await withModel();
+    const { harness, llm } = await withModel();
     llm.answers = [{ say: ['We open at nine. '], fails: 'LLM_TIMEOUT' }, { say: ['Bye.'] }];
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'when do you open');
-    await room.heardOut(stream);
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'when do you open');
+    await harness.heardOut(stream);
     stream.hangUp();
-    const done = await room.ended(run);
-    expect(await room.transcript(done)).toContain('assistant: We open at nine.');
-    expect(await room.bodies(run, 'fault')).toMatchObject([{ code: 'LLM_TIMEOUT' }]);
+    const done = await harness.ended(run);
+    expect(await harness.transcript(done)).toContain('assistant: We open at nine.');
+    expect(await harness.bodies(run, 'fault')).toMatchObject([{ code: 'LLM_TIMEOUT' }]);
   });
 
   it('that answers with nothing asks the caller again', async () => {
-    const { room, llm } = await withModel();
+    const { harness, llm } = await withModel();
     llm.answers = [{ say: [] }];
-    const { stream } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'when do you open');
-    await room.heardOut(stream);
-    expect(room.tts.asked.join(' ')).toContain('could you say that again');
+    const { stream } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'when do you open');
+    await harness.heardOut(stream);
+    expect(harness.tts.asked.join(' ')).toContain('could you say that again');
     expect(stream.open).toBe(true);
   });
 
   it('is not heard any more once the caller has spoken on', async () => {
-    const { room, llm } = await withModel();
+    const { harness, llm } = await withModel();
     llm.answers = [
       { say: ['Never heard.'], stepMs: 3_000 },
       { say: ['At nine.'] },
       { say: ['Bye.'] },
     ];
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'when');
-    await room.passUntil(() => llm.spoken.length === 1);
-    await room.says(stream, 'when do you open');
-    await room.passUntil(() => llm.spoken.length === 2);
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'when');
+    await harness.passUntil(() => llm.spoken.length === 1);
+    await harness.says(stream, 'when do you open');
+    await harness.passUntil(() => llm.spoken.length === 2);
     expect(llm.aborted).toBe(1);
-    await room.heardOut(stream);
+    await harness.heardOut(stream);
     stream.hangUp();
-    const done = await room.ended(run);
-    expect((await room.transcript(done)).join('\n')).not.toContain('Never heard');
-    expect(room.tts.asked).not.toContain('Never heard.');
+    const done = await harness.ended(run);
+    expect((await harness.transcript(done)).join('\n')).not.toContain('Never heard');
+    expect(harness.tts.asked).not.toContain('Never heard.');
   });
 
   it('has its request closed when the caller hangs up', async () => {
-    const { room, llm } = await withModel();
+    const { harness, llm } = await withModel();
     llm.answers = [{ hangs: true }];
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'when do you open');
-    await room.passUntil(() => llm.spoken.length === 1);
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'when do you open');
+    await harness.passUntil(() => llm.spoken.length === 1);
     stream.hangUp();
-    expect((await room.ended(run)).disposition).toBe('user_hangup');
+    expect((await harness.ended(run)).disposition).toBe('user_hangup');
     expect(llm.aborted).toBe(1);
   });
 });
 
 describe('the end of a call', () => {
   it('asked for from several sides at once comes once', async () => {
-    const { room, llm } = await withModel();
+    const { harness, llm } = await withModel();
     llm.answers = [{ say: ['Goodbye and thank you.'], call: 'finish' }];
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'that was all');
-    await room.passUntil(() => stream.frames > stream.framesAwaited);
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'that was all');
+    await harness.passUntil(() => stream.frames > stream.framesAwaited);
     await Promise.all([
-      room.switchboard.drain(0),
-      room.status(run.id, 'CallStatus=completed&SequenceNumber=3'),
-      room.status(run.id, 'CallStatus=completed&SequenceNumber=4'),
+      harness.callControl.drain(0),
+      harness.status(run.id, 'CallStatus=completed&SequenceNumber=3'),
+      harness.status(run.id, 'CallStatus=completed&SequenceNumber=4'),
     ]);
     stream.hangUp();
-    await room.ended(run);
-    await room.pass(5_000);
-    expect(await room.bodies(run, 'call.ended')).toHaveLength(1);
-    expect(await room.bodies(run, 'recording.finished')).toHaveLength(1);
-    expect(room.hangUps.length).toBeLessThanOrEqual(1);
-    expect(room.errors).toEqual([]);
+    await harness.ended(run);
+    await harness.pass(5_000);
+    expect(await harness.bodies(run, 'call.ended')).toHaveLength(1);
+    expect(await harness.bodies(run, 'recording.finished')).toHaveLength(1);
+    expect(harness.hangUps.length).toBeLessThanOrEqual(1);
+    expect(harness.errors).toEqual([]);
   });
 
   it.each(['hang', 'reset', { status: 500, body: {} }] as const)(
     'goes on when the hang-up fails (%j)',
     async (answer) => {
-      const { room, llm } = await withModel();
+      const { harness, llm } = await withModel();
       llm.answers = [{ say: ['Goodbye.'], call: 'finish' }];
-      const { stream, run } = await room.inboundCall();
-      await room.heardOut(stream);
-      await room.says(stream, 'that was all');
-      room.rest.answer = answer;
-      await room.heardOut(stream);
-      await room.until(() => room.hangUps.length === 1);
-      if (answer === 'hang') await room.pass(5_100);
-      const done = await room.ended(run);
+      const { stream, run } = await harness.inboundCall();
+      await harness.heardOut(stream);
+      await harness.says(stream, 'that was all');
+      harness.rest.answer = answer;
+      await harness.heardOut(stream);
+      await harness.until(() => harness.hangUps.length === 1);
+      if (answer === 'hang') await harness.pass(5_100);
+      const done = await harness.ended(run);
       expect(done.disposition).toBe('user_qualified');
       expect(stream.closed?.code).toBe(1000);
-      expect(room.errors.map(({ step }) => step)).toEqual(['hang up']);
+      expect(harness.errors.map(({ step }) => step)).toEqual(['hang up']);
     },
   );
 
   it('goes on when the recording, its look-up and the transcript fail', async () => {
-    const { room } = await withModel();
-    room.deps.files.create = () =>
+    const { harness } = await withModel();
+    harness.deps.files.create = () =>
       Promise.resolve({
         append: () => true,
         skip: () => undefined,
@@ -199,14 +202,14 @@ describe('the end of a call', () => {
         error: undefined,
         close: () => new Promise<void>(() => undefined),
       });
-    room.deps.files.stat = () => Promise.reject(new Error('EACCES'));
-    room.deps.files.write = () => Promise.reject(new Error('ENOSPC'));
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    harness.deps.files.stat = () => Promise.reject(new Error('EACCES'));
+    harness.deps.files.write = () => Promise.reject(new Error('ENOSPC'));
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.hangUp();
-    await room.pass(5_100);
-    const done = await room.ended(run);
+    await harness.pass(5_100);
+    const done = await harness.ended(run);
     expect(done).toMatchObject({ disposition: 'user_hangup', transcriptKey: null });
-    expect(room.errors.map(({ step }) => step)).toContain('close the audio');
+    expect(harness.errors.map(({ step }) => step)).toContain('close the audio');
   });
 });

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../../src/audio/wav.ts';
-import { withCallRoom } from '../call-harness.ts';
+import { withCallHarness } from '../call-harness.ts';
 import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 const PHONE = 'phone-42';
 const STALL_MS = 60_000;
 
@@ -15,17 +15,17 @@ it.each([
 ] as const)(
   'a call that %s without its media, when they end, is hung up by the provider: %j',
   async (callAfterClose, hangUps) => {
-    const room = await held.room.prepare();
-    const pbx = await withPbx(room);
+    const harness = await held.harness.prepare();
+    const pbx = await withPbx(harness);
     pbx.callAfterClose = callAfterClose;
     pbx.inbound(PHONE, EXTENSION);
-    const stream = await mediaOf(room, PHONE);
-    await room.heardOut(stream);
+    const stream = await mediaOf(harness, PHONE);
+    await harness.heardOut(stream);
     stream.hangUp();
-    const [run] = await room.runs();
+    const [run] = await harness.runs();
     if (run === undefined) throw new Error('no run');
-    expect(await room.ended(run)).toMatchObject({ disposition: 'user_hangup' });
-    expect(room.pbx.hangUps).toEqual(hangUps);
+    expect(await harness.ended(run)).toMatchObject({ disposition: 'user_hangup' });
+    expect(harness.pbx.hangUps).toEqual(hangUps);
   },
 );
 
@@ -34,38 +34,40 @@ describe('a caller who leaves while the process stands still', () => {
     ['before its timers', false],
     ['after its timers', true],
   ])('has talked until then if the end is read %s', async (_, hasTurn) => {
-    const room = await held.room.prepare();
-    const startedAt = room.clock.now();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.pass(1_000);
-    const talkedMs = room.clock.now() - startedAt;
-    room.clock.stall(STALL_MS);
-    if (hasTurn) room.clock.advance(20);
+    const harness = await held.harness.prepare();
+    const startedAt = harness.clock.now();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.pass(1_000);
+    const talkedMs = harness.clock.now() - startedAt;
+    harness.clock.stall(STALL_MS);
+    if (hasTurn) harness.clock.advance(20);
     // What came of them meanwhile has waited.
     for (let frames = 0; frames < 50; frames++) stream.frame();
     stream.hangUp();
-    const done = await room.ended(run);
+    const done = await harness.ended(run);
     const seconds = talkedMs / 1_000 + 1;
     expect(done.disposition).toBe('user_hangup');
     expect(done.durationS).toBeCloseTo(seconds, 0);
     expect(done.usageInfo).toMatchObject({ call_duration_seconds: Math.round(seconds) });
     const endedAfterMs = (done.endedAt?.getTime() ?? 0) - startedAt;
     expect(Math.abs(endedAfterMs - 1_000 * seconds)).toBeLessThan(100);
-    const { samples, rateHz } = readWav(await room.deps.files.readAll(`recordings/${run.id}.wav`));
+    const { samples, rateHz } = readWav(
+      await harness.deps.files.readAll(`recordings/${run.id}.wav`),
+    );
     expect(samples.length / 2 / rateHz).toBeCloseTo(seconds, 0);
   });
 
   it('has talked until then if only the provider reports the end', async () => {
-    const room = await held.room.prepare();
-    const startedAt = room.clock.now();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    const talkedMs = room.clock.now() - startedAt;
-    room.clock.stall(STALL_MS);
-    await room.status(run.id, 'CallStatus=completed&SequenceNumber=9&CallDuration=5');
-    room.clock.advance(3_100);
-    const done = await room.ended(run);
+    const harness = await held.harness.prepare();
+    const startedAt = harness.clock.now();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    const talkedMs = harness.clock.now() - startedAt;
+    harness.clock.stall(STALL_MS);
+    await harness.status(run.id, 'CallStatus=completed&SequenceNumber=9&CallDuration=5');
+    harness.clock.advance(3_100);
+    const done = await harness.ended(run);
     expect(done.durationS).toBeCloseTo(talkedMs / 1_000, 0);
   });
 });

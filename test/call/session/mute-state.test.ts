@@ -7,7 +7,7 @@ import { INITIAL_STATE } from '../../../src/workflow/engine/state.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { type Data, definition, edge, end, start } from '../../workflow/definitions.ts';
-import { drinks, withCallRoom } from '../call-harness.ts';
+import { drinks, withCallHarness } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 
 const MUTED = 'rtf-user-mute-started';
@@ -63,7 +63,7 @@ describe('whether the agent listens', () => {
   });
 });
 
-const at = withCallRoom();
+const at = withCallHarness();
 let outside: RestServer;
 
 beforeAll(async () => {
@@ -79,7 +79,7 @@ function watched(run: { id: string }): { words: string[]; items: FeedbackItem[] 
     heard.items.push(item);
     heard.words.push(item.type.replace('rtf-', ''));
   };
-  at.room.deps.events.live.watch(run.id, { onStored: () => undefined, onLive });
+  at.harness.deps.events.live.watch(run.id, { onStored: () => undefined, onLive });
   return heard;
 }
 
@@ -90,12 +90,12 @@ function talk(data: Data = {}) {
 
 describe('whoever watches a call', () => {
   it('is told that the agent does not listen while it cannot be interrupted', async () => {
-    await at.room.prepare();
-    const { run, stream } = await at.room.inboundCall();
+    await at.harness.prepare();
+    const { run, stream } = await at.harness.inboundCall();
     const heard = watched(run);
-    await at.room.passUntil(() => heard.words.length === 2);
-    await at.room.says(stream, 'tea', 400);
-    await at.room.heardOut(stream);
+    await at.harness.passUntil(() => heard.words.length === 2);
+    await at.harness.says(stream, 'tea', 400);
+    await at.harness.heardOut(stream);
     expect(heard.words).toEqual([
       'bot-started-speaking',
       'user-mute-started',
@@ -108,19 +108,19 @@ describe('whoever watches a call', () => {
       timestamp: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T/),
     });
     // And indeed it did not.
-    expect(await at.room.bodies(run, 'user.backchannel')).toMatchObject([{ text: 'tea' }]);
-    expect(await at.room.bodies(run, 'user.turn')).toEqual([]);
+    expect(await at.harness.bodies(run, 'user.backchannel')).toMatchObject([{ text: 'tea' }]);
+    expect(await at.harness.bodies(run, 'user.turn')).toEqual([]);
     heard.words.length = 0;
-    await at.room.says(stream, 'tea');
-    await at.room.heardOut(stream);
-    await at.room.ended(run);
+    await at.harness.says(stream, 'tea');
+    await at.harness.heardOut(stream);
+    await at.harness.ended(run);
     // From the decision to say goodbye on, to the end.
     expect(heard.words).toEqual([
       'user-mute-started',
       'bot-started-speaking',
       'bot-stopped-speaking',
     ]);
-    const { logs } = await at.room.run(run.id);
+    const { logs } = await at.harness.run(run.id);
     expect(JSON.stringify(logs)).not.toContain('user-mute');
   });
 
@@ -128,13 +128,13 @@ describe('whoever watches a call', () => {
     const [first, ...rest] = drinks.nodes;
     const data = { ...first?.data, allow_interrupt: true };
     const nodes = [{ ...first, data }, ...rest];
-    await at.room.prepare(definition(nodes, drinks.edges));
-    const { run, stream } = await at.room.inboundCall();
+    await at.harness.prepare(definition(nodes, drinks.edges));
+    const { run, stream } = await at.harness.inboundCall();
     const heard = watched(run);
-    await at.room.heardOut(stream);
+    await at.harness.heardOut(stream);
     expect(heard.words).toEqual(['bot-started-speaking', 'bot-stopped-speaking']);
     stream.hangUp();
-    await at.room.ended(run);
+    await at.harness.ended(run);
     expect(heard.words.slice(2)).toEqual(['user-mute-started']);
   });
 
@@ -142,28 +142,28 @@ describe('whoever watches a call', () => {
     const late = deferred();
     outside.answer = { status: 200, body: {}, until: late.promise };
     const fetch = { pre_call_fetch_mode: 'always', pre_call_fetch_url: outside.url };
-    await at.room.prepare(talk({ ...fetch, allow_interrupt: true }));
+    await at.harness.prepare(talk({ ...fetch, allow_interrupt: true }));
     // The media starts while the answer is awaited: told before anybody can watch by the run's id.
     const told: string[] = [];
-    const { live } = at.room.deps.events;
+    const { live } = at.harness.deps.events;
     live.emit = (_runId, { type }) => told.push(type);
-    const { stream } = await at.room.inboundCall();
-    await at.room.pass(500);
+    const { stream } = await at.harness.inboundCall();
+    await at.harness.pass(500);
     expect(told).toEqual([MUTED]);
     late.resolve();
-    await at.room.until(() => told.length > 1);
-    await at.room.heardOut(stream);
+    await at.harness.until(() => told.length > 1);
+    await at.harness.heardOut(stream);
     expect(told).toEqual([MUTED, LISTENS, 'rtf-bot-started-speaking', 'rtf-bot-stopped-speaking']);
   });
 
   it('is told that nobody is answered while a tool runs', async () => {
-    const llm = new ScriptedModel(at.room.clock);
+    const llm = new ScriptedModel(at.harness.clock);
     llm.answers = [{ call: 'find_order' }, { say: ['It is on its way.'] }];
-    at.room.deps.services.llm = llm;
+    at.harness.deps.services.llm = llm;
     const late = deferred();
     outside.answer = { status: 200, body: {}, until: late.promise };
     const config = { method: 'GET', url: outside.url };
-    const { uuid } = await at.room.at.store.tools.create(at.room.at.owner, {
+    const { uuid } = await at.harness.at.store.tools.create(at.harness.at.owner, {
       name: 'Find order',
       description: 'Use it.',
       category: 'http_api',
@@ -171,18 +171,18 @@ describe('whoever watches a call', () => {
       iconColor: null,
       definition: { type: 'http_api', config },
     });
-    await at.room.prepare(talk({ tool_uuids: [uuid], allow_interrupt: true }));
-    const { run, stream } = await at.room.inboundCall();
-    await at.room.heardOut(stream);
+    await at.harness.prepare(talk({ tool_uuids: [uuid], allow_interrupt: true }));
+    const { run, stream } = await at.harness.inboundCall();
+    await at.harness.heardOut(stream);
     const heard = watched(run);
     const asked = outside.next();
-    await at.room.says(stream, 'where is it');
-    await at.room.passThrough(() => heard.words.length > 0);
+    await at.harness.says(stream, 'where is it');
+    await at.harness.passThrough(() => heard.words.length > 0);
     await asked;
-    await at.room.pass(1_000);
+    await at.harness.pass(1_000);
     expect(heard.words).toEqual(['user-mute-started']);
     late.resolve();
-    await at.room.passThrough(() => heard.words.includes('bot-stopped-speaking'));
+    await at.harness.passThrough(() => heard.words.includes('bot-stopped-speaking'));
     expect(heard.words).toEqual([
       'user-mute-started',
       'user-mute-stopped',

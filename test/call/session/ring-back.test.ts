@@ -6,10 +6,10 @@ import { deferred } from '../../fakes/deferred.ts';
 import { settle } from '../../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { type Data, definition, edge, end, start } from '../../workflow/definitions.ts';
-import { CALL, withCallRoom } from '../call-harness.ts';
+import { CALL, withCallHarness } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';
 
-const at = withCallRoom();
+const at = withCallHarness();
 let crm: RestServer;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ function prepare(data: Data = {}) {
     pre_call_fetch_url: `${crm.url}/lookup`,
     ...data,
   });
-  return at.room.prepare(definition([first, end('bye')], [edge('talk', 'bye')]));
+  return at.harness.prepare(definition([first, end('bye')], [edge('talk', 'bye')]));
 }
 
 /** Variables that are not there before they are wanted. */
@@ -41,13 +41,15 @@ function late(): () => void {
 }
 
 async function fetched(): Promise<void> {
-  await at.room.until(async () => (await at.room.runs())[0]?.initialContext['customer'] === 'Ana');
+  await at.harness.until(
+    async () => (await at.harness.runs())[0]?.initialContext['customer'] === 'Ana',
+  );
 }
 
 /** Loudness of what the caller heard within the last `ms`. */
 function level({ farEnd }: Stream, ms: number): number {
   const pcm = new Int16Array(ms * 8);
-  farEnd.heard(at.room.clock.monotonicMs() - ms, pcm);
+  farEnd.heard(at.harness.clock.monotonicMs() - ms, pcm);
   return levelDbfs(pcm);
 }
 
@@ -58,79 +60,79 @@ describe('while variables are fetched', () => {
   it('the caller hears a ring-back tone, two seconds of six', async () => {
     await prepare();
     const answer = late();
-    const { stream } = await at.room.inboundCall();
-    await at.room.pass(1_900);
+    const { stream } = await at.harness.inboundCall();
+    await at.harness.pass(1_900);
     expect(level(stream, 1_800)).toBeCloseTo(RINGING_DBFS, 0);
-    await at.room.pass(4_000);
+    await at.harness.pass(4_000);
     expect(level(stream, 3_500)).toBe(-100);
-    await at.room.pass(1_000);
+    await at.harness.pass(1_000);
     expect(level(stream, 800)).toBeCloseTo(RINGING_DBFS, 0);
     answer();
-    await at.room.until(() => at.room.tts.asked.length > 0);
+    await at.harness.until(() => at.harness.tts.asked.length > 0);
   });
 
   it('so does whoever was called', async () => {
     await prepare();
     const answer = late();
-    const { runId } = await at.room.start();
-    const stream = await at.room.connect(await at.room.pickUp(runId));
+    const { runId } = await at.harness.start();
+    const stream = await at.harness.connect(await at.harness.pickUp(runId));
     stream.start(CALL);
-    await at.room.pass(1_000);
+    await at.harness.pass(1_000);
     expect(level(stream, 900)).toBeCloseTo(RINGING_DBFS, 0);
     answer();
-    await at.room.until(() => at.room.tts.asked.length > 0);
+    await at.harness.until(() => at.harness.tts.asked.length > 0);
   });
 
   it('the tone ends with the fetch, and the greeting follows', async () => {
     await prepare({ delayed_start: true, delayed_start_duration: 1 });
     const answer = late();
-    const { stream } = await at.room.inboundCall();
-    await at.room.pass(1_000);
+    const { stream } = await at.harness.inboundCall();
+    await at.harness.pass(1_000);
     answer();
     await fetched();
-    await at.room.pass(960);
+    await at.harness.pass(960);
     expect(level(stream, 900)).toBe(-100);
     stream.framesAwaited = stream.frames;
-    await at.room.heardOut(stream);
-    expect(at.room.tts.asked.at(-1)).toBe('Hello there.');
+    await at.harness.heardOut(stream);
+    expect(at.harness.tts.asked.at(-1)).toBe('Hello there.');
   });
 
   it('the tone ends with the deadline of the fetch', async () => {
     await prepare();
     crm.answer = 'hang';
     const arrived = crm.next();
-    const reply = await at.room.ring();
+    const reply = await at.harness.ring();
     await arrived;
-    await at.room.pass(3_000);
-    const stream = await at.room.connect(reply);
+    await at.harness.pass(3_000);
+    const stream = await at.harness.connect(reply);
     stream.start();
-    await at.room.pass(6_900);
+    await at.harness.pass(6_900);
     // Its second sound began at the sixth second.
     expect(level(stream, 500)).toBeCloseTo(RINGING_DBFS, 0);
-    await at.room.pass(200);
-    await at.room.until(() => at.room.tts.asked.length > 0);
-    await at.room.heardOut(stream);
-    await at.room.pass(1_000);
+    await at.harness.pass(200);
+    await at.harness.until(() => at.harness.tts.asked.length > 0);
+    await at.harness.heardOut(stream);
+    await at.harness.pass(1_000);
     expect(level(stream, 900)).toBe(-100);
   });
 
   it('the tone is nothing that the agent said', async () => {
     await prepare();
     const answer = late();
-    const { stream, run } = await at.room.inboundCall();
+    const { stream, run } = await at.harness.inboundCall();
     const told: string[] = [];
     const onLive = (_runId: string, { type }: { type: string }) => told.push(type);
-    at.room.deps.events.live.watch(run.id, { onStored: () => undefined, onLive });
-    await at.room.pass(1_000);
+    at.harness.deps.events.live.watch(run.id, { onStored: () => undefined, onLive });
+    await at.harness.pass(1_000);
     expect(told).not.toContain('rtf-bot-started-speaking');
     stream.lose();
     answer();
-    const ended = await at.room.ended(run);
+    const ended = await at.harness.ended(run);
     expect(ended.disposition).toBe('user_hangup');
-    expect(await at.room.bodies(run, 'agent.said')).toEqual([]);
-    expect(await at.room.transcript(ended)).toEqual([]);
+    expect(await at.harness.bodies(run, 'agent.said')).toEqual([]);
+    expect(await at.harness.transcript(ended)).toEqual([]);
     const sent = stream.frames;
-    await at.room.pass(500);
+    await at.harness.pass(500);
     expect(stream.frames).toBe(sent);
   });
 });
@@ -138,20 +140,20 @@ describe('while variables are fetched', () => {
 describe('there is no ring-back tone', () => {
   it('where nothing is fetched', async () => {
     await prepare({ pre_call_fetch_mode: 'outbound', delayed_start: true });
-    const { stream } = await at.room.inboundCall();
-    await at.room.pass(1_500);
+    const { stream } = await at.harness.inboundCall();
+    await at.harness.pass(1_500);
     expect(stream.frames).toBe(0);
   });
 
   it('where the variables came before the media', async () => {
     await prepare({ delayed_start: true });
     crm.answer = { status: 200, body: VARIABLES };
-    const reply = await at.room.ring();
+    const reply = await at.harness.ring();
     await fetched();
-    const stream = await at.room.connect(reply);
+    const stream = await at.harness.connect(reply);
     stream.start();
     await settle();
-    await at.room.pass(1_500);
+    await at.harness.pass(1_500);
     expect(stream.frames).toBe(0);
   });
 });

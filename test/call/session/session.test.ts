@@ -6,106 +6,106 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { CallAudio } from '../../../src/pipeline/call-audio.ts';
 import {
   CALL,
-  type CallRoom,
+  type CallHarness,
   drinks,
   GREETING,
   mediaUrlIn,
-  withCallRoom,
+  withCallHarness,
 } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
-const faults = async (room: CallRoom, run: { id: string }) =>
-  (await room.bodies(run, 'fault')).map(({ code, fatal }) => [code, fatal]);
+const faults = async (harness: CallHarness, run: { id: string }) =>
+  (await harness.bodies(run, 'fault')).map(({ code, fatal }) => [code, fatal]);
 
 /** Runs the call to its end by a key. */
-async function finish(room: CallRoom, stream: Stream, run: { id: string }) {
+async function finish(harness: CallHarness, stream: Stream, run: { id: string }) {
   stream.key('1');
-  await room.heardOut(stream);
-  return room.ended(run);
+  await harness.heardOut(stream);
+  return harness.ended(run);
 }
 
 describe('a media stream', () => {
   it('of another call than was answered ends the call', async () => {
-    const room = await held.room.prepare();
-    const stream = await room.connect(await room.ring());
+    const harness = await held.harness.prepare();
+    const stream = await harness.connect(await harness.ring());
     stream.start('CA-another');
-    const [run] = await room.runs();
-    const done = await room.ended(run as { id: string });
+    const [run] = await harness.runs();
+    const done = await harness.ended(run as { id: string });
     expect(done.disposition).toBe('system_connect_error');
-    expect(await faults(room, done)).toEqual([['MEDIA_UNAUTHORIZED', true]]);
+    expect(await faults(harness, done)).toEqual([['MEDIA_UNAUTHORIZED', true]]);
     expect(stream.closed?.code).toBe(1000);
-    expect(room.hangUps[0]?.path).toContain(CALL);
+    expect(harness.hangUps[0]?.path).toContain(CALL);
     expect(stream.frames).toBe(0);
   });
 
   it('that does not start in time ends the call', async () => {
-    const room = await held.room.prepare();
-    const stream = await room.connect(await room.ring());
+    const harness = await held.harness.prepare();
+    const stream = await harness.connect(await harness.ring());
     stream.line = 'nothing';
-    await room.pass(9_900);
+    await harness.pass(9_900);
     expect(stream.open).toBe(true);
-    await room.pass(200);
-    const [run] = await room.runs();
-    const done = await room.ended(run as { id: string });
+    await harness.pass(200);
+    const [run] = await harness.runs();
+    const done = await harness.ended(run as { id: string });
     expect(done.disposition).toBe('system_connect_error');
-    expect(await faults(room, done)).toEqual([['MEDIA_SILENT', true]]);
-    expect(room.hangUps).toHaveLength(1);
+    expect(await faults(harness, done)).toEqual([['MEDIA_SILENT', true]]);
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('in an encoding that is not ours ends the call', async () => {
-    const room = await held.room.prepare();
-    const stream = await room.connect(await room.ring());
+    const harness = await held.harness.prepare();
+    const stream = await harness.connect(await harness.ring());
     const mediaFormat = { encoding: 'audio/x-alaw', sampleRate: 8000, channels: 1 };
     stream.tell({ event: 'start', start: { callSid: CALL, mediaFormat } });
-    const [run] = await room.runs();
-    const done = await room.ended(run as { id: string });
+    const [run] = await harness.runs();
+    const done = await harness.ended(run as { id: string });
     expect(done.disposition).toBe('pipeline_error');
-    expect(await faults(room, done)).toEqual([['MEDIA_CODEC', true]]);
+    expect(await faults(harness, done)).toEqual([['MEDIA_CODEC', true]]);
     expect(stream.closed?.code).toBe(4400);
   });
 
   it('may break the protocol twenty times, not more', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
     for (let n = 0; n < 20; n++) stream.text('{"event":"media"}');
-    await room.heardOut(stream);
+    await harness.heardOut(stream);
     expect(stream.open).toBe(true);
     stream.text('not JSON');
-    const done = await room.ended(run);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('pipeline_error');
     expect(stream.closed?.code).toBe(4400);
-    expect(await faults(room, run)).toEqual([['MEDIA_MALFORMED', true]]);
-    expect(room.hangUps).toHaveLength(1);
+    expect(await faults(harness, run)).toEqual([['MEDIA_MALFORMED', true]]);
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('that starts twice is the same call', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
     stream.start();
-    await room.heardOut(stream);
-    expect((await finish(room, stream, run)).disposition).toBe('user_qualified');
-    expect(await room.bodies(run, 'media.started')).toHaveLength(1);
+    await harness.heardOut(stream);
+    expect((await finish(harness, stream, run)).disposition).toBe('user_qualified');
+    expect(await harness.bodies(run, 'media.started')).toHaveLength(1);
   });
 
   it('that is lost ends the call as a hang-up', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.lose(1006);
-    expect((await room.ended(run)).disposition).toBe('user_hangup');
+    expect((await harness.ended(run)).disposition).toBe('user_hangup');
   });
 });
 
 describe('a caller', () => {
   it('who hangs up mid-sentence leaves only the words that were heard', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.pass(360);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.pass(360);
     stream.hangUp();
-    const done = await room.ended(run);
-    const [line] = await room.transcript(done);
+    const done = await harness.ended(run);
+    const [line] = await harness.transcript(done);
     const heard = line?.replace('assistant: ', '') ?? '';
     expect(heard).not.toBe('');
     expect(GREETING.startsWith(heard)).toBe(true);
@@ -120,90 +120,90 @@ describe('a caller', () => {
     if (long.nodes[0] !== undefined) {
       long.nodes[0].data = { ...long.nodes[0].data, say: text, allow_interrupt: true };
     }
-    const room = await held.room.prepare(long);
-    const { stream, run } = await room.inboundCall();
-    await room.pass(1_000);
-    await room.says(stream, 'coffee');
+    const harness = await held.harness.prepare(long);
+    const { stream, run } = await harness.inboundCall();
+    await harness.pass(1_000);
+    await harness.says(stream, 'coffee');
     expect(stream.farEnd.clears).toBeGreaterThan(0);
-    await room.passUntil(() => room.tts.asked.includes('Goodbye.'));
-    await room.heardOut(stream);
-    const done = await room.ended(run);
+    await harness.passUntil(() => harness.tts.asked.includes('Goodbye.'));
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
     expect(done.gatheredContext['drink']).toBe('coffee');
-    expect(await room.bodies(run, 'interruption')).toMatchObject([{ cause: 'speech' }]);
-    const [first, ...rest] = await room.transcript(done);
+    expect(await harness.bodies(run, 'interruption')).toMatchObject([{ cause: 'speech' }]);
+    const [first, ...rest] = await harness.transcript(done);
     expect(text.startsWith(first?.replace('assistant: ', '') ?? 'x')).toBe(true);
     expect(first?.length).toBeLessThan(text.length);
     expect(rest).toEqual(['user: coffee', 'assistant: Coffee it is. Goodbye.']);
   });
 
   it('who is silent is asked once, then told goodbye', async () => {
-    const room = await held.room.prepare(drinks, { max_user_idle_timeout: 5 });
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.pass(5_100);
-    await room.heardOut(stream);
-    expect(room.tts.asked.join(' ')).toContain('Are you still there?');
-    await room.pass(5_100);
-    await room.heardOut(stream);
-    const done = await room.ended(run);
+    const harness = await held.harness.prepare(drinks, { max_user_idle_timeout: 5 });
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.pass(5_100);
+    await harness.heardOut(stream);
+    expect(harness.tts.asked.join(' ')).toContain('Are you still there?');
+    await harness.pass(5_100);
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('user_idle_max_duration_exceeded');
-    expect((await room.transcript(done)).at(-1)).toMatch(/Goodbye\.$/);
+    expect((await harness.transcript(done)).at(-1)).toMatch(/Goodbye\.$/);
     expect(stream.farEnd.clears).toBe(0);
-    expect(room.hangUps).toHaveLength(1);
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('who stays on the line is cut off at the longest duration', async () => {
-    const room = await held.room.prepare(drinks, { max_call_duration: 20 });
-    const { run } = await room.inboundCall();
-    await room.pass(19_900);
-    expect(room.hangUps).toEqual([]);
-    await room.pass(200);
-    const done = await room.ended(run);
+    const harness = await held.harness.prepare(drinks, { max_call_duration: 20 });
+    const { run } = await harness.inboundCall();
+    await harness.pass(19_900);
+    expect(harness.hangUps).toEqual([]);
+    await harness.pass(200);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('call_duration_exceeded');
     expect(done.durationS).toBeCloseTo(20, 0);
-    expect(room.hangUps).toHaveLength(1);
+    expect(harness.hangUps).toHaveLength(1);
   });
 });
 
 describe('a service or a disk that fails', () => {
   it('mid-sentence is noted, and the call goes on', async () => {
-    const room = await held.room.prepare();
-    room.tts.fails = { text: 'Tea or', afterMs: 100 };
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    const done = await finish(room, stream, run);
+    const harness = await held.harness.prepare();
+    harness.tts.fails = { text: 'Tea or', afterMs: 100 };
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    const done = await finish(harness, stream, run);
     expect(done.disposition).toBe('user_qualified');
-    expect(await faults(room, run)).toEqual([['TTS_FAILED', false]]);
+    expect(await faults(harness, run)).toEqual([['TTS_FAILED', false]]);
   });
 
   it('and recognises no more leaves the keypad', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    room.stt.die();
-    const done = await finish(room, stream, run);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    harness.stt.die();
+    const done = await finish(harness, stream, run);
     expect(done.gatheredContext['drink']).toBe('tea');
-    expect(await faults(room, run)).toEqual([['STT_FAILED', false]]);
+    expect(await faults(harness, run)).toEqual([['STT_FAILED', false]]);
   });
 
   it('and opens no recording leaves a call without one', async () => {
-    const room = await held.room.prepare();
-    room.deps.files.create = () => Promise.reject(new Error('no such folder'));
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    const done = await finish(room, stream, run);
+    const harness = await held.harness.prepare();
+    harness.deps.files.create = () => Promise.reject(new Error('no such folder'));
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    const done = await finish(harness, stream, run);
     expect(done).toMatchObject({ disposition: 'user_qualified', recordingKey: null });
-    expect(await faults(room, run)).toEqual([['RECORDING_FAILED', false]]);
+    expect(await faults(harness, run)).toEqual([['RECORDING_FAILED', false]]);
   });
 
   it.each(['full', 'hung'])(
     'and whose disk is %s mid-call leaves what was written',
     async (how) => {
-      const room = await held.room.prepare();
-      const { create } = room.deps.files;
+      const harness = await held.harness.prepare();
+      const { create } = harness.deps.files;
       let bytes = 0;
       let error: Error | undefined;
-      room.deps.files.create = async (key) => {
+      harness.deps.files.create = async (key) => {
         const file = await create(key);
         return {
           append: (chunk) => {
@@ -222,51 +222,51 @@ describe('a service or a disk that fails', () => {
           close: () => file.close(),
         };
       };
-      const { stream, run } = await room.inboundCall();
-      await room.heardOut(stream);
-      await room.pass(2_000);
-      const done = await finish(room, stream, run);
+      const { stream, run } = await harness.inboundCall();
+      await harness.heardOut(stream);
+      await harness.pass(2_000);
+      const done = await finish(harness, stream, run);
       expect(done).toMatchObject({ state: 'completed', disposition: 'user_qualified' });
-      expect(await faults(room, run)).toEqual([['RECORDING_FAILED', false]]);
+      expect(await faults(harness, run)).toEqual([['RECORDING_FAILED', false]]);
     },
   );
 
   const away = new GatewayError('STORE_UNAVAILABLE');
 
   it('and has the store away during the call loses no event', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    const { appendEvents } = room.deps.store.runs;
-    room.deps.store.runs.appendEvents = () => Promise.reject(away);
-    await room.heardOut(stream);
-    await room.pass(3_000);
-    room.deps.store.runs.appendEvents = appendEvents;
-    await room.pass(1_200);
-    const done = await finish(room, stream, run);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    const { appendEvents } = harness.deps.store.runs;
+    harness.deps.store.runs.appendEvents = () => Promise.reject(away);
+    await harness.heardOut(stream);
+    await harness.pass(3_000);
+    harness.deps.store.runs.appendEvents = appendEvents;
+    await harness.pass(1_200);
+    const done = await finish(harness, stream, run);
     expect(done.disposition).toBe('user_qualified');
-    const events = await room.events(run);
+    const events = await harness.events(run);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.at(-1)?.body.type).toBe('call.ended');
   });
 
   it('and has the store away at the end completes the run when it is back', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    const { patch, appendEvents } = room.deps.store.runs;
-    room.deps.store.runs.patch = () => Promise.reject(away);
-    room.deps.store.runs.appendEvents = () => Promise.reject(away);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    const { patch, appendEvents } = harness.deps.store.runs;
+    harness.deps.store.runs.patch = () => Promise.reject(away);
+    harness.deps.store.runs.appendEvents = () => Promise.reject(away);
     stream.key('1');
-    await room.heardOut(stream);
-    await room.until(() => room.switchboard.activeCalls === 0);
-    expect(room.hangUps).toHaveLength(1);
-    await room.pass(25_000);
-    expect((await room.run(run.id)).state).toBe('running');
-    Object.assign(room.deps.store.runs, { patch, appendEvents });
-    await room.pass(10_100);
-    const done = await room.ended(run);
+    await harness.heardOut(stream);
+    await harness.until(() => harness.callControl.activeCalls === 0);
+    expect(harness.hangUps).toHaveLength(1);
+    await harness.pass(25_000);
+    expect((await harness.run(run.id)).state).toBe('running');
+    Object.assign(harness.deps.store.runs, { patch, appendEvents });
+    await harness.pass(10_100);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('user_qualified');
-    expect((await room.events(run)).at(-1)?.body.type).toBe('call.ended');
+    expect((await harness.events(run)).at(-1)?.body.type).toBe('call.ended');
   });
 });
 
@@ -279,79 +279,79 @@ describe('a media socket that we close for a fault', () => {
     [1008, 'MEDIA_STALLED', 'MEDIA_STALLED'],
     [1011, 'internal error', 'UNEXPECTED'],
   ])('(%i %s) ends the call as an error, and says which', async (code, reason, fault) => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.lose(code, reason);
-    const done = await room.ended(run);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('pipeline_error');
-    expect(await faults(room, run)).toEqual([[fault, true]]);
+    expect(await faults(harness, run)).toEqual([[fault, true]]);
     expect(done.gatheredContext['error']).toEqual(expect.any(String));
-    expect(room.hangUps).toHaveLength(1);
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('because nothing came has not connected', async () => {
-    const room = await held.room.prepare();
-    const url = mediaUrlIn(await room.ring());
-    const stream = await room.connectTo(url);
+    const harness = await held.harness.prepare();
+    const url = mediaUrlIn(await harness.ring());
+    const stream = await harness.connectTo(url);
     stream.lose(1008, 'MEDIA_SILENT');
-    const [run] = await room.runs();
-    const done = await room.ended({ id: run?.id ?? '' });
+    const [run] = await harness.runs();
+    const done = await harness.ended({ id: run?.id ?? '' });
     expect(done.disposition).toBe('system_connect_error');
   });
 
   it('is none when the far end closes it in its own words', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.lose(1008, 'policy');
-    expect((await room.ended(run)).disposition).toBe('user_hangup');
-    expect(await faults(room, run)).toEqual([]);
+    expect((await harness.ended(run)).disposition).toBe('user_hangup');
+    expect(await faults(harness, run)).toEqual([]);
   });
 });
 
 describe('an error of our own', () => {
   it('in a timer ends that call alone', async () => {
-    const room = await held.room.prepare();
-    const sick = await room.inboundCall();
-    await room.heardOut(sick.stream);
-    const healthy = await room.inboundCall({ callId: 'CA2' });
-    await room.heardOut(healthy.stream);
+    const harness = await held.harness.prepare();
+    const sick = await harness.inboundCall();
+    await harness.heardOut(sick.stream);
+    const healthy = await harness.inboundCall({ callId: 'CA2' });
+    await harness.heardOut(healthy.stream);
     const speaking = vi.spyOn(CallAudio.prototype, 'speaking', 'get');
     speaking.mockImplementationOnce(() => {
       throw new Error('the pipeline is broken');
     });
-    await room.passUntil(() => speaking.mock.calls.length > 0);
+    await harness.passUntil(() => speaking.mock.calls.length > 0);
     speaking.mockRestore();
-    const done = await room.completed(sick.run);
+    const done = await harness.completed(sick.run);
     expect(done.disposition).toBe('unexpected_error');
-    expect(await faults(room, sick.run)).toEqual([['UNEXPECTED', true]]);
-    const well = await finish(room, healthy.stream, healthy.run);
+    expect(await faults(harness, sick.run)).toEqual([['UNEXPECTED', true]]);
+    const well = await finish(harness, healthy.stream, healthy.run);
     expect(well.disposition).toBe('user_qualified');
   });
 
   it('in one call ends that call alone', async () => {
-    const room = await held.room.prepare();
-    const sick = await room.inboundCall();
-    const healthy = await room.inboundCall({ callId: 'CA2' });
-    await room.pass(200);
+    const harness = await held.harness.prepare();
+    const sick = await harness.inboundCall();
+    const healthy = await harness.inboundCall({ callId: 'CA2' });
+    await harness.pass(200);
     sick.stream.broken = true;
-    await room.pass(100);
-    const done = await room.completed(sick.run);
+    await harness.pass(100);
+    const done = await harness.completed(sick.run);
     expect(done.disposition).toBe('unexpected_error');
-    expect(await faults(room, sick.run)).toEqual([['UNEXPECTED', true]]);
+    expect(await faults(harness, sick.run)).toEqual([['UNEXPECTED', true]]);
     expect(sick.stream.closed?.code).toBe(1000);
-    await room.heardOut(healthy.stream);
-    expect((await finish(room, healthy.stream, healthy.run)).disposition).toBe('user_qualified');
-    expect(room.hangUps).toHaveLength(2);
+    await harness.heardOut(healthy.stream);
+    expect((await finish(harness, healthy.stream, healthy.run)).disposition).toBe('user_qualified');
+    expect(harness.hangUps).toHaveLength(2);
   });
 
   it('while the caller is heard ends that call alone', async () => {
-    const room = await held.room.prepare();
-    const { open } = room.deps.services.vad;
+    const harness = await held.harness.prepare();
+    const { open } = harness.deps.services.vad;
     let isBroken = false;
-    room.deps.services.vad.open = (listener) => {
-      const vad = open.call(room.deps.services.vad, listener);
+    harness.deps.services.vad.open = (listener) => {
+      const vad = open.call(harness.deps.services.vad, listener);
       return {
         ...vad,
         push(window, endMs) {
@@ -360,27 +360,27 @@ describe('an error of our own', () => {
         },
       };
     };
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     isBroken = true;
-    await room.pass(100);
-    expect((await room.ended(run)).disposition).toBe('unexpected_error');
-    expect(room.hangUps).toHaveLength(1);
+    await harness.pass(100);
+    expect((await harness.ended(run)).disposition).toBe('unexpected_error');
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('in the engine ends that call alone', async () => {
-    const room = await held.room.prepare();
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    const now = room.clock.now.bind(room.clock);
-    room.clock.now = () => {
-      room.clock.now = now;
+    const harness = await held.harness.prepare();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    const now = harness.clock.now.bind(harness.clock);
+    harness.clock.now = () => {
+      harness.clock.now = now;
       throw new Error('the clock is broken');
     };
     stream.key('1');
-    await room.pass(100);
-    const done = await room.ended(run);
+    await harness.pass(100);
+    const done = await harness.ended(run);
     expect(done.disposition).toMatch(/unexpected_error/);
-    expect(mediaUrlIn(await room.ring('CallSid=CA2'))).toContain('wss://');
+    expect(mediaUrlIn(await harness.ring('CallSid=CA2'))).toContain('wss://');
   });
 });

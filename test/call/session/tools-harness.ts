@@ -1,7 +1,7 @@
-// The call room with an agent who may use tools.
+// The call layer with an agent that may use tools.
 
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
-import type { CallRoom } from '../call-harness.ts';
+import type { CallHarness } from '../call-harness.ts';
 
 export interface ToolSpec {
   name: string;
@@ -9,8 +9,8 @@ export interface ToolSpec {
 }
 
 /** Its agent greets, and may use the tools. */
-export async function withTools(room: CallRoom, ...specs: ToolSpec[]): Promise<CallRoom> {
-  const { store, owner } = room.at;
+export async function withTools(harness: CallHarness, ...specs: ToolSpec[]): Promise<CallHarness> {
+  const { store, owner } = harness.at;
   const uuids: string[] = [];
   for (const { name, definition: content } of specs) {
     const { uuid } = await store.tools.create(owner, {
@@ -24,5 +24,7 @@ export async function withTools(room: CallRoom, ...specs: ToolSpec[]): Promise<C
     uuids.push(uuid);
   }
   const first = start('talk', { name: 'Talk', greeting: 'Hello.', tool_uuids: uuids });
-  return room.prepare(definition([first, end('bye')], [edge('talk', 'bye', { label: 'Finish' })]));
+  return harness.prepare(
+    definition([first, end('bye')], [edge('talk', 'bye', { label: 'Finish' })]),
+  );
 }

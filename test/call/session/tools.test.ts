@@ -17,12 +17,12 @@ import {
   startOpenAiServer,
 } from '../../fakes/openai-server.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
-import { type CallRoom, twilioAnswers, withCallRoom } from '../call-harness.ts';
+import { type CallHarness, twilioAnswers, withCallHarness } from '../call-harness.ts';
 import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 import { type Answer, ScriptedModel } from '../scripted-model.ts';
 import { type ToolSpec, withTools } from './tools-harness.ts';
 
-const at = withCallRoom();
+const at = withCallHarness();
 let shop: RestServer;
 let model: FakeOpenAiServer;
 
@@ -76,35 +76,35 @@ const offered = z.object({
 });
 
 async function withModel(answers: Answer[], ...specs: ToolSpec[]) {
-  const llm = new ScriptedModel(at.room.clock);
+  const llm = new ScriptedModel(at.harness.clock);
   llm.answers = answers;
-  at.room.deps.services.llm = llm;
-  const room = await withTools(at.room, ...specs);
-  const { stream, run } = await room.inboundCall();
-  await room.heardOut(stream);
-  await room.says(stream, 'please');
-  return { room, llm, stream, run };
+  at.harness.deps.services.llm = llm;
+  const harness = await withTools(at.harness, ...specs);
+  const { stream, run } = await harness.inboundCall();
+  await harness.heardOut(stream);
+  await harness.says(stream, 'please');
+  return { harness, llm, stream, run };
 }
 
 const results = (llm: ScriptedModel) =>
   llm.spoken
     .at(-1)
     ?.messages.flatMap((message) => (message.role === 'tool' ? [JSON.parse(message.content)] : []));
-const saidAtLast = (room: CallRoom) => room.tts.asked.at(-1);
+const saidAtLast = (harness: CallHarness) => harness.tts.asked.at(-1);
 
 describe('a call in which the model uses tools', () => {
   it('asks another system, does a sum, and hands the caller over', async () => {
-    const { room } = at;
-    const credential = await room.at.store.credentials.create(room.at.owner, {
+    const { harness } = at;
+    const credential = await harness.at.store.credentials.create(harness.at.owner, {
       name: 'Shop',
       description: null,
       type: 'bearer_token',
       data: { token: 'of-the-shop' },
     });
-    room.deps.http.credentialHeaders = credentialHeadersFrom(room.at.store);
-    const { clock, log } = room.deps;
+    harness.deps.http.credentialHeaders = credentialHeadersFrom(harness.at.store);
+    const { clock, log } = harness.deps;
     const server = { service: 'openai' as const, baseUrl: model.baseUrl, model: 'm' };
-    room.deps.services.llm = openLanguageModel([{ ...server, apiKey: 'k' }], { clock, log });
+    harness.deps.services.llm = openLanguageModel([{ ...server, apiKey: 'k' }], { clock, log });
     model.script(
       calls('find_order', { id: 'A 7' }, { id: 'call_1' }),
       calls('safe_calculator', { expression: '12.5 * 2' }, { id: 'call_2' }),
@@ -112,21 +112,23 @@ describe('a call in which the model uses tools', () => {
       calls('front_desk', {}, { id: 'call_3' }),
     );
     await withTools(
-      at.room,
+      at.harness,
       orderTool({ credential_uuid: credential.uuid }),
       calculatorTool,
       transferTool(),
     );
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'what do two of order seven cost');
-    await room.passThrough(() => model.requests.length === 3);
-    await room.passThrough(() => saidAtLast(room) === 'That makes twenty five dollars.');
-    await room.heardOut(stream);
-    await room.says(stream, 'let me talk to somebody');
-    await room.passThrough(() => room.rest.asked.some(({ body }) => body.startsWith('Twiml=')));
-    const done = await room.ended(run);
-    await room.deps.services.llm?.close();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'what do two of order seven cost');
+    await harness.passThrough(() => model.requests.length === 3);
+    await harness.passThrough(() => saidAtLast(harness) === 'That makes twenty five dollars.');
+    await harness.heardOut(stream);
+    await harness.says(stream, 'let me talk to somebody');
+    await harness.passThrough(() =>
+      harness.rest.asked.some(({ body }) => body.startsWith('Twiml=')),
+    );
+    const done = await harness.ended(run);
+    await harness.deps.services.llm?.close();
 
     expect(shop.asked).toMatchObject([
       {
@@ -138,15 +140,15 @@ describe('a call in which the model uses tools', () => {
     const { tools } = offered.parse(model.requests[0]?.body);
     const names = tools.map((tool) => tool.function.name);
     expect(names).toEqual(['find_order', 'safe_calculator', 'front_desk', 'finish']);
-    expect(room.tts.asked).toContain('One moment, +14155550100.');
-    const transfer = new URLSearchParams(room.rest.asked.at(-1)?.body).get('Twiml');
+    expect(harness.tts.asked).toContain('One moment, +14155550100.');
+    const transfer = new URLSearchParams(harness.rest.asked.at(-1)?.body).get('Twiml');
     expect(transfer).toContain('<Number>+14155550199</Number>');
     expect(transfer).toContain('timeout="20"');
     expect(transfer).toContain('callerId="+14155550101"');
 
     expect(done.disposition).toBe('transfer_call');
-    expect(room.hangUps).toEqual([]);
-    expect(await room.transcript(done)).toEqual([
+    expect(harness.hangUps).toEqual([]);
+    expect(await harness.transcript(done)).toEqual([
       'assistant: Hello.',
       'user: what do two of order seven cost',
       'assistant: One moment, +14155550100.',
@@ -154,7 +156,7 @@ describe('a call in which the model uses tools', () => {
       'user: let me talk to somebody',
       'assistant: I put you through now.',
     ]);
-    const items = feedbackItems(await room.events(run)).filter(({ type }) =>
+    const items = feedbackItems(await harness.events(run)).filter(({ type }) =>
       type.startsWith('rtf-function'),
     );
     expect(items.map(({ type, payload }) => [type, payload['function_name']])).toEqual([
@@ -170,15 +172,15 @@ describe('a call in which the model uses tools', () => {
     );
     expect(items[3]?.payload['result']).toBe('{"expression":"12.5 * 2","result":25}');
     expect(items[5]?.payload['result']).toContain('transfer_success');
-    expect(JSON.stringify(room.lines)).not.toContain('of-the-shop');
-    expect(room.errors).toEqual([]);
+    expect(JSON.stringify(harness.lines)).not.toContain('of-the-shop');
+    expect(harness.errors).toEqual([]);
   });
 
   it('is ended by the tool for it, with the reason as its disposition', async () => {
     const answers = [{ say: ['Goodbye.'], call: 'hang_up', given: { reason: 'not_interested' } }];
-    const { room, stream, run } = await withModel(answers, endTool);
-    await room.heardOut(stream);
-    const done = await room.ended(run);
+    const { harness, stream, run } = await withModel(answers, endTool);
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('not_interested');
     expect(done.gatheredContext).toMatchObject({
       call_disposition: 'not_interested',
@@ -186,15 +188,15 @@ describe('a call in which the model uses tools', () => {
       call_status: 'end_call_tool',
       call_tags: ['not_interested', 'user_speech', 'end_call_tool'],
     });
-    expect(room.hangUps).toHaveLength(1);
+    expect(harness.hangUps).toHaveLength(1);
   });
 });
 
 /** The model has called, and the request has arrived. */
-async function requested(room: CallRoom, llm: ScriptedModel): Promise<void> {
-  await room.passUntil(() => llm.spoken.length === 1);
-  await room.pass(60);
-  await room.until(() => shop.asked.length === 1);
+async function requested(harness: CallHarness, llm: ScriptedModel): Promise<void> {
+  await harness.passUntil(() => llm.spoken.length === 1);
+  await harness.pass(60);
+  await harness.until(() => shop.asked.length === 1);
 }
 
 describe('a tool', () => {
@@ -202,22 +204,22 @@ describe('a tool', () => {
 
   it('that gets no reply in time is given up, and the caller is spoken to', async () => {
     shop.answer = 'hang';
-    const { room, llm } = await withModel(
+    const { harness, llm } = await withModel(
       [asks, { say: ['Sorry.'] }],
       orderTool({ timeout_ms: 900 }),
     );
-    await requested(room, llm);
-    await room.pass(1_000);
-    await room.passThrough(() => llm.spoken.length === 2);
+    await requested(harness, llm);
+    await harness.pass(1_000);
+    await harness.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toEqual([
       { status: 'error', error: 'The server did not answer in time.' },
     ]);
   });
 
   it('may not reach our own networks', async () => {
-    at.room.deps.http.outside = createGuardedHttp(openSignUpEgress());
-    const { room, llm } = await withModel([asks, { say: ['Sorry.'] }], orderTool());
-    await room.passThrough(() => llm.spoken.length === 2);
+    at.harness.deps.http.outside = createGuardedHttp(openSignUpEgress());
+    const { harness, llm } = await withModel([asks, { say: ['Sorry.'] }], orderTool());
+    await harness.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toEqual([
       { status: 'error', error: 'This must not be called from here: a private network' },
     ]);
@@ -225,48 +227,48 @@ describe('a tool', () => {
   });
 
   it('whose credential is gone tells the model, and asks nobody', async () => {
-    at.room.deps.http.credentialHeaders = credentialHeadersFrom(at.room.at.store);
+    at.harness.deps.http.credentialHeaders = credentialHeadersFrom(at.harness.at.store);
     const tool = orderTool({ credential_uuid: 'gone' });
-    const { room, llm } = await withModel([asks, { say: ['Sorry.'] }], tool);
-    await room.passThrough(() => llm.spoken.length === 2);
+    const { harness, llm } = await withModel([asks, { say: ['Sorry.'] }], tool);
+    await harness.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toEqual([{ status: 'error', error: 'Credential not found' }]);
     expect(shop.asked).toEqual([]);
   });
 
   it('is closed when the caller hangs up', async () => {
     shop.answer = 'hang';
-    const { room, llm, stream, run } = await withModel([asks], orderTool());
-    await requested(room, llm);
+    const { harness, llm, stream, run } = await withModel([asks], orderTool());
+    await requested(harness, llm);
     stream.hangUp();
-    expect((await room.ended(run)).disposition).toBe('user_hangup');
-    const returned = await room.bodies(run, 'function.returned');
+    expect((await harness.ended(run)).disposition).toBe('user_hangup');
+    const returned = await harness.bodies(run, 'function.returned');
     expect(returned.map(({ result }) => JSON.parse(result).status)).toEqual(['error']);
   });
 
   it('keeps the agent from asking whether the caller is there', async () => {
     shop.answer = 'hang';
-    const { room, llm } = await withModel([asks], orderTool({ timeout_ms: 30_000 }));
-    await requested(room, llm);
-    await room.pass(20_000);
+    const { harness, llm } = await withModel([asks], orderTool({ timeout_ms: 30_000 }));
+    await requested(harness, llm);
+    await harness.pass(20_000);
     expect(llm.spoken).toHaveLength(1);
   });
 
   it('that is archived or has the name of an edge is not offered, and the log says so', async () => {
     const edgeName = { ...calculatorTool, ...orderTool(), name: 'Finish' };
-    const { room, llm } = await withModel([{ say: ['Yes?'] }], edgeName);
-    await room.passThrough(() => llm.spoken.length === 1);
+    const { harness, llm } = await withModel([{ say: ['Yes?'] }], edgeName);
+    await harness.passThrough(() => llm.spoken.length === 1);
     expect(llm.spoken[0]?.tools.map(({ name }) => name)).toEqual(['finish']);
-    expect(room.lines).toContainEqual(
+    expect(harness.lines).toContainEqual(
       expect.objectContaining({ msg: 'tool not offered', reason: 'name taken', nodeId: 'talk' }),
     );
   });
 
   it('that cannot be loaded does not keep the call from being held', async () => {
-    const { store } = at.room.deps;
+    const { store } = at.harness.deps;
     const tools = { ...store.tools, find: () => Promise.reject(new Error('database away')) };
-    Object.assign(at.room.deps.store, { tools });
-    const { room, llm } = await withModel([{ say: ['Yes?'] }], orderTool());
-    await room.passThrough(() => llm.spoken.length === 1);
+    Object.assign(at.harness.deps.store, { tools });
+    const { harness, llm } = await withModel([{ say: ['Yes?'] }], orderTool());
+    await harness.passThrough(() => llm.spoken.length === 1);
     expect(llm.spoken[0]?.tools.map(({ name }) => name)).toEqual(['finish']);
   });
 });
@@ -276,11 +278,11 @@ describe('a transfer', () => {
   const sorry: Answer = { say: ['Nobody is there.'] };
 
   it('that the provider refuses is told to the model, and the call goes on', async () => {
-    const { room } = at;
-    room.rest.answer = (asked) =>
+    const { harness } = at;
+    harness.rest.answer = (asked) =>
       asked.body.startsWith('Twiml=') ? { status: 400, body: { code: 1 } } : twilioAnswers(asked);
     const { llm, stream } = await withModel([asks, sorry], transferTool());
-    await room.passThrough(() => llm.spoken.length === 2);
+    await harness.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toEqual([
       {
         status: 'transfer_failed',
@@ -296,31 +298,31 @@ describe('a transfer', () => {
     ['\n', 'no_destination'],
     ['1001', 'provider_error'],
   ])('to %j fails with %s, and the caller stays', async (destination, reason) => {
-    const { room, llm } = await withModel([asks, sorry], transferTool({ destination }));
-    await room.passThrough(() => llm.spoken.length === 2);
+    const { harness, llm } = await withModel([asks, sorry], transferTool({ destination }));
+    await harness.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toMatchObject([{ status: 'transfer_failed', reason }]);
-    expect(room.rest.asked.filter(({ body }) => body.startsWith('Twiml='))).toEqual([]);
+    expect(harness.rest.asked.filter(({ body }) => body.startsWith('Twiml='))).toEqual([]);
   });
 
   it('that ends the media before the provider has answered is no hang-up', async () => {
-    const { room } = at;
+    const { harness } = at;
     const answer = deferred();
-    room.rest.answer = (asked) => {
+    harness.rest.answer = (asked) => {
       const usual = twilioAnswers(asked);
       return asked.body.startsWith('Twiml=') ? { ...usual, until: answer.promise } : usual;
     };
     const { llm, stream, run } = await withModel([asks], transferTool());
-    await room.heardOut(stream);
-    await room.until(() => room.rest.asked.some(({ body }) => body.startsWith('Twiml=')));
+    await harness.heardOut(stream);
+    await harness.until(() => harness.rest.asked.some(({ body }) => body.startsWith('Twiml=')));
     stream.hangUp();
-    await room.pass(200);
+    await harness.pass(200);
     answer.resolve();
-    const done = await room.ended(run);
+    const done = await harness.ended(run);
     expect(done.disposition).toBe('transfer_call');
-    expect(room.hangUps).toEqual([]);
+    expect(harness.hangUps).toEqual([]);
     expect(llm.spoken).toHaveLength(1);
-    await room.status(run.id, 'CallStatus=completed&CallDuration=60&SequenceNumber=4');
-    expect((await room.run(run.id)).disposition).toBe('transfer_call');
+    await harness.status(run.id, 'CallStatus=completed&CallDuration=60&SequenceNumber=4');
+    expect((await harness.run(run.id)).disposition).toBe('transfer_call');
   });
 });
 
@@ -329,32 +331,34 @@ describe('a transfer over a PBX', () => {
   const sorry: Answer = { say: ['Nobody is there.'] };
 
   const transferring = async () => {
-    const llm = new ScriptedModel(at.room.clock);
+    const llm = new ScriptedModel(at.harness.clock);
     llm.answers = [asks, sorry];
-    at.room.deps.services.llm = llm;
-    const room = await withTools(at.room, transferTool());
-    const pbx = await withPbx(room);
+    at.harness.deps.services.llm = llm;
+    const harness = await withTools(at.harness, transferTool());
+    const pbx = await withPbx(harness);
     pbx.inbound('phone', EXTENSION);
-    const stream = await mediaOf(room, 'phone');
-    await room.heardOut(stream);
-    await room.says(stream, 'please');
-    return { room, pbx, llm, stream };
+    const stream = await mediaOf(harness, 'phone');
+    await harness.heardOut(stream);
+    await harness.says(stream, 'please');
+    return { harness, pbx, llm, stream };
   };
 
   it('waits for as long as the destination rings, and then the caller is with it', async () => {
     const answer = deferred();
-    at.room.pbx.onTransfer = () => answer.promise;
-    const { room, llm, stream } = await transferring();
-    await room.passThrough(() => room.pbx.transfers.length === 1);
+    at.harness.pbx.onTransfer = () => answer.promise;
+    const { harness, llm, stream } = await transferring();
+    await harness.passThrough(() => harness.pbx.transfers.length === 1);
     const to = '14155550199';
-    expect(room.pbx.transfers).toEqual([{ callId: 'phone', to, callerId: '8000', ringS: 20 }]);
-    await room.pass(19_000);
+    expect(harness.pbx.transfers).toEqual([{ callId: 'phone', to, callerId: '8000', ringS: 20 }]);
+    await harness.pass(19_000);
     expect(stream.open).toBe(true);
     answer.resolve();
-    await room.until(() => !stream.open);
-    const [run] = await room.runs();
-    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'transfer_call' });
-    expect(room.pbx.hangUps).toEqual([]);
+    await harness.until(() => !stream.open);
+    const [run] = await harness.runs();
+    expect(await harness.ended({ id: run?.id ?? '' })).toMatchObject({
+      disposition: 'transfer_call',
+    });
+    expect(harness.pbx.hangUps).toEqual([]);
     expect(llm.spoken).toHaveLength(1);
   });
 
@@ -365,38 +369,40 @@ describe('a transfer over a PBX', () => {
   ] as const)(
     'that fails with %s is explained to the model as %s',
     async (code, reason, message) => {
-      at.room.pbx.onTransfer = () => Promise.reject(new GatewayError(code, { reason: 'x' }));
-      const { room, llm, stream } = await transferring();
-      await room.passThrough(() => llm.spoken.length === 2);
+      at.harness.pbx.onTransfer = () => Promise.reject(new GatewayError(code, { reason: 'x' }));
+      const { harness, llm, stream } = await transferring();
+      await harness.passThrough(() => llm.spoken.length === 2);
       expect(results(llm)).toEqual([{ status: 'transfer_failed', reason, message }]);
       expect(stream.open).toBe(true);
     },
   );
 
   it('that the PBX forgets is given up a few seconds after the ringing', async () => {
-    at.room.pbx.onTransfer = (signal) =>
+    at.harness.pbx.onTransfer = (signal) =>
       new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));
       });
-    const { room, llm } = await transferring();
-    await room.passThrough(() => room.pbx.transfers.length === 1);
-    await room.pass(24_000);
+    const { harness, llm } = await transferring();
+    await harness.passThrough(() => harness.pbx.transfers.length === 1);
+    await harness.pass(24_000);
     expect(llm.spoken).toHaveLength(1);
-    await room.passThrough(() => llm.spoken.length === 2);
+    await harness.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toMatchObject([{ reason: 'timeout' }]);
   });
 
   it('is broken off when the caller hangs up meanwhile', async () => {
     const signals: AbortSignal[] = [];
-    at.room.pbx.onTransfer = (signal) => {
+    at.harness.pbx.onTransfer = (signal) => {
       signals.push(signal);
       return new Promise(() => undefined);
     };
-    const { room, pbx } = await transferring();
-    await room.passThrough(() => room.pbx.transfers.length === 1);
+    const { harness, pbx } = await transferring();
+    await harness.passThrough(() => harness.pbx.transfers.length === 1);
     pbx.end('phone');
-    const [run] = await room.runs();
-    await room.passThrough(() => signals[0]?.aborted === true);
-    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'user_hangup' });
+    const [run] = await harness.runs();
+    await harness.passThrough(() => signals[0]?.aborted === true);
+    expect(await harness.ended({ id: run?.id ?? '' })).toMatchObject({
+      disposition: 'user_hangup',
+    });
   });
 });

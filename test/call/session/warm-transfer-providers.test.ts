@@ -4,23 +4,23 @@
 import { describe, expect, it } from 'vitest';
 import { deferred } from '../../fakes/deferred.ts';
 import { farSession } from '../../fakes/far-session.ts';
-import { type CallRoom, withCallRoom } from '../call-harness.ts';
+import { type CallHarness, withCallHarness } from '../call-harness.ts';
 import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 import { type Answer, ScriptedModel } from '../scripted-model.ts';
 import { Stream } from '../stream.ts';
 import { withTools } from './tools-harness.ts';
 
-const at = withCallRoom();
+const at = withCallHarness();
 const asks: Answer = { call: 'front_desk', given: { topic: 'a bill' } };
 const sorry: Answer = { say: ['Nobody has time.'] };
 const TOLD = 'Call from +14155550100 about a bill.';
 
-async function prepare(warm: object | null): Promise<{ room: CallRoom; llm: ScriptedModel }> {
-  const { room } = at;
-  const llm = new ScriptedModel(room.clock);
+async function prepare(warm: object | null): Promise<{ harness: CallHarness; llm: ScriptedModel }> {
+  const { harness } = at;
+  const llm = new ScriptedModel(harness.clock);
   llm.answers = [asks, sorry];
-  room.deps.services.llm = llm;
-  await withTools(room, {
+  harness.deps.services.llm = llm;
+  await withTools(harness, {
     name: 'Front desk',
     definition: {
       type: 'transfer_call',
@@ -32,34 +32,34 @@ async function prepare(warm: object | null): Promise<{ room: CallRoom; llm: Scri
       },
     },
   });
-  return { room, llm };
+  return { harness, llm };
 }
 
 /** The caller is to be put through; the colleague's end of their own audio. */
 async function transferring(more: object = {}) {
-  const { room, llm } = await prepare({
+  const { harness, llm } = await prepare({
     message: 'Call from {{caller_number}} about {{topic}}.',
     timeout: 10,
     ...more,
   });
-  const colleague = new Stream({ clock: room.clock, callId: 'colleague', oneWayMs: 0 });
+  const colleague = new Stream({ clock: harness.clock, callId: 'colleague', oneWayMs: 0 });
   const answered = deferred();
-  room.pbx.onTransfer = async (signal, { warm }) => {
+  harness.pbx.onTransfer = async (signal, { warm }) => {
     signal.addEventListener('abort', () => answered.reject(signal.reason as Error));
     await answered.promise;
     const onAttach = (): void => {
       colleague.start();
-      room.streams.push(colleague);
+      harness.streams.push(colleague);
     };
-    await warm?.consult(farSession(colleague, { clock: room.clock, onAttach }), signal);
+    await warm?.consult(farSession(colleague, { clock: harness.clock, onAttach }), signal);
   };
-  const pbx = await withPbx(room);
+  const pbx = await withPbx(harness);
   pbx.inbound('phone', EXTENSION);
-  const caller = await mediaOf(room, 'phone');
-  await room.heardOut(caller);
-  await room.says(caller, 'please');
-  await room.passThrough(() => room.pbx.transfers.length === 1);
-  return { room, llm, pbx, caller, colleague, answer: () => answered.resolve() };
+  const caller = await mediaOf(harness, 'phone');
+  await harness.heardOut(caller);
+  await harness.says(caller, 'please');
+  await harness.passThrough(() => harness.pbx.transfers.length === 1);
+  return { harness, llm, pbx, caller, colleague, answer: () => answered.resolve() };
 }
 
 const results = (llm: ScriptedModel) =>
@@ -69,27 +69,27 @@ const results = (llm: ScriptedModel) =>
 
 describe('a transfer that is announced to the colleague', () => {
   it('tells them who calls and why, and is done when they press a key', async () => {
-    const { room, caller, colleague, answer } = await transferring();
-    expect(room.pbx.transfers).toMatchObject([
+    const { harness, caller, colleague, answer } = await transferring();
+    expect(harness.pbx.transfers).toMatchObject([
       { callId: 'phone', to: '14155550199', ringS: 20, warm: { callerHears: 'music' } },
     ]);
-    await room.pass(19_000);
+    await harness.pass(19_000);
     answer();
-    await room.passUntil(() => colleague.frames > 30);
-    expect(room.tts.asked.at(-1)).toBe(TOLD);
+    await harness.passUntil(() => colleague.frames > 30);
+    expect(harness.tts.asked.at(-1)).toBe(TOLD);
     expect(caller.open).toBe(true);
     const { frames } = caller;
-    await room.pass(2_000);
+    await harness.pass(2_000);
     expect(caller.frames).toBe(frames); // What the colleague is told is none of the caller's business.
     colleague.key('1');
-    await room.until(() => !caller.open);
-    const [run] = await room.runs();
-    const done = await room.ended({ id: run?.id ?? '' });
+    await harness.until(() => !caller.open);
+    const [run] = await harness.runs();
+    const done = await harness.ended({ id: run?.id ?? '' });
     expect(done).toMatchObject({ disposition: 'transfer_call' });
-    expect(await room.transcript(done)).toEqual(['assistant: Hello.', 'user: please']);
-    expect(room.pbx.hangUps).toEqual([]);
-    expect(room.errors).toEqual([]);
-    expect(JSON.stringify(room.lines)).not.toContain(TOLD);
+    expect(await harness.transcript(done)).toEqual(['assistant: Hello.', 'user: please']);
+    expect(harness.pbx.hangUps).toEqual([]);
+    expect(harness.errors).toEqual([]);
+    expect(JSON.stringify(harness.lines)).not.toContain(TOLD);
   });
 
   it.each([
@@ -98,11 +98,11 @@ describe('a transfer that is announced to the colleague', () => {
   ])(
     'and that they refuse %s is explained to the model; the caller is spoken to',
     async (_, refuse) => {
-      const { room, llm, caller, colleague, answer } = await transferring();
+      const { harness, llm, caller, colleague, answer } = await transferring();
       answer();
-      await room.passUntil(() => colleague.frames > 30);
+      await harness.passUntil(() => colleague.frames > 30);
       refuse(colleague);
-      await room.passThrough(() => llm.spoken.length === 2);
+      await harness.passThrough(() => llm.spoken.length === 2);
       expect(results(llm)).toEqual([
         {
           status: 'transfer_failed',
@@ -110,64 +110,68 @@ describe('a transfer that is announced to the colleague', () => {
           message: 'Somebody answered at the destination, but did not take the call.',
         },
       ]);
-      await room.heardOut(caller);
-      expect(room.tts.asked.at(-1)).toBe('Nobody has time.');
+      await harness.heardOut(caller);
+      expect(harness.tts.asked.at(-1)).toBe('Nobody has time.');
     },
   );
 
   it('and to which they say nothing is given up after the time for that', async () => {
-    const { room, llm, colleague, answer } = await transferring();
+    const { harness, llm, colleague, answer } = await transferring();
     answer();
-    await room.passUntil(() => colleague.frames > 10);
-    await room.pass(TOLD.length * 30 + 9_000);
+    await harness.passUntil(() => colleague.frames > 10);
+    await harness.pass(TOLD.length * 30 + 9_000);
     expect(llm.spoken).toHaveLength(1);
-    await room.passThrough(() => llm.spoken.length === 2);
+    await harness.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toMatchObject([{ reason: 'declined' }]);
   });
 
   it('and is taken by staying on the line, if that is enough', async () => {
-    const { room, caller, answer } = await transferring({
+    const { harness, caller, answer } = await transferring({
       accept: 'stay',
       caller_hears: 'ringback',
     });
-    expect(room.pbx.transfers).toMatchObject([{ warm: { callerHears: 'ringback' } }]);
+    expect(harness.pbx.transfers).toMatchObject([{ warm: { callerHears: 'ringback' } }]);
     answer();
-    await room.passThrough(() => !caller.open);
-    const [run] = await room.runs();
-    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'transfer_call' });
+    await harness.passThrough(() => !caller.open);
+    const [run] = await harness.runs();
+    expect(await harness.ended({ id: run?.id ?? '' })).toMatchObject({
+      disposition: 'transfer_call',
+    });
   });
 
   it('is broken off when the caller hangs up meanwhile', async () => {
-    const { room, pbx, colleague, answer } = await transferring();
+    const { harness, pbx, colleague, answer } = await transferring();
     answer();
-    await room.passUntil(() => colleague.frames > 30);
+    await harness.passUntil(() => colleague.frames > 30);
     pbx.end('phone');
-    const [run] = await room.runs();
-    await room.passThrough(() => room.switchboard.activeCalls === 0);
-    expect(await room.ended({ id: run?.id ?? '' })).toMatchObject({ disposition: 'user_hangup' });
+    const [run] = await harness.runs();
+    await harness.passThrough(() => harness.callControl.activeCalls === 0);
+    expect(await harness.ended({ id: run?.id ?? '' })).toMatchObject({
+      disposition: 'user_hangup',
+    });
     const { frames } = colleague;
-    await room.pass(1_000);
+    await harness.pass(1_000);
     expect(colleague.frames).toBe(frames);
   });
 
   it('that the PBX forgets is given up in the end', async () => {
-    const { room, llm } = await transferring();
-    await room.pass(20_000 + 5_000 + 75_000);
+    const { harness, llm } = await transferring();
+    await harness.pass(20_000 + 5_000 + 75_000);
     expect(llm.spoken).toHaveLength(1);
-    await room.passThrough(() => llm.spoken.length === 2);
+    await harness.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toMatchObject([{ reason: 'timeout' }]);
   });
 });
 
 describe('where nobody can be spoken to before a transfer', () => {
   it('the run says so from its beginning, and the transfer fails', async () => {
-    const { room, llm } = await prepare({ message: 'A call.' });
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    const faults = await room.bodies(run, 'fault');
+    const { harness, llm } = await prepare({ message: 'A call.' });
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    const faults = await harness.bodies(run, 'fault');
     expect(faults).toMatchObject([{ code: 'TRANSFER_WARM_UNSUPPORTED', fatal: false }]);
-    await room.says(stream, 'please');
-    await room.passThrough(() => llm.spoken.length === 2);
+    await harness.says(stream, 'please');
+    await harness.passThrough(() => llm.spoken.length === 2);
     expect(results(llm)).toEqual([
       {
         status: 'transfer_failed',
@@ -175,17 +179,19 @@ describe('where nobody can be spoken to before a transfer', () => {
         message: 'Over this line nobody can be spoken to before a call is transferred to them.',
       },
     ]);
-    expect(room.rest.asked.filter(({ body }) => body.startsWith('Twiml='))).toEqual([]);
+    expect(harness.rest.asked.filter(({ body }) => body.startsWith('Twiml='))).toEqual([]);
     expect(stream.open).toBe(true);
   });
 
   it('other transfers go on as ever', async () => {
-    const { room } = await prepare(null);
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    await room.says(stream, 'please');
-    await room.passThrough(() => room.rest.asked.some(({ body }) => body.startsWith('Twiml=')));
-    expect(await room.ended(run)).toMatchObject({ disposition: 'transfer_call' });
-    expect(await room.bodies(run, 'fault')).toEqual([]);
+    const { harness } = await prepare(null);
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'please');
+    await harness.passThrough(() =>
+      harness.rest.asked.some(({ body }) => body.startsWith('Twiml=')),
+    );
+    expect(await harness.ended(run)).toMatchObject({ disposition: 'transfer_call' });
+    expect(await harness.bodies(run, 'fault')).toEqual([]);
   });
 });

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { variablesIn } from '../../../src/call/setup/pre-call-fetch.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { type Data, definition, edge, end, start } from '../../workflow/definitions.ts';
-import { CALLER, NUMBER, withCallRoom } from '../call-harness.ts';
+import { CALLER, NUMBER, withCallHarness } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';
 
-const at = withCallRoom();
+const at = withCallHarness();
 let crm: RestServer;
 
 beforeAll(async () => {
@@ -28,13 +28,13 @@ function prepare(data: Data = {}) {
     pre_call_fetch_url: `${crm.url}/lookup`,
     ...data,
   });
-  return at.room.prepare(definition([first, end('bye')], [edge('talk', 'bye')]));
+  return at.harness.prepare(definition([first, end('bye')], [edge('talk', 'bye')]));
 }
 
-const spoken = () => at.room.tts.asked;
+const spoken = () => at.harness.tts.asked;
 
 async function greeting(stream: Stream): Promise<string | undefined> {
-  await at.room.heardOut(stream);
+  await at.harness.heardOut(stream);
   return spoken().at(-1);
 }
 
@@ -45,8 +45,8 @@ describe('variables before a call', () => {
       status: 200,
       body: { call_inbound: { initial_context: { customer: 'Ana', provider: 'evil' } } },
     };
-    const { stream, run } = await at.room.inboundCall();
-    await at.room.until(() => spoken().length > 0);
+    const { stream, run } = await at.harness.inboundCall();
+    await at.harness.until(() => spoken().length > 0);
     expect(await greeting(stream)).toBe('Hello Ana.');
     const [asked] = crm.asked;
     expect(asked).toMatchObject({ method: 'POST', path: '/lookup' });
@@ -62,10 +62,10 @@ describe('variables before a call', () => {
         to_number: NUMBER,
       },
     });
-    await at.room.until(async () => {
-      return (await at.room.run(run.id)).initialContext['customer'] === 'Ana';
+    await at.harness.until(async () => {
+      return (await at.harness.run(run.id)).initialContext['customer'] === 'Ana';
     });
-    expect((await at.room.run(run.id)).initialContext['provider']).toBe('twilio');
+    expect((await at.harness.run(run.id)).initialContext['provider']).toBe('twilio');
   });
 
   it('may replace the greeting', async () => {
@@ -73,8 +73,8 @@ describe('variables before a call', () => {
     const override = { type: 'text', text: 'Good day, {{customer}}!' };
     const variables = { customer: 'Bo', greeting_override: override };
     crm.answer = { status: 200, body: { dynamic_variables: variables } };
-    const { stream } = await at.room.inboundCall();
-    await at.room.until(() => spoken().length > 0);
+    const { stream } = await at.harness.inboundCall();
+    await at.harness.until(() => spoken().length > 0);
     expect(await greeting(stream)).toBe('Good day, Bo!');
   });
 
@@ -82,19 +82,19 @@ describe('variables before a call', () => {
     await prepare();
     crm.answer = 'hang';
     const arrived = crm.next();
-    const reply = await at.room.ring();
+    const reply = await at.harness.ring();
     await arrived;
-    await at.room.pass(4_000);
-    const stream = await at.room.connect(reply);
+    await at.harness.pass(4_000);
+    const stream = await at.harness.connect(reply);
     stream.start();
-    await at.room.pass(5_900);
+    await at.harness.pass(5_900);
     expect(spoken()).toEqual([]);
-    await at.room.pass(200);
-    await at.room.until(() => spoken().length > 0);
+    await at.harness.pass(200);
+    await at.harness.until(() => spoken().length > 0);
     expect(await greeting(stream)).toBe('Hello stranger.');
-    const [run] = await at.room.runs();
-    await at.room.until(async () => {
-      const faults = await at.room.bodies(run ?? { id: '' }, 'fault');
+    const [run] = await at.harness.runs();
+    await at.harness.until(async () => {
+      const faults = await at.harness.bodies(run ?? { id: '' }, 'fault');
       return faults.some(({ code, fatal }) => code === 'TIMED_OUT' && !fatal);
     });
   });
@@ -110,19 +110,19 @@ describe('variables before a call', () => {
   ])('are done without after %s, which the run tells', async (_what, answer) => {
     await prepare();
     crm.answer = answer;
-    const { stream, run } = await at.room.inboundCall();
-    await at.room.until(() => spoken().length > 0);
+    const { stream, run } = await at.harness.inboundCall();
+    await at.harness.until(() => spoken().length > 0);
     expect(await greeting(stream)).toBe('Hello stranger.');
-    await at.room.until(async () => {
-      const faults = await at.room.bodies(run, 'fault');
+    await at.harness.until(async () => {
+      const faults = await at.harness.bodies(run, 'fault');
       return faults.some(({ code }) => code === 'PRE_CALL_FETCH_FAILED');
     });
-    expect((await at.room.run(run.id)).gatheredContext['error']).toBeUndefined();
+    expect((await at.harness.run(run.id)).gatheredContext['error']).toBeUndefined();
   });
 
   it('are not asked for in the other direction', async () => {
     await prepare({ pre_call_fetch_mode: 'outbound' });
-    const { stream } = await at.room.inboundCall();
+    const { stream } = await at.harness.inboundCall();
     expect(await greeting(stream)).toBe('Hello stranger.');
     expect(crm.asked).toEqual([]);
   });
@@ -131,12 +131,12 @@ describe('variables before a call', () => {
     await prepare();
     crm.answer = 'hang';
     const arrived = crm.next();
-    const { stream, run } = await at.room.inboundCall();
+    const { stream, run } = await at.harness.inboundCall();
     await arrived;
-    await at.room.pass(1_000);
+    await at.harness.pass(1_000);
     stream.lose();
-    expect((await at.room.ended(run)).disposition).toBe('user_hangup');
-    at.room.clock.advance(10_000);
+    expect((await at.harness.ended(run)).disposition).toBe('user_hangup');
+    at.harness.clock.advance(10_000);
     expect(spoken()).toEqual([]);
   });
 });

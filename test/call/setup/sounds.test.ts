@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { wavHeader } from '../../../src/audio/wav.ts';
 import { hum } from '../../fakes/speech-services.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
-import { type CallRoom, withCallRoom } from '../call-harness.ts';
+import { type CallHarness, withCallHarness } from '../call-harness.ts';
 
-const held = withCallRoom();
+const held = withCallHarness();
 
 /** Two seconds. */
 const SOUND = hum(2_000, 4_000);
@@ -18,8 +18,8 @@ function wav(samples: Int16Array): Buffer {
 }
 
 /** A clip of the library, sent and created; its row's id. */
-async function clip(room: CallRoom, name: string, file: Buffer | null = wav(SOUND)) {
-  const { store, owner } = room.at;
+async function clip(harness: CallHarness, name: string, file: Buffer | null = wav(SOUND)) {
+  const { store, owner } = harness.at;
   const storageKey = `recordings/${owner.organizationId}/${name}/a.wav`;
   if (file !== null) await store.files.write(storageKey, file);
   const voice = { ttsProvider: null, ttsModel: null, ttsVoiceId: null };
@@ -39,107 +39,107 @@ const audioGreeting = (id: string) => ({
   greeting_recording_id: id,
   greeting: 'Hello in text.',
 });
-const faultsOf = async (room: CallRoom, run: { id: string }) =>
-  (await room.bodies(run, 'fault')).map(({ code, fatal }) => [code, fatal]);
+const faultsOf = async (harness: CallHarness, run: { id: string }) =>
+  (await harness.bodies(run, 'fault')).map(({ code, fatal }) => [code, fatal]);
 
 describe('a clip of the library', () => {
   it('greets the caller, and its transcript is what the run shows', async () => {
-    const { room } = held;
-    const id = await clip(room, 'welcome');
-    await room.prepare(tea(audioGreeting(id)));
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    const { harness } = held;
+    const id = await clip(harness, 'welcome');
+    await harness.prepare(tea(audioGreeting(id)));
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.key('1');
-    await room.heardOut(stream);
-    const done = await room.ended(run);
-    expect(await room.transcript(done)).toEqual([
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
+    expect(await harness.transcript(done)).toEqual([
       `assistant: ${WELCOME}`,
       'user: 1',
       'assistant: Goodbye.',
     ]);
-    expect(room.tts.asked).toEqual(['Goodbye.']);
-    const [greeting] = await room.bodies(run, 'agent.said');
+    expect(harness.tts.asked).toEqual(['Goodbye.']);
+    const [greeting] = await harness.bodies(run, 'agent.said');
     expect((greeting?.endMs ?? 0) - (greeting?.startMs ?? 0)).toBeCloseTo(2_000, -2);
-    expect(await faultsOf(room, run)).toEqual([]);
+    expect(await faultsOf(harness, run)).toEqual([]);
   });
 
   it('that is interrupted leaves the words that were heard', async () => {
-    const { room } = held;
-    const id = await clip(room, 'welcome');
-    await room.prepare(tea({ ...audioGreeting(id), allow_interrupt: true }));
-    const { stream, run } = await room.inboundCall();
-    await room.pass(1_000);
+    const { harness } = held;
+    const id = await clip(harness, 'welcome');
+    await harness.prepare(tea({ ...audioGreeting(id), allow_interrupt: true }));
+    const { stream, run } = await harness.inboundCall();
+    await harness.pass(1_000);
     stream.key('1');
-    await room.heardOut(stream);
-    await room.ended(run);
-    const [greeting] = await room.bodies(run, 'agent.said');
+    await harness.heardOut(stream);
+    await harness.ended(run);
+    const [greeting] = await harness.bodies(run, 'agent.said');
     expect(greeting?.interrupted).toBe(true);
     expect(WELCOME.startsWith(greeting?.text ?? '-')).toBe(true);
     expect(greeting?.text.length).toBeLessThan(WELCOME.length);
   });
 
   it('whose file is gone is spoken, and the run says so', async () => {
-    const { room } = held;
-    const id = await clip(room, 'welcome', null);
-    await room.prepare(tea(audioGreeting(id)));
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    expect(room.tts.asked[0]).toBe(WELCOME);
-    expect(await faultsOf(room, run)).toEqual([['CLIP_UNUSABLE', false]]);
+    const { harness } = held;
+    const id = await clip(harness, 'welcome', null);
+    await harness.prepare(tea(audioGreeting(id)));
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    expect(harness.tts.asked[0]).toBe(WELCOME);
+    expect(await faultsOf(harness, run)).toEqual([['CLIP_UNUSABLE', false]]);
   });
 
   it('of another organization, or deleted, gives way to the text', async () => {
-    const { room } = held;
-    const { store, owner } = room.at;
-    const id = await clip(room, 'welcome');
+    const { harness } = held;
+    const { store, owner } = harness.at;
+    const id = await clip(harness, 'welcome');
     await store.clips.remove(owner.organizationId, 'welcome');
-    await room.prepare(tea(audioGreeting(id)));
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
-    expect(room.tts.asked[0]).toBe('Hello in text.');
-    expect(await faultsOf(room, run)).toEqual([['CLIP_MISSING', false]]);
+    await harness.prepare(tea(audioGreeting(id)));
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    expect(harness.tts.asked[0]).toBe('Hello in text.');
+    expect(await faultsOf(harness, run)).toEqual([['CLIP_MISSING', false]]);
   });
 
   it('is played between two nodes', async () => {
-    const { room } = held;
-    await clip(room, 'moment');
+    const { harness } = held;
+    await clip(harness, 'moment');
     const line = { transition_speech_type: 'audio', transition_speech_recording_id: 'moment' };
-    await room.prepare(tea({ say: 'Tea?' }, line));
-    const { stream, run } = await room.inboundCall();
-    await room.heardOut(stream);
+    await harness.prepare(tea({ say: 'Tea?' }, line));
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
     stream.key('1');
-    await room.heardOut(stream);
-    const done = await room.ended(run);
-    expect(await room.transcript(done)).toEqual([
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
+    expect(await harness.transcript(done)).toEqual([
       'assistant: Tea?',
       'user: 1',
       `assistant: ${WELCOME}`,
       'assistant: Goodbye.',
     ]);
-    expect(room.tts.asked).not.toContain(WELCOME);
+    expect(harness.tts.asked).not.toContain(WELCOME);
   });
 
   it('takes the place of the greeting where the call asks for it', async () => {
-    const { room } = held;
-    await clip(room, 'special');
-    await room.prepare(tea({ greeting: 'Hello in text.' }));
+    const { harness } = held;
+    await clip(harness, 'special');
+    await harness.prepare(tea({ greeting: 'Hello in text.' }));
     const override = { type: 'audio', recording_id: 'special' };
-    const { runId } = await room.start({ initialContext: { greeting_override: override } });
-    const stream = await room.connect(await room.pickUp(runId));
+    const { runId } = await harness.start({ initialContext: { greeting_override: override } });
+    const stream = await harness.connect(await harness.pickUp(runId));
     stream.start();
-    await room.heardOut(stream);
-    const [said] = await room.bodies({ id: runId }, 'agent.said');
+    await harness.heardOut(stream);
+    const [said] = await harness.bodies({ id: runId }, 'agent.said');
     expect(said?.text).toBe(WELCOME);
-    expect(room.tts.asked).toEqual([]);
+    expect(harness.tts.asked).toEqual([]);
   });
 });
 
 describe('sound files', () => {
   it('are decoded once for all calls, and again when they were sent again', async () => {
-    const { room } = held;
-    const { sounds } = room.deps;
-    const { organizationId } = room.at.owner;
-    const id = await clip(room, 'welcome');
+    const { harness } = held;
+    const { sounds } = harness.deps;
+    const { organizationId } = harness.at.owner;
+    const id = await clip(harness, 'welcome');
     const load = async () => {
       const { samples } = await sounds.clips(organizationId, [{ by: 'name', value: 'welcome' }]);
       return samples(id);
@@ -149,14 +149,14 @@ describe('sound files', () => {
     expect(two).toBe(one);
     expect(await load()).toBe(one);
     const key = `recordings/${organizationId}/welcome/a.wav`;
-    await room.at.store.files.write(key, wav(SOUND.subarray(0, 800).slice()));
+    await harness.at.store.files.write(key, wav(SOUND.subarray(0, 800).slice()));
     expect(await load()).toHaveLength(800);
   });
 
   it('may be asked for once more is known of the call', async () => {
-    const { room } = held;
-    const id = await clip(room, 'later');
-    const clips = await room.deps.sounds.clips(room.at.owner.organizationId, []);
+    const { harness } = held;
+    const id = await clip(harness, 'later');
+    const clips = await harness.deps.sounds.clips(harness.at.owner.organizationId, []);
     const ref = { by: 'name', value: 'later' } as const;
     expect(clips.find(ref)).toBeUndefined();
     await clips.add([ref]);
@@ -165,35 +165,35 @@ describe('sound files', () => {
   });
 
   it('of more than ten minutes in one call are left out', async () => {
-    const { room } = held;
-    const { organizationId } = room.at.owner;
+    const { harness } = held;
+    const { organizationId } = harness.at.owner;
     const minute = wav(new Int16Array(60 * 8_000));
     const ids: string[] = [];
-    for (let i = 0; i < 12; i++) ids.push(await clip(room, `long-${i}`, minute));
+    for (let i = 0; i < 12; i++) ids.push(await clip(harness, `long-${i}`, minute));
     const refs = ids.map((value) => ({ by: 'id', value }) as const);
-    const { samples, find } = await room.deps.sounds.clips(organizationId, refs);
+    const { samples, find } = await harness.deps.sounds.clips(organizationId, refs);
     expect(ids.filter((id) => samples(id) !== undefined)).toHaveLength(10);
     expect(refs.every((ref) => find(ref) !== undefined)).toBe(true);
   });
 
   it('that a call cannot have do not keep it from being answered', async () => {
-    const { room } = held;
-    const id = await clip(room, 'welcome');
-    await room.prepare(tea(audioGreeting(id)));
-    const { stat } = room.deps.files;
+    const { harness } = held;
+    const id = await clip(harness, 'welcome');
+    await harness.prepare(tea(audioGreeting(id)));
+    const { stat } = harness.deps.files;
     let isAsked = false;
-    room.deps.files.stat = () => {
+    harness.deps.files.stat = () => {
       isAsked = true;
       return new Promise(() => undefined);
     };
-    const answering = room.ring();
-    await room.until(() => isAsked);
-    room.clock.advance(3_000);
-    room.deps.files.stat = stat;
-    const stream = await room.connect(await answering);
+    const answering = harness.ring();
+    await harness.until(() => isAsked);
+    harness.clock.advance(3_000);
+    harness.deps.files.stat = stat;
+    const stream = await harness.connect(await answering);
     stream.start();
-    await room.heardOut(stream);
-    expect(room.tts.asked[0]).toBe(WELCOME);
+    await harness.heardOut(stream);
+    expect(harness.tts.asked[0]).toBe(WELCOME);
   });
 });
 
@@ -202,56 +202,56 @@ describe('background noise', () => {
     ambient_noise_configuration: { enabled: true, volume: 0.5, ...more },
   });
   /** Samples that the caller heard. */
-  function heard(room: CallRoom, stream: { farEnd: CallRoom['streams'][0]['farEnd'] }) {
+  function heard(harness: CallHarness, stream: { farEnd: CallHarness['streams'][0]['farEnd'] }) {
     const pcm = new Int16Array(8 * 200);
-    stream.farEnd.heard(room.clock.monotonicMs() - 300, pcm);
+    stream.farEnd.heard(harness.clock.monotonicMs() - 300, pcm);
     return pcm;
   }
 
   it('is not there unless it is asked for', async () => {
-    const { room } = held;
-    await room.prepare(tea({ say: 'Tea?' }), settings({ enabled: false }));
-    const { stream } = await room.inboundCall();
-    await room.heardOut(stream);
+    const { harness } = held;
+    await harness.prepare(tea({ say: 'Tea?' }), settings({ enabled: false }));
+    const { stream } = await harness.inboundCall();
+    await harness.heardOut(stream);
     const { frames } = stream;
-    await room.pass(1_000);
+    await harness.pass(1_000);
     expect(stream.frames).toBe(frames);
   });
 
   it('is built in', async () => {
-    const { room } = held;
-    await room.prepare(tea({ say: 'Tea?' }), settings());
-    const { stream, run } = await room.inboundCall();
-    await room.pass(5_000);
-    expect(new Set(heard(room, stream)).size).toBeGreaterThan(20);
-    expect(Math.max(...heard(room, stream))).toBeLessThan(2_500);
-    expect(await faultsOf(room, run)).toEqual([]);
+    const { harness } = held;
+    await harness.prepare(tea({ say: 'Tea?' }), settings());
+    const { stream, run } = await harness.inboundCall();
+    await harness.pass(5_000);
+    expect(new Set(heard(harness, stream)).size).toBeGreaterThan(20);
+    expect(Math.max(...heard(harness, stream))).toBeLessThan(2_500);
+    expect(await faultsOf(harness, run)).toEqual([]);
     stream.key('1');
-    await room.passThrough(async () => (await room.run(run.id)).state === 'completed');
-    expect((await room.ended(run)).disposition).toBe('user_qualified');
+    await harness.passThrough(async () => (await harness.run(run.id)).state === 'completed');
+    expect((await harness.ended(run)).disposition).toBe('user_qualified');
   });
 
   it('is the file of the agent, at its volume', async () => {
-    const { room } = held;
-    const key = `ambient_noise/${room.at.owner.organizationId}/1/a.wav`;
-    await room.at.store.files.write(key, wav(new Int16Array(8_000).fill(2_000)));
-    await room.prepare(tea({ say: 'Tea?' }), settings({ storage_key: key }));
-    const { stream } = await room.inboundCall();
-    await room.pass(5_000);
+    const { harness } = held;
+    const key = `ambient_noise/${harness.at.owner.organizationId}/1/a.wav`;
+    await harness.at.store.files.write(key, wav(new Int16Array(8_000).fill(2_000)));
+    await harness.prepare(tea({ say: 'Tea?' }), settings({ storage_key: key }));
+    const { stream } = await harness.inboundCall();
+    await harness.pass(5_000);
     // Not where the file begins again: there it fades into itself.
-    const middle = heard(room, stream).sort()[800] ?? 0;
+    const middle = heard(harness, stream).sort()[800] ?? 0;
     expect(Math.abs(middle - 1_000)).toBeLessThan(32);
   });
 
   it.each(['ambient_noise/999999/1/a.wav', '../secret.key', 'ambient_noise/1'])(
     'of the file %s is the built-in one, and the run says so',
     async (key) => {
-      const { room } = held;
-      await room.prepare(tea({ say: 'Tea?' }), settings({ storage_key: key }));
-      const { stream, run } = await room.inboundCall();
-      await room.pass(2_000);
-      expect(new Set(heard(room, stream)).size).toBeGreaterThan(20);
-      expect(await faultsOf(room, run)).toEqual([['AMBIENT_NOISE_MISSING', false]]);
+      const { harness } = held;
+      await harness.prepare(tea({ say: 'Tea?' }), settings({ storage_key: key }));
+      const { stream, run } = await harness.inboundCall();
+      await harness.pass(2_000);
+      expect(new Set(heard(harness, stream)).size).toBeGreaterThan(20);
+      expect(await faultsOf(harness, run)).toEqual([['AMBIENT_NOISE_MISSING', false]]);
     },
   );
 });

@@ -121,9 +121,9 @@ export class Phone {
     if (!this.isListening) return;
     const pcm = this.#to8k.convert(frame);
     this.arrivals.push({ atMs: this.#clock.monotonicMs(), samples: pcm.length });
-    const room = BUFFERED_SAMPLES_MAX - this.#buffer.length;
-    this.overflowSamples += Math.max(0, pcm.length - room);
-    const joined = new Int16Array(this.#buffer.length + Math.min(room, pcm.length));
+    const harness = BUFFERED_SAMPLES_MAX - this.#buffer.length;
+    this.overflowSamples += Math.max(0, pcm.length - harness);
+    const joined = new Int16Array(this.#buffer.length + Math.min(harness, pcm.length));
     joined.set(this.#buffer);
     joined.set(pcm.subarray(0, joined.length - this.#buffer.length), this.#buffer.length);
     this.#buffer = joined;

@@ -16,11 +16,11 @@ export interface StoredCampaigns {
 /** Each test finds an agent and no campaign. */
 export function withCampaigns(test: TestStore): StoredCampaigns {
   const own = () => test.owner.organizationId;
-  const room: StoredCampaigns = {
+  const harness: StoredCampaigns = {
     workflowId: '',
     input: (more = {}) => ({
       name: 'sept',
-      workflowId: room.workflowId,
+      workflowId: harness.workflowId,
       sourceId: `campaigns/${own()}/a.csv`,
       configurationId: null,
       retry: RETRY_DEFAULT,
@@ -30,7 +30,7 @@ export function withCampaigns(test: TestStore): StoredCampaigns {
       ratePerSecond: 1,
       ...more,
     }),
-    create: (more) => test.store.campaigns.create(own(), room.input(more)),
+    create: (more) => test.store.campaigns.create(own(), harness.input(more)),
     contacts: (id, count) =>
       test.store.contacts.add(
         id,
@@ -49,7 +49,7 @@ export function withCampaigns(test: TestStore): StoredCampaigns {
       configurations: {},
       templateContextVariables: {},
     });
-    room.workflowId = workflow.id;
+    harness.workflowId = workflow.id;
   });
-  return room;
+  return harness;
 }

@@ -6,15 +6,15 @@ import { withCampaigns } from './campaign-harness.ts';
 
 describe.each(engines())('the redial of a campaign on the %s engine', (engine) => {
   const test = withStore(engine);
-  const room = withCampaigns(test);
+  const harness = withCampaigns(test);
   const own = () => test.owner.organizationId;
   const campaigns = () => test.store.campaigns;
   const all = { name: null, outcomes: ['busy', 'no_answer', 'voicemail'], retry: null } as const;
 
   /** A completed campaign: of rows 2 to 7 each ended in another way. */
-  async function aParent(more: Parameters<typeof room.create>[0] = {}): Promise<string> {
-    const { id } = await room.create(more);
-    await room.contacts(id, 6);
+  async function aParent(more: Parameters<typeof harness.create>[0] = {}): Promise<string> {
+    const { id } = await harness.create(more);
+    await harness.contacts(id, 6);
     const outcomes = ['answered', 'busy', 'no_answer', 'voicemail', 'failed', 'busy'];
     for (const [i, outcome] of outcomes.entries()) {
       const state = outcome === 'answered' ? 'reached' : 'failed';
@@ -60,7 +60,7 @@ describe.each(engines())('the redial of a campaign on the %s engine', (engine) =
     const child = await campaigns().redial(own(), parentId, all);
     if (child === undefined || child === 'nobody') throw new Error('no child');
     expect(child).toMatchObject({
-      ...room.input(settings),
+      ...harness.input(settings),
       name: 'sept (Redial)',
       state: 'created',
       parentCampaignId: parentId,

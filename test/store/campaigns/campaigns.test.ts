@@ -6,7 +6,7 @@ import { withCampaigns } from './campaign-harness.ts';
 
 describe.each(engines())('campaigns on the %s engine', (engine) => {
   const test = withStore(engine);
-  const room = withCampaigns(test);
+  const harness = withCampaigns(test);
   const own = () => test.owner.organizationId;
   const campaigns = () => test.store.campaigns;
 
@@ -30,9 +30,9 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
       slots: [{ dayOfWeek: 6, start: '22:00', end: '02:00' }],
     };
     const settings = { schedule, breaker: BREAKER_DEFAULT, maxConcurrency: 7, ratePerSecond: 20 };
-    const created = await room.create({ configurationId, ...settings });
+    const created = await harness.create({ configurationId, ...settings });
     expect(created).toEqual({
-      ...room.input({ configurationId, ...settings }),
+      ...harness.input({ configurationId, ...settings }),
       id: created.id,
       organizationId: own(),
       workflowName: 'agent',
@@ -55,7 +55,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   });
 
   it('are nobody else’s, and no id that is none finds one', async () => {
-    const { id } = await room.create();
+    const { id } = await harness.create();
     for (const [organizationId, campaignId] of [
       ['999999', id],
       [own(), '999999'],
@@ -72,7 +72,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   it('are listed newest first, by pages', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
-      ids.unshift((await room.create()).id);
+      ids.unshift((await harness.create()).id);
       if (i % 2 === 0) test.clock.advance(1_000);
     }
     const page = await campaigns().list(own(), { limit: 2, offset: 2 });
@@ -85,7 +85,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   });
 
   it('keep what an update leaves out', async () => {
-    const { id } = await room.create({ maxConcurrency: 3 });
+    const { id } = await harness.create({ maxConcurrency: 3 });
     const retry = { ...RETRY_DEFAULT, maxRetries: 5 };
     expect(await campaigns().update(own(), id, { name: 'oct', retry })).toMatchObject({
       name: 'oct',
@@ -97,7 +97,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   });
 
   it('go from state to state by the table, and say so in their log', async () => {
-    const { id } = await room.create();
+    const { id } = await harness.create();
     expect(await campaigns().pause(own(), id)).toBeUndefined();
     expect(await campaigns().resume(own(), id)).toBeUndefined();
     test.clock.advance(1_000);
@@ -125,13 +125,13 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
   });
 
   it('are started once, however many ask at the same time', async () => {
-    const { id } = await room.create();
+    const { id } = await harness.create();
     const all = await Promise.all(Array.from({ length: 8 }, () => campaigns().start(own(), id)));
     expect(all.filter((each) => each !== undefined)).toHaveLength(1);
   });
 
   it('keep the newest two hundred entries of their log', async () => {
-    const { id } = await room.create();
+    const { id } = await harness.create();
     await campaigns().start(own(), id);
     for (let i = 0; i < 120; i++) {
       await campaigns().pause(own(), id);
@@ -145,7 +145,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
 
   it('hold their telephony configuration: it is not deleted', async () => {
     const configurationId = await aConfiguration();
-    await room.create({ configurationId });
+    await harness.create({ configurationId });
     await expect(
       test.store.telephony.deleteConfiguration(own(), configurationId),
     ).rejects.toMatchObject({ code: 'CONFIGURATION_IN_USE' });

@@ -6,18 +6,18 @@ import { withCampaigns } from './campaign-harness.ts';
 
 describe.each(engines())('the reading of contact files on the %s engine', (engine) => {
   const test = withStore(engine);
-  const room = withCampaigns(test);
+  const harness = withCampaigns(test);
   const own = () => test.owner.organizationId;
   const campaigns = () => test.store.campaigns;
   const started = async (): Promise<string> => {
-    const { id } = await room.create();
+    const { id } = await harness.create();
     await campaigns().start(own(), id);
     return id;
   };
   const get = async (id: string): Promise<Campaign | undefined> => campaigns().get(own(), id);
 
   it('waits for a start, and is one process’ at a time, oldest campaign first', async () => {
-    await room.create();
+    await harness.create();
     expect(await campaigns().claimSync()).toBeUndefined();
     const ids = [await started(), await started()];
     const claimed = [await campaigns().claimSync(), await campaigns().claimSync()];
@@ -44,7 +44,7 @@ describe.each(engines())('the reading of contact files on the %s engine', (engin
 
   it('ends in running with contacts, in completed without', async () => {
     const id = await started();
-    await room.contacts(id, 3);
+    await harness.contacts(id, 3);
     test.clock.advance(1_000);
     const now = new Date(test.clock.now());
     expect(await campaigns().finishSync(id)).toMatchObject({
@@ -71,7 +71,7 @@ describe.each(engines())('the reading of contact files on the %s engine', (engin
     await campaigns().pause(own(), id);
     expect((await campaigns().claimSync())?.id).toBe(id);
     expect(await campaigns().renewSync(id)).toBe(true);
-    await room.contacts(id, 2);
+    await harness.contacts(id, 2);
     expect(await campaigns().finishSync(id)).toMatchObject({ state: 'paused', totalRows: 2 });
     expect(await campaigns().resume(own(), id)).toMatchObject({ state: 'running' });
   });
@@ -80,7 +80,7 @@ describe.each(engines())('the reading of contact files on the %s engine', (engin
     const id = await started();
     await campaigns().pause(own(), id);
     expect(await campaigns().resume(own(), id)).toMatchObject({ state: 'syncing' });
-    await room.contacts(id, 2);
+    await harness.contacts(id, 2);
     expect(await campaigns().finishSync(id)).toMatchObject({ state: 'running' });
   });
 
@@ -88,7 +88,7 @@ describe.each(engines())('the reading of contact files on the %s engine', (engin
     for (const isPaused of [false, true]) {
       const id = await started();
       if (isPaused) await campaigns().pause(own(), id);
-      await room.contacts(id, 2);
+      await harness.contacts(id, 2);
       const failed = await campaigns().failSync(id, 'no such file');
       expect(failed).toMatchObject({
         state: 'failed',

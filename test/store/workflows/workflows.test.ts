@@ -107,21 +107,21 @@ describe.each(engines())('workflows on %s', (engine) => {
   it('is counted by status and filed in folders of its organization', async () => {
     const { workflows, folders } = at.store;
     const { organizationId } = at.owner;
-    const [desk, other] = [await create(at, 'Desk', []), await create(at, 'Other', [])];
+    const [callService, other] = [await create(at, 'Desk', []), await create(at, 'Other', [])];
     await workflows.setStatus(organizationId, other.id, 'archived');
     expect(await workflows.count(organizationId)).toEqual({ active: 1, archived: 1 });
     expect(await workflows.count('999')).toEqual({ active: 0, archived: 0 });
     const folder = await folders.create(organizationId, 'Sales');
-    const moved = await workflows.moveToFolder(organizationId, desk.id, folder.id);
-    expect(moved).toEqual({ ...desk, folderId: folder.id });
-    expect(await workflows.moveToFolder('999', desk.id, folder.id)).toBeUndefined();
+    const moved = await workflows.moveToFolder(organizationId, callService.id, folder.id);
+    expect(moved).toEqual({ ...callService, folderId: folder.id });
+    expect(await workflows.moveToFolder('999', callService.id, folder.id)).toBeUndefined();
     expect(await folders.delete(organizationId, folder.id)).toBe(true);
-    expect(await workflows.get(organizationId, desk.id)).toEqual(desk);
+    expect(await workflows.get(organizationId, callService.id)).toEqual(callService);
     for (const id of [folder.id, 'x', '0']) {
-      const moving = workflows.moveToFolder(organizationId, desk.id, id);
+      const moving = workflows.moveToFolder(organizationId, callService.id, id);
       expect(await codeFrom(moving), id).toBe('FOLDER_NOT_FOUND');
     }
-    expect(await workflows.moveToFolder(organizationId, desk.id, null)).toEqual(desk);
+    expect(await workflows.moveToFolder(organizationId, callService.id, null)).toEqual(callService);
   });
 
   it('copies what is not sent from the published version into a new draft', async () => {

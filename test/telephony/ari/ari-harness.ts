@@ -1,4 +1,4 @@
-// A gateway's Asterisk connector beside a played Asterisk, and a call room that keeps what it is told. Time
+// A gateway's Asterisk connector with a simulated Asterisk, and a call layer that records its events. Time
 // is the test's: it runs as fast as the two can talk.
 
 import { createServer } from 'node:http';
@@ -155,7 +155,7 @@ export interface Gateway {
   provider: PbxProvider;
   credentials: ProviderCredentials;
   connection: PbxConnection;
-  room: Room;
+  harness: Room;
   lines: () => Record<string, unknown>[];
 }
 
@@ -180,11 +180,11 @@ export function gateway(
   provider = createAriProvider({ clock, random: systemRandom }),
 ): Gateway {
   const { log, lines } = quietLog();
-  const room = new Room();
+  const harness = new Room();
   const account = { configurationId: '1', credentials };
-  const connection = provider.pbx.connect(account, { listener: room, log });
+  const connection = provider.pbx.connect(account, { listener: harness, log });
   atEnd(() => connection.close());
-  return { provider, credentials, connection, room, lines };
+  return { provider, credentials, connection, harness, lines };
 }
 
 export async function isUp({ connection }: { connection: PbxConnection }): Promise<void> {
@@ -228,13 +228,13 @@ export type Phone = ReturnType<FakeAsterisk['placeCall']>;
 
 /** A caller rings. */
 export async function rings(
-  { asterisk, room }: Pick<Table, 'asterisk' | 'room'>,
+  { asterisk, harness }: Pick<Table, 'asterisk' | 'harness'>,
   script = 'person',
 ): Promise<{ phone: Phone; call: PbxInboundCall }> {
-  const before = room.inbound.length;
+  const before = harness.inbound.length;
   const phone = asterisk.placeCall({ from: '5551234', to: '8000', script });
-  await until(() => room.inbound.length > before, 'the call');
-  const call = room.inbound[before];
+  await until(() => harness.inbound.length > before, 'the call');
+  const call = harness.inbound[before];
   if (call === undefined) throw new Error('there is no call');
   return { phone, call };
 }

@@ -51,7 +51,7 @@ describe('the time of RTP', () => {
     }
   });
 
-  it('leaves the room of lost packets, and puts those out of order where they belong', () => {
+  it('leaves a gap for lost packets, and puts those out of order where they belong', () => {
     const { take, pass } = stream();
     expect(take({ sequence: 1, timestamp: 0 })).toBe(0);
     pass(60);

@@ -227,7 +227,7 @@ describe('a media socket', () => {
     await expect(connect(url(PATH)).opened).rejects.toThrow('503');
   });
 
-  it('finds no room beyond the most sockets', async () => {
+  it('is refused beyond the most sockets', async () => {
     const { url } = await pair({ socketsMax: 1 });
     await expect(connect(url(PATH)).opened).rejects.toThrow('503');
   });

@@ -29,15 +29,15 @@ const DIAL = /^channels\/[^/]+\/dial$/;
 
 /** It rings, and is heard. */
 async function heard(at: Table, to = 'early'): Promise<{ callId: string; audio: Audio }> {
-  const before = at.room.early.length;
+  const before = at.harness.early.length;
   const callId = await dial(at, to);
-  await until(() => at.room.early.length > before, 'early media');
-  expect(at.room.early.at(-1)).toEqual({ callId, runId: '77' });
+  await until(() => at.harness.early.length > before, 'early media');
+  expect(at.harness.early.at(-1)).toEqual({ callId, runId: '77' });
   return { callId, audio: new Audio(await at.connection.openMedia(callId, patient)) };
 }
 
-function hasEnded({ room }: Table, callId: string): boolean {
-  return room.statuses.some(
+function hasEnded({ harness }: Table, callId: string): boolean {
+  return harness.statuses.some(
     (each) => each.callId === callId && !['ringing', 'in-progress'].includes(each.status),
   );
 }
@@ -49,16 +49,16 @@ describe('a call with early media', () => {
     const phone = at.asterisk.phone('early');
     audio.say(5);
     await until(() => audio.frames.length > 10 && phone.arrivals.length >= 5, 'audio both ways');
-    expect(at.room.of(callId)).toEqual(['ringing']);
-    expect(at.room.answered).toEqual([]);
-    await until(() => at.room.answered.length > 0, 'the answer');
-    expect(at.room.answered).toEqual([{ callId, runId: '77' }]);
+    expect(at.harness.of(callId)).toEqual(['ringing']);
+    expect(at.harness.answered).toEqual([]);
+    await until(() => at.harness.answered.length > 0, 'the answer');
+    expect(at.harness.answered).toEqual([{ callId, runId: '77' }]);
     const before = phone.arrivals.length;
     audio.say(5);
     await until(() => phone.arrivals.length >= before + 5, 'audio after the answer');
     phone.hangUp();
     await until(() => audio.closedWith !== null, 'the end');
-    expect(at.room.of(callId)).toEqual(['ringing', 'in-progress', 'completed']);
+    expect(at.harness.of(callId)).toEqual(['ringing', 'in-progress', 'completed']);
     expect(asked(at, /externalMedia$/)).toBe(1);
     await nothingLeft(at);
     expect(at.asterisk.complaints).toEqual([]);
@@ -91,7 +91,7 @@ describe('a call with early media', () => {
     for (const endpoint of [`PJSIP/${to}@loop`, `Local/${to}@out-dest/n`]) {
       const callId = await dial(at, endpoint, { ringS: 5 });
       await until(() => hasEnded(at, callId), 'the end');
-      expect(at.room.of(callId).at(-1)).toBe(status);
+      expect(at.harness.of(callId).at(-1)).toBe(status);
     }
     await nothingLeft(at);
   });
@@ -104,17 +104,17 @@ describe('a call with early media', () => {
     const at = await heardTable();
     const callId = await dial(at, to, { ringS: 1 });
     await until(() => hasEnded(at, callId), 'the end');
-    expect(at.room.of(callId)).toEqual([status]);
+    expect(at.harness.of(callId)).toEqual([status]);
     await nothingLeft(at);
   });
 
   it('that nobody answers in time ends, though it is heard', async () => {
     const at = await heardTable();
     const callId = await dial(at, 'early', { ringS: 2 });
-    await until(() => at.room.early.length > 0, 'early media');
+    await until(() => at.harness.early.length > 0, 'early media');
     const audio = new Audio(await at.connection.openMedia(callId, patient));
     await until(() => audio.closedWith !== null, 'the end');
-    expect(at.room.of(callId)).toEqual(['ringing', 'no-answer']);
+    expect(at.harness.of(callId)).toEqual(['ringing', 'no-answer']);
     await nothingLeft(at);
   });
 
@@ -123,11 +123,11 @@ describe('a call with early media', () => {
     const { callId, audio } = await heard(at);
     await at.provider.control.hangUp(at.credentials, callId, patient);
     await until(() => audio.closedWith !== null, 'the end');
-    expect(at.room.of(callId)).toEqual(['ringing', 'canceled']);
+    expect(at.harness.of(callId)).toEqual(['ringing', 'canceled']);
     await nothingLeft(at);
   });
 
-  it('is over when the call room closes its socket', async () => {
+  it('is over when the call layer closes its socket', async () => {
     const at = await heardTable();
     const { callId, audio } = await heard(at);
     audio.close();
@@ -138,11 +138,11 @@ describe('a call with early media', () => {
   it('rings on if it cannot be heard, and is joined when it is answered', async () => {
     const at = await heardTable();
     const callId = await dial(at, 'early');
-    await until(() => at.room.early.length > 0, 'early media');
+    await until(() => at.harness.early.length > 0, 'early media');
     at.asterisk.faults.upgrade = 503;
     await expect(at.connection.openMedia(callId, patient)).rejects.toThrow();
     at.asterisk.faults.upgrade = undefined;
-    await until(() => at.room.answered.length > 0, 'the answer');
+    await until(() => at.harness.answered.length > 0, 'the answer');
     const audio = new Audio(await at.connection.openMedia(callId, patient));
     audio.say(5);
     await until(() => at.asterisk.phone('early').arrivals.length >= 5, 'audio');
@@ -153,8 +153,8 @@ describe('a call with early media', () => {
     at.asterisk.stasis.tap = (event) =>
       event.type === 'StasisStart' && JSON.stringify(event).includes('outbound') ? [] : [event];
     const { callId, audio } = await heard(at);
-    await until(() => at.room.answered.length > 0 && audio.frames.length > 0, 'the answer');
-    expect(at.room.of(callId)).toEqual(['ringing', 'in-progress']);
+    await until(() => at.harness.answered.length > 0 && audio.frames.length > 0, 'the answer');
+    expect(at.harness.of(callId)).toEqual(['ringing', 'in-progress']);
   });
 });
 
@@ -177,7 +177,7 @@ describe('a channel is dialled once', () => {
     at.asterisk.faults.rest = ({ path }) => (path.endsWith('/silence') ? NOT_YET : undefined);
     await expect(dial(at, 'early')).rejects.toMatchObject({ code: 'PROVIDER_FAILED' });
     expect(asked(at, DIAL)).toBe(0);
-    expect(at.room.statuses).toEqual([]);
+    expect(at.harness.statuses).toEqual([]);
     await nothingLeft(at);
   });
 
@@ -194,7 +194,7 @@ describe('a channel is dialled once', () => {
     };
     await expect(dial(at, 'early')).rejects.toMatchObject({ code: expect.any(String) });
     expect(dials).toBe(1);
-    expect(at.room.statuses).toEqual([]);
+    expect(at.harness.statuses).toEqual([]);
     await nothingLeft(at);
   });
 
@@ -210,14 +210,14 @@ describe('a channel is dialled once', () => {
     const at = await heardTable();
     const { callId, audio } = await heard(at);
     for (let nth = 0; nth < 3; nth++) {
-      const before = at.room.states.length;
+      const before = at.harness.states.length;
       at.asterisk.cutEvents();
-      await until(() => at.room.states.length === before + 2, 'the reconnection');
+      await until(() => at.harness.states.length === before + 2, 'the reconnection');
     }
     at.connection.renew(at.credentials);
     await until(() => at.connection.state.kind === 'up', 'the renewal');
-    await until(() => at.room.answered.length > 0, 'the answer');
-    expect(at.room.of(callId)).toEqual(['ringing', 'in-progress']);
+    await until(() => at.harness.answered.length > 0, 'the answer');
+    expect(at.harness.of(callId)).toEqual(['ringing', 'in-progress']);
     expect(asked(at, DIAL)).toBe(1);
     expect(audio.closedWith).toBeNull();
     expect(at.asterisk.complaints).toEqual([]);
@@ -230,7 +230,7 @@ describe('a channel is dialled once', () => {
       return undefined;
     };
     const callId = await dial(at, 'PJSIP/early@loop');
-    await until(() => at.room.of(callId).includes('in-progress'), 'the answer');
+    await until(() => at.harness.of(callId).includes('in-progress'), 'the answer');
     expect(asked(at, DIAL)).toBe(1);
   });
 
@@ -238,8 +238,8 @@ describe('a channel is dialled once', () => {
     const at = await heardTable();
     const other = gateway(at.clock, { ...at.credentials, stasis_app_name: 'other' });
     const callId = await dial({ ...other, credentials: at.credentials }, 'early');
-    await until(() => at.room.early.length > 0, 'early media');
-    expect(at.room.early).toEqual([{ callId, runId: '77' }]);
+    await until(() => at.harness.early.length > 0, 'early media');
+    expect(at.harness.early).toEqual([{ callId, runId: '77' }]);
     expect(asked(at, DIAL)).toBe(1);
   });
 

@@ -54,7 +54,7 @@ describe('a caller is brought to a colleague', () => {
     talk.phone.say(new Int16Array(1_600).fill(500));
     await until(() => colleague.arrivals.length >= heard + 10, 'the caller');
     expect(at.asterisk.channels.filter(({ name }) => name.startsWith('WebSocket'))).toEqual([]);
-    expect(at.room.of(talk.callId)).toEqual(['in-progress']);
+    expect(at.harness.of(talk.callId)).toEqual(['in-progress']);
     talk.phone.hangUp();
     await colleague.ended;
     await nothingLeft(at);
@@ -72,8 +72,8 @@ describe('a caller is brought to a colleague', () => {
     await talk.phone.ended;
     await colleague.ended;
     await nothingLeft(at);
-    await until(() => at.room.of(talk.callId).length === 2, 'the end');
-    expect(at.room.of(talk.callId)).toEqual(['in-progress', 'completed']);
+    await until(() => at.harness.of(talk.callId).length === 2, 'the end');
+    expect(at.harness.of(talk.callId)).toEqual(['in-progress', 'completed']);
   });
 
   it('and is hung up by a client then', async () => {
@@ -120,7 +120,7 @@ describe('a caller is brought to a colleague', () => {
     talk.phone.hangUp();
     await expect(over).rejects.toMatchObject({ code: 'PBX_CALL_GONE' });
     await nothingLeft(at);
-    expect(at.room.of(talk.callId)).toEqual(['in-progress', 'completed']);
+    expect(at.harness.of(talk.callId)).toEqual(['in-progress', 'completed']);
   });
 
   it('who leaves at the moment of the answer: nobody is left in the bridge', async () => {
@@ -182,8 +182,8 @@ describe('a caller is handed back to the dialplan', () => {
     const talk = await talks(at);
     await handOver(at, talk, '+600');
     await until(() => talk.audio.closedWith !== null, 'the end of the audio');
-    await until(() => at.room.of(talk.callId).length === 2, 'the end');
-    expect(at.room.of(talk.callId)).toEqual(['in-progress', 'completed']);
+    await until(() => at.harness.of(talk.callId).length === 2, 'the end');
+    expect(at.harness.of(talk.callId)).toEqual(['in-progress', 'completed']);
     expect(talk.phone.isOver).toBe(false);
     await until(() => at.asterisk.phones.some((each) => each.extension === 'answer'), 'the agent');
     const agent = at.asterisk.phone('answer');
@@ -211,7 +211,7 @@ describe('a caller is referred', () => {
     talk.audio.close();
     await talk.phone.ended;
     await nothingLeft(at);
-    expect(at.room.of(talk.callId)).toEqual(['in-progress', 'completed']);
+    expect(at.harness.of(talk.callId)).toEqual(['in-progress', 'completed']);
     const asked = at.asterisk.requests.find(({ path }) => path.endsWith('redirect'));
     expect(asked?.query).toEqual({ endpoint: 'PJSIP/sip:agent@example.com' });
   });

@@ -27,7 +27,7 @@ import {
 const ids = createChannelIds(APP, systemRandom);
 const COLLEAGUE = 'instant';
 
-/** What the call room does with somebody who has answered. */
+/** What the call layer does with a person who has answered. */
 type Act = (audio: Audio, signal: AbortSignal) => Promise<void>;
 
 interface Wanted {
@@ -167,12 +167,12 @@ describe('a colleague who is spoken to first', () => {
       expect(heardBy(talk.phone, joinedMs)).toEqual(['agent']);
       expect(at.asterisk.channels.filter(({ name }) => name.startsWith('WebSocket'))).toEqual([]);
       expect(at.asterisk.bridgeIds).toHaveLength(1);
-      expect(at.room.of(talk.callId)).toEqual(['in-progress']);
+      expect(at.harness.of(talk.callId)).toEqual(['in-progress']);
       expect(at.asterisk.complaints).toEqual([]);
       talk.phone.hangUp();
       await colleague.ended;
       await nothingLeft(at);
-      expect(at.room.of(talk.callId)).toEqual(['in-progress', 'completed']);
+      expect(at.harness.of(talk.callId)).toEqual(['in-progress', 'completed']);
     },
   );
 
@@ -226,7 +226,7 @@ describe('a colleague who is spoken to first', () => {
     await expect(over).rejects.toMatchObject({ code: 'PBX_CALL_GONE' });
     await colleague.ended;
     await nothingLeft(at);
-    expect(at.room.of(talk.callId)).toEqual(['in-progress', 'completed']);
+    expect(at.harness.of(talk.callId)).toEqual(['in-progress', 'completed']);
   });
 
   it('is hung up when the caller leaves as they are brought together', async () => {
@@ -354,7 +354,7 @@ describe('while a colleague is spoken to', () => {
     await expect(over).rejects.toBeInstanceOf(GatewayError);
     await at.asterisk.start();
     await isUp(at);
-    await until(() => at.room.of(talk.callId).includes('completed'), 'the end');
+    await until(() => at.harness.of(talk.callId).includes('completed'), 'the end');
     expect(talk.audio.closedWith).not.toBeNull();
     await nothingLeft(at);
   });
@@ -395,7 +395,7 @@ describe('while a colleague is spoken to', () => {
     const next = await restart(at);
     await until(() => at.asterisk.bridgeIds.length === 1, 'the end of what is ours');
     expect(talk.phone.isOver).toBe(false);
-    expect(next.room.inbound).toEqual([]);
+    expect(next.harness.inbound).toEqual([]);
     colleague.hangUp();
     await talk.phone.ended;
     await nothingLeft(at);

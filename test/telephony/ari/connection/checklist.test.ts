@@ -254,7 +254,7 @@ describe("asterisk.md's list", () => {
       at.asterisk.faults.eventsBeforeAnswer = early;
       const held: Parameters<typeof at.asterisk.stasis.tap>[0][] = [];
       at.asterisk.stasis.tap = (event) => {
-        if (event.type !== 'StasisStart' || at.room.inbound.length === 0) return [event];
+        if (event.type !== 'StasisStart' || at.harness.inbound.length === 0) return [event];
         held.push(event);
         return [];
       };
@@ -286,7 +286,7 @@ describe("asterisk.md's list", () => {
       event.type === 'ChannelDestroyed' || event.type === 'ChannelHangupRequest' ? [] : [event];
     const { callId, phone } = await talks(at);
     phone.hangUp();
-    await until(() => at.room.of(callId).includes('completed'), 'the end');
+    await until(() => at.harness.of(callId).includes('completed'), 'the end');
     await nothingLeft(at);
   });
 
@@ -298,7 +298,7 @@ describe("asterisk.md's list", () => {
     await phone.ended;
     at.asterisk.cutEvents();
     at.asterisk.stasis.tap = (event) => [event];
-    await until(() => at.room.of(callId).includes('completed'), 'the end');
+    await until(() => at.harness.of(callId).includes('completed'), 'the end');
     await isUp(at);
     const account = { url: at.asterisk.url, user: 'gw', password: 'gwsecret' };
     const other = await AriSession.open(account, 'app');

@@ -32,20 +32,20 @@ describe('an inbound call', () => {
     await until(() => audio.frames.length > 10 && phone.arrivals.length >= 5, 'audio both ways');
     phone.hangUp();
     await until(() => audio.closedWith !== null, 'the end');
-    expect(at.room.of(call.callId)).toEqual(['in-progress', 'completed']);
+    expect(at.harness.of(call.callId)).toEqual(['in-progress', 'completed']);
     await nothingLeft(at);
     expect(at.asterisk.complaints).toEqual([]);
   });
 
-  it('is over when the call room closes its socket', async () => {
+  it('is over when the call layer closes its socket', async () => {
     const at = await table();
     const { audio, phone, callId } = await talks(at);
     audio.close();
     expect(await phone.ended).toMatchObject({ by: 'pbx' });
     await nothingLeft(at);
-    await until(() => at.room.of(callId).length === 2, 'the end');
-    expect(at.room.of(callId)).toEqual(['in-progress', 'completed']);
-    expect(at.room.statuses.at(-1)?.durationS).toBeGreaterThanOrEqual(0);
+    await until(() => at.harness.of(callId).length === 2, 'the end');
+    expect(at.harness.of(callId)).toEqual(['in-progress', 'completed']);
+    expect(at.harness.statuses.at(-1)?.durationS).toBeGreaterThanOrEqual(0);
   });
 
   it('is over when the control hangs it up, and that it is gone is no fault', async () => {
@@ -61,8 +61,8 @@ describe('an inbound call', () => {
     const at = await table();
     const { phone, call } = await rings(at);
     phone.hangUp();
-    await until(() => at.room.of(call.callId).length > 0, 'the end');
-    expect(at.room.of(call.callId)).toEqual(['no-answer']);
+    await until(() => at.harness.of(call.callId).length > 0, 'the end');
+    expect(at.harness.of(call.callId)).toEqual(['no-answer']);
     await expect(at.connection.openMedia(call.callId, patient)).rejects.toMatchObject({
       code: 'PBX_CALL_GONE',
     });
@@ -79,7 +79,7 @@ describe('an inbound call', () => {
     };
     await expect(at.connection.openMedia(call.callId, patient)).rejects.toThrow();
     await nothingLeft(at);
-    expect(at.room.of(call.callId).at(-1)).toBe('completed');
+    expect(at.harness.of(call.callId).at(-1)).toBe('completed');
   });
 
   it('is given up while its media are being opened', async () => {
@@ -136,7 +136,7 @@ describe('an inbound call', () => {
       ['none', '8000'],
     ]) {
       at.asterisk.placeCall({ from: '1', to: '8000', context: context ?? '' });
-      await until(() => at.room.inbound.some((call) => call.to === to), `the call to ${to}`);
+      await until(() => at.harness.inbound.some((call) => call.to === to), `the call to ${to}`);
     }
   });
 });
@@ -162,16 +162,16 @@ describe('an outbound call', () => {
   it('is answered and talks to the end', async () => {
     const at = await table();
     const callId = await dial(at, 'answer');
-    await until(() => at.room.answered.length > 0, 'the answer');
-    expect(at.room.answered).toEqual([{ callId, runId: '77' }]);
+    await until(() => at.harness.answered.length > 0, 'the answer');
+    expect(at.harness.answered).toEqual([{ callId, runId: '77' }]);
     const audio = new Audio(await at.connection.openMedia(callId, patient));
     const phone = at.asterisk.phone('answer');
     audio.say(5);
     await until(() => phone.arrivals.length >= 5 && audio.frames.length > 0, 'audio both ways');
     phone.hangUp();
     await until(() => audio.closedWith !== null, 'the end');
-    expect(at.room.of(callId)).toEqual(['ringing', 'in-progress', 'completed']);
-    expect(new Set(at.room.statuses.map(({ dedupeKey }) => dedupeKey)).size).toBe(3);
+    expect(at.harness.of(callId)).toEqual(['ringing', 'in-progress', 'completed']);
+    expect(new Set(at.harness.statuses.map(({ dedupeKey }) => dedupeKey)).size).toBe(3);
     await nothingLeft(at);
   });
 
@@ -195,7 +195,7 @@ describe('an outbound call', () => {
     ]) {
       const callId = await dial(at, endpoint ?? '', { ringS: 5 });
       const ended = () =>
-        at.room.statuses.find((each) => isEndOf(callId, each.status, each.callId));
+        at.harness.statuses.find((each) => isEndOf(callId, each.status, each.callId));
       await until(() => ended() !== undefined, 'the end');
       expect(ended()).toMatchObject({ status, runId: '77' });
       if (status !== 'completed') expect(ended()?.providerStatus).toBe(words);
@@ -206,8 +206,8 @@ describe('an outbound call', () => {
   it('to a host that is dead has failed, as nothing ever rang', async () => {
     const at = await table();
     const callId = await dial(at, 'PJSIP/x@dead', { ringS: 5 });
-    await until(() => at.room.of(callId).length > 0, 'the end');
-    expect(at.room.statuses).toMatchObject([
+    await until(() => at.harness.of(callId).length > 0, 'the end');
+    expect(at.harness.statuses).toMatchObject([
       { status: 'failed', providerStatus: 'unreachable (cause 19)' },
     ]);
   });
@@ -217,17 +217,17 @@ describe('an outbound call', () => {
     await expect(dial(at, 'PJSIP/x@nowhere')).rejects.toMatchObject({
       code: 'PROVIDER_DESTINATION',
     });
-    expect(at.room.statuses).toEqual([]);
+    expect(at.harness.statuses).toEqual([]);
   });
 
   it('that we end while it rings is cancelled', async () => {
     const at = await table();
     for (const to of ['PJSIP/noanswer@loop', 'Local/noanswer@out-dest/n']) {
       const callId = await dial(at, to);
-      await until(() => at.room.of(callId).includes('ringing'), 'ringing');
+      await until(() => at.harness.of(callId).includes('ringing'), 'ringing');
       await at.provider.control.hangUp(at.credentials, callId, patient);
-      await until(() => at.room.of(callId).length > 1, 'the end');
-      expect(at.room.of(callId)).toEqual(['ringing', 'canceled']);
+      await until(() => at.harness.of(callId).length > 1, 'the end');
+      expect(at.harness.of(callId)).toEqual(['ringing', 'canceled']);
     }
     await nothingLeft(at);
   });
@@ -236,8 +236,8 @@ describe('an outbound call', () => {
     const at = await table();
     at.asterisk.faults.eventsBeforeAnswer = true;
     const callId = await dial(at, 'busynow');
-    await until(() => at.room.of(callId).length > 0, 'the end');
-    expect(at.room.of(callId)).toEqual(['busy']);
+    await until(() => at.harness.of(callId).length > 0, 'the end');
+    expect(at.harness.of(callId)).toEqual(['busy']);
   });
 
   it('that there may never have been is not told of: nobody knows what came of it', async () => {
@@ -248,15 +248,15 @@ describe('an outbound call', () => {
     await at.clock.advanceAsync(5_000);
     at.asterisk.cutEvents(); // It is looked for after the connection is made anew, too.
     await at.clock.advanceAsync(5_000);
-    expect(at.room.statuses).toEqual([]);
+    expect(at.harness.statuses).toEqual([]);
     await nothingLeft(at);
   });
 
   it('names its run, whoever hears of it', async () => {
     const at = await table();
     const callId = await dial(at, 'noanswer', { runId: '9007199254740993' });
-    await until(() => at.room.statuses.length > 0, 'ringing');
-    expect(at.room.statuses[0]).toMatchObject({ callId, runId: '9007199254740993' });
+    await until(() => at.harness.statuses.length > 0, 'ringing');
+    expect(at.harness.statuses[0]).toMatchObject({ callId, runId: '9007199254740993' });
   });
 });
 
@@ -267,12 +267,12 @@ describe('what Asterisk tells', () => {
     const { callId, phone, audio } = await talks(at);
     phone.hangUp();
     await until(() => audio.closedWith !== null, 'the end');
-    expect(at.room.inbound).toHaveLength(1);
-    expect(at.room.of(callId)).toEqual(['in-progress', 'completed']);
+    expect(at.harness.inbound).toHaveLength(1);
+    expect(at.harness.of(callId)).toEqual(['in-progress', 'completed']);
     const outbound = await dial(at, 'hangafter');
-    await until(() => at.room.of(outbound).includes('completed'), 'the end');
-    expect(at.room.answered).toHaveLength(1);
-    expect(at.room.of(outbound)).toEqual(['in-progress', 'completed']);
+    await until(() => at.harness.of(outbound).includes('completed'), 'the end');
+    expect(at.harness.answered).toHaveLength(1);
+    expect(at.harness.of(outbound)).toEqual(['in-progress', 'completed']);
   });
 
   it('may come in the wrong order: a call that is over does not begin', async () => {
@@ -287,10 +287,10 @@ describe('what Asterisk tells', () => {
       return [];
     };
     const callId = await dial(at, 'hangafter');
-    await until(() => at.room.of(callId).length > 0, 'the end');
+    await until(() => at.harness.of(callId).length > 0, 'the end');
     await at.clock.advanceAsync(100);
-    expect(at.room.answered).toEqual([]);
-    expect(at.room.of(callId)).toHaveLength(1);
+    expect(at.harness.answered).toEqual([]);
+    expect(at.harness.of(callId)).toHaveLength(1);
   });
 
   it('may be of a kind that is not known, or no event at all', async () => {
@@ -311,8 +311,8 @@ describe('a connection', () => {
     const at = await table();
     expect(at.connection.state).toEqual({ kind: 'up', version: '22.10.1' });
     at.asterisk.cutEvents();
-    await until(() => at.room.states.length === 3, 'the reconnection');
-    expect(at.room.states).toMatchObject([
+    await until(() => at.harness.states.length === 3, 'the reconnection');
+    expect(at.harness.states).toMatchObject([
       { kind: 'up' },
       { kind: 'down', code: 'PBX_UNREACHABLE', isPermanent: false },
       { kind: 'up' },
@@ -322,8 +322,8 @@ describe('a connection', () => {
   it('finds out that the socket is only half open', async () => {
     const at = await table();
     at.asterisk.freezeEvents();
-    await until(() => at.room.states.length === 3, 'the reconnection');
-    expect(at.room.states[1]).toMatchObject({ code: 'PBX_UNREACHABLE' });
+    await until(() => at.harness.states.length === 3, 'the reconnection');
+    expect(at.harness.states[1]).toMatchObject({ code: 'PBX_UNREACHABLE' });
   });
 
   it('that is replaced leaves its calls to the next', async () => {
@@ -343,7 +343,7 @@ describe('a connection', () => {
     await until(() => audio.digits === '5', 'the key');
     phone.hangUp();
     await until(() => audio.closedWith !== null, 'the end');
-    expect(next.room.of(callId)).toEqual(['completed']);
+    expect(next.harness.of(callId)).toEqual(['completed']);
     await nothingLeft(at);
   });
 
@@ -352,7 +352,7 @@ describe('a connection', () => {
     await at.connection.close();
     at.asterisk.cutEvents();
     await at.clock.advanceAsync(1_000);
-    expect(at.room.states).toHaveLength(1);
+    expect(at.harness.states).toHaveLength(1);
     expect(at.asterisk.openEventSockets).toBe(0);
     atEnd(() => at.connection.close());
   });

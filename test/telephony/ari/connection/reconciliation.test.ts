@@ -23,9 +23,9 @@ import {
 function deaf(at: Table): () => Promise<void> {
   at.asterisk.stasis.tap = () => [];
   return async () => {
-    const { length } = at.room.states;
+    const { length } = at.harness.states;
     at.asterisk.cutEvents();
-    await until(() => at.room.states.length > length, 'the loss');
+    await until(() => at.harness.states.length > length, 'the loss');
     at.asterisk.stasis.tap = (event) => [event];
     await isUp(at);
   };
@@ -46,7 +46,7 @@ describe('the event socket was lost', () => {
     await isUp(at);
     phone.press('7');
     await until(() => audio.digits === '7', 'the key');
-    expect(at.room.of(callId)).toEqual(['in-progress']);
+    expect(at.harness.of(callId)).toEqual(['in-progress']);
     expect(deleted(at)).toEqual([]);
     phone.hangUp();
     await until(() => audio.closedWith !== null, 'the end');
@@ -61,7 +61,7 @@ describe('the event socket was lost', () => {
     await phone.ended;
     await hearing();
     await until(() => audio.closedWith !== null, 'the end');
-    expect(at.room.of(callId)).toEqual(['in-progress', 'completed']);
+    expect(at.harness.of(callId)).toEqual(['in-progress', 'completed']);
     await nothingLeft(at);
   });
 
@@ -71,9 +71,9 @@ describe('the event socket was lost', () => {
     const phone = at.asterisk.placeCall({ from: '5551234', to: '8000' });
     await until(() => at.asterisk.channels.some(({ app }) => app === 'app'), 'the caller');
     await hearing();
-    await until(() => at.room.inbound.length > 0, 'the call');
-    expect(at.room.inbound).toMatchObject([{ from: '5551234', to: '8000' }]);
-    const { callId } = at.room.inbound[0] ?? { callId: '' };
+    await until(() => at.harness.inbound.length > 0, 'the call');
+    expect(at.harness.inbound).toMatchObject([{ from: '5551234', to: '8000' }]);
+    const { callId } = at.harness.inbound[0] ?? { callId: '' };
     const audio = new Audio(await at.connection.openMedia(callId, patient));
     audio.close();
     await phone.ended;
@@ -83,13 +83,13 @@ describe('the event socket was lost', () => {
   it('and a phone that we dialled was answered meanwhile', async () => {
     const at = await table();
     const callId = await dial(at, 'answer');
-    await until(() => at.room.of(callId).includes('ringing'), 'ringing');
+    await until(() => at.harness.of(callId).includes('ringing'), 'ringing');
     const hearing = deaf(at);
     await until(() => at.asterisk.phone('answer').isListening, 'the answer');
     await at.clock.advanceAsync(3_000);
     await hearing();
-    await until(() => at.room.answered.length > 0, 'the news');
-    expect(at.room.of(callId)).toEqual(['ringing', 'in-progress']);
+    await until(() => at.harness.answered.length > 0, 'the news');
+    expect(at.harness.of(callId)).toEqual(['ringing', 'in-progress']);
     await at.provider.control.hangUp(at.credentials, callId, patient);
     await nothingLeft(at);
   });
@@ -97,13 +97,13 @@ describe('the event socket was lost', () => {
   it('while a phone rings: that half of a local call is no caller', async () => {
     const at = await table();
     const callId = await dial(at, 'Local/noanswer@out-dest/n');
-    await until(() => at.room.of(callId).includes('ringing'), 'ringing');
+    await until(() => at.harness.of(callId).includes('ringing'), 'ringing');
     await deaf(at)();
     await at.clock.advanceAsync(200);
-    expect(at.room.inbound).toEqual([]);
+    expect(at.harness.inbound).toEqual([]);
     expect(deleted(at)).toEqual([]);
     await at.provider.control.hangUp(at.credentials, callId, patient);
-    await until(() => at.room.of(callId).includes('canceled'), 'the end');
+    await until(() => at.harness.of(callId).includes('canceled'), 'the end');
     await nothingLeft(at);
   });
 
@@ -113,7 +113,7 @@ describe('the event socket was lost', () => {
     const hearing = deaf(at);
     await until(() => at.asterisk.channels.length === 0, 'the end');
     await hearing();
-    await until(() => at.room.of(callId).includes('failed'), 'the news');
+    await until(() => at.harness.of(callId).includes('failed'), 'the news');
   });
 
   it('while media were being opened, and whoever was to be told they are there is', async () => {
@@ -174,7 +174,7 @@ describe('the event socket was lost', () => {
     await until(() => at.connection.state.kind === 'down', 'the loss');
     await isUp(at);
     expect(asked).toBe(3);
-    expect(at.room.of(callId)).toEqual(['in-progress']);
+    expect(at.harness.of(callId)).toEqual(['in-progress']);
     expect(audio.closedWith).toBeNull();
     phone.hangUp();
     await nothingLeft(at);
@@ -192,7 +192,7 @@ describe('Asterisk was restarted', () => {
     await at.clock.advanceAsync(120_000, 1_000);
     await at.asterisk.start();
     await isUp(at);
-    await until(() => at.room.of(callId).includes('completed'), 'the end');
+    await until(() => at.harness.of(callId).includes('completed'), 'the end');
     const next = await talks(at);
     next.phone.hangUp();
     await until(() => next.audio.closedWith !== null, 'the end');
@@ -210,7 +210,7 @@ describe('the gateway was killed', () => {
     const next = await restart(at);
     await phone.ended;
     await nothingLeft(at);
-    expect(next.room.inbound).toEqual([]);
+    expect(next.harness.inbound).toEqual([]);
   });
 
   it('also those whose media are still there', async () => {
@@ -227,8 +227,10 @@ describe('the gateway was killed', () => {
     const { call } = await rings(at);
     await kill(at);
     const next = await restart(at);
-    await until(() => next.room.inbound.length > 0, 'the call');
-    expect(next.room.inbound).toMatchObject([{ callId: call.callId, from: '5551234', to: '8000' }]);
+    await until(() => next.harness.inbound.length > 0, 'the call');
+    expect(next.harness.inbound).toMatchObject([
+      { callId: call.callId, from: '5551234', to: '8000' },
+    ]);
     const media = await next.connection.openMedia(call.callId, patient);
     new Audio(media).close();
     await nothingLeft(at);
@@ -237,11 +239,11 @@ describe('the gateway was killed', () => {
   it('a phone that it dialled is connected by the next when it is answered', async () => {
     const at = await table();
     const callId = await dial(at, 'PJSIP/answer@loop', { runId: '123' });
-    await until(() => at.room.of(callId).includes('ringing'), 'ringing');
+    await until(() => at.harness.of(callId).includes('ringing'), 'ringing');
     await kill(at);
     const next = await restart(at);
-    await until(() => next.room.answered.length > 0, 'the answer');
-    expect(next.room.answered).toEqual([{ callId, runId: '123' }]);
+    await until(() => next.harness.answered.length > 0, 'the answer');
+    expect(next.harness.answered).toEqual([{ callId, runId: '123' }]);
     await next.provider.control.hangUp(next.credentials, callId, patient);
     await nothingLeft(at);
   });
@@ -258,27 +260,27 @@ describe('the gateway was killed', () => {
       await at.clock.advanceAsync(1_000);
       const colleague = at.asterisk.phone('answer');
       expect([phone.isOver, colleague.isOver]).toEqual([false, false]);
-      expect(next.room.inbound).toEqual([]);
+      expect(next.harness.inbound).toEqual([]);
       if (who === 'the caller') phone.hangUp();
       else colleague.hangUp();
       await phone.ended;
       await colleague.ended;
       await nothingLeft(at);
-      expect(next.room.of(callId)).toEqual(['completed']);
+      expect(next.harness.of(callId)).toEqual(['completed']);
     },
   );
 
   it('someone whom it had dialled and brought to a colleague is not called an answer', async () => {
     const at = await table();
     const callId = await dial(at, 'Local/instant@out-dest/n');
-    await until(() => at.room.answered.length > 0, 'the answer');
+    await until(() => at.harness.answered.length > 0, 'the answer');
     new Audio(await at.connection.openMedia(callId, patient));
     const target = { to: 'answer', callerId: '', ringS: 20 };
     await at.provider.control.transfer(at.credentials, callId, target, patient);
     await kill(at);
     const next = await restart(at);
     await at.clock.advanceAsync(500);
-    expect(next.room.answered).toEqual([]);
+    expect(next.harness.answered).toEqual([]);
     expect(at.asterisk.phone('instant').isOver).toBe(false);
     at.asterisk.phone('instant').hangUp();
     await nothingLeft(at);
@@ -305,7 +307,7 @@ describe('somebody else takes the application', () => {
     await until(() => at.connection.state.kind === 'down', 'the news');
     expect(at.connection.state).toMatchObject({ code: 'PBX_APP_TAKEN', isPermanent: true });
     await at.clock.advanceAsync(60_000, 1_000);
-    expect(at.room.states).toHaveLength(2);
+    expect(at.harness.states).toHaveLength(2);
     audio.say(2);
     await until(() => phone.arrivals.length >= 2, 'audio');
     other.close();

@@ -44,7 +44,7 @@ describe('a configuration with', () => {
   it('a wrong password is said to have one, and works once it is mended', async () => {
     const at = await refused((asterisk) => credentialsOf(asterisk, { app_password: 'wrong' }));
     expect(at.connection.state).toMatchObject({ code: 'PBX_UNAUTHORIZED', isPermanent: true });
-    expect(JSON.stringify([at.room.states, at.lines()])).not.toContain('wrong');
+    expect(JSON.stringify([at.harness.states, at.lines()])).not.toContain('wrong');
     at.asterisk.users['gw'] = { password: 'wrong' };
     await isUp(at);
   });
@@ -53,7 +53,7 @@ describe('a configuration with', () => {
     const login = { app_name: 'gwro', app_password: 'rosecret' };
     const at = await refused((asterisk) => credentialsOf(asterisk, login));
     expect(at.connection.state).toMatchObject({ code: 'PBX_READ_ONLY', isPermanent: true });
-    expect(at.room.states.map(({ kind }) => kind)).not.toContain('up');
+    expect(at.harness.states.map(({ kind }) => kind)).not.toContain('up');
   });
 
   it('an address that has no ARI is told so', async () => {

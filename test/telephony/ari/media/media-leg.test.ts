@@ -162,7 +162,7 @@ describe('a media socket that dies while the caller is there', () => {
     await cut(at, legOf(at).channelId);
     await until(() => audio.closedWith !== null, 'the end');
     await nothingLeft(at);
-    expect(at.room.statuses.at(-1)?.status).toBe('completed');
+    expect(at.harness.statuses.at(-1)?.status).toBe('completed');
   });
 
   it('ends the call if there is no other to be had', async () => {
@@ -214,7 +214,7 @@ describe("Asterisk's queue", () => {
   });
 });
 
-describe('a call room that has not admitted the media yet', () => {
+describe('a call layer that has not admitted the media yet', () => {
   it('misses neither their start nor keys', async () => {
     const at = await table();
     const { call, phone } = await rings(at);

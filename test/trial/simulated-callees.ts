@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readTwiml } from '../fakes/twilio/markup.ts';
 import { WebhookSender } from '../fakes/twilio/webhooks.ts';
+import { CallbackSender } from './callback-sender.ts';
 import { drawLot, type Fate, type Lot, type Reply } from './fate.ts';
-import { Newsroom } from './newsroom.ts';
 import { talk } from './short-stream.ts';
 
 type Status = 'queued' | 'initiated' | 'ringing' | 'in-progress' | 'completed' | 'canceled' | Fate;
@@ -28,7 +28,7 @@ export interface LedgerCall extends Lot {
   hungUpByGateway: boolean;
 }
 
-export interface CrowdOptions {
+export interface SimulatedCalleesOptions {
   accountSid: string;
   authToken: string;
   numbers: readonly string[];
@@ -58,13 +58,13 @@ function wordOf(status: Status): string {
   return status === 'answered' || status === 'voicemail' ? 'completed' : status;
 }
 
-export class Crowd {
+export class SimulatedCallees {
   readonly calls = new Map<string, LedgerCall>();
   /** When each dial arrived, placed or not. */
   readonly dialledAt: number[] = [];
   /** From when to when the provider was out of order. */
   readonly outages: { from: number; to: number }[] = [];
-  readonly #options: CrowdOptions;
+  readonly #options: SimulatedCalleesOptions;
   readonly #sender: WebhookSender;
   readonly #dials = new Map<string, number>();
   readonly #byNumber = new Map<string, LedgerCall[]>();
@@ -72,7 +72,7 @@ export class Crowd {
     this.#serve(request, response).catch(() => response.destroy());
   });
 
-  constructor(options: CrowdOptions) {
+  constructor(options: SimulatedCalleesOptions) {
     this.#options = options;
     this.#sender = new WebhookSender({ authToken: options.authToken, reach: (url) => url });
   }
@@ -116,7 +116,7 @@ export class Crowd {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '', 'http://crowd');
+    const url = new URL(request.url ?? '', 'http://callees');
     const form = new URLSearchParams(await bodyOf(request));
     const answer = this.#isOurs(request.headers.authorization ?? '')
       ? this.#answer(request.method ?? '', url, form)
@@ -226,11 +226,18 @@ export class Crowd {
 
   /** The course of one call. */
   async #live(call: LedgerCall, form: URLSearchParams): Promise<void> {
-    const newsroom = new Newsroom(this.#sender, form.get('StatusCallback') ?? '', call.news);
+    const callbackSender = new CallbackSender(
+      this.#sender,
+      form.get('StatusCallback') ?? '',
+      call.news,
+    );
     const tell = (status: Status, isLast: boolean): void => {
       this.#sender.delivered.length = 0; // Ten thousand calls would fill the memory.
       const length = isLast ? { ['CallDuration']: call.status === 'completed' ? '1' : '0' } : {};
-      newsroom.tell({ ...this.#fieldsOf(call), ['CallStatus']: wordOf(status), ...length }, isLast);
+      callbackSender.tell(
+        { ...this.#fieldsOf(call), ['CallStatus']: wordOf(status), ...length },
+        isLast,
+      );
     };
     await pause(5);
     if (isOver(call)) return tell(call.status, true);

@@ -7,7 +7,7 @@ import type { News } from './fate.ts';
 
 const LATE_MS = 3_000;
 
-export class Newsroom {
+export class CallbackSender {
   readonly #sender: WebhookSender;
   readonly #url: string;
   readonly #news: News;

@@ -1,4 +1,4 @@
-// A call desk that writes down what it is asked and answers as it is told.
+// A fake call service: records its requests and returns prepared answers.
 
 import type { CallService, StartCall, StartedCall, TestCall } from '../../src/call/call-service.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
@@ -13,7 +13,7 @@ interface Taken {
   request: ProviderRequest;
 }
 
-export class FakeDesk implements CallService {
+export class FakeCallService implements CallService {
   readonly started: (StartCall | TestCall)[] = [];
   readonly taken: Taken[] = [];
   /** Thrown by everything instead of an answer. */
