@@ -1,5 +1,5 @@
-// Ends attempts whose run is completed, once each, puts contacts off whose dial placed no call, and looks at
-// how a campaign's calls go.
+// Settles attempts whose run is completed, once each; postpones contacts whose dial placed no call; and runs the
+// campaign's circuit breaker.
 
 import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
 import type { Log } from '../log.ts';
@@ -30,16 +30,16 @@ export interface SettlerDeps {
 export class AttemptSettler {
   readonly #deps: SettlerDeps;
   readonly #lookUps: LookUps;
-  /** Campaigns of which the breaker has seen every attempt that was settled here. */
+  /** Campaigns whose breaker has seen every attempt settled here. */
   readonly #watched = new Set<string>();
 
-  /** `onAnswer` is told when a provider has said something of a call. */
+  /** `onAnswer` is called when a provider has answered about a call. */
   constructor(deps: SettlerDeps, onAnswer: () => void) {
     this.#deps = deps;
     this.#lookUps = new LookUps(deps, onAnswer);
   }
 
-  /** Waits for the store only: providers are asked meanwhile. */
+  /** Waits for the store only: providers are asked in parallel. */
   async settleAll(): Promise<void> {
     const open = new Set<string>();
     for (;;) {
@@ -71,14 +71,14 @@ export class AttemptSettler {
       const delayMs = putOffMs(attempt);
       if (delayMs !== undefined) return this.#putOff(attempt, delayMs);
     }
-    // While its run is open somebody may still pick up: its watch closes it.
+    // While its run is open the callee may still answer: the run's watchdog closes it.
     if (attempt.run?.state === 'initialized') return;
     await this.#settle(attempt, verdict === 'not-there' ? 'not_placed' : verdict);
   }
 
   async #putOff({ id, campaignId, putOffs }: OpenAttempt, delayMs: number): Promise<void> {
     const { store, log } = this.#deps;
-    this.#lookUps.forget(id); // If a call has turned up, it is asked for anew.
+    this.#lookUps.forget(id); // If a call has turned up, the provider is asked again.
     if (!(await store.contacts.putOff(id, delayMs))) return;
     log.info(
       { campaignId, attemptId: id, putOffs: putOffs + 1, delayMs },
@@ -95,20 +95,20 @@ export class AttemptSettler {
     this.#lookUps.forget(attempt.id);
   }
 
-  /** As the campaign is set now; changed settings hold from the next outcome on. */
+  /** With the campaign's current settings: changed settings apply from the next outcome on. */
   async #retryOf({ run, campaignId }: OpenAttempt) {
-    if (run === undefined) return RETRY_DEFAULT; // Nothing is called again for a run that is gone.
+    if (run === undefined) return RETRY_DEFAULT; // No retry for a run that is gone.
     const campaign = await this.#deps.store.campaigns.get(run.organizationId, campaignId);
     return campaign?.retry ?? RETRY_DEFAULT;
   }
 
-  /** Forgets campaigns that do not run any more: one that runs again is looked at first. */
+  /** Removes campaigns that no longer run: the breaker checks one that runs again first. */
   watchOnly(running: ReadonlySet<string>): void {
     for (const id of this.#watched) if (!running.has(id)) this.#watched.delete(id);
   }
 
-  /** True if the campaign is stopped now. Looks only if attempts were settled since it did so last, or if
-   *  this process has not looked yet. */
+  /** True if the campaign is stopped now. Checks only if attempts were settled since its last check, or if this
+   *  process has not checked yet. */
   async tripBreaker({ id, breaker }: Campaign): Promise<boolean> {
     if (this.#watched.has(id)) return false;
     const { store, log } = this.#deps;

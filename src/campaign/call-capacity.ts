@@ -1,12 +1,12 @@
-// How many calls organizations may still begin, during one look at their campaigns: asked of the store once
-// for each, what is claimed taken off. Others claim meanwhile; the limit itself is held when a call begins.
+// How many calls organizations may still start during one round: read from the store once for each, less the
+// claims. Other processes claim meanwhile; the limit itself is enforced when a call starts.
 
 import type { Store } from '../store/store.ts';
 
 export interface CallCapacity {
-  /** Calls of the organization at a time. */
+  /** Concurrent calls of the organization. */
   limit: number;
-  /** Whoever claims takes off what was claimed. */
+  /** A claim subtracts its calls. */
   free: number;
 }
 

@@ -1,4 +1,4 @@
-// When a campaign may ring: the slots of its schedule, in its own time zone. Source: contract §9.1; slots
+// The calling window of a campaign: the slots of its schedule, in its own time zone. Source: contract §9.1; slots
 // over midnight are ours.
 
 import type { ScheduleSettings } from '../model/campaign.ts';
@@ -8,13 +8,13 @@ const DAY_MINUTES = 24 * 60;
 const MINUTE_MS = 60_000;
 const HALF_DAY_MS = (DAY_MINUTES / 2) * MINUTE_MS;
 const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
-/** Formatters kept, one a zone; there are about 600 zones. */
+/** Cached formatters, one per zone; there are about 600 zones. */
 const ZONES_MAX = 700;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Whether calls may be placed at `atMs` (milliseconds since 1970). A slot's end is no part of it; an end
- *  before the start lies on the next day. Always true without a schedule. */
+/** Whether calls may be placed at `atMs` (milliseconds since 1970). A slot's end is exclusive; an end before the
+ *  start means the next day. Always true without a schedule. */
 export function isWithinCallingWindow(schedule: ScheduleSettings | null, atMs: number): boolean {
   if (schedule === null || !schedule.enabled) return true;
   const { day, minute } = localTime(schedule.timezone, atMs);
@@ -90,7 +90,7 @@ function localTime(timezone: string, atMs: number): { day: number; minute: numbe
   return { day: DAYS.indexOf(parts.get('weekday') ?? ''), minute: minute % DAY_MINUTES };
 }
 
-/** Throws RangeError for a zone that does not exist; the API lets none in. */
+/** Throws RangeError for an unknown zone; the API refuses those. */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known !== undefined) return known;

@@ -1,5 +1,5 @@
-// How campaigns are created and changed: what a client wishes is checked against what is stored. The order of the
-// checks is the contract's (contract §9.1).
+// Creation and change of campaigns: the client's values are checked against the store. Order of checks: contract
+// §9.1.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
@@ -23,15 +23,15 @@ interface CampaignSettingsDeps extends CampaignLifecycleDeps {
   log: Log;
 }
 
-/** Settings that are left out have their defaults. */
+/** Absent settings get their defaults. */
 export type CampaignWish = Pick<
   NewCampaign,
   'name' | 'workflowId' | 'sourceId' | 'configurationId'
 > & { settings: Partial<CampaignSettings> };
 
-/** `reading` lets one contact file be read at a time. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED,
- *  FILE_KEY_INVALID, FILE_FORBIDDEN, CAMPAIGN_SOURCE_INVALID, CAMPAIGN_CONFIGURATION_NOT_FOUND,
- *  CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
+/** `reading` allows one contact file to be read at a time. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
+ *  AGENT_NOT_PUBLISHED, FILE_KEY_INVALID, FILE_FORBIDDEN, CAMPAIGN_SOURCE_INVALID,
+ *  CAMPAIGN_CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
 export async function createCampaign(
   deps: CampaignSettingsDeps & { reading: SerialQueue },
   organizationId: string,
@@ -54,7 +54,7 @@ export async function createCampaign(
   });
 }
 
-/** What is left out stays. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_ENDED, CAMPAIGN_CONFIGURATION_NOT_FOUND,
+/** Absent fields are unchanged. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_ENDED, CAMPAIGN_CONFIGURATION_NOT_FOUND,
  *  CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
 export async function changeCampaign(
   deps: CampaignSettingsDeps,
@@ -84,8 +84,8 @@ async function publishedAgent(
   return version;
 }
 
-/** Whether the campaign's calls can go out, and as many at a time as it wants. An organization without
- *  telephony may create campaigns; it cannot start them. */
+/** Whether the campaign's calls can be placed, with the requested concurrency. An organization without telephony
+ *  may create campaigns, but not start them. */
 async function checkTelephony(
   deps: CampaignSettingsDeps,
   wish: {

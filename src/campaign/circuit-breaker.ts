@@ -1,4 +1,4 @@
-// Stops a campaign whose calls fail one after the other. Source: contract §9.6, §9.7.
+// The circuit breaker: pauses a campaign of which too many calls fail. Source: contract §9.6, §9.7.
 
 import {
   type AttemptOutcome,
@@ -8,7 +8,7 @@ import {
   UNHEARD,
 } from '../model/campaign.ts';
 
-/** Busy and unanswered calls show that the way to the people works. */
+/** Busy and unanswered calls show that calls reach their destination. */
 const FAILURES: readonly AttemptOutcome[] = ['failed', 'error'];
 
 /** The log entry with which the campaign stops; undefined while it may go on. `outcomes` are those of the
@@ -19,8 +19,8 @@ export function isCircuitOpen(
 ): Omit<CampaignLogEntry, 'at'> | undefined {
   const { enabled, failureThreshold, windowS, minCalls } = settings ?? BREAKER_DEFAULT;
   if (!enabled) return undefined;
-  // What our own stop broke off, and dials that a provider failed, say nothing of the line: campaigns wait for
-  // such a provider, and go on by themselves.
+  // Calls interrupted by our own stop, and dials that a provider failed, say nothing about the calls: campaigns
+  // wait for such a provider, and resume by themselves.
   const calls = sum(
     [...outcomes].flatMap(([name, count]) => (UNHEARD.includes(name) ? [] : count)),
   );

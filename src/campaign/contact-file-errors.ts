@@ -1,9 +1,9 @@
-// What is wrong with a contact file, collected over all of its rows and told in one go. Rows count from
-// 2, as a spreadsheet shows them. Source: contract §9.3.
+// Faults of a contact file, collected over all of its rows and reported together. Rows count from 2, as a
+// spreadsheet shows them. Source: contract §9.3.
 
 /** Rows named in one message. */
 const ROWS_SHOWN_MAX = 5;
-/** Variables named in one reply; an agent that lacks more lacks a list. */
+/** Variables named in one reply; if an agent lacks more, the list itself is missing. */
 const VARIABLES_SHOWN_MAX = 20;
 /** Of a name in a message. */
 const NAME_CHARACTERS_MAX = 100;
@@ -24,7 +24,7 @@ class RowNumbers {
 }
 
 export class ContactFileErrors {
-  /** Of the header: nothing can be said of rows then. */
+  /** Faults of the header: rows are not checked then. */
   readonly #header: string[] = [];
   readonly #badNumbers = new RowNumbers();
   readonly #duplicates = new RowNumbers();

@@ -1,4 +1,4 @@
-// A campaign's contact file in storage: whose it may be, whether it can be called, and its contacts.
+// A campaign's contact file in storage: its owner, its faults, and its contacts.
 // Source: contract §6.5, §9.3.
 
 import { createHash } from 'node:crypto';
@@ -7,20 +7,19 @@ import type { FileStore } from '../store/files/file-store.ts';
 import { readContacts, type SourceContact, type SourceRules } from './contact-rows.ts';
 import { invalid, SOURCE_BYTES_MAX } from './csv-records.ts';
 
-/** Of the hash that stands for the file in its contacts' ids. */
+/** Length of the hash that identifies the file in its contacts' ids. */
 const SOURCE_KEY_DIGITS = 8;
 const KEY = /^campaigns\/(\d{1,19})\/[^/]+$/;
 
-/** Throws FILE_KEY_INVALID for what is no key of a contact file, FILE_FORBIDDEN for a file of another
- *  organization: nothing of it is read. */
+/** Throws FILE_KEY_INVALID for an invalid key, FILE_FORBIDDEN for a file of another organization: nothing of it
+ *  is read. */
 export function checkSourceKey(organizationId: string, key: string): void {
   const owner = KEY.exec(key)?.[1];
   if (owner === undefined) throw new GatewayError('FILE_KEY_INVALID');
   if (owner !== organizationId) throw new GatewayError('FILE_FORBIDDEN');
 }
 
-/** How many contacts the file has. Throws CAMPAIGN_SOURCE_INVALID with everything that is wrong with it,
- *  or if it is not there. */
+/** The number of contacts in the file. Throws CAMPAIGN_SOURCE_INVALID with all its faults, or if it is missing. */
 export async function checkSource(
   files: FileStore,
   key: string,
@@ -49,7 +48,7 @@ export async function* contactsOf(
   }
 }
 
-/** `csv_` and eight hex digits of the storage key's MD5: a name, not a proof. */
+/** `csv_` and eight hex digits of the storage key's MD5: an identifier, not a proof. */
 export function sourceKeyOf(sourceId: string): string {
   return `csv_${createHash('md5').update(sourceId).digest('hex').slice(0, SOURCE_KEY_DIGITS)}`;
 }

@@ -1,5 +1,5 @@
-// What a finished run came to for its campaign, and whether the contact is called again. Source: contract
-// §9.5, §9.8.
+// The outcome of a finished run for its campaign, and whether the contact is called again. Source: contract §9.5,
+// §9.8.
 
 import type { AttemptOutcome, RetrySettings } from '../model/campaign.ts';
 import type { CallStatus } from '../model/provider.ts';
@@ -7,7 +7,7 @@ import type { Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';
 import type { OpenAttempt, Settlement } from '../store/campaigns/dial-attempts.ts';
 
-/** The provider has said that the line is down; the telephone may ring again after a breath. */
+/** After the provider reported the end of the call: the phone can ring again a moment later. */
 const INTERRUPTED_AGAIN_MS = 15_000;
 
 const byDisposition = new Map<string | null, AttemptOutcome>([
@@ -17,11 +17,11 @@ const byDisposition = new Map<string | null, AttemptOutcome>([
   ['canceled', 'canceled'],
   ['system_cancelled', 'canceled'],
 ]);
-/** A conversation that broke. */
+/** A conversation that was interrupted. */
 const BROKEN = new Set(['unexpected_error', 'pipeline_error', 'system_connect_error', 'error']);
 
-/** `look-up`: the provider gave no clear answer to the dial, or the gateway stopped before anybody answered;
- *  only the provider knows. */
+/** `look-up`: the provider gave no clear answer to the dial, or the gateway stopped before an answer; only the
+ *  provider has the result. */
 export function contactOutcomeOf(attempt: OpenAttempt): AttemptOutcome | 'look-up' {
   const { run } = attempt;
   if (run === undefined) return 'unknown';
@@ -31,7 +31,7 @@ export function contactOutcomeOf(attempt: OpenAttempt): AttemptOutcome | 'look-u
   return BROKEN.has(run.disposition ?? '') ? 'error' : 'answered';
 }
 
-/** Nobody's voice has reached us. */
+/** No voice has reached us. */
 function unconnected(
   run: Run,
   { state, isInDoubt }: Pick<OpenAttempt, 'state' | 'isInDoubt'>,
@@ -43,15 +43,15 @@ function unconnected(
   return isInDoubt ? 'look-up' : 'failed'; // Without doubt, it was refused.
 }
 
-/** Of a call that we lost sight of, by what the provider says of it. One that our stop left behind is broken
- *  off by that, whatever came of it without us. */
+/** For a call that we lost track of, by the provider's report. A call that our stop left behind counts as
+ *  interrupted, whatever happened after it. */
 export function contactOutcomeAfterCrash(fate: CallStatus, run: Run): AttemptOutcome {
   const told = byDisposition.get(fate);
   if (told !== undefined && told !== 'canceled') return told;
   return isStopped(run) ? 'interrupted' : 'error';
 }
 
-/** By the provider's detection, also where its word came after the end, or by the gateway's own. */
+/** By the provider's detection, also if it came after the end, or by the gateway's own. */
 function isMachine({ disposition, gatheredContext, logs }: Run): boolean {
   if (disposition === 'voicemail_detected') return true;
   const callbacks = logs['telephony_status_callbacks'];
@@ -72,18 +72,18 @@ function isStopped({ gatheredContext }: Run): boolean {
 export interface ContactHistory {
   /** Calls made, this one included. */
   number: number;
-  /** Those before this one that our own stops broke off. */
+  /** Earlier calls that our own stops interrupted. */
   interruptions: number;
 }
 
 export interface CallLimits {
   retry: RetrySettings;
-  /** Calls beyond those of `retry`, for as many that our own stops broke off. */
+  /** Calls in addition to those of `retry`, for as many that our own stops interrupted. */
   interruptedExtra: number;
 }
 
-/** What becomes of the contact. One that our own stop broke off is a call like any other: it is made again
- *  while calls are left, whatever `retry` says of busy lines and unanswered calls. */
+/** The contact's next state. An interrupted call counts as a call: it is repeated while calls are left, whatever
+ *  `retry` says about busy and unanswered calls. */
 export function settlementOf(
   outcome: AttemptOutcome,
   { number, interruptions }: ContactHistory,

@@ -1,23 +1,22 @@
-// A contact file as contacts: which columns there are, whom to call, what each call is given. All faults
-// of a file are told together. Source: contract §5.6, §9.3, specification §2.8.
+// Parses a contact file into contacts: its columns, the numbers, the context of each call. All faults of a file are
+// reported together. Source: contract §5.6, §9.3, specification §2.8.
 
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { ContactFileErrors, nameList } from './contact-file-errors.ts';
 import { invalid, readRecords } from './csv-records.ts';
 
-/** One row to call. */
+/** One row with a number. */
 export interface SourceContact {
   /** Counting from 2: the header is row 1. */
   rowNumber: number;
   /** E.164. */
   phoneNumber: string;
-  /** What the call is given: every column as text, as it stands in the file; `greeting_override` as an
-   *  object. */
+  /** The call's context: every column as text, unchanged; `greeting_override` as an object. */
   variables: Record<string, unknown>;
 }
 
 export interface SourceRules {
-  /** Columns that must be there and filled in every row that is called. */
+  /** Columns that must exist, with a value in every row that is called. */
   requiredColumns: readonly string[];
 }
 
@@ -28,7 +27,7 @@ const GREETING_COLUMNS = new Set([
   `${GREETING}_text`,
   `${GREETING}_recording_id`,
 ]);
-/** Longest name of a column; template variables are names that people type. */
+/** Longest name of a column; people type the names of template variables. */
 const COLUMN_CHARACTERS_MAX = 255;
 /** Fewest and most digits with the country code (E.164, 6.2). */
 const DIGITS_MIN = 8;
@@ -36,9 +35,9 @@ const DIGITS_MAX = 15;
 /** Digits in groups, as people write them. */
 const WRITTEN_NUMBER = /^\+[\d\s().\-/\u00a0\u2010-\u2015\u2212]{7,40}$/u;
 
-/** Contacts in the order of the file, rows without a number left out. After the last row it throws
- *  CAMPAIGN_SOURCE_INVALID with all faults, if there are any: what was yielded before does not count
- *  then. Also throws what `bytes` throws. Holds a few bytes per row, not the rows. */
+/** Contacts in the order of the file, without rows that have no number. After the last row it throws
+ *  CAMPAIGN_SOURCE_INVALID with all faults, if there are any: contacts yielded before are void then. Also throws
+ *  what `bytes` throws. Keeps a few bytes per row, not the rows. */
 export async function* readContacts(
   bytes: AsyncIterable<Uint8Array | string>,
   rules: SourceRules,
@@ -68,7 +67,7 @@ export async function* readContacts(
 
 interface Columns {
   names: readonly string[];
-  /** -1 without such a column: its rows are read for nothing but their other faults. */
+  /** -1 without such a column: its rows are only checked for other faults. */
   numberAt: number;
   required: readonly { name: string; at: number }[];
 }
@@ -100,12 +99,12 @@ function readHeader(
   return { names, numberAt, required };
 }
 
-/** A line of commas has cells; a line of nothing has one. */
+/** A line of commas has cells; an empty line has one. */
 function isBlank(cells: readonly string[]): boolean {
   return cells.length === 1 && cells[0]?.trim() === '';
 }
 
-/** Undefined for a row that is not to be called. */
+/** Undefined for a row without a number. */
 function readRow(
   { names, numberAt, required }: Columns,
   { row, cells }: { row: number; cells: readonly string[] },
@@ -125,10 +124,9 @@ function readRow(
   return { rowNumber: row, phoneNumber, variables: variablesOf(names, cells) };
 }
 
-/** E.164, or undefined. The number must begin with `+` and a country code that exists, and have a length
- *  that E.164 allows. Whether its country gives out such numbers is not asked: numbering plans change
- *  under the tables that know them, exchanges number their own way, and one such row would refuse
- *  the whole file, where dialling it costs one call that does not come about. */
+/** E.164, or undefined. The number must begin with `+` and an existing country code, and have a length that
+ *  E.164 allows. National numbering plans are not checked: they change, private exchanges have their own, and
+ *  one such row would refuse the whole file, while dialling it costs one failed call. */
 function dialable(written: string): string | undefined {
   if (!WRITTEN_NUMBER.test(written)) return undefined;
   const number = parsePhoneNumberFromString(written, { extract: false });
@@ -148,7 +146,7 @@ function variablesOf(names: readonly string[], cells: readonly string[]): Record
   return variables;
 }
 
-/** Undefined if the columns say nothing that a call could use. */
+/** Undefined if the columns have nothing for a call. */
 function greetingOf(
   type: string,
   cell: (part: string) => string,

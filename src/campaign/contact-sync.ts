@@ -1,6 +1,6 @@
-// Reads the contact files of started campaigns into the store. A file is read twice: first whole, for
-// its faults, then row by row into the store, so that no campaign has half of a list. A process that is
-// killed in between is followed by another, which begins anew. Source: contract §9.2, §9.3.
+// Reads the contact files of started campaigns into the store. A file is read twice: first whole, for its faults,
+// then row by row into the store, so that no campaign has half a list. If a process is killed in between, another
+// one starts again. Source: contract §9.2, §9.3.
 
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
@@ -12,7 +12,7 @@ import { checkSource, checkSourceKey, contactsOf } from './contact-file.ts';
 
 /** Rows of one statement: some 100 KB, and far below its deadline. */
 const BATCH_ROWS = 500;
-/** The columns that the agent needs were checked when the campaign was made. */
+/** The agent's required columns were checked when the campaign was created. */
 const RULES = { requiredColumns: [] };
 
 export interface SyncDeps {
@@ -21,9 +21,9 @@ export interface SyncDeps {
   log: Log;
 }
 
-/** Reads the file of one campaign that waits for it. False if none waits. Of several processes that call
- *  it, each takes another campaign. It ends early, the campaign still waiting, when `signal` is
- *  aborted. Throws STORE_UNAVAILABLE: the campaign is taken up again after half a minute. */
+/** Reads the file of one waiting campaign. False if none waits. Several processes each take another campaign. It
+ *  ends early, the campaign still waiting, when `signal` is aborted. Throws STORE_UNAVAILABLE: the campaign is
+ *  read again after half a minute. */
 export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boolean> {
   const campaign = await deps.store.campaigns.claimSync();
   if (campaign === undefined) return false;
@@ -40,7 +40,7 @@ export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boo
   return true;
 }
 
-/** Whether the file is to blame, so that reading it again cannot help. */
+/** Whether the fault is in the file, so that reading it again cannot help. */
 function isOfFile(error: unknown): error is Error {
   const code = codeOf(error);
   return (

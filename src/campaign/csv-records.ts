@@ -7,20 +7,20 @@ import { scheduler } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { GatewayError } from '../errors/gateway-error.ts';
 
-/** As many as may be uploaded (contract §6.5). */
+/** The upload limit (contract §6.5). */
 export const SOURCE_BYTES_MAX = 10_485_760;
-/** The shortest numbers that fit into the bytes are 900,000; nobody calls so many by one list. */
+/** The shortest numbers that fit into the bytes are 900,000; no campaign has that many contacts. */
 const RECORDS_MAX = 200_000;
 /** Wider lists are a wrong file. */
 const COLUMNS_MAX = 200;
 /** A long greeting has 2,000. */
 const CELL_CHARACTERS_MAX = 10_000;
-/** Of the cells together: they are the context of a call (model/json-limits), with the columns' names. */
+/** All cells of a row together: they are the context of a call (model/json-limits), with the columns' names. */
 const RECORD_BYTES_MAX = 60_000;
-/** A quote that nobody closes ends here, not at the end of the file. */
+/** An unclosed quote ends here, not at the end of the file. */
 const RECORD_CHARACTERS_MAX = 100_000;
-/** Bytes between two turns for everything else in this process: a few milliseconds of work at most, so
- *  that calls keep their 20 ms. */
+/** Bytes between two yields to the event loop: a few milliseconds of work at most, so that calls keep their 20
+ *  ms. */
 const PIECE_BYTES = 1_024;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

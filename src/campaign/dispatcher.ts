@@ -1,6 +1,6 @@
-// Makes campaigns move: settles what has ended, completes what is done, and dials who is due, for all
-// organizations, on any number of nodes at once. Everything that must survive is in the store; what is
-// here (timers, pauses after a provider's refusal) may be lost at any moment. Source: contract §9.8.
+// The dispatcher of campaigns: settles ended attempts, completes finished campaigns, and dials due contacts, for
+// all organizations, on any number of nodes. All durable state is in the store; state here (timers, pauses after a
+// provider's refusal) may be lost at any moment. Source: contract §9.8.
 
 import type { CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
 import type { CampaignRoute } from '../call/outbound/campaign-plans.ts';
@@ -20,21 +20,21 @@ import { sourceKeyOf } from './contact-file.ts';
 import { ProviderFaults } from './provider-faults.ts';
 import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
 
-/** Between looks while a campaign runs, and while none does. */
+/** Interval of rounds while a campaign runs, and while none does. */
 const LOOK_MS = 500;
 const IDLE_LOOK_MS = 3_000;
-/** Calls end all the time; looks stay this far apart. */
+/** Calls end all the time; rounds are at least this far apart. */
 const WOKEN_LOOK_MS = 50;
-/** Claims reach this far into the pace of calls: a killed process strands no more. */
+/** Claims reach this far into the future: a killed process holds no more than that. */
 const HORIZON_MS = 1_000;
 const CLAIMS_MAX = 200;
-/** A claim that nobody began by then has lost its process. */
+/** A claim that was not started by then has lost its process. */
 const LEASE_MS = 30_000;
 /** Longer than a claim waits for its turn. */
 const STOP_MS = 3_000;
-/** How long a provider that is at its limit is left alone: from, and at most. */
+/** Pause for a provider at its limit: shortest and longest. */
 const PAUSE_MS = { first: 250, most: 60_000 };
-/** A contact that the provider had no room for, or whose dial did not reach it. */
+/** Delay of a contact that the provider had no capacity for, or whose dial did not reach it. */
 const PUT_OFF_MS = 2_000;
 
 export interface DispatcherDeps {
@@ -45,9 +45,9 @@ export interface DispatcherDeps {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Reads the contact file of one campaign that waits for it; false if none does. */
+  /** Reads the contact file of one waiting campaign; false if none waits. */
   syncNext: (signal: AbortSignal) => Promise<boolean>;
-  /** Calls beyond those of a campaign's retries, for as many that a stop of ours broke off. */
+  /** Calls in addition to a campaign's retries, for as many that our own stops interrupted. */
   interruptedExtra: number;
 }
 
@@ -55,17 +55,17 @@ export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #settler: AttemptSettler;
   readonly #loop: JobLoop;
-  /** As of the last look. */
+  /** As of the last round. */
   #isAnyRunning = false;
   #syncing: Promise<void> | undefined;
-  /** Claims whose turn has not come, or whose dial is under way. */
+  /** Claims that wait for their turn or whose dial is in progress. */
   readonly #dialling = new Set<Promise<void>>();
   /** Their attempts. */
   readonly #mine = new Set<string>();
-  /** Attempts whose request may have gone out, until the store knows what came of it. */
+  /** Attempts whose request may have been sent, until their result is stored. */
   readonly #sent = new Map<string, 'placed' | 'in-doubt'>();
   readonly #faults: ProviderFaults;
-  /** Configurations that are left alone: until when, and for how long the next time. */
+  /** Configurations in a pause: until when, and the length of the next pause. */
   readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
   /** Why running campaigns have placed no call since their last one. */
   readonly #waits = new Map<string, string>();
@@ -90,13 +90,13 @@ export class Dispatcher {
     void this.#loop.start();
   }
 
-  /** Something has changed: a call has ended, a campaign was started. */
+  /** The state has changed: a call has ended, a campaign was started. */
   wake(): void {
     void this.#loop.wake();
   }
 
-  /** Claims nothing any more and gives back what was not dialled. Dials that wait for the provider's
-   *  word go on: draining sees to the calls. */
+  /** Stops claiming and gives back claims that were not dialled. Dials that wait for the provider's answer go
+   *  on: draining waits for the calls. */
   async stop(): Promise<void> {
     const done = Promise.allSettled([this.#loop.stop(), this.#syncing, ...this.#dialling]);
     await Promise.race([
@@ -128,7 +128,7 @@ export class Dispatcher {
       try {
         await this.#serve(each, freeCalls);
       } catch (error) {
-        // One campaign's trouble is no other's.
+        // A fault of one campaign does not affect the others.
         log.error({ err: error, campaignId: each.campaign.id }, 'campaign not served');
       }
     }
@@ -140,7 +140,7 @@ export class Dispatcher {
     campaignRetryLateSeconds.set(Math.max(0, clock.now() - due) / 1_000);
   }
 
-  /** Beside the looks: a long file keeps nobody from being called. Never rejects. */
+  /** In parallel with the rounds: a long file delays no call. Never rejects. */
   async #syncAll(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted && (await this.#deps.syncNext(signal))) this.wake();
@@ -151,7 +151,7 @@ export class Dispatcher {
     }
   }
 
-  /** Asks the store for no more than it needs: most campaigns have nobody to call at a moment. */
+  /** Asks the store for no more than needed: most campaigns have no due contact at a moment. */
   async #serve(
     { campaign, isDue, openAttempts }: RunningCampaign,
     freeCalls: CallCapacityOfTick,
@@ -221,8 +221,8 @@ export class Dispatcher {
     }
   }
 
-  /** Pauses the campaign if no call can go out and people have to see to it. Waits for a PBX that is away, and
-   *  says so in the campaign's log. */
+  /** Pauses the campaign if no call can be placed and a person must fix the cause. For a PBX that is away it
+   *  waits, with an entry in the campaign's log. */
   async #lineOf(campaign: Campaign): Promise<CampaignRoute | undefined> {
     try {
       const line = await this.#deps.calls.line(campaign);
@@ -302,7 +302,7 @@ export class Dispatcher {
     return store.contacts.releaseAttempt(attemptId, PUT_OFF_MS + random.integer(PUT_OFF_MS));
   }
 
-  /** What the dial says of the provider. */
+  /** Evaluates what the dial shows about the provider. */
   async #noteProvider(line: CampaignRoute, claim: ClaimedAttempt, placed: Placed): Promise<void> {
     const { id } = line.configuration;
     if (placed === 'put-off') this.#pause(id);
@@ -311,7 +311,7 @@ export class Dispatcher {
     if (placed !== 'closed') await this.#faults.answered(line, claim);
   }
 
-  /** By the hours that the campaign has at the moment of the dial: they may have changed since the claim. */
+  /** With the campaign's hours at the moment of the dial: they may have changed since the claim. */
   async #mayDial({ campaign: claimed, configuration }: CampaignRoute): Promise<boolean> {
     const { store, clock } = this.#deps;
     if (this.#loop.hasStopped || this.#isPaused(configuration.id)) return false;
@@ -337,10 +337,10 @@ export class Dispatcher {
     }
   }
 
-  /** Longer each time, until a call goes out. */
+  /** Doubles each time, until a call is placed. */
   #pause(configurationId: string): void {
     const { clock } = this.#deps;
-    if (this.#isPaused(configurationId)) return; // Several dials were under way.
+    if (this.#isPaused(configurationId)) return; // Several dials were in progress.
     const ms = this.#pauses.get(configurationId)?.nextMs ?? PAUSE_MS.first;
     const untilMs = clock.monotonicMs() + ms;
     this.#pauses.set(configurationId, { untilMs, nextMs: Math.min(PAUSE_MS.most, ms * 2) });

@@ -1,5 +1,5 @@
-// What clients do to a campaign after its creation: start, pause, resume, redial those whom it did not reach.
-// Each is one statement in the store; the second of two requests gets the state that it found.
+// Clients' actions on a campaign after its creation: start, pause, resume, redial of unreached contacts. Each is
+// one statement in the store; the second of two requests gets the state that it found.
 // Source: contract §9.1, §9.2, §9.11.
 
 import { findConfiguration } from '../call/outbound/outbound-route.ts';
@@ -11,11 +11,11 @@ import type { ConfigurationSummary } from '../store/telephony/configurations.ts'
 
 export interface CampaignLifecycleDeps {
   store: Store;
-  /** Told when a campaign has something to do at once. Must not throw. */
+  /** Called when a campaign has work at once. Must not throw. */
   onCampaignDue?: (() => void) | undefined;
 }
 
-/** Throws CAMPAIGN_NOT_FOUND, for a foreign one too. */
+/** Throws CAMPAIGN_NOT_FOUND, also for another organization's. */
 export async function campaignOf(
   { store }: CampaignLifecycleDeps,
   organizationId: string,
@@ -26,7 +26,7 @@ export async function campaignOf(
   return campaign;
 }
 
-/** Over what the campaign's calls go out; undefined if the organization has set up nothing yet. Throws
+/** The route of the campaign's calls; undefined if the organization has no telephony yet. Throws
  *  CAMPAIGN_CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function telephonyOf(
   deps: CampaignLifecycleDeps,
@@ -54,7 +54,7 @@ export async function startCampaign(
   return started ?? refused(deps, { organizationId, id }, { action: 'start', wanted: "'created'" });
 }
 
-/** Calls that are under way go on. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
+/** Calls in progress go on. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
 export async function pauseCampaign(
   deps: CampaignLifecycleDeps,
   organizationId: string,

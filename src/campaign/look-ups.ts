@@ -1,6 +1,6 @@
-// What providers say of calls that the gateway lost sight of: dials without a clear answer, and calls that were
-// under way when a process stopped. Providers' lists lag: that a call is not there is proved by two look-ups
-// that are far enough apart. The first of them is in the store, the rest may be lost at any moment.
+// Looks up calls that the gateway lost track of at their providers: dials without a clear answer, and calls in
+// progress when a process stopped. Providers' lists lag: two look-ups far enough apart prove that a call does not
+// exist. The first of them is stored, the rest may be lost at any moment.
 
 import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
 import type { Fate } from '../call/outbound/campaign-plans.ts';
@@ -13,26 +13,26 @@ import type { ContactStore } from '../store/campaigns/contact-store.ts';
 import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 import { contactOutcomeAfterCrash } from './contact-outcome.ts';
 
-/** Between two look-ups that find nothing, for proof. Lists have been seen to lag by 45 s. */
+/** Between two look-ups that find nothing, for proof. Lists were observed to lag by 45 s. */
 const PROOF_MS = 60_000;
-/** After one that found nothing: the second after this one is far enough from it. */
+/** After one that found nothing: the next one is late enough to be the proof. */
 const MISSED_AGAIN_MS = 30_500;
-/** After one that failed: from, and at most. */
+/** After one that failed: shortest and longest wait. */
 const FAILED_AGAIN_MS = { first: 15_000, most: 120_000 };
-/** Providers are out of order for hours. What they cannot say in a day is not waited for. */
+/** Provider outages last hours. After a day, an unanswered question is given up. */
 const ASK_MS_MAX = 24 * 3_600_000;
-/** Attempts that providers are asked for at a time. */
+/** Attempts that are looked up concurrently. */
 const AT_ONCE_MAX = 8;
 
 /** `not-there`: it is proved that no call was placed. */
 export type Verdict = AttemptOutcome | 'not-there';
 
 interface Look {
-  /** In a row. */
+  /** Failures in a row. */
   failures: number;
   nextMs: number;
   isUnderWay: boolean;
-  /** Once there is one; it holds for the call of this id. */
+  /** Set once there is a result; it applies to the call with this id. */
   verdict: Verdict | undefined;
   callId: string | null;
 }
@@ -46,9 +46,9 @@ export interface LookUpDeps {
 
 export class LookUps {
   readonly #deps: LookUpDeps;
-  /** Told when a provider has answered. */
+  /** Called when a provider has answered. */
   readonly #onAnswer: () => void;
-  /** By attempt; as many as are open. */
+  /** By attempt; at most as many as are open. */
   readonly #looks = new Map<string, Look>();
 
   constructor(deps: LookUpDeps, onAnswer: () => void) {
@@ -56,7 +56,7 @@ export class LookUps {
     this.#onAnswer = onAnswer;
   }
 
-  /** What is known by now; the provider is asked if it is time. */
+  /** The current result; asks the provider if it is time. */
   verdictOf(attempt: OpenAttempt, run: Run): Verdict | undefined {
     const { providerCallId: callId } = run;
     const known = this.#looks.get(attempt.id);
@@ -74,7 +74,7 @@ export class LookUps {
     this.#looks.delete(attemptId);
   }
 
-  /** Forgets those that another process has settled. */
+  /** Removes those that another process has settled. */
   keepOnly(open: ReadonlySet<string>): void {
     for (const id of this.#looks.keys()) if (!open.has(id)) this.#looks.delete(id);
   }

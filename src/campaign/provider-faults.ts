@@ -1,5 +1,5 @@
-// Counts the dials that a provider fails in a row. The store has the count and makes campaigns wait by it; this
-// is what a process remembers, so that a dial that is answered costs the store nothing.
+// Counts the dials that a provider fails in a row. The store holds the count and makes campaigns wait; the memory
+// here saves a store request for each answered dial.
 
 import type { CampaignRoute } from '../call/outbound/campaign-plans.ts';
 import type { Log } from '../log.ts';
@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 export class ProviderFaults {
   readonly #store: Pick<Store, 'contacts'>;
   readonly #log: Log;
-  /** Configurations over which the provider has failed a dial of this process since it answered one. */
+  /** Configurations whose provider has failed a dial of this process since it last answered one. */
   readonly #failing = new Set<string>();
 
   constructor({ store, log }: { store: Pick<Store, 'contacts'>; log: Log }) {
@@ -27,7 +27,7 @@ export class ProviderFaults {
     this.#log.warn({ configurationId, faults }, 'provider fails all dials: campaigns wait for it');
   }
 
-  /** Whatever it says, it says something. Throws STORE_UNAVAILABLE. */
+  /** Any answer shows that the provider works. Throws STORE_UNAVAILABLE. */
   async answered({ configuration }: CampaignRoute, claim: ClaimedAttempt): Promise<void> {
     const { id: configurationId } = configuration;
     if (claim.providerFaults === 0 && !this.#failing.has(configurationId)) return;

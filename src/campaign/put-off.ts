@@ -1,17 +1,17 @@
-// How long a contact is put off whose dial the provider failed without placing a call. Apart from the calls that
-// a contact gets: those are contact-outcome.ts.
+// Backoff of a contact whose dial the provider failed without placing a call. Retries after real calls:
+// contact-outcome.ts.
 
 import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 
-/** Dials of a contact that may place no call, since its last one that did. */
+/** Dials of a contact in a row that may place no call. */
 const PUT_OFFS_MAX = 10;
 /** From the first of them on. */
 const PUT_OFF_MS_MAX = 24 * 3_600_000;
-/** Twice as long each time: the last dial comes half a day after the first. */
+/** Doubled each time: the last dial comes half a day after the first. */
 const AGAIN_MS = { first: 60_000, most: 4 * 3_600_000 };
 
-/** After how long the contact is due again; its campaign's hours hold then as ever. Undefined if it was put off
- *  as often, or as long, as may be. */
+/** Time until the contact is due again; its campaign's hours apply then as always. Undefined if the limits are
+ *  reached. */
 export function putOffMs({
   putOffs,
   putOffMs: sinceMs,

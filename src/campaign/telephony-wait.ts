@@ -1,5 +1,5 @@
-// The log of a campaign whose telephony configuration is inactive: one entry when it begins to wait, one when it
-// goes on.
+// Log entries of a campaign whose telephony configuration is inactive: one when it begins to wait, one when it goes
+// on.
 
 import type { Campaign, CampaignLogEntry } from '../model/campaign.ts';
 import type { Store } from '../store/store.ts';
