@@ -1,5 +1,5 @@
-// What the API asks of calls: start one, answer a provider's webhooks, drain. The interface only; the
-// folders above see nothing else of a call.
+// The API's interface to calls: start one, answer a provider's webhooks, drain. The folders above use nothing else
+// of a call.
 
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
@@ -10,7 +10,7 @@ export interface StartCall {
   /** Null if a user who has logged in started it. */
   apiKeyId: string | null;
   apiKeyCreatedBy: string;
-  /** What the caller named: an agent or one of its triggers. */
+  /** As the client named it: an agent or one of its triggers. */
   agent: { type: 'workflow_uuid' | 'trigger_path'; identifier: string };
   /** Test runs use the draft and the template variables. */
   mode: 'production' | 'test';
@@ -18,11 +18,11 @@ export interface StartCall {
   initialContext: Record<string, unknown>;
   configurationId: string | null;
   fromPhoneNumberId: string | null;
-  /** By this a request that comes again is known; null if the client gave none. */
+  /** The client's idempotency key; null without one. */
   idempotencyKey: string | null;
 }
 
-/** A call to try an agent out: its draft, or what is published if there is none. */
+/** A call that tests an agent: its draft, or the published version without one. */
 export interface TestCall
   extends Pick<
     StartCall,
@@ -46,16 +46,15 @@ export interface StartedCall {
 }
 
 export interface CallService {
-  /** Errors in the order of contract §6.1. On a refusal by the provider the run is kept, completed. A
-   *  request that comes again with its key gets the first one's answer; a key of another request
-   *  throws START_KEY_REUSED. */
+  /** Errors in the order of contract §6.1. If the provider refuses, the run is stored and completed. A repeated
+   *  request with its key gets the first one's answer; a key of a different request throws START_KEY_REUSED. */
   start(request: StartCall): Promise<StartedCall>;
-  /** The same for a call to try an agent out. */
+  /** The same for a call that tests an agent. */
   startTest(request: TestCall): Promise<StartedCall>;
-  /** Ends a run's call, here or on another node; the run as it is then. One that was never dialled is
-   *  closed, one that is completed already stays. Throws RUN_NOT_FOUND, RUN_WITHOUT_CALL, CALL_OUT_OF_REACH, PROVIDER_* codes. */
+  /** Ends a run's call, on this or another node; returns the run. A run that was never dialled is closed; a
+   *  completed one is unchanged. Throws RUN_NOT_FOUND, RUN_WITHOUT_CALL, CALL_OUT_OF_REACH, PROVIDER_* codes. */
   hangUp(wanted: { organizationId: string; runId: string }): Promise<Run>;
-  /** Presses keys in a call that talks, here or on another node. Throws RUN_NOT_FOUND, CALL_NOT_TALKING,
+  /** Sends DTMF digits in a call that talks, on this or another node. Throws RUN_NOT_FOUND, CALL_NOT_TALKING,
    *  DIGITS_UNSUPPORTED, CALL_OUT_OF_REACH, PROVIDER_* codes. */
   sendDigits(wanted: { organizationId: string; runId: string; digits: string }): Promise<void>;
   /** An inbound call's webhook. Refusals are markup with status 200. With `workflowId`, the

@@ -1,5 +1,5 @@
-// Everything that happens once calls are over, on every node at once: reviews, then webhooks. The store
-// says what is due, so nothing is lost with a process.
+// Work after calls, on every node: reviews, then webhooks. The store holds the due work, so that none is lost with
+// a process.
 
 import { deliveries, deliveryOldestSeconds } from '../../metrics/metrics.ts';
 import { ClaimLoop } from '../../std/claim-loop.ts';
@@ -67,18 +67,18 @@ export class PostCallDispatcher {
     void this.#measuring.start();
   }
 
-  /** A run was completed here. */
+  /** A run was completed in this process. */
   wake(): void {
     this.#afterworks.wake();
   }
 
-  /** Takes up nothing any more; what is under way may end within a few seconds. */
+  /** Claims no more work; work in progress may finish within a few seconds. */
   async stop(): Promise<void> {
     this.#measuring.cancel();
     await Promise.all([this.#afterworks.stop(), this.#deliveries.stop()]);
   }
 
-  /** Those that are to be sent; one whose last attempt a kill cut short is over. */
+  /** Due deliveries; one whose last attempt was interrupted by a kill is over. */
   async #claimDeliveries(limit: number, except: readonly string[]): Promise<Delivery[]> {
     const { store, log } = this.#deps;
     const claim = { limit, except, leaseMs: DELIVERY_LEASE_MS, attemptsMax: ATTEMPTS_MAX };

@@ -1,6 +1,6 @@
-// What is due for one completed run: its reviews, then its webhooks with what they say about it. Every
-// step may be interrupted and begun again: a review that is stored is not asked for twice, the webhooks
-// are made all together with the end of the work.
+// The work after one completed run: its reviews, then its webhooks with the reviews' results. Every step may be
+// interrupted and repeated: a stored review is not requested again, and all webhooks are created in the transaction
+// that ends the work.
 
 import type { Log } from '../../log.ts';
 import { reviews } from '../../metrics/metrics.ts';
@@ -21,16 +21,16 @@ import { annotationKey, failedReview, reviewCall } from './review.ts';
 import type { ReviewModelDeps } from './review-model.ts';
 import { deliveryOf } from './webhook-payload.ts';
 
-/** All reviews of a run in one go. */
+/** All reviews of a run together. */
 const REVIEWS_MS = 120_000;
 /** Longer than the reviews and the statements around them. */
 export const POST_CALL_LEASE_MS = 180_000;
-/** Tries of the reviews, those that a kill cut short included. */
+/** Attempts of the reviews, including those interrupted by a kill. */
 const REVIEW_TRIES_MAX = 3;
 const REVIEW_AGAIN_MS = 20_000;
-/** A review is not tried again once its call has been over for this long: its webhooks wait for it. */
+/** A review is not repeated once its call has been over for this long: its webhooks wait for it. */
 const HOLD_MS_MAX = 300_000;
-/** Work that fails in itself, for whatever reason, is given up in the end: about two hours. */
+/** Work that always fails is given up after this many attempts: about two hours. */
 const TRIES_MAX = 20;
 const AGAIN_FIRST_MS = 5_000;
 const AGAIN_MS_MAX = 600_000;
@@ -93,7 +93,7 @@ interface Reviewing {
   definition: WorkflowDefinition;
 }
 
-/** False if a review failed and is worth another try. */
+/** False if a review failed and should be repeated. */
 async function review(
   deps: PostCallJobDeps,
   { work, run, definition }: Reviewing,
@@ -124,7 +124,7 @@ async function review(
   }
 }
 
-/** The review's result; undefined if it is to be tried again. */
+/** The review's result; undefined if it should be repeated. */
 async function settled(
   { log }: PostCallJobDeps,
   each: ReviewNodeSettings,
@@ -132,7 +132,7 @@ async function settled(
   look: () => Promise<ReviewRecord>,
 ): Promise<ReviewRecord | undefined> {
   const { work, run, isLast, stop } = facts;
-  // Whatever kills the process each time must not do so for ever.
+  // A review that kills the process each time must not be repeated for ever.
   if (work.claims > REVIEW_TRIES_MAX) return failedReview(each, 'interrupted');
   try {
     const record = await look();
@@ -146,7 +146,7 @@ async function settled(
   }
 }
 
-/** The run is read again: the reviews are in it. */
+/** The run is read again, because it now contains the reviews. */
 async function fire(
   { store, clock, publicUrl }: PostCallJobDeps,
   runId: string,

@@ -1,4 +1,4 @@
-// Which language model a review asks: the gateway's, or one that the node names with a key of its own.
+// Selects the language model of a review: the gateway's, or one that the node names with a key of its own.
 
 import type { Log } from '../../log.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
@@ -8,13 +8,13 @@ import type { ReviewNodeSettings } from '../../workflow/graph/post-call-nodes.ts
 import type { GuardedHttp } from '../http/guarded-http.ts';
 
 interface Service {
-  /** Up to and with the version; undefined where every customer has an address. */
+  /** Base URL up to and including the version; undefined where every customer has an own address. */
   baseUrl: string | undefined;
   /** For the model `default`. */
   model: string;
 }
 
-/** Services that speak the chat completions interface, by the node's `qa_provider`. */
+/** Services with the chat completions interface, by the node's `qa_provider`. */
 const services: Readonly<Record<string, Service>> = {
   openai: { baseUrl: 'https://api.openai.com/v1', model: 'gpt-4.1' },
   openrouter: { baseUrl: 'https://openrouter.ai/api/v1', model: 'openai/gpt-4.1' },
@@ -23,15 +23,14 @@ const services: Readonly<Record<string, Service>> = {
 };
 
 export interface ReviewModelDeps {
-  /** The gateway's; undefined if it has none. */
+  /** The gateway's model; undefined if it has none. */
   llm: LanguageModel | undefined;
   clock: Clock;
   log: Log;
   outside: Pick<GuardedHttp, 'check' | 'lookup'>;
 }
 
-/** Undefined if there is none to ask. `close` is called when the review is over. Throws
- *  OUTSIDE_FORBIDDEN. */
+/** Undefined without a model. Call `close` when the review is over. Throws OUTSIDE_FORBIDDEN. */
 export function reviewModel(
   deps: ReviewModelDeps,
   review: ReviewNodeSettings,

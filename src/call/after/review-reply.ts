@@ -1,5 +1,5 @@
-// A model's review of a call, read leniently: with or without a code fence, words around it, or fields
-// missing. What cannot be used is left out; the answer itself is kept beside it.
+// Parses a model's review of a call leniently: with or without a code fence, with words around it, or with missing
+// fields. Unusable parts are dropped; the answer itself is stored too.
 // Source: contract §6.3 (QAResult), §8.10.
 
 import { isObject, parseJson } from '../../std/json.ts';
@@ -19,7 +19,7 @@ export interface ReviewReply {
   raw_response: string;
 }
 
-/** Any text gives a reply. */
+/** Any text gives a result. */
 export function readReview(text: string): ReviewReply {
   const fields = objectIn(text);
   const { tags, summary, call_quality_score: score, overall_sentiment: sentiment } = fields;
@@ -64,7 +64,7 @@ function shortTag(tag: string): string {
   return tag.trim().slice(0, TAG_CHARACTERS_MAX);
 }
 
-/** Models write numbers as text, too. */
+/** Models also write numbers as text. */
 function numberIn(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;

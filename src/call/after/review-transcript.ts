@@ -1,19 +1,19 @@
-// What a review is given to read: the call cut by node, each part as text, and figures about it. Made
-// from the run's event log alone.
+// The input of a review: the call split by node, each part as text, and figures about it. Made from the run's event
+// log alone.
 
 import type { CallEvent } from '../../model/call-event.ts';
 
-/** Of one part: an hour of talk. What is longer loses its middle. */
+/** Characters of one part: an hour of talk. A longer part loses its middle. */
 const TRANSCRIPT_CHARACTERS_MAX = 60_000;
-/** Of what was said before a part. */
+/** Characters of the conversation before a part. */
 const BEFORE_CHARACTERS_MAX = 4_000;
 
 export interface CallPart {
-  /** Null for a call whose turns belong to no node. */
+  /** Null for a call whose turns have no node. */
   nodeId: string | null;
   nodeName: string;
   transcript: string;
-  /** The end of what was said before. */
+  /** The end of the conversation before the part. */
   before: string;
   metrics: Record<string, number>;
 }
@@ -27,8 +27,8 @@ interface Turn {
   endMs: number;
 }
 
-/** The parts in the order in which their nodes were first spoken in; several visits of one node are one
- *  part. Empty if nobody said anything. */
+/** The parts in the order in which their nodes were first used; several visits of one node are one part. Empty
+ *  if no one said anything. */
 export function partsOf(events: readonly CallEvent[]): CallPart[] {
   const turns = turnsOf(events);
   const isByNode = turns.some(({ nodeId }) => nodeId !== null);

@@ -1,5 +1,5 @@
-// One review of a finished call by a language model: each node that was spoken in is looked at by itself.
-// It stores nothing. Source: contract §6.3 (QAResult), §8.10.
+// One review of a finished call by a language model: each node with speech is reviewed separately. It stores
+// nothing. Source: contract §6.3 (QAResult), §8.10.
 
 import { createHash } from 'node:crypto';
 import { codeOf } from '../../errors/gateway-error.ts';
@@ -15,7 +15,7 @@ import { type ReviewModelDeps, reviewModel } from './review-model.ts';
 import { type ReviewReply, readReview, tagNames } from './review-reply.ts';
 import { type CallPart, partsOf } from './review-transcript.ts';
 
-/** Parts of one call that are looked at; each costs a request. */
+/** Parts of one call that are reviewed; each costs a request. */
 const PARTS_MAX = 10;
 const SUMMARY_CHARACTERS_MAX = 4_000;
 const TOKENS_MAX = 2_000;
@@ -27,7 +27,7 @@ export interface ReviewedCall {
 }
 
 export interface ReviewTry {
-  /** A failure is the result, instead of an error thrown to be tried again. */
+  /** On the last attempt a failure becomes the result, instead of an error that leads to a repetition. */
   isLast: boolean;
   /** Wall clock, milliseconds since 1970. */
   now: number;
@@ -43,7 +43,7 @@ export function annotationKey({ nodeId }: ReviewNodeSettings): string {
   return `qa_${nodeId}`;
 }
 
-/** Throws what the model failed with, unless this is the last try. */
+/** Throws the model's error, unless this is the last attempt. */
 export async function reviewCall(
   deps: ReviewModelDeps,
   review: ReviewNodeSettings,
@@ -70,13 +70,13 @@ export async function reviewCall(
   }
 }
 
-/** What a review that never came to an end leaves. */
+/** The result of a review that never finished. */
 export function failedReview(review: ReviewNodeSettings, error: string): ReviewRecord {
   const annotation = { node_results: {}, model: null, error };
   return { key: annotationKey(review), annotation, tags: [], usage: undefined };
 }
 
-/** The same for the same run and node, however often it is asked. */
+/** Always the same for the same run and node. */
 function reasonToSkip(review: ReviewNodeSettings, run: Run): string | undefined {
   if ((run.durationS ?? 0) < review.durationMinS) return 'call_too_short';
   if (!review.reviewsVoicemail && isVoicemail(run)) return 'voicemail';
@@ -113,7 +113,7 @@ class Reviewer {
     this.#attempt = attempt;
   }
 
-  /** Throws what the model failed with, unless this is the last try. */
+  /** Throws the model's error, unless this is the last attempt. */
   async look(part: CallPart): Promise<void> {
     const key = part.nodeId ?? 'whole_call';
     const named = { node_name: part.nodeName };
@@ -158,7 +158,7 @@ class Reviewer {
         tokensMax: TOKENS_MAX,
         json: true,
       },
-      { onText: () => undefined }, // A review is read whole, when it is complete.
+      { onText: () => undefined }, // The answer is parsed when it is complete.
       this.#attempt.signal,
     );
     this.#usage.prompt += answer.usage.promptTokens;
@@ -177,7 +177,7 @@ class Reviewer {
     return render(this.#review.systemPrompt ?? REVIEW_PROMPT, context, { now: this.#attempt.now });
   }
 
-  /** What the agent was to do there, in its author's words. */
+  /** The author's instructions for that node. */
   #taskOf({ nodeId }: CallPart): string {
     const node = this.#call.definition.nodes.find(({ id }) => id === nodeId);
     const prompt = node?.data['prompt'];

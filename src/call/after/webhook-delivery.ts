@@ -28,7 +28,8 @@ export interface DeliverDeps {
   credentialHeaders: CredentialHeaders;
 }
 
-/** One attempt, reported to the store. Rejects only if the report fails: the lease brings it back. */
+/** One attempt, reported to the store. Rejects only if the report fails: the lease then brings the delivery
+ *  back. */
 export async function deliverWebhook(
   deps: DeliverDeps,
   delivery: Delivery,
@@ -105,7 +106,7 @@ export function retryMs(attempts: number): number {
   return Math.min(RETRY_MS_MAX, RETRY_FIRST_MS * 2 ** (attempts - 1));
 }
 
-/** The author's headers, those of the credential, then what receivers are promised. */
+/** The author's headers, those of the credential, then the gateway's own. */
 async function headersOf(
   { store, clock, credentialHeaders }: DeliverDeps,
   delivery: Delivery,
@@ -124,7 +125,7 @@ async function headersOf(
   ]);
 }
 
-/** Under our name, and under the one by which existing receivers know repeated deliveries. */
+/** Under our name, and under the one that existing receivers use to detect repeated deliveries. */
 function promised({ id, runId, attempts }: Delivery): [string, string][] {
   const facts = [
     ['Delivery-Id', id],
@@ -143,7 +144,7 @@ function joined(headers: readonly (readonly [string, string])[]): Record<string,
   return Object.fromEntries(byName.values());
 }
 
-/** For people, without the address: it may hold a secret. */
+/** For people, without the address, which may contain a secret. */
 function wordsOf(error: unknown): string {
   if (error instanceof GatewayError) return error.message;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';

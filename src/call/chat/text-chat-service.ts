@@ -1,11 +1,11 @@
-// What the API asks of conversations in writing. The interface only.
+// The API's interface to text chats.
 
 import type { TextChat } from '../../store/runs/text-chat.ts';
 
 export interface NewTextChat {
   organizationId: string;
   workflowId: string;
-  /** Null: one is made up. */
+  /** Null: one is generated. */
   name: string | null;
   initialContext: Record<string, unknown>;
   annotations: Record<string, unknown>;
@@ -18,19 +18,19 @@ export interface TextChatId {
 }
 
 /** Every change throws TEXT_CHAT_CONFLICT, with the facts `expected` and `actual`, if the chat is not at the
- *  revision that the client expects (null expects none), or if somebody else is at work on it. All but
- *  `create` throw TEXT_CHAT_NOT_FOUND and RUN_NOT_TEXT_CHAT. */
+ *  revision that the client expects (null expects none), or if another request is changing it. All but `create`
+ *  throw TEXT_CHAT_NOT_FOUND and RUN_NOT_TEXT_CHAT. */
 export interface TextChatService {
-  /** With the agent's first words; of the status `error` if they did not come. Throws AGENT_NOT_FOUND,
+  /** Returns the chat with the agent's first words; with status `error` if they failed. Throws AGENT_NOT_FOUND,
    *  AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID. */
   create(wanted: NewTextChat): Promise<TextChat>;
   get(id: TextChatId): Promise<TextChat>;
   /** The caller's words and the agent's answer. Throws TEXT_CHAT_ENDED, TEXT_CHAT_FULL, WORKFLOW_INVALID,
    *  TEXT_CHAT_TURN_FAILED. */
   say(id: TextChatId, text: string, expectedRevision: number | null): Promise<TextChat>;
-  /** One that has ended stays as it is. */
+  /** A chat that has ended is unchanged. */
   end(id: TextChatId, expectedRevision: number | null): Promise<TextChat>;
-  /** Back to where it stood after that turn; null goes on from the last one. Throws TEXT_CHAT_ENDED,
+  /** Returns to the state after that turn; null continues from the last one. Throws TEXT_CHAT_ENDED,
    *  TEXT_CHAT_TURN_NOT_FOUND. */
   rewind(id: TextChatId, turnId: string | null, expectedRevision: number | null): Promise<TextChat>;
 }

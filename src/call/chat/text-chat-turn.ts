@@ -1,5 +1,5 @@
-// One turn of a conversation in writing: events go to the dialogue until it waits for the caller again or is
-// over. What the agent says is read at once, so each utterance finishes as it is said. It knows no store.
+// One turn of a text chat: passes events to the dialogue until it waits for the caller or is over. A written
+// utterance counts as heard at once. It uses no store.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -22,7 +22,7 @@ import type { GenerationSink } from '../dialogue/generation.ts';
 import { failedTransfer } from '../dialogue/tool-runner.ts';
 import type { ToolRequestDeps } from '../http/tool-request.ts';
 
-/** Steps of one turn: a graph that walks in circles without the caller is stopped here. */
+/** Steps of one turn: stops a graph that runs in a cycle without the caller. */
 const STEPS_MAX = 500;
 
 export interface TurnDeps {
@@ -35,20 +35,20 @@ export interface TurnDeps {
   toolRequests: Omit<ToolRequestDeps, 'clock'>;
   /** Writes a fact into the run's log. */
   note: (body: CallEventBody) => void;
-  /** Milliseconds since the conversation began. */
+  /** Milliseconds since the start of the conversation. */
   mediaMs: () => number;
 }
 
 export interface TurnResult {
   state: DialogueState;
-  /** What the agent said, utterance by utterance. */
+  /** The agent's utterances. */
   said: string[];
   /** Null while the conversation goes on. */
   ended: EndReason | null;
 }
 
-/** Rejects with the signal's reason, with TEXT_CHAT_TURN_FAILED if the graph does not come to rest, and
- *  with what our own code throws. */
+/** Rejects with the signal's reason, with TEXT_CHAT_TURN_FAILED if the graph does not stop, and with errors of
+ *  our own code. */
 export function runTurn(
   deps: TurnDeps,
   state: DialogueState,
@@ -79,7 +79,7 @@ class Turn {
   readonly #record: DialogueRecord;
   readonly #dialogue: DialogueRunner;
   readonly #said: string[] = [];
-  /** Answers that are awaited, by request. */
+  /** Outstanding answers, by request. */
   readonly #awaited = new Map<number, Spoken>();
   #steps = 0;
   #ended: EndReason | null = null;
@@ -115,10 +115,10 @@ class Turn {
     this.#dialogue.dispatch(...events);
   }
 
-  /** What the engine asks for, in writing. */
+  /** The engine's actions, for a text chat. */
   #medium(): DialogueMedium {
     return {
-      // A writer is not kept waiting before the first word.
+      // There is no pause before the first words of a text chat.
       waitsAtOpening: false,
       say: ({ utteranceId, kind, text }) => {
         this.#heardAgent({ utteranceId, kind, at: this.#record.place }, text);
@@ -127,7 +127,7 @@ class Turn {
       openAnswer: (action) => this.#openAnswer(action),
       onAnswered: (requestId, text) => this.#answered(requestId, text.trim()),
       onAbandoned: (requestId) => void this.#awaited.delete(requestId),
-      expect: () => undefined, // A writer may write anything.
+      expect: () => undefined, // Any text is expected.
       transfer: async ({ toolRunId }) => failedTransfer(toolRunId, 'textchat_not_supported'),
       end: (reason) => {
         this.#ended = reason;
@@ -153,7 +153,7 @@ class Turn {
     return SILENT;
   }
 
-  /** The words of an answer are written down before what they lead to. */
+  /** The words of an answer are logged before their consequences. */
   #answered(requestId: number, text: string): DialogueInput | undefined {
     const spoken = this.#awaited.get(requestId);
     if (spoken === undefined) return undefined;
@@ -193,7 +193,7 @@ class Turn {
     });
   }
 
-  /** Nothing comes any more unless the caller writes. Values are waited for: they belong to the turn. */
+  /** No more events come until the caller writes. Extractions are awaited: they belong to the turn. */
   #isAtRest(): boolean {
     if (this.#over) return false;
     if (this.#ended !== null) return true;
@@ -224,5 +224,5 @@ function finished(utteranceId: number, heardText: string): DialogueInput {
   return { type: 'utterance-finished', utteranceId, heardText, interrupted: false };
 }
 
-/** Text is taken whole, when it is complete. */
+/** The answer is used when it is complete. */
 const SILENT = { text: () => undefined, end: () => undefined, cancel: () => undefined };

@@ -1,5 +1,5 @@
 // One piece of work on a text chat under its lease, until it is settled: a turn, an end, a rewind. Its events are
-// stored before it counts; a kill at any line leaves work that the next reader abandons. Source: contract §11.1.
+// stored before it counts; after a kill at any line the next reader abandons the work. Source: contract §11.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -31,9 +31,9 @@ import { turnSettingsOf } from '../setup/call-plan.ts';
 import { planTools } from '../setup/plan-tools.ts';
 import { runTurn, type TurnResult } from './text-chat-turn.ts';
 
-/** Nobody waits longer for an answer in writing. */
+/** Longest wait for a written answer. */
 export const TURN_MS_MAX = 60_000;
-/** An end that could not be carried out is looked after then. */
+/** Time after which a failed end is repeated. */
 const FINISH_AGAIN_MS = 60_000;
 
 export interface TextChatDeps {
@@ -61,7 +61,7 @@ export async function planChat(
 ): Promise<ChatPlan> {
   const settings = turnSettingsOf(version.configurations);
   const graph = parseGraph(version.definition);
-  // Of clips the words are enough.
+  // Clips are replaced by their texts.
   const policy = deps.llm === undefined ? 'scripted' : 'model';
   const tools = policy === 'model' ? await planTools(deps, of, version.definition) : NO_TOOLS;
   const refs = [...clipRefsOf(version.definition, of.initialContext), ...toolClipRefs(tools)];
@@ -76,18 +76,18 @@ export async function planChat(
   return { engine, settings };
 }
 
-/** Work that is held: settling it wants the revision that taking it gave. */
+/** Work under a lease: settling it needs the revision that the claim returned. */
 export interface LeasedChat {
   chat: TextChat;
   revision: number;
   idleMs: number;
-  /** Another may have given it up for lost from then on: nothing is written any more. */
+  /** From then on another process may have abandoned it: nothing is written any more. */
   until: number;
   signal: AbortSignal;
 }
 
-/** A turn: what was written, and all that follows until the agent waits. One that fails counts for nothing,
- *  and the chat goes on from where it stood before. Throws TEXT_CHAT_TURN_FAILED, GATEWAY_DRAINING,
+/** A turn: the caller's message, and everything that follows until the agent waits. A turn that fails does not
+ *  count, and the chat continues from the state before it. Throws TEXT_CHAT_TURN_FAILED, GATEWAY_DRAINING,
  *  STORE_UNAVAILABLE. */
 export function answerChat(
   deps: TextChatDeps,
@@ -119,7 +119,7 @@ async function converse(
   const { run } = chat;
   const { initialContext } = withRunIds(run);
   const events: DialogueInput[] = [];
-  // Also where the opening was cut short.
+  // Also if the opening was interrupted.
   if (chat.state === null)
     events.push({ type: 'started', direction: run.callType, initialContext });
   if (text !== null) events.push({ type: 'caller-turn', text, confidence: null, source: 'chat' });
@@ -139,8 +139,8 @@ function failureOf({ signal }: LeasedChat, error: unknown): GatewayError {
   return new GatewayError('TEXT_CHAT_TURN_FAILED', { reason }, error);
 }
 
-/** An end from outside: what was said is taken down, then the chat is completed. `plan` is undefined for a
- *  definition that cannot run any more. Throws STORE_UNAVAILABLE. */
+/** An end from outside: values are extracted, then the chat is completed. `plan` is undefined for a definition
+ *  that cannot run any more. Throws STORE_UNAVAILABLE. */
 export function endChat(
   deps: TextChatDeps,
   held: LeasedChat,
@@ -164,8 +164,7 @@ export function endChat(
   });
 }
 
-/** Everything after the event `toSeq` counts no more, nor do the turns after `turnId`; null discards
- *  nothing. */
+/** The events after `toSeq` no longer count, nor do the turns after `turnId`; null discards nothing. */
 export function rewindChat(
   deps: TextChatDeps,
   held: LeasedChat,
@@ -178,7 +177,7 @@ export function rewindChat(
   });
 }
 
-/** Gives up what another process has left undone. False if somebody else was faster. */
+/** Abandons work that another process has left unfinished. False if another process was first. */
 export async function abandonChat(deps: TextChatDeps, chat: TextChat): Promise<boolean> {
   return logged(deps, chat, async (runLog) => {
     if (lastSeq(runLog) > chat.eventSeq) forget(deps, chat, runLog, chat.eventSeq);
@@ -189,7 +188,7 @@ export async function abandonChat(deps: TextChatDeps, chat: TextChat): Promise<b
   });
 }
 
-/** Outcome, transcript and state of a chat that has ended. May be done again. */
+/** Stores outcome, transcript and state of a chat that has ended. May be repeated. */
 export async function finishChat(deps: TextChatDeps, { run }: TextChat): Promise<void> {
   await deps.closing.finish(run, { reason: 'user_hangup' });
   await deps.store.textChats.close(run.id);
@@ -204,7 +203,7 @@ async function logged<T>(
   try {
     return await work(runLog);
   } finally {
-    // The next turn may be another process's.
+    // Another process may take the next turn.
     deps.events.release(chat.run.id);
   }
 }
@@ -236,7 +235,7 @@ function settleTurn(
   });
 }
 
-/** Throws TEXT_CHAT_CONFLICT if the work was given up for lost meanwhile. */
+/** Throws TEXT_CHAT_CONFLICT if the work was abandoned meanwhile. */
 async function settle(
   deps: TextChatDeps,
   held: LeasedChat,
@@ -283,7 +282,7 @@ function noteEnd(
   runLog: RunLog,
   { reason, by }: { reason: EndReason; by: EndedBy },
 ): void {
-  // Silence until somebody looked is no conversation.
+  // The silence before the check is not part of the conversation.
   const ms =
     by === 'gateway' ? updatedAt.getTime() - run.createdAt.getTime() : sinceStart(deps, run);
   runLog.append({ type: 'call.ended', reason, by, durationS: ms / 1_000 }, ms);
@@ -297,8 +296,7 @@ function lastSeq({ events }: RunLog): number {
   return events.at(-1)?.seq ?? 0;
 }
 
-/** What is stored is written by `settleTurn` alone; fields that a later version knows are as at the
- *  beginning. */
+/** Only `settleTurn` writes the stored state; fields of a later version have their initial values. */
 function stateOf({ run, state }: TextChat): DialogueState {
   if (state === null) return INITIAL_STATE;
   return { ...INITIAL_STATE, ...state, initialContext: withRunIds(run).initialContext };

@@ -1,5 +1,5 @@
-// Text chats, on the same engine as calls: the lease of each change, and the end of chats that are idle. Any
-// process may take any turn of a chat. text-chat-work does the work.
+// Text chats, with the same engine as calls: the lease of each change, and the end of idle chats. Any process may
+// take any turn of a chat. text-chat-work does the work.
 // Source: contract §11.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -23,28 +23,28 @@ import {
   TURN_MS_MAX,
 } from './text-chat-work.ts';
 
-/** Turns in a chat, those that were taken back included: each is stored with where it led. */
+/** Turns of a chat, including rewound ones: each is stored with its resulting state. */
 export const TURNS_MAX = 200;
 /** Characters of both sides in a chat: about a model's context. */
 export const CHARACTERS_MAX = 200_000;
-/** Turns at a time in this process: each may wait for a model. */
+/** Concurrent turns in this process: each may wait for a model. */
 const WORKS_MAX = 200;
 /** Longer than a turn and the statements around it. */
 const HOLD_MS = TURN_MS_MAX + 30_000;
-/** How long a turn that is under way may take once the process is to stop. */
+/** Time for turns in progress when the process stops. */
 const STOP_GRACE_MS = 5_000;
 const SWEEP_MS = 300_000;
-/** Chats that are ended at a time, in all and of one organization: each may ask a model for its values. */
+/** Chats that are ended concurrently, in all and for one organization: each may ask a model for its values. */
 const SWEEP_SLOTS = 8;
 const SWEEP_SLOTS_PER_ORGANIZATION = 4;
-/** Times that a reader repairs what others are changing meanwhile. */
+/** Attempts of a reader to repair a chat that others change meanwhile. */
 const READS_MAX = 3;
 
 export class TextChats implements TextChatService {
   readonly #deps: TextChatDeps;
   readonly #abort = new AbortController();
   readonly #sweep: ClaimLoop<DueTextChat>;
-  /** What is under way here, by the token under which it is held. */
+  /** Work in progress in this process, by the token of its lease. */
   readonly #works = new Map<string, Promise<unknown>>();
   #hasStopped = false;
 
@@ -62,16 +62,16 @@ export class TextChats implements TextChatService {
       claim: (limit, except) => store.textChats.claimDue({ limit, except, leaseMs: HOLD_MS }),
       ownerOf: ({ organizationId }) => organizationId,
       perform: (due) => this.#lookAfter(due),
-      giveBack: async () => undefined, // It comes back by itself.
+      giveBack: async () => undefined, // It becomes due again.
     });
   }
 
-  /** Begins to look for chats that have fallen silent. */
+  /** Starts to look for idle chats. */
   start(): void {
     this.#sweep.start();
   }
 
-  /** Takes no work any more; what is under way may end within a few seconds, then its turn fails. */
+  /** Accepts no more work; turns in progress may finish within a few seconds, then they fail. */
   async stop(): Promise<void> {
     this.#hasStopped = true;
     const grace = this.#deps.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
@@ -110,7 +110,7 @@ export class TextChats implements TextChatService {
       const chat = await store.textChats.create(run, this.#newTurn(null), hold);
       await answerChat(this.#deps, this.#held(chat, chat.revision, hold), plan, null).catch(
         (error: unknown) => {
-          // It can be gone on with all the same: who writes next hears the opening first.
+          // The chat can continue all the same: the next message gets the opening first.
           if (codeOf(error) !== 'TEXT_CHAT_TURN_FAILED') throw error;
         },
       );
@@ -170,7 +170,7 @@ export class TextChats implements TextChatService {
     if (isPending(chat)) return;
     await this.#end(chat, { reason: 'user_idle_max_duration_exceeded', by: 'gateway' }).catch(
       (error: unknown) => {
-        if (codeOf(error) !== 'TEXT_CHAT_CONFLICT') throw error; // Somebody has written meanwhile.
+        if (codeOf(error) !== 'TEXT_CHAT_CONFLICT') throw error; // Another process has written meanwhile.
       },
     );
   }
@@ -199,7 +199,7 @@ export class TextChats implements TextChatService {
     return chat;
   }
 
-  /** A chat that a killed process held is free again. */
+  /** A chat that a killed process held becomes free again. */
   async #usable(read: () => Promise<TextChat>): Promise<TextChat> {
     for (let reads = 1; ; reads += 1) {
       const chat = await read();
@@ -214,12 +214,12 @@ export class TextChats implements TextChatService {
     return hold.isOver;
   }
 
-  /** Throws TEXT_CHAT_CONFLICT. One that has ended may be of any revision. */
+  /** Throws TEXT_CHAT_CONFLICT. A chat that has ended may have any revision. */
   async #forChange(id: TextChatId, expectedRevision: number | null): Promise<TextChat> {
     const chat = await this.get(id);
     if (chat.status === 'completed') return chat;
     const { revision } = chat;
-    // Who expects nothing would have liked the one before the work that is under way.
+    // A client without an expectation gets the revision before the work in progress.
     const expected = expectedRevision ?? (isPending(chat) ? revision - 1 : revision);
     if (isPending(chat) || expected !== revision) throw conflict(expected, revision);
     return chat;
@@ -232,7 +232,7 @@ export class TextChats implements TextChatService {
     return planChat(this.#deps, run, version);
   }
 
-  /** Holds the chat for `work`. Throws TEXT_CHAT_CONFLICT if somebody else was faster. */
+  /** Claims the chat for `work`. Throws TEXT_CHAT_CONFLICT if another request was first. */
   #take(
     chat: TextChat,
     plan: ChatPlan | undefined,
@@ -261,7 +261,7 @@ export class TextChats implements TextChatService {
       throw new GatewayError('QUEUE_FULL', { queue: 'text chats' });
     const token = this.#deps.random.uuid();
     const until = this.#deps.clock.now() + HOLD_MS;
-    // Known here before it is stored: what is held by this process and not known is lost.
+    // Registered here before it is stored: a lease of this process that is not registered is lost.
     const running = Promise.resolve().then(() =>
       work({ token, ms: HOLD_MS, idleMs: idleS * 1_000, until }),
     );
@@ -273,7 +273,7 @@ export class TextChats implements TextChatService {
     }
   }
 
-  /** The chat as it is; if it has ended, with everything that follows from it. */
+  /** The current chat; if it has ended, its end is carried out first. */
   async #ended(runId: string): Promise<TextChat> {
     const chat = await this.#read(runId);
     if (chat.status !== 'completed') return chat;
@@ -290,7 +290,7 @@ export class TextChats implements TextChatService {
   }
 }
 
-/** As this process counts it: from before it was stored, so that it ends here first. */
+/** By this process's clock, from before it was stored, so that it ends here first. */
 interface OwnHold extends ChatLease {
   until: number;
 }
@@ -303,7 +303,7 @@ function conflict(expected: number, actual: number): GatewayError {
   return new GatewayError('TEXT_CHAT_CONFLICT', { expected, actual });
 }
 
-/** A definition that cannot run any more can still be ended. */
+/** A chat whose definition cannot run any more can still be ended. */
 function noPlan(error: unknown): undefined {
   if (codeOf(error) !== 'WORKFLOW_INVALID') throw error;
   return undefined;

@@ -1,5 +1,5 @@
-// The one request by which calls are hung up at their provider, and the one limit of its time. It asks the
-// provider, whoever holds the call: a session of this process, another node, or nobody.
+// Hang-up at a call's provider: the only request that does it, with one deadline. It works wherever the call is
+// held: in this process, on another node, or nowhere.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -11,10 +11,10 @@ import { deadlineSignal, withDeadline } from '../../std/deadline.ts';
 import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 
-/** A provider answers within a second; a closing that waits for one is not held up for long. */
+/** A provider answers within a second; a closing does not wait longer. */
 const HANG_UP_MS_MAX = 5_000;
 
-/** Over what a call goes. */
+/** The provider and configuration of a call. */
 export interface Line {
   provider: TelephonyProvider;
   configuration: TelephonyConfiguration;
@@ -34,7 +34,7 @@ export class ProviderHangUp {
     this.#deps = deps;
   }
 
-  /** Hanging up what is over already does nothing. Throws PROVIDER_* codes, TIMED_OUT. */
+  /** Has no effect on a call that is over. Throws PROVIDER_* codes, TIMED_OUT. */
   async hangUp({ provider, configuration }: Line, callId: string): Promise<void> {
     const { clock } = this.#deps;
     const { credentials } = configuration;
@@ -47,7 +47,7 @@ export class ProviderHangUp {
     }
   }
 
-  /** Best effort, for a call that is closed whether or not its provider answers. Never rejects. */
+  /** Best effort, for a call that is closed in any case. Never rejects. */
   async attempt(line: Line, callId: string, runId?: string): Promise<void> {
     try {
       await this.hangUp(line, callId);
@@ -56,7 +56,7 @@ export class ProviderHangUp {
     }
   }
 
-  /** Throws CALL_OUT_OF_REACH if nobody knows how to reach the call, and what `hangUp` does. */
+  /** Throws CALL_OUT_OF_REACH if the call's provider is unknown, and what `hangUp` does. */
   async hangUpRun(run: Run): Promise<void> {
     const { providerCallId } = run;
     const line = providerCallId === null ? undefined : await this.lineOf(run);
@@ -64,7 +64,8 @@ export class ProviderHangUp {
     await this.hangUp(line, providerCallId);
   }
 
-  /** Over what the run's call goes; undefined if the provider is not built, or the configuration is gone. */
+  /** The provider and configuration of the run's call; undefined if the provider is not built, or the
+   *  configuration is deleted. */
   async lineOf({ organizationId, configurationId, mode }: Run): Promise<Line | undefined> {
     const { store, providers } = this.#deps;
     const name = providerName.safeParse(mode);

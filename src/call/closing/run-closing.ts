@@ -19,9 +19,9 @@ import { feedbackItems } from '../log/realtime-feedback.ts';
 import { type RunOutcome, runOutcomeOf } from '../log/run-outcome.ts';
 import { transcriptLines, transcriptText } from '../log/transcript.ts';
 
-/** For the events, and again for the outcome: a store that is slower is away. */
+/** For the events, and again for the outcome: a slower store counts as away. */
 const STORE_MS_MAX = 10_000;
-/** Between tries to store an outcome, and how many: a quarter of an hour. */
+/** Interval of the attempts to store an outcome, and their number: a quarter of an hour. */
 const AGAIN_MS = 10_000;
 const TRIES_MAX = 90;
 
@@ -36,13 +36,13 @@ export interface RunEnding {
   mediaMs?: number;
   /** When the call ended, milliseconds since 1970. Default: now. */
   endedAt?: number;
-  /** What went wrong, if something did: becomes a fatal fault of the run. */
+  /** The fault, if there was one: becomes a fatal fault of the run. */
   fault?: { code: string; message: string };
   /** Counts the call among those that ended at this provider, and its length if it has a duration. */
   provider?: ProviderName;
   /** Of the version that ran. Default: read if there is a transcript to write. */
   settings?: Record<string, unknown>;
-  /** For the closer that claims the end, before anything is stored. Must not reject. */
+  /** Run by the closer that claims the end, before anything is stored. Must not reject. */
   onClaimed?: () => Promise<void>;
 }
 
@@ -58,7 +58,7 @@ type Ended = Pick<RunEnding, 'reason' | 'settings'>;
 
 export class RunClosing {
   readonly #deps: RunClosingDeps;
-  /** Closings under way, by run: a second closer in this process waits for the first. */
+  /** Closings in progress, by run: a second closer in this process waits for the first. */
   readonly #underWay = new Map<string, Promise<void>>();
   /** Called for every run that is completed in this process. Must not throw. */
   onCompleted: (() => void) | undefined;
@@ -67,7 +67,7 @@ export class RunClosing {
     this.#deps = deps;
   }
 
-  /** Closes the run of a call. Of several closers the first one's reason counts; each may be repeated after
+  /** Closes the run of a call. Of several closers the first one's reason counts; a closing may be repeated after
    *  a failure. Throws STORE_UNAVAILABLE, TIMED_OUT. */
   end(run: Run, ending: RunEnding): Promise<void> {
     return this.#once(run, async () => {
@@ -75,13 +75,13 @@ export class RunClosing {
       await this.#claim(runLog, ending);
       await this.#flush(run);
       await this.#complete(run, runLog, ending);
-      this.#deps.events.release(run.id); // After a failure it stays, for the next try.
+      this.#deps.events.release(run.id); // After a failure it stays, for the next attempt.
       this.onCompleted?.();
     });
   }
 
-  /** Like `end`, for a closer that nobody would repeat. Never rejects: while the store is away it tries again,
-   *  and crash recovery closes at the next start what was given up. */
+  /** Like `end`, for a closer without a retry of its own. Never rejects: while the store is away it tries again;
+   *  if it gives up, crash recovery closes the run at the next start. */
   async endSurely(run: Run, ending: RunEnding, tries = 1): Promise<void> {
     const { clock, log, events } = this.#deps;
     try {
@@ -96,8 +96,7 @@ export class RunClosing {
     }
   }
 
-  /** Closes a run whose end is in its log already, as that of a text chat is. Throws STORE_UNAVAILABLE,
-   *  TIMED_OUT. */
+  /** Closes a run whose end is already in its log, such as a text chat's. Throws STORE_UNAVAILABLE, TIMED_OUT. */
   finish(run: Run, ended: Ended): Promise<void> {
     return this.#once(run, async () => {
       const { events } = this.#deps;
@@ -118,7 +117,7 @@ export class RunClosing {
     return closing;
   }
 
-  /** The log is one object for all closers in this process: whoever appends the end first has claimed it. */
+  /** All closers in this process share the log object: the one that appends the end first has claimed it. */
   async #claim({ events, append }: RunLog, ending: RunEnding): Promise<void> {
     if (events.some(({ body }) => body.type === 'call.ended')) return;
     const { reason, by, durationS, mediaMs = 0, endedAt, fault, provider } = ending;
@@ -131,7 +130,7 @@ export class RunClosing {
     await ending.onClaimed?.();
   }
 
-  /** Events that the store does not take now stay in the queue; the outcome is made without it. */
+  /** Events that the store refuses now stay in the queue; the outcome does not need them. */
   async #flush({ id }: Run): Promise<void> {
     const { clock, events, log } = this.#deps;
     await withDeadline(clock, STORE_MS_MAX, 'store the events', events.flush()).catch(
@@ -140,7 +139,7 @@ export class RunClosing {
   }
 
   /** Never changes how a completed run ended. Files are written before the run names them, and the workflow
-   *  names the disposition before the run is completed: a kill in between leaves an open run. */
+   *  names the disposition before the run is completed: after a kill in between, the run is still open. */
   async #complete(run: Run, { events }: RunLog, ended: Ended): Promise<void> {
     const { clock, store, log } = this.#deps;
     const counting = effectiveEvents(events);
@@ -168,7 +167,7 @@ export class RunClosing {
     };
   }
 
-  /** The keys of the recording and of the transcript, as far as there is one. */
+  /** The keys of the recording and of the transcript, where they exist. */
   async #files(
     run: Run,
     events: readonly CallEvent[],

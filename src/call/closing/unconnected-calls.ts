@@ -1,5 +1,5 @@
-// Ends calls that never reached our media: busy, not answered, refused, failed, lost. The run is closed by
-// run-closing; this says how such a call ended, and that it rings no more.
+// Ends calls that never reached our media: busy, not answered, refused, failed, lost. run-closing closes the run;
+// this file decides how such a call ended, and stops its ringing.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -13,12 +13,12 @@ import { stamp } from '../log/transcript.ts';
 import type { Line, ProviderHangUp } from './provider-hang-up.ts';
 import type { RunClosing, RunEnding } from './run-closing.ts';
 
-/** A call that has no media yet. */
+/** A call without media so far. */
 export interface UnconnectedCall extends Line {
   run: Run;
 }
 
-/** Where this process keeps its calls without media. */
+/** The registry of calls without media in this process. */
 export interface UnconnectedCallList {
   /** The call will not come any more. */
   removeUnconnected(runId: string): void;
@@ -35,11 +35,11 @@ export interface UnconnectedCallsDeps {
 
 interface Ending extends Pick<RunEnding, 'fault'> {
   reason: EndReason;
-  /** `provider` if it says that the call is over; else the call is hung up. */
+  /** `provider` if the provider reports that the call is over; else the call is hung up. */
   by: 'provider' | 'gateway';
 }
 
-/** For a call that rang when its gateway was lost: it may be placed again. */
+/** For a call that was ringing when its gateway stopped: it may be placed again. */
 export const GATEWAY_STOPPED = {
   code: 'GATEWAY_STOPPED',
   message: 'The gateway stopped before anybody answered',
@@ -52,8 +52,8 @@ export class UnconnectedCalls {
     this.#deps = deps;
   }
 
-  /** Several may come here for one run: the first one's reason counts, and the line is hung up once. Throws
-   *  if the store is away. */
+  /** May be called several times for one run: the first reason counts, and the call is hung up once. Throws if
+   *  the store is away. */
   end(call: UnconnectedCall, { by, ...ending }: Ending): Promise<void> {
     const { closing, hangUps, list } = this.#deps;
     const { run, provider } = call;
@@ -71,8 +71,8 @@ export class UnconnectedCalls {
     });
   }
 
-  /** Contract §7.6: a call that could not be begun leaves a completed run that says what went wrong.
-   *  Never rejects: a run that stays open is closed by the media watchdog. */
+  /** Contract §7.6: a call that could not be started leaves a completed run with the reason. Never rejects: the
+   *  media watchdog closes a run that stays open. */
   async fail(call: UnconnectedCall, error: unknown): Promise<void> {
     const { store, list, clock, log } = this.#deps;
     const { id } = call.run;
@@ -108,12 +108,12 @@ export function unconnectedReason(status: TerminalStatus): EndReason {
   return status === 'completed' ? 'system_connect_error' : status;
 }
 
-/** Why the run's call could not be begun; undefined if it was. In words for clients. */
+/** Why the run's call could not be started; undefined if it was. In words for clients. */
 export function startFailure({ logs }: Run): string | undefined {
   const entries = logs['telephony_status_callbacks'];
   if (!Array.isArray(entries)) return undefined;
   for (const entry of entries) {
-    // A provider's own entry names its call.
+    // A provider's own callback names its call.
     if (!isObject(entry) || 'call_id' in entry || !isObject(entry['data'])) continue;
     const { error } = entry['data'];
     if (typeof error === 'string') return error;

@@ -1,5 +1,5 @@
-// Plans a call while its phone rings: its agent's version, tools, clips and first words. Whether media may come
-// for it is call-preparation's.
+// Plans a call while its phone rings: its agent's version, tools, clips and first words. Whether media are admitted
+// for it is decided in call-preparation.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -18,7 +18,7 @@ import { planTools, toolFaults } from '../setup/plan-tools.ts';
 import { onceFetched, type PreCallFetch, type PreCallFetches } from '../setup/pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from '../setup/sound-library.ts';
 
-/** Rendering the first words ahead may take this long; it is only a warm-up. */
+/** Limit for rendering the first words in advance; without them the call only starts later. */
 const PREPARE_MS = 10_000;
 
 export interface CallPlannerDeps {
@@ -31,7 +31,7 @@ export interface CallPlannerDeps {
 }
 
 export interface PlannedCall extends UnconnectedCall {
-  /** The version of a run that this process has only just made: nothing is to be looked up then. */
+  /** The version of a run that this process has just created: nothing needs to be looked up then. */
   fresh?: WorkflowVersion | undefined;
 }
 
@@ -61,13 +61,13 @@ export class CallPlanner {
     return { ...planned, preCall, faults };
   }
 
-  /** Renders into the prompt cache what the agent will say first, once that is known. A failure shows again in
-   *  the call. */
+  /** Renders the agent's first words into the prompt cache once they are known. A failure appears again in the
+   *  call. */
   prepareFirstWords(plan: CallPlan): void {
     onceFetched(plan, (initialContext) => this.#render(plan, initialContext));
   }
 
-  /** A run that another process may have made is this one's from now on. */
+  /** A run that another process may have created belongs to this one from now on. */
   async #adopt(run: Run): Promise<WorkflowVersion> {
     const { store } = this.#deps;
     await store.runs.adopt(run.id);
@@ -98,7 +98,7 @@ export class CallPlanner {
   }
 }
 
-/** The context once the clip that it may name is there too. */
+/** The context once its clip is loaded too. */
 async function withClips(
   clips: CallClips,
   context: PreCallFetch['context'],

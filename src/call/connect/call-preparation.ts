@@ -1,5 +1,5 @@
-// Connecting a provider's call to our media socket: the plan is made and the greeting rendered while the
-// phone still rings, a single-use token goes into the URL, and a call whose media never comes is closed.
+// Prepares a call for its media: plans it and renders the greeting while the phone still rings, and puts a
+// single-use token into the media URL. A call whose media never come is closed.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { HostedProvider, WebhookReply } from '../../telephony/provider/provider.ts';
@@ -18,7 +18,7 @@ export interface CallPreparationDeps {
   registry: CallRegistry;
   unconnected: UnconnectedCalls;
   tokens: MediaTokenStore;
-  /** Where providers reach us, without a trailing slash: `https://gw.example.com`. */
+  /** The public URL without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
 }
 
@@ -37,8 +37,8 @@ export class CallPreparation {
     return call.provider.webhook.answer(mediaUrl(publicUrl, run, token));
   }
 
-  /** The call is expected from now on: its media may come. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID,
-   *  QUEUE_FULL; the run is completed then. */
+  /** Expects the call's media from now on. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is
+   *  completed then. */
   async prepare(call: PlannedCall): Promise<CallPlan> {
     const { planner, registry, unconnected } = this.#deps;
     try {

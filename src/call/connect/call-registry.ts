@@ -8,7 +8,7 @@ import type { CallPlan } from '../setup/call-plan.ts';
 const PENDING_MAX = 5_000;
 
 export class CallRegistry implements UnconnectedCallList {
-  /** At most as many as the organizations may have calls. */
+  /** At most as many as the organizations' limits allow. */
   readonly #dialled = new Map<string, UnconnectedCall>();
   readonly #pending = new Map<string, CallPlan>();
   readonly #entering = new Set<string>();
@@ -30,12 +30,12 @@ export class CallRegistry implements UnconnectedCallList {
     return this.#sessions.get(runId);
   }
 
-  /** Those that ring or wait for their media. */
+  /** Calls that ring or wait for their media. */
   unconnected(): UnconnectedCall[] {
     return [...this.#dialled.values(), ...this.#pending.values()];
   }
 
-  /** Whether the run's call is one of this process. */
+  /** Whether this process has the run's call. */
   has(runId: string): boolean {
     return this.#dialled.has(runId) || this.#pending.has(runId) || this.connected(runId);
   }
@@ -53,12 +53,12 @@ export class CallRegistry implements UnconnectedCallList {
     return true;
   }
 
-  /** Whether the run's plan is made and waits for its media. */
+  /** Whether the run's plan is ready and waits for its media. */
   isPrepared(runId: string): boolean {
     return this.#pending.has(runId);
   }
 
-  /** The plan that waits for `runId`, which is in admission from here until `activate` or `reject`. */
+  /** The plan that waits for `runId`; the call is in admission from here until `activate` or `reject`. */
   admit(runId: string): CallPlan | undefined {
     const plan = this.#pending.get(runId);
     if (plan === undefined) return undefined;

@@ -1,4 +1,4 @@
-// The steps by which a call gets its media, for the folders that begin and end calls.
+// The services that connect calls with their media, for the folders that start and end calls.
 
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
 import type { CallPreparation } from './call-preparation.ts';

@@ -1,5 +1,5 @@
 // Admission of a provider's media: the URL's run exists and waits, the token is right and unused, the provider
-// signed the upgrade. Then the call begins. Close codes: contract §7.4.
+// signed the upgrade. Then the session starts. Close codes: contract §7.4.
 
 import type { Log } from '../../log.ts';
 import { mediaFaults } from '../../metrics/metrics.ts';
@@ -35,7 +35,7 @@ export class MediaAdmissions {
 
   async admit(path: MediaPath, headers: Headers): Promise<MediaAdmission> {
     const { registry, tokens } = this.#deps;
-    // The token comes first: without it nothing is said about a run, not even that it exists.
+    // The token is checked first: without it the answer reveals nothing about a run, not even its existence.
     if (!tokens.redeem(path.runId, path.token)) return refuse(CLOSE.unauthorized, 'token');
     const plan = registry.admit(path.runId);
     if (plan === undefined) return refuse(CLOSE.notFound, 'no call waits');
@@ -69,7 +69,8 @@ export class MediaAdmissions {
     };
   }
 
-  /** For media of a connection that the gateway holds, which need no proof. False: no call waits for them. */
+  /** For media of a connection that the gateway itself holds, which need no proof. False: no call waits for
+   *  them. */
   async admitPbxMedia(
     runId: string,
     { media, isAnswered }: { media: MediaSession; isAnswered: boolean },

@@ -1,5 +1,5 @@
-// The watchdog of calls without media: a call that was dialled or answered but whose media has not come is
-// looked up at its provider after a while, and its run is closed. Callbacks can be lost; no run stays open for ever.
+// The watchdog of calls without media: if a dialled or answered call has no media after a while, it is looked up at
+// its provider, and its run is closed. Callbacks can be lost; no run stays open for ever.
 
 import type { Log } from '../../log.ts';
 import type { EndReason } from '../../model/end-reason.ts';
@@ -17,12 +17,12 @@ import type { EventLog } from '../log/event-log.ts';
 import { RING_S } from '../setup/callback-urls.ts';
 import type { CallRegistry } from './call-registry.ts';
 
-/** After ringing has ended for certain. */
+/** Long enough that ringing has certainly ended. */
 const LOOK_MS = (RING_S + 30) * 1_000;
 const AGAIN_MS = 30_000;
 /** Checks before the call counts as lost. */
 const LOOKS_MAX = 3;
-/** Checks that may fail in the store: half an hour. Runs still open then are closed at the next start. */
+/** Checks that may fail because of the store: half an hour. Runs still open then are closed at the next start. */
 const FAILURES_MAX = 60;
 const ASK_MS = 10_000;
 
@@ -70,7 +70,7 @@ export class MediaWatchdog {
     schedule(LOOK_MS);
   }
 
-  /** False once there is nothing more to watch. */
+  /** False if there is nothing more to watch. */
   async #look(call: UnconnectedCall, tries: { looks: number }): Promise<boolean> {
     const { store, registry, unconnected } = this.#deps;
     const { id } = call.run;
@@ -82,7 +82,7 @@ export class MediaWatchdog {
       return false;
     }
     const reason = verdict(await this.#ask({ ...call, run }));
-    if (registry.connected(id)) return true; // It came while we asked.
+    if (registry.connected(id)) return true; // Its media came meanwhile.
     tries.looks += 1;
     if (reason === undefined && tries.looks < LOOKS_MAX) return true;
     await unconnected.end(
@@ -94,7 +94,7 @@ export class MediaWatchdog {
     return false;
   }
 
-  /** Forgets a call that this process does not hold any more. */
+  /** Removes a call that this process does not have any more. */
   #release(runId: string): void {
     const { registry, events } = this.#deps;
     registry.removeUnconnected(runId);
@@ -117,7 +117,7 @@ export class MediaWatchdog {
   }
 }
 
-/** How an unconnected call ended at the provider; undefined while it may still come. */
+/** How an unconnected call ended at the provider; undefined while its media may still come. */
 function verdict(snapshot: CallSnapshot | undefined): EndReason | undefined {
   if (snapshot === undefined || !isTerminal(snapshot.status)) return undefined;
   return unconnectedReason(snapshot.status);

@@ -1,5 +1,5 @@
-// A provider's callback about one of our runs: status, or who answered. Stored once, in whatever order
-// and however often it is delivered; only a step forward has an effect. Source: contract §7.6.
+// A provider's callback about one of our runs: call status, or answering machine detection. Stored once, in any
+// order and despite repeated delivery; only progress has an effect. Source: contract §7.6.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { webhooks } from '../../metrics/metrics.ts';
@@ -31,7 +31,7 @@ import { stamp } from '../log/transcript.ts';
 import { hangsUpOnMachines } from '../setup/answering-machine.ts';
 import type { CallRegistry } from './call-registry.ts';
 
-/** The media of a call that the provider calls ended closes by itself within this time. */
+/** The media of a call that the provider reports as ended close by themselves within this time. */
 const MEDIA_CLOSES_MS = 3_000;
 
 export type CallStep = Omit<Extract<ProviderEvent, { kind: 'status' }>, 'kind'>;
@@ -58,8 +58,7 @@ export class ProviderEvents {
     this.#deps = deps;
   }
 
-  /** Finds the run's call and proves the request. Undefined for an unknown run. Throws
-   *  WEBHOOK_SIGNATURE. */
+  /** Finds the run's call and verifies the request. Undefined for an unknown run. Throws WEBHOOK_SIGNATURE. */
   async verify(
     name: ProviderName,
     runId: string,
@@ -82,7 +81,7 @@ export class ProviderEvents {
     return { run, configuration, provider };
   }
 
-  /** The call as its answer webhook names it, should the answer to our dial have been lost. */
+  /** The call's id from its answer webhook, in case the answer to our dial was lost. */
   async withCallId(call: ProviderCall, request: ProviderRequest): Promise<ProviderCall> {
     const event = call.provider.webhook.parse(request);
     if (call.run.providerCallId !== null || !('callId' in event)) return call;
@@ -133,8 +132,8 @@ export class ProviderEvents {
     await this.#takeTerminal(call, event.status);
   }
 
-  /** Into the log of a call that this process runs, if it is a step forward: another process numbers the
-   *  events of its own calls. */
+  /** Appends it to the log of a call of this process, if it is progress: another process numbers the events of
+   *  its own calls. */
   async #noteStatus(runId: string, event: CallStep): Promise<void> {
     if (!this.#deps.registry.has(runId)) return;
     const runLog = await this.#deps.events.open(runId);
@@ -148,7 +147,7 @@ export class ProviderEvents {
     else session.note(body);
   }
 
-  /** With media, the socket's close ends the call; if the close is lost, this ends the call after a moment. */
+  /** With media, the close of the socket ends the call; if the close is lost, this ends the call after a moment. */
   async #takeTerminal(call: UnconnectedCall, status: TerminalStatus): Promise<void> {
     const { id } = call.run;
     const session = this.#deps.registry.session(id);
@@ -157,7 +156,7 @@ export class ProviderEvents {
       return;
     }
     if (!this.#deps.registry.connected(id)) {
-      if (await this.#talksElsewhere(call.run)) return; // That process notices by its media.
+      if (await this.#talksElsewhere(call.run)) return; // That process detects it by its media.
       await this.#deps.unconnected.end(call, { reason: unconnectedReason(status), by: 'provider' });
       return;
     }

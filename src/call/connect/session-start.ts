@@ -1,5 +1,5 @@
-// Begins a call's session once its media are there: the run is `running` or has ended meanwhile, its log and
-// its recording are open.
+// Starts a call's session with its media: checks that the run is still open, sets it to `running`, opens its log
+// and its recording.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
@@ -35,7 +35,7 @@ export class SessionStarts {
     this.#deps = deps;
   }
 
-  /** Else the run is none, or was closed while it waited. */
+  /** Otherwise the run does not exist, or was closed while it waited. */
   async begin(plan: CallPlan, isAnswered: boolean): Promise<BegunSession | 'no-run' | 'closed'> {
     const { store, events, registry, session: deps } = this.#deps;
     const { run } = plan;
@@ -63,7 +63,7 @@ export class SessionStarts {
     };
   }
 
-  /** A call with early media is answered: only now its conversation begins. Never rejects. */
+  /** A call with early media is answered: now its conversation begins. Never rejects. */
   async answer(session: CallSession): Promise<void> {
     const { id } = session.plan.run;
     try {

@@ -1,4 +1,4 @@
-// The front of the call folders: what the API and the media server ask for, and draining before a stop.
+// Call control: the entry to the call folders for the API and the media server, and draining before a stop.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -23,10 +23,10 @@ import { type DigitsDeps, type DigitsWanted, sendDigits } from './send-digits.ts
 export interface CallControlDeps {
   intake: CallIntake;
   connect: ConnectServices;
-  /** What clients ask for. */
+  /** Requests of clients. */
   clients: { starts: IdempotentStarts; hangUps: HangUpRequests; digits: DigitsDeps };
   inbound: InboundWebhooks;
-  /** What runs beside the API's and the providers' requests. */
+  /** Background jobs and other parts. */
   services: { campaignCalls: CampaignCalls; textChats: TextChats; pbxLines: PbxConnections };
   events: EventLog;
   log: Log;
@@ -50,7 +50,7 @@ export class CallControl implements CallService {
     return this.#deps.connect.registry.activeCalls;
   }
 
-  /** Those that ring, wait for their media or talk. */
+  /** Calls that ring, wait for their media or talk. */
   get calls(): number {
     return this.#deps.intake.calls;
   }

@@ -13,9 +13,9 @@ const DRAIN_CHECK_MS = 100;
 
 export interface CallIntakeDeps {
   registry: CallRegistry;
-  /** Each second, the share of the event loop's time in which it had work. */
+  /** Each second, the share of time in which the event loop had work. */
   onLoop: (busy: number) => void;
-  /** Undefined: calls are taken whatever the load is. */
+  /** Undefined: calls are accepted at any load. */
   load: { meter: LoadMeter; limits: LoadLimits } | undefined;
   clock: Clock;
   log: Log;
@@ -38,7 +38,7 @@ export class CallIntake {
     this.#overload = new OverloadControl({ ...deps, ...load, counts });
   }
 
-  /** Those that ring, wait for their media or talk. */
+  /** Calls that ring, wait for their media or talk. */
   get calls(): number {
     const { activeCalls, pendingCalls } = this.#deps.registry;
     return activeCalls + pendingCalls + this.#starting;
@@ -52,7 +52,7 @@ export class CallIntake {
     return this.#draining;
   }
 
-  /** Why no new call is taken now, if none is. */
+  /** Why no new call is accepted now; undefined if calls are accepted. */
   refusal(): GatewayError | undefined {
     if (this.#draining) return new GatewayError('GATEWAY_DRAINING');
     return this.#overload?.isAccepting === false
@@ -60,7 +60,7 @@ export class CallIntake {
       : undefined;
   }
 
-  /** A call counts from the moment at which its start is under way. */
+  /** A call counts from the start of its setup. */
   async counted<T>(work: () => Promise<T>): Promise<T> {
     this.#starting += 1;
     try {
@@ -70,7 +70,7 @@ export class CallIntake {
     }
   }
 
-  /** Takes no new call from now on; settles when the running ones are over, or after `limitMs`. */
+  /** Accepts no new call from now on; settles when the running ones are over, or after `limitMs`. */
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
     const { clock, log, registry } = this.#deps;

@@ -75,13 +75,13 @@ export class CrashRecovery {
   }
 }
 
-/** Only whether the store answers is of interest. */
+/** Only whether the store answers matters. */
 const ANY_RUN = '1';
 
 /** Providers take a handful of requests a second and account. */
 const HANG_UPS_MAX = 8;
 
-/** No call is needed to close those of others. */
+/** Other nodes' runs are closed without a provider request. */
 export interface RecoveryDeps {
   store: Pick<Store, 'runs'>;
   files: RunClosingDeps['files'];
@@ -94,9 +94,9 @@ export interface RecoveryDeps {
 
 export interface OrphanedRuns {
   closed: number;
-  /** Those that could not be closed; each has been logged. */
+  /** Runs that could not be closed; each has been logged. */
   failed: Run[];
-  /** The lines that may still be open are hung up. Never rejects. */
+  /** Hangs up calls that may still be up at their provider. Never rejects. */
   hungUp: Promise<void>;
 }
 
@@ -145,12 +145,12 @@ async function hangUpAll(deps: RecoveryDeps, runs: readonly Run[]): Promise<void
   await Promise.all(Array.from({ length: HANG_UPS_MAX }, work));
 }
 
-/** The provider may still hold the line open. */
+/** The call may still be up at the provider. */
 async function hangUp(deps: RecoveryDeps, run: Run): Promise<void> {
   try {
     await deps.hangUps.hangUpRun(run);
   } catch (error) {
-    if (codeOf(error) === 'CALL_OUT_OF_REACH') return; // There never was a line that we knew of.
+    if (codeOf(error) === 'CALL_OUT_OF_REACH') return; // The run had no known call.
     deps.log.warn({ err: error, runId: run.id }, 'left-over call not hung up');
   }
 }

@@ -11,7 +11,7 @@ import type { RunClosing } from '../closing/run-closing.ts';
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 
-/** A call is closed in less; who asked does not wait longer, the closing goes on. */
+/** Closing takes less time; the client does not wait longer, the closing goes on. */
 const END_MS_MAX = 5_000;
 /** A call in admission becomes a session, or is refused. */
 const CHECK_MS = 50;
@@ -33,8 +33,8 @@ export class HangUpRequests {
     this.#deps = deps;
   }
 
-  /** The run as it is afterwards; another node's is completed a moment later. Throws RUN_NOT_FOUND,
-   *  RUN_WITHOUT_CALL, CALL_OUT_OF_REACH, PROVIDER_* codes. */
+  /** The resulting run; on another node it is completed a moment later. Throws RUN_NOT_FOUND, RUN_WITHOUT_CALL,
+   *  CALL_OUT_OF_REACH, PROVIDER_* codes. */
   async hangUp({ organizationId, runId }: { organizationId: string; runId: string }): Promise<Run> {
     const { runs, starts } = this.#deps.store;
     const run = await runs.get(organizationId, runId);
@@ -42,13 +42,13 @@ export class HangUpRequests {
     if (run.state === 'completed') return run;
     const isIdle = await starts.isIdle(runId);
     if (isIdle && run.state !== 'initialized') throw new GatewayError('RUN_WITHOUT_CALL'); // A text chat.
-    // Another node's call ends for a reason of its own: this says who wanted it.
+    // Another node records its own reason; this event records the client's request.
     await runs.patch(runId, { gatheredContext: { hang_up_requested_by: 'api' } });
     await (isIdle ? this.#closeIdle(run) : this.#end(run));
     return (await runs.get(organizationId, runId)) ?? run;
   }
 
-  /** Closes a run that was never dialled, with the call that is started meanwhile. */
+  /** Closes a run that was never dialled, and a call that is started meanwhile. */
   async #closeIdle(run: Run): Promise<void> {
     await this.#deps.closing.end(run, { reason: 'system_cancelled', by: 'gateway' });
     this.#deps.registry.removeUnconnected(run.id);
@@ -63,7 +63,7 @@ export class HangUpRequests {
       const session = registry.session(run.id);
       if (session !== undefined) {
         const ending = session.end('system_cancelled', 'gateway');
-        await withDeadline(clock, END_MS_MAX, 'end the call', ending).catch(() => undefined); // It goes on.
+        await withDeadline(clock, END_MS_MAX, 'end the call', ending).catch(() => undefined); // The closing goes on.
         return;
       }
       await new Promise<void>((resolve) => clock.after(CHECK_MS, resolve));

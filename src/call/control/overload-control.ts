@@ -1,6 +1,6 @@
-// Whether this process takes new calls: not while those it has are so many that their audio would suffer.
-// Admission control: it measures the load once a second, learns from it what a call costs, and counts calls ahead whose load
-// has not come yet. How a call is refused is not its concern.
+// Admission control: decides whether this process accepts new calls, so that the audio of running calls does not
+// suffer. It measures the load once a second, learns the load of a call from it, and adds calls whose load is not
+// measured yet. How a call is refused is decided elsewhere.
 
 import type { Log } from '../../log.ts';
 import { callLoad, loopDelaySeconds, overloaded, processLoad } from '../../metrics/metrics.ts';
@@ -8,21 +8,21 @@ import type { LoadLimits, LoadMeter } from '../../runtime/process-load.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
 export interface CallCounts {
-  /** Calls whose audio flows. */
+  /** Calls with audio. */
   talking: number;
-  /** These, and all that are on their way here. */
+  /** Calls with audio, and those in setup. */
   all: number;
 }
 
-/** With fewer calls it is not they that are too much: the process has just begun, or imports a file. */
+/** With fewer calls the load has another cause: the process has just started, or imports a file. */
 const CALLS_MIN = 10;
-/** What a call is taken to cost before enough of them show it. Many more are taken when it is less. */
+/** Assumed load of a call until enough calls show the real one. Many more are accepted when it is lower. */
 const CALL_LOAD = 0.0025;
 const CALLS_TO_LEARN = 20;
-/** Share of a new figure in the kept one, each second: load follows within two, the cost within ten. */
+/** Weight of a new figure in the average, per second: the load follows within two seconds, the cost within ten. */
 const LOAD_WEIGHT = 0.5;
 const COST_WEIGHT = 0.1;
-/** Twenty times a second a timer shows how late it is. */
+/** A timer measures its own delay twenty times a second. */
 const SAMPLE_MS = 50;
 const SAMPLES = 20;
 /** Seconds in a row after which new calls are refused, and taken again: one stall of half a second is not enough. */
@@ -38,7 +38,7 @@ export class OverloadControl {
   readonly #limits: LoadLimits;
   readonly #counts: () => CallCounts;
   readonly #onLoop: (busy: number) => void;
-  /** By how many milliseconds each of the last timers was late. */
+  /** Delay of each of the last timers in milliseconds. */
   #delaysMs: number[] = [];
   #timer: Timer | undefined;
   #load = 0;
@@ -99,7 +99,7 @@ export class OverloadControl {
     if (talking >= CALLS_TO_LEARN) {
       this.#callLoad += (this.#load / talking - this.#callLoad) * COST_WEIGHT;
     }
-    // The load of younger ones is not in the figures yet.
+    // The load of younger calls is not in the figures yet.
     this.#felt = Math.min(talking, ...this.#talked);
     this.#talked = [...this.#talked.slice(1), talking];
     const delayMs = secondLargest(this.#delaysMs);
@@ -132,7 +132,7 @@ export class OverloadControl {
   }
 }
 
-/** Of one second: what nineteen in twenty timers are not later than. */
+/** The 95th percentile of the timers' delays in one second. */
 function secondLargest(delaysMs: readonly number[]): number {
   return delaysMs.toSorted((one, other) => other - one)[1] ?? 0;
 }

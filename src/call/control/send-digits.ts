@@ -1,6 +1,5 @@
-// DTMF digits for the far end of a call that talks, at a client's request: for voice menus. Where the
-// provider carries it out it does not matter which node holds the call; where it cannot, the one that holds it
-// sends their tones.
+// DTMF digits for the far end of a call that talks, at a client's request: for voice menus. If the provider can
+// send them, any node may ask it; if not, the node with the call sends the tones.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';

@@ -1,8 +1,8 @@
-// The timers of one call or chat, so that none outlives it and none brings the process down.
+// The timers of one call or chat: none outlives it, and none ends the process.
 
 import type { Clock, Timer } from '../../std/clock.ts';
 
-/** The same time; what a timer's work throws goes to `onError`. */
+/** Time as in Clock; errors of a timer's work go to `onError`. */
 export function guardedClock(clock: Clock, onError: (error: unknown) => void): Clock {
   return {
     now: () => clock.now(),
@@ -40,7 +40,8 @@ export class CallTimers {
   }
 }
 
-/** Reports that nobody has spoken for a while, and again while the silence goes on; not while somebody is busy. */
+/** The idle timer: reports silence of both sides after a while, and again while it continues; not while either
+ *  side is busy. */
 export class IdleTimer {
   readonly #clock: Clock;
   readonly #idleMs: number;
@@ -55,7 +56,7 @@ export class IdleTimer {
     this.#onIdle = options.onIdle;
   }
 
-  /** Somebody did something: the silence begins anew. */
+  /** Activity: the silence starts again. */
   reset(): void {
     this.stop();
     this.#timer = this.#clock.after(this.#idleMs, () => this.#due());

@@ -1,5 +1,5 @@
-// The event queue of one conversation: events go to the pure engine one after the other, and its actions to
-// `perform`, which may bring about more events.
+// The event queue of one conversation: passes events to the pure engine one after the other, and its actions to
+// `perform`, which may cause more events.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -10,23 +10,23 @@ import type {
 } from '../../workflow/engine/dialogue-events.ts';
 import type { DialogueEngine, DialogueState } from '../../workflow/engine.ts';
 
-/** Events that may wait for the engine: far more than a call can raise in one go. */
+/** Queued events: far more than a call can raise at once. */
 const WAITING_MAX = 1_000;
 
 export interface DialogueQueueOptions {
   engine: Pick<DialogueEngine, 'step'>;
-  /** Where the conversation goes on from. */
+  /** The initial state. */
   state: DialogueState;
   clock: Pick<Clock, 'now'>;
   /** Before the engine gets an event. */
   beforeStep?(event: DialogueEvent): void;
   perform(action: DialogueAction): void;
-  /** After each event, when all of its actions are done; not once it is closed. */
+  /** After each event, when all of its actions are done; not after closing. */
   onStepped(state: DialogueState): void;
-  /** Nothing waits any more; not once it is closed. */
+  /** The queue is empty; not after closing. */
   onDrained?(): void;
-  /** The engine or a callback has thrown: no more than the event that it threw at is lost. QUEUE_FULL: so is
-   *  the event that found no place. */
+  /** The engine or a callback has thrown: only that event is lost. QUEUE_FULL: the event that found no place is
+   *  lost. */
   onBroken(error: unknown): void;
 }
 
@@ -42,7 +42,7 @@ export class DialogueQueue {
     this.#state = options.state;
   }
 
-  /** The state of the conversation. Not to be written to. */
+  /** The state of the conversation. Read only. */
   get state(): DialogueState {
     return this.#state;
   }
@@ -59,7 +59,7 @@ export class DialogueQueue {
     }
   }
 
-  /** Nothing happens any more, whatever waits. */
+  /** Nothing happens after this, whatever is queued. */
   close(): void {
     this.#closed = true;
     this.#waiting.length = 0;

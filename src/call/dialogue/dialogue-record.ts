@@ -1,9 +1,9 @@
-// Writes the facts of one conversation into its run's log, and knows the node that the conversation is in.
+// Writes the facts of one conversation into its run's log, with the node of each.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
 
-/** The node in which something is said. */
+/** The current node. */
 export interface NodePlace {
   nodeId: string | null;
   nodeName: string | null;
@@ -21,7 +21,7 @@ export class DialogueRecord {
     this.#place = place;
   }
 
-  /** Where the conversation is now. */
+  /** The current node and its name. */
   get place(): NodePlace {
     return this.#place;
   }

@@ -1,6 +1,6 @@
-// Drives the workflow engine of one conversation, on the phone or in writing: events go in one after the other,
-// and what the engine asks for is done: model requests, tools, waits and facts here, all that the caller
-// perceives by the medium. It knows no audio and no store.
+// Runs the workflow engine for one conversation, by phone or in writing: passes events in one after the other and
+// carries out the engine's actions: model requests, tools, timers and log entries here; speech and everything else
+// that the caller perceives by the medium. It uses no audio and no store.
 
 import type { Log } from '../../log.ts';
 import type { EndReason } from '../../model/end-reason.ts';
@@ -23,30 +23,30 @@ import { ToolRunner, type TransferAction, type TransferEvent } from './tool-runn
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 export type SayAction = Act<'say'>;
 export type GenerateAction = Act<'generate'>;
-/** What the runner gives the time to. */
+/** Reports of the runner. */
 export type DialogueInput = UntimedEvent<DialogueEvent>;
 
-/** What phone calls and text chats do each in their own way. */
+/** The parts in which phone calls and text chats differ. */
 export interface DialogueMedium {
   /** Whether the pause before the first words is kept. */
   readonly waitsAtOpening: boolean;
   say(action: SayAction): void;
-  /** Takes the text of an answer while it comes; undefined if nothing can be said, and no model is asked. */
+  /** Accepts the text of an answer as it arrives; undefined if nothing can be said: then no model is asked. */
   openAnswer(action: GenerateAction): GenerationSink | undefined;
-  /** An answer is complete; its text is empty if the model failed. What it gives goes to the engine right
-   *  behind the answer. */
+  /** An answer is complete; its text is empty if the model failed. The returned events go to the engine right
+   *  after the answer. */
   onAnswered?(requestId: number, text: string): DialogueInput | undefined;
-  /** The request's answer is not wanted any more. */
+  /** The request's answer is not needed any more. */
   onAbandoned?(requestId: number): void;
   expect(expectation: ExpectedInput): void;
   /** Never rejects. */
   transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;
   end(reason: EndReason): void;
-  /** Before the engine gets an event. What it throws is a fault of ours. */
+  /** Before the engine gets an event. Errors thrown here are faults of ours. */
   beforeStep?(event: DialogueEvent): void;
-  /** After each event, when all of its actions are done; not once the runner is closed. */
+  /** After each event, when all of its actions are done; not after closing. */
   onStepped?(state: DialogueState): void;
-  /** Nothing waits for the engine any more, for now; not once the runner is closed. */
+  /** The engine has no more events for now; not after closing. */
   onDrained?(): void;
   /** A fault of ours: the conversation cannot go on. */
   onBroken(error: unknown): void;
@@ -54,7 +54,7 @@ export interface DialogueMedium {
 
 export interface DialogueRunnerOptions {
   engine: Pick<DialogueEngine, 'initial' | 'step'>;
-  /** Where the conversation goes on from. Default: its beginning. */
+  /** The initial state. Default: the beginning. */
   state?: DialogueState;
   medium: DialogueMedium;
   record: DialogueRecord;
@@ -124,7 +124,7 @@ export class DialogueRunner {
     });
   }
 
-  /** The state of the conversation. Not to be written to. */
+  /** The state of the conversation. Read only. */
   get state(): DialogueState {
     return this.#queue.state;
   }
@@ -134,7 +134,7 @@ export class DialogueRunner {
     return this.#generation.pending || this.#tools.pending;
   }
 
-  /** Whether values are being extracted, out of band. */
+  /** Whether values are being extracted, in separate requests. */
   get isExtracting(): boolean {
     return this.#generation.isExtracting;
   }
@@ -144,7 +144,7 @@ export class DialogueRunner {
     this.#queue.dispatch(...events);
   }
 
-  /** The conversation is over: nothing is done any more, and what is under way is aborted. */
+  /** The conversation is over: work in progress is aborted, and nothing is done any more. */
   close(): void {
     this.#queue.close();
     this.#timers.cancelAll();

@@ -1,5 +1,5 @@
-// A call's requests to the language model: answers that are spoken while they come, and values
-// extracted out of band. Each request is reported exactly once, unless it was abandoned.
+// A call's requests to the language model: answers that are spoken as they arrive, and values extracted in separate
+// requests. Each request is reported exactly once, unless it was abandoned.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -9,7 +9,7 @@ import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 
-/** Where a request's text goes while it comes (the pipeline's UtteranceText). */
+/** Receives a request's text as it arrives (the pipeline's UtteranceText). */
 export interface GenerationSink {
   text(delta: string): void;
   end(): void;
@@ -23,14 +23,14 @@ export interface GenerationListener {
   onExtractionFailure(extractionId: number, code: string): void;
   onUsage(usage: CallEventBody): void;
   onFault(error: unknown): void;
-  /** Our own fault: the call cannot go on. */
+  /** A fault of ours: the call cannot go on. */
   onBroken(error: unknown): void;
 }
 
 type GenerateAction = Extract<DialogueAction, { type: 'generate' }>;
 type ExtractAction = Extract<DialogueAction, { type: 'extract' }>;
 
-/** A model gives up long before, and another is tried within it. Nobody waits longer for a word. */
+/** Longer than a model's own limits and a second model's attempt. The longest wait for a word. */
 const FIRST_TEXT_MS = 20_000;
 
 export class Generation {
@@ -74,7 +74,7 @@ export class Generation {
     });
   }
 
-  /** The request's answer is not wanted any more: its connection is closed, its speech cut. */
+  /** The request's answer is not needed any more: its connection is closed, its speech is cut. */
   abandon(requestId: number): void {
     const running = this.#running.get(requestId);
     if (running === undefined) return;
@@ -127,7 +127,7 @@ export class Generation {
     this.#failed(action, speech, '', new GatewayError('LLM_TIMEOUT', { what: 'text' }));
   }
 
-  /** What was said counts as the answer; a request that said nothing has failed. */
+  /** Text received so far counts as the answer; a request without text has failed. */
   #failed(action: GenerateAction, speech: GenerationSink, said: string, error: unknown): void {
     const code = codeOf(error) ?? 'LLM_FAILED';
     this.#log.warn({ err: error, said: said.length }, 'model request failed');
@@ -204,7 +204,7 @@ const EMPTY_ANSWER: LlmResponse = {
 };
 
 function ignoreText(): void {
-  // An extraction is read whole, when it is complete.
+  // An extraction is parsed when it is complete.
 }
 
 /** The JSON object in a model's answer, with or without a code fence; else `{ raw }`. */

@@ -1,5 +1,5 @@
-// The tools of one conversation: requests to other systems, and the hand-over of the caller, which its medium
-// does. Each is reported exactly once, unless it was stopped or the conversation is over. It decides nothing.
+// Runs the tools of one conversation: requests to other systems, and the transfer of the caller, which the medium
+// does. Each is reported exactly once, unless it was stopped or the conversation is over. It makes no decisions.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -33,7 +33,7 @@ export interface ToolRunnerOptions {
   /** Never rejects. */
   transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;
   onEvent(event: UntimedEvent<ToolEvent>): void;
-  /** Our own fault: the conversation cannot go on. */
+  /** A fault of ours: the conversation cannot go on. */
   onBroken(error: unknown): void;
 }
 

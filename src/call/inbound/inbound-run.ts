@@ -37,7 +37,7 @@ export interface InboundCall {
   to: string;
   /** Of the run. */
   name: string;
-  /** As the provider names it; null if it does not. */
+  /** The provider's number; null without one. */
   accountId: string | null;
   /** The provider's facts about the call. */
   raw: Record<string, unknown>;
@@ -69,7 +69,7 @@ export class InboundRuns {
     return requireUsable(version);
   }
 
-  /** The run of a call; one that came before gets the same. Throws CALL_LIMIT_REACHED. */
+  /** The run of a call; a repeated report gets the same run. Throws CALL_LIMIT_REACHED. */
   async create(call: InboundCall): Promise<StartedRun> {
     const { configuration, version, callId, from, to } = call;
     const { name: provider } = call.provider;

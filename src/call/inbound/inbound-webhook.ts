@@ -1,5 +1,5 @@
-// An inbound call's webhook: which configuration and number it reaches, whether the provider really sent
-// it, which agent answers. Order of checks: contract §7.2. Every refusal is spoken markup, status 200.
+// An inbound call's webhook: finds the configuration and number, verifies the provider's signature, finds the
+// agent. Order of checks: contract §7.2. Every refusal is spoken markup, status 200.
 
 import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -21,7 +21,7 @@ import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
 
 type InboundCall = Extract<ProviderEvent, { kind: 'inbound-call' }>;
 
-/** For a request that no provider recognises. */
+/** For a request that matches no provider. */
 const NOBODY: WebhookReply = {
   status: 200,
   contentType: 'text/xml; charset=utf-8',
@@ -126,8 +126,8 @@ export class InboundWebhooks {
   }
 }
 
-/** A refusal in the provider's markup because this gateway takes no call now: GATEWAY_DRAINING, GATEWAY_OVERLOADED.
- *  Nothing is looked up. */
+/** A refusal in the provider's markup because this gateway accepts no call now: GATEWAY_DRAINING,
+ *  GATEWAY_OVERLOADED. The store is not used. */
 export function refuseInbound(
   { providers }: Pick<InboundWebhooksDeps, 'providers'>,
   request: ProviderRequest,

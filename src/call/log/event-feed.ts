@@ -5,15 +5,15 @@ import type { FeedbackItem } from './realtime-feedback.ts';
 
 /** One message. `data` is JSON. */
 export interface FeedMessage {
-  /** From where to go on after this one; null for what is not kept. */
+  /** The cursor after this message; null for a message that is not stored. */
   id: string | null;
-  /** Null for what happens in a call; else what the message is about. */
+  /** Null for events of a call; else the message's kind. */
   event: 'started' | 'completed' | null;
   data: Record<string, unknown>;
 }
 
 export interface EventFeed {
-  /** What there is by now; empty if nothing is new. Throws STORE_UNAVAILABLE. */
+  /** The available messages; empty if there is nothing new. Throws STORE_UNAVAILABLE. */
   read(): Promise<FeedMessage[]>;
   /** There will be nothing more. */
   readonly isOver: boolean;
@@ -23,7 +23,7 @@ export interface EventFeed {
   liveMessage(runId: string, item: FeedbackItem): FeedMessage;
 }
 
-/** Events of one run that are read at a time. */
+/** Events of one run in one read. */
 export const EVENTS_MAX = 500;
 
 export function feedMessageOf(

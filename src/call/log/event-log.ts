@@ -1,5 +1,5 @@
-// Writes what happens in calls to the store as it happens: one batch for all calls every FLUSH_MS, so
-// that a killed process loses less than a second. Keeps each run's events for its projections.
+// Writes call events to the store as they happen: one batch for all calls every FLUSH_MS, so that a killed process
+// loses less than a second. Keeps each run's events for its projections.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -10,10 +10,10 @@ import { type LiveType, LiveWatchers } from './live-watchers.ts';
 import { stamp } from './transcript.ts';
 
 const FLUSH_MS = 200;
-/** One statement carries at most this many rows. */
+/** Rows in one statement. */
 const BATCH_MAX = 500;
-/** Events that may wait while the database is away, some 100 MB: a busy call has two in three seconds, so
- *  this is five minutes of a thousand calls. */
+/** Events queued while the database is away, some 100 MB: a busy call has two in three seconds, so this is five
+ *  minutes of a thousand calls. */
 const WAITING_MAX = 200_000;
 /** Pause after a failed write. */
 const RETRY_MS = 1_000;
@@ -27,14 +27,14 @@ export interface RunLog {
   readonly events: readonly CallEvent[];
   /** `at`: when it happened, milliseconds since 1970. Default: now. */
   append(body: CallEventBody, mediaMs: number, at?: number): void;
-  /** Whether anybody may get a live item. */
+  /** Whether a watcher may get live items. */
   isWatched(): boolean;
-  /** Sends an item that is not kept to those who watch. */
+  /** Sends an item that is not stored to the watchers. */
   emitLive(type: LiveType, payload?: Record<string, unknown>): void;
 }
 
 export class EventLog {
-  /** Who watches the calls of this process. */
+  /** Watchers of this process's calls. */
   readonly live = new LiveWatchers();
   readonly #sink: EventSink;
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class EventLog {
   #waiting: CallEvent[] = [];
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
-  /** One log per run, so that its numbers have one source. */
+  /** One log object per run, so that its sequence numbers have one source. */
   readonly #runs = new Map<string, Promise<RunLog>>();
 
   constructor(deps: { sink: EventSink; clock: Clock; log: Log }) {
@@ -51,8 +51,7 @@ export class EventLog {
     this.#log = deps.log;
   }
 
-  /** The run's log, with what was stored before; of a run that is new nothing was. The same one until it is
-   *  released. */
+  /** The run's log, with the stored events; a new run has none. The same object until it is released. */
   open(runId: string, { isNew }: { isNew: boolean } = { isNew: false }): Promise<RunLog> {
     const known = this.#runs.get(runId);
     if (known !== undefined) return known;
@@ -62,7 +61,7 @@ export class EventLog {
     return opening;
   }
 
-  /** The run is completed; its events need not be kept here any longer. */
+  /** The run is completed; its events need not be kept in memory. */
   release(runId: string): void {
     this.#runs.delete(runId);
   }
@@ -117,8 +116,8 @@ export class EventLog {
     return this.#writing;
   }
 
-  /** Never rejects. Stops at a failure and comes back after RETRY_MS. Of a batch that the store refuses,
-   *  not being away, the event that is to blame is dropped: it must not keep those of all other calls. */
+  /** Never rejects. Stops at a failure and repeats after RETRY_MS. If the store refuses a batch although it is
+   *  up, the event that causes it is dropped: it must not block the events of other calls. */
   async #writeAll(): Promise<void> {
     let size = BATCH_MAX;
     while (this.#waiting.length > 0) {
@@ -142,7 +141,7 @@ export class EventLog {
       this.live.notifyStored(batch.map(({ runId }) => runId));
     }
   }
-  /** The first of those that wait. */
+  /** The first of the queued events. */
   #drop(error: unknown): void {
     const [event] = this.#waiting.splice(0, 1);
     eventsStored.inc({ result: 'lost' });
@@ -150,15 +149,15 @@ export class EventLog {
   }
 }
 
-/** Sent once more it may be taken. */
+/** A second attempt may succeed. */
 function isOfStore(error: unknown): boolean {
   return codeOf(error)?.startsWith('STORE_') ?? false;
 }
 
-/** In the order of the log. What language models were used for counts all the same. */
+/** In the order of the log. Usage of language models counts even for rewound events. */
 export function effectiveEvents(events: readonly CallEvent[]): CallEvent[] {
   const counting: CallEvent[] = [];
-  // From the end: a taking back that was itself taken back does nothing.
+  // From the end: a rewind that was itself rewound has no effect.
   let seqMax = Number.POSITIVE_INFINITY;
   for (const event of events.toReversed()) {
     const { seq, body } = event;

@@ -1,16 +1,16 @@
-// Who watches which call of this process. A watcher is notified when something about the call is stored, and
-// gets what is never stored, such as the start of the agent's speech. Without watchers nothing happens here.
+// Watchers of this process's calls. A watcher is notified when a call's events are stored, and gets live items that
+// are never stored, such as the start of the agent's speech. Without watchers nothing happens here.
 
 import type { FeedbackItem } from './realtime-feedback.ts';
 
 export interface Watcher {
   /** There is more in the run's log. */
   onStored(): void;
-  /** Sent once, to those that watch at that moment. */
+  /** Sent once, to the watchers of that moment. */
   onLive(runId: string, item: FeedbackItem): void;
 }
 
-/** What happens in a call and is not kept (contract §8.10). Of transcriptions these are interim words. */
+/** Live items that are not stored (contract §8.10). Of transcriptions these are interim words. */
 export type LiveType =
   | 'rtf-user-transcription'
   | 'rtf-bot-started-speaking'
@@ -31,12 +31,12 @@ export interface LiveRelay {
 
 export class LiveWatchers {
   relay: LiveRelay | undefined;
-  /** Called when the first watcher comes and when the last has gone. */
+  /** Called when the first watcher arrives and when the last has left. */
   onWatched: (isWatched: boolean) => void = () => undefined;
   /** By run; the number of event streams bounds it. */
   readonly #watchers = new Map<string, Set<Watcher>>();
 
-  /** Until the function that it gives is called. */
+  /** Until the returned function is called. */
   watch(runId: string, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(runId) ?? new Set();
     if (this.#watchers.size === 0) this.onWatched(true);

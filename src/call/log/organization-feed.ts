@@ -1,5 +1,5 @@
-// What happens in all calls of an organization: of those that go on, from their first event, and of
-// every one that begins. A message's id holds the cursor of each of them.
+// Events of all calls of an organization: of current calls from their first event, and of every new call. A
+// message's id contains the cursors of all of them.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EventCursor, FollowedRun } from '../../store/runs/run-filters.ts';
@@ -8,16 +8,16 @@ import { EVENTS_MAX, type EventFeed, type FeedMessage, feedMessageOf } from './e
 import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
 import { completedMessage } from './run-feed.ts';
 
-/** Calls in the feed at a time. The others wait until one is over; nothing of them is lost. */
+/** Calls in the feed at a time. Others wait until one is over; nothing of them is lost. */
 const FOLLOWED_MAX = 200;
-/** Events of each call in one reading are fewer, the more calls there are. */
+/** Events of each call in one read: the more calls, the fewer. */
 const EVENTS_OF_EACH_MIN = 20;
 
 interface Followed {
   run: FollowedRun;
   feedback: Feedback;
   seq: number;
-  /** What the client has already. */
+  /** What the client already has. */
   toldSeq: number;
 }
 
@@ -26,12 +26,12 @@ export class OrganizationFeed implements EventFeed {
   readonly #store: Pick<Store, 'runs'>;
   readonly #organizationId: string;
   readonly #followed = new Map<string, Followed>();
-  /** Cursors of calls from before, until they are followed again. */
+  /** Cursors from before, for calls that are not followed again yet. */
   readonly #resumed: Map<string, number>;
-  /** Younger runs are new. Undefined until the first reading. */
+  /** Runs with larger ids are new. Undefined until the first read. */
   #newestId: string | undefined;
 
-  /** `lastId` is the id of the last message that the client has; anything else is none. */
+  /** `lastId` is the id of the client's last message; anything else counts as none. */
   constructor(store: Pick<Store, 'runs'>, organizationId: string, lastId: string | undefined) {
     this.#store = store;
     this.#organizationId = organizationId;
@@ -54,7 +54,7 @@ export class OrganizationFeed implements EventFeed {
     return messages;
   }
 
-  /** True if there is more behind it. */
+  /** True if there is more after it. */
   async #readPage(messages: FeedMessage[]): Promise<boolean> {
     const all = [...this.#followed.values()];
     const limit = Math.max(EVENTS_OF_EACH_MIN, Math.floor(EVENTS_MAX / Math.max(1, all.length)));
@@ -82,7 +82,7 @@ export class OrganizationFeed implements EventFeed {
     messages.push(feedMessageOf(followed.run, item, this.#place()));
   }
 
-  /** Reads which calls there are, and adds those that have begun. */
+  /** Reads the current calls, and adds new ones. */
   async #follow(): Promise<FeedMessage[]> {
     const { runs } = this.#store;
     this.#newestId ??= await runs.newestId(this.#organizationId);
@@ -94,7 +94,7 @@ export class OrganizationFeed implements EventFeed {
       const followed = this.#followed.get(run.id);
       if (followed !== undefined) followed.run = run;
       else if (this.#followed.size < FOLLOWED_MAX) messages.push(...this.#begin(run));
-      else break; // By age: those that come after this one are added later.
+      else break; // By age: those after this one are added later.
     }
     return messages;
   }
@@ -136,7 +136,7 @@ function isNewer(one: string, other: string): boolean {
   return BigInt(one) > BigInt(other);
 }
 
-/** What a message's id says. Nothing, if it is none of ours. */
+/** Parses a message's id. Empty if it is not one of ours. */
 function placeIn(id: string | undefined): {
   newestId: string | undefined;
   cursors: EventCursor[];

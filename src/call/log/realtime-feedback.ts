@@ -18,13 +18,13 @@ interface Place {
   nodeName: string | undefined;
 }
 
-/** Items in the order of the log. Events without a counterpart in the contract are left out. */
+/** Items in the order of the log. Events without a counterpart in the contract are omitted. */
 export function feedbackItems(events: readonly CallEvent[]): FeedbackItem[] {
   const feedback = new Feedback();
   return events.flatMap((event) => feedback.next(event) ?? []);
 }
 
-/** The same for one event after the other. */
+/** The same, event by event. */
 export class Feedback {
   readonly #place: Place = { turn: 0, nodeId: undefined, nodeName: undefined };
 

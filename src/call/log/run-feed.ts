@@ -1,4 +1,4 @@
-// What happens in one run, from its first event or from behind a given one to its end.
+// Events of one run, from its first event or from a given one to its end.
 
 import type { Run } from '../../model/run.ts';
 import type { Store } from '../../store/store.ts';
@@ -9,12 +9,12 @@ export class RunFeed implements EventFeed {
   readonly #store: Pick<Store, 'runs'>;
   readonly #run: Run;
   readonly #feedback = new Feedback();
-  /** Sent before; the log is read from its start all the same, as items build on it. */
+  /** Already sent; the log is read from its start all the same, because items build on earlier events. */
   readonly #toldSeq: number;
   #seq = 0;
   #isOver = false;
 
-  /** `lastId` is the id of the last message that the client has, `run:seq`; anything else is none. */
+  /** `lastId` is the id of the client's last message, `run:seq`; anything else counts as none. */
   constructor(store: Pick<Store, 'runs'>, run: Run, lastId: string | undefined) {
     this.#store = store;
     this.#run = run;
@@ -31,7 +31,7 @@ export class RunFeed implements EventFeed {
 
   async read(): Promise<FeedMessage[]> {
     const messages: FeedMessage[] = [];
-    // Pages that the client has already give nothing.
+    // Pages that the client already has are skipped.
     while (messages.length === 0 && !this.#isOver) {
       if (await this.#readPage(messages)) break;
     }
@@ -42,7 +42,7 @@ export class RunFeed implements EventFeed {
   async #readPage(messages: FeedMessage[]): Promise<boolean> {
     const { runs } = this.#store;
     const { id, organizationId } = this.#run;
-    // The state first: everything is in the log of a run that is completed.
+    // The state is read first: the log of a completed run is complete.
     const current = await runs.get(organizationId, id);
     const events = await runs.eventsAfter([{ runId: id, seq: this.#seq }], EVENTS_MAX);
     for (const event of events) {

@@ -1,15 +1,15 @@
-// What a call came to, from its event log alone: context gathered, usage, disposition, length. The same
-// function serves a call that ended well and one whose process was killed. Source: contract §6.3, §8.9.
+// The outcome of a call, from its event log alone: gathered context, usage, disposition, duration. The same
+// function serves a call that ended normally and one whose process was killed. Source: contract §6.3, §8.9.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 
-/** A model may say anything; lists are sorted and filtered by it. */
+/** A model may return any text; lists are sorted and filtered by it. */
 const DISPOSITION_LENGTH_MAX = 200;
 
 export interface RunOutcome {
   reason: EndReason;
-  /** The extracted variable `call_disposition`, else what the model gave as it ended the call, else the
+  /** The extracted variable `call_disposition`, else the model's reason when it ended the call, else the end
    *  reason. */
   disposition: string;
   durationS: number;
@@ -20,7 +20,7 @@ export interface RunOutcome {
   costInfo: Record<string, unknown>;
 }
 
-/** `fallbackReason` stands in for a log without an end. */
+/** `fallbackReason` is used for a log without an end. */
 export function runOutcomeOf(events: readonly CallEvent[], fallbackReason: EndReason): RunOutcome {
   const end = events.find(({ body }) => body.type === 'call.ended');
   const ended = end?.body;
@@ -64,8 +64,7 @@ function extractedValues(events: readonly CallEvent[]): Record<string, unknown> 
   return values;
 }
 
-/** What the gateway itself says about a call; a variable of that name is under `extracted_variables`
- *  alone. */
+/** The gateway's own keys; a variable with such a name is only under `extracted_variables`. */
 const SYSTEM_KEYS = new Set([
   'call_id',
   'provider',
@@ -112,7 +111,7 @@ function nodesVisited(events: readonly CallEvent[]): string[] {
   return [...names];
 }
 
-/** Reasons for which nobody was reached. */
+/** Reasons with which the callee was not reached. */
 const NOT_CONNECTED = new Set<EndReason>(['no-answer', 'busy', 'failed', 'canceled', 'error']);
 
 function callTags(
@@ -152,8 +151,7 @@ function usageOf(events: readonly CallEvent[]): Record<string, unknown> {
   return { llm, tts, stt };
 }
 
-/** The contract's name is that of the reference's credits; nothing is billed here, so it counts tokens
- *  of language models. */
+/** The contract's name is that of the reference's credits; here it counts the tokens of language models. */
 function tokensOf(events: readonly CallEvent[]): number {
   return events.reduce(
     (sum, { body }) =>

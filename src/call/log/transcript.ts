@@ -1,5 +1,5 @@
-// The transcript of a run, from its event log: one line per turn, ordered by when it began to sound.
-// Line format: contract §6.4.
+// The transcript of a run, from its event log: one line per turn, ordered by the start of its audio. Line format:
+// contract §6.4.
 
 import type { CallEvent } from '../../model/call-event.ts';
 
@@ -11,7 +11,7 @@ export interface TranscriptLine {
   endAt: number;
 }
 
-/** Turns of both sides, in the order in which they began on the line. */
+/** Turns of both sides, in the order of their start. */
 export function transcriptLines(events: readonly CallEvent[]): TranscriptLine[] {
   const turns: (TranscriptLine & { startMs: number })[] = [];
   for (const { at, mediaMs, body } of events) {

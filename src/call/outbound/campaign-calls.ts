@@ -1,5 +1,5 @@
-// A campaign's calls as the dispatcher sees them: over what they go out (campaign-plans.ts), and how they are
-// dialled. A dial is sent once; whether it arrived is asked, never tried.
+// A campaign's calls for the dispatcher: their routes (campaign-plans.ts) and how they are dialled. A dial is sent
+// once; after an unclear answer the provider is asked, and the dial is never repeated.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -19,18 +19,18 @@ import {
 import type { DialRequestOfRun, ProviderDial } from './dial.ts';
 import type { DialPace } from './dial-pace.ts';
 
-/** `placed`: the telephone rings. `put-off`: the provider has no room. `fault`: it was not reached, certainly
- *  nothing was placed. `in-doubt`: it failed, and the telephone may ring. `refused`: by the provider, the run is
- *  completed. `closed`: so it is, as the dial was not fit to be sent. */
+/** `placed`: the phone rings. `put-off`: the provider is at its limit. `fault`: the provider was not reached,
+ *  certainly nothing was placed. `in-doubt`: it failed, and the phone may ring. `refused`: by the provider, the
+ *  run is completed. `closed`: the dial could not be sent, the run is completed. */
 export type Placed = 'placed' | 'put-off' | 'fault' | 'in-doubt' | 'refused' | 'closed';
 
-/** A dial for an attempt that another process has claimed, and whose run it has made. */
+/** A dial for an attempt that another process has claimed, with its run. */
 export interface ClaimedDial {
   attemptId: string;
   runId: string;
   organizationId: string;
   configurationId: string;
-  /** The caller id, normalized; null: whatever the far side shows by itself. */
+  /** The caller id, normalized; null: the far side's default. */
   from: string | null;
   to: string;
   campaignId: string;
@@ -38,7 +38,7 @@ export interface ClaimedDial {
   ratePerSecond: number;
 }
 
-/** What the dispatcher asks for. */
+/** The dispatcher's interface. */
 export type CampaignCallService = Pick<
   CampaignCalls,
   'takesCalls' | 'line' | 'runOf' | 'place' | 'outcomeAfterCrash'
@@ -50,7 +50,7 @@ export interface CampaignCallsDeps {
   dial: ProviderDial;
   pace: DialPace;
   connect: Pick<ConnectServices, 'registry' | 'watchdog' | 'unconnected'>;
-  /** Whether this process takes one more call. */
+  /** Whether this process accepts one more call. */
   takesCalls: () => boolean;
   log: Log;
 }
@@ -63,19 +63,19 @@ export class CampaignCalls extends CampaignPlans {
     this.#deps = deps;
   }
 
-  /** Whether this process takes one more call at this moment. */
+  /** Whether this process accepts one more call at this moment. */
   get takesCalls(): boolean {
     return this.#deps.takesCalls();
   }
 
-  /** Never rejects for what the provider does. */
+  /** Never rejects because of the provider. */
   place(line: CampaignRoute, claim: ClaimedAttempt, run: Run): Promise<Placed> {
     const { configuration, provider } = line;
     const route = { configuration, provider, from: callerOf(line, claim) };
     return this.#place({ run, route, to: claim.phoneNumber });
   }
 
-  /** The run is this process's from then on. A doubt is stored here: the process that asked may be gone by then,
+  /** The run is this process's from then on. A doubt is stored here: the process that asked may be dead by then,
    *  and the next one would dial again. Throws STORE_UNAVAILABLE before anything is sent. */
   async placeClaimed(dial: ClaimedDial): Promise<Placed> {
     const { store, plans, pace, log } = this.#deps;
@@ -136,7 +136,7 @@ export class CampaignCalls extends CampaignPlans {
     return code === 'CONTEXT_OVERSIZED' ? 'closed' : 'refused';
   }
 
-  /** A store that is away makes no call a failure whose telephone rings. */
+  /** An unavailable store must not turn a ringing call into a failure. */
   async #noteCreated(placement: DialRequestOfRun): Promise<void> {
     try {
       await this.#deps.dial.noteCreated(placement);
@@ -146,7 +146,7 @@ export class CampaignCalls extends CampaignPlans {
   }
 }
 
-/** The request did not leave. */
+/** The request was not sent. */
 const UNSENT = new Set(['PROVIDER_FAILED', 'PBX_NOT_CONNECTED']);
 
 function messageOf(error: unknown): string {

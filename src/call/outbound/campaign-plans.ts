@@ -1,5 +1,5 @@
-// What a campaign's calls go out over, what their runs are made of, and what became of one whose dial got no
-// clear answer, or was under way when a process was killed. Places nothing: any process may do this.
+// A campaign's route and run data, and the fate of calls whose dial got no clear answer or was in progress when a
+// process was killed. Places nothing: any process may do this.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -20,11 +20,11 @@ import type { OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
 
 const ASK_MS = 10_000;
 
-/** What a provider says of a call: its status; `there`: it has the call, and the run goes on with it; `none`:
- *  its list does not have the call; `unknowable`: it keeps no list, or shows it to nobody. */
+/** The provider's report of a call: its status; `there`: it has the call, and the run continues with it; `none`:
+ *  its list does not have the call; `unknowable`: it has no list, or none that we can read. */
 export type Fate = CallStatus | 'there' | 'none' | 'unknowable';
 
-/** What all calls of a campaign have in common, for a moment. */
+/** The data that a campaign's calls share at a moment. */
 export interface CampaignRoute extends OutboundTrunk {
   campaign: Campaign;
   workflow: Workflow;
@@ -46,7 +46,7 @@ export class CampaignPlans {
     this.#deps = deps;
   }
 
-  /** Throws what says why no call can go out: AGENT_*, TELEPHONY_NOT_CONFIGURED, CONFIGURATION_*,
+  /** Throws the reason why no call can be placed: AGENT_*, TELEPHONY_NOT_CONFIGURED, CONFIGURATION_*,
    *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
   async line(campaign: Campaign): Promise<CampaignRoute> {
     const { workflows } = this.#deps.store;
@@ -59,7 +59,7 @@ export class CampaignPlans {
     return { campaign, workflow, version: requireUsable(version), ...line };
   }
 
-  /** Caller ids take turns. */
+  /** Caller ids are used in turn. */
   runOf(line: CampaignRoute, claim: ClaimedAttempt, sourceKey: string): NewRun {
     const { campaign, version, configuration, provider } = line;
     const again = claim.number - 1;
@@ -92,8 +92,8 @@ export class CampaignPlans {
     };
   }
 
-  /** What became of a call of which we know nothing, or that rang when our process stopped; such a one is hung
-   *  up. Throws PROVIDER_* and STORE_UNAVAILABLE if nobody can say now. */
+  /** The fate of a call about which nothing is known, or that rang when our process stopped; the latter is hung
+   *  up. Throws PROVIDER_* and STORE_UNAVAILABLE if it cannot be found out now. */
   async outcomeAfterCrash(run: Run): Promise<Fate> {
     const line = await this.#deps.hangUps.lineOf(run);
     if (line === undefined) return 'unknowable';
@@ -123,7 +123,7 @@ export class CampaignPlans {
     return 'canceled';
   }
 
-  /** The oldest call between the two that belongs to no other run. */
+  /** The oldest call between the two numbers that belongs to no other run. */
   async #find(
     run: Run,
     { provider, configuration }: Line,
@@ -155,7 +155,7 @@ export class CampaignPlans {
   }
 }
 
-/** Nothing was placed, and nothing will be if it is tried again. */
+/** Nothing was placed, and another attempt would not help. */
 export const REFUSALS: ReadonlySet<string> = new Set([
   'PROVIDER_DESTINATION',
   'PROVIDER_AUTH',

@@ -1,4 +1,4 @@
-// Dials a run's call at its provider: the request, and what the run's log and row say of it. Sent once.
+// Dials a run's call at its provider: the request, and the entries in the run's log and row. Sent once.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -15,13 +15,13 @@ import type { CallServices } from '../setup/call-services.ts';
 import { CALL_S_MAX, callbackUrls, RING_S } from '../setup/callback-urls.ts';
 import type { OutboundRoute } from './outbound-route.ts';
 
-/** The provider's answer to a dial must come within this time. */
+/** Deadline for the provider's answer to a dial. */
 const DIAL_MS = 15_000;
 
 export interface DialRequestOfRun {
   run: Run;
   route: OutboundRoute;
-  /** As the caller named it. */
+  /** The number as the client gave it. */
   to: string;
 }
 
@@ -76,12 +76,12 @@ export class ProviderDial {
     runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
   }
 
-  /** The provider has named the call: see the function of that name. */
+  /** Stores the provider's id of the call: see the function of that name. */
   noteDialled(run: Run, dialled: DialResult): Promise<void> {
     return noteDialled(this.#deps, run, dialled);
   }
 
-  /** It is not known whether the call was placed. Nothing is noted if it has come meanwhile. Never rejects. */
+  /** It is not known whether the call was placed. Stores nothing if the call has come meanwhile. Never rejects. */
   async noteDoubt(
     placement: DialRequestOfRun,
     fault: { code: string; message: string },
@@ -100,8 +100,8 @@ export class ProviderDial {
   }
 }
 
-/** The phone rings: a store that fails just now does not make the start a failure. A call that was
- *  hung up before the provider had named it is hung up there. */
+/** The phone rings: a store that fails just now does not make the start a failure. A call that was hung up
+ *  before the provider returned its id is hung up there. */
 export async function noteDialled(
   { store, hangUps, log }: Pick<ProviderDialDeps, 'store' | 'hangUps' | 'log'>,
   run: Run,

@@ -1,5 +1,5 @@
-// Calls that clients start, each once by its idempotency key: a request that comes again with its key gets the answer of the
-// first, also while that one's call is still being placed, and after a kill in between.
+// Calls that clients start, each once per idempotency key: a repeated request with its key gets the answer of the
+// first, also while the first one's call is still being placed, and after a kill in between.
 
 import { createHash } from 'node:crypto';
 import { codeOf } from '../../errors/gateway-error.ts';
@@ -16,14 +16,14 @@ import { type Prepared, prepareStart, prepareTest, type StartDeps } from './star
 
 export class IdempotentStarts {
   readonly #deps: StartDeps & { dialler: RunDialler };
-  /** By run; as many as the organizations may have calls. */
+  /** By run; at most as many as the organizations' limits allow. */
   readonly #placing = new Map<string, Promise<void>>();
 
   constructor(deps: StartDeps & { dialler: RunDialler }) {
     this.#deps = deps;
   }
 
-  /** Throws what contract §6.1 names. After a refusal by the provider the run is kept, completed. */
+  /** Throws the errors of contract §6.1. If the provider refuses, the run is stored and completed. */
   start(request: StartCall): Promise<Run> {
     return this.#once(request, () => prepareStart(this.#deps, request));
   }
@@ -56,7 +56,7 @@ export class IdempotentStarts {
     }
   }
 
-  /** As the first request was answered, or will be. */
+  /** The answer of the first request, as soon as it exists. */
   async #answerAgain(run: Run): Promise<Run> {
     await this.#placing.get(run.id);
     const reason = startFailure(run);
@@ -75,8 +75,8 @@ async function counted(beginning: Promise<StartedRun>): Promise<StartedRun> {
   }
 }
 
-/** Two requests are the same if they ask for the same, in any order and by any client. Undefined without a key.
- *  Source: draft-ietf-httpapi-idempotency-key-header. */
+/** Two requests are equal if they have the same content, in any order and from any client. Undefined without a
+ *  key. Source: draft-ietf-httpapi-idempotency-key-header. */
 export function idempotencyKeyOf(
   key: string | null,
   asked: Record<string, unknown>,
@@ -88,7 +88,7 @@ export function idempotencyKeyOf(
   return { key, requestHash };
 }
 
-/** Every object with its entries in the order of their names. */
+/** Every object with its entries sorted by name. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

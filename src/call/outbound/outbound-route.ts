@@ -1,5 +1,4 @@
-// Whether and over what a call goes out: telephony configuration, provider and caller id. Source: contract §4.1,
-// §6.1.
+// The route of an outbound call: telephony configuration, provider and caller id. Source: contract §4.1, §6.1.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
@@ -10,7 +9,7 @@ import type { ConfigurationSummary } from '../../store/telephony/configurations.
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { needsCallerId, trunkSettingsOf } from '../../telephony/registry/configuration.ts';
 
-/** What the one who starts a call asks for. */
+/** The client's choice of a route. */
 export interface OutboundRouteQuery {
   organizationId: string;
   /** Null: the default configuration; of an organization without one, the oldest that is ready. */
@@ -22,15 +21,15 @@ export interface OutboundRouteQuery {
 export interface OutboundRoute {
   configuration: ConfigurationSummary;
   provider: TelephonyProvider;
-  /** The caller id, normalized; null: whatever the far side shows by itself. */
+  /** The caller id, normalized; null: the far side's default. */
   from: string | null;
 }
 
-/** What a call goes out over, before its caller id is chosen. */
+/** A route before its caller id is chosen. */
 export interface OutboundTrunk {
   configuration: ConfigurationSummary;
   provider: TelephonyProvider;
-  /** Active ones, oldest first; none only where calls go out without one. */
+  /** Active numbers, oldest first; none only where calls need no caller id. */
   callers: readonly PhoneNumber[];
 }
 
@@ -74,7 +73,7 @@ export class OutboundRoutes {
     return { configuration, provider, callers };
   }
 
-  /** Over a configuration that has been chosen already; undefined if it is gone. */
+  /** The route over a given configuration; undefined if that is deleted. */
   async chosen(of: {
     organizationId: string;
     configurationId: string;
@@ -87,8 +86,8 @@ export class OutboundRoutes {
     return provider && { configuration, provider, from: of.from };
   }
 
-  /** The one asked for, else the default caller, else any. Throws CALLER_ID_NOT_FOUND if the one asked
-   *  for is none of them. */
+  /** The requested number, else the default caller, else any. Throws CALLER_ID_NOT_FOUND if the requested number
+   *  is not available. */
   #chooseCaller(callers: readonly PhoneNumber[], wantedId: string | null): PhoneNumber | undefined {
     if (wantedId !== null) {
       const wanted = callers.find(({ id }) => id === wantedId);
@@ -100,8 +99,8 @@ export class OutboundRoutes {
   }
 }
 
-/** Neither the configuration asked for nor the default falls through to another one: people would be called
- *  over an account that nobody chose (specification §1, rule 3). Throws TELEPHONY_NOT_CONFIGURED,
+/** Neither a requested nor a default configuration is replaced by another one: people would be called over an
+ *  account that was not chosen (specification §1, rule 3). Throws TELEPHONY_NOT_CONFIGURED,
  *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function findConfiguration(
   deps: { store: Pick<Store, 'telephony'> },
@@ -133,7 +132,7 @@ function readyOnly(configuration: ConfigurationSummary): ConfigurationSummary {
   throw new GatewayError(code, { name, reason });
 }
 
-/** Why no call can go out over this configuration; undefined if one can. */
+/** Why no call can be placed over this configuration; undefined if one can. */
 export function blockedReason(configuration: ConfigurationSummary): string | undefined {
   const { provider, inactiveSince, inactiveReason, activePhoneNumbers, enabledTrunks } =
     configuration;

@@ -1,4 +1,4 @@
-// Puts a run's call on the line: dials it, watches it, and closes the run if the provider refuses.
+// Dials a run's call, watches it, and closes the run if the provider refuses.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -22,7 +22,7 @@ export class RunDialler {
     this.#deps = deps;
   }
 
-  /** Throws CALL_NOT_PLACED; the run is kept then, completed. */
+  /** Throws CALL_NOT_PLACED; the run is stored and completed then. */
   async dial(placement: DialRequestOfRun): Promise<void> {
     const { dial, connect, log } = this.#deps;
     const { run, route } = placement;
@@ -43,7 +43,7 @@ export class RunDialler {
     }
   }
 
-  /** The provider's answer to the dial is late or lost, but the call is there. */
+  /** The provider's answer to the dial is late or lost, but the call exists. */
   async #hasBegun({ id }: Run): Promise<boolean> {
     const { store, log } = this.#deps;
     try {
@@ -56,7 +56,7 @@ export class RunDialler {
   }
 }
 
-/** Names the stored run, so that the client finds what the call came to. */
+/** The facts name the stored run, so that the client finds its outcome. */
 export function notPlaced({ id, name }: Run, reason: string, cause?: unknown): GatewayError {
   return new GatewayError('CALL_NOT_PLACED', { reason, runId: id, runName: name }, cause);
 }

@@ -1,7 +1,6 @@
-// The calls that clients start: by an agent or a trigger, or a test call with the agent's draft, on a run of its
-// own if one was created, to the organization's test number if none is named. Who may, which agent, over which
-// configuration and number. The order of the checks is the contract's (§6.1). A run exists before the provider is
-// asked.
+// Calls that clients start: by an agent or a trigger; or test calls with the agent's draft, on a new or an existing
+// run, to a given number or the organization's test number. Checks permission, agent, configuration and number in
+// the contract's order (§6.1). The run exists before the provider is asked.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Random } from '../../std/random.ts';
@@ -13,12 +12,12 @@ import { outboundContext } from '../setup/call-context.ts';
 import { type ResolvedAgent, resolveAgent, resolveTestAgent } from '../setup/resolve-agent.ts';
 import type { OutboundRoute, OutboundRoutes } from './outbound-route.ts';
 
-/** A call that has everything but its run. */
+/** A call that is complete except for its run. */
 export interface Prepared {
   route: OutboundRoute;
   /** As the client named it. */
   to: string;
-  /** Makes the run, or finds that of an earlier request. Throws CALL_LIMIT_REACHED and more. */
+  /** Creates the run, or finds that of an earlier request. Throws CALL_LIMIT_REACHED and more. */
   begin(limit: number, key: StartKey | undefined): Promise<StartedRun>;
 }
 
@@ -28,7 +27,7 @@ export interface StartDeps {
   random: Random;
 }
 
-/** Throws what contract §6.1 names. */
+/** Throws the errors of contract §6.1. */
 export async function prepareStart(deps: StartDeps, request: StartCall): Promise<Prepared> {
   const agent = await resolveAgent(deps, request);
   const route = await deps.routes.find(request);
@@ -117,7 +116,7 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
   return { route, to, begin: (limit, key) => starts.start(run, limit, key) };
 }
 
-/** These operations have words of their own for it. */
+/** These operations have their own error codes for it. */
 function inOtherWords(error: unknown): unknown {
   const code = codeOf(error);
   if (code === 'TELEPHONY_NOT_CONFIGURED') return new GatewayError('TEST_NOT_CONFIGURED');

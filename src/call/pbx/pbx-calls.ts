@@ -1,5 +1,5 @@
-// The calls of one PBX connection: a caller who rings, a callee who answers, and every step between.
-// Events of one call are handled in order; connecting it runs beside, and stops when it is over.
+// The calls of one PBX connection: ringing callers, answers, and every status between. Events of one call are
+// handled in order; connecting a call runs in parallel, and stops when the call is over.
 
 import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -22,16 +22,16 @@ import type { ConnectServices } from '../connect/connect-services.ts';
 import { type InboundRuns, Refusal, reasonOf } from '../inbound/inbound-run.ts';
 import { PerCallQueue, type QueuedCall } from './per-call-queue.ts';
 
-/** Calls of one PBX that may be on their way at once; further calls of that PBX are refused. */
+/** Concurrent setups at one PBX; further calls of that PBX are refused. */
 const CALLS_MAX = 1_000;
-/** From the answer to audio that flows: a PBX does it in tenths of a second. */
+/** From the answer to flowing audio: a PBX needs tenths of a second. */
 const OPEN_MS_MAX = 15_000;
-/** For the PBX to tell why a call could not be connected, if the caller has left. */
+/** Time for the PBX to report why a call could not be connected, if the caller has hung up. */
 const WHY_MS_MAX = 1_000;
 /** Characters of a run's name. */
 const NAME_MAX = 100;
 
-/** One that we dialled. */
+/** A call that we dialled. */
 interface OwnCall {
   callId: string;
   runId: string;
@@ -39,7 +39,7 @@ interface OwnCall {
 
 interface Joining {
   gone: AbortSignal;
-  /** Else it rings, and is not given up for want of its media. */
+  /** Otherwise it rings, and is not given up for lack of media. */
   isAnswered: boolean;
 }
 
@@ -53,11 +53,11 @@ export interface PbxCallsDeps {
 }
 
 export interface PbxCallsOptions {
-  /** As it is now: credentials may change while calls go on. */
+  /** The current account: credentials may change during calls. */
   configuration: () => TelephonyConfiguration;
   provider: PbxProvider;
   connection: () => PbxConnection;
-  /** Why no new call is taken now, if none is. */
+  /** Why no new call is accepted now; undefined if calls are accepted. */
   refusal: () => GatewayError | undefined;
 }
 
@@ -65,7 +65,7 @@ export class PbxCalls {
   readonly #deps: PbxCallsDeps;
   readonly #options: PbxCallsOptions;
   readonly #steps: PerCallQueue;
-  /** By run: plans that are being made. */
+  /** By run: plans in preparation. */
   readonly #preparing = new Map<string, Promise<unknown>>();
 
   constructor(deps: PbxCallsDeps, options: PbxCallsOptions) {
@@ -74,7 +74,7 @@ export class PbxCalls {
     this.#steps = new PerCallQueue(deps.log);
   }
 
-  /** Calls that are neither connected nor left alone yet. */
+  /** Calls in setup. */
   get busy(): number {
     return this.#steps.busy;
   }
@@ -116,7 +116,7 @@ export class PbxCalls {
     }
   }
 
-  /** Undefined for a call that is reported again while it goes on. Throws Refusal, CALL_LIMIT_REACHED. */
+  /** Undefined for a repeated report of a current call. Throws Refusal, CALL_LIMIT_REACHED. */
   async #runOf(call: PbxInboundCall): Promise<Run | undefined> {
     const { connection } = this.#options;
     const { configuration, provider } = this.#line;
@@ -136,8 +136,8 @@ export class PbxCalls {
     return run;
   }
 
-  /** A call that rang when its gateway was killed rings on. One that is over for us, and that the dialplan
-   *  hands to us once more, would wait in silence. */
+  /** A call that rang when its gateway was killed keeps ringing. A call that is over for us, and that the
+   *  dialplan passes to us again, would wait in silence. */
   #again(run: Run): Run | undefined {
     if (run.state === 'completed') throw new Refusal('busy');
     const isWaiting = run.state === 'initialized' && !this.#deps.connect.registry.has(run.id);
@@ -166,7 +166,7 @@ export class PbxCalls {
 
   // Outbound.
 
-  /** Its announcements are recorded; should that fail, it is answered like any other. */
+  /** Its early media are recorded; if that fails, it is answered like any other. */
   async #takeEarlyMedia({ callId, runId }: OwnCall, stepped: QueuedCall): Promise<void> {
     const run = await this.#runNamed(runId);
     if (run?.state !== 'initialized' || this.#deps.connect.registry.connected(runId)) return;
@@ -199,13 +199,13 @@ export class PbxCalls {
     return (await this.#deps.store.runs.patch(run.id, patch)) ?? run;
   }
 
-  /** Of this configuration only: what a PBX says names no run of others. */
+  /** Of this configuration only: a PBX cannot name runs of others. */
   async #runNamed(runId: string): Promise<Run | undefined> {
     const run = await this.#deps.store.runs.find(runId);
     return run?.configurationId === this.#line.configuration.id ? run : undefined;
   }
 
-  // Both.
+  // Both directions.
 
   async #takeStatus(status: PbxStatus): Promise<void> {
     const { runId, callId } = status;
@@ -219,7 +219,7 @@ export class PbxCalls {
     if (run.callType === 'outbound' && run.state === 'initialized' && !isTerminal(status.status)) {
       this.#prepareAhead({ run, ...this.#line });
     }
-    // What is being made would wait for a call that is over.
+    // A plan in preparation would wait for a call that is over.
     if (isTerminal(status.status)) await this.#preparing.get(run.id)?.catch(() => undefined);
     await this.#deps.connect.providerEvents.takeStatus(
       { run, ...this.#line },
@@ -243,7 +243,7 @@ export class PbxCalls {
     });
   }
 
-  /** Once for a call. Throws what `prepareCall` does; the run is completed then. */
+  /** Once per call. Throws what `prepareCall` does; the run is completed then. */
   async #prepare(call: UnconnectedCall): Promise<void> {
     const { id } = call.run;
     if (this.#deps.connect.registry.isPrepared(id)) return;
@@ -256,7 +256,7 @@ export class PbxCalls {
     }
   }
 
-  /** Beside the call's other events. */
+  /** In parallel with the call's other events. */
   #connect(callId: string, call: UnconnectedCall, stepped: QueuedCall): void {
     const joined = this.#join(callId, call, { gone: stepped.ended, isAnswered: true });
     const counted = joined
@@ -267,7 +267,7 @@ export class PbxCalls {
     stepped.runBeside(counted);
   }
 
-  /** Never rejects for a call that rings. */
+  /** Never rejects for a ringing call. */
   async #join(
     callId: string,
     call: UnconnectedCall,

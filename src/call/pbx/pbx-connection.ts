@@ -10,9 +10,9 @@ import type { PbxConnection, PbxListener, PbxState } from '../../telephony/provi
 import type { PbxProvider } from '../../telephony/provider/provider.ts';
 import { PbxCalls, type PbxCallsDeps } from './pbx-calls.ts';
 
-/** A PBX may restart, or be out of reach for a moment, before it is shown as out of use. */
+/** A PBX may restart, or be unreachable for a moment, before it is shown as inactive. */
 const GRACE_MS = 15_000;
-/** For what does not pass by itself, such as a wrong password: a slip that is mended at once. */
+/** For a fault that does not pass by itself, such as a wrong password: a mistake that is corrected at once. */
 const GRACE_PERMANENT_MS = 3_000;
 const CLOSE_MS_MAX = 3_000;
 
@@ -21,20 +21,20 @@ type Down = Extract<PbxState, { kind: 'down' }>;
 export interface PbxLineOptions {
   configuration: HeldConfiguration;
   provider: PbxProvider;
-  /** Why no new call is taken now, if none is. */
+  /** Why no new call is accepted now; undefined if calls are accepted. */
   refusal: () => GatewayError | undefined;
   onUp: () => void;
 }
 
 export class PbxConnectionHolder {
-  /** Whether clients see it as out of use. */
+  /** Whether clients see it as inactive. */
   isReportedDown: boolean;
   readonly #deps: PbxCallsDeps;
   readonly #options: PbxLineOptions;
   #configuration: HeldConfiguration;
   readonly #log: Log;
   readonly #calls: PbxCalls;
-  /** Undefined if there is none to be had with these credentials. */
+  /** Undefined if these credentials give no connection. */
   readonly #connection: PbxConnection | undefined;
   #state: PbxState['kind'] = 'connecting';
   #down: Down | undefined;
@@ -89,7 +89,7 @@ export class PbxConnectionHolder {
     return this.#state === 'up';
   }
 
-  /** Calls that neither talk nor are left alone. */
+  /** Calls in setup. */
   get busy(): number {
     return this.#calls.busy;
   }
@@ -100,7 +100,7 @@ export class PbxConnectionHolder {
     return isReadable === own.isReadable && isDeepStrictEqual(credentials, own.credentials);
   }
 
-  /** Reaches the PBX anew, as the configuration now says, and keeps the calls. False if it cannot. */
+  /** Reconnects with the current configuration, and keeps the calls. False if it cannot. */
   renew(configuration: HeldConfiguration): boolean {
     try {
       if (!configuration.isReadable) return false;
@@ -115,7 +115,7 @@ export class PbxConnectionHolder {
     return true;
   }
 
-  /** Why it is out of use, for people; undefined while it works or may soon. */
+  /** Why it is inactive, for people; undefined while it works or may soon. */
   get fault(): string | undefined {
     if (this.#down === undefined) return undefined;
     const { code, message, isPermanent } = this.#down;
@@ -125,7 +125,7 @@ export class PbxConnectionHolder {
       : `${code}: ${message}`;
   }
 
-  /** Never rejects. Calls that talk go on. */
+  /** Never rejects. Current calls go on. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -1,6 +1,6 @@
-// The connections to PBXs that this node holds: one for each configuration that it has the lease of, in
-// whatever state that PBX is. Follows configurations as they are made, changed and deleted, and shows
-// those whose PBX is out of reach as out of use, until it is back.
+// The connections to PBXs of this node: one for each configuration whose lease it has, in any state of the PBX.
+// Follows created, changed and deleted configurations, and shows those whose PBX cannot be reached as inactive
+// until it is back.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -12,9 +12,9 @@ import type { PbxProvider } from '../../telephony/provider/provider.ts';
 import type { PbxCallsDeps } from './pbx-calls.ts';
 import { PbxConnectionHolder } from './pbx-connection.ts';
 
-/** How soon a change that another node has stored is followed. */
+/** Delay with which a change stored by another node is followed. */
 const LOOK_MS = 2_000;
-/** How long a killed node's PBXs wait for another: a database that is slow for a moment costs none. */
+/** Time until another node takes a killed node's PBXs: a database that is slow for a moment costs none. */
 const LEASE_MS = 8_000;
 /** Connections of one node. */
 const LINES_MAX = 1_000;
@@ -24,9 +24,9 @@ const REASON_MAX = 500;
 export interface PbxConnectionsDeps {
   store: Pick<Store, 'leases' | 'telephony'>;
   providers: { readonly pbx: readonly PbxProvider[] };
-  /** Of what the calls of each connection are made. */
+  /** Dependencies of each connection's calls. */
   calls: PbxCallsDeps;
-  /** Why no new call is taken now, if none is. */
+  /** Why no new call is accepted now; undefined if calls are accepted. */
   refusal: () => GatewayError | undefined;
   clock: Clock;
   log: Log;
@@ -38,7 +38,7 @@ export class PbxConnections {
   readonly #lines = new Map<string, PbxConnectionHolder>();
   readonly #loop: JobLoop;
   #hasStarted = false;
-  /** The store was away: this has been logged. */
+  /** The store was away, and that was logged. */
   #wasAway = false;
 
   constructor(deps: PbxConnectionsDeps) {
@@ -54,24 +54,24 @@ export class PbxConnections {
     });
   }
 
-  /** Calls that neither talk nor are left alone. */
+  /** Calls in setup. */
   get busy(): number {
     return [...this.#lines.values()].reduce((all, line) => all + line.busy, 0);
   }
 
-  /** Settles once the connections are begun. */
+  /** Settles once the connections are started. */
   async start(): Promise<void> {
     if (this.#deps.providers.pbx.length === 0) return;
     this.#hasStarted = true;
     await this.#loop.start();
   }
 
-  /** Looks at once: a configuration was made, changed or deleted here. Never rejects. */
+  /** Checks at once: a configuration was created, changed or deleted here. Never rejects. */
   async wake(): Promise<void> {
     await this.#loop.wake();
   }
 
-  /** Lets go of all PBXs; calls that talk go on. Never rejects. */
+  /** Gives up all PBXs; current calls go on. Never rejects. */
   async stop(): Promise<void> {
     const wasRunning = this.#hasStarted && !this.#loop.hasStopped;
     await this.#loop.stop();
@@ -97,7 +97,7 @@ export class PbxConnections {
       max: LINES_MAX,
     });
     const ids = new Set(held.map(({ id }) => id));
-    // All at once: one after the other would take longer than the lease.
+    // In parallel: one after the other would take longer than the lease.
     const leaving: Promise<void>[] = [];
     for (const [id, line] of this.#lines) {
       if (ids.has(id)) continue;
@@ -118,7 +118,7 @@ export class PbxConnections {
       this.#connect(configuration);
       return;
     }
-    // Somebody wants it tried again at once.
+    // A client wants an immediate retry.
     const isTakenBack = line.isReportedDown && inactiveSince === null;
     if (line.isOf(configuration) && !isTakenBack) {
       await this.#show(line, configuration);
@@ -145,7 +145,7 @@ export class PbxConnections {
     await line.close();
   }
 
-  /** Brings what clients see in line with how the PBX is. */
+  /** Updates the state that clients see to that of the PBX. */
   async #show(line: PbxConnectionHolder, configuration: HeldConfiguration): Promise<void> {
     const { telephony } = this.#deps.store;
     const { id, organizationId, inactiveSince, inactiveReason } = configuration;

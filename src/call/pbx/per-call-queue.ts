@@ -1,18 +1,18 @@
-// A queue of events for each call of a PBX: a call's events are handled in order, one after the other; calls do
-// not wait for one another.
+// A queue of events per call of a PBX: a call's events are handled in order, one after the other; calls do not wait
+// for each other.
 
 import type { Log } from '../../log.ts';
 
-/** Steps of one call that may wait: a call has a handful. */
+/** Queued steps of one call: a call has a handful. */
 const STEPS_MAX = 100;
 
-/** A call of which something is being done. */
+/** A call with work in progress. */
 export interface QueuedCall {
-  /** Fires when the call is over. */
+  /** Aborted when the call is over. */
   readonly ended: AbortSignal;
   /** Its media, while they are being opened before its answer. Does not reject. */
   mediaOpening: Promise<unknown> | undefined;
-  /** Goes on beside the steps; the call counts as busy until it settles. Must not reject. */
+  /** Work in parallel to the steps; the call counts as busy until it settles. Must not reject. */
   runBeside(work: Promise<unknown>): void;
 }
 
@@ -24,12 +24,12 @@ export class PerCallQueue {
     this.#log = log;
   }
 
-  /** Calls of which something is being done. */
+  /** Calls with work in progress. */
   get busy(): number {
     return this.#calls.size;
   }
 
-  /** The call is over: what waits for it waits in vain. */
+  /** The call is over: queued steps will not help it. */
   over(callId: string): void {
     this.#calls.get(callId)?.over();
   }

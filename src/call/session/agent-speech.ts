@@ -1,5 +1,5 @@
-// What the agent says, on its way to the caller: fixed texts, recorded clips, and a model's words as they come.
-// It decides nothing; what was heard comes back to the session.
+// The agent's speech on its way to the caller: fixed texts, recorded clips, and a model's words as they arrive. It
+// decides nothing; the session gets the heard words back.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
@@ -16,7 +16,7 @@ export class AgentSpeech {
   constructor(deps: {
     record: SessionEvents;
     clips: CallClips;
-    /** Undefined before the media flows: nothing is said then. */
+    /** Undefined before the media flow: nothing is said then. */
     audio: () => CallAudio | undefined;
   }) {
     this.#record = deps.record;
@@ -24,7 +24,7 @@ export class AgentSpeech {
     this.#audio = deps.audio;
   }
 
-  /** A clip whose sound is not there is spoken. */
+  /** A clip without its audio is spoken. */
   say({ utteranceId, kind, text, clipId, interruptible }: SayAction): void {
     this.#record.utterance(utteranceId, kind);
     if (clipId !== undefined) {
@@ -42,7 +42,7 @@ export class AgentSpeech {
     speech?.end();
   }
 
-  /** For the words of a model, as they come. */
+  /** For the words of a model, as they arrive. */
   openAnswer({ utteranceId, kind, interruptible }: GenerateAction): GenerationSink | undefined {
     this.#record.utterance(utteranceId, kind);
     const speech = this.#audio()?.speak({ utteranceId, interruptible });

@@ -1,5 +1,5 @@
-// What the events of a call's audio lead to: turns and keys go to the conversation, what was said and how fast
-// to the run's log, and each sign of life resets the idle timer.
+// Handles the events of a call's audio: turns and keys go to the conversation; utterances and latencies go to the
+// run's log; every activity resets the idle timer.
 
 import type { Log } from '../../log.ts';
 import { turns } from '../../metrics/metrics.ts';
@@ -19,7 +19,7 @@ export interface AudioEventTargets {
   mute: MuteState;
   interim: InterimWords;
   onAnsweredBy: (answeredBy: AnsweredBy) => void;
-  /** Our own fault: the call cannot go on. */
+  /** A fault of ours: the call cannot go on. */
   onBroken: (error: unknown) => void;
   log: Log;
 }

@@ -1,5 +1,5 @@
-// Hands the caller of one phone call over to somebody else: at once (cold), or after the announcement to them
-// (warm). The provider does it; this file says what became of it.
+// Transfers the caller of one phone call: at once (cold), or after an announcement to the destination (warm). The
+// provider does it; this file reports the result.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -22,18 +22,18 @@ import {
   type WarmTransferDeps,
 } from './warm-transfer.ts';
 
-/** The provider answers within a second, or the caller hears nothing for too long. */
+/** A provider answers within a second; otherwise the caller waits too long in silence. */
 const TRANSFER_MS = 8_000;
-/** Beyond the time for which the destination rings, where the provider waits for it. */
+/** In addition to the destination's ring time, where the provider waits for the answer. */
 const TRANSFER_RUNG_MS = 5_000;
 
 export interface CallTransferOptions {
   plan: Pick<CallPlan, 'run' | 'provider' | 'configuration'>;
   clock: Clock;
   log: Log;
-  /** The provider's id of the call, as far as it is known. */
+  /** The provider's id of the call, if known. */
   callId: () => string | null;
-  /** For the announcement to the target of a warm transfer. */
+  /** For the announcement to the destination of a warm transfer. */
   consultation: Omit<WarmTransferDeps, 'clock' | 'log'>;
 }
 

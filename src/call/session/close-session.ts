@@ -1,6 +1,6 @@
-// The end of a call that talked, up to its run: stop speaking, close the services and the recording, hang up,
-// close the socket. Each step has a deadline; one that fails is logged and the next still runs. The run is
-// closed by call/closing.
+// The end of a call that talked, up to its run: stop speaking, close the services and the recording, hang up, close
+// the socket. Each step has a deadline; a step that fails is logged and the next still runs. call/closing closes
+// the run.
 
 import type { Log } from '../../log.ts';
 import type { EndReason } from '../../model/end-reason.ts';
@@ -23,7 +23,7 @@ interface Ending {
   recording: RecordingFile | undefined;
   media: MediaSession | undefined;
   log: Log;
-  /** The provider's id of the call, as far as we know it. */
+  /** The provider's id of the call, if known. */
   callId: string | null;
   durationS: number;
   /** Media time of the end. */
@@ -77,7 +77,7 @@ async function closeAudio(deps: SessionDeps, ending: Ending): Promise<void> {
   record.note({ type: 'recognition.usage', service: stt.name, model: stt.model, seconds });
 }
 
-/** A caller who hung up is gone already, unless their media alone have ended; one who was handed over goes on
+/** A caller who hung up needs no hang-up, unless only their media have ended; a transferred caller goes on
  *  talking. */
 function callToHangUp({ by, callId, reason, media }: Ending): string | null {
   const hasLeft = by === 'caller' && media?.traits.callAfterClose !== 'goes-on';

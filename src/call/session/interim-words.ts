@@ -1,12 +1,12 @@
-// The caller's interim words (partial transcript) on their way to those who watch the call live. They are never
-// stored. Source: contract §8.10.
+// The caller's interim words (partial transcript) for live watchers of the call. They are never stored. Source:
+// contract §8.10.
 
 import type { Clock, Timer } from '../../std/clock.ts';
 import type { RunLog } from '../log/event-log.ts';
 
-/** A recogniser may revise its words with every frame; nobody reads faster than this. */
+/** A recogniser may revise its words with every frame; no watcher reads faster than this. */
 const INTERVAL_MS_MIN = 100;
-/** Of a longer text the last words: half a minute of speech. */
+/** The last words of a longer text: half a minute of speech. */
 const CHARACTERS_MAX = 500;
 
 export class InterimWords {
@@ -21,7 +21,7 @@ export class InterimWords {
     this.#runLog = runLog;
   }
 
-  /** The turn's words so far. Those that come too soon after the last ones wait, and newer ones replace them. */
+  /** The turn's words so far. Words that come too soon after the last ones wait, and newer ones replace them. */
   partial(text: string): void {
     if (!this.#runLog.isWatched()) return;
     this.#waiting = text;
@@ -30,7 +30,7 @@ export class InterimWords {
     else this.#timer ??= this.#clock.after(dueMs, () => this.#send());
   }
 
-  /** The words are final, or nothing came of them: what waits is out of date. */
+  /** The words are final, or were no turn: waiting words are obsolete. */
   drop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

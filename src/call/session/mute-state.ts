@@ -1,5 +1,5 @@
-// Reports to those who watch a call when the agent stops listening and when it listens again: what the caller
-// says in between neither stops the agent nor is answered. It mutes nothing: turn-taking and the engine do.
+// Reports to live watchers when the agent stops listening and when it listens again: in between, the caller's words
+// neither stop the agent nor get an answer. It mutes nothing: turn-taking and the engine do.
 // Source: contract §8.4.
 
 import type { DialogueState } from '../../workflow/engine.ts';
@@ -7,7 +7,7 @@ import type { LiveType } from '../log/live-watchers.ts';
 
 export class MuteState {
   readonly #emit: (type: LiveType) => void;
-  /** Utterances that are being heard and cannot be interrupted. */
+  /** Uninterruptible utterances that are being played. */
   readonly #heard = new Set<number>();
   #unanswered = false;
   #muted = false;
@@ -17,8 +17,8 @@ export class MuteState {
     this.#emit = emit;
   }
 
-  /** The state of the conversation after each of its events: nobody is answered before it begins, while
-   *  tools run, and from its last words on, whichever side ends it. */
+  /** The state of the conversation after each event: the caller gets no answer before it begins, while tools
+   *  run, and from its last words on, whichever side ends it. */
   follow({ phase, tools }: Pick<DialogueState, 'phase' | 'tools'>): void {
     const isOpen = phase === 'talking' || phase === 'delayed';
     this.#unanswered = !isOpen || tools !== null;
@@ -32,7 +32,7 @@ export class MuteState {
     this.#settle();
   }
 
-  /** All that will be heard of it has been heard. */
+  /** The utterance is over. */
   finished(utteranceId: number): void {
     this.#heard.delete(utteranceId);
     this.#settle();

@@ -1,4 +1,4 @@
-// One call's audio as its plan, its provider's media and the process' services make it.
+// Builds one call's audio from its plan, its provider's media and the process's services.
 
 import { codecByName } from '../../codec/registry.ts';
 import type { Log } from '../../log.ts';
@@ -23,7 +23,7 @@ interface AudioParts {
   log: Log;
 }
 
-/** It is recorded, and heard from `listen` on. Throws MEDIA_CODEC. */
+/** It is recorded at once, and processed from `listen` on. Throws MEDIA_CODEC. */
 export function openAudio(
   { mediaClock, vad, stt, tts, voice }: CallServices,
   { plan, start, media, ...parts }: AudioParts,
@@ -50,7 +50,7 @@ export function openAudio(
   });
 }
 
-/** A workflow's turn settings (contract §5.5) as the pipeline wants them. */
+/** Converts a workflow's turn settings (contract §5.5) to the pipeline's. */
 function turnSettings(settings: WorkflowConfigurations): TurnTuning {
   return {
     ...defaultTuning,

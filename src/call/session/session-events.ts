@@ -1,5 +1,5 @@
-// Writes one session's facts into its run log, with the node they belong to and the delays that they measure:
-// the latency of an answer, from the caller's last speech to the agent's first frame on the wire, in parts.
+// Writes one session's facts into its run's log, with their node and the latency of each answer, the time from the
+// caller's last speech to the agent's first frame on the wire, in parts.
 
 import { responseSeconds } from '../../metrics/metrics.ts';
 import type { TurnLatency, UtteranceKind } from '../../model/call-event.ts';
@@ -27,9 +27,9 @@ interface Spoken extends NodePlace {
 export class SessionEvents extends DialogueRecord {
   readonly #runLog: RunLog;
   readonly #utterances = new Map<number, Spoken>();
-  /** Utterances that are being heard. */
+  /** Utterances that are being played. */
   readonly #heard = new Set<number>();
-  /** The turn that has not been answered yet. */
+  /** The turn without an answer so far. */
   #turn: CallerTurn | undefined;
   #charactersSpoken = 0;
 
@@ -56,7 +56,7 @@ export class SessionEvents extends DialogueRecord {
     });
   }
 
-  /** An utterance was asked for in the node that is current. */
+  /** An utterance was requested in the current node. */
   utterance(utteranceId: number, kind: UtteranceKind): void {
     this.#utterances.set(utteranceId, { kind, ...this.place });
   }
@@ -77,7 +77,7 @@ export class SessionEvents extends DialogueRecord {
   }
 
   agentSaid(report: UtteranceReport): void {
-    // Nobody has heard of one that never began.
+    // An utterance that never began was not heard.
     if (this.#heard.delete(report.utteranceId)) this.#runLog.emitLive('rtf-bot-stopped-speaking');
     const spoken = this.#utterances.get(report.utteranceId);
     this.#utterances.delete(report.utteranceId);
@@ -112,7 +112,7 @@ function observe(parts: TurnLatency): void {
   responseSeconds.observe({ part: 'total' }, parts.totalMs / 1_000);
 }
 
-/** All times are monotonic milliseconds. Parts are never negative; `gatewayMs` is what is left. */
+/** All times are monotonic milliseconds. Parts are never negative; `gatewayMs` is the rest. */
 export function turnLatencyOf(turn: TurnTimes, answer: AnswerTimes): TurnLatency {
   const endpointingMs = gap(turn.lastSpeechAt, turn.decidedAt);
   const recognitionMs = gap(turn.decidedAt, turn.finalAt);

@@ -1,5 +1,5 @@
-// One phone call from its media socket to its end. Every event goes through one queue to the pure engine,
-// which says what to do; this file has it done. It knows no provider and no service by name.
+// One phone call from its media socket to its end. Every event goes through one queue to the pure engine, whose
+// actions this file carries out. Independent of any provider or service.
 
 import { codecByName } from '../../codec/registry.ts';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -34,9 +34,9 @@ import { openAudio } from './session-audio.ts';
 import type { SessionDeps } from './session-deps.ts';
 import { SessionEvents } from './session-events.ts';
 
-/** For the last extraction of values, once the caller is gone; the engine gives up earlier. */
+/** For the last extraction of values after the caller has left; the engine gives up earlier. */
 const LEAVE_MS_MAX = 10_000;
-/** For the provider to say how a call ended that nobody has answered, once its media are gone. */
+/** For the provider to report how an unanswered call ended, after its media are gone. */
 const VERDICT_MS_MAX = 3_000;
 
 export interface SessionOptions {
@@ -44,7 +44,7 @@ export interface SessionOptions {
   runLog: RunLog;
   /** Undefined if the file could not be opened: the call goes on without a recording. */
   recording: RecordingFile | undefined;
-  /** Else the phone still rings: what sounds there is recorded, and nobody is heard or spoken to before
+  /** Otherwise the phone still rings: early media are recorded, and the agent neither listens nor speaks before
    *  `answer`. */
   isAnswered: boolean;
   /** Called once, when everything about the call is stored. */
@@ -64,7 +64,7 @@ export class CallSession {
   readonly #timers: CallTimers;
   readonly #dialogue: DialogueRunner;
   #by: EndedBy = 'agent';
-  /** The provider's id of the call; from its media where the run does not know it yet. */
+  /** The provider's id of the call; from its media if the run does not have it yet. */
   #callId: string | null;
   /** Media time of the answer; undefined before. */
   #answeredMs: number | undefined;
@@ -105,7 +105,7 @@ export class CallSession {
     });
   }
 
-  /** The call's media are here. Called once. */
+  /** The call's media have started. Called once. */
   attach(media: MediaSession): void {
     if (this.#end !== undefined) {
       media.close('unwanted');
@@ -120,14 +120,14 @@ export class CallSession {
     return this.#answeredMs !== undefined;
   }
 
-  /** Somebody has answered: the conversation begins. */
+  /** The callee has answered: the conversation begins. */
   answer(): void {
     if (this.isAnswered || this.#end !== undefined) return;
     this.#answeredMs = this.#audio?.mediaMs ?? 0;
     this.#guarded(() => this.#begin());
   }
 
-  /** Tones of keys for the far end, behind what is being said. Throws CALL_NOT_TALKING, DIGITS_WAITING. */
+  /** DTMF tones for the far end, queued behind the current speech. Throws CALL_NOT_TALKING, DIGITS_WAITING. */
   press(digits: string): void {
     const audio = this.#audio;
     const isOver = this.#leftMs !== undefined || this.#end !== undefined;
@@ -137,7 +137,7 @@ export class CallSession {
     if (!audio.press(digits)) throw new GatewayError('DIGITS_WAITING');
   }
 
-  /** A fact from outside the media, such as the verdict on who answered. */
+  /** An event from outside the media, such as the result of answering machine detection. */
   note(body: CallEventBody): void {
     this.#record.note(body);
   }
@@ -146,12 +146,12 @@ export class CallSession {
   end(reason: EndReason, by: EndedBy): Promise<void> {
     this.#dialogue.close();
     this.#mute.follow({ phase: 'ended', tools: null });
-    // It is set before closing begins: what closing brings about must not end the call once more.
+    // Set before closing begins: events caused by closing must not end the call again.
     this.#end ??= Promise.resolve().then(() => this.#close(reason, by));
     return this.#end;
   }
 
-  /** What the engine asks for, in a phone call. */
+  /** Actions of the engine, for a phone call. */
   #medium(): DialogueMedium {
     const { plan } = this;
     const record = this.#record;
@@ -170,14 +170,14 @@ export class CallSession {
       openAnswer: (action) => speech.openAnswer(action),
       expect: (expectation) => this.#audio?.expect(expectation),
       transfer: (action, signal) => transfer.transfer(action, signal),
-      // A caller who was handed over has left our media as if they had hung up.
+      // A transferred caller has left our media as if they had hung up.
       end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
       onStepped: (state) => this.#mute.follow(state),
       onBroken: (error) => this.#broken(error),
     };
   }
 
-  // What the layers below report.
+  // Events of the layers below.
 
   #mediaListener(): MediaListener {
     return {
@@ -194,7 +194,7 @@ export class CallSession {
       case 'digit':
         if (this.isAnswered) this.#audio?.digit(event.digit);
         break;
-      case 'mark': // One that is dropped is not waited for either.
+      case 'mark': // A dropped utterance is not awaited.
         this.#audio?.mark(event.name);
         break;
       case 'unplayed':
@@ -246,7 +246,7 @@ export class CallSession {
   #begin(): void {
     const { plan } = this;
     const audio = this.#audio;
-    if (audio === undefined) return; // It begins with its media.
+    if (audio === undefined) return; // It starts with its media.
     audio.listen();
     this.#timers.after(plan.settings.max_call_duration * 1_000, () =>
       this.#leave('call_duration_exceeded', 'gateway'),
@@ -275,14 +275,13 @@ export class CallSession {
     }
   }
 
-  /** The media are gone. */
+  /** The media have ended. */
   #left(): void {
     if (this.isAnswered) this.#leave('user_hangup', 'caller');
     else this.#timers.after(VERDICT_MS_MAX, () => void this.end('no-answer', 'provider'));
   }
 
-  /** The conversation is over from outside: the engine may still take down what was said, then it
-   *  ends the call. */
+  /** The conversation was ended from outside: the engine may still extract values, then it ends the call. */
   #leave(reason: EndReason, by: EndedBy): void {
     const audio = this.#audio;
     if (audio === undefined) {
@@ -299,7 +298,7 @@ export class CallSession {
     });
   }
 
-  /** Whether silence on the line means nothing just now. */
+  /** Whether silence is expected at the moment. */
   #busy(): boolean {
     const audio = this.#audio;
     const { isAsking } = this.#dialogue;

@@ -1,5 +1,5 @@
-// Speaking to a colleague before a caller is brought to them: who calls and why, again and again until they
-// take the call or do not. What they say is not listened to: they have their keys, or hang up.
+// The announcement of a warm transfer: tells the destination who calls and why, repeatedly, until it accepts or
+// refuses the call. Its speech is not recognised: it uses keys, or hangs up.
 
 import { codecByName } from '../../codec/registry.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -17,9 +17,9 @@ import type {
 import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
 import { CallTimers, guardedClock } from '../dialogue/call-timers.ts';
 
-/** For their audio to come, and for the text to be said once; a minute of speech is the most. */
+/** Time for the destination's audio to start, and for the text to be said once; a minute of speech is the most. */
 const ANNOUNCING_MS_MAX = 75_000;
-/** They may have missed the first words. */
+/** The first words may have been missed. */
 const REPEAT_MS = 3_000;
 
 export interface WarmTransferDeps
@@ -27,13 +27,13 @@ export interface WarmTransferDeps
   log: Log;
 }
 
-/** How long it takes at most. */
+/** Limit of the whole announcement. */
 export function consultationMsMax({ decisionS }: TransferAnnouncement): number {
   return ANNOUNCING_MS_MAX + decisionS * 1_000;
 }
 
-/** Settles when they take the call. Throws TRANSFER_DECLINED if they do not, what makes it impossible, and
- *  the signal's reason. */
+/** Settles when the destination accepts. Throws TRANSFER_DECLINED if it does not, errors that prevent the
+ *  announcement, and the signal's reason. */
 export function consultTransferTarget(
   deps: WarmTransferDeps,
   { announcement, media }: { announcement: TransferAnnouncement; media: MediaSession },
@@ -82,7 +82,7 @@ class Consultation {
     media.attach(this.#mediaListener());
   }
 
-  /** Once. Without an error they take the call. */
+  /** Once. Without an error the destination accepts the call. */
   end(error?: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -148,7 +148,7 @@ class Consultation {
     this.#say();
   }
 
-  /** All but the colleague's keys and the end of the text is passed over. */
+  /** Everything except the destination's keys and the end of the text is ignored. */
   #onAudio(event: CallAudioEvent): void {
     if (event.type === 'digit') this.#key(event.digit);
     else if (event.type === 'utterance-finished') this.#said();

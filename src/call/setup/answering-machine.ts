@@ -8,16 +8,16 @@ import type { CallPlan } from './call-plan.ts';
 
 /** Greetings of people are shorter; those of machines mostly go on, or end in a beep. */
 const LONG_SPEECH_MS = 5_000;
-/** What the setting may be, in seconds. */
+/** Range of the setting, in seconds. */
 const LONG_SPEECH_S = { min: 1, max: 60 };
 
-/** Whether a machine is known to have answered the call, which its agent does not talk to. */
+/** Whether a machine has answered the call: the agent does not talk to it. */
 export function isMachineBehaviour(plan: CallPlan, events: readonly CallEvent[]): boolean {
   const noted = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
   return noted?.type === 'call.answered-by' && isUnwantedMachine(plan, noted.answeredBy);
 }
 
-/** Whether the call ends when this one has answered it. */
+/** Whether the call ends after this result. */
 export function isUnwantedMachine(plan: CallPlan, answeredBy: string): boolean {
   return isMachine(answeredBy) && hangsUpOnMachines(plan);
 }
@@ -32,7 +32,7 @@ function isMachine(answeredBy: string): boolean {
   return /^(machine|fax)/.test(answeredBy);
 }
 
-/** How the audio is checked for one; undefined where the provider reports who answered, or the call is inbound. */
+/** Tuning of the detection in the audio; undefined where the provider detects machines, or the call is inbound. */
 export function machineDetectionOf({
   run,
   provider,

@@ -1,4 +1,4 @@
-// What the gateway itself puts into a run's contexts. Source: contract §5.6 (system keys), §8.9.
+// The gateway's own keys in a run's contexts. Source: contract §5.6 (system keys), §8.9.
 
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
@@ -45,7 +45,7 @@ export function inboundContext(facts: {
   };
 }
 
-/** The run with its own ids in its initial context, as prompts may name them. */
+/** The run with its own ids in its initial context, for use in prompts. */
 export function withRunIds(run: Run): Run {
   return {
     ...run,

@@ -1,4 +1,4 @@
-// All that a call needs to know before its media arrives: the run, whose it is, what the agent does.
+// The plan of a call, complete before its media arrive: the run, its organization, the agent's behaviour.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
@@ -25,15 +25,15 @@ export interface CallPlan {
   engine: DialogueEngine;
   settings: WorkflowConfigurations;
   clips: CallClips;
-  /** What nodes offer to the model beside their edges. */
+  /** Functions that nodes offer to the model in addition to their edges. */
   tools: NodeTools;
   /** Undefined: the agent's pauses are silent. */
   ambient: BackgroundNoise | undefined;
-  /** What the call has to do without, for its log. */
+  /** Resources that could not be loaded, for the call's log. */
   faults: readonly GatewayError[];
-  /** The configurations as stored, for what is not the call's business. */
+  /** The stored configurations, for settings outside the call folders. */
   storedSettings: Record<string, unknown>;
-  /** Undefined if nothing is asked for before the first word. */
+  /** Undefined if nothing is fetched before the first word. */
   preCall: PreCallFetch | undefined;
 }
 
@@ -71,8 +71,7 @@ export function planCall(input: {
 
 export type PlannedSounds = Pick<CallPlan, 'clips' | 'ambient' | 'faults'>;
 
-/** The recorded sound that the version and the run ask for. Never rejects: what is not to be had is left
- *  out. */
+/** The clips and noise for the version and the run. Never rejects: what cannot be loaded is omitted. */
 export async function planClips(
   library: ClipLibrary,
   run: Run,
@@ -86,7 +85,7 @@ export async function planClips(
   const { storage_key: key, volume } = wanted;
   const own =
     typeof key === 'string' && key !== '' ? await library.noise(organizationId, key) : null;
-  // Null: none was asked for.
+  // Null: none was configured.
   const faults = own === undefined ? [new GatewayError('AMBIENT_NOISE_MISSING')] : [];
   return { clips, ambient: new BackgroundNoise(own ?? officeBackgroundNoise(), volume), faults };
 }

@@ -1,4 +1,4 @@
-// What all calls of a process share to listen, think and speak.
+// Speech and language services that all calls of a process share.
 
 import type { CallAudioOptions } from '../../pipeline/call-audio-options.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';

@@ -1,11 +1,11 @@
-// The URLs at which providers reach a run's webhooks and media socket, and limits of a phone call.
+// The URLs of a run's webhooks and media socket for providers, and limits of a phone call.
 
 import type { ProviderName } from '../../model/provider.ts';
 import type { Artifact } from '../../model/run.ts';
 
 /** Seconds that a callee's phone rings before we give up. */
 export const RING_S = 60;
-/** The longest call that we ask a provider for; the workflow's own limit is at most 1,200 s. */
+/** The longest call that we request from a provider; the workflow's own limit is at most 1,200 s. */
 export const CALL_S_MAX = 1_260;
 
 /** `publicUrl` has no trailing slash. */
@@ -32,7 +32,7 @@ export function mediaUrl(
   return `${base}/api/v1/telephony/ws/${run.workflowId}/${run.organizationId}/${run.id}/${token}`;
 }
 
-/** A URL under a run's public token, which never expires; what it leads to does. */
+/** A URL under a run's public token. The URL never expires; the token does. */
 export function artifactUrl(publicUrl: string, token: string, artifact: Artifact): string {
   return `${publicUrl}/api/v1/public/download/workflow/${token}/${artifact}`;
 }

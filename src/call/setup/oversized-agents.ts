@@ -1,13 +1,13 @@
-// The check at the start for agents that are too large for calls: each start of one is refused, so their owner
-// must know before the next call.
+// Checks at the start of the gateway for agents that are too large for calls: each call of one is refused, so their
+// owner must know before the next call.
 
 import type { Log } from '../../log.ts';
 import type { StoreHandle } from '../../store/open.ts';
 
-/** Agents that the log names one by one. */
+/** Agents that the log names individually. */
 const NAMED_MAX = 20;
 
-/** Logs a line for each, and how many there are beyond those. Never rejects. */
+/** Logs a line for each, and the number of those beyond. Never rejects. */
 export async function logOversizedAgents(
   store: Pick<StoreHandle, 'oversizedVersions'>,
   log: Log,

@@ -1,5 +1,5 @@
-// The tools of a call, loaded while the phone rings. A tool that is not to be had is left out: the call
-// goes on without it.
+// Loads the tools of a call while the phone rings. A tool that cannot be loaded is omitted: the call goes on
+// without it.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -42,7 +42,7 @@ export async function planTools(
   }
 }
 
-/** What the call's provider cannot do of its tools: each fails when it is used. */
+/** Features of its tools that the call's provider lacks: each such tool fails when it is used. */
 export function toolFaults(
   { name, capabilities }: TelephonyProvider,
   tools: NodeTools,

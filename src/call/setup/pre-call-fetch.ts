@@ -1,5 +1,5 @@
-// Asks an organization's server for variables while the phone rings. The call waits for them before its
-// first word, and goes on without them if none come. Source: contract §8.1.
+// Fetches variables from an organization's server while the phone rings. The call waits for them before its first
+// word, and goes on without them if none come. Source: contract §8.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -21,9 +21,9 @@ import { withoutReserved } from './call-context.ts';
 const FETCH_MS = 10_000;
 
 export interface PreCallFetch {
-  /** The run's initial context with what was fetched. Settles within 10 s; never rejects. */
+  /** The run's initial context with the fetched variables. Settles within 10 s; never rejects. */
   readonly context: Promise<Record<string, unknown>>;
-  /** Told of a fault in what waits for it. */
+  /** Called with a fault of the code that waits for it. */
   onBroken(error: unknown): void;
 }
 
@@ -42,7 +42,7 @@ export class PreCallFetches {
     this.#deps = deps;
   }
 
-  /** Undefined if the agent asks for nothing. */
+  /** Undefined if the agent has no pre-call request. */
   start(run: Run, definition: WorkflowDefinition): PreCallFetch | undefined {
     const request = preCallRequestOf(definition, run.callType);
     if (request === undefined) return undefined;
@@ -97,7 +97,7 @@ export class PreCallFetches {
     }
   }
 
-  /** The run shows what its call was held with. Never rejects. */
+  /** Stores the context that the call uses. Never rejects. */
   async #keep(run: Run, variables: Record<string, unknown>): Promise<void> {
     const { store, log } = this.#deps;
     try {
@@ -124,8 +124,7 @@ export class PreCallFetches {
   }
 }
 
-/** `use` is called with the initial context of the call: at once where nothing is fetched, else some time
- *  after `onWait`. */
+/** Calls `use` with the call's initial context: at once if nothing is fetched, else some time after `onWait`. */
 export function onceFetched(
   { run, preCall }: { run: Run; preCall: PreCallFetch | undefined },
   use: (initialContext: Record<string, unknown>) => void,
@@ -151,7 +150,7 @@ function questionOf({ workflowId, initialContext }: Run): object {
   };
 }
 
-/** Of the places where variables may be, the first that has an object counts. */
+/** Of the possible places of variables, the first with an object counts. */
 export function variablesIn(answer: Record<string, unknown>): Record<string, unknown> {
   const { call_inbound: inner } = answer;
   for (const place of isObject(inner) ? [inner, answer] : [answer]) {

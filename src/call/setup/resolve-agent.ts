@@ -1,5 +1,5 @@
-// Which agent a call is for: a workflow by its uuid or by one of its triggers, and the version that runs.
-// The order of the checks is the contract's (§6.1).
+// Resolves the agent of a call: a workflow by its uuid or by one of its triggers, and the version that runs. Order
+// of checks: contract §6.1.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { requireUsable } from '../../model/json-limits.ts';
@@ -17,7 +17,7 @@ export interface ResolvedAgent {
   version: WorkflowVersion;
 }
 
-/** Throws what contract §6.1 names for agents, and AGENT_OVERSIZED. */
+/** Throws the errors of contract §6.1 for agents, and AGENT_OVERSIZED. */
 export async function resolveAgent(deps: AgentDeps, request: StartCall): Promise<ResolvedAgent> {
   const { agent, organizationId, mode } = request;
   const workflow =
@@ -37,7 +37,7 @@ export async function resolveAgent(deps: AgentDeps, request: StartCall): Promise
   return { workflow, version: requireUsable(version) };
 }
 
-/** The draft of a workflow, or what is published. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
+/** The draft of a workflow, or its published version. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
  *  AGENT_NOT_PUBLISHED, AGENT_OVERSIZED. */
 export async function resolveTestAgent(
   { store }: AgentDeps,

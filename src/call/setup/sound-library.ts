@@ -1,5 +1,5 @@
-// Recorded sound for calls: the organization's clips and its background noise, decoded once and kept for the
-// next calls. What cannot be had in time is left out: a call goes on without it.
+// Recorded sound for calls: the organization's clips and its background noise, decoded once and cached. A sound
+// that cannot be loaded in time is omitted: a call goes on without it.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -14,22 +14,22 @@ import type { FindClip } from '../../workflow/engine/clip-refs.ts';
 
 /** The phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;
-/** As much as an utterance holds. */
+/** The longest utterance. */
 export const CLIP_SECONDS_MAX = 60;
 /** Two minutes of background are 2 MB. */
 const NOISE_SECONDS_MAX = 120;
-/** As large as an upload may be. */
+/** The largest upload. */
 const FILE_BYTES_MAX = 10_485_760;
-/** Sound kept for the next calls: an hour of clips. */
+/** Cached sound: an hour of clips. */
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
-/** Sound that one call may hold: ten minutes of clips. Those beyond are spoken. */
+/** Sound of one call: ten minutes of clips. Further clips are spoken. */
 const CALL_BYTES_MAX = 10 * 1024 * 1024;
 
 export interface CallClips {
   find: FindClip;
   /** At 8 kHz, borrowed; undefined if the file could not be read. */
   samples(clipId: string): Int16Array | undefined;
-  /** Loads clips of which only now is known that they are needed. Never rejects. */
+  /** Loads clips that turned out to be needed later. Never rejects. */
   add(refs: readonly ClipRef[]): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export class ClipLibrary {
     };
   }
 
-  /** The organization's background noise as a loop; undefined if it cannot be had. Never rejects. */
+  /** The organization's background noise as a loop; undefined if it cannot be loaded. Never rejects. */
   async noise(organizationId: string, key: string): Promise<Int16Array | undefined> {
     if (!key.startsWith(`ambient_noise/${organizationId}/`)) return undefined;
     const work = this.#attempt(key, NOISE_SECONDS_MAX);
@@ -90,7 +90,7 @@ export class ClipLibrary {
     );
   }
 
-  /** Whether a file that was sent can be played. Throws CLIP_UNUSABLE with the reason, FILE_KEY_INVALID. */
+  /** Checks whether an uploaded file can be played. Throws CLIP_UNUSABLE with the reason, FILE_KEY_INVALID. */
   async check(name: string, key: string): Promise<void> {
     const unusable = (reason: string) => new GatewayError('CLIP_UNUSABLE', { name, reason });
     const status = await this.#files.stat(key);
@@ -120,7 +120,7 @@ export class ClipLibrary {
     if (status === undefined) throw new GatewayError('FILE_NOT_FOUND');
     if (status.size > FILE_BYTES_MAX)
       throw new GatewayError('FILE_OVERSIZED', { bytes: status.size });
-    // A file that was sent again is another sound.
+    // A file that was uploaded again is another sound.
     const version = `${key} ${status.size} ${status.modifiedAt.getTime()}`;
     const kept = this.#kept.get(version);
     if (kept !== undefined) {
