@@ -21,7 +21,7 @@ import type {
 const REPLACEMENTS_MAX = 3;
 const GOOD_MS = 60_000;
 const REPLACE_MS_MAX = 5_000;
-/** Asterisk's queue never catches up after a delay: later audio stays late. */
+/** Asterisk's queue never catches up once it is late: later audio stays late. */
 const LOOK_MS = 5_000;
 const QUEUE_FRAMES_MAX = 25;
 /** After this time without audio, frames still queued are stale and are cleared. An utterance that is only late

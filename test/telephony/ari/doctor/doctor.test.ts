@@ -115,7 +115,7 @@ describe('the doctor', () => {
       expect(findings.get('media')?.message).toMatch(
         /both ways .*to the caller -1\d dBFS.*from the caller -1\d/,
       );
-      expect(findings.get('application')?.message).toContain('not this process');
+      expect(findings.get('application')?.message).toContain('other than this process');
       expectNothingLeft();
     },
   );
@@ -177,9 +177,7 @@ describe('the doctor at the door', () => {
     await play();
     const findings = await examine({ app_password: 'wrong' });
     expect(failed(findings)).toEqual(['user']);
-    expect(findings.get('user')?.message).toBe(
-      'Asterisk does not take the user gw with this password.',
-    );
+    expect(findings.get('user')?.message).toBe('Asterisk refuses the user gw with this password.');
     expect(findings.get('rights')?.verdict).toBe('skip');
     expect(asterisk.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
