@@ -1,5 +1,4 @@
-// Opens the store: the embedded database or a server, brought up to date, with its repositories, the
-// files beside it and the links to them.
+// Opens the store: the embedded database or a server, migrated, with its repositories, the files and their links.
 
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -52,30 +51,30 @@ import { workflowStore } from './workflows/workflow-store.ts';
 const ALIVE_MS_MAX = 1_000;
 
 export interface OpenStoreOptions {
-  /** Files, the key file and the embedded database. Made if it is missing. */
+  /** Files, the key file and the embedded database. Created if it is missing. */
   dataFolder: string;
   /** A PostgreSQL server; undefined for the embedded database. */
   databaseUrl: string | undefined;
-  /** Secret keys as the configuration gives them (store/secrets/secret-keys.ts); undefined for the key file. Nodes
-   *  that share a server must be given the same. */
+  /** Secret keys from the configuration (store/secrets/secret-keys.ts); undefined for the key file. Nodes that
+   *  share a server must have the same. */
   secrets: { keys: string | undefined };
-  /** Calls at a time for an organization without a limit of its own. */
+  /** Concurrent calls of an organization without a limit of its own. */
   callLimit: number;
   clock: Clock;
   random: Random;
   log: Log;
-  /** Another process of this gateway runs the embedded database, and keeps it up to date. */
+  /** Another process of this gateway runs the embedded database, and migrates it. */
   isShared?: boolean | undefined;
-  /** This process among the nodes of one server: the same after a restart, never used by two at
+  /** The name of this process among the nodes of one server: the same after a restart, never used by two at
    *  once. Default: host name and data folder. */
   node?: string | undefined;
-  /** Of a worker: the process that started it, and with whose name its own begins. */
+  /** For a worker: the process that started it, whose name is the start of its own. */
   gateway?: NodeIdentity | undefined;
-  /** Another process has taken this one's name: it must end, and may store nothing any more. */
+  /** Another process has taken this one's name: this one must end, and must not store anything. */
   onReplaced?: ((error: GatewayError) => void) | undefined;
-  /** Tests hand in a clock in the database's place. */
+  /** Tests pass a clock in place of the database's. */
   time?: DatabaseTime | undefined;
-  /** Where the API serves files. Default `/api/v1/files`. */
+  /** The API's path for files. Default `/api/v1/files`. */
   filesPath?: string | undefined;
   /** For the template of new databases. Default: `.cache/patchbay` in the home folder. */
   cacheFolder?: string | undefined;
@@ -84,14 +83,14 @@ export interface OpenStoreOptions {
 export interface StoreHandle extends Store {
   readonly files: FileStore;
   readonly links: FileLinks;
-  /** Keys to sign users' tokens by, the newest first; the same at every start. */
+  /** Keys that sign users' tokens, the newest first; the same at every start. */
   readonly tokenKeys: readonly Buffer[];
   /** This process. */
   readonly node: string;
   readonly epoch: string;
   /** Seals every stored secret by the newest key; gives how many rows changed. */
   resealSecrets(): Promise<number>;
-  /** Agents in use that are too large for calls. Throws STORE_UNAVAILABLE. */
+  /** Active agents that are too large for calls. Throws STORE_UNAVAILABLE. */
   oversizedVersions(): AsyncGenerator<OversizedVersion>;
 }
 
@@ -160,7 +159,7 @@ function newEpoch(random: Random): string {
   return String(random.bytes(8).readBigUInt64BE() >> 1n);
 }
 
-/** How this process is told from others of its name. */
+/** Distinguishes processes with the same name. */
 async function openPlace(
   context: StoreContext,
   of: { options: OpenStoreOptions; dataFolder: string; isAlone: boolean },
@@ -182,7 +181,7 @@ async function openPlace(
 interface OpenEngine {
   target: DatabaseTarget;
   ready: () => Promise<void>;
-  /** No other process can be at this database. */
+  /** No other process can use this database. */
   isAlone: boolean;
   close: () => Promise<void>;
 }

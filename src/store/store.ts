@@ -1,5 +1,5 @@
-// The store as the rest of the gateway sees it: one repository per noun. Every read and write names the
-// organization that owns the row; a foreign id is the same as no id (undefined).
+// The interface of the store: one repository per noun. Every read and write names the organization that owns the
+// row; another organization's id behaves like an unknown id (undefined).
 
 import type { AccountStore } from './accounts/accounts.ts';
 import type { OrganizationStore } from './accounts/organizations.ts';

@@ -1,6 +1,6 @@
-// Organizations, their users and API keys. A key's text exists only when it is made; stored is its
-// SHA-256, which is enough as a key has 256 random bits. Every request asks the database, so that an
-// archived key is refused at once.
+// Organizations, their users and API keys. A key's text exists only when it is created; its SHA-256 is stored,
+// which is enough because a key has 256 random bits. Every request asks the database, so that an archived key is
+// refused at once.
 
 import { createHash } from 'node:crypto';
 import type { Selectable } from 'kysely';
@@ -21,7 +21,7 @@ export interface ApiKey {
   archivedAt: Date | null;
 }
 
-/** Who makes a request. */
+/** The identity behind a request. */
 export interface Principal {
   organizationId: string;
   userId: string;
@@ -34,7 +34,7 @@ const KEY_RANDOM_BYTES = 32;
 const SHOWN_CHARACTERS = 8;
 /** Ours have 47. Longer text is not worth hashing. */
 const KEY_CHARACTERS_MAX = 200;
-/** Nobody keeps this many apart; of more, the newest are listed. */
+/** More keys than an organization uses; beyond it, the newest are listed. */
 const KEYS_LISTED_MAX = 1_000;
 /** The time of use is written at most this often. */
 const USED_EVERY_MS = 60_000;
@@ -64,7 +64,7 @@ export class AccountRepository {
         .onConflict((conflict) => conflict.column('slug').doNothing())
         .returning('id')
         .executeTakeFirst();
-      if (organization === undefined) return undefined; // Another node was faster.
+      if (organization === undefined) return undefined; // Another node was first.
       const organizationId = organization.id;
       const user = await tx
         .insertInto('users')
@@ -119,7 +119,7 @@ export class AccountRepository {
     return rows.reverse().map(toApiKey);
   }
 
-  /** False if there is none of that id. */
+  /** False if there is none with that id. */
   archiveApiKey(organizationId: string, id: string): Promise<boolean> {
     return this.#update(organizationId, id, { is_active: false, archived_at: this.#now() });
   }
@@ -128,7 +128,7 @@ export class AccountRepository {
     return this.#update(organizationId, id, { is_active: true, archived_at: null });
   }
 
-  /** Whose key this is; undefined for an unknown or archived one. Notes the time of use. */
+  /** The owner of a key; undefined for an unknown or archived key. Stores the time of use. */
   async authenticate(apiKey: string): Promise<Principal | undefined> {
     if (apiKey.length > KEY_CHARACTERS_MAX) return undefined;
     const row = await this.#context.db
@@ -165,7 +165,7 @@ export class AccountRepository {
         .where('id', '=', id)
         .execute();
     } catch (error) {
-      // A full disk must not keep its owner from reading.
+      // A full disk must not prevent its owner from reading.
       this.#context.log.warn({ err: error }, 'use of a key not noted');
     }
   }

@@ -1,14 +1,14 @@
-// Organizations: what they prefer, and the dispositions that their agents have given to calls.
+// Organizations: their preferences, and the dispositions that their agents have given to calls.
 
 import { sql } from 'kysely';
 import { isRowId, plainText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 
-/** Dispositions of one organization in a list. Models may invent words without end. */
+/** Dispositions of one organization in a list. Models may invent any number. */
 const DISPOSITIONS_MAX = 1_000;
 
 export interface OrganizationPreferences {
-  /** As it was given; who dials it normalises it. Null: none. */
+  /** As the client gave it; it is normalised before dialling. Null: none. */
   testPhoneNumber: string | null;
   /** Name in the IANA database, as `Europe/Oslo`. Null: none. */
   timezone: string | null;
@@ -18,7 +18,7 @@ export interface OrganizationPreferences {
 export interface OrganizationStore {
   /** Undefined for an organization that does not exist. */
   preferences(organizationId: string): Promise<OrganizationPreferences | undefined>;
-  /** What is left out stays. */
+  /** Absent fields are unchanged. */
   setPreferences(
     organizationId: string,
     patch: Partial<OrganizationPreferences>,

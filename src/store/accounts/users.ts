@@ -12,7 +12,7 @@ export interface User {
   id: string;
   organizationId: string;
   name: string | null;
-  /** Lower-cased. Null for one who only has keys. */
+  /** Lower-cased. Null for a user who only has keys. */
   email: string | null;
 }
 
@@ -22,15 +22,15 @@ export interface PasswordLogin {
 }
 
 export interface UserStore {
-  /** A user in an organization of its own. Throws EMAIL_TAKEN. */
+  /** A user in a new organization. Throws EMAIL_TAKEN. */
   signUp(logIn: PasswordLogin, name: string | null): Promise<User>;
-  /** Lets a user who only has keys log in too; undefined if it can already or is not there. Throws
+  /** Adds a log-in to a user who only has keys; undefined if there is one already or no such user. Throws
    *  EMAIL_TAKEN. */
   giveLogIn(userId: string, logIn: PasswordLogin): Promise<User | undefined>;
-  /** Upper and lower case are one. */
+  /** Letter case does not matter. */
   findLogIn(email: string): Promise<{ user: User; passwordHash: string } | undefined>;
   get(userId: string): Promise<User | undefined>;
-  /** What the user interface keeps of its tour; an object with any keys. */
+  /** The user interface's tour state; an object with any keys. */
   onboarding(userId: string): Promise<Record<string, unknown>>;
   /** Merged by top-level key. */
   setOnboarding(userId: string, patch: Record<string, unknown>): Promise<Record<string, unknown>>;

@@ -6,7 +6,7 @@ import { shifted } from '../db/database-time.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { loggedPutOff } from './campaigns.ts';
 
-/** Nobody knows whether the provider has the call. */
+/** It is not known whether the provider has the call. */
 export async function noteDoubt({ db, time }: StoreContext, attemptId: string): Promise<void> {
   await db
     .updateTable('campaign_attempts')
@@ -17,7 +17,7 @@ export async function noteDoubt({ db, time }: StoreContext, attemptId: string): 
     .execute();
 }
 
-/** The provider's list does not have the call. The first time is kept. */
+/** The provider's list does not have the call. The first time is stored. */
 export async function noteMissed({ db, time }: StoreContext, attemptId: string): Promise<void> {
   await db
     .updateTable('campaign_attempts')
@@ -27,8 +27,8 @@ export async function noteMissed({ db, time }: StoreContext, attemptId: string):
     .execute();
 }
 
-/** It is proved that no call was placed: the attempt never was, and the contact is due after `delayMs`. False if a
- *  call has turned up. One step: a call that turns up meanwhile is no longer in doubt and stays. */
+/** It is proved that no call was placed: the attempt is removed, and the contact is due after `delayMs`. False
+ *  if a call has turned up. One step: a call that turns up meanwhile ends the doubt and stays. */
 export async function putOff(
   context: StoreContext,
   attemptId: string,
@@ -62,8 +62,8 @@ export async function putOff(
   });
 }
 
-/** Deletes the run if it is untouched. One that a stop of ours has closed stays, as others have seen it. False
- *  if it knows its call. */
+/** Deletes the run if it is unchanged. A run that our own stop has closed stays, because others have seen it.
+ *  False if it has a call. */
 async function endWithoutCall(tx: TransactionContext, runId: string): Promise<boolean> {
   const run = await tx
     .selectFrom('runs')
@@ -77,7 +77,7 @@ async function endWithoutCall(tx: TransactionContext, runId: string): Promise<bo
   return run !== undefined;
 }
 
-/** The attempt never was. */
+/** Removes the attempt. */
 export async function returnContact(
   tx: TransactionContext,
   attempt: { id: string; contact_id: string },

@@ -1,5 +1,5 @@
-// The end of attempts: which can be settled, and what becomes of them and their contacts. How they begin
-// is dial-queue.ts; their life: dial-attempts.ts.
+// Settlement of attempts: which can be settled, and the resulting state of them and their contacts. Their start is
+// in dial-queue.ts; their life: dial-attempts.ts.
 
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { shifted } from '../db/database-time.ts';
@@ -11,7 +11,7 @@ import type { OpenAttempt, Settlement } from './dial-attempts.ts';
 /** Attempts of one page, with their runs. */
 const SETTLE_MAX = 500;
 
-/** Attempts that `node` began, whose lease has lapsed and of whose call nothing is known, not even doubt. */
+/** Attempts that `node` started, whose lease has expired and whose call is unknown and not in doubt. */
 export async function strandedAttempts(
   { db, time }: StoreContext,
   node: string,
@@ -31,8 +31,8 @@ export async function strandedAttempts(
   return rows.map(({ id }) => id);
 }
 
-/** Attempts whose run is completed (or gone), and those in doubt of whose call nothing has come, oldest
- *  first, by pages: `after` is the last one of the page before. */
+/** Attempts whose run is completed (or gone), and those in doubt without a call, oldest first, in pages: `after`
+ *  is the last one of the page before. */
 export async function settleable({ db, time }: StoreContext, after = '0'): Promise<OpenAttempt[]> {
   const msSince = (moment: RawBuilder<Date | null>) =>
     sql<number | null>`(extract(epoch from ${time()} - ${moment}) * 1000)::double precision`;

@@ -1,5 +1,5 @@
-// A campaign for those whom another did not reach. It is one transaction: the child with its contacts, or
-// nothing. Source: contract §9.2, §9.11.
+// A redial campaign for contacts that another campaign did not reach. One transaction: the child with its contacts,
+// or nothing. Source: contract §9.2, §9.11.
 
 import { sql } from 'kysely';
 import {
@@ -14,18 +14,18 @@ import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { getCampaign } from './campaigns.ts';
 
 export interface Redial {
-  /** Null: the parent's, with a word behind it. */
+  /** Null: the parent's, with a suffix. */
   name: string | null;
-  /** How the last call of a contact ended. Contacts that nobody may have heard from us (UNHEARD) are called
-   *  as well. */
+  /** Outcomes of the last call of a contact. Contacts whose phone may never have rung (UNHEARD) are included as
+   *  well. */
   outcomes: readonly RetryReason[];
   /** Null: the parent's. */
   retry: RetrySettings | null;
 }
 
-/** A campaign in state `created` with the parent's agent, file, telephony and settings, its contacts
- *  stored. Undefined if the parent is not completed or has been redialed; 'nobody' if no contact of
- *  it ended so. */
+/** A campaign in state `created` with the parent's agent, file, telephony and settings, its contacts stored.
+ *  Undefined if the parent is not completed or has been redialed; 'nobody' if no contact ended with such an
+ *  outcome. */
 export async function createRedialCampaign(
   context: StoreContext,
   organizationId: string,
@@ -50,7 +50,7 @@ export async function createRedialCampaign(
     return childId === undefined ? undefined : await getCampaign(context, organizationId, childId);
   } catch (error) {
     if (error instanceof NobodyLeft) return 'nobody';
-    // Of two redials at a time the second finds that the parent has its child.
+    // Of two concurrent redials the second finds the first one's child.
     if (violated(error) === 'campaigns_parent') return undefined;
     throw error;
   }
@@ -92,11 +92,11 @@ async function insertChild(
   return rows[0]?.id;
 }
 
-/** As the API takes them. */
+/** In the API's form. */
 const NAME_CHARACTERS_MAX = 255;
 const SUFFIX = ' (Redial)';
 
-/** How many there were. Whoever may never have been rung is among them, whatever was chosen. */
+/** Their number. Contacts whose phone may never have rung are included, whatever outcomes were chosen. */
 async function copyContacts(
   tx: TransactionContext,
   { time }: StoreContext,

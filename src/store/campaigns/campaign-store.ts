@@ -1,4 +1,4 @@
-// Campaigns as one repository. Every change of state is one conditional statement: of two requests at once, the
+// Campaigns as one repository. Every change of state is one conditional statement: of two concurrent requests, the
 // second gets undefined.
 
 import type { StoreContext } from '../db/store-context.ts';

@@ -1,5 +1,5 @@
-// Campaigns as rows. States change by conditional statements, which write the campaign's log too.
-// Contacts and their counting are in files of their own. Source: contract §9.2, §9.7.
+// Campaigns as rows. States change by conditional statements, which write the campaign's log too. Contacts and
+// their counts are in files of their own. Source: contract §9.2, §9.7.
 
 import {
   type ExpressionBuilder,
@@ -28,7 +28,7 @@ export interface NewCampaign extends CampaignSettings {
   configurationId: string | null;
 }
 
-/** Entries kept of one campaign; a campaign that trips its breaker every hour has them for a week. */
+/** Stored entries of one campaign; a campaign whose breaker trips every hour has them for a week. */
 const LOG_ENTRIES_MAX = 200;
 const LIVING: readonly CampaignState[] = ['created', 'syncing', 'running', 'paused'];
 
@@ -98,7 +98,7 @@ export async function listCampaigns(
   return { campaigns: rows.map(toCampaign), total: Number(total) };
 }
 
-/** What is left out stays. Undefined if there is none of that id, or it has ended. */
+/** Absent fields are unchanged. Undefined if there is none with that id, or it has ended. */
 export async function updateCampaign(
   context: StoreContext,
   organizationId: string,
@@ -106,7 +106,7 @@ export async function updateCampaign(
   patch: Partial<CampaignSettings> & { name?: string },
 ): Promise<Campaign | undefined> {
   const from = LIVING;
-  // A patch of nothing is a statement too: it says whether the campaign may be changed.
+  // An empty patch is a statement too: it tells whether the campaign may be changed.
   return change(
     context,
     { organizationId, id, from },
@@ -117,7 +117,7 @@ export async function updateCampaign(
   );
 }
 
-/** `created` to `syncing`; to `running` if its contacts are a redial's, which are there already. */
+/** `created` to `syncing`; to `running` if its contacts come from a redial and are stored already. */
 export async function markCampaignStarted(
   context: StoreContext,
   organizationId: string,
@@ -137,7 +137,7 @@ export async function markCampaignStarted(
   );
 }
 
-/** `running` or `syncing` to `paused`. Calls that run go on. */
+/** `running` or `syncing` to `paused`. Current calls go on. */
 export async function markCampaignPaused(
   context: StoreContext,
   organizationId: string,
@@ -153,7 +153,7 @@ export async function markCampaignPaused(
   );
 }
 
-/** `paused` to `running`; to `syncing` if its file has not been read to its end. */
+/** `paused` to `running`; to `syncing` if its file has not been read completely. */
 export async function markCampaignResumed(
   context: StoreContext,
   organizationId: string,
@@ -211,11 +211,11 @@ export async function markCampaignDeleted(
 interface Change {
   organizationId: string;
   id: string;
-  /** The states in which it may happen. */
+  /** The states in which the change is allowed. */
   from: readonly CampaignState[];
 }
 
-/** Of a campaign of that organization, in one of those states. Undefined if there is none such. */
+/** For a campaign of that organization, in one of those states. Undefined if there is none. */
 async function change(
   { db }: StoreContext,
   { organizationId, id, from }: Change,
@@ -235,7 +235,7 @@ async function change(
   return row === undefined ? undefined : toCampaign(row);
 }
 
-/** The value of `logs` with one entry more. `details` are those that the database counts. */
+/** The value of `logs` with one more entry. The database counts some of its `details`. */
 export function logged(
   { clock }: Pick<StoreContext, 'clock'>,
   entry: Pick<CampaignLogEntry, 'event' | 'message'> & Partial<CampaignLogEntry>,
@@ -253,7 +253,7 @@ const PUT_OFF = {
   message: 'The provider failed dials and placed no call: their contacts are called later',
 } as const;
 
-/** The value of `logs` with one contact more that was put off: those that follow each other are one entry. */
+/** The value of `logs` with one more postponed contact: consecutive ones share an entry. */
 export function loggedPutOff(context: Pick<StoreContext, 'clock'>): RawBuilder<string> {
   const last = sql`logs -> -1`;
   return sql`
@@ -270,7 +270,7 @@ type Named = Row & {
   redialed_campaign_id: string | null;
 };
 
-/** What a campaign's row shows of other rows. */
+/** Fields of a campaign's row from other rows. */
 export function names(campaign: ExpressionBuilder<Tables, 'campaigns'>) {
   return [
     campaign

@@ -1,6 +1,6 @@
-// The way of a contact file into the store: one process at a time reads it, batch after batch, and may be
-// killed at any of them; whoever takes over begins anew and finds the rows that are there. What a file
-// says is campaign/contact-rows's business. Source: contract §9.2.
+// Claims on the import of contact files: one process at a time reads a file, batch after batch, and may be killed
+// at any of them; the next one starts again and finds the stored rows. campaign/contact-rows parses a file. Source:
+// contract §9.2.
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Campaign } from '../../model/campaign.ts';
@@ -9,11 +9,11 @@ import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
 
-/** A process that stores nothing for so long is gone, or may be replaced without harm. */
+/** A process that stores nothing for this long is dead, or may be replaced without harm. */
 const LEASE_MS = 30_000;
 
-/** The oldest campaign whose file is to be read and that nobody reads, of whatever organization; paused
- *  ones too. It is this process's until half a minute after its last batch. */
+/** The oldest campaign with an unread file that no process reads, of any organization; paused ones too. The
+ *  claim lasts until half a minute after the last batch. */
 export async function claimSync(context: StoreContext): Promise<Campaign | undefined> {
   const { db } = context;
   const row = await db
@@ -41,7 +41,7 @@ export async function claimSync(context: StoreContext): Promise<Campaign | undef
   return row === undefined ? undefined : toCampaign(row);
 }
 
-/** Another half a minute for who reads the file. False if it is no longer to be read. */
+/** Extends the claim by half a minute. False if the file need not be read any more. */
 export async function renewSync(context: StoreContext, id: string): Promise<boolean> {
   if (!isRowId(id)) return false;
   const { numUpdatedRows } = await context.db
@@ -53,8 +53,8 @@ export async function renewSync(context: StoreContext, id: string): Promise<bool
   return numUpdatedRows > 0n;
 }
 
-/** All contacts are stored. `syncing` to `running`, or to `completed` without any; a campaign that was
- *  paused meanwhile stays so. Undefined if the file was not to be read. */
+/** All contacts are stored. `syncing` to `running`, or to `completed` without any contact; a campaign that was
+ *  paused meanwhile stays paused. Undefined if the file was not to be read. */
 export async function finishSync(context: StoreContext, id: string): Promise<Campaign | undefined> {
   if (!isRowId(id)) return undefined;
   const now = new Date(context.clock.now());
@@ -84,8 +84,8 @@ export async function finishSync(context: StoreContext, id: string): Promise<Cam
   return row === undefined ? undefined : toCampaign(row);
 }
 
-/** The campaign is `failed`, also if it was paused meanwhile; what was stored of its file goes. Undefined
- *  if the file was not to be read. */
+/** The campaign is `failed`, also if it was paused meanwhile; its stored contacts are deleted. Undefined if the
+ *  file was not to be read. */
 export async function failSync(
   context: StoreContext,
   id: string,

@@ -1,4 +1,4 @@
-// The contacts of campaigns as rows, and their counting. How they are dialled is dial-queue.ts.
+// The contacts of campaigns as rows, and their counts. Dialling: dial-queue.ts.
 
 import { sql } from 'kysely';
 import type { CampaignCounts } from '../../model/campaign.ts';
@@ -7,10 +7,10 @@ import { readTime } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { NewContact } from './dial-attempts.ts';
 
-/** A statement has room for 65,535 values. */
+/** A statement allows 65,535 values. */
 const ADD_MAX = 1_000;
 
-/** Rows that are there already stay as they are. At most a thousand at a time. */
+/** Existing rows are unchanged. At most a thousand at a time. */
 export async function addContacts(
   context: StoreContext,
   campaignId: string,
@@ -52,7 +52,7 @@ interface RetryRow {
   retries: number;
 }
 
-/** Contacts tell how many attempts there were, attempts and waiting contacts why there were more. */
+/** Contacts have the number of attempts; attempts and waiting contacts have the reasons of retries. */
 export async function countContacts(
   { db }: StoreContext,
   campaignIds: readonly string[],

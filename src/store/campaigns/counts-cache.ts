@@ -1,5 +1,5 @@
-// Counters of campaigns, those of completed ones kept: they change no more, and a page of a hundred large
-// campaigns counts the few that still call.
+// Counts of campaigns, with a cache for completed ones: they do not change, so a page of a hundred large campaigns
+// counts only the running ones.
 
 import type { CampaignCounts } from '../../model/campaign.ts';
 import { isRowId } from '../db/column-values.ts';
@@ -11,7 +11,7 @@ const KEPT_MAX = 2_000;
 
 export class CampaignCountsCache {
   readonly #context: StoreContext;
-  /** The longest unused first. */
+  /** The least recently used first. */
   readonly #kept = new Map<string, CampaignCounts>();
 
   constructor(context: StoreContext) {
@@ -25,7 +25,7 @@ export class CampaignCountsCache {
       if (counts !== undefined) known.set(id, counts);
     }
     const others = ids.filter((id) => isRowId(id) && !known.has(id));
-    // Asked before they are counted: one that ends in between may have been counted too early.
+    // Read before the counts: a campaign that ends in between may have been counted too early.
     const completed = await this.#completedOf(others);
     const counted = others.length === 0 ? known : await countContacts(this.#context, others);
     for (const id of completed) this.#keep(id, counted.get(id));

@@ -1,8 +1,8 @@
-// The contacts of campaigns, and the queue that campaigns dial from. The order of an attempt's life:
-// claim (limits are taken, nothing is sent) -> begin (the run exists, the request may go out) -> placed ->
-// settle (the run is completed). Whatever is killed when, a contact has at most one attempt that has not
-// ended: a unique index holds that. A dial without a clear answer is in doubt until it is known whether a call
-// was placed: if none was, the contact is put off and the attempt never was.
+// The contacts of campaigns, and the queue from which campaigns dial. The life of an attempt: claim (limits are
+// taken, nothing is sent) -> begin (the run exists, the request may go out) -> placed -> settle (the run is
+// completed). After a kill at any step, a contact has at most one attempt that has not ended: a unique index
+// enforces it. A dial without a clear answer is in doubt until it is known whether a call was placed: if not, the
+// contact is postponed and the attempt is removed.
 
 import type { AttemptOutcome, Campaign, ContactRetryReason } from '../../model/campaign.ts';
 import type { Run } from '../../model/run.ts';
@@ -27,33 +27,33 @@ export interface ClaimedAttempt {
   /** From 1. */
   number: number;
   retryReason: ContactRetryReason | null;
-  /** From the claim to its turn in the pace of calls. */
+  /** From the claim to its turn at the campaign's call rate. */
   waitMs: number;
-  /** Dials over its configuration that the provider has failed in a row. From DIAL_FAULTS_MAX on the campaign
-   *  waits, and this one tries whether the provider answers again. */
+  /** Consecutive dials over its configuration that the provider has failed. From DIAL_FAULTS_MAX on the campaign
+   *  waits, and this dial tests whether the provider answers again. */
   providerFaults: number;
 }
 
-/** A running campaign as the dispatcher meets it. */
+/** A running campaign for the dispatcher. */
 export interface RunningCampaign {
   campaign: Campaign;
-  /** Somebody is to be called now, and the campaign's turn comes within the horizon. */
+  /** A contact is due, and the campaign's turn comes within the horizon. */
   isDue: boolean;
   /** Attempts that have not ended. */
   openAttempts: number;
 }
 
 export interface ClaimLimits {
-  /** How many at most. */
+  /** Largest number of claims. */
   count: number;
-  /** Attempts of the campaign that may be open at a time. */
+  /** Concurrent attempts of the campaign. */
   openMax: number;
   /** Calls per second of the campaign and of the configuration; null for no limit. */
   ratePerSecond: number;
   configuration: { id: string; callsPerSecond: number | null };
-  /** Turns later than this are left for the next claim. */
+  /** Later turns are left for the next claim. */
   horizonMs: number;
-  /** The claim lapses unless it is begun within this time. */
+  /** The claim expires unless the attempt begins within this time. */
   leaseMs: number;
 }
 
@@ -64,25 +64,24 @@ export interface OpenAttempt {
   contactId: string;
   phoneNumber: string;
   number: number;
-  /** Attempts of the contact that our own stops broke off. */
+  /** Attempts of the contact that our own stops interrupted. */
   interruptions: number;
   state: 'dialling' | 'placed';
   node: string;
   run: Run | undefined;
-  /** Nobody knew, or knows, whether a call was placed: the provider gave no clear answer to the dial. */
+  /** It was, or is, not known whether a call was placed: the provider gave no clear answer to the dial. */
   isInDoubt: boolean;
-  /** How long ago that was, or its run was made. */
+  /** Milliseconds since then, or since the run was created. */
   unclearMs: number;
-  /** How long ago the provider's list was first read without the call; null if it was not. */
+  /** Milliseconds since the provider's list was first read without the call; null if it was not. */
   missedMs: number | null;
-  /** Dials of the contact since its last call that placed none, and how long ago the first of them was put
-   *  off. */
+  /** Dials of the contact since its last call that placed none, and the time since the first of them. */
   putOffs: number;
   putOffMs: number | null;
 }
 
 export interface Settlement {
   outcome: AttemptOutcome;
-  /** After how long the contact is called again; null: never. */
+  /** Delay of the retry; null: none. */
   again: { delayMs: number; reason: ContactRetryReason } | null;
 }

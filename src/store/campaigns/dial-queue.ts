@@ -1,5 +1,5 @@
-// The queue that campaigns dial from, on PostgreSQL: claims under limits, the step that makes a run, and what
-// is given back. How attempts end is attempt-settlement.ts; their life: dial-attempts.ts.
+// The queue from which campaigns dial, on PostgreSQL: claims under limits, the step that creates a run, and
+// returned claims. The end of attempts: attempt-settlement.ts; their life: dial-attempts.ts.
 
 import { sql } from 'kysely';
 import { DIAL_FAULTS_MAX } from '../../model/campaign.ts';
@@ -13,11 +13,11 @@ import { returnContact } from './attempt-doubts.ts';
 import type { ClaimedAttempt, ClaimLimits } from './dial-attempts.ts';
 import { faultsOf, keepProbe, noteWait, waitForProbe } from './provider-faults.ts';
 
-/** Claims that one look gives back; the next look takes the rest. */
+/** Claims that one round gives back; the next round takes the rest. */
 const GIVE_BACK_MAX = 500;
 
-/** Attempts for contacts that are due, under all limits; retries first. One process at a time claims for a
- *  campaign; the others get nothing and try again. */
+/** Attempts for due contacts, under all limits; retries first. One process at a time claims for a campaign; the
+ *  others get nothing and try again. */
 export async function claimContacts(
   context: StoreContext,
   campaignId: string,
@@ -42,7 +42,7 @@ export async function claimContacts(
       await noteWait(tx, context, { campaignId, configurationId });
     }
     const starts = [campaign.dial_next_at, ...(await lockConfiguration(tx, limits, isWaiting))];
-    // After the locks, for which it may have waited: it tells the time.
+    // Read after the locks, which it may have waited for: it gives the time.
     const { open, now } = await openAttempts(tx, context, campaignId);
     const room = Math.min(isWaiting ? 1 : limits.count, limits.openMax - open);
     const turns = turnsOf(starts, now, { ...limits, count: room });
@@ -70,7 +70,7 @@ async function openAttempts(
   return { open: Number(open), now };
 }
 
-/** Before when no call may go out over the configuration; null for at any time. */
+/** Before this time no call may be placed over the configuration; null: no limit. */
 async function lockConfiguration(
   tx: TransactionContext,
   { configuration: { id, callsPerSecond } }: ClaimLimits,
@@ -86,7 +86,7 @@ async function lockConfiguration(
   return row === undefined ? [] : [row.dial_next_at, row.probe_at];
 }
 
-/** When each of the next calls may go out, none before now or any of `starts`. */
+/** The times of the next calls, none before now or any of `starts`. */
 function turnsOf(starts: readonly (Date | null)[], now: Date, limits: ClaimLimits): Date[] {
   const gapMs = gapOf(limits);
   const firstMs = Math.max(now.getTime(), ...starts.map((start) => start?.getTime() ?? 0));
@@ -111,7 +111,7 @@ interface DueContact {
   retry_reason: ClaimedAttempt['retryReason'];
 }
 
-/** Those to be called again before those who never were. */
+/** Retries before first attempts. */
 async function dueContacts(
   tx: TransactionContext,
   campaignId: string,
@@ -202,7 +202,7 @@ function claimOf(
   };
 }
 
-/** The turn after the last one that was given. */
+/** The turn after the last one given. */
 async function keepPace(
   tx: TransactionContext,
   campaignId: string,
@@ -224,9 +224,9 @@ async function keepPace(
     .execute();
 }
 
-/** The attempt's run, and the attempt `dialling`, in one step. The run's `campaignId` is the campaign's. Undefined
- *  if the claim has lapsed, the campaign no longer runs, or it has begun to wait for its provider since the claim.
- *  Throws CALL_LIMIT_REACHED. */
+/** Creates the attempt's run, and sets the attempt to `dialling`, in one step. The run's `campaignId` is the
+ *  campaign's. Undefined if the claim has expired, the campaign no longer runs, or waits for its provider since
+ *  the claim. Throws CALL_LIMIT_REACHED. */
 export async function beginAttempt(
   context: StoreContext,
   { attemptId, providerFaults }: Pick<ClaimedAttempt, 'attemptId' | 'providerFaults'>,
@@ -268,7 +268,7 @@ export async function notePlaced({ db }: StoreContext, attemptId: string): Promi
     .execute();
 }
 
-/** Nothing was placed: the attempt never was, its run neither, and the contact is due after `delayMs`. */
+/** Nothing was placed: the attempt and its run are removed, and the contact is due after `delayMs`. */
 export async function releaseAttempt(
   { db, time }: StoreContext,
   attemptId: string,
@@ -283,7 +283,7 @@ export async function releaseAttempt(
       .forUpdate()
       .executeTakeFirst();
     if (attempt === undefined) return;
-    // A run that knows its call, or has moved, is the trace of a call that was placed after all.
+    // A run with a call, or in a later state, shows that a call was placed after all.
     if (attempt.run_id !== null && !(await deleteUntouchedRun(tx, attempt.run_id))) return;
     await returnContact(tx, attempt, shifted(time(), delayMs));
   });
@@ -300,8 +300,8 @@ async function deleteUntouchedRun(tx: TransactionContext, runId: string): Promis
   return gone !== undefined;
 }
 
-/** Gives back claims that were not begun: those of `node` (at its start), and lapsed ones. Returns how many. One
- *  step: what is begun meanwhile is no longer a claim and stays. */
+/** Gives back claims that did not begin: those of `node` (at its start), and expired ones. Returns their number.
+ *  One step: an attempt that begins meanwhile is no longer a claim and stays. */
 export async function releaseClaims(
   context: StoreContext,
   node: string | undefined,
@@ -327,9 +327,9 @@ export async function releaseClaims(
   });
 }
 
-/** Calls that the organization may still begin, by the same count as `runs.create`. Claims count as well: a
- *  campaign that gets none because of another's claim keeps its place in the order. One statement: a claim that is
- *  begun meanwhile counts once. */
+/** Calls that the organization may still start, counted as in `runs.create`. Claims count as well: a campaign
+ *  that gets none because of another's claim keeps its place in the order. One statement: a claim that begins
+ *  meanwhile counts once. */
 export async function freeSlots(
   { db }: StoreContext,
   organizationId: string,

@@ -1,6 +1,6 @@
-// Providers that fail dial after dial: how many in a row, kept with the configuration, so that it holds for all
-// campaigns and processes and after a restart. Campaigns wait for such a provider, and one dial at a time
-// tries whether it answers again.
+// Consecutive dials that a provider has failed, stored with the configuration, so that the count holds for all
+// campaigns and processes and after a restart. Campaigns wait for such a provider, and one dial at a time tests
+// whether it answers again.
 
 import { sql } from 'kysely';
 import { type CampaignLogEntry, DIAL_FAULTS_MAX, PROBE_MS } from '../../model/campaign.ts';
@@ -11,9 +11,9 @@ import { logged } from './campaigns.ts';
 /** One whose faults are counted no further. */
 const COUNTED_MAX = 1_000_000;
 
-/** The provider has failed a dial over the configuration. Returns how many it has failed in a row; at
- *  DIAL_FAULTS_MAX the campaign begins to wait. Two statements, as claims lock a campaign before its
- *  configuration; a claim makes up for the second. */
+/** The provider has failed a dial over the configuration. Returns the number of consecutive failures; at
+ *  DIAL_FAULTS_MAX the campaign starts to wait. Two statements, because claims lock a campaign before its
+ *  configuration; a claim repairs a missing second one. */
 export async function providerFailed(
   context: StoreContext,
   configurationId: string,
@@ -35,7 +35,7 @@ export async function providerFailed(
   return faults;
 }
 
-/** The provider has answered a dial: nobody waits for it any more. True if somebody did. */
+/** The provider has answered a dial: no campaign waits for it any more. True if one did. */
 export async function providerAnswered(
   context: StoreContext,
   configurationId: string,
@@ -73,7 +73,7 @@ const ENDED = {
   message: 'The provider answers again: the campaign goes on',
 } as const satisfies Partial<CampaignLogEntry>;
 
-/** Once for each wait: writes the campaign's log as it begins or (without a configuration) ends. */
+/** Once per wait: writes the campaign's log when it begins or (without a configuration) ends. */
 export async function noteWait(
   db: StoreContext['db'] | TransactionContext,
   context: StoreContext,
@@ -91,13 +91,13 @@ export async function noteWait(
     .execute();
 }
 
-/** Dials over the configuration that its provider has failed in a row. */
+/** Consecutive dials over the configuration that its provider has failed. */
 export function faultsOf(configurationId: string | null) {
   return sql<number>`coalesce(
     (select dial_faults from telephony_configurations where id = ${configurationId}), 0)`;
 }
 
-/** A campaign that has no turn to try its provider is left alone until there is one. */
+/** A campaign without a turn to test its provider is skipped until it has one. */
 export async function waitForProbe(
   tx: TransactionContext,
   campaignId: string,
@@ -111,7 +111,7 @@ export async function waitForProbe(
     .execute();
 }
 
-/** The turn is taken: the next probe comes after it. */
+/** The turn is used: the next test dial comes after it. */
 export async function keepProbe(tx: TransactionContext, configurationId: string, turn: Date) {
   await tx
     .updateTable('telephony_configurations')

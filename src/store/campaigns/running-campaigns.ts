@@ -1,5 +1,5 @@
-// What the dispatcher asks of campaigns as a whole: which dial, how their calls have gone, and the changes
-// of state that the gateway makes by itself.
+// Queries of the dispatcher over all campaigns: due contacts, outcomes of calls, and the changes of state that the
+// gateway makes by itself.
 
 import { sql } from 'kysely';
 import { type AttemptOutcome, type CampaignLogEntry, UNHEARD } from '../../model/campaign.ts';
@@ -8,11 +8,10 @@ import type { StoreContext } from '../db/store-context.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
 import type { RunningCampaign } from './dial-attempts.ts';
 
-/** Campaigns that one look serves: more run on no server, and those of which nobody is due cost a step or
- *  two in an index. */
+/** Campaigns of one round: no server runs more, and those without a due contact cost a step or two in an index. */
 const RUNNING_MAX = 5_000;
 
-/** Running campaigns of all organizations, longest without a call first. One statement. */
+/** Running campaigns of all organizations, those without a call for the longest time first. One statement. */
 export async function runningCampaigns(
   { db, time }: StoreContext,
   horizonMs: number,
@@ -49,8 +48,8 @@ export async function runningCampaigns(
   }));
 }
 
-/** When the contact of a running campaign, of any organization, that has waited longest to be called again was
- *  due, or will be; undefined if none waits. One step in an index for each running campaign. */
+/** The earliest due time of a retry in running campaigns of all organizations; undefined if there is none. One
+ *  step in an index per running campaign. */
 export async function firstRetry({ db }: StoreContext): Promise<Date | undefined> {
   const { rows } = await sql<{ due: Date | null }>`
     select min(first.due_at) as due from campaigns, lateral (
@@ -61,7 +60,7 @@ export async function firstRetry({ db }: StoreContext): Promise<Date | undefined
   return rows[0]?.due ?? undefined;
 }
 
-/** Outcomes of the last `windowMs`, but none from before the breaker was reset last. */
+/** Outcomes of the last `windowMs`, but none from before the breaker's last reset. */
 export async function recentOutcomes(
   { db, time }: StoreContext,
   campaignId: string,
@@ -110,16 +109,16 @@ const COMPLETED = {
   event: 'completed',
   message: 'Nobody is left to call; a redial calls those, too, whom `details` count',
 };
-/** Contacts that may never have been rung, by the outcome of their last attempt; those that there are. */
+/** Contacts whose phone may never have rung, by the outcome of their last attempt. */
 const unheard = sql`jsonb_build_object('details', (
   select jsonb_object_agg(last_outcome, contacts) from (
     select last_outcome, count(*) as contacts from campaign_contacts
     where campaign_id = campaigns.id and state = 'failed' and last_outcome = any(${[...UNHEARD]})
     group by last_outcome) each_outcome))`;
 
-/** `running` to `completed`, all campaigns of which every contact is done. Their ids. One statement. Rows that are
- *  locked just now are left for the next look: two processes never wait for each other. A value compared with
- *  null, as `not exists` may be answered by reading all contacts. */
+/** `running` to `completed` for all campaigns whose contacts are all done. Returns their ids. One statement.
+ *  Locked rows are left for the next round: two processes never wait for each other. It compares a value with
+ *  null, because `not exists` may read all contacts. */
 export async function completeDone(context: StoreContext): Promise<string[]> {
   const done = context.db
     .selectFrom('campaigns')

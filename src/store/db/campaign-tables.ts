@@ -35,7 +35,7 @@ export interface CampaignTable {
   breaker: ColumnType<BreakerSettings | null, string | null, string | null>;
   rate_per_second: number;
   parent_campaign_id: Generated<string | null>;
-  /** `at` is text in the database. */
+  /** `at` is stored as text. */
   logs: ColumnType<(Omit<CampaignLogEntry, 'at'> & { at: string })[], string | undefined, string>;
   created_at: Date;
   started_at: Generated<Date | null>;

@@ -1,12 +1,12 @@
-// Values on their way into the database: ids as they come from outside, JSON as text. PostgreSQL
-// takes neither NUL in any text nor half a surrogate pair in jsonb; clients send both.
+// Values for the database: ids as they come from outside, JSON as text. PostgreSQL accepts neither NUL in any text
+// nor an unpaired surrogate in jsonb; clients send both.
 
-/** Whether `id` can be the id of a row: a bigint above zero. Anything else names no row. */
+/** Whether `id` can be the id of a row: a bigint above zero. Anything else matches no row. */
 export function isRowId(id: string): boolean {
   return /^[1-9]\d{0,17}$/.test(id);
 }
 
-/** JSON text that PostgreSQL accepts: NUL is left out, half a surrogate pair becomes U+FFFD. */
+/** JSON text that PostgreSQL accepts: NUL is removed, an unpaired surrogate becomes U+FFFD. */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
   return /\\u(0000|d[89a-f])/i.test(text) ? JSON.stringify(value, clean) : text;

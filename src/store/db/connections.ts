@@ -1,5 +1,5 @@
-// The connections to the database, of either engine, and what their errors mean. Every statement
-// goes through here: it has a deadline, is measured, and a connection that failed is not used again.
+// The connections to the database, of either engine, and the meaning of their errors. Every statement goes through
+// here: it has a deadline, is measured, and a connection that failed is not used again.
 
 import {
   Kysely,
@@ -17,18 +17,18 @@ import { APPLICATION_NAME } from '../embedded/wire-protocol.ts';
 import { plainText } from './column-values.ts';
 import type { Tables } from './tables.ts';
 
-/** Enough for a few hundred calls; the embedded engine does one thing at a time anyway. */
+/** Enough for a few hundred calls; the embedded engine runs one statement at a time anyway. */
 const CONNECTIONS_MAX = 10;
-/** Of each process, where several share the embedded engine. */
+/** For each process, where several share the embedded engine. */
 const CONNECTIONS_SHARED_MAX = 5;
-/** For a free connection. */
+/** Wait for a free connection. */
 const CONNECT_MS_MAX = 5_000;
-/** For news of the embedded engine's death to arrive. */
+/** Wait for the report of the embedded engine's death. */
 const RECONNECT_MS_MAX = 500;
-/** For the engine to be started again, where no news of it arrive. */
+/** Wait for the restart of the engine, where no report arrives. */
 const RECONNECT_SHARED_MS_MAX = 5_000;
 const RECONNECT_STEP_MS = 50;
-/** For one statement at the server; the client waits a little longer to hear of it. */
+/** One statement at the server; the client waits a little longer for its answer. */
 const STATEMENT_MS_MAX = 9_000;
 const ANSWER_MS_MAX = 10_000;
 /** For a transaction in which nothing happens. */
@@ -57,7 +57,7 @@ export function connectionConfig(target: DatabaseTarget): PoolConfig {
 }
 
 export interface DatabaseOptions {
-  /** Awaited before a connection is taken: the embedded engine may be starting again. */
+  /** Awaited before a connection is used: the embedded engine may be restarting. */
   ready: () => Promise<void>;
   clock: Clock;
   log: Log;
@@ -73,7 +73,7 @@ export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): 
     idleTimeoutMillis: 30_000,
   });
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
-  // The pool listens to idle connections only; one lost in use would end the process.
+  // The pool only handles errors of idle connections; an error of one in use would end the process.
   pool.on('connect', (client) => {
     client.on('error', (error) => log.debug({ err: error }, 'a database connection was lost'));
   });
@@ -86,13 +86,13 @@ export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): 
   });
 }
 
-/** The constraint that `error` says was violated (unique or foreign key), if it says so. */
+/** The constraint (unique or foreign key) that was violated, if `error` is such an error. */
 export function violated(error: unknown): string | undefined {
   if (!(error instanceof DatabaseError)) return undefined;
   return error.code === '23505' || error.code === '23503' ? error.constraint : undefined;
 }
 
-/** An error of the driver as one of ours, where the statement was not to blame. */
+/** A driver's error as one of ours, where the statement is not the cause. */
 export function asStoreError(error: unknown): unknown {
   if (error instanceof GatewayError) return error;
   if (!(error instanceof DatabaseError)) return new GatewayError('STORE_UNAVAILABLE', {}, error);
@@ -105,7 +105,7 @@ export function asStoreError(error: unknown): unknown {
   return unavailable ? new GatewayError('STORE_UNAVAILABLE', {}, error) : error;
 }
 
-/** How long a lost engine is waited for. */
+/** How long to wait for a lost engine. */
 const RECONNECT_MS = { server: 0, embedded: RECONNECT_MS_MAX, shared: RECONNECT_SHARED_MS_MAX };
 
 class CheckedPool implements PostgresPool {
@@ -130,7 +130,7 @@ class CheckedPool implements PostgresPool {
         const isOver = clock.monotonicMs() >= giveUpAt;
         if (isOver || error instanceof DatabaseError) throw asStoreError(error);
       }
-      // The engine died and nobody here knows yet. Nothing was sent, so nothing is sent twice.
+      // The engine died and this process has no report yet. Nothing was sent, so nothing is sent twice.
       await new Promise<void>((resolve) => clock.after(RECONNECT_STEP_MS, resolve));
     }
   }
@@ -140,7 +140,7 @@ class CheckedPool implements PostgresPool {
   }
 }
 
-/** One use of a connection. After a deadline or a broken socket the connection is thrown away. */
+/** One use of a connection. After a deadline or a broken socket the connection is discarded. */
 class CheckedClient implements PostgresPoolClient {
   readonly #client: PoolClient;
   #broken = false;

@@ -1,15 +1,14 @@
-// The moment by the database's clock, as SQL. Whatever one process writes and another compares with the time
-// (who lives, until when a claim holds, what is due) is written and compared by this one clock: those of
-// the processes may differ by any amount.
+// The database's current time, as SQL. A time that one process writes and another compares with (heartbeats,
+// leases, due times) is written and compared by this one clock: the processes' own clocks may differ by any amount.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Tables } from './tables.ts';
 
-/** Tests hand in a moment of their own. */
+/** Tests pass a time of their own. */
 export type DatabaseTime = () => RawBuilder<Date>;
 
-/** A query of its own, which is evaluated once: an index can be searched by it. */
+/** A subquery, which is evaluated once: an index can be searched by it. */
 export const databaseTime: DatabaseTime = () => sql<Date>`(select clock_timestamp())`;
 
 export async function readTime(of: { db: Kysely<Tables>; time: DatabaseTime }): Promise<Date> {

@@ -1,12 +1,12 @@
-// What is due in a table of work: at most one row of each organization, so that none stands behind
-// another's backlog, however long. Reads one index entry per organization that has work.
+// Due rows of a work table: at most one row of each organization, so that no organization waits behind another's
+// backlog. Reads one index entry per organization with work.
 
 import { type RawBuilder, sql } from 'kysely';
 
 import { isRowId } from './column-values.ts';
 
-/** A query for the ids of the rows to take up, locked until the transaction ends. `table` has an index
- *  on (organization_id, due_at); its rows with a null `due_at` are over. `now` by the database's clock. */
+/** A query for the ids of the rows to claim, locked until the transaction ends. `table` has an index on
+ *  (organization_id, due_at); its rows with a null `due_at` are over. `now` by the database's clock. */
 export function dueIds(
   of: { table: string; id: string },
   { limit, except }: DueClaim,
@@ -34,11 +34,11 @@ export function dueIds(
     order by head.due_at limit ${limit}`;
 }
 
-/** What is taken up: at most one of each organization, those that wait longest first. */
+/** The claimed rows: at most one of each organization, the longest waiting first. */
 export interface DueClaim {
   limit: number;
-  /** Organizations that have enough under way. */
+  /** Organizations at their limit of work in progress. */
   except: readonly string[];
-  /** Comes back after this time if nobody reports. */
+  /** Due again after this time without a report. */
   leaseMs: number;
 }

@@ -1,8 +1,8 @@
-// Tells whether a process on this data folder lives, by its epoch: each listens on a unix socket of its own
-// there, which the kernel closes with it, however it ends. The socket of a dead one refuses; that is proof only
-// on the machine, since its start, and in the folder where it was made, which is why its name tells of these:
-// the sockets of a copied disk, or of another machine on a shared one, refuse as well. No process id is asked
-// for, as every container counts its own; a socket answers across containers.
+// Detects whether a process with a given epoch is alive on this data folder. Each process listens on a unix socket
+// of its own there, which the kernel closes when the process ends. The socket of a dead process refuses
+// connections. That is proof only on the same machine, since its start, and in the folder of its creation, so the
+// socket's name contains these: sockets of a copied disk, or of another machine on a shared one, refuse as well.
+// Process ids are not used, because every container counts its own; a socket works across containers.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { NodeIdentity } from './store-context.ts';
 
 /** Linux: changes with every start of the machine. */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
-/** Of a socket's path, by the narrowest kernel (macOS); a longer one would be cut short. */
+/** Length of a socket's path on the strictest kernel (macOS); a longer one would be cut. */
 const PATH_BYTES_MAX = 103;
 const PLACE_DIGITS = 8;
 const SOCKET_NAME = /^node-[0-9a-f]{8}-(\d+)$/;
@@ -30,8 +30,7 @@ export class EpochSocket implements EpochWitness {
     this.#server = server;
   }
 
-  /** Without one, where the file system has no sockets or the path is too long, the others are not told
-   *  of this process. */
+  /** Without a socket (file system without sockets, path too long), other processes cannot detect this one. */
   static async open(folder: string, { node, epoch }: NodeIdentity, log: Log): Promise<EpochSocket> {
     const place = placeOf(folder, node);
     try {
@@ -65,7 +64,7 @@ export class EpochSocket implements EpochWitness {
 
 interface Place {
   pathOf: (epoch: string) => string;
-  /** A socket that refuses was made here since the machine was started. */
+  /** A refusing socket was created here since the start of the machine. */
   isProof: boolean;
 }
 
@@ -90,7 +89,7 @@ async function listen(path: string): Promise<Server> {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) throw new RangeError('the path is too long');
   const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
-    server.on('error', reject); // Later ones, of others' connections, are of no interest.
+    server.on('error', reject); // Connections of other processes are of no interest.
     server.listen(path, () => resolve(server));
   });
 }

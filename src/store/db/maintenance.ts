@@ -1,7 +1,7 @@
-// What a PostgreSQL server does for itself and the embedded engine does not: it has no background
-// processes. Without checkpoints its log grows until it is closed (measured: 214 MB of log, none
-// reused), without vacuum and analyze its tables swell and its plans age. One small step at a time,
-// as everybody waits for it.
+// Maintenance that a PostgreSQL server does by itself and the embedded engine, which has no background processes,
+// does not. Without checkpoints its log grows until it is closed (measured: 214 MB of log, none reused), without
+// vacuum and analyze its tables grow and its plans become bad. One small step at a time, because all statements
+// wait for it.
 
 import { Client } from 'pg';
 import type { Log } from '../../log.ts';
@@ -12,9 +12,9 @@ import { connectionConfig, type DatabaseTarget } from './connections.ts';
 const EVERY_MS = 60_000;
 /** Log since the last checkpoint: about a second of replay after a crash. */
 const LOG_BYTES_MAX = 32 * 1024 * 1024;
-/** As autovacuum has it: this many changed rows and a tenth of the table. */
+/** As in autovacuum: this many changed rows and a tenth of the table. */
 const CHANGED_ROWS_MAX = 200;
-/** One table's vacuum; the engine cannot be interrupted, so this only ends our waiting. */
+/** One table's vacuum; the engine cannot be interrupted, so this only ends our wait. */
 const STEP_MS_MAX = 120_000;
 
 export class DatabaseMaintenance {
@@ -42,7 +42,7 @@ export class DatabaseMaintenance {
     return this.#loop.stop(STEP_MS_MAX);
   }
 
-  /** A checkpoint if it is due, else the table that needs it most. Tells what it did. */
+  /** A checkpoint if it is due, else the table that needs maintenance most. Returns what it did. */
   async step(): Promise<'checkpoint' | 'vacuum' | 'nothing'> {
     const client = new Client({
       ...connectionConfig(this.#target),
@@ -56,7 +56,7 @@ export class DatabaseMaintenance {
         await client.query('checkpoint');
         return 'checkpoint';
       }
-      // The counts of the last second are not in the view yet.
+      // The view does not have the counts of the last second yet.
       await client.query('select pg_stat_force_next_flush()');
       const table = await neediestTable(client);
       if (table === undefined) return 'nothing';

@@ -1,6 +1,6 @@
-// Brings a database to the shape this version needs: migrations/*.sql in the order of their names,
-// each once, all in one transaction under a table lock, so that of several starting nodes one works
-// and the others find it done. (Advisory locks are no use: the embedded engine has one session.)
+// Migrates a database to the schema of this version: migrations/*.sql in the order of their names, each once, all
+// in one transaction under a table lock, so that of several starting nodes one migrates and the others find it
+// done. (Advisory locks do not work: the embedded engine has one session.)
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { asStoreError, connectionConfig, type DatabaseTarget } from './connectio
 
 /** A table of millions of rows may have to be rewritten. */
 const MIGRATION_MS_MAX = 600_000;
-/** `create table if not exists` fails for one of two that do it at the same moment. */
+/** `create table if not exists` fails if two run it at the same moment. */
 const CREATE_TRIES_MAX = 5;
 
 export interface Migration {
@@ -20,7 +20,7 @@ export interface Migration {
   text: string;
 }
 
-/** Those that came with this version, in order. */
+/** The migrations of this version, in order. */
 export function ownMigrations(): Migration[] {
   const folder = new URL('../migrations/', import.meta.url);
   return readdirSync(folder)
@@ -96,7 +96,7 @@ function check(migrations: readonly Migration[], applied: ReadonlyMap<string, st
   }
 }
 
-/** Of the text without its line ends' flavour, which a checkout may change. */
+/** Over the text with normalised line ends, which a checkout may change. */
 function checksum(text: string): string {
   return createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex');
 }

@@ -1,42 +1,41 @@
-// How a process gets its node's name. Nobody else has it where the database is this process's alone, or where the
-// gateway that has the name started it. Otherwise whoever had it last is watched, and is replaced if it is dead:
-// by its socket in the data folder at once, else if it does not report within two beats.
+// How a process acquires its node's name. It is free where the database belongs to this process alone, or where the
+// gateway that has the name started this process. Otherwise the last owner is checked, and replaced if it is dead:
+// at once by its socket in the data folder, else if it writes no heartbeat in two intervals.
 
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { shifted } from './database-time.ts';
 import type { NodeIdentity, StoreContext, TransactionContext } from './store-context.ts';
 
-/** How often a process at a server reports: a second one of its name finds out in seconds that it lives. */
+/** Heartbeat interval at a server: a second process with the same name is detected in seconds. */
 export const BEAT_MS = 2_000;
-/** Two beats, and half a second for slow ones. */
+/** Two heartbeats, and half a second for slow ones. */
 const SILENCE_MS = 2 * BEAT_MS + 500;
-/** A process of the version that knew no epochs reports every 15 s, by its own clock. */
+/** A process of the version without epochs has a heartbeat of 15 s, by its own clock. */
 const FORMER_SILENCE_MS = 16_000;
-/** A slow database or a stopped virtual machine is not yet a death, nor is such a version's slow beat. */
+/** A slow database or a suspended virtual machine is not dead yet, nor is such a version with a slow heartbeat. */
 export const DEAD_AFTER_MS = 60_000;
 const LOOK_MS = 250;
-/** A process that was killed takes a moment to be gone. */
+/** A killed process needs a moment to end. */
 const DYING_MS_MAX = 500;
 
 export type EntryContext = NodeIdentity & Pick<StoreContext, 'db' | 'clock' | 'time'>;
 
-/** What tells whether a process lives, other than its beats. */
+/** Another proof that a process is alive, beside heartbeats. */
 export interface EpochWitness {
-  /** Undefined: it does not know. */
+  /** Undefined: unknown. */
   isAlive(epoch: string): Promise<boolean | undefined>;
-  /** It is dead and will not be asked for again. */
+  /** It is dead and will not be checked again. */
   forget(epoch: string): void;
 }
 
-/** No other process can be at this database, so every other node is dead. */
+/** No other process can use this database, so every other node is dead. */
 export async function enterAlone(context: EntryContext): Promise<void> {
   await context.db.deleteFrom('nodes').execute();
   await insertNode(context);
 }
 
-/** A worker of `gateway`, which knows that the process before it is dead. False if the gateway has lost its own
- *  name. */
+/** A worker of `gateway`, whose predecessor is known to be dead. False if the gateway has lost its own name. */
 export async function enterWorker(context: EntryContext, gateway: NodeIdentity): Promise<boolean> {
   const { db, time, node, epoch } = context;
   const { rows } = await sql`
@@ -59,7 +58,7 @@ export async function enterNamed(
   const first = await signsOfLife(context.db, context);
   const seen = await untilDead(context, first, witness);
   const hasEntered = await context.db.transaction().execute(async (tx) => {
-    // From here on none of them reports.
+    // From here on none of them can write a heartbeat.
     const dead = await signsOfLife(tx, context, { isLocked: true });
     if (dead.some((sign) => isNew(sign, seen))) return false;
     await deleteNodes(tx, dead);
@@ -118,7 +117,7 @@ async function signsOfLife(
   return rows;
 }
 
-/** Gives the rows as they were when all of their processes were dead. */
+/** Returns the rows as they were when all of their processes were dead. */
 async function untilDead(
   context: EntryContext,
   first: readonly Sign[],
@@ -127,7 +126,7 @@ async function untilDead(
   const { clock, db, node } = context;
   if (first.length === 0) return first;
   const own = first.find(({ name }) => name === node);
-  // With it ended its workers.
+  // Its workers ended with it.
   if ((await isAlive(own?.epoch, witness, context)) === false) return first;
   const silenceMs = first.some(({ isFormer }) => isFormer) ? FORMER_SILENCE_MS : SILENCE_MS;
   const until = clock.monotonicMs() + silenceMs;

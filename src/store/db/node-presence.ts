@@ -1,5 +1,6 @@
-// The heartbeat of a gateway: it writes the database's time to its row every few seconds. A node without one is
-// dead, and its runs are another's to close. A process whose row is another's has been replaced, and must end.
+// The heartbeat of a gateway: writes the database's time to its row every few seconds. A node without a heartbeat
+// is dead, and another node closes its runs. A process whose row belongs to another process has been replaced, and
+// must end.
 
 import { sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -16,12 +17,12 @@ import {
 } from './node-entry.ts';
 import type { NodeIdentity } from './store-context.ts';
 
-/** Where the data folder is locked nobody waits for a beat; each is a write to the disk. */
+/** With a locked data folder no other process waits for a heartbeat; each is a write to the disk. */
 const LOCKED_BEAT_MS = 15_000;
 
-/** Among which others a process gets its name. */
+/** How a process acquires its name. */
 export type Surroundings =
-  /** The database is this process's. */
+  /** The database belongs to this process. */
   | { kind: 'alone' }
   /** Several on one server. */
   | { kind: 'server'; witness: EpochWitness }
@@ -74,7 +75,7 @@ export class NodeHeartbeat {
     throw new GatewayError('NODE_REPLACED', { node: gateway.node });
   }
 
-  /** Says that the runs of this process are anybody's, and those of its workers. */
+  /** Releases the runs of this process and of its workers. */
   async stop(): Promise<void> {
     this.#loop.cancel();
     const { db, node, epoch } = this.#context;
@@ -106,7 +107,7 @@ export class NodeHeartbeat {
     this.#onReplaced?.(new GatewayError('NODE_REPLACED', { node }));
   }
 
-  /** Where nobody has the name, it is still this process's. */
+  /** If the name is free, it is still this process's. */
   async #isTakenBack(): Promise<boolean> {
     const { db, node } = this.#context;
     const named = await db.selectFrom('nodes').select('name').where('name', '=', node).execute();

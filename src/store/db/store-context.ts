@@ -1,4 +1,4 @@
-// What every repository works with.
+// Dependencies of every repository.
 
 import type { Kysely, Transaction } from 'kysely';
 import type { Log } from '../../log.ts';
@@ -8,23 +8,23 @@ import type { SecretBox } from '../secrets/secret-box.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { Tables } from './tables.ts';
 
-/** A process among those at one database. */
+/** One process among those at the same database. */
 export interface NodeIdentity {
-  /** As `nodes` and `runs.owner_node` name it; its next process has it too. */
+  /** The name in `nodes` and `runs.owner_node`; its successor has it too. */
   node: string;
-  /** Its own number, as digits. */
+  /** Its epoch, as digits. */
   epoch: string;
 }
 
 export interface StoreContext extends NodeIdentity {
   db: Kysely<Tables>;
-  /** For what this process alone measures, and for what people are shown. */
+  /** For times that only this process compares, and for display. */
   clock: Clock;
-  /** For what several processes compare. */
+  /** For times that several processes compare. */
   time: DatabaseTime;
   random: Random;
   secrets: SecretBox;
-  /** Calls at a time for an organization without a limit of its own. */
+  /** Concurrent calls of an organization without a limit of its own. */
   callLimit: number;
   log: Log;
 }

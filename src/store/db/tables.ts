@@ -1,5 +1,5 @@
-// The tables as types: what kysely checks our statements against. migrations/*.sql makes them; the
-// two are kept equal by the repositories' tests. Ids are bigint: strings of digits here.
+// The tables as types, with which kysely checks our statements. migrations/*.sql creates them; the repositories'
+// tests keep both equal. Ids are bigint: strings of digits here.
 
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 import type { CallEventBody } from '../../model/call-event.ts';

@@ -1,5 +1,5 @@
-// A repository is its functions, each with the context as its first parameter; here the context is filled in.
-// What the functions do is documented where they are.
+// Binds the context, the first parameter of a repository's functions. The functions are documented where they are
+// defined.
 
 import type { StoreContext } from './store-context.ts';
 

@@ -1,5 +1,5 @@
-// Completed runs that still need something. The database itself notes one when a run is completed
-// (migration 008), so that no way of completing a run can forget it.
+// Completed runs with work left. The database itself inserts a row when a run is completed (migration 008), so that
+// no way of completing a run can omit it.
 
 import { type Selectable, sql } from 'kysely';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
@@ -10,13 +10,13 @@ import type { AfterworkTable } from '../db/tables.ts';
 import { withContext } from '../db/with-context.ts';
 import type { NewDelivery } from './webhook-deliveries.ts';
 
-/** What a completed run still needs. */
+/** The remaining work of a completed run. */
 export interface PostCallJob {
   runId: string;
   organizationId: string;
   /** When the run was completed. */
   since: Date;
-  /** How often it was taken up, this time included. */
+  /** Number of claims, this one included. */
   claims: number;
 }
 
@@ -25,11 +25,11 @@ export interface ReviewRecord {
   key: string;
   annotation: Record<string, unknown>;
   tags: readonly string[];
-  /** Key under `usage_info.llm` and what is added there; undefined if no model was asked. */
+  /** Key under `usage_info.llm` and the tokens to add; undefined if no model was asked. */
   usage: { key: string; tokens: Readonly<Record<string, number>> } | undefined;
 }
 
-/** Tags of one run. Models may invent words without end. */
+/** Tags of one run. Models may invent any number. */
 const TAGS_MAX = 200;
 
 export type PostCallJobStore = ReturnType<typeof postCallJobStore>;
@@ -58,7 +58,7 @@ async function claimAfterworks(context: StoreContext, claim: DueClaim): Promise<
   }));
 }
 
-/** It is tried again after `delayMs`. */
+/** The work is repeated after `delayMs`. */
 async function postpone(context: StoreContext, runId: string, delayMs: number): Promise<void> {
   if (!isRowId(runId)) return;
   await context.db
@@ -68,8 +68,8 @@ async function postpone(context: StoreContext, runId: string, delayMs: number): 
     .execute();
 }
 
-/** One node's review of the call: its annotation, the tags it adds, the tokens it used. Does nothing
- *  if the node's annotation is there already. */
+/** One node's review of the call: its annotation, its tags, its tokens. Does nothing if the node's annotation
+ *  exists already. */
 async function annotate(context: StoreContext, runId: string, review: ReviewRecord): Promise<void> {
   if (!isRowId(runId)) return;
   await context.db.transaction().execute(async (tx) => {
@@ -99,8 +99,8 @@ async function annotate(context: StoreContext, runId: string, review: ReviewReco
   });
 }
 
-/** Everything is done: the deliveries are made and the work is over, in one transaction. A node
- *  that has a delivery for the run keeps that one. */
+/** Everything is done: creates the deliveries and ends the work in one transaction. A node that has a delivery
+ *  for the run keeps it. */
 async function finish(
   context: StoreContext,
   runId: string,

@@ -1,5 +1,5 @@
-// The secret with which an organization's outgoing webhooks are signed, and the one before it while
-// receivers change over. Sealed; its text is shown once.
+// The secret that signs an organization's outgoing webhooks, and the previous one while receivers change over.
+// Sealed; its text is shown once.
 
 import type { Selectable } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
@@ -12,7 +12,7 @@ export interface SigningSecret {
   /** For people to recognise it. */
   prefix: string;
   createdAt: Date;
-  /** Until when the one before signs as well; null if there is none or its time is over. */
+  /** Time until which the previous secret signs as well; null without one. */
   formerUntil: Date | null;
 }
 
@@ -55,7 +55,7 @@ export async function resealSigningSecrets(context: StoreContext): Promise<numbe
   return stale.length;
 }
 
-/** A new secret, whose text is given this once. The one before signs for `graceMs` more. */
+/** A new secret, whose text is returned this once. The previous one signs for `graceMs` more. */
 async function rotate(
   context: StoreContext,
   organizationId: string,
@@ -81,7 +81,7 @@ async function rotate(
   return { record: toRecord(context, row), secret };
 }
 
-/** Texts of the secrets that sign now, newest first; the first is made if there is none. */
+/** Texts of the current secrets, newest first; the first is created if there is none. */
 async function inForce(context: StoreContext, organizationId: string): Promise<string[]> {
   const row = (await read(context, organizationId)) ?? (await makeFirst(context, organizationId));
   if (row === undefined) return [];

@@ -15,7 +15,7 @@ export interface NewDelivery {
   nodeName: string;
   method: string;
   url: string;
-  /** Without any that hold secrets. */
+  /** Without headers that hold secrets. */
   headers: readonly (readonly [string, string])[];
   credentialUuid: string | null;
   /** JSON text; null for methods without a body. */
@@ -28,17 +28,17 @@ export interface Delivery extends NewDelivery {
   workflowId: string;
   runId: string;
   state: DeliveryState;
-  /** Since it was made or sent once more by hand, the one under way included. */
+  /** Since its creation or manual repetition, including the attempt in progress. */
   attempts: number;
-  /** Grows with every take-up; hand it back with the result. */
+  /** Grows with every claim; pass it back with the result. */
   claims: number;
-  /** When it is tried next; while it is being sent, when its lease ends. Null once it is over. */
+  /** Time of the next attempt; during an attempt, the end of its lease. Null once it is over. */
   dueAt: Date | null;
   createdAt: Date;
   attemptedAt: Date | null;
   finishedAt: Date | null;
   responseStatus: number | null;
-  /** The begin of what the receiver answered. */
+  /** The start of the receiver's answer. */
   responseExcerpt: string | null;
   error: string | null;
 }
@@ -82,8 +82,8 @@ export function deliveryStore(context: StoreContext) {
   });
 }
 
-/** Counts the attempt: one that a kill interrupts has been one. A delivery whose last attempt was
- *  interrupted becomes a dead letter instead. */
+/** Counts the attempt, also if a kill interrupts it. A delivery whose last attempt was interrupted becomes a
+ *  dead letter instead. */
 async function claimDeliveries(
   context: StoreContext,
   claim: DueClaim & { attemptsMax: number },
@@ -105,8 +105,8 @@ async function claimDeliveries(
   return rows.map(toDelivery);
 }
 
-/** What came of the attempt of `claims`. A success always counts; any other result only if the
- *  delivery has not been taken up since. */
+/** The result of the attempt of `claims`. A success always counts; any other result only if the delivery has not
+ *  been claimed since. */
 async function report(
   context: StoreContext,
   id: string,
@@ -135,7 +135,7 @@ async function report(
     .execute();
 }
 
-/** Not sent after all, as this process stops: the attempt does not count. */
+/** Not sent, because this process stops: the attempt does not count. */
 async function release(context: StoreContext, id: string, claims: number): Promise<void> {
   if (!isRowId(id)) return;
   await context.db
@@ -186,7 +186,7 @@ async function getDelivery(
   return row === undefined ? undefined : toDelivery(row);
 }
 
-/** Sent once more as if it were new; one that is under way is left alone. */
+/** Sends it once more as if it were new; a delivery in progress is unchanged. */
 async function redeliver(
   context: StoreContext,
   organizationId: string,

@@ -1,6 +1,6 @@
-// A new database in a tenth of a second: making a cluster takes seconds and 840 MB, so it is made
-// once per machine into a cache folder, and data folders begin as copies of it. A copy becomes
-// visible only when it is whole and on the disk.
+// Creates a new database in a tenth of a second. Creating a cluster takes seconds and 840 MB, so it is done once
+// per machine into a cache folder, and data folders start as copies of it. A copy becomes visible only when it is
+// complete and on the disk.
 
 import {
   closeSync,
@@ -19,10 +19,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The engine that makes the template (its npm version), as its files suit no other. */
+/** The engine that creates the template (its npm version), because its files suit no other. */
 export const TEMPLATE_VERSION = '0.5.16';
 
-/** A cluster's folder, as big as it was when it was made. */
+/** A cluster's folder, as large as at its creation. */
 interface Size {
   files: number;
   bytes: number;
@@ -36,7 +36,7 @@ export interface TemplateOptions {
   initialise: (folder: string) => Promise<void>;
 }
 
-/** Makes `folder` a new cluster unless it is one. */
+/** Makes `folder` a new cluster unless it is one already. */
 export async function prepareCluster(options: TemplateOptions): Promise<'existing' | 'new'> {
   const { folder, initialise } = options;
   if (existsSync(join(folder, 'PG_VERSION'))) return 'existing';
@@ -52,7 +52,7 @@ export async function prepareCluster(options: TemplateOptions): Promise<'existin
   return 'new';
 }
 
-/** Makes the template unless it is there. Throws if the cache folder cannot be written. */
+/** Creates the template unless it exists. Throws if the cache folder is not writable. */
 export async function prepareTemplate(
   cacheFolder: string,
   initialise: (folder: string) => Promise<void>,
@@ -69,24 +69,24 @@ export async function prepareTemplate(
     renameSync(unfinished, template);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    // Another process may have been faster.
+    // Another process may have been first.
     if (!existsSync(join(template, 'size.json'))) throw error;
   }
   return template;
 }
 
-/** False if there is no template to be had. */
+/** False if there is no template. */
 async function copyTemplate(options: TemplateOptions, to: string): Promise<boolean> {
   try {
     const template = await prepareTemplate(options.cacheFolder, options.initialise);
     const wanted = readFileSync(join(template, 'size.json'), 'utf8');
     copyTree(join(template, 'cluster'), to);
     if (JSON.stringify(flushTree(to)) === wanted) return true;
-    // Somebody tidied the cache: the next start makes it anew.
+    // The cache was cleared: the next start creates the template again.
     rmSync(template, { recursive: true, force: true });
     return false;
   } catch {
-    return false; // No cache folder, or not ours: the slow way works everywhere.
+    return false; // No cache folder, or not ours: creating a cluster directly works everywhere.
   }
 }
 
@@ -100,7 +100,7 @@ function copyTree(from: string, to: string): void {
   }
 }
 
-/** After all is written: flushing each file as it is written took twice as long. */
+/** At the end: flushing each file as it is written took twice as long. */
 function flushTree(folder: string): Size {
   const size: Size = { files: 0, bytes: 0 };
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

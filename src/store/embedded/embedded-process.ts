@@ -1,6 +1,6 @@
-// The process of the embedded database: takes the data folder, opens the engine, serves it on a unix
-// socket, and closes it when its gateway says so or is gone. Started by embedded/supervisor.ts with
-// the arguments `serve <data folder> <socket> <cache folder>` or, for a new cluster, `initialise <folder>`.
+// The process of the embedded database: locks the data folder, opens the engine, serves it on a unix socket, and
+// closes it when its gateway asks for it or is gone. Started by embedded/supervisor.ts with the arguments `serve
+// <data folder> <socket> <cache folder>` or, for a new cluster, `initialise <folder>`.
 
 import { fork } from 'node:child_process';
 import { chmodSync, rmSync } from 'node:fs';
@@ -35,7 +35,7 @@ async function serve(dataFolder: string, socketPath: string, cacheFolder: string
   const folder = join(dataFolder, 'postgres');
   await prepareCluster({ folder, cacheFolder, initialise: initialiseElsewhere });
   const engine = await openPgliteEngine(folder);
-  // What the engine acknowledged is on the disk, and the gateway starts us again.
+  // Acknowledged data is on the disk, and the gateway starts this process again.
   const server = new PostgresWireServer({ engine, clock: systemClock, broken: fail });
   rmSync(socketPath, { force: true });
   await server.listen(socketPath);
@@ -76,7 +76,7 @@ function fail(error: unknown): void {
   process.send(refusal, () => process.exit(1));
 }
 
-// The terminal and service managers signal the whole group; the gateway says when we may go.
+// The terminal and service managers signal the whole group; only the gateway decides when this process ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 const [task, ...rest] = process.argv.slice(2);

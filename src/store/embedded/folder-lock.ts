@@ -50,7 +50,7 @@ function lockBySocket(folder: string): Promise<FolderLock | undefined> {
   });
 }
 
-/** Undefined if another process that lives has it. */
+/** Undefined if another live process has it. */
 export function lockByFile(folder: string, pid: number): FolderLock | undefined {
   const path = join(folder, 'lock');
   for (let tries = 1; tries <= 2; tries++) {
@@ -93,6 +93,6 @@ function answers(socketPath: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    socket.once('error', () => resolve(false)); // No such socket, or nobody behind it.
+    socket.once('error', () => resolve(false)); // No such socket, or no listener.
   });
 }

@@ -1,5 +1,5 @@
 // The embedded PostgreSQL (PGlite) on a folder, made durable. As shipped it starts with fsync off and
-// its file system has no fsync; here both are mended, and an engine whose commits do not reach the
+// its file system has no fsync; here both are fixed, and an engine whose commits do not reach the
 // disk is refused. It blocks its thread, so it runs in a process of its own (embedded-process.ts).
 // Source: https://github.com/electric-sql/pglite/issues/1107.
 
@@ -13,8 +13,8 @@ import { queryMessage } from './wire-protocol.ts';
 /** WASI's number for an input/output error. On it PostgreSQL stops rather than lose a commit. */
 const WASI_EIO = 29;
 
-/** PGlite parses every answer once more and keeps what it found until it is asked in its own way: some 50 kB
- *  for the statements of a call. After so many messages it is. */
+/** PGlite parses every answer once more and keeps the results until they are read through its own API: some 50
+ *  kB for the statements of a call. After this many messages they are read. */
 const KEPT_MESSAGES_MAX = 200;
 /** PostgreSQL's Flush, which changes nothing at any time. */
 const FLUSH = Uint8Array.of(0x48, 0, 0, 0, 4);
@@ -28,14 +28,14 @@ export const START_PARAMETERS: readonly string[] = [
   // The old log is reused soon; upkeep.ts asks for the checkpoints.
   ...['-c', 'max_wal_size=64MB'],
   ...['-c', 'timezone=UTC'],
-  // Statements may hold what people said.
+  // Statements may contain what callers said.
   ...['-c', 'log_min_error_statement=panic'],
   ...['-c', 'log_parameter_max_length_on_error=0'],
 ];
 
 export interface PgliteEngine {
-  /** Runs one frontend message of the PostgreSQL protocol to its end; gives the answer's bytes,
-   *  which are the caller's. Throws if the engine broke: the process must end then. */
+  /** Runs one frontend message of the PostgreSQL protocol to its end; returns the answer's bytes, which are the
+   *  caller's. Throws if the engine broke: the process must end then. */
   execute(message: Uint8Array): Uint8Array;
   /** Times that a file was flushed to the disk. */
   fsyncs(): number;
@@ -52,7 +52,7 @@ export async function initialiseCluster(folder: string): Promise<void> {
 }
 
 export interface PgliteEngineOptions {
-  /** Puts an open file on the disk; tests hand in a disk that fails. */
+  /** Flushes an open file to the disk; tests pass a disk that fails. */
   flush?: (descriptor: number) => void;
   parameters?: readonly string[];
 }
@@ -84,13 +84,13 @@ export async function openPgliteEngine(
     close: () => database.close(),
   };
   const before = fsyncs;
-  // A commit that writes the log and leaves nothing else behind.
+  // A commit that writes the log and leaves no data behind.
   engine.execute(queryMessage("select pg_logical_emit_message(true, 'patchbay', 'start')"));
   if (fsyncs === before) throw new GatewayError('STORE_NOT_DURABLE', {});
   return engine;
 }
 
-/** PGlite's files on the local disk, with the fsync that they lack. */
+/** PGlite's files on the local disk, with the fsync that PGlite lacks. */
 class DurableNodeFS extends NodeFS {
   readonly #flush: (descriptor: number) => void;
 
@@ -103,7 +103,7 @@ class DurableNodeFS extends NodeFS {
     const started = await super.init(...from);
     const preRun = started.emscriptenOpts.preRun ?? [];
     const addFsync = (module: { NODEFS: unknown }): void => {
-      // An internal of PGlite: if it is gone, the check at the start finds no fsync.
+      // An internal of PGlite: if it is missing, the check at the start finds no fsync.
       const files = module.NODEFS;
       if (!isObject(files) || !isObject(files['stream_ops'])) return;
       const realPath = files['realPath'];

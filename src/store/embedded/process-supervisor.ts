@@ -1,5 +1,5 @@
-// Keeps the process of the embedded database running: starts it, starts it again if it dies (at once,
-// then ever more slowly), and closes it. What it acknowledged is on the disk whatever happens.
+// Keeps the process of the embedded database running: starts it, restarts it if it dies (at once, then with
+// backoff), and closes it. Acknowledged data is on the disk in any case.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,13 +13,13 @@ import type { Clock, Timer } from '../../std/clock.ts';
 import { isObject } from '../../std/json.ts';
 import { RestartBackoff } from '../../std/restart-backoff.ts';
 
-/** A first start on a slow disk makes a whole cluster. */
+/** A first start on a slow disk creates a whole cluster. */
 const START_MS_MAX = 90_000;
-/** For what waits for the engine while it starts again. */
+/** Limit of statements that wait for a restart of the engine. */
 const READY_MS_MAX = 5_000;
-/** The engine's last checkpoint. After it, it is killed, which loses nothing. */
+/** The engine's last checkpoint. After this the engine is killed, which loses nothing. */
 const CLOSE_MS_MAX = 10_000;
-/** The end of what the process said before it died. */
+/** The last output of the process before it died. */
 const LAST_WORDS_CHARACTERS_MAX = 2_000;
 /** The kernel's limit for the path of a unix socket, less PostgreSQL's file name. */
 const SOCKET_FOLDER_BYTES_MAX = 85;
@@ -32,11 +32,11 @@ export interface EmbeddedDatabaseOptions {
   log: Log;
 }
 
-/** `down` while the next start is further off than anybody waits. */
+/** `down` while the next start is later than any statement waits. */
 type Phase = 'starting' | 'ready' | 'down' | 'closed';
 
 export class EmbeddedDatabase {
-  /** What a driver takes as its host: the folder of the socket. */
+  /** The host for a driver: the folder of the socket. */
   readonly socketFolder: string;
   readonly #options: EmbeddedDatabaseOptions;
   #phase: Phase = 'starting';
@@ -94,11 +94,11 @@ export class EmbeddedDatabase {
         timer.cancel();
         done();
       });
-      child.send('close', () => undefined); // Already leaving if it cannot be told.
+      child.send('close', () => undefined); // The process is already ending if it cannot be reached.
     });
   }
 
-  /** One life of the process: resolves when it serves. */
+  /** One run of the process: resolves when it serves. */
   #run(): Promise<void> {
     const { path, execArgv } = entryPoint('./embedded-process.ts', import.meta.url);
     const child = fork(path, this.#arguments(), {
@@ -172,7 +172,7 @@ export class EmbeddedDatabase {
 
 const SOCKET_NAME = '.s.PGSQL.5432';
 
-/** The data folder, or, where its path is too long for a socket, a folder of our own elsewhere. */
+/** The data folder, or, where its path is too long for a socket, another folder of ours. */
 export function embeddedSocketFolder(dataFolder: string): string {
   if (Buffer.byteLength(dataFolder) <= SOCKET_FOLDER_BYTES_MAX) return dataFolder;
   const name = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16);

@@ -1,11 +1,11 @@
-// The little of the PostgreSQL protocol that stands between a driver and the embedded engine:
-// cutting a stream into frontend messages, and the few messages that the engine itself does not
-// answer. Source: PostgreSQL documentation, "Frontend/Backend Protocol", message formats.
+// The part of the PostgreSQL protocol between a driver and the embedded engine: splits a stream into frontend
+// messages, and builds the few messages that the engine itself does not send. Source: PostgreSQL documentation,
+// "Frontend/Backend Protocol", message formats.
 
-/** By this name the engine knows connections that keep no state between transactions. */
+/** The name with which the engine marks connections that keep no state between transactions. */
 export const APPLICATION_NAME = 'patchbay';
 
-/** One statement, or one workflow with all its prompts. Larger is not one of our clients. */
+/** One statement, or one workflow with all its prompts. A larger message does not come from our clients. */
 export const WIRE_MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 /** A startup message holds a few short settings. */
 const STARTUP_BYTES_MAX = 10_000;
@@ -17,17 +17,17 @@ const GSS_REQUEST = 80_877_104;
 
 export type Startup =
   | { kind: 'start'; settings: ReadonlyMap<string, string> }
-  /** Wants encryption first: to be answered with `N`, then it starts. */
+  /** An encryption request: to be answered with `N`, then the client starts. */
   | { kind: 'encrypt' }
   | { kind: 'cancel' }
   | { kind: 'malformed' };
 
-/** Cuts what a client sends into messages. A client's first message has no type byte. */
+/** Splits a client's bytes into messages. A client's first message has no type byte. */
 export class FrontendMessages {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** Bytes that wait. */
+  /** Bytes in the buffer. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -46,8 +46,7 @@ export class FrontendMessages {
     return message === undefined ? undefined : parseStartup(message);
   }
 
-  /** The next message with its type byte and length, once it is complete; null if there can never
-   *  be one. */
+  /** The next message with its type byte and length, once it is complete; null if there can never be one. */
   next(): Buffer | null | undefined {
     const length = this.#peek(5)?.readInt32BE(1);
     if (length === undefined) return undefined;
@@ -55,7 +54,7 @@ export class FrontendMessages {
     return this.#take(1 + length);
   }
 
-  /** The first `count` bytes in one piece, left where they are. */
+  /** The first `count` bytes in one piece, not removed. */
   #peek(count: number): Buffer | undefined {
     if (this.#bytes < count) return undefined;
     const first = this.#chunks[0];
@@ -105,7 +104,7 @@ export function syncMessage(): Buffer {
   return message('S', Buffer.alloc(0));
 }
 
-/** What a server says to a client that may go on: no password, our settings, ready. */
+/** The server's answer to a client that may continue: no password, our settings, ready. */
 export function welcome(): Buffer {
   const settings = ['client_encoding\0UTF8\0', 'DateStyle\0ISO, MDY\0', 'TimeZone\0UTC\0'];
   settings.push('integer_datetimes\0on\0', 'standard_conforming_strings\0on\0');
@@ -123,7 +122,7 @@ export function fatal(sqlState: string, text: string): Buffer {
   return message('E', Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0M${text}\0\0`));
 }
 
-/** A frontend message that says goodbye. */
+/** The frontend message that ends a connection. */
 export function isTerminate(bytes: Uint8Array): boolean {
   return bytes[0] === 0x58;
 }

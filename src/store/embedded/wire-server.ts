@@ -1,7 +1,6 @@
-// Lets many connections take turns at the one session of the embedded engine. A connection owns the
-// engine from its first message until the engine is ready outside a transaction; the others wait in
-// line. Whoever leaves in the middle is rolled back. No authentication: the socket lies in a folder
-// that only its owner may enter.
+// Multiplexes many connections onto the one session of the embedded engine. A connection owns the engine from its
+// first message until the engine is ready outside a transaction; the others wait in a queue. A connection that
+// closes in the middle is rolled back. No authentication: the socket is in a folder that only its owner may enter.
 
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '../../std/clock.ts';
@@ -20,19 +19,19 @@ import {
   welcome,
 } from './wire-protocol.ts';
 
-/** Our own pool has ten, and five for each of 32 workers; the rest is for people with psql. */
+/** Our own pool has ten, and five for each of 32 workers; the rest is for psql. */
 const CONNECTIONS_MAX = 200;
-/** For the owner to say something: it keeps everybody waiting. */
+/** Time for the owner to send its next message, because all others wait for it. */
 const OWNER_SILENT_MS_MAX = 15_000;
-/** Bytes of statements that a client sends ahead while it waits in line. */
+/** Bytes of statements that a client sends ahead while it waits. */
 const UNSERVED_BYTES_MAX = 2 * WIRE_MESSAGE_BYTES_MAX;
-/** Bytes of answers that a client has not fetched; after that it is cut off. */
+/** Bytes of answers that a client has not read; beyond it the client is disconnected. */
 const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface EngineServerOptions {
   engine: PgliteEngine;
   clock: Clock;
-  /** The engine broke or cannot be brought back to rest: the process must end. */
+  /** The engine broke or cannot be reset: the process must end. */
   broken: (error: unknown) => void;
 }
 
@@ -70,7 +69,7 @@ export class PostgresWireServer {
     });
   }
 
-  /** Drops everybody; what they had not committed is rolled back. */
+  /** Disconnects all clients; uncommitted work is rolled back. */
   close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const session of this.#sessions) {
@@ -147,8 +146,8 @@ export class PostgresWireServer {
     }
   }
 
-  /** Runs the owner's messages one at a time (the engine loses the rest of a batch after an error)
-   *  until none is left; gives the engine up if it is at rest then. */
+  /** Runs the owner's messages one at a time (the engine loses the rest of a batch after an error) until none is
+   *  left; then releases the engine if it is idle. */
   #serve(session: Session): void {
     this.#silence?.cancel();
     for (;;) {
@@ -164,7 +163,7 @@ export class PostgresWireServer {
       session.status = statusAfter(answer);
       session.socket.write(answer);
       if (session.status === undefined && mustBeReadyAfter(message, answer)) {
-        // After a panic (a full disk, a failed fsync) it says no more.
+        // After a panic (a full disk, a failed fsync) it sends no more.
         this.#options.broken(new Error('the engine does not come to rest'));
         return;
       }
@@ -191,7 +190,7 @@ export class PostgresWireServer {
     this.#takeTurns();
   }
 
-  /** Brings the engine to rest: ends a half-sent statement, then the transaction. */
+  /** Resets the engine: ends a half-sent statement, then the transaction. */
   #rollBack(session: Session): boolean {
     if (session.status === undefined) {
       const answer = this.#execute(syncMessage());
@@ -207,14 +206,14 @@ export class PostgresWireServer {
   }
 
   #release(session: Session): void {
-    // Others may have made settings that would live on in our session.
+    // A client may have changed settings, which would stay in our session.
     if (session.application !== APPLICATION_NAME) {
       if (this.#execute(queryMessage('discard all')) === undefined) return;
     }
     this.#owner = undefined;
   }
 
-  /** Undefined if the engine broke; nobody is served after that. */
+  /** Undefined if the engine broke; no client is served after that. */
   #execute(message: Uint8Array): Uint8Array | undefined {
     try {
       return this.#options.engine.execute(message);

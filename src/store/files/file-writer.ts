@@ -1,13 +1,13 @@
-// A file that grows as a call goes. Nothing here waits for the disk: bytes are copied to the thread that
-// writes. What a full or broken disk refuses is silence in the file, everything else is in its place; the
-// first error is kept, `close` tells.
+// A file that grows during a call. Nothing here waits for the disk: bytes are copied to the writing thread. Bytes
+// that a full or broken disk refuses are silence in the file, everything else is in its place; the first error is
+// stored, and `close` throws it.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { recordingLostBytes } from '../../metrics/metrics.ts';
 import type { FileWriter } from './file-store.ts';
 import type { FileWrites, OnFailed } from './write-queue.ts';
 
-/** What is needed of an open file (node:fs FileHandle has it). */
+/** The used part of an open file (node:fs FileHandle). */
 export interface OpenedFile {
   readonly fd: number;
   write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<unknown>;
@@ -16,7 +16,7 @@ export interface OpenedFile {
   close(): Promise<void>;
 }
 
-/** Who carries writes out (write-thread). */
+/** The thread that writes (write-thread). */
 export interface Writes {
   open(descriptor: number, onFailed: OnFailed): FileWrites;
 }

@@ -1,5 +1,5 @@
-// Files on the local disk, under one folder. Keys are names with slashes; each is checked before it
-// touches a path. Whole files appear at once or not at all.
+// Files on the local disk, under one folder. Keys are names with slashes; each is checked before it becomes a path.
+// Files appear completely at once or not at all.
 
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -11,9 +11,9 @@ import type { FileStore, FileWriter } from './file-store.ts';
 import { diskError, LocalFileWriter } from './file-writer.ts';
 import { WriteThread } from './write-thread.ts';
 
-/** Files on their way in. No key leads here: none begins with a dot. */
+/** Files that are being stored. No key leads here: none begins with a dot. */
 const UNFINISHED = '.unfinished';
-/** Nobody sends one file for that long; what is older was left behind by a process that was killed. */
+/** No upload takes that long; older files were left behind by a killed process. */
 const UNFINISHED_MS_MAX = 3_600_000;
 const KEY_CHARACTERS_MAX = 300;
 const KEY_PARTS_MAX = 8;
@@ -68,8 +68,8 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** Writes down what `source` gives, piece by piece; under `key` it is there when it is whole and on
-   *  the disk. Throws FILE_KEY_INVALID, FILE_OVERSIZED, STORE_FULL, and what `source` throws. */
+  /** Stores the pieces of `source`; the file appears under `key` when it is complete and on the disk. Throws
+   *  FILE_KEY_INVALID, FILE_OVERSIZED, STORE_FULL, and what `source` throws. */
   async receive(key: string, source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
     const path = this.#path(key);
     const unfinished = join(this.#folder, UNFINISHED, this.#random.uuid());
@@ -85,7 +85,7 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** Removes what killed processes left half sent. */
+  /** Removes incomplete uploads of killed processes. */
   async removeUnfinished(): Promise<void> {
     const folder = join(this.#folder, UNFINISHED);
     const names = await readdir(folder).catch((error: unknown) => {
@@ -109,7 +109,7 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** Both ends of `range` are read. Throws FILE_NOT_FOUND. */
+  /** `range` is inclusive. Throws FILE_NOT_FOUND. */
   async read(key: string, range?: { start: number; end: number }): Promise<NodeJS.ReadableStream> {
     const path = this.#path(key);
     try {
@@ -169,7 +169,7 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** The name of a new file is on the disk only with its folder. */
+/** The name of a new file is on the disk only when its folder is flushed. */
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -179,7 +179,7 @@ async function flushFolder(path: string): Promise<void> {
   }
 }
 
-/** The errors of files name the call that failed; those of a socket name none of these. */
+/** Errors of files have the name of the failed system call; those of a socket do not. */
 function isOfDisk(error: unknown): boolean {
   if (!(error instanceof Error) || !('syscall' in error)) return false;
   return ['open', 'write', 'fsync', 'rename', 'mkdir', 'close'].includes(String(error.syscall));

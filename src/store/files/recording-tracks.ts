@@ -1,5 +1,5 @@
-// One channel of a stored stereo recording, or both mixed, as a WAV file of its own that is drawn from
-// the stored one as it is read. 44-byte header and 16-bit PCM, as pipeline/recorder writes it.
+// One channel of a stored stereo recording, or both mixed, as a WAV file that is derived while reading. 44-byte
+// header and 16-bit PCM, as pipeline/recorder writes it.
 
 import { Readable, Transform } from 'node:stream';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -9,7 +9,7 @@ import type { FileStore } from './file-store.ts';
 export type RecordingTrack = 'caller' | 'agent' | 'mix';
 
 const HEADER_BYTES = 44;
-/** Bytes of one moment: two channels stored, one sent. */
+/** Bytes of one sample pair: two channels stored, one sent. */
 const STEREO_BYTES = 4;
 const MONO_BYTES = 2;
 /** Of what pipeline/recorder writes. */
@@ -63,7 +63,7 @@ function momentsIn(storedBytes: number): number {
   return Math.max(0, Math.floor((storedBytes - HEADER_BYTES) / STEREO_BYTES));
 }
 
-/** The stored header, made to say one channel and `dataBytes`. */
+/** The stored header, changed to one channel and `dataBytes`. */
 async function monoHeader(files: FileStore, key: string, dataBytes: number): Promise<Buffer> {
   const header = await readStart(files, key);
   const isOurs =
@@ -89,10 +89,10 @@ async function readStart(files: FileStore, key: string): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** Stereo bytes in, one channel out. Pieces may end anywhere. */
+/** Stereo bytes in, one channel out. Pieces may have any length. */
 class TrackStream extends Transform {
   readonly #track: RecordingTrack;
-  /** Bytes of the first moment that were not asked for. */
+  /** Bytes of the first sample pair before the requested range. */
   #skip: number;
   #bytesLeft: number;
   #rest = Buffer.alloc(0);
@@ -121,7 +121,7 @@ class TrackStream extends Transform {
   }
 }
 
-/** The sum, held within the range: speech seldom overlaps. */
+/** The sum with saturation: speech seldom overlaps. */
 function sampleOf(track: RecordingTrack, stereo: Buffer, offset: number): number {
   const caller = stereo.readInt16LE(offset);
   if (track === 'caller') return caller;

@@ -1,12 +1,12 @@
-// Links to stored files that work without a key and for a while only, to read a file or to send one:
-// everything that a link grants is under its signature. Serving and taking files is the API's business.
+// Signed links to stored files: they work without a key for a limited time, to read a file or to upload one. The
+// signature covers everything that a link grants. The API serves and accepts the files.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deriveKey, type SecretKey } from '../secrets/secret-keys.ts';
 
-/** A link is for now; who needs the file next month asks again. */
+/** Longest life of a link; a client that needs the file next month requests another. */
 export const LINK_LIFE_S_MAX = 7 * 24 * 3_600;
 
 export interface LinkedFile {
@@ -17,10 +17,10 @@ export interface LinkedFile {
   fileName: string | null;
 }
 
-/** A file that someone may send, as often as they like while the link lives. */
+/** An upload, repeatable while the link is valid. */
 export interface LinkedUpload {
   key: string;
-  /** What the request must say that it sends. */
+  /** The Content-Type that the upload must have. */
   contentType: string;
   bytesMax: number;
 }
@@ -28,7 +28,7 @@ export interface LinkedUpload {
 export interface FileLinksOptions {
   keys: readonly SecretKey[];
   clock: Clock;
-  /** Where the API serves files, without a slash at its end. */
+  /** The API's path for files, without a slash at its end. */
   basePath: string;
 }
 
@@ -43,7 +43,7 @@ export class FileLinks {
     this.#basePath = basePath;
   }
 
-  /** A path with its query, good for GET and HEAD. `expiresInS` is cut to a week. */
+  /** A path with its query, valid for GET and HEAD. `expiresInS` is limited to a week. */
   sign(file: LinkedFile & { expiresInS: number }): string {
     const expires = this.#endOf(file.expiresInS);
     const query = new URLSearchParams({ expires: String(expires) });
@@ -52,7 +52,7 @@ export class FileLinks {
     return this.#link(file.key, query, readText(file, expires));
   }
 
-  /** A path with its query, good for PUT. `expiresInS` is cut to a week. */
+  /** A path with its query, valid for PUT. `expiresInS` is limited to a week. */
   signUpload(upload: LinkedUpload & { expiresInS: number }): string {
     const expires = this.#endOf(upload.expiresInS);
     const query = new URLSearchParams({
@@ -63,8 +63,8 @@ export class FileLinks {
     return this.#link(upload.key, query, uploadText(upload, expires));
   }
 
-  /** What a request may have. `key` is the path after the base, percent signs decoded; `query` as
-   *  it came. Throws FILE_LINK_INVALID. */
+  /** The grant of a request. `key` is the path after the base, percent signs decoded; `query` as received.
+   *  Throws FILE_LINK_INVALID. */
   verify(request: {
     method: string;
     key: string;
@@ -83,7 +83,7 @@ export class FileLinks {
     return file;
   }
 
-  /** The same for a request that sends a file. Throws FILE_LINK_INVALID. */
+  /** The same for an upload. Throws FILE_LINK_INVALID. */
   verifyUpload(request: { key: string; query: Readonly<Record<string, unknown>> }): LinkedUpload {
     const { type, size } = request.query;
     if (typeof type !== 'string' || typeof size !== 'string' || !/^\d{1,15}$/.test(size)) {
@@ -122,7 +122,7 @@ export class FileLinks {
   }
 }
 
-// What is signed is JSON, so that no two different links have the same text.
+// The signed text is JSON, so that no two different links have the same text.
 function readText(file: LinkedFile, expires: number): string {
   return JSON.stringify(['GET', file.key, expires, file.inline, file.fileName]);
 }

@@ -1,5 +1,5 @@
-// The event loop's side of write-ring: copies what is to be written, in order, and learns later what became
-// of it. It never waits: if the disk does not keep up, it takes nothing more until there is room.
+// The event loop's side of the write ring buffer: copies the bytes to write, in order, and gets the results later.
+// It never waits: if the disk does not keep up, it takes nothing more until there is space.
 
 import { getSystemErrorName } from 'node:util';
 import {
@@ -11,14 +11,14 @@ import {
 
 /** The writes of one file. */
 export interface FileWrites {
-  /** Copies `bytes` to be written at `position`. False if there is no room: nothing was taken then. */
+  /** Copies `bytes` to be written at `position`. False if there is no space: nothing was taken then. */
   write(bytes: Uint8Array, position: number, isPatch: boolean): boolean;
-  /** Resolves when everything that was taken is written, or has failed. Nothing may be written then. */
+  /** Resolves when everything taken is written, or has failed. Nothing may be written meanwhile. */
   finish(): Promise<void>;
 }
 
-/** `bytes` that were taken are not in the file; patches do not count. `reason` is a name of the system's,
- *  such as ENOSPC. */
+/** `bytes` that were taken are missing in the file; patches do not count. `reason` is a system error code, such
+ *  as ENOSPC. */
 export type OnFailed = (bytes: number, reason: string) => void;
 
 interface OpenFile {
@@ -33,14 +33,14 @@ export class WriteQueue {
   readonly #wake: () => void;
   readonly #files = new Map<number, OpenFile>();
   #lastId = 0;
-  /** Operations that were queued, and of these the ones whose result is known. Counts that overflow. */
+  /** Queued operations, and those whose result is known. Counters that overflow. */
   #queued = 0;
   #known = 0;
   /** Where the newest bytes end. */
   #end = 0;
   #isOver = false;
 
-  /** `wake` tells the other side to look at once. */
+  /** `wake` makes the other side check at once. */
   constructor(ring: WriteRingBuffer, wake: () => void) {
     this.#ring = ring;
     this.#wake = wake;
@@ -65,14 +65,14 @@ export class WriteQueue {
     };
   }
 
-  /** Looks what has been done. */
+  /** Collects the results. */
   collectResults(): void {
     if (this.#isOver) return;
     const done = Atomics.load(this.#ring.state, RING_STATE.done);
     while (this.#known !== done) this.#settle(this.#ring.field(this.#known, RING_FIELD.error));
   }
 
-  /** Nobody takes anything any more: what waits has failed, and so does what follows. */
+  /** The thread is gone: queued bytes have failed, and so do all that follow. */
   abandon(): void {
     this.collectResults();
     this.#isOver = true;
@@ -106,7 +106,7 @@ export class WriteQueue {
     return true;
   }
 
-  /** Where `length` bytes fit in one piece. With nothing queued that is the start, so that no more of the
+  /** Position at which `length` bytes fit in one piece. With an empty queue it is the start, so that no more
    *  memory is used than the disk is behind. */
   #place(length: number): number | undefined {
     const size = this.#ring.bytes.length;

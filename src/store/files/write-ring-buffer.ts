@@ -1,5 +1,5 @@
-// Writes of many files on their way from the event loop to the thread that carries them out: the memory
-// that both share. One side queues (write-queue), one takes (write-worker); nobody ever waits for the other.
+// The write ring buffer: memory shared by the event loop and the thread that writes the files of all calls. One
+// side queues (write-queue), the other writes (write-worker); neither waits for the other.
 
 /** Two for each second of a recording: 8 seconds of a thousand calls. A power of two. */
 const OPERATIONS_MAX = 16_384;
@@ -15,10 +15,10 @@ export const RING_FIELD = {
   error: 5,
 } as const;
 
-/** Ints that say how far both sides are. The first two are counts that overflow. */
+/** Ints with the progress of both sides. The first two are counters that overflow. */
 export const RING_STATE = { queued: 0, done: 1, wakeUps: 2, openFiles: 3, closings: 4 } as const;
 
-/** As it goes to the thread. */
+/** The form that is passed to the thread. */
 export interface SharedWrites {
   state: SharedArrayBuffer;
   operations: SharedArrayBuffer;
@@ -26,7 +26,7 @@ export interface SharedWrites {
   bytes: SharedArrayBuffer;
 }
 
-/** Writes `bytes` at `position`, or some of them from the start; how many. Throws errors of the system. */
+/** Writes `bytes` at `position`, or some of them from the start; returns how many. Throws system errors. */
 export type WriteAt = (descriptor: number, bytes: Uint8Array, position: number) => number;
 
 /** `bytesMax` is memory that is used only as far as writes pile up. */
@@ -67,7 +67,7 @@ export class WriteRingBuffer {
     this.#positions[nth & (OPERATIONS_MAX - 1)] = position;
   }
 
-  /** Carries out the oldest operation that is queued; false if there is none. */
+  /** Carries out the oldest queued operation; false if there is none. */
   dequeue(write: WriteAt): boolean {
     const nth = Atomics.load(this.state, RING_STATE.done);
     if (nth === Atomics.load(this.state, RING_STATE.queued)) return false;
@@ -96,5 +96,5 @@ function writeAll(write: WriteAt, descriptor: number, bytes: Uint8Array, positio
   }
 }
 
-/** No system has this one. */
+/** An error number of no system. */
 export const UNKNOWN_ERROR = -1_000_000;

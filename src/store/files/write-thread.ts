@@ -1,12 +1,12 @@
-// The thread that writes the files of all calls: one for the process, however many calls there are. A disk
-// that stands still holds up this thread and nothing else. It starts with the first file.
+// The thread that writes the files of all calls: one per process. A disk that blocks holds up this thread and
+// nothing else. It starts with the first file.
 
 import { Worker } from 'node:worker_threads';
 import { workerEntry } from '../../runtime/entry-point.ts';
 import { type FileWrites, type OnFailed, WriteQueue } from './write-queue.ts';
 import { RING_STATE, shareWrites, WriteRingBuffer } from './write-ring-buffer.ts';
 
-/** For a disk that does not keep up: two seconds of a thousand calls, twenty of a hundred. */
+/** Buffer for a disk that does not keep up: two seconds of a thousand calls, twenty of a hundred. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 export class WriteThread {
@@ -21,7 +21,7 @@ export class WriteThread {
   }
 }
 
-/** From the start of a thread to its end, which no fault of a disk brings about. */
+/** From the start of the thread to its end; no fault of a disk ends it. */
 class Running {
   readonly queue: WriteQueue;
   isOver = false;
@@ -46,7 +46,7 @@ class Running {
     this.#worker.unref();
   }
 
-  /** The process stays alive for files that are being finished, and for nothing else. */
+  /** The process stays alive only for files that are being finished. */
   #hold(): void {
     if (this.queue.closings > 0) this.#worker.ref();
     else this.#worker.unref();

@@ -1,5 +1,5 @@
-// The thread of write-thread: carries out writes one after another. It looks for new ones now and then, so
-// that nobody has to wake it for each; only a file that is being finished wakes it.
+// The worker of write-thread: carries out writes one after another. It polls for new ones, so that not every write
+// has to wake it; only a file that is being finished wakes it.
 
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -12,9 +12,9 @@ import {
   WriteRingBuffer,
 } from './write-ring-buffer.ts';
 
-/** Twenty looks a second. A killed process loses what it queued in between. */
+/** Twenty polls a second. A killed process loses what it queued in between. */
 const LOOK_MS = 50;
-/** While files are being finished, the event loop hears how it goes this often. */
+/** While files are being finished, the event loop gets the progress this often. */
 const TELL_MS = 20;
 
 const ring = new WriteRingBuffer(workerData as SharedWrites);

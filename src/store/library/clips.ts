@@ -99,7 +99,7 @@ export class ClipRepository {
     return { clips: rows.map(toClip), total: Number(total) };
   }
 
-  /** Those that are there, in no order. */
+  /** The existing ones, in no order. */
   async find(organizationId: string, refs: readonly ClipRef[]): Promise<Clip[]> {
     const wanted = this.#active(organizationId, {});
     const ids = refs.filter(({ by, value }) => by === 'id' && isRowId(value));
@@ -134,7 +134,7 @@ export class ClipRepository {
     return row === undefined ? undefined : toClip(row);
   }
 
-  /** False if there is none of that name. */
+  /** False if there is none with that name. */
   async remove(organizationId: string, name: string): Promise<boolean> {
     if (!isRowId(organizationId)) return false;
     const row = await this.#context.db

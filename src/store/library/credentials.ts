@@ -14,7 +14,7 @@ export interface NewCredential {
   name: string;
   description: string | null;
   type: CredentialType;
-  /** In clear; all of it is sealed. */
+  /** Unsealed; all of it is sealed in the database. */
   data: Record<string, unknown>;
 }
 
@@ -81,7 +81,7 @@ export class CredentialRepository {
     return toCredential(row);
   }
 
-  /** A type comes with its data. Throws CREDENTIAL_NAME_TAKEN. */
+  /** A type is given with its data. Throws CREDENTIAL_NAME_TAKEN. */
   async update(
     organizationId: string,
     uuid: string,
@@ -116,7 +116,7 @@ export class CredentialRepository {
     return row === undefined ? undefined : toCredential(row);
   }
 
-  /** Its name is free again, its secret is gone. False if there is none. */
+  /** Its name becomes free, its secret is deleted. False if there is none. */
   async remove(organizationId: string, uuid: string): Promise<boolean> {
     if (!isRowId(organizationId)) return false;
     const { db, clock } = this.#context;
@@ -130,7 +130,7 @@ export class CredentialRepository {
     return numUpdatedRows > 0n;
   }
 
-  /** In clear, for a request. */
+  /** Unsealed, for a request. */
   async open(
     organizationId: string,
     uuid: string,

@@ -1,5 +1,5 @@
-// Headers that a tool's author wrote into it: any of them may be a secret, so all their values are sealed
-// together, bound to the tool, and taken out of the definition that is stored beside them.
+// Headers in a tool's definition: any of them may be a secret, so all values are sealed together, bound to the
+// tool, and removed from the definition that is stored beside them.
 
 import { isObject } from '../../std/json.ts';
 import type { StoreContext } from '../db/store-context.ts';
@@ -14,13 +14,13 @@ interface ToolRow {
   uuid: string;
 }
 
-/** Of the tool's own request, and of the one that finds a destination. Null where there are none. */
+/** Headers of the tool's own request, and of its resolver. Null where there are none. */
 interface Headers {
   own: Fields | null;
   resolver: Fields | null;
 }
 
-/** A copy of the definition without headers, and those. Null if there are none. */
+/** A copy of the definition without headers, and the headers. Null if there are none. */
 export function takeHeaders(definition: Fields): { bare: Fields; headers: Headers | null } {
   const { config } = definition;
   const { resolver } = isObject(config) ? config : {};
@@ -29,7 +29,7 @@ export function takeHeaders(definition: Fields): { bare: Fields; headers: Header
   return { bare: withHeaders(definition, { own: {}, resolver: {} }), headers };
 }
 
-/** The definition with its headers in their places; a copy. */
+/** The definition with its headers inserted; a copy. */
 export function putHeaders(bare: Fields, headers: Headers): Fields {
   return withHeaders(bare, headers);
 }

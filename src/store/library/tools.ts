@@ -47,7 +47,7 @@ export class ToolRepository {
     return tool;
   }
 
-  /** Those that are there, in no order, whatever their status. */
+  /** The existing ones, in no order, in any status. */
   async find(organizationId: string, uuids: readonly string[]): Promise<Tool[]> {
     if (!isRowId(organizationId) || uuids.length === 0) return [];
     const rows = await this.#context.db

@@ -1,5 +1,5 @@
-// Calls that go on at this moment, of all nodes: the runs that have a call and are not completed; and
-// those to be followed by whoever watches an organization.
+// Active calls of all nodes: the runs that have a call and are not completed; and the runs that an organization's
+// event feed must follow.
 
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
@@ -30,8 +30,8 @@ export async function listActiveCalls(
 /** Rows of each kind at a time. */
 const FOLLOWED_MAX = 200;
 
-/** The runs of `known`, those that have a call, and those that are newer than `afterId`; by age, at most
- *  two hundred of each. */
+/** The runs of `known`, those that have a call, and those that are newer than `afterId`; by age, at most two
+ *  hundred of each. */
 export async function runsToFollow(
   { db }: StoreContext,
   organizationId: string,

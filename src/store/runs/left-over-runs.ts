@@ -1,6 +1,6 @@
-// Runs that are open and whose process is dead: it has reported for a minute neither by the database's clock nor,
-// where this process has looked before, since then. A clock that is set leaps for all nodes at once, and
-// would have all of them dead until they report again.
+// Open runs whose process is dead: it has written no heartbeat for a minute, by the database's clock and, where
+// this process has checked before, since then. (A jump of the clock would otherwise make all nodes seem dead until
+// their next heartbeat.)
 
 import { type Selectable, sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
@@ -10,7 +10,7 @@ import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { isOpen, toRun } from './runs.ts';
 
-/** What a process of hundreds of calls leaves behind when it is killed, and then some. */
+/** More than a process of hundreds of calls leaves behind when it is killed. */
 const TAKEN_MAX = 5_000;
 
 interface Seen {
@@ -21,7 +21,7 @@ interface Seen {
 
 export class LeftOverRuns {
   readonly #context: StoreContext;
-  /** Undefined until this process has looked. */
+  /** Undefined until this process has checked. */
   #seen: Seen | undefined;
 
   constructor(context: StoreContext) {

@@ -1,4 +1,4 @@
-// What a run is created from, and what comes of it.
+// The data of a new run, and the result of its creation.
 
 import type { Direction } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
@@ -10,9 +10,9 @@ export interface NewRun {
   name: string;
   mode: string;
   callType: Direction;
-  /** Null while nobody knows over what it will go. */
+  /** Null while its route is unknown. */
   configurationId: string | null;
-  /** Of a campaign's call. */
+  /** For a campaign's call. */
   campaignId?: string;
   providerCallId: string | null;
   initialContext: Record<string, unknown>;
@@ -22,6 +22,6 @@ export interface NewRun {
 
 export interface StartedRun {
   run: Run;
-  /** False if it was begun before, by a request with the same key or by the same call. */
+  /** False if it was created before, by a request with the same key or by the same call. */
   isNew: boolean;
 }

@@ -1,12 +1,12 @@
-// Scopes and filters of runs as conditions of statements. What they compare lies in the indexes of
-// migrations/007, so that totals and sums read no run.
+// Scopes and filters of runs as SQL conditions. They compare columns of the indexes of migrations/007, so that
+// totals and sums read no run.
 
 import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { Tables } from '../db/tables.ts';
 import type { RunFilter, RunScope } from './run-filters.ts';
 
-/** False if an id in them is no row's: then nothing matches, and nothing should be asked. */
+/** False if an id in them is invalid: then nothing matches, and no statement is needed. */
 export function namesRows(scope: RunScope, filter: RunFilter): boolean {
   const { organizationId, workflowId, campaignId } = scope;
   const ids = [organizationId, workflowId, campaignId];

@@ -1,6 +1,5 @@
-// A run's append-only log of events. Writing a batch again changes nothing, so a writer that heard no
-// answer sends it once more. Events of a run that is gone (a dial that was given back) are left out: they
-// are nobody's, and must not keep those of other calls from being stored.
+// A run's append-only log of events. Writing a batch again changes nothing, so a writer without an answer repeats
+// it. Events of a deleted run (a dial that was given back) are dropped: they must not block those of other calls.
 
 import { type Selectable, sql } from 'kysely';
 import type { CallEvent } from '../../model/call-event.ts';
@@ -11,10 +10,10 @@ import type { EventCursor } from './run-filters.ts';
 
 /** Rows in one statement: some hundred kilobytes. */
 const ROWS_MAX = 1_000;
-/** What is read of one run. Twenty minutes of a talkative call are a few thousand. */
+/** Events read of one run. Twenty minutes of a talkative call are a few thousand. */
 const EVENTS_READ_MAX = 100_000;
 
-/** Throws STORE_UNAVAILABLE, STORE_FULL; what was not written may be sent again. */
+/** Throws STORE_UNAVAILABLE, STORE_FULL; the batch may be repeated then. */
 export async function appendEvents(
   { db }: StoreContext,
   events: readonly CallEvent[],
@@ -47,7 +46,7 @@ export async function readEvents({ db }: StoreContext, runId: string): Promise<C
   return rows.map(toEvent);
 }
 
-/** What follows each cursor, by run and in order; at most `limit` events of each run. */
+/** The events after each cursor, by run and in order; at most `limit` events of each run. */
 export async function readEventsAfter(
   { db }: StoreContext,
   cursors: readonly EventCursor[],

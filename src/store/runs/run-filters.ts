@@ -1,17 +1,16 @@
-// What may be asked of the stored runs: whose, which of them, in which order, how many. The statements
-// are in run-list.ts. Source: contract §6.2.
+// Scope, filters, order and page of a query for runs. The statements are in run-list.ts. Source: contract §6.2.
 
 import type { Direction } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
 
-/** Whose runs: an organization's, or those of one agent or one campaign of it. */
+/** The owner of the runs: an organization, or one of its agents or campaigns. */
 export interface RunScope {
   organizationId: string;
   workflowId?: string;
   campaignId?: string;
 }
 
-/** A run matches if it meets every condition that is there. */
+/** A run matches if it meets every given condition. */
 export interface RunFilter {
   id?: string;
   workflowId?: string;
@@ -47,18 +46,18 @@ export interface RunPage {
 /** A run whose call rings or talks. */
 export interface ActiveCall {
   run: Run;
-  /** The process that runs the call, as `nodes` names it. */
+  /** The process that runs the call, by its name in `nodes`. */
   node: string;
 }
 
-/** How far a run's log has been read. */
+/** The position up to which a run's log has been read. */
 export interface EventCursor {
   runId: string;
   /** Of the last event; 0 before the first. */
   seq: number;
 }
 
-/** A run as those who follow an organization's calls need it. */
+/** A run for the event feed of an organization. */
 export interface FollowedRun {
   id: string;
   workflowId: string;

@@ -1,5 +1,5 @@
-// A page of runs, filtered and sorted, and how many there are in all. The page's ids come out of an
-// index that holds whatever a filter may ask for; only the runs that are shown are read.
+// A page of runs, filtered and sorted, and their total. The page's ids come from an index that covers all filters;
+// only the runs of the page are read.
 
 import { sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
@@ -8,7 +8,7 @@ import { matches, namesRows } from './run-conditions.ts';
 import type { RunPage, RunScope } from './run-filters.ts';
 import { isOpen, toRun } from './runs.ts';
 
-/** All but the log: what is said in a call is large, and lists do not show it. */
+/** Everything except the log: it is large, and lists do not show it. */
 const SHOWN = [
   'id',
   'organization_id',
@@ -36,8 +36,8 @@ const SHOWN = [
   'ended_at',
 ] as const;
 
-/** Logs come with runs that are not completed. Runs without a length (still open) are last in both orders; ties go
- *  by age. */
+/** Logs are included for runs that are not completed. Runs without a duration (still open) are last in both
+ *  orders; ties are ordered by age. */
 export async function listRuns(
   { db }: StoreContext,
   scope: RunScope,

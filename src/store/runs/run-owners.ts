@@ -1,13 +1,13 @@
-// Whose a run is: the node that placed its call, or has its media, or is about to.
+// The owner of a run: the node that dialled its call, or has its media, or is about to.
 
 import { sql } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 
 export interface RunOwner {
-  /** As `nodes` names it. It may be dead. */
+  /** Its name in `nodes`. It may be dead. */
   node: string;
-  /** It is this process. */
+  /** The owner is this process. */
   isOwn: boolean;
 }
 
@@ -25,8 +25,8 @@ export async function runOwner(
   return row && { node: row.owner_node, isOwn: row.owner_node === node };
 }
 
-/** A call that has no media yet is this node's from now on, whichever placed it. Nothing is written for a run that
- *  is this node's. */
+/** A call without media belongs to this node from now on, whichever dialled it. Nothing is written for a run of
+ *  this node. */
 export async function adoptRun({ db, node, epoch }: StoreContext, id: string): Promise<void> {
   if (!isRowId(id)) return;
   await sql`

@@ -1,5 +1,5 @@
-// Beginning runs on PostgreSQL. A key lies beside the run that it began, written in one transaction: a
-// process that is killed leaves both or neither. Keys are kept for a day.
+// Creation of runs with idempotency keys on PostgreSQL. A key is stored with its run in one transaction: a killed
+// process leaves both or neither. Keys are kept for a day.
 
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -11,14 +11,14 @@ import type { RunTable } from '../db/tables.ts';
 import type { NewRun, StartedRun } from './new-run.ts';
 import { insertRow, refuseOverLimit, toRun } from './runs.ts';
 
-/** What a client named its request for a call, and what it asked for. */
+/** The client's idempotency key, and the hash of its request. */
 export interface StartKey {
   key: string;
-  /** The same for the same request: SHA-256, hexadecimal. */
+  /** Equal for equal requests: SHA-256, hexadecimal. */
   requestHash: string;
 }
 
-/** The call of a run that was created without one. */
+/** The call for a run that was created without one. */
 export interface CallOfRun {
   organizationId: string;
   workflowId: string;
@@ -31,7 +31,7 @@ export interface CallOfRun {
 }
 
 const KEY_LIFE_MS = 86_400_000;
-/** Lapsed keys that a new one sweeps away: more than come in, and no long work. */
+/** Expired keys that a new one deletes: more than are added, and little work. */
 const SWEPT_MAX = 100;
 
 export type RunStartStore = Pick<IdempotentRunStarts, keyof IdempotentRunStarts>;
@@ -43,7 +43,7 @@ export class IdempotentRunStarts {
     this.#context = context;
   }
 
-  /** The run that a request with this key began within the last day. Throws START_KEY_REUSED. */
+  /** The run that a request with this key created within the last day. Throws START_KEY_REUSED. */
   async startedBy(organizationId: string, key: StartKey): Promise<Run | undefined> {
     if (!isRowId(organizationId)) return undefined;
     return this.#runOf(this.#context.db, organizationId, key);
@@ -66,13 +66,13 @@ export class IdempotentRunStarts {
     return (await of.executeTakeFirst())?.is_idle ?? false;
   }
 
-  /** A run without a call; it takes no one's place. */
+  /** A run without a call; it does not count against the limit. */
   createIdle(input: NewRun): Promise<Run> {
     return insertRow(this.#context.db, this.#context, input, { isIdle: true });
   }
 
-  /** The same for a run without a call. Throws RUN_NOT_FOUND, RUN_HAS_CALL, RUN_OF_OTHER_WORKFLOW, then
-   *  what `start` throws. */
+  /** The same for an existing run without a call. Throws RUN_NOT_FOUND, RUN_HAS_CALL, RUN_OF_OTHER_WORKFLOW,
+   *  then what `start` throws. */
   startIdle(call: CallOfRun, limit: number, key: StartKey | undefined): Promise<StartedRun> {
     const { organizationId } = call;
     return this.#once(organizationId, key, async (tx) => {
@@ -153,7 +153,7 @@ export class IdempotentRunStarts {
   }
 }
 
-/** Locks the run. The order of the checks is the contract's (§6.1). */
+/** Locks the run. Order of checks: contract §6.1. */
 async function checkIdle(tx: TransactionContext, call: CallOfRun): Promise<void> {
   const row = !isRowId(call.runId)
     ? undefined
@@ -165,7 +165,7 @@ async function checkIdle(tx: TransactionContext, call: CallOfRun): Promise<void>
         .forUpdate()
         .executeTakeFirst();
   if (row === undefined) throw new GatewayError('RUN_NOT_FOUND');
-  // A text chat is one without a call, too, and one that was hung up gets none.
+  // A text chat is one without a call, too, and a run that was hung up gets none.
   if (!row.is_idle || row.state !== 'initialized') throw new GatewayError('RUN_HAS_CALL');
   if (row.workflow_id !== call.workflowId) throw new GatewayError('RUN_OF_OTHER_WORKFLOW');
 }

@@ -1,5 +1,5 @@
-// Public tokens of runs: who holds one reads the run's files without a key, for a while. Looking at the
-// run prolongs its token; one that has lapsed is never given out again. Source: specification §2.5.
+// Public tokens of runs: with one, a run's files can be read without a key, for a limited time. Reading the run
+// extends its token; an expired one is never issued again. Source: specification §2.5.
 
 import { sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -9,9 +9,9 @@ import type { StoreContext } from '../db/store-context.ts';
 import { toRun } from './runs.ts';
 
 const DAY_MS = 86_400_000;
-/** Long enough for whoever got the link by a webhook or in a report; not for ever. */
+/** Long enough for a link in a webhook or report, but limited. */
 const LIFE_MS = 30 * DAY_MS;
-/** Prolonged at most this often, so that reading is not always writing. */
+/** Extended at most this often, so that reads seldom write. */
 const PROLONGED_EVERY_MS = 2 * DAY_MS;
 
 /** The run's public token, which works for a month from now at most and for four weeks at least. Throws
@@ -22,7 +22,7 @@ export async function publicToken(context: StoreContext, id: string): Promise<st
   return token;
 }
 
-/** Those of many runs, by run. An id that is no run's is left out. */
+/** Tokens of many runs, by run. Unknown ids are omitted. */
 export async function publicTokens(
   { db, clock, random }: StoreContext,
   runIds: readonly string[],

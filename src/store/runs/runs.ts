@@ -1,6 +1,6 @@
-// Runs: one row per call. A run moves forward only and is final once completed; objects are merged in
-// the database, so that two writers do not lose each other's keys. Lists are in run-list.ts, the log
-// in run-events.ts.
+// Runs: one row per call. A run's state moves forward only and is final once completed; objects are merged in the
+// database, so that concurrent writers do not lose each other's keys. Lists are in run-list.ts, the log in
+// run-events.ts.
 
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -29,11 +29,11 @@ export interface RunPatch {
   endedAt?: Date;
 }
 
-/** A provider that calls back without end fills no row without end. */
+/** Bounds the row's size for a provider that sends callbacks without end. */
 const CALLBACKS_MAX = 500;
 
 /** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed; the default is
- *  its own limit. A provider's call that has a run already gets that run, however many ask at once. */
+ *  its own limit. A provider's call that has a run already gets that run, also for concurrent requests. */
 export async function insertNewRun(
   context: StoreContext,
   input: NewRun,
@@ -59,8 +59,8 @@ export async function insertRun(
   throw new GatewayError('CALL_LIMIT_REACHED', { limit: most });
 }
 
-/** In one statement, as calls come by the dozen a second while others talk. Undefined if the call has a
- *  run already, or the organization as many open ones as it may have. */
+/** One statement, because calls arrive by the dozen per second while others talk. Undefined if the call has a
+ *  run already, or the organization is at its limit of open runs. */
 async function insertWithin(
   tx: TransactionContext,
   context: StoreContext,
@@ -137,7 +137,7 @@ function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: bo
   };
 }
 
-/** The run that the provider's call has already, if its webhook comes twice. */
+/** The existing run of the provider's call, for a repeated webhook. */
 async function runOfProviderCall(
   tx: TransactionContext,
   { configurationId, providerCallId }: NewRun,
@@ -174,7 +174,7 @@ export async function findRun({ db }: StoreContext, id: string): Promise<Run | u
   return row === undefined ? undefined : toRun(row);
 }
 
-/** The newest, should a provider use an id twice. */
+/** The newest, in case a provider uses an id twice. */
 export async function findByProviderCall(
   { db }: StoreContext,
   configurationId: string,
@@ -207,8 +207,8 @@ export async function patchRun(
   return row === undefined ? undefined : toRun(row);
 }
 
-/** Patches a run that is `initialized`. False, and nothing is changed, if it has gone on or there is none of that
- *  id. */
+/** Patches a run that is `initialized`. False, without a change, if it is in another state or there is none with
+ *  that id. */
 export async function patchInitialized(
   context: StoreContext,
   id: string,
@@ -261,7 +261,7 @@ export async function countOpenRuns({ db }: StoreContext): Promise<number> {
   return Number(row?.count ?? 0);
 }
 
-/** Has a call, or gets one. In the words of the index `runs_open`. */
+/** Has a call, or gets one. In the terms of the index `runs_open`. */
 export function isOpen(): RawBuilder<SqlBool> {
   return sql<SqlBool>`state <> 'completed' and not is_idle`;
 }
@@ -310,7 +310,7 @@ export function toRun(row: RunRow): Run {
 
 const CALLBACKS_KEY = 'telephony_status_callbacks';
 
-/** Kept once the run is completed. */
+/** Final once the run is completed. */
 const FINAL = {
   disposition: 'disposition',
   durationS: 'duration_s',
@@ -332,12 +332,12 @@ const PLAIN = {
   startedAt: 'started_at',
 } as const;
 
-/** Assignments; on their right sides stands the row as it was. */
+/** Assignments; their right sides use the row before the change. */
 function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<unknown>[] {
   const changes: RawBuilder<unknown>[] = [];
   if (patch.state !== undefined) changes.push(stateChange(patch.state));
   if (patch.state === 'running') {
-    // Who has its media runs it, whoever placed it.
+    // The node with its media owns it, whichever node dialled it.
     changes.push(
       sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
       sql`owner_epoch = case when state = 'initialized' then ${epoch} else owner_epoch end`,

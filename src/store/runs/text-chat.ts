@@ -1,5 +1,5 @@
-// The records of text chats. Every change is a piece of work: it is taken by the
-// revision that its maker has seen, and settled by the revision that taking it gave.
+// The records of text chats. Every change is a piece of work: claimed with the revision that the client has seen,
+// and settled with the revision that the claim returned.
 
 import type { Run } from '../../model/run.ts';
 import type { TextChatStatus } from '../../model/text-chat.ts';
@@ -15,7 +15,7 @@ export interface TextChatTurn {
   answeredAt: Date | null;
   events: readonly Record<string, unknown>[];
   usage: Record<string, unknown>;
-  /** The last event when it was over; null while it is pending. */
+  /** Its last event when it was over; null while it is pending. */
   eventSeq: number | null;
   createdAt: Date;
 }
@@ -31,15 +31,15 @@ export interface TextChat {
   revision: number;
   status: TextChatStatus;
   cursorTurnId: string | null;
-  /** The last event that belongs to what is settled. */
+  /** The last event of the settled work. */
   eventSeq: number;
-  /** Who is at work on it; `isOver` by the database's clock, when it was read. */
+  /** The process that works on it; `isOver` by the database's clock at the time of the read. */
   hold: { token: string; isThisNode: boolean; isOver: boolean } | null;
   /** Oldest first. */
   turns: TextChatTurn[];
-  /** In the order in which they were taken back. */
+  /** In the order of the rewinds. */
   discarded: DiscardedTurns[];
-  /** Where the conversation stands: as it was stored with the last turn that counts. Null before. */
+  /** The conversation's state, as stored with the last turn that counts. Null before. */
   state: Record<string, unknown> | null;
   createdAt: Date;
   updatedAt: Date;
@@ -50,31 +50,31 @@ export interface NewTurn {
   userText: string | null;
 }
 
-/** A piece of work: `token` is its name, after `ms` it is given up for lost. */
+/** A piece of work: `token` identifies it, after `ms` it counts as lost. */
 export interface ChatLease {
   token: string;
   ms: number;
-  /** From now until the silence ends the chat. */
+  /** Time from now until the silence ends the chat. */
   idleMs: number;
 }
 
 export interface Settled {
   status: Exclude<TextChatStatus, 'pending_assistant_turn'>;
-  /** Its last stored event; the work is refused if the store does not have it. */
+  /** Its last stored event; the settlement is refused if the store does not have it. */
   eventSeq: number;
-  /** Until somebody looks after it. */
+  /** Time until the next check. */
   dueMs: number;
-  /** What became of the pending turn, if the work began one. */
+  /** The result of the pending turn, if the work started one. */
   turn?: Pick<TextChatTurn, 'assistantText' | 'events' | 'usage'> & {
     status: 'completed' | 'failed';
-    /** Left out if the turn counts for nothing. */
+    /** Absent if the turn does not count. */
     state?: Record<string, unknown>;
   };
-  /** All turns after it are discarded; null goes on from the last one. */
+  /** All turns after it are discarded; null continues from the last one. */
   rewindTo?: string | null;
 }
 
-/** `revision` when it was found due: whoever has written since is not silent. */
+/** `revision` at the time of the check: a later message means that the chat is not idle. */
 export interface DueTextChat {
   runId: string;
   organizationId: string;

@@ -1,5 +1,5 @@
-// Text chats on PostgreSQL. Whoever changes one names the revision that he has seen: the row is compared
-// and set in one statement, so that of two writers on any nodes one wins and the other is told.
+// Text chats on PostgreSQL. A change names the revision that its client has seen: the row is compared and set in
+// one statement, so that of two writers on any nodes one wins and the other gets a conflict.
 
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -76,18 +76,18 @@ export class TextChatRepository {
     return chat?.run.organizationId === organizationId ? chat : undefined;
   }
 
-  /** For the sweep, which knows no organization. */
+  /** For the idle check, which has no organization. */
   async find(runId: string): Promise<TextChat | undefined> {
     if (!isRowId(runId)) return undefined;
-    // Row and turns must be of one moment.
+    // Row and turns must be read in one snapshot.
     return this.#context.db
       .transaction()
       .setIsolationLevel('repeatable read')
       .execute((tx) => this.#read(tx, runId));
   }
 
-  /** Takes a chat of that revision, with a new turn if one is given. The revision then; undefined if it
-   *  has another, is completed, or somebody is at work on it. */
+  /** Claims a chat with that revision, with a new turn if one is given. Returns the new revision; undefined if
+   *  it has another revision, is completed, or is claimed already. */
   take(
     runId: string,
     revision: number,
@@ -114,8 +114,8 @@ export class TextChatRepository {
     });
   }
 
-  /** False, and nothing has changed, if the chat has another revision. Throws STORE_UNAVAILABLE if events
-   *  of the work are not stored. */
+  /** False, without a change, if the chat has another revision. Throws STORE_UNAVAILABLE if events of the work
+   *  are not stored. */
   settle(runId: string, revision: number, settled: Settled): Promise<boolean> {
     const { status, eventSeq, dueMs, turn, rewindTo } = settled;
     const dueAt = shifted(this.#context.time(), dueMs);
@@ -132,7 +132,7 @@ export class TextChatRepository {
     });
   }
 
-  /** Gives up the work that another process has left undone: its turn has failed. False as above. */
+  /** Abandons unfinished work of another process: its turn has failed. False as above. */
   release(runId: string, revision: number, eventSeq: number): Promise<boolean> {
     return this.#context.db.transaction().execute(async (tx) => {
       const wasHeld = await this.#setFree(tx, { runId, revision }, { status: 'error', eventSeq });
@@ -150,7 +150,7 @@ export class TextChatRepository {
     });
   }
 
-  /** Chats that are to be looked after: one of each organization at most. */
+  /** Chats that are due for a check: one of each organization at most. */
   async claimDue(claim: DueClaim): Promise<DueTextChat[]> {
     const now = this.#context.time();
     const due = dueIds({ table: 'text_chats', id: 'run_id' }, claim, now);
@@ -164,7 +164,7 @@ export class TextChatRepository {
     }));
   }
 
-  /** Everything about its end is done. */
+  /** The end of the chat is carried out completely. */
   async close(runId: string): Promise<void> {
     await this.#context.db
       .updateTable('text_chats')
@@ -174,8 +174,8 @@ export class TextChatRepository {
       .execute();
   }
 
-  /** The work on that revision is over. Throws STORE_UNAVAILABLE if events of it are missing: what counts,
-   *  counts with all that was said. */
+  /** The work on that revision is over. Throws STORE_UNAVAILABLE if its events are missing: a turn counts only
+   *  with all of its events. */
   async #setFree(
     tx: TransactionContext,
     { runId, revision }: { runId: string; revision: number },
@@ -367,7 +367,7 @@ function toTurn(row: TurnRow): TextChatTurn {
   };
 }
 
-/** What was taken back together. */
+/** Turns that were rewound together. */
 function discardedOf(rows: readonly TurnRow[]): DiscardedTurns[] {
   const all = new Map<string, DiscardedTurns>();
   for (const row of rows) {

@@ -12,7 +12,7 @@ type Path = readonly string[];
 
 const storedPath = z.array(z.string()).min(1);
 
-/** The credentials as they are stored, and the places that are sealed in them. */
+/** The stored credentials, and the places in them that are sealed. */
 export function sealFields(
   credentials: Fields,
   secretFields: readonly string[],
@@ -43,7 +43,7 @@ export function sealPlaces(
   return { credentials: sealed, sealedFields };
 }
 
-/** The credentials in clear. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+/** The unsealed credentials. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
 export function openFields(
   credentials: Fields,
   sealedFields: readonly string[],
@@ -76,7 +76,7 @@ export function isFreshlySealed(
   return isFresh;
 }
 
-/** Every place with a value that the parts of a dotted path name. */
+/** Every place with a value that matches the parts of a dotted path. */
 function pathsTo(value: unknown, parts: Path): string[][] {
   const [part, ...rest] = parts;
   if (part === undefined) return value === undefined || value === null ? [] : [[]];

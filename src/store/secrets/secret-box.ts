@@ -11,7 +11,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const SEALED = /^sealed:([0-9a-f]{8}):([A-Za-z0-9_-]+)$/;
 
-/** Where a secret belongs. */
+/** The organization and field of a secret. */
 export interface SecretContext {
   organizationId: string;
   field: string;

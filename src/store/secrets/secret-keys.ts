@@ -1,5 +1,5 @@
-// The keys that seal stored secrets: from the configuration, or from a file made at the first start.
-// The first key seals, every key opens; rotation is a new key put in front of the old one.
+// The keys that seal stored secrets: from the configuration, or from a file created at the first start. The first
+// key seals, every key opens; for rotation, put a new key before the old one.
 
 import { createHash, hkdfSync } from 'node:crypto';
 import {
@@ -15,11 +15,11 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Random } from '../../std/random.ts';
 
 const KEY_BYTES = 32;
-/** Nobody rotates this often; a longer list is a mistake. */
+/** More keys than any rotation needs; a longer list is a mistake. */
 const KEYS_MAX = 16;
 
 export interface SecretKey {
-  /** Eight hex digits, made from the key: they tell which key sealed a text. */
+  /** Eight hex digits derived from the key: they identify the key that sealed a text. */
   id: string;
   key: Buffer;
 }
@@ -38,13 +38,13 @@ export function parseSecretKeys(text: string): SecretKey[] {
   });
 }
 
-/** A key of 32 bytes for one purpose, the same at every start; it tells nothing about `key`. */
+/** A 32-byte key for one purpose, the same at every start; it reveals nothing about `key`. */
 export function deriveKey({ key }: SecretKey, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', `patchbay ${purpose}`, KEY_BYTES));
 }
 
-/** The keys in the file at `path`, which is made if there is none. Throws CONFIG_INVALID if others
- *  than its owner may read it. */
+/** The keys in the file at `path`, which is created if it is missing. Throws CONFIG_INVALID if other users may
+ *  read it. */
 export function readKeyFile(path: string, random: Random): SecretKey[] {
   if (!existsSync(path)) makeKeyFile(path, random);
   const status = lstatSync(path);
@@ -55,7 +55,7 @@ export function readKeyFile(path: string, random: Random): SecretKey[] {
   return parseSecretKeys(readFileSync(path, 'utf8'));
 }
 
-/** Whole or not at all, and never over a file that another process has just made. */
+/** Completely or not at all, and never over a file that another process has just created. */
 function makeKeyFile(path: string, random: Random): void {
   const unfinished = `${path}.${random.uuid()}`;
   writeFileSync(unfinished, `${random.bytes(KEY_BYTES).toString('hex')}\n`, {

@@ -1,6 +1,5 @@
-// Leases of telephony configurations: one statement renews and takes, so that of several nodes that ask
-// at once one gets each. A node that is killed loses its leases by not renewing them; its next process
-// has them at once.
+// Leases of telephony configurations: one statement renews and claims, so that of several nodes one gets each. A
+// killed node loses its leases by not renewing them; its successor has them at once.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
@@ -10,7 +9,7 @@ import type { StoreContext } from '../db/store-context.ts';
 import { toConfiguration } from './configurations.ts';
 
 export interface HeldConfiguration extends TelephonyConfiguration {
-  /** False if its secrets cannot be opened: there are no credentials then. */
+  /** False if its secrets cannot be unsealed: there are no credentials then. */
   isReadable: boolean;
 }
 
@@ -29,9 +28,8 @@ export class LeaseRepository {
     this.#context = context;
   }
 
-  /** Across organizations: renews what this node holds and takes what nobody holds, shown inactive or
-   *  not, for `leaseMs` from now; at most `max`, what it holds first. Everything that it gives is this
-   *  node's until then, everything else is not. */
+  /** Across organizations: renews this node's leases and claims free ones, active or inactive, for `leaseMs`
+   *  from now; at most `max`, its own first. The returned leases are this node's until then, all others are not. */
   async claim(wanted: LeaseClaim): Promise<HeldConfiguration[]> {
     if (wanted.providers.length === 0) return [];
     const ids = await this.#take(wanted);
@@ -45,7 +43,7 @@ export class LeaseRepository {
     return rows.map((row) => held(this.#context, row));
   }
 
-  /** Lets go of all that this node holds. */
+  /** Releases all leases of this node. */
   async release(): Promise<void> {
     const { db, node } = this.#context;
     await db.deleteFrom('configuration_leases').where('node', '=', node).execute();
@@ -99,7 +97,7 @@ function held(
   try {
     return { ...toConfiguration(context, row), isReadable: true };
   } catch (error) {
-    // One organization's secrets must not keep the others' PBXs from being connected.
+    // One organization's unreadable secrets must not block the other organizations' PBXs.
     if (!(error instanceof GatewayError)) throw error;
     const empty = { ...row, credentials: {}, sealed_fields: [] };
     return { ...toConfiguration(context, empty), isReadable: false };

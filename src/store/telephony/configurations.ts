@@ -19,10 +19,10 @@ export interface ConfigurationSummary extends TelephonyConfiguration {
 
 type Row = Selectable<TelephonyConfigurationTable>;
 
-/** Rows rewritten in one go when keys are rotated. */
+/** Rows rewritten together when keys are rotated. */
 const RESEAL_ROWS_MAX = 100;
 
-/** Configurations of one list: nobody has more accounts at providers. */
+/** Configurations of one list: more than an organization has provider accounts. */
 const LISTED_MAX = 1_000;
 
 /** Oldest first. */
@@ -62,11 +62,11 @@ export async function createConfiguration(
     provider: ProviderName;
     isDefaultOutbound: boolean;
     credentials: Record<string, unknown>;
-    /** The value by which inbound calls find this configuration; null if it has none. */
+    /** The value by which inbound calls find this configuration; null without one. */
     accountId: string | null;
     /** Names of the credential fields to seal. */
     secretFields: readonly string[];
-    /** 1..1000. Default null: no limit of its own. */
+    /** Calls per second, 1..1000. Default null: no limit. */
     callsPerSecond?: number | null;
   },
 ): Promise<ConfigurationSummary> {
@@ -137,8 +137,8 @@ export async function updateConfiguration(
   return getConfiguration(context, organizationId, id);
 }
 
-/** No call goes out over it until it is taken back into use. `reason` is shown, with since when it has
- *  been out of use. False if there is none of that id. */
+/** Disables outbound calls over it until it is enabled again. `reason` is shown, with the time. False if there
+ *  is none with that id. */
 export async function deactivateConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -152,7 +152,7 @@ export async function deactivateConfiguration(
   });
 }
 
-/** Takes it back into use. */
+/** Enables it again. */
 export async function reactivateConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -197,8 +197,7 @@ export async function setDefaultOutbound(
   return getConfiguration(context, organizationId, id);
 }
 
-/** False if there is none of that id. Removes its numbers. Throws CONFIGURATION_IN_USE if a campaign
- *  names it. */
+/** False if there is none with that id. Deletes its numbers. Throws CONFIGURATION_IN_USE if a campaign uses it. */
 export async function deleteConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -218,8 +217,8 @@ export async function deleteConfiguration(
   }
 }
 
-/** Seals every secret by the newest key; gives how many configurations changed. After it the older
- *  keys may go. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+/** Seals every secret by the newest key; returns the number of changed configurations. The older keys may be
+ *  removed then. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
 export async function resealConfigurations(context: StoreContext): Promise<number> {
   let changed = 0;
   for (let after = '0'; ; ) {
@@ -240,7 +239,7 @@ export async function resealConfigurations(context: StoreContext): Promise<numbe
   }
 }
 
-/** The configuration in clear. */
+/** The unsealed configuration. */
 export function toConfiguration(
   context: StoreContext,
   row: Omit<Row, 'account_id' | 'dial_next_at' | 'dial_faults' | 'probe_at'>,
@@ -265,7 +264,7 @@ export function toConfiguration(
   };
 }
 
-/** Nobody else changes its numbers or its account until the transaction ends. */
+/** Locks its numbers and its account until the transaction ends. */
 export function lockConfiguration(
   tx: TransactionContext,
   organizationId: string | undefined,

@@ -1,5 +1,5 @@
-// Phone numbers of a telephony configuration. An address is unique in its organization; a provider
-// account's number leads to one configuration, whatever organization owns it.
+// Phone numbers of a telephony configuration. An address is unique in its organization; a provider account's number
+// belongs to one configuration, across all organizations.
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -42,7 +42,7 @@ export async function getNumber(
   return row === undefined ? undefined : toNumberOfWorkflow(row);
 }
 
-/** Across organizations: the active configuration and active number that an inbound call reaches. */
+/** Across organizations: the active configuration and active number of an inbound call. */
 export async function findInbound(
   context: StoreContext,
   provider: ProviderName,
@@ -230,7 +230,7 @@ async function checkWorkflow(
   if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id: workflowId });
 }
 
-/** The database says whether the configuration has it. Throws TRUNK_NOT_FOUND. */
+/** The database checks that the configuration has it. Throws TRUNK_NOT_FOUND. */
 function checkedTrunkId(id: string | null): string | null {
   if (id !== null && !isRowId(id)) throw new GatewayError('TRUNK_NOT_FOUND');
   return id;

@@ -1,5 +1,5 @@
-// Trunks: the lines over which a telephony configuration's calls go out, where its provider has such a
-// thing. Who calls has made sure whose configuration it is.
+// Trunks: the connections to the telephone network over which a configuration's calls go out, where its provider
+// has them. Callers have checked the configuration's organization.
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -16,7 +16,7 @@ export interface TrunkSettings {
   settings: Record<string, unknown>;
 }
 
-/** Of one configuration: a list that is shown whole. */
+/** Trunks of one configuration: a list without pages. */
 const TRUNKS_MAX = 100;
 
 export type TrunkStore = Pick<TrunkRepository, keyof TrunkRepository>;
@@ -101,7 +101,7 @@ export class TrunkRepository {
     return row === undefined ? undefined : toTrunk(row);
   }
 
-  /** False if there is none of that id. Throws TRUNK_IN_USE if a number goes over it. */
+  /** False if there is none with that id. Throws TRUNK_IN_USE if a number uses it. */
   async delete(configurationId: string, id: string): Promise<boolean> {
     if (!isRowId(configurationId) || !isRowId(id)) return false;
     try {

@@ -1,4 +1,4 @@
-// Folders that an organization files its agents in.
+// Folders for an organization's agents.
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -9,7 +9,7 @@ import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { WorkflowFolderTable } from '../db/tables.ts';
 
-/** Of one organization: a list that is shown whole. */
+/** Folders of one organization: a list without pages. */
 const FOLDERS_MAX = 500;
 
 export type FolderStore = Pick<FolderRepository, keyof FolderRepository>;
@@ -38,7 +38,7 @@ export class FolderRepository {
     const now = new Date(this.#context.clock.now());
     try {
       return await this.#context.db.transaction().execute(async (tx) => {
-        // Those who make folders at the same moment count one after the other.
+        // Concurrent creations are counted one after the other.
         await lockOrganization(tx, organizationId);
         const { count } = await tx
           .selectFrom('workflow_folders')
@@ -81,7 +81,7 @@ export class FolderRepository {
     }
   }
 
-  /** Its agents stay, in no folder. False if there is none of that id. */
+  /** Its agents stay, without a folder. False if there is none with that id. */
   async delete(organizationId: string, id: string): Promise<boolean> {
     if (!isRowId(organizationId) || !isRowId(id)) return false;
     const { numDeletedRows } = await this.#context.db

@@ -1,5 +1,5 @@
-// Agents in use whose stored content is larger than calls may use (model/json-limits): stored by a version without
-// these limits, or past the API.
+// Active agents whose stored content is larger than calls may use (model/json-limits): stored by a version without
+// these limits, or not through the API.
 
 import { sql } from 'kysely';
 import { contentExcess } from '../../model/json-limits.ts';

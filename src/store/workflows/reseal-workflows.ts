@@ -8,7 +8,7 @@ import { sealedContent } from './workflow-versions.ts';
 /** Versions in one transaction. */
 const ROWS_MAX = 100;
 
-/** Gives how many versions changed. After it the older keys may go. Throws SECRET_KEY_MISSING,
+/** Returns the number of changed versions. The older keys may be removed then. Throws SECRET_KEY_MISSING,
  *  SECRET_UNREADABLE. */
 export async function resealWorkflows(context: StoreContext): Promise<number> {
   let changed = 0;

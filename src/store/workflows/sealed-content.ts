@@ -1,7 +1,6 @@
-// Secrets inside an agent's content (keys of nodes and settings that bring a model of their own): sealed
-// in the stored JSON, where their names say that they are secrets. Beside it stands which places are
-// sealed, so that nothing a client sends is taken for sealed text. Sealed text opens in any version of
-// any agent of the organization, at the same place.
+// Secrets in an agent's content (keys in nodes and settings with a model of their own): sealed in the stored JSON,
+// where their names mark them as secrets. The sealed places are stored beside it, so that a client's value is never
+// taken for sealed text. Sealed text opens in any version of any agent of the organization, at the same place.
 
 import { z } from 'zod';
 import { isSecretName } from '../../model/workflow.ts';
@@ -20,13 +19,13 @@ interface Sealing {
   secrets: SecretBox;
 }
 
-/** The content as JSON text, and the places that are sealed in it. */
+/** The content as JSON text, and the sealed places in it. */
 export function sealContent(
   content: object,
   { column, organizationId, secrets }: Sealing,
 ): { text: string; sealedFields: string[] } {
   const text = jsonText(content);
-  // As it is stored: the places must name the keys that are there afterwards.
+  // The stored form: the places must name the keys that exist afterwards.
   const stored: unknown = JSON.parse(text);
   const sealedFields: string[] = [];
   for (const path of secretsIn(stored, [])) {
@@ -39,7 +38,7 @@ export function sealContent(
     : { text: JSON.stringify(stored), sealedFields };
 }
 
-/** The content in clear; a copy if something was sealed. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+/** The unsealed content; a copy if something was sealed. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
 export function openContent<Content extends object>(
   content: Content,
   sealedFields: readonly string[],
@@ -82,7 +81,7 @@ function placeOf(field: string): Step[] {
   return storedPlace.parse(JSON.parse(field));
 }
 
-/** Paths of all texts under a secret's name. Nothing is hidden in an empty one. */
+/** Paths of all texts under a secret's name. Empty texts are not sealed. */
 function secretsIn(value: unknown, path: readonly Step[]): Step[][] {
   if (Array.isArray(value)) {
     return value.flatMap((each, index) => secretsIn(each, [...path, index]));

@@ -1,6 +1,6 @@
-// The numbered versions of a workflow: exactly one published, at most one draft, numbers never used
-// again. Changes to one workflow stand in line at its row. Secrets in the content are sealed. A trigger path is live while the published
-// version or the draft has it; it stays its workflow's for ever. Source: contract §5.2.
+// The numbered versions of a workflow: exactly one published, at most one draft, numbers never used again. Changes
+// to one workflow are serialised by its row's lock. Secrets in the content are sealed. A trigger path is live while
+// the published version or the draft has it; it belongs to its workflow for ever. Source: contract §5.2.
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -18,12 +18,12 @@ export interface WorkflowContent {
 
 type Row = Selectable<WorkflowVersionTable>;
 
-/** The draft, made from the published version if there is none. Throws WORKFLOW_NOT_FOUND. */
+/** The draft, created from the published version if there is none. Throws WORKFLOW_NOT_FOUND. */
 export async function createDraft(context: StoreContext, id: string): Promise<WorkflowVersion> {
   return changeVersions(context, id, (tx) => draftRow(context, tx, id));
 }
 
-/** Writes into the draft, made from the published version if there is none. Throws WORKFLOW_NOT_FOUND,
+/** Changes the draft, which is created from the published version if there is none. Throws WORKFLOW_NOT_FOUND,
  *  WORKFLOW_CONFLICT. */
 export async function saveDraft(
   context: StoreContext,
@@ -131,8 +131,8 @@ export async function getVersion(
   return row === undefined ? undefined : toVersion(context, row.owner, row);
 }
 
-/** Makes the paths of the published version and the draft live, all others of the workflow not.
- *  Throws WORKFLOW_CONFLICT if another workflow has one of them. */
+/** Makes the paths of the published version and the draft live, all others of the workflow not. Throws
+ *  WORKFLOW_CONFLICT if another workflow has one of them. */
 export async function syncTriggers(tx: TransactionContext, workflowId: string): Promise<void> {
   const versions = await tx
     .selectFrom('workflow_versions')
@@ -140,7 +140,7 @@ export async function syncTriggers(tx: TransactionContext, workflowId: string): 
     .where('workflow_id', '=', workflowId)
     .where('status', 'in', ['published', 'draft'])
     .execute();
-  // Sorted: two workflows that want the same paths must not wait for each other.
+  // Sorted: two workflows that lock the same paths must not deadlock.
   const paths = [...new Set(versions.flatMap((version) => version.trigger_paths))].sort();
   await tx
     .updateTable('workflow_triggers')
@@ -188,7 +188,7 @@ export function toVersion(
   };
 }
 
-/** Definition and settings as the columns of a row hold them. */
+/** Definition and settings in the form of a row's columns. */
 export function sealedContent(
   { secrets }: StoreContext,
   organizationId: string,
@@ -204,7 +204,7 @@ export function sealedContent(
   };
 }
 
-/** What a patch changes in the columns of a draft. */
+/** The columns of a draft that a patch changes. */
 function changedContent(
   { secrets }: StoreContext,
   {
@@ -240,7 +240,7 @@ function ownedVersions({ db }: StoreContext) {
     .select('workflows.organization_id as owner');
 }
 
-/** Runs `change` while nobody else changes this workflow. */
+/** Runs `change` while the workflow is locked. */
 async function changeVersions(
   context: StoreContext,
   id: string,

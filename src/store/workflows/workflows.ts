@@ -1,5 +1,5 @@
-// Workflows as rows, and the trigger paths by which the outside starts them. What a workflow says is
-// in its versions (workflow-versions.ts).
+// Workflows as rows, and the trigger paths that start their calls. A workflow's content is in its versions
+// (workflow-versions.ts).
 
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
@@ -16,9 +16,9 @@ import {
   type WorkflowContent,
 } from './workflow-versions.ts';
 
-/** A workflow that invents dispositions without end keeps the first. */
+/** A workflow with more dispositions keeps the first ones. */
 const DISPOSITIONS_MAX = 500;
-/** A model may call a whole sentence a disposition; no list of codes shows that. */
+/** A model may use a whole sentence as disposition; no list of codes shows that. */
 const DISPOSITION_CHARACTERS_MAX = 100;
 /** The contract's list has no pages. */
 const WORKFLOWS_MAX = 5_000;
@@ -117,7 +117,7 @@ export async function countWorkflows(
   return counts;
 }
 
-/** Null takes it out of its folder. Throws FOLDER_NOT_FOUND. */
+/** Null removes it from its folder. Throws FOLDER_NOT_FOUND. */
 export async function moveToFolder(
   context: StoreContext,
   organizationId: string,
