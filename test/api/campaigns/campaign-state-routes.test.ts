@@ -237,7 +237,7 @@ describe('a campaign that is cancelled', () => {
         expect.stringContaining('current state: cancelled'),
       ]);
     }
-    expect(await room.refusal('PATCH', `/campaign/${id}`, { name: 'x' })).toEqual([
+    expect(await harness.refusal('PATCH', `/campaign/${id}`, { name: 'x' })).toEqual([
       400,
       'Cannot update a cancelled campaign',
     ]);
@@ -283,8 +283,8 @@ describe('a campaign that is deleted', () => {
   });
 
   it('keeps no telephony configuration from being deleted', async () => {
-    const telephony = await room.telephony('own');
-    const { id: own } = await room.create({ telephony_configuration_id: telephony });
+    const telephony = await harness.telephony('own');
+    const { id: own } = await harness.create({ telephony_configuration_id: telephony });
     const path = `/organizations/telephony-configs/${telephony}`;
     expect((await call('DELETE', `/api/v1${path}`)).status).toBe(409);
     await ok('POST', `/campaign/${own}/cancel`);
