@@ -7,10 +7,10 @@ import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 
 export interface MediaTokenStore {
-  /** A new token for the run; one that was issued before is void. Throws QUEUE_FULL. */
+  /** A new token for the run; an earlier one becomes void. Throws QUEUE_FULL. */
   issue(runId: string, ttlMs: number): string;
-  /** Whether this is the run's token, unused and in time. True at most once; a wrong token leaves the
-   *  right one good. */
+  /** Whether this is the run's token, unused and in time. True at most once; a wrong token leaves the right one
+   *  valid. */
   redeem(runId: string, token: string): boolean;
   /** Tokens that are kept, expired ones included. */
   readonly size: number;
@@ -18,7 +18,7 @@ export interface MediaTokenStore {
 
 /** 256 bits: out of reach of guessing for as long as a token lives. */
 const TOKEN_BYTES = 32;
-/** Calls that may be ringing at once, with room to spare. */
+/** Calls that may be ringing at once, with a margin. */
 const TOKENS_MAX = 20_000;
 
 interface Issued {
@@ -27,13 +27,13 @@ interface Issued {
   untilMs: number;
 }
 
-/** The worker whose tokens begin like this one; undefined if none does. */
+/** The worker encoded in the token's first characters; undefined if there is none. */
 export function workerOfToken(token: string): number | undefined {
   const number = /^w(\d{1,3})-/.exec(token)?.[1];
   return number === undefined ? undefined : Number(number);
 }
 
-/** `worker`: which one of several behind one port this is, for `workerOfToken`. */
+/** `worker`: the number of this worker behind the shared port, for `workerOfToken`. */
 export function createMediaTokens(options: {
   clock: Clock;
   random: Random;

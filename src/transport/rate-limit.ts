@@ -1,4 +1,4 @@
-// How much may come in one second: real time with room for a network that catches up.
+// Rate limit of a media connection per second: real time, with a margin for a network that catches up.
 
 import type { Clock } from '../std/clock.ts';
 
@@ -22,7 +22,7 @@ export class RateLimiter {
     this.#startMs = clock.monotonicMs();
   }
 
-  /** Counts one message; false if it is too much. */
+  /** Counts one message; false if the limit is exceeded. */
   allows(bytes: number): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#startMs >= WINDOW_MS) {

@@ -1,6 +1,6 @@
-// One AudioSocket connection, from the stranger who opens it to the end of the call's audio. To the call it
-// is a media socket that has audio only: text is not sent, and keys that come are passed over, as ARI reports
-// of them too. Source: asterisk §3, §0.20.
+// One AudioSocket connection, from the accept to the end of the call's audio. For the call it is a media socket
+// with audio only: text is not sent, and received keys are ignored, because ARI reports them too. Source: asterisk
+// §3, §0.20.
 
 import type { Socket } from 'node:net';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
@@ -11,13 +11,13 @@ import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-sock
 import { RateLimiter } from '../rate-limit.ts';
 import { FrameReader, KIND, writeFrame } from './audiosocket-frames.ts';
 
-/** Ten times real time in number, and as many bytes as 192 kHz would bring in a second. */
+/** Ten times the real-time number of frames, and the bytes per second of 192 kHz. */
 const RATE = { messagesPerSecondMax: 500, bytesPerSecondMax: 512 * 1024 };
-/** What the peer has not taken: four seconds at 16 kHz. */
+/** Bytes that the peer has not read: four seconds at 16 kHz. */
 const BUFFERED_BYTES_MAX = 128 * 1024;
-/** From our goodbye to the end of the connection. */
+/** From our close to the end of the connection. */
 const CLOSE_MS_MAX = 2_000;
-/** A host that is gone says nothing: the system asks it. */
+/** A dead host sends nothing: TCP keep-alive detects it. */
 const KEEP_ALIVE_MS = 15_000;
 const BROKEN = 1006;
 
@@ -58,7 +58,7 @@ export class AudioSocketConnection implements MediaSocket {
   readonly #rate: RateLimiter;
   #call: AudioSocketCall | undefined;
   #listener: MediaSocketListener | undefined;
-  /** What the listener will get; set when the end has begun. */
+  /** The listener's result; set when the end has begun. */
   #ending: { code: number; reason: string } | undefined;
   #isClosed = false;
   #timer: Timer;
@@ -141,7 +141,7 @@ export class AudioSocketConnection implements MediaSocket {
     this.#listener = call.accept(this);
   }
 
-  /** The call could not take it, or it was no frame: the peer's fault if the error is ours, else our own. */
+  /** The call could not process it, or it was no frame: the peer's fault if the error is ours, else our own. */
   #refuse(error: unknown): void {
     if (error instanceof GatewayError) {
       this.#fail(error.code);

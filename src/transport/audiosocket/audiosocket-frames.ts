@@ -1,5 +1,5 @@
-// AudioSocket's frames as bytes: a kind, a length in network order, a payload. Pure: what a kind means is
-// audiosocket-server.ts' business. Source: asterisk §3.
+// AudioSocket's frames as bytes: a kind, a length in network order, a payload. Pure; audiosocket-server.ts handles
+// the kinds. Source: asterisk §3.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 
@@ -21,13 +21,13 @@ export const AUDIOSOCKET_PAYLOAD_BYTES_MAX = 8_192;
 /** `payload` is borrowed until the call returns. */
 export type AudioSocketFrameHandler = (kind: number, payload: Uint8Array) => void;
 
-/** Cuts a stream of bytes into frames, however it was cut on its way. */
+/** Splits a stream of bytes into frames, however it was segmented. */
 export class FrameReader {
-  /** A frame that is not whole yet. */
+  /** An incomplete frame. */
   readonly #held = new Uint8Array(HEADER_BYTES + AUDIOSOCKET_PAYLOAD_BYTES_MAX);
   #heldBytes = 0;
 
-  /** Throws MEDIA_OVERSIZED; then the stream is of no use any more. */
+  /** Throws MEDIA_OVERSIZED; the stream is unusable then. */
   read(chunk: Uint8Array, take: AudioSocketFrameHandler): void {
     for (let at = 0; at < chunk.length; ) {
       const end = this.#heldBytes === 0 ? endOfFrame(chunk, at) : undefined;
@@ -40,7 +40,7 @@ export class FrameReader {
     }
   }
 
-  /** Takes what the frame begun still lacks, first of its header; returns how many bytes that were. */
+  /** Takes the missing bytes of the current frame, first of its header; returns their number. */
   #hold(chunk: Uint8Array, at: number, take: AudioSocketFrameHandler): number {
     const wanted = endOfFrame(this.#held.subarray(0, this.#heldBytes), 0) ?? HEADER_BYTES;
     const count = Math.min(wanted - this.#heldBytes, chunk.length - at);
@@ -55,7 +55,7 @@ export class FrameReader {
   }
 }
 
-/** Undefined while the header is not whole. */
+/** Undefined while the header is incomplete. */
 function endOfFrame(bytes: Uint8Array, at: number): number | undefined {
   if (bytes.length - at < HEADER_BYTES) return undefined;
   const payloadBytes = ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);

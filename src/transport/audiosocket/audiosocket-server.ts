@@ -1,6 +1,6 @@
-// AudioSocket: a port to which Asterisk brings the audio of calls, one TCP connection each, whose first frame
-// says which call by a UUID that cannot be guessed. Bounded in size, number, rate and time; it is always
-// read, as a PBX that cannot write holds up its calls. The sender paces its audio.
+// AudioSocket: a port to which Asterisk sends the audio of calls, one TCP connection each, whose first frame names
+// the call by an unguessable UUID. Bounded in size, number, rate and time; it is always read, because a PBX that
+// cannot write blocks its calls. The sender paces its audio.
 // Source: asterisk §3, §0.1.
 
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -13,20 +13,20 @@ import { type AudioSocketCall, AudioSocketConnection } from './audiosocket-conne
 
 /** Calls of one process. */
 const CONNECTIONS_MAX = 4_000;
-/** Connections that have not said whose they are. */
+/** Connections that have not named their call yet. */
 const STRANGERS_MAX = 256;
 const UUID_BYTES = 16;
 /** Asterisk sends the UUID as soon as it is connected. */
 const FIRST_FRAME_MS_MAX = 2_000;
 
 export interface AudioSocketServer {
-  /** The port that it listens on. */
+  /** The port in use. */
   readonly port: number;
-  /** Settles when connections are taken; rejects if the port is not to be had. */
+  /** Settles when it listens; rejects if the port is not available. */
   listen(): Promise<void>;
   /** Waits for the connection of one call. Throws QUEUE_FULL. */
   expect(uuid: string, call: AudioSocketCall, signal: AbortSignal): ExpectedConnection;
-  /** Takes no more connections, and ends those that there are. */
+  /** Accepts no more connections, and closes the open ones. */
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export interface ExpectedConnection {
 export interface AudioSocketOptions {
   /** The address to listen on. */
   host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   port: number;
   clock: Clock;
   log: Log;

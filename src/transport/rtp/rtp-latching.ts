@@ -1,14 +1,14 @@
-// From whom one call's RTP is taken. The PBX announces an address; behind NAT its packets come from another.
-// The announced one is taken at once and always, another only after it has sent an unbroken stream while the
-// announced one was silent; from then on all others are strangers. Pure.
+// RTP latching: the source address of one call's RTP. The PBX announces an address; behind NAT its packets come
+// from another. The announced one is accepted always; another only after it has sent an unbroken stream while the
+// announced one was silent. From then on all others are rejected. Pure.
 
 import type { RtpHeader } from './rtp-packet.ts';
 
-/** Packets in a row, of one source and one count: more than a stray packet, less than a word. */
+/** Consecutive packets of one source and sequence: more than a stray packet, less than a word. */
 const PROOF_PACKETS = 5;
 
 export interface RtpAddress {
-  /** An IP address; IPv4 ones never as IPv6. */
+  /** An IP address; IPv4 addresses never in IPv6 form. */
   host: string;
   port: number;
 }
@@ -24,7 +24,7 @@ export class RtpLatching {
   #locked: RtpAddress | undefined;
   #candidate: Candidate | undefined;
 
-  /** Undefined if what was announced is no address that can be sent to. */
+  /** Undefined if the announced address cannot be used for sending. */
   constructor(announced: RtpAddress | undefined) {
     this.#announced = announced;
   }
@@ -34,7 +34,7 @@ export class RtpLatching {
     return this.#locked ?? this.#announced;
   }
 
-  /** Whether a packet is the call's. */
+  /** Whether a packet belongs to the call. */
   accepts(from: RtpAddress, header: RtpHeader): boolean {
     if (this.#locked !== undefined && isSame(from, this.#locked)) return true;
     if (this.#announced !== undefined && isSame(from, this.#announced)) {

@@ -13,18 +13,18 @@ export interface RtpHeader {
   sequence: number;
   /** 32 bits, of the payload type's clock. */
   timestamp: number;
-  /** 32 bits: who sends. */
+  /** 32 bits: the sender. */
   ssrc: number;
   /** The first packet after a pause. */
   marker: boolean;
 }
 
 export interface RtpPacket extends RtpHeader {
-  /** Lies in the packet. */
+  /** A view of the packet. */
   payload: Uint8Array;
 }
 
-/** Undefined for what is no RTP. */
+/** Undefined if it is not RTP. */
 export function readRtp(packet: Uint8Array): RtpPacket | undefined {
   const { length } = packet;
   if (length < HEADER_BYTES || length > PACKET_BYTES_MAX) return undefined;
@@ -47,7 +47,7 @@ export function readRtp(packet: Uint8Array): RtpPacket | undefined {
   };
 }
 
-/** Behind the sources that were mixed, and the extension. May lie behind the end. */
+/** After the contributing sources and the extension. May be beyond the end. */
 function payloadStart(packet: Uint8Array, first: number): number {
   const start = HEADER_BYTES + SOURCE_BYTES * (first & 0x0f);
   if ((first & 0x10) === 0) return start;

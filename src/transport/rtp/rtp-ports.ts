@@ -1,7 +1,6 @@
-// RTP: one UDP port of a range for each call. Packets in are handed on whole, in the order in which they came
-// (rtp-timestamps.ts reads their time; the pipeline puts them in order, so there is no jitter buffer here);
-// audio out gets its header and goes at once, as the playout keeps the pace. Packets that are not the
-// call's are counted and dropped. Source: RFC 3550; asterisk §3.
+// RTP: one UDP port of a range for each call. Received packets are passed on in order of arrival (rtp-timestamps.ts
+// reads their time; the pipeline has the jitter buffer); outgoing audio gets its header and is sent at once,
+// because playout paces it. Foreign packets are counted and dropped. Source: RFC 3550; asterisk §3.
 
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
@@ -12,13 +11,13 @@ import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import { RtpSocket } from './rtp-socket.ts';
 
-/** Ports that are tried for one call: others on this machine may hold a few. */
+/** Ports tried for one call: other programs on this machine may use a few. */
 const TRIES_MAX = 50;
 
 export interface RtpPorts {
-  /** A port for one call, for the PBX to send to. Throws PBX_MEDIA if none is free. */
+  /** A port for one call, to which the PBX sends. Throws PBX_MEDIA if none is free. */
   open(): Promise<RtpSocket>;
-  /** Ends all that are open. */
+  /** Closes all open ports. */
   close(): void;
 }
 
@@ -40,7 +39,7 @@ class PortRange implements RtpPorts {
   readonly #options: RtpOptions;
   readonly #sockets = new Map<number, RtpSocket>();
   readonly #opening = new Set<number>();
-  /** Ports are used in turn: late packets of a call that is over reach no other call. */
+  /** Ports are used in turn: late packets of an ended call reach no other call. */
   #next: number;
 
   constructor(options: RtpOptions) {
@@ -80,7 +79,7 @@ class PortRange implements RtpPorts {
     return undefined;
   }
 
-  /** Undefined if somebody else has the port. Throws PBX_MEDIA for all that another port would not mend. */
+  /** Undefined if another program has the port. Throws PBX_MEDIA for faults that another port would not fix. */
   #bind(port: number): Promise<Socket | undefined> {
     const { host } = this.#options;
     const udp = createSocket(isIPv6(host) ? 'udp6' : 'udp4');

@@ -1,5 +1,5 @@
-// One call's UDP socket. To the call it is a media socket that has audio only: text is not sent. RTP does
-// not signal the end of a call, so silence is reported to the owner, which can ask the PBX. Source: RFC 3550 (5.1).
+// One call's UDP socket. For the call it is a media socket with audio only: text is not sent. RTP does not signal
+// the end of a call, so silence is reported to the owner, which can ask the PBX. Source: RFC 3550 (5.1).
 
 import type { RemoteInfo, Socket } from 'node:dgram';
 import { isIPv4, isIPv6 } from 'node:net';
@@ -15,26 +15,26 @@ import { readRtp, writeRtp } from './rtp-packet.ts';
 
 /** Six times real time. */
 const RATE = { messagesPerSecondMax: 300, bytesPerSecondMax: 128 * 1024 };
-/** What the system has not taken: a second. */
+/** Bytes that the system has not sent: a second. */
 const BUFFERED_BYTES_MAX = 16 * 1024;
-/** No packet for so long: a caller who is silent, or a PBX that is gone. */
+/** Time without a packet: the caller is silent, or the PBX is gone. */
 export const RTP_INACTIVITY_MS = 10_000;
 /** Of PCMU, PCMA and G722, in 20 ms: bytes, and ticks of their clock. */
 const FRAME_BYTES = 160;
-/** Audio that comes this much after the time of the last has a pause before it. */
+/** Audio with a time this far after the last audio has a pause before it. */
 const PAUSE_TICKS = 8 * 100;
 const TICKS_PER_MS = 8;
 const BROKEN = 1006;
 
-/** Static payload types, by Asterisk's names; with others audio goes one way only. Source: asterisk §3. */
+/** Static payload types, by Asterisk's names; with dynamic ones audio goes one way only. Source: asterisk §3. */
 export const RTP_PAYLOAD_TYPES: Readonly<Record<string, number>> = { ulaw: 0, alaw: 8, g722: 9 };
 
 export interface RtpSession {
   payloadType: number;
-  /** Where the PBX says that it is; undefined if it does not. */
+  /** The address announced by the PBX; undefined without one. */
   announced: RtpAddress | undefined;
   accept: (socket: MediaSocket) => MediaSocketListener;
-  /** No packet of the call has come for SILENT_MS, or none yet; asked again while that is so. */
+  /** No packet of the call has come for SILENT_MS, or none yet; called repeatedly while that is so. */
   onRtpInactive: () => void;
 }
 
@@ -68,7 +68,7 @@ export class RtpSocket implements MediaSocket {
   readonly #ssrc: number;
   #sequence: number;
   #timestamp: number;
-  /** When the tick `#timestamp` is due; NaN before the first packet. */
+  /** Time at which the tick `#timestamp` is due; NaN before the first packet. */
   #dueMs = Number.NaN;
 
   constructor({ udp, port, clock, random, log, onClosed }: RtpSocketOptions) {
@@ -98,7 +98,7 @@ export class RtpSocket implements MediaSocket {
     return this.#isOpen ? this.#udp.getSendQueueSize() : 0;
   }
 
-  /** From now on it is a call's. Packets that came before are gone. */
+  /** Assigns the socket to a call. Earlier packets are dropped. */
   begin(call: RtpSession): void {
     if (!this.#isOpen) return;
     this.#call = call;
@@ -112,7 +112,7 @@ export class RtpSocket implements MediaSocket {
     // It carries audio only.
   }
 
-  /** Whole frames, which go at once, each in its packet. */
+  /** Whole frames, sent at once, each in its packet. */
   sendBinary(message: Uint8Array): void {
     if (!this.#isOpen || message.length === 0) return;
     const marker = this.#keepTime();
@@ -125,12 +125,12 @@ export class RtpSocket implements MediaSocket {
     this.#end(code, reason);
   }
 
-  /** Gives the port back; the call, if there is one, gets the close code 1001. */
+  /** Releases the port; a call gets the close code 1001. */
   abandon(): void {
     this.#end(CLOSE.goingAway, 'closing');
   }
 
-  /** Packets tell of the time of their audio: a pause is a jump. True for the first packet after one. */
+  /** Packets carry the time of their audio: a pause is a jump. True for the first packet after one. */
   #keepTime(): boolean {
     const nowMs = this.#clock.monotonicMs();
     const isFirst = Number.isNaN(this.#dueMs);
@@ -159,7 +159,7 @@ export class RtpSocket implements MediaSocket {
       return;
     }
     const host = this.#isIPv6 && isIPv4(target.host) ? `::ffff:${target.host}` : target.host;
-    // A packet that cannot be sent is a packet that is lost.
+    // A packet that cannot be sent counts as lost.
     this.#udp.send(writeRtp(header, payload), target.port, host, () => undefined);
   }
 
@@ -185,7 +185,7 @@ export class RtpSocket implements MediaSocket {
     }
   }
 
-  /** No timer is set for a packet: one looks now and then at the time of the last. */
+  /** No timer per packet: a periodic check compares the time of the last one. */
   #awaitPacket(delayMs: number): void {
     this.#silence = this.#clock.after(delayMs, () => {
       const restMs = this.#quietSinceMs + RTP_INACTIVITY_MS - this.#clock.monotonicMs();
@@ -232,7 +232,7 @@ export class RtpSocket implements MediaSocket {
   }
 }
 
-/** A socket for IPv6 writes IPv4 addresses in its own way. */
+/** An IPv6 socket reports IPv4 addresses in mapped form. */
 function addressOf({ address, port }: RemoteInfo): RtpAddress {
   return { host: address.replace(/^::ffff:(?=\d+\.)/i, ''), port };
 }

@@ -9,22 +9,22 @@ import { type RtpPacket, readRtp } from './rtp-packet.ts';
 const TICKS_PER_MS = 8;
 /** Bytes of 1 ms, in all of the payload types above. */
 const BYTES_PER_MS = 8;
-/** A packet this far behind has been filled in for: the pipeline waits for 120 ms, twelve of the shortest. */
+/** A packet this far behind is already concealed: the pipeline waits for 120 ms, twelve of the shortest. */
 const LATE_PACKETS_MAX = 12;
-/** Behind by more, or ahead by more: not late or lost, but counted anew (A.1). */
+/** Further behind or ahead: not late or lost, but a new sequence (A.1). */
 const BEHIND_MAX = 100;
 const AHEAD_MAX = 3_000;
-/** Timestamps that go back by this, or ahead of the time that has passed, are counted anew. */
+/** Timestamps that jump back by this, or ahead of the elapsed time, are a new sequence. */
 const JUMP_MS = 1_000;
 
 export class RtpTimestamps {
-  /** Of the packet read last. Milliseconds since the first packet; NaN before it. */
+  /** Of the last packet. Milliseconds since the first packet; NaN before it. */
   timestampMs = Number.NaN;
   readonly #nowMs: () => number;
   #ssrc = 0;
   #sequence = 0;
   #timestamp = 0;
-  /** Where the packet of `#sequence` begins and ends, and when it came. */
+  /** Start and end of the packet `#sequence`, and its arrival time. */
   #positionMs = 0;
   #endMs = 0;
   #arrivedMs = Number.NaN;
@@ -34,7 +34,7 @@ export class RtpTimestamps {
     this.#nowMs = nowMs;
   }
 
-  /** The audio of a packet, lying in it; undefined if there is none to play. */
+  /** The audio of a packet, as a view of it; undefined if there is none to play. */
   payload(message: Uint8Array): Uint8Array | undefined {
     const packet = readRtp(message);
     if (packet === undefined || packet.payload.length === 0) return undefined;
@@ -65,7 +65,8 @@ export class RtpTimestamps {
     const ahead = difference16(packet.sequence, this.#sequence);
     if (ahead < -BEHIND_MAX || ahead > AHEAD_MAX) return true;
     const startMs = this.#placeOf(packet);
-    // Less than has passed is no jump: packets come late and in bursts, and pauses may go uncounted.
+    // A smaller step than the elapsed time is no jump: packets come late and in bursts, and a sender may not count
+    // pauses.
     return startMs > this.#passed(nowMs) + JUMP_MS || startMs < this.#positionMs - JUMP_MS;
   }
 
@@ -73,7 +74,7 @@ export class RtpTimestamps {
     return this.#positionMs + ((packet.timestamp - this.#timestamp) | 0) / TICKS_PER_MS;
   }
 
-  /** Where a packet belongs that comes now, if nothing else says so: not into what was said before. */
+  /** The position of a packet that arrives now, without other information: not before earlier audio. */
   #passed(nowMs: number): number {
     return Math.max(this.#endMs, this.#positionMs + Math.round(nowMs - this.#arrivedMs));
   }
@@ -89,7 +90,7 @@ export class RtpTimestamps {
   }
 }
 
-/** Of two 16-bit numbers that wrap around: how far the first is ahead. */
+/** Difference of two 16-bit numbers that wrap around. */
 function difference16(a: number, b: number): number {
   return ((a - b) << 16) >> 16;
 }

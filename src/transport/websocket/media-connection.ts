@@ -1,5 +1,5 @@
-// One media websocket within its limits: size, rate, time and back-pressure. It does not know
-// envelopes or calls; media-server.ts and its caller decide who may connect.
+// One media websocket within its limits: size, rate, time and back-pressure. Independent of message formats and
+// calls; media-server.ts and its caller decide which sockets are admitted.
 // Source: RFC 6455 for closing and pings.
 
 import type { Duplex } from 'node:stream';
@@ -19,11 +19,10 @@ export interface MediaLimits {
   messagesPerSecondMax: number;
   /** Bytes in one second: twenty times what the widest codec needs. */
   bytesPerSecondMax: number;
-  /** Messages and bytes kept while the socket waits to be admitted: a real-time sender must reach the end
-   *  of `authorizeMs` first. */
+  /** Messages and bytes buffered before admission: a real-time sender must reach the end of `authorizeMs` first. */
   earlyMessagesMax: number;
   earlyBytesMax: number;
-  /** Bytes that the peer has not taken, beyond what the kernel holds: 20 s of telephone audio. */
+  /** Bytes that the peer has not read, in addition to the kernel's buffer: 20 s of telephone audio. */
   bufferedBytesMax: number;
   /** From the upgrade to the first message. */
   firstMessageMs: number;
@@ -56,16 +55,16 @@ export const DEFAULT_MEDIA_LIMITS: MediaLimits = {
 const RATE_WINDOW_MS = 1_000;
 
 export interface MediaConnectionOptions {
-  /** A websocket whose handshake is done, and what came behind it. */
+  /** A websocket after its handshake, and the bytes received after it. */
   socket: Duplex;
   head: Buffer;
-  /** The side that we are. */
+  /** Our role. */
   side: 'server' | 'client';
   log: Log;
   clock: Clock;
   limits: MediaLimits;
   onClosed: () => void;
-  /** Makes reads and writes cheaper where it can be used. Default: none. */
+  /** Speeds up reads and writes where possible. Default: none. */
   kernel?: SocketKernel | undefined;
 }
 
@@ -81,17 +80,17 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   readonly #limits: MediaLimits;
   readonly #onClosed: () => void;
   #listener: MediaSocketListener | undefined;
-  /** Messages that came before there was a listener. */
+  /** Messages received before there was a listener. */
   #early: (string | Uint8Array)[] = [];
   #earlyBytes = 0;
-  /** Set when we have begun to end the connection; what the listener will get. */
+  /** Set when we have started to close the connection; the listener's result. */
   #ending: End | undefined;
   /** Set when the connection is gone. */
   #ended: End | undefined;
   #windowStartMs: number;
   #windowMessages = 0;
   #windowBytes = 0;
-  /** Anything came since the last ping. */
+  /** Whether anything was received since the last ping. */
   #alive = true;
   #silence: Timer;
   #keepalive: Timer;
@@ -147,8 +146,8 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#ws.close(code, reason);
   }
 
-  /** Hands the connection to its listener, first what came early. A listener that comes after the end
-   *  gets the end at once. */
+  /** Connects the listener, and delivers buffered messages first. A listener that comes after the end gets the
+   *  end at once. */
   admit(accept: (socket: MediaSocket) => MediaSocketListener): void {
     const listener = accept(this);
     this.#listener = listener;
@@ -158,7 +157,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     if (this.#ended !== undefined) listener.onClose(this.#ended.code, this.#ended.reason);
   }
 
-  // What the websocket brings.
+  // Events of the websocket.
 
   onText(message: string): void {
     if (!this.#received(message.length)) return;
@@ -229,7 +228,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     }
   }
 
-  /** Whether the listener has taken it; the message of a listener that failed is over, too. */
+  /** Whether the listener has processed it; a message at which the listener failed counts too. */
   #takeAscii(bytes: Buffer, from: number, end: number): boolean {
     try {
       return this.#listener?.takeAscii?.(bytes, from, end) ?? false;
@@ -239,7 +238,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     }
   }
 
-  /** The listener could not take a message: the peer's fault if the error is ours, else our own. */
+  /** The listener could not process a message: the peer's fault if the error is ours, else our own. */
   #refuse(error: unknown): void {
     if (error instanceof GatewayError) {
       this.#fail(error.code);
@@ -261,7 +260,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#early.push(message);
   }
 
-  /** Counts what came in the running second; false once the connection is ending. */
+  /** Counts messages and bytes of the current second; false once the connection is closing. */
   #withinRate(bytes: number): boolean {
     if (!this.#taking) return false;
     const nowMs = this.#clock.monotonicMs();
@@ -282,7 +281,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
 
   #ping(): void {
     if (!this.#ws.open) {
-      this.#ws.terminate(); // The peer closed and never let go of the connection.
+      this.#ws.terminate(); // The peer closed the websocket but kept the connection open.
       return;
     }
     this.#alive = false;

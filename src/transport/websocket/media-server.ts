@@ -1,5 +1,5 @@
-// The media endpoint: takes upgrades at once, has them admitted or refused, and counts what is open.
-// It parses no message and knows no provider. Source: contract §7.4 (path and close codes).
+// The media endpoint: accepts upgrades at once, has them admitted or refused, and counts open sockets. It parses no
+// message and is independent of providers. Source: contract §7.4 (path and close codes).
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,7 +12,7 @@ import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-sock
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
 import { answerUpgrade } from './websocket-handshake.ts';
 
-/** The path of a media URL, as it was asked for. Nothing in it has been checked. */
+/** The parts of a media URL's path, unchecked. */
 export interface MediaPath {
   workflowId: string;
   organizationId: string;
@@ -27,7 +27,7 @@ export type MediaAdmission =
   | { accept(socket: MediaSocket): MediaSocketListener }
   | { refuse: number; reason: string };
 
-/** `url` is the request target (path and query) as it arrived; header names are lower-case. */
+/** `url` is the request target (path and query) as received; header names are lower-case. */
 export type AuthorizeMedia = (
   path: MediaPath,
   headers: Record<string, string | undefined>,
@@ -38,24 +38,24 @@ export interface MediaServerOptions {
   log: Log;
   clock: Clock;
   limits?: Partial<MediaLimits>;
-  /** Makes reads and writes cheaper where it can be used. Default: none. */
+  /** Speeds up reads and writes where possible. Default: none. */
   kernel?: SocketKernel | undefined;
   authorize: AuthorizeMedia;
-  /** Endpoints whose path names no run, by the word in its place, which an application may follow: the listener
+  /** Endpoints whose path names no run, by the first segment, which an application may follow: the listener
    *  decides by the first message whether the socket may stay. Default: none. */
   endpoints?: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
 }
 
 export interface MediaServer {
-  /** Takes an HTTP server's `upgrade` event. False if the path is not ours; then nothing was done. */
+  /** Handles an HTTP server's `upgrade` event. False if the path is not ours; the socket is untouched then. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
-  /** Takes no more sockets, closes those that are open, and settles when they are gone. */
+  /** Accepts no more sockets, closes the open ones, and settles when they are gone. */
   close(code: number): Promise<void>;
   /** Sockets that are not closed, admitted or not. */
   readonly open: number;
 }
 
-/** Full, or about to stop: the provider may try elsewhere. */
+/** At its limit, or stopping: the provider may try elsewhere. */
 const UNAVAILABLE =
   'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 /** Longest path: three ids and a token. */

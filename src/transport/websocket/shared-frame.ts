@@ -1,5 +1,5 @@
-// One buffer for the text frames that a server sends: each is written into it and handed to the kernel at
-// once. Where the kernel does not take it at once, the sender releases the buffer.
+// One buffer for the text frames that a server sends: each is written into it and passed to the kernel at once. If
+// the kernel does not accept it at once, the sender releases the buffer.
 // Source: RFC 6455 §5.2
 
 import { writeTextHead } from './websocket-frames.ts';
@@ -13,7 +13,7 @@ export class SharedFrameBuffer {
   /** The part of `#bytes` that is a frame; kept while the size stays. */
   #frame = this.#bytes.subarray(0, 0);
 
-  /** The frame of a message of up to 65,535 bytes of ASCII; good until the next one, or `give`. */
+  /** The frame of a message of up to 65,535 bytes of ASCII; valid until the next one, or `give`. */
   textFrame(message: Uint8Array): Buffer {
     if (message.length + HEAD_BYTES_MAX > this.#bytes.length) {
       this.#take(message.length + HEAD_BYTES_MAX);
@@ -25,7 +25,7 @@ export class SharedFrameBuffer {
     return this.#frame;
   }
 
-  /** The last frame is its taker's for good. */
+  /** The caller owns the last frame from now on. */
   release(): void {
     this.#take(this.#bytes.length);
   }

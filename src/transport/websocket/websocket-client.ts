@@ -1,5 +1,4 @@
-// A media socket that we open: to Asterisk, which waits for it. From then on it is as one that was opened
-// to us. Source: asterisk §2.7.
+// A media socket that we open to Asterisk. Once open, it is like one that was opened to us. Source: asterisk §2.7.
 
 import type { LookupFunction } from 'node:net';
 import { GatewayError } from '../../errors/gateway-error.ts';

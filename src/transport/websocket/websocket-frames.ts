@@ -1,5 +1,5 @@
-// Websocket frames as bytes: read off a stream however it was cut, and written. Pure; who sends what and
-// when is websocket-stream.ts' business. Without extensions. Source: RFC 6455 §5.
+// Websocket frames as bytes: parses them from a stream, however it was segmented, and writes them. Pure;
+// websocket-stream.ts has the protocol. Without extensions. Source: RFC 6455 §5.
 
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -13,14 +13,14 @@ export const NO_CODE = 1005;
 const FIN = 0x80;
 const MASKED = 0x80;
 const CONTROL_BYTES_MAX = 125;
-/** Pieces of one message: no provider cuts what it sends. */
+/** Fragments of one message: no provider fragments its messages. */
 const FRAGMENTS_MAX = 128;
-/** Room for a frame that came in parts: one of telephone audio. It grows to what a frame needs. */
+/** Initial space for an incomplete frame: one of telephone audio. It grows as needed. */
 const HELD_BYTES_USUAL = 512;
 
-/** The peer breaks the protocol, or a limit of ours. */
+/** The peer breaks the protocol, or exceeds a limit. */
 export class WebsocketFault extends GatewayError {
-  /** With which the connection is closed (RFC 6455 §7.4.1). */
+  /** The close code (RFC 6455 §7.4.1). */
   readonly closeCode: number;
 
   constructor(code: 'MEDIA_MALFORMED' | 'MEDIA_OVERSIZED', closeCode: number, what: string) {
@@ -45,16 +45,16 @@ export class WebsocketReader {
   readonly #masked: boolean;
   readonly #messageBytesMax: number;
   readonly #taker: WebsocketFrameHandler;
-  /** A frame that is not whole yet. */
+  /** An incomplete frame. */
   #held = Buffer.alloc(0);
   #heldBytes = 0;
-  /** Of the frame that was measured last. */
+  /** Of the last measured frame. */
   #payloadAt = 0;
-  /** A message that comes in pieces. */
+  /** A fragmented message. */
   #fragments: Buffer[] = [];
   #fragmentBytes = 0;
   #fragmentOpcode: Opcode = OPCODE.more;
-  /** A close frame came: what follows it is not looked at (RFC 6455 §5.5.1). */
+  /** A close frame was received: data after it is ignored (RFC 6455 §5.5.1). */
   #isClosed = false;
 
   /** `masked`: the peer is the client. */
@@ -64,8 +64,8 @@ export class WebsocketReader {
     this.#taker = options.taker;
   }
 
-  /** Takes the first `count` of `bytes`, which are borrowed and changed. Throws WebsocketFault; then the stream is
-   *  of no use any more. */
+  /** Parses the first `count` of `bytes`, which are borrowed and changed. Throws WebsocketFault; the stream is
+   *  unusable then. */
   read(bytes: Buffer, count: number): void {
     for (let at = 0; at < count && !this.#isClosed; ) {
       const end = this.#heldBytes > 0 ? -1 : this.#measure(bytes, at, count);
@@ -78,7 +78,7 @@ export class WebsocketReader {
     }
   }
 
-  /** The end of the frame that begins at `from`; while its header is not whole, minus its bytes. */
+  /** The end of the frame that begins at `from`; while its header is incomplete, minus its bytes. */
   #measure(bytes: Buffer, from: number, to: number): number {
     if (to - from < 2) return -2;
     const second = bytes[from + 1] as number;
@@ -110,7 +110,7 @@ export class WebsocketReader {
     }
   }
 
-  /** Keeps what the frame begun still lacks, first of its header; how many bytes of `bytes` that were. */
+  /** Takes the missing bytes of the current frame, first of its header; returns their number. */
   #hold(bytes: Buffer, at: number, count: number): number {
     const end = this.#measure(this.#held, 0, this.#heldBytes);
     const whole = this.#heldBytes === 0 ? this.#wanted(bytes, at, count) : Math.abs(end);
@@ -126,7 +126,7 @@ export class WebsocketReader {
     return taken;
   }
 
-  /** Bytes of the frame that begins at `at`, or of its header while that is not whole. */
+  /** Length of the frame that begins at `at`, or of its header while that is incomplete. */
   #wanted(bytes: Buffer, at: number, count: number): number {
     const end = this.#measure(bytes, at, count);
     return end < 0 ? -end : end - at;
@@ -183,7 +183,7 @@ export class WebsocketReader {
   }
 }
 
-/** A frame of a client is masked with `mask`, four bytes of chance; one of a server is not. */
+/** A client's frame is masked with `mask`, four random bytes; a server's is not. */
 export function frameOf(opcode: Opcode, payload: Uint8Array, mask: Uint8Array | undefined): Buffer {
   const headerBytes = headerBytesOf(payload.length);
   const frame = Buffer.allocUnsafe(headerBytes + (mask === undefined ? 0 : 4) + payload.length);
@@ -204,15 +204,15 @@ export function frameOf(opcode: Opcode, payload: Uint8Array, mask: Uint8Array | 
   return frame;
 }
 
-/** The head of a server's text frame of up to 65,535 bytes, a character a byte: with the message behind it,
- *  the frame of one that is ASCII. */
+/** The header of a server's text frame of up to 65,535 bytes, as a string with one character per byte: followed
+ *  by an ASCII message, it is a whole frame. */
 export function textHead(bytes: number): string {
   return bytes <= CONTROL_BYTES_MAX
     ? String.fromCharCode(FIN | OPCODE.text, bytes)
     : String.fromCharCode(FIN | OPCODE.text, 126, bytes >> 8, bytes & 0xff);
 }
 
-/** Writes the same head into `out`; its bytes. */
+/** Writes the same header into `out`; returns its length. */
 export function writeTextHead(out: Uint8Array, bytes: number): number {
   out[0] = FIN | OPCODE.text;
   if (bytes <= CONTROL_BYTES_MAX) {
@@ -245,12 +245,12 @@ function lengthMin(short: number): number {
 /** A mask as bytes and as a word of this processor. */
 const maskBytes = new Uint8Array(4);
 const maskWord = new Int32Array(maskBytes.buffer);
-/** Of the memory that was read last: most is one and the same. */
+/** Of the last buffer, which is mostly the same one. */
 let viewed: ArrayBufferLike | undefined;
 let lastRead: ArrayBufferLike | undefined;
 let words: Int32Array = new Int32Array(0);
 
-/** Takes the mask, the four bytes before `from`, off what follows; all its bytes or-ed together. */
+/** Unmasks the data after the mask (the four bytes before `from`); returns all its bytes or-ed together. */
 function unmask(bytes: Buffer, from: number, end: number): number {
   const origin = bytes.byteOffset;
   // Whole words lie between these.
@@ -289,7 +289,7 @@ function unmaskBytes(bytes: Buffer, maskEnd: number, from: number, end: number):
   return all;
 }
 
-/** Undefined for memory that was not read before it as well: a view of each would be garbage. */
+/** Undefined for a buffer that differs from the last one: a view of each would be garbage. */
 function wordsOf(memory: ArrayBufferLike): Int32Array | undefined {
   const isNew = memory !== lastRead;
   lastRead = memory;

@@ -1,5 +1,5 @@
-// A websocket on a stream whose handshake is done, either end of it: messages, pings and the close. Its
-// owner sets time limits and limits of what is sent. Source: RFC 6455 §5 to §7.
+// A websocket on a stream after its handshake, as client or server: messages, pings and the close. Its owner sets
+// time limits and limits of outgoing data. Source: RFC 6455 §5 to §7.
 
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
@@ -26,7 +26,7 @@ const SHORT_BYTES_MAX = 0xffff;
 const REASON_BYTES_MAX = 123;
 const NOTHING = new Uint8Array(0);
 
-/** Of whichever socket sends: the kernel takes a message at once, as a rule. */
+/** Shared by all sockets: the kernel usually accepts a message at once. */
 const outgoing = new SharedFrameBuffer();
 
 export interface WebsocketListener {
@@ -35,7 +35,7 @@ export interface WebsocketListener {
   onAscii(bytes: Buffer, from: number, end: number): void;
   /** `message` is borrowed until the call returns. */
   onBinary(message: Uint8Array): void;
-  /** A ping came, and was answered. */
+  /** A ping was received and answered. */
   onPing(bytes: number): void;
   onPong(bytes: number): void;
   /** The peer breaks the protocol: MEDIA_MALFORMED or MEDIA_OVERSIZED. Nothing is read any more. Our side of the
@@ -48,13 +48,13 @@ export interface WebsocketListener {
 export interface WebsocketOptions {
   /** Plain TCP is read without its stream: see runtime/shared-reads.ts. */
   socket: Duplex;
-  /** What came behind the handshake. */
+  /** Bytes received after the handshake. */
   head: Buffer;
-  /** The side that we are. */
+  /** Our role. */
   side: 'server' | 'client';
   messageBytesMax: number;
   listener: WebsocketListener;
-  /** Makes reads and writes cheaper where it can be used. Default: none. */
+  /** Speeds up reads and writes where possible. Default: none. */
   kernel?: SocketKernel | undefined;
 }
 
@@ -66,7 +66,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
   readonly #reader: WebsocketReader;
   #reading = true;
   #closeSent = false;
-  /** What the peer's close frame said. */
+  /** The content of the peer's close frame. */
   #closeCode = BROKEN;
   #closeReason = '';
 
@@ -84,7 +84,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
     this.#socket.once('end', () => this.#socket.end());
     this.#socket.once('close', () => this.#closed());
     if (head.length === 0) return;
-    // Not within the constructor: its caller does not know the socket yet.
+    // Not within the constructor: its caller does not have the socket yet.
     queueMicrotask(() => this.#read(head, head.length));
   }
 
@@ -92,7 +92,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
     return !this.#closeSent && this.#closeCode === BROKEN && this.#socket.writable;
   }
 
-  /** Bytes that the kernel has not taken. */
+  /** Bytes that the kernel has not accepted. */
   get bufferedBytes(): number {
     return this.#socket.writableLength;
   }
@@ -119,7 +119,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
       return;
     }
     this.#socket.write(outgoing.textFrame(message));
-    // What the kernel has not taken is still read from.
+    // Data that the kernel has not accepted is still in use.
     if (this.#socket.writableLength > 0) outgoing.release();
   }
 
@@ -132,7 +132,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
     if (this.open) this.#send(OPCODE.ping, NOTHING);
   }
 
-  /** Begins the closing handshake; `onClose` follows when it is done. Reasons are cut to 123 bytes. */
+  /** Starts the closing handshake; `onClose` follows when it is done. Reasons are cut to 123 bytes. */
   close(code: number, reason: string): void {
     if (this.#closeSent || !this.#socket.writable) return;
     this.#closeSent = true;
@@ -145,12 +145,12 @@ export class WebsocketStream implements WebsocketFrameHandler {
     this.#send(OPCODE.close, payload);
   }
 
-  /** Ends the connection without a word. */
+  /** Ends the connection without a close frame. */
   terminate(): void {
     this.#socket.destroy();
   }
 
-  // What the reader finds.
+  // Events of the frame reader.
 
   onText(message: string): void {
     if (this.#reading) this.#listener.onText(message);
