@@ -1,5 +1,5 @@
-// A campaign's calls as the dispatcher in the API process sees them: it plans them there, and a call worker dials
-// and holds them. A dial is sent to one worker once; of one whose reply is lost the provider is asked.
+// A campaign's calls for the dispatcher in the API process: it plans them there, and a call worker dials and holds
+// them. A dial is sent to one worker once; if its reply is lost, the provider is asked.
 
 import type { CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
 import {
@@ -56,7 +56,7 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
     }
   }
 
-  /** Of a PBX that opened its connection to us, only the worker that holds it can ask. */
+  /** For a PBX that opened its connection to us, only the worker with that connection can ask. */
   override async outcomeAfterCrash(run: Run): Promise<Fate> {
     if (!this.#pbx.has(run.mode)) return super.outcomeAfterCrash(run);
     const worker = this.#workers.pbxWorker();

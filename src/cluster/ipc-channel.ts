@@ -1,5 +1,5 @@
-// One process's end of the inter-process channel (IPC): notes, and requests with a reply or an error, each by its
-// topic; all are bounded in size, number and time. How messages travel is the transport's part.
+// One end of the inter-process channel (IPC): one-way messages, and requests with a reply or an error, each by its
+// topic; all are bounded in size, number and time. The transport is separate.
 
 import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
@@ -7,12 +7,12 @@ import type { Clock, Timer } from '../std/clock.ts';
 import { closeHandle, type IpcHandle, type IpcMessage, message } from './ipc-message.ts';
 import { isWithinLimit } from './message-size.ts';
 
-/** Requests that may be unanswered, and that may be answered at a time: calls that begin, and a few. */
+/** Outstanding requests, and requests being answered: starting calls, and a few others. */
 const ASKED_MAX = 5_000;
 const ANSWERING_MAX = 5_000;
 
 export interface IpcTransport {
-  /** False if nobody is there; a connection, if there is one, is closed then. */
+  /** False if the other process is not there; a passed connection is closed then. */
   send(message: IpcMessage, handle: IpcHandle | undefined): boolean;
   /** Set once, by the channel. `handle` comes with the message. */
   onMessage: (message: unknown, handle: IpcHandle | undefined) => void;
@@ -51,12 +51,12 @@ export class IpcChannel {
     this.#notes.set(topic, take);
   }
 
-  /** What `answer` throws is thrown where it was asked, if it is one of our errors. */
+  /** An error of `answer` that is one of ours is thrown at the requesting process. */
   onRequest(topic: string, answer: OnRequest): void {
     this.#requests.set(topic, answer);
   }
 
-  /** False if nobody is there to read it, or it is too large. */
+  /** False if the other process is not there, or the message is too large. */
   notify(to: number, topic: string, body: unknown, handle?: IpcHandle): boolean {
     if (!isWithinLimit(body)) {
       this.#log.error({ topic }, 'message to another process is too large');
@@ -66,8 +66,9 @@ export class IpcChannel {
     return this.#channel.send({ kind: 'note', from: this.number, to, topic, body }, handle);
   }
 
-  /** Throws WORKER_GONE if nobody is there or leaves meanwhile, TIMED_OUT after `ms`, QUEUE_FULL if nothing was
-   *  sent as too much is under way or the message is too large, and what the other end throws. */
+  /** Throws WORKER_GONE if the process is not there or ends meanwhile, TIMED_OUT after `ms`, QUEUE_FULL if
+   *  nothing was sent because of too many requests or a message that is too large, and the errors of the other
+   *  end. */
   request(to: number, topic: string, body: unknown, ms: number): Promise<unknown> {
     if (this.#asked.size >= ASKED_MAX) {
       return Promise.reject(new GatewayError('QUEUE_FULL', { queue: 'requests to workers' }));
@@ -87,7 +88,7 @@ export class IpcChannel {
     });
   }
 
-  /** Requests to `worker` are answered no more. */
+  /** Outstanding requests to `worker` fail. */
   peerLost(worker: number): void {
     for (const [id, { to }] of this.#asked) {
       if (to === worker) this.#settle(id)?.reject(gone(worker));

@@ -1,6 +1,6 @@
-// What the processes of one gateway send each other over their inter-process channels (IPC): each message goes from
-// one process to another, by their numbers, through the supervisor, which started them all. The supervisor reads
-// no more than the address.
+// Messages between the processes of one gateway over their inter-process channels (IPC). Each message goes from one
+// process to another, addressed by number, through the supervisor, which started them all. The supervisor reads
+// only the address.
 
 import { Socket } from 'node:net';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import type { ListenHandle } from '../runtime/listen-handle.ts';
 export const SUPERVISOR = 0;
 /** The call worker that holds the connections to PBXs and their media ports. */
 export const PBX_WORKER = 1;
-/** More cores than one machine of ours has. */
+/** More than the cores of any machine in use. */
 export const WORKERS_MAX = 32;
 /** The process of the HTTP API, which runs no call. */
 export const API = WORKERS_MAX + 1;
@@ -20,7 +20,7 @@ const route = { from: number, to: number };
 const id = z.int().positive();
 
 export const message = z.discriminatedUnion('kind', [
-  /** Wants no answer. May carry a handle. */
+  /** Without an answer. May carry a handle. */
   z.object({ kind: z.literal('note'), ...route, topic: z.string(), body: z.unknown() }),
   z.object({ kind: z.literal('request'), ...route, id, topic: z.string(), body: z.unknown() }),
   z.object({ kind: z.literal('reply'), ...route, id, body: z.unknown() }),
@@ -36,8 +36,8 @@ export const message = z.discriminatedUnion('kind', [
 
 export type IpcMessage = z.infer<typeof message>;
 
-/** What travels beside a message: a connection, which is the other process's from then on, or the socket that
- *  the gateway listens on, which both have. */
+/** The handle of a message: a connection, which then belongs to the other process, or the listening socket,
+ *  which both have. */
 export type IpcHandle = Socket | ListenHandle;
 
 export function closeHandle(handle: IpcHandle | undefined): void {
@@ -48,13 +48,13 @@ export function closeHandle(handle: IpcHandle | undefined): void {
 /** A process died. */
 export const workerGone = z.object({ worker: number });
 
-/** A process in logs, metrics and node names. */
+/** The name of a process in logs, metrics and node names. */
 export function processName(number: number): string {
   if (number === SUPERVISOR) return 'supervisor';
   return number === API ? 'api' : String(number);
 }
 
-/** How the store knows a process of the gateway that it knows as `gateway`. */
+/** The name in the store of a process of `gateway`. */
 export function nodeOfProcess(gateway: string, number: number): string {
   return `${gateway}#${processName(number)}`;
 }

@@ -1,5 +1,5 @@
-// What happens in calls of the workers, for those who watch it at the API process. Workers send it over the
-// inter-process channel only while somebody watches, and at a bounded rate.
+// Relays live items of the workers' calls to watchers at the API process. Workers send them over the inter-process
+// channel only while there is a watcher, and at a bounded rate.
 
 import { z } from 'zod';
 import { isInterim, type LiveWatchers } from '../call/log/live-watchers.ts';
@@ -9,9 +9,9 @@ import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { API } from './ipc-message.ts';
 
-/** Live items that one worker sends in a second: the API process handles those of all workers. */
+/** Live items per second and worker: the API process handles those of all workers. */
 const LIVE_PER_S_MAX = 500;
-/** Of these, interim words, so that they do not displace the others. */
+/** Interim words among them, so that they do not displace other items. */
 const INTERIM_PER_S_MAX = LIVE_PER_S_MAX / 2;
 
 const watched = z.object({ isWatched: z.boolean() });
@@ -27,7 +27,7 @@ const news = z.union([
   }),
 ]);
 
-/** At the API process. The function that it gives says to a worker that has joined whether somebody watches. */
+/** At the API process. The returned function informs a new worker whether there is a watcher. */
 export function relayFromWorkers(
   link: IpcChannel,
   live: LiveWatchers,

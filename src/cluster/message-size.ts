@@ -1,11 +1,11 @@
-// How large a message between processes is, before it is sent: what one process may ask of another's memory.
+// The size of a message between processes, checked before it is sent: it bounds the memory of the receiver.
 
 /** Provider requests have bodies of up to 2 MB, which travel raw and parsed; metrics are less. */
 export const MESSAGE_BYTES_MAX = 8 * 1_048_576;
 /** Of a number, a boolean, an object or an array by itself. */
 const VALUE_BYTES = 9;
 
-/** Counted roughly, and no further than the limit. */
+/** An estimate, computed only up to the limit. */
 export function isWithinLimit(body: unknown, bytesMax = MESSAGE_BYTES_MAX): boolean {
   const waiting: unknown[] = [body];
   let bytes = 0;

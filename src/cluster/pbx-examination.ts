@@ -1,4 +1,4 @@
-// Providers as the API process has them: a PBX is examined by the worker that holds the connection to it.
+// Providers for the API process: a PBX is checked by the worker that holds the connection to it.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Finding, Pbx } from '../telephony/provider/pbx.ts';

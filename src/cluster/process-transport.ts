@@ -1,5 +1,5 @@
-// The inter-process channel (IPC) between a process and the supervisor that forked it. A process whose supervisor is
-// gone ends: with it went the embedded database, and nobody would start the process again.
+// The transport of the inter-process channel (IPC) between a process and the supervisor that forked it. A process
+// without its supervisor ends: the embedded database is gone too, and nothing would restart the process.
 
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
@@ -8,14 +8,14 @@ import { isListenHandle } from '../runtime/listen-handle.ts';
 import type { IpcTransport } from './ipc-channel.ts';
 import type { IpcHandle, IpcMessage } from './ipc-message.ts';
 
-/** Messages that a pipe may hold: the other process stands still if there are more, and is killed for it. */
+/** Messages queued in a pipe: with more, the other process is blocked, and is killed for it. */
 const PENDING_MAX = 10_000;
 
 type Pipe = Pick<ChildProcess, 'send' | 'connected'> | NodeJS.Process;
 
 const pending = new WeakMap<Pipe, number>();
 
-/** In a process that was forked. `onLost` is called when the supervisor is gone. */
+/** In a forked process. `onLost` is called when the supervisor is gone. */
 export function supervisorTransport(onLost: () => void): IpcTransport {
   const channel: IpcTransport = {
     send: (message, handle) => send(process, message, handle),
@@ -25,7 +25,7 @@ export function supervisorTransport(onLost: () => void): IpcTransport {
     channel.onMessage(message, handleOf(handle));
   });
   process.once('disconnect', onLost);
-  // It may have gone while this process was loaded, when nobody listened.
+  // The supervisor may have gone while this process was loading, before the listener was set.
   if (!process.connected) onLost();
   return channel;
 }
@@ -34,8 +34,8 @@ export function handleOf(handle: unknown): IpcHandle | undefined {
   return handle instanceof Socket || isListenHandle(handle) ? handle : undefined;
 }
 
-/** Sends over the pipe of a process, this one's to its parent or a child's. False if it is closed or full.
- *  A connection is the other's from then on; it must have been read to the end, and be quiet. */
+/** Sends over the pipe of a process, to its parent or a child. False if the pipe is closed or full. A passed
+ *  connection then belongs to the other process; it must have been read completely, and be silent. */
 export function send(over: Pipe, message: IpcMessage, handle: IpcHandle | undefined): boolean {
   const socket = handle instanceof Socket ? handle : undefined;
   const waiting = pending.get(over) ?? 0;
@@ -45,21 +45,21 @@ export function send(over: Pipe, message: IpcMessage, handle: IpcHandle | undefi
     return false;
   }
   if (socket !== undefined) {
-    // Else Node asks the other process whether it is open, whenever the server closes.
+    // Otherwise Node asks the other process about it whenever the server closes.
     Reflect.set(socket, 'server', null);
     stopReading(socket);
   }
   pending.set(over, waiting + 1);
   const sent = (): void => {
     pending.set(over, (pending.get(over) ?? 1) - 1);
-    socket?.destroy(); // Ours is empty by now, or could not be sent.
+    socket?.destroy(); // Our queue is empty by now, or could not be sent.
   };
   Reflect.apply(over.send, over, [message, handle, {}, sent]); // Node's types know no raw handle.
   return true;
 }
 
-/** Node reads on until the other process says that it has the socket, and throws away what comes: with a busy
- *  loop these are the far end's first words, which the other has asked for already. */
+/** Node keeps reading until the other process confirms the socket, and discards the data: with a busy event loop
+ *  these would be the far end's first bytes. */
 function stopReading(socket: Socket): void {
   const handle: unknown = Reflect.get(socket, '_handle'); // Node's types know none.
   if (typeof handle !== 'object' || handle === null) return;

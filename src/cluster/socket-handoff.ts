@@ -1,5 +1,5 @@
-// A socket that reached the API process and is a call worker's: handed over between its request and the answer to
-// its upgrade, while the far end has to be silent (RFC 6455, 4.1). What was asked travels beside it.
+// Hands off a socket from the API process to a call worker: between its upgrade request and the answer, while the
+// far end must be silent (RFC 6455, 4.1). The request travels with it.
 
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
@@ -27,7 +27,7 @@ export function handOffSocket(
   return link.notify(worker, 'upgrade', { url, headers: known, head }, socket);
 }
 
-/** Takes the sockets that are handed over, as a server's `upgrade` event brings them. */
+/** Receives handed-off sockets, like a server's `upgrade` event. */
 export function acceptHandedOffSocket(link: IpcChannel, take: AcceptUpgrade): void {
   link.onNotification('upgrade', (body, { handle }) => {
     const parsed = asked.safeParse(body);

@@ -1,4 +1,4 @@
-// Which call worker an upgrade of the API's port is for: media of hosted providers by the worker in their token,
+// Routes an upgrade of the API's port to a call worker: media of hosted providers by the worker in their token,
 // sockets of PBXs by their application. Everything else is answered at once, in HTTP.
 
 import { Socket } from 'node:net';
@@ -11,13 +11,13 @@ import { PBX_WORKER } from './ipc-message.ts';
 import { type AcceptUpgrade, handOffSocket } from './socket-handoff.ts';
 
 export interface UpgradeTargets {
-  /** Those that are there. */
+  /** Running workers. */
   readonly numbers: readonly number[];
   /** The worker that holds the PBX of that application. */
   ofApplication(application: string): number;
 }
 
-/** Takes the `upgrade` events of the API's server. */
+/** Handles the `upgrade` events of the API's server. */
 export function routeUpgrades(link: IpcChannel, workers: UpgradeTargets): AcceptUpgrade {
   return (request, socket, head) => {
     const worker = workerOf(request.url ?? '', workers);
@@ -25,11 +25,11 @@ export function routeUpgrades(link: IpcChannel, workers: UpgradeTargets): Accept
     else if (request.method !== 'GET') refuseUpgrade(socket, '405 Method Not Allowed');
     else if (!workers.numbers.includes(worker)) refuseUpgrade(socket, '503 Service Unavailable');
     else if (socket instanceof Socket) handOffSocket(link, worker, { request, socket, head });
-    else refuseUpgrade(socket, '500 Internal Server Error'); // No server of ours has others.
+    else refuseUpgrade(socket, '500 Internal Server Error'); // Our servers have no others.
   };
 }
 
-/** Undefined if the path is nobody's. */
+/** Undefined for an unknown path. */
 export function workerOf(url: string, workers: UpgradeTargets): number | undefined {
   const path = url.split('?', 1)[0] ?? '';
   if (path.startsWith(PBX_PATH)) return workers.ofApplication(path.slice(PBX_PATH.length));
@@ -38,11 +38,11 @@ export function workerOf(url: string, workers: UpgradeTargets): number | undefin
   const [, application] = words;
   // A PBX and perhaps its application; else a workflow, an organization, a run and a token.
   if (words.length <= 2) return application ? workers.ofApplication(application) : PBX_WORKER;
-  // A worker says what is wrong with a token that names none.
+  // A worker answers a token that names none.
   return workerOfToken(words.filter(Boolean).at(-1) ?? '') ?? PBX_WORKER;
 }
 
-/** Answers an upgrade that nobody takes. `status`: code and reason. */
+/** Answers an upgrade without a handler. `status`: code and reason. */
 export function refuseUpgrade(socket: Duplex, status: string): void {
   const body = JSON.stringify({ detail: status.replace(/^\d+ /, '') });
   const head = [

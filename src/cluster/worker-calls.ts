@@ -1,5 +1,5 @@
-// What the API process asks of a call worker over the inter-process channel, and how the worker answers. The
-// worker reports its load; the other end is worker-directory.ts.
+// The API process's requests to a call worker over the inter-process channel, and the worker's answers. The worker
+// reports its load; the other end is worker-directory.ts.
 
 import { z } from 'zod';
 import type { CallService } from '../call/call-service.ts';
@@ -14,7 +14,7 @@ import type { PbxExamination } from './worker-pool.ts';
 
 /** How often a worker reports its load. */
 export const LOAD_MS = 500;
-/** Reports until one names the applications again: an API process that is new does not know them. */
+/** Reports until the applications are repeated: a new API process does not have them. */
 const APPLICATIONS_EVERY = 10;
 
 const request = z.object({
@@ -94,15 +94,15 @@ export const load = z.object({
   active: z.int().nonnegative(),
   /** Those that ring, wait for their media or talk. */
   calls: z.int().nonnegative(),
-  /** It has room for one more. */
+  /** It accepts one more call. */
   takesCalls: z.boolean(),
-  /** The recogniser that its calls have. */
+  /** The recogniser of its calls. */
   stt: z.string().nullable(),
-  /** Applications of PBXs that it holds; left out where nothing has changed. */
+  /** Its PBX applications; absent if unchanged. */
   applications: z.array(z.string()).optional(),
 });
 
-/** What the calls of a worker are reached by. */
+/** The call interfaces of a worker. */
 export interface CallWorker
   extends Pick<
     CallService,
@@ -118,7 +118,7 @@ export interface CallWorker
   wakePbxs(): void;
 }
 
-/** Answers what the API process asks, and reports the load, until `stop`. */
+/** Answers the API process's requests, and reports the load, until `stop`. */
 export function serveWorkerCalls(
   link: IpcChannel,
   worker: CallWorker,

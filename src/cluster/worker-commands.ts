@@ -1,5 +1,5 @@
-// What a forked process takes from its supervisor: drain and stop. Not from signals, which a terminal or a service
-// manager sends to every process of the group. It gives the supervisor its heartbeat.
+// Commands of the supervisor to a forked process: drain and stop. Signals are ignored, because a terminal or a
+// service manager sends them to every process of the group. Sends the heartbeat to the supervisor.
 
 import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
@@ -9,12 +9,13 @@ import { SUPERVISOR } from './ipc-message.ts';
 export const HEARTBEAT_MS = 2_500;
 
 export interface Drainable {
-  /** Takes no new call, and settles when none is left. */
+  /** Accepts no new call, and settles when none is left. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Reports that this process serves, and follows the supervisor from now on. `leave` ends the process. */
+/** Reports that this process serves, and follows the supervisor's commands from now on. `leave` ends the
+ *  process. */
 export function followSupervisor(
   link: IpcChannel,
   process: Drainable,

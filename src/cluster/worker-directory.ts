@@ -1,5 +1,5 @@
-// The API process's view of the call workers: who is there, how many calls each has, which PBX applications are
-// where, and requests to them. One that has reported nothing for a while gets no new call.
+// The API process's directory of call workers: which are running, how many calls each has, where PBX applications
+// are; and requests to them. A worker without a recent report gets no new call.
 
 import type { z } from 'zod';
 import type { Clock } from '../std/clock.ts';
@@ -16,23 +16,23 @@ import {
 } from './worker-calls.ts';
 import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
-/** Providers wait ten to fifteen seconds for the answer to a webhook; a plan is made in tenths of one. */
+/** Providers wait ten to fifteen seconds for the answer to a webhook; a plan takes tenths of a second. */
 const ASK_MS_MAX = 4_000;
-/** A provider is told to hang up, and the outcome is stored. */
+/** A hang-up at the provider, and the storing of the outcome. */
 const HANG_UP_MS_MAX = 8_000;
-/** The provider presses them; its own limit is less. */
+/** The provider sends the digits; its own limit is shorter. */
 const DIGITS_MS_MAX = 6_000;
 /** A provider answers a dial within 15 s, the store around it within less. */
 const DIAL_MS_MAX = 25_000;
 /** Two requests to a provider. */
 const FATE_MS_MAX = 25_000;
-/** The examination's own limit, and a moment. */
+/** The check's own limit, and a margin. */
 const EXAMINE_MS_MAX = 58_000;
 const SILENT_MS_MAX = 4 * LOAD_MS;
 
 interface Known extends Omit<z.infer<typeof load>, 'applications'> {
   atMs: number;
-  /** Calls that were given to it since its last report. */
+  /** Calls assigned to it since its last report. */
   given: number;
   applications: readonly string[];
   worker: PooledWorker;
@@ -42,13 +42,13 @@ export class WorkerDirectory implements WorkerPool {
   readonly #link: IpcChannel;
   readonly #clock: Clock;
   readonly #gateway: string;
-  /** Called with the number of one that has come. */
+  /** Called with the number of a new worker. */
   onJoined: (worker: number) => void = () => undefined;
   readonly #known = new Map<number, Known>();
-  /** Those who wait for a worker; webhooks and starts, which the server bounds. */
+  /** Requests that wait for a worker: webhooks and starts, which the server bounds. */
   #waiting: (() => void)[] = [];
 
-  /** `gateway` is how the store knows the gateway, without a process's name. */
+  /** `gateway` is the gateway's name in the store, without a process's suffix. */
   constructor(link: IpcChannel, { clock, gateway }: { clock: Clock; gateway: string }) {
     this.#link = link;
     this.#clock = clock;
@@ -61,7 +61,7 @@ export class WorkerDirectory implements WorkerPool {
     });
   }
 
-  /** Numbers of those that are there. */
+  /** Numbers of the running workers. */
   get numbers(): number[] {
     return [...this.#known.keys()];
   }
@@ -74,7 +74,7 @@ export class WorkerDirectory implements WorkerPool {
     return this.#fresh().some(([, { takesCalls }]) => takesCalls);
   }
 
-  /** As they report it: the recogniser that calls have. */
+  /** As the workers report it: the recogniser of their calls. */
   get stt(): string | null {
     return [...this.#known.values()][0]?.stt ?? null;
   }
@@ -83,7 +83,7 @@ export class WorkerDirectory implements WorkerPool {
     const fresh = this.#fresh();
     const withRoom = fresh.filter(([, { takesCalls }]) => takesCalls);
     const from = withRoom.length > 0 ? withRoom : fresh;
-    // Audio of PBXs can be nowhere else; where there is none, that worker is as good as any.
+    // Audio of PBXs can only be there; without PBXs, that worker is like the others.
     const others = from.filter(
       ([number, { applications }]) => number !== PBX_WORKER || applications.length === 0,
     );
@@ -108,7 +108,8 @@ export class WorkerDirectory implements WorkerPool {
     return undefined;
   }
 
-  /** The worker that holds the PBX of that application; of an unknown one, which may come, where PBXs are held. */
+  /** The worker with the PBX of that application; for an unknown one, which may still connect, the worker that
+   *  holds PBXs. */
   ofApplication(application: string): number {
     for (const [number, { applications }] of this.#known) {
       if (applications.includes(application)) return number;

@@ -1,5 +1,4 @@
-// The call workers of this gateway as the API process sees them. The interface only: how they are reached is
-// worker-directory.ts.
+// The interface to the call workers of this gateway for the API process; implemented by worker-directory.ts.
 
 import type { StartCall, StartedCall, TestCall } from '../call/call-service.ts';
 import type { DigitsWanted } from '../call/control/send-digits.ts';
@@ -16,7 +15,7 @@ export interface PbxExamination {
   publicUrl: string;
 }
 
-/** All throw WORKER_GONE, TIMED_OUT and QUEUE_FULL beside what CallService says. */
+/** All throw WORKER_GONE, TIMED_OUT and QUEUE_FULL in addition to the errors of CallService. */
 export interface PooledWorker {
   start(request: StartCall): Promise<StartedCall>;
   startTest(request: TestCall): Promise<StartedCall>;
@@ -33,16 +32,16 @@ export interface PooledWorker {
 }
 
 export interface WorkerPool {
-  /** Who is to take the next call of a hosted provider: the one with the fewest among those that have room, and
-   *  if none has, among all. Undefined: none is there. */
+  /** The worker for the next call of a hosted provider: the one with the fewest calls among those that accept
+   *  calls, else among all. Undefined: none is running. */
   leastLoaded(): PooledWorker | undefined;
-  /** The one that holds the connections to PBXs; undefined: it is not there. */
+  /** The worker with the connections to PBXs; undefined: it is not running. */
   pbxWorker(): PooledWorker | undefined;
-  /** The one that the store knows by that name, if it is one of ours. */
+  /** The worker with that name in the store, if it is one of ours. */
   byNode(node: string): PooledWorker | undefined;
-  /** Whether one of them has room for a call. */
+  /** Whether one of them accepts a call. */
   readonly takesCalls: boolean;
-  /** Of all of them. */
+  /** Over all of them. */
   readonly activeCalls: number;
   /** Settles once there is one, or after `ms`. */
   untilThere(ms: number): Promise<void>;

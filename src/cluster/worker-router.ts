@@ -1,7 +1,6 @@
-// Calls as the API process sees them: it holds none and asks the worker that holds one, or the one that is to have
-// it. A call of a hosted provider is given to the worker with the fewest when it begins, and stays there: its plan,
-// its first words and its media token are made where it is going to talk. Calls of PBXs begin at the worker that
-// holds the connections to them.
+// Routes calls from the API process, which holds none, to the worker that holds a call or will get it. A new call
+// of a hosted provider goes to the worker with the fewest calls and stays there: its plan, its first words and its
+// media token are made there. Calls of PBXs begin at the worker that holds the PBX connections.
 
 import type { CallService, StartCall, StartedCall, TestCall } from '../call/call-service.ts';
 import type { DigitsWanted } from '../call/control/send-digits.ts';
@@ -20,7 +19,7 @@ import type { Providers } from '../telephony/registry/registry.ts';
 import { PBX_WORKER } from './ipc-message.ts';
 import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
-/** A worker that died is there again in less; providers wait longer for their answer. */
+/** A worker that died is restarted in less; providers wait longer for their answer. */
 const THERE_MS_MAX = 4_000;
 
 export interface WorkerRouterDeps {
@@ -31,7 +30,7 @@ export interface WorkerRouterDeps {
 
 export class WorkerRouter implements CallService {
   readonly #deps: WorkerRouterDeps;
-  /** Starts under way, by organization and key: one that comes again waits at the same worker. */
+  /** Starts in progress, by organization and key: a repeated request waits at the same worker. */
   readonly #starting = new Map<string, PooledWorker>();
 
   constructor(deps: WorkerRouterDeps) {
@@ -50,7 +49,7 @@ export class WorkerRouter implements CallService {
     return this.#start(request, (worker) => worker.startTest(request));
   }
 
-  /** Not tried again elsewhere: a telephone might ring twice. */
+  /** Not repeated at another worker: a phone might ring twice. */
   async #start(
     request: StartCall | TestCall,
     start: (worker: PooledWorker) => Promise<StartedCall>,
@@ -70,7 +69,7 @@ export class WorkerRouter implements CallService {
     }
   }
 
-  /** What keeps the call from going out, the worker says. */
+  /** The worker reports what prevents the call. */
   async #isOverPbx(wish: Pick<StartCall, 'organizationId' | 'configurationId'>): Promise<boolean> {
     try {
       return this.#isPbx((await findConfiguration(this.#deps, wish)).provider);
@@ -83,7 +82,7 @@ export class WorkerRouter implements CallService {
   async sendDigits(wanted: DigitsWanted): Promise<void> {
     const { organizationId, runId } = wanted;
     const run = await this.#deps.store.runs.get(organizationId, runId);
-    // Not tried again elsewhere: keys would be pressed twice.
+    // Not repeated at another worker: digits would be sent twice.
     await (await this.#holderOrFallback(run, runId)).sendDigits(wanted);
   }
 
@@ -98,7 +97,7 @@ export class WorkerRouter implements CallService {
     return (await runs.get(organizationId, runId)) ?? run;
   }
 
-  /** A second worker may have it: a provider's call gets one run, however often it is asked for. */
+  /** A second worker may be asked: a provider's call gets one run, however often it is requested. */
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
     const { providers } = this.#deps;
     const reply = await this.#byOneOf(
@@ -130,7 +129,7 @@ export class WorkerRouter implements CallService {
     return reply;
   }
 
-  /** By the first of them that is there and not too slow; undefined if none is. */
+  /** By the first of them that is running and answers in time; undefined if none does. */
   async #byOneOf<T>(
     choices: readonly (() => Promise<PooledWorker>)[],
     ask: (worker: PooledWorker) => Promise<T>,
@@ -147,7 +146,7 @@ export class WorkerRouter implements CallService {
     return holder ?? this.#fallback(run);
   }
 
-  /** For a call that no worker of ours holds: who can reach its provider. */
+  /** For a call that no worker of ours holds: the workers that can reach its provider. */
   #fallback(run: Run | undefined): Promise<PooledWorker> {
     const name = providerName.safeParse(run?.mode);
     return name.success && this.#isPbx(name.data) ? this.#pbxWorker() : this.#anyWorker();
@@ -188,7 +187,7 @@ function gone(): GatewayError {
   return new GatewayError('WORKER_GONE', { worker: PBX_WORKER });
 }
 
-/** Undefined if the worker is gone, or too slow: then another does it. Throws what it throws. */
+/** Undefined if the worker is gone, or too slow: then another one is asked. Throws the worker's errors. */
 async function attempt<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();

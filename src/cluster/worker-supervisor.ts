@@ -1,6 +1,6 @@
-// Starts the processes of a gateway (the API and the call workers), starts one again that died (at once, then with
+// Starts the processes of a gateway (the API and the call workers), restarts one that died (at once, then with
 // backoff), kills one whose heartbeat stops, routes their messages, and stops them: first all finish their calls,
-// then all leave.
+// then all end.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -25,18 +25,18 @@ import { HEARTBEAT_MS } from './worker-commands.ts';
 
 /** Voices and recognisers are loaded on a machine that may be busy. */
 const START_MS_MAX = 90_000;
-/** For a process to leave once it has no call. After it, it is killed. */
+/** Time for a process to end once it has no call. Then it is killed. */
 const LEAVE_MS_MAX = 20_000;
 
-/** A process that is to run, whichever runs in its place now. */
+/** A process to keep running, whichever instance runs now. */
 interface Place {
   number: number;
   child: ChildProcess | undefined;
-  /** It waits for the socket to listen on; the API alone does. */
+  /** It waits for the listening socket; only the API does. */
   awaitsListener: boolean;
   isServing: boolean;
   hasDrained: boolean;
-  /** Heartbeats that did not come, in a row. */
+  /** Missed heartbeats in a row. */
   missed: number;
   pause: RestartBackoff;
   restart: Timer | undefined;
@@ -45,12 +45,12 @@ interface Place {
 export interface SupervisorOptions {
   /** Call workers. At least one. */
   workers: number;
-  /** What a process runs, with its name and the gateway's epoch as the last arguments. */
+  /** The program of a process, with its name and the gateway's epoch as the last arguments. */
   entry: EntryPoint;
   epoch: string;
-  /** Given to the API. Undefined: it binds by itself. */
+  /** For the API. Undefined: it binds by itself. */
   listener?: ListenHandle | undefined;
-  /** A process without a heartbeat for so long is killed; 0: none is. */
+  /** A process without a heartbeat for this long is killed; 0: none is. */
   silentMsMax: number;
   clock: Clock;
   log: Log;
@@ -94,9 +94,9 @@ export class WorkerSupervisor {
     this.link.onNotification('drained', (_, { from }) => this.#change(from, { hasDrained: true }));
   }
 
-  /** Settles when all serve; the API listens once the workers do. Throws WORKER_FAILED; the others are gone
-   *  then. A process that dies before it has served is not started again: what keeps it from serving must be
-   *  said while somebody looks. */
+  /** Settles when all serve; the API listens once the workers serve. Throws WORKER_FAILED; the others are
+   *  stopped then. A process that dies before it has served is not restarted: the person at the terminal must
+   *  see the error. */
   async start(): Promise<void> {
     for (const place of this.#places) this.#run(place);
     const failed = (): Place | undefined =>
@@ -113,8 +113,7 @@ export class WorkerSupervisor {
     this.#watchHeartbeats();
   }
 
-  /** Lets running calls finish, then has all leave. `drainMsMax` is what a worker needs at most for its
-   *  calls. */
+  /** Lets running calls finish, then ends all processes. `drainMsMax` is the longest drain of a worker. */
   async stop(drainMsMax: number): Promise<void> {
     this.#phase = 'stopping';
     for (const { number, restart, child, isServing } of this.#places) {
@@ -162,7 +161,7 @@ export class WorkerSupervisor {
     });
   }
 
-  /** From a process, to the one it names. None may send in another's name. */
+  /** From a process, to the addressed one. The sender's number is checked. */
   #forward(place: Place, text: unknown, handle: IpcHandle | undefined): void {
     const parsed = message.safeParse(text);
     if (!parsed.success || parsed.data.from !== place.number) {
@@ -209,7 +208,7 @@ export class WorkerSupervisor {
     });
   }
 
-  /** Counts ticks of its own timer, not time: while this process stands still no heartbeat is read. */
+  /** Counts ticks of its own timer, not time: while this process is blocked no heartbeat is read. */
   #watchHeartbeats(): void {
     const { clock, silentMsMax, log } = this.#options;
     if (silentMsMax === 0) return;
