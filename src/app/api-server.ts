@@ -18,7 +18,7 @@ import type { Providers } from '../telephony/registry/registry.ts';
 import { WorkflowGenerator } from '../workflow/authoring/agent-writer.ts';
 import { ownVersion } from './own-version.ts';
 
-/** What differs between a gateway of one process and an API process. */
+/** The parts that differ between a gateway of one process and an API process. */
 export interface ApiParts
   extends Pick<
     ServerDeps,

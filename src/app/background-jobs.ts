@@ -1,4 +1,4 @@
-// What a gateway does once for all of its calls, beside the API and never on the event loop of audio (but in a
+// Background jobs that a gateway runs once for all of its calls, never on the event loop of audio (except in a
 // gateway of one process): campaigns, work after calls, and recovery of runs that a killed process left open.
 
 import { PostCallDispatcher } from '../call/after/post-call-dispatcher.ts';
@@ -38,13 +38,13 @@ export class BackgroundJobs {
     this.#recovery = new CrashRecovery(deps);
   }
 
-  /** Before calls are taken: closes what earlier processes left open. Throws STORE_UNAVAILABLE. */
+  /** Before calls are accepted: closes runs that earlier processes left open. Throws STORE_UNAVAILABLE. */
   async recover(): Promise<void> {
     await this.#recovery.start();
     this.#afterCalls.start();
   }
 
-  /** A process of this gateway has died, and another has its name: the runs of the dead one are nobody's. */
+  /** A process of this gateway has died, and another has its name: the dead one's runs have no owner. */
   recoverNow(): void {
     this.#recovery.wake();
   }
@@ -55,7 +55,7 @@ export class BackgroundJobs {
     this.#afterCalls.wake();
   }
 
-  /** No campaign dials any more. */
+  /** Campaigns stop dialling. */
   async drain(): Promise<void> {
     this.#recovery.stop();
     await this.dispatcher.stop();

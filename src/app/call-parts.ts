@@ -1,5 +1,5 @@
-// How the call folders are put together, in every process that holds calls or closes runs, and in tests. Each
-// folder gets what it needs of `CallParts`; nothing below app/ sees the whole.
+// Assembles the call folders, in every process that holds calls or closes runs, and in tests. Each folder gets its
+// part of `CallParts`; nothing below app/ has the whole.
 
 import { TextChats } from '../call/chat/text-chat.ts';
 import { ProviderHangUp, type ProviderHangUpDeps } from '../call/closing/provider-hang-up.ts';
@@ -40,7 +40,7 @@ import type { Store } from '../store/store.ts';
 import type { Providers } from '../telephony/registry/registry.ts';
 import type { MediaTokenStore } from '../transport/media-token.ts';
 
-/** What a process has opened for its calls. */
+/** Resources that a process has opened for its calls. */
 export interface OpenedForCalls {
   store: Store;
   files: FileStore;
@@ -48,12 +48,12 @@ export interface OpenedForCalls {
   events: EventLog;
   services: CallServices;
   sounds: ClipLibrary;
-  /** For what organizations want to be called: webhooks, tools, variables before a call. */
+  /** HTTP client for an organization's own servers: webhooks, tools, variables before a call. */
   http: { outside: GuardedHttp; credentialHeaders: CredentialHeaders };
   tokens: MediaTokenStore;
-  /** Where providers reach us, without a trailing slash: `https://gw.example.com`. */
+  /** The public URL without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
-  /** Undefined: calls are taken whatever the load is. */
+  /** Undefined: calls are accepted at any load. */
   load?: { meter: LoadMeter; limits: LoadLimits } | undefined;
   clock: Clock;
   random: Random;

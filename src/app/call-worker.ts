@@ -1,5 +1,5 @@
-// The composition root of a call worker: calls, and nothing else that could keep their audio waiting. The first one
-// holds the connections to PBXs, with AudioSocket and RTP, as well.
+// The composition root of a call worker: calls, and nothing else that could delay their audio. The first worker
+// also holds the connections to PBXs, with AudioSocket and RTP.
 
 import { API, PBX_WORKER } from '../cluster/ipc-message.ts';
 import { relayToApi } from '../cluster/live-relay.ts';
@@ -18,7 +18,7 @@ import { createCallControl } from './call-parts.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { type ForkedProcess, STOP_MS_MAX } from './node-parts.ts';
 
-/** As long as the API waits. */
+/** Same limit as at the API process. */
 const EXAMINATION_MS_MAX = 55_000;
 
 export async function startCallWorker(

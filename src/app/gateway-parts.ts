@@ -1,4 +1,4 @@
-// What every process that holds calls is made of: store, speech, providers, and the servers of their media.
+// The parts of every process that holds calls: store, speech, providers, and the servers of their media.
 
 import { loadVad } from '../audio/vad/vad-loader.ts';
 import type { CallControl } from '../call/control/call-control.ts';
@@ -40,7 +40,7 @@ import {
   startWatchdog,
 } from './node-parts.ts';
 
-/** What every process that holds calls has. */
+/** Parts of every process that holds calls. */
 export async function openGatewayParts(
   config: Config,
   log: Log,
@@ -62,14 +62,14 @@ export async function openGatewayParts(
     providers,
     egress,
     calls,
-    /** Once nothing comes in any more. */
+    /** After the last input. */
     async close(): Promise<void> {
       await calls.http.outside.close();
       calls.services.mediaClock.close();
       await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
       await store.close();
     },
-    /** What comes in beside the API. */
+    /** Inputs other than the API. */
     async closeMedia(media: MediaServer): Promise<void> {
       await stallGuard?.stop();
       await media.close(CLOSE.goingAway);
@@ -78,8 +78,8 @@ export async function openGatewayParts(
   };
 }
 
-/** Where media sockets come in: those of hosted providers by their path, those of PBXs by their first message. Before it
- *  settles no media connection may be opened: the self-test decides how they are read. */
+/** The servers of media sockets: those of hosted providers by their path, those of PBXs by their first message.
+ *  No media connection may be opened before it settles: the self-test decides how they are read. */
 export async function openMediaEndpoints(
   providers: Providers,
   callControl: CallControl,
@@ -98,7 +98,7 @@ export async function openMediaEndpoints(
   });
 }
 
-/** Where PBXs without media websockets bring the audio of calls. */
+/** Ports for the audio of PBXs without media websockets. */
 async function openPacketMedia(config: Config, hasPbxs: boolean, log: Log): Promise<PacketMedia> {
   const { host, audioSocketPort, rtpPorts } = config.media;
   const at = { host: config.host, clock, log };
@@ -114,7 +114,7 @@ async function closePacketMedia({ rtp, audioSockets }: PacketMedia): Promise<voi
   await audioSockets?.close();
 }
 
-/** What calls are made from. */
+/** Dependencies of calls. */
 function openCalls(
   config: Config,
   open: {
@@ -160,7 +160,7 @@ export async function openSpeech(config: Config, log: Log) {
   return { vad, tts, stt, llm, voice: config.voice };
 }
 
-/** Throws STT_UNAVAILABLE if the one that was asked for is not installed. */
+/** Throws STT_UNAVAILABLE if the requested one is not installed. */
 async function openRecogniser(wanted: Config['stt'], log: Log): Promise<SpeechToText | undefined> {
   if (wanted === 'none') return undefined;
   const stt = await openSpeechToText({ service: 'pocketsphinx' }, { clock, log });

@@ -1,5 +1,5 @@
-// What every process of a gateway has that works with the store: its name among the nodes, the store, and the model
-// that leads conversations. No speech and no media: a process without calls loads neither.
+// The parts of every process that uses the store: its name among the nodes, the store, and the language model. No
+// speech and no media: a process without calls loads neither.
 
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
 import { nodeOfProcess } from '../cluster/ipc-message.ts';
@@ -15,10 +15,10 @@ import { systemClock as clock } from '../std/clock.ts';
 import { systemRandom as random } from '../std/random.ts';
 import { nodeName, openStore, type StoreHandle } from '../store/open.ts';
 
-/** A stop that takes longer than this after the calls are drained is cut short. */
+/** Limit for a stop after the calls are drained. */
 export const STOP_MS_MAX = 15_000;
 
-/** The name under which the store knows the gateway, without a process's. */
+/** The name of the gateway in the store, without a process's suffix. */
 export function gatewayNode({ node, dataFolder }: Pick<Config, 'node' | 'dataFolder'>): string {
   return node ?? nodeName(dataFolder);
 }
@@ -31,11 +31,11 @@ export function egressOf({ isSignUpOpen, outsideAllowed: allowed }: Config): Egr
 /** A process that the supervisor has forked. */
 export interface ForkedProcess {
   link: IpcChannel;
-  /** Of the supervisor. */
+  /** For the supervisor. */
   epoch: string;
 }
 
-/** Another process has this one's name, and has closed its runs: there is nothing left to be saved. */
+/** Another process has this one's name, and has closed its runs: this process can only end. */
 export function leaveReplaced(log: Log): (error: GatewayError) => void {
   return (error) => {
     log.fatal({ err: error }, 'another process has the name of this node, this one stops');
@@ -44,7 +44,7 @@ export function leaveReplaced(log: Log): (error: GatewayError) => void {
   };
 }
 
-/** Of a process that was forked, the database is the supervisor's. */
+/** In a forked process, the database is the supervisor's. */
 export function openNodeStore(
   config: Config,
   log: Log,
@@ -73,7 +73,7 @@ export function openModel({ model }: Pick<Config, 'model'>, log: Log): LanguageM
   return openLanguageModel([{ service: 'openai', baseUrl, apiKey, model: name }], { clock, log });
 }
 
-/** Of a process whose event loop may not stand still; undefined: the settings have no limit. */
+/** For a process whose event loop must not block; undefined: the settings have no limit. */
 export function startWatchdog({ stallMs: limitMs }: Config, log: Log) {
   if (limitMs === 0) return undefined;
   const onTested = (fault: Fault): void => reportSelfTest(log, 'event-loop-watchdog', fault);

@@ -1,5 +1,5 @@
-// The composition root of a gateway that is one process (PATCHBAY_WORKERS=0): calls share their event loop with the
-// API and with everything that is done beside calls, and are not protected from either.
+// The composition root of a gateway of one process (PATCHBAY_WORKERS=0): calls share their event loop with the API
+// and all background jobs, and are not isolated from either.
 
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { refuseUpgrade } from '../cluster/upgrade-router.ts';

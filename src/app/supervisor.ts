@@ -1,5 +1,5 @@
-// The composition root of the supervisor: the first process of a gateway, which owns the database and the listening
-// socket, keeps the API process and the call workers running, and takes part in no call.
+// The composition root of the supervisor: the first process of a gateway. It owns the database and the listening
+// socket, keeps the API process and the call workers running, and handles no call.
 
 import { shareMetrics } from '../cluster/metrics-aggregation.ts';
 import { WorkerSupervisor } from '../cluster/worker-supervisor.ts';
@@ -16,10 +16,10 @@ import { reportSelfTest } from '../runtime/self-test-report.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { openNodeStore } from './node-parts.ts';
 
-/** Beyond the time after which a process that stands still kills itself. */
+/** In addition to the time after which a blocked process kills itself. */
 const SILENT_EXTRA_MS = 5_000;
 
-/** For whoever says where the gateway listens. */
+/** For callers that print the gateway's address. */
 export interface FirstApiKey {
   ensureFirst(given?: string): Promise<{ apiKey: string } | undefined>;
 }
@@ -60,7 +60,7 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
   };
 }
 
-/** Undefined: the API process binds by itself, and refuses connections while it starts again. */
+/** Undefined: the API process binds by itself, and refuses connections during its restart. */
 async function openListener({ host, port }: Config, log: Log): Promise<ListenHandle | undefined> {
   const fault = await selfTestListenHandle(clock);
   reportSelfTest(log, 'listen-handle', fault);

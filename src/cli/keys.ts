@@ -1,5 +1,5 @@
-// `patchbay keys`: lists, makes and archives API keys on the machine itself, for whoever has lost the first one. It
-// needs the data folder or the database, not a key; a gateway may run meanwhile.
+// The command `patchbay keys`: lists, creates and archives API keys on the machine itself, if the first
+// one was lost. It needs the data folder or the database, not a key; a gateway may run meanwhile.
 
 import type { parseArgs } from 'node:util';
 import { GatewayError } from '../errors/gateway-error.ts';
