@@ -89,7 +89,7 @@ export function authRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** Clients look here first; the reply names the authentication provider in the contract's word. */
+/** Clients check this first; the reply names the authentication provider in the contract's term. */
 function elsewhere(api: Api): void {
   for (const [method, url] of ELSEWHERE) {
     api.route({

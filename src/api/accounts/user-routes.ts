@@ -1,4 +1,4 @@
-// The user who asks: /user/auth/user and what the user interface notes about its tour. Source: contract §3.5.
+// The authenticated user: /user/auth/user, and the state of the user interface's tour. Source: contract §3.5.
 
 import { z } from 'zod';
 import type { Api, ApiDeps } from '../http/api-deps.ts';

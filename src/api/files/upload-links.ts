@@ -4,8 +4,8 @@
 import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
-/** Clients are told `s3` (the other value that the contract has is `minio`): where files really are is
- *  nobody's business, they come and go by links. */
+/** The reply says `s3` (the contract's other value is `minio`): clients use the links and do not see where files
+ *  are stored. */
 export const STORAGE_BACKEND = 's3';
 /** With a uuid and a line before it, a piece of a storage key has less than 121 characters. */
 const NAME_CHARACTERS_MAX = 80;

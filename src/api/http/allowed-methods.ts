@@ -7,7 +7,7 @@ interface KnownPath {
 }
 
 export interface AllowedMethods {
-  /** `url` as in a route: `:name` and `*` stand for anything. */
+  /** `url` as in a route: `:name` and `*` match anything. */
   add(url: string, methods: readonly string[]): void;
   /** Empty if no route has this path, with or without a slash at its end. */
   methodsAt(path: string): string[];

@@ -12,7 +12,7 @@ import { missingError } from './validation.ts';
 
 /** Our keys have 47 characters; nothing longer is worth hashing. */
 const KEY_LENGTH_MAX = 512;
-/** Header, claims and signature, as no key looks. */
+/** Header, claims and signature: no API key has this form. */
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 type Guard = (request: FastifyRequest) => Promise<void>;

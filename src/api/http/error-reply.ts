@@ -1,5 +1,5 @@
-// Errors as HTTP: the only place that knows statuses. Bodies are `{detail}`; with a list of a workflow's
-// problems there is a sentence in `message` too. Source: contract §1 and the error rows of its tables.
+// Errors as HTTP: the only file with statuses. Bodies are `{detail}`; with a list of a workflow's faults there is a
+// sentence in `message` too. Source: contract §1 and the error rows of its tables.
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
@@ -221,7 +221,7 @@ function retryAfterS(error: unknown): string | number {
   return named ?? RETRY_AFTER_S;
 }
 
-/** Answers with the error. Sent as text, so that no response schema stands between. */
+/** Replies with the error. Sent as text, so that no response schema applies. */
 export function sendFault(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body, unexpected } = errorReplyOf(error);
   if (unexpected) request.log.error({ err: error }, 'request failed');

@@ -60,7 +60,7 @@ export class EventStream implements Watcher {
     this.#wake();
   }
 
-  /** Ends the stream with a word about why. */
+  /** Ends the stream with a message about the reason. */
   close(reason: CloseReason): void {
     this.#reason ??= reason;
     this.#wake();

@@ -10,7 +10,7 @@ import { EventStream, type StreamDeps } from './event-stream.ts';
 export const STREAM_LIFE_MS = 3_600_000;
 /** People before dashboards, and some programs. */
 const OF_ORGANIZATION_MAX = 20;
-/** Each looks into the store once a second. */
+/** Each reads the store once a second. */
 const OF_PROCESS_MAX = 500;
 
 export class EventStreams {
@@ -54,7 +54,7 @@ export class EventStreams {
     }
   }
 
-  /** Ends all of them with a word; clients come back to another process. */
+  /** Ends all of them with a message; clients reconnect to another process. */
   close(): void {
     this.#isClosing = true;
     for (const stream of this.#open.keys()) stream.close('closing');

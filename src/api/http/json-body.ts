@@ -1,5 +1,5 @@
-// A JSON body as a value: counted, parsed, and without keys that set a prototype. Used on the event loop for small
-// bodies and in a thread for large ones (json-thread), so it knows no request and no error of the API.
+// A JSON body as a value: counted, parsed, and without keys that set a prototype. Runs on the event loop for small
+// bodies and in a thread for large ones (json-thread), so it uses no request and no error of the API.
 
 import { isObject } from '../../std/json.ts';
 import { jsonSize } from '../../std/json-size.ts';

@@ -1,5 +1,5 @@
-// Requests that do not fit their schema, in the words of pydantic 2: zod's issues become the items of
-// a 422 body. Secrets are never echoed. Source: contract §1, specification §2.9.
+// Requests that do not fit their schema, in the form of pydantic 2: zod's issues become the items of a 422 body.
+// Secrets are never echoed. Source: contract §1, specification §2.9.
 
 import type { z } from 'zod';
 import { providerName } from '../../model/provider.ts';

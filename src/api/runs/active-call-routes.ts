@@ -109,8 +109,7 @@ function onWire(
   };
 }
 
-/** A node is named by its host and its data folder, by default; the folder is nobody's
- *  business. */
+/** By default, a node's name has its host and its data folder; clients must not see the folder. */
 function hostOf(node: string): string {
   const [host = node] = node.split(':/');
   return host;

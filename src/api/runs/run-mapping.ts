@@ -80,7 +80,7 @@ export function runListItem(deps: ApiDeps, run: Run): RunOut {
 /** How a call ended that reached no person; these are end reasons and statuses in one. */
 const UNREACHED = ['busy', 'no-answer', 'failed', 'canceled', 'error'] as const;
 
-/** In the words of providers' statuses: what the provider said last, or how the call ended. */
+/** As a provider's call status: the provider's last one, or derived from how the call ended. */
 function statusOf(run: Run): RunOut['status'] {
   if (run.state === 'running') return 'in-progress';
   if (run.state === 'initialized') return furthestCallback(run) ?? 'initiated';

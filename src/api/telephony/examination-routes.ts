@@ -15,7 +15,7 @@ import { configurationOf } from './configuration-routes.ts';
 
 /** Longer than all checks of an examination together may take; proxies wait for 60 s. */
 const EXAMINATION_MS_MAX = 55_000;
-/** At a time, of all organizations. Each holds a few channels of somebody's PBX. */
+/** Concurrent checks, of all organizations. Each holds a few channels of a PBX. */
 const EXAMINATIONS_MAX = 10;
 /** Numbers whose way through the dialplan is looked at. */
 const NUMBERS_MAX = 50;

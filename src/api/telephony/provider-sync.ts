@@ -14,8 +14,8 @@ const PROVIDER_MS = 10_000;
 
 const INBOUND_PATH = '/api/v1/telephony/inbound/run';
 
-/** Throws PHONE_NUMBER_NOT_OWNED, and PROVIDER_* if the provider cannot be asked. A provider that
- *  knows no ownership, or that is not built, owns everything. */
+/** Throws PHONE_NUMBER_NOT_OWNED, and PROVIDER_* if the provider cannot be asked. For a provider without
+ *  ownership checks, or one that is not built, every number is accepted. */
 export async function checkOwnership(
   deps: ApiDeps,
   { provider: name, credentials }: TelephonyConfiguration,

@@ -1,5 +1,5 @@
-// What telephony providers call: inbound calls, answer URLs, events of calls. The request goes on as it
-// came, bytes and all; who sent it and whether it is true is the provider's folder to say.
+// Webhooks of telephony providers: inbound calls, answer URLs, call events. The request is passed on unchanged,
+// with its raw bytes; the provider's folder detects the provider and verifies the signature.
 // Source: specification §4.14, contract §7.1.
 
 import type { FastifyReply } from 'fastify';
