@@ -47,7 +47,7 @@ export interface DirectSocketOptions {
   descriptor: number;
   kernel: SocketKernel;
   take: ReadHandler;
-  /** Writes the head of a text message of that many bytes; gives the head's length. */
+  /** Writes the header of a text message of that many bytes; returns the header's length. */
   writeHead: (into: Buffer, messageBytes: number) => number;
 }
 

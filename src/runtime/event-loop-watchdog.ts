@@ -16,7 +16,7 @@ const START_MS_MAX = 30_000;
 
 /** For event-loop-watchdog-worker. */
 export interface WatchdogState {
-  /** Three counters, Int32: beats of the loop, something to sleep on, and looks of the thread. */
+  /** Three counters, Int32: heartbeats of the loop, a futex for the thread's sleep, and checks of the thread. */
   shared: SharedArrayBuffer;
   /** Looks in a row without a beat, after which the process is killed. */
   missedChecksMax: number;
@@ -31,7 +31,7 @@ export interface WatchdogOptions {
   /** How long the loop may block. A process that is suspended as a whole does not count. */
   limitMs: number;
   clock: Clock;
-  /** Called when the thread looks, or with why there is none; again if it ends later. */
+  /** Called at the thread's first check, or with the reason why there is none; again if the thread ends later. */
   onTested(fault: Fault): void;
   /** Default: event-loop-watchdog-worker. */
   entry?: URL;

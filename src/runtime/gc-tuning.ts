@@ -4,8 +4,8 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Fault } from './self-test-report.ts';
 
-/** V8 of Node 20 to 25. V8 does not say which flags it knows, and calls an unknown one an error on stderr alone, so
- *  it is set where scripts/test-node-versions.mjs has seen that it is known. */
+/** V8 of Node 20 to 25. V8 does not list its flags, and reports an unknown one only on stderr, so the flag is
+ *  set only for versions that scripts/test-node-versions.mjs has tested. */
 const TESTED_MAJORS = { from: 11, to: 14 } as const;
 
 /** All garbage is collected when the heap is three times what lived after the last time. By itself the engine does it

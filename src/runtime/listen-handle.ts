@@ -16,8 +16,9 @@ export interface ListenHandle {
 /** A connection over loopback. */
 const PROOF_MS_MAX = 2_000;
 
-/** Undefined if this Node cannot, if the host is a name, or if the address cannot be bound: who binds by itself
- *  says why. Nothing is accepted, and no port listens, before somebody listens on it. */
+/** Undefined if this Node cannot do it, if the host is a name, or if the address cannot be bound: a process that
+ *  binds by itself reports the reason. No connection is accepted, and the port is closed, before a process
+ *  listens on it. */
 export function bindListenHandle(host: string, port: number): ListenHandle | undefined {
   const create: unknown = Reflect.get(net, '_createServerHandle');
   const family = isIP(host);
@@ -33,7 +34,7 @@ export function isListenHandle(value: unknown): value is ListenHandle {
   );
 }
 
-/** Accepts what waits at the handle, and what comes. Rejects with the kernel's word, such as EADDRINUSE. */
+/** Accepts queued and new connections of the handle. Rejects with the system's error code, such as EADDRINUSE. */
 export function listenOn(server: Server, handle: ListenHandle): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -66,6 +67,6 @@ async function accepts(server: Server, handle: ListenHandle): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('connection', () => resolve());
     const socket = connect(port, '127.0.0.1');
-    socket.on('error', reject); // After the connection nobody waits for it.
+    socket.on('error', reject); // After the connection its error has no reader.
   });
 }

@@ -11,7 +11,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { kernelFault } from './kernel-self-test.ts';
 import type { Fault } from './self-test-report.ts';
 
-/** SHA-256 of each file as this version knows it. scripts/build-native.mjs renews the kernels' row. */
+/** SHA-256 of each file of this version. scripts/build-native.mjs updates the kernels' row. */
 const artefacts = {
   'kernels.wasm': '616867b28517a4aed2ca480691424dffb6d32179a37c01f8d634f65be0885506',
   'silero-v6-8k.bin': '5d6edcd7dc22557235254332e91dbf29a7ee027dd78ecc9cfad1a80bb2660275',
@@ -107,8 +107,8 @@ export function nativeKernels(): NativeKernels | undefined {
   return shared.kernels;
 }
 
-/** The addon, whose memory is one for the whole process: each call gives the same kernels. It is the main
- *  thread's; for any other it is not present. */
+/** The addon has one memory per process: each call returns the same kernels. Only the main thread uses it; for
+ *  any other thread it is not present. */
 export function loadAddon(folders = nativeFolders): NativeKernels | undefined {
   const path = isMainThread ? pathOf(ADDON, folders) : undefined;
   if (path === undefined) return undefined;

@@ -42,7 +42,7 @@ export function attachSharedReads(socket: Duplex, take: ReadHandler): SharedRead
     return true; // go on reading
   };
   const options = { handle, onread: { buffer: shared, callback } };
-  // The old socket lets go first: it would close the connection, and its server counts it.
+  // The old socket releases the connection first: it would close it, and its server counts it.
   Reflect.set(socket, '_handle', null);
   socket.destroy();
   const own: Socket = Reflect.construct(Socket, [options]); // Node's types know no handle

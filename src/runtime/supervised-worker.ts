@@ -31,8 +31,8 @@ export interface SupervisedWorker<In> {
   close(): Promise<void>;
 }
 
-/** A thread that dies more often than this within the window has a cause that another start does not cure; time
- *  may: a text that broke it is not said for ever. */
+/** A thread that dies more often than this within the window has a cause that a restart does not remove; time
+ *  may: the text that broke it is not synthesised for ever. */
 const STARTS_MAX = 5;
 const WINDOW_MS = 60_000;
 
