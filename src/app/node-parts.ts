@@ -2,7 +2,7 @@
 // speech and no media: a process without calls loads neither.
 
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
-import { nodeOfProcess } from '../cluster/ipc-message.ts';
+import { isCallWorker, nodeOfProcess } from '../cluster/ipc-message.ts';
 import type { Config } from '../config.ts';
 import { createEgress, type Egress } from '../egress/egress-rule.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
@@ -56,6 +56,7 @@ export function openNodeStore(
     dataFolder: config.dataFolder,
     databaseUrl: config.databaseUrl,
     isShared: link !== undefined,
+    traffic: link !== undefined && isCallWorker(link.number) ? 'calls' : 'api',
     node: link === undefined ? gateway : nodeOfProcess(gateway, link.number),
     gateway: forked && { node: gateway, epoch: forked.epoch },
     onReplaced: leaveReplaced(log),

@@ -48,7 +48,11 @@ export function closeHandle(handle: IpcHandle | undefined): void {
 /** A process died. */
 export const workerGone = z.object({ worker: number });
 
-/** The name of a process in logs, metrics and node names. */
+export function isCallWorker(number: number): boolean {
+  return number !== SUPERVISOR && number !== API;
+}
+
+/** A process in logs, metrics and node names. */
 export function processName(number: number): string {
   if (number === SUPERVISOR) return 'supervisor';
   return number === API ? 'api' : String(number);

@@ -13,7 +13,8 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { storeSeconds } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
-import { APPLICATION_NAME } from '../embedded/wire-protocol.ts';
+import type { Traffic } from '../embedded/turn-queue.ts';
+import { APPLICATION_NAMES } from '../embedded/wire-protocol.ts';
 import { plainText } from './column-values.ts';
 import type { Tables } from './tables.ts';
 
@@ -39,11 +40,12 @@ export type DatabaseTarget =
   | { kind: 'server'; url: string }
   | { kind: 'embedded' | 'shared'; socketFolder: string };
 
-export function connectionConfig(target: DatabaseTarget): PoolConfig {
+/** `traffic`: what the connection is for, by which the embedded engine serves it first or last. */
+export function connectionConfig(target: DatabaseTarget, traffic: Traffic): PoolConfig {
   return target.kind === 'server'
     ? {
         connectionString: target.url,
-        application_name: APPLICATION_NAME,
+        application_name: APPLICATION_NAMES[traffic],
         statement_timeout: STATEMENT_MS_MAX,
         idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
         keepAlive: true,
@@ -52,12 +54,14 @@ export function connectionConfig(target: DatabaseTarget): PoolConfig {
         host: target.socketFolder,
         user: 'postgres',
         database: 'postgres',
-        application_name: APPLICATION_NAME,
+        application_name: APPLICATION_NAMES[traffic],
       };
 }
 
 export interface DatabaseOptions {
-  /** Awaited before a connection is used: the embedded engine may be restarting. */
+  /** Default: `api`. */
+  traffic?: Traffic | undefined;
+  /** Awaited before a connection is taken: the embedded engine may be starting again. */
   ready: () => Promise<void>;
   clock: Clock;
   log: Log;
@@ -66,7 +70,7 @@ export interface DatabaseOptions {
 export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): Kysely<Tables> {
   const { log } = options;
   const pool = new Pool({
-    ...connectionConfig(target),
+    ...connectionConfig(target, options.traffic ?? 'api'),
     max: target.kind === 'shared' ? CONNECTIONS_SHARED_MAX : CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: ANSWER_MS_MAX,

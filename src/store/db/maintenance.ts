@@ -45,7 +45,7 @@ export class DatabaseMaintenance {
   /** A checkpoint if it is due, else the table that needs maintenance most. Returns what it did. */
   async step(): Promise<'checkpoint' | 'vacuum' | 'nothing'> {
     const client = new Client({
-      ...connectionConfig(this.#target),
+      ...connectionConfig(this.#target, 'maintenance'),
       query_timeout: STEP_MS_MAX,
       connectionTimeoutMillis: STEP_MS_MAX,
     });

@@ -36,7 +36,7 @@ export async function migrate(
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<void> {
   const client = new Client({
-    ...connectionConfig(target),
+    ...connectionConfig(target, 'api'),
     connectionTimeoutMillis: 5_000,
     statement_timeout: MIGRATION_MS_MAX,
     query_timeout: MIGRATION_MS_MAX,

@@ -35,8 +35,13 @@ async function serve(dataFolder: string, socketPath: string, cacheFolder: string
   const folder = join(dataFolder, 'postgres');
   await prepareCluster({ folder, cacheFolder, initialise: initialiseElsewhere });
   const engine = await openPgliteEngine(folder);
-  // Acknowledged data is on the disk, and the gateway starts this process again.
-  const server = new PostgresWireServer({ engine, clock: systemClock, broken: fail });
+  // What the engine acknowledged is on the disk, and the gateway starts us again.
+  const server = new PostgresWireServer({
+    engine,
+    clock: systemClock,
+    broken: fail,
+    onSlow: (statement) => process.send?.({ kind: 'slow', ...statement }),
+  });
   rmSync(socketPath, { force: true });
   await server.listen(socketPath);
   chmodSync(socketPath, 0o600);

@@ -21,6 +21,9 @@ const READY_MS_MAX = 5_000;
 const CLOSE_MS_MAX = 10_000;
 /** The last output of the process before it died. */
 const LAST_WORDS_CHARACTERS_MAX = 2_000;
+/** Between two reports of slow statements. */
+const SLOW_EVERY_MS = 10_000;
+const SQL_CHARACTERS_MAX = 500;
 /** The kernel's limit for the path of a unix socket, less PostgreSQL's file name. */
 const SOCKET_FOLDER_BYTES_MAX = 85;
 
@@ -43,6 +46,7 @@ export class EmbeddedDatabase {
   #child: ChildProcess | undefined;
   readonly #pause: RestartBackoff;
   #restart: Timer | undefined;
+  #slowReportedMs = Number.NEGATIVE_INFINITY;
   #waiting: ((error: GatewayError | undefined) => void)[] = [];
 
   constructor(options: EmbeddedDatabaseOptions) {
@@ -119,7 +123,8 @@ export class EmbeddedDatabase {
         return before;
       };
       child.on('message', (message) => {
-        if (isObject(message) && message['kind'] === 'ready' && !settled()) resolve();
+        if (isObject(message) && message['kind'] === 'slow') this.#reportSlow(message);
+        else if (isObject(message) && message['kind'] === 'ready' && !settled()) resolve();
         else refusal ??= refusalIn(message);
       });
       child.once('error', (error) => {
@@ -146,6 +151,16 @@ export class EmbeddedDatabase {
     const { code, signal, words } = how;
     this.#options.log.error({ code, signal, 'pii.words': words }, 'the embedded database died');
     this.#startLater();
+  }
+
+  /** Calls wait for the engine while it works for others. */
+  #reportSlow({ traffic, ms, sql }: Record<string, unknown>): void {
+    const { clock, log } = this.#options;
+    const now = clock.monotonicMs();
+    if (now - this.#slowReportedMs < SLOW_EVERY_MS) return;
+    this.#slowReportedMs = now;
+    const statement = String(sql).slice(0, SQL_CHARACTERS_MAX);
+    log.warn({ traffic, ms, statement }, 'a statement occupied the embedded database for long');
   }
 
   #startLater(): void {

@@ -2,8 +2,21 @@
 // messages, and builds the few messages that the engine itself does not send. Source: PostgreSQL documentation,
 // "Frontend/Backend Protocol", message formats.
 
-/** The name with which the engine marks connections that keep no state between transactions. */
-export const APPLICATION_NAME = 'patchbay';
+import type { Traffic } from './turn-queue.ts';
+
+/** By these names the engine knows connections that keep no state between transactions, and what they are for. */
+export const APPLICATION_NAMES: Record<Traffic, string> = {
+  calls: 'patchbay-calls',
+  api: 'patchbay',
+  maintenance: 'patchbay-maintenance',
+};
+
+/** Undefined for one that is not ours, such as psql. */
+export function trafficOf(applicationName: string): Traffic | undefined {
+  if (applicationName === APPLICATION_NAMES.calls) return 'calls';
+  if (applicationName === APPLICATION_NAMES.api) return 'api';
+  return applicationName === APPLICATION_NAMES.maintenance ? 'maintenance' : undefined;
+}
 
 /** One statement, or one workflow with all its prompts. A larger message does not come from our clients. */
 export const WIRE_MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
@@ -98,6 +111,20 @@ function message(type: string, body: Buffer): Buffer {
 
 export function queryMessage(sql: string): Buffer {
   return message('Q', Buffer.from(`${sql}\0`));
+}
+
+/** Whether the message holds SQL: a query, or a statement to be prepared. */
+export function isStatement(message: Uint8Array): boolean {
+  return message[0] === 0x51 || message[0] === 0x50;
+}
+
+/** The SQL of such a message, without parameters. */
+export function statementText(message: Uint8Array): string {
+  const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
+  // A statement to be prepared has a name first.
+  const from = bytes[0] === 0x50 ? bytes.indexOf(0, 5) + 1 : 5;
+  const end = bytes.indexOf(0, from);
+  return bytes.toString('utf8', from, end === -1 ? bytes.length : end);
 }
 
 export function syncMessage(): Buffer {

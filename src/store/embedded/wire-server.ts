@@ -1,20 +1,24 @@
-// Multiplexes many connections onto the one session of the embedded engine. A connection owns the engine from its
-// first message until the engine is ready outside a transaction; the others wait in a queue. A connection that
-// closes in the middle is rolled back. No authentication: the socket is in a folder that only its owner may enter.
+// Lets many connections take turns at the one session of the embedded engine. A connection owns the
+// engine from its first message until the engine is ready outside a transaction; the others wait in a
+// priority queue (turn-queue.ts). Whoever leaves in the middle is rolled back. No authentication: the
+// socket lies in a folder that only its owner may enter.
 
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '../../std/clock.ts';
 import type { PgliteEngine } from './pglite-engine.ts';
+import { type Traffic, TurnQueue } from './turn-queue.ts';
 import {
-  APPLICATION_NAME,
   FrontendMessages,
   fatal,
+  isStatement,
   isTerminate,
   mustBeReadyAfter,
   queryMessage,
+  statementText,
   statusAfter,
   syncMessage,
   type TransactionStatus,
+  trafficOf,
   WIRE_MESSAGE_BYTES_MAX,
   welcome,
 } from './wire-protocol.ts';
@@ -27,12 +31,23 @@ const OWNER_SILENT_MS_MAX = 15_000;
 const UNSERVED_BYTES_MAX = 2 * WIRE_MESSAGE_BYTES_MAX;
 /** Bytes of answers that a client has not read; beyond it the client is disconnected. */
 const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
+/** A statement beside calls that takes longer is reported: calls wait for it, and the engine cannot be interrupted. */
+const STATEMENT_MS_MAX = 50;
 
 export interface EngineServerOptions {
   engine: PgliteEngine;
   clock: Clock;
   /** The engine broke or cannot be reset: the process must end. */
   broken: (error: unknown) => void;
+  /** A statement kept all others waiting for long. */
+  onSlow?: ((statement: SlowStatement) => void) | undefined;
+}
+
+export interface SlowStatement {
+  traffic: Traffic;
+  ms: number;
+  /** SQL without parameters. */
+  sql: string;
 }
 
 interface Session {
@@ -40,6 +55,8 @@ interface Session {
   messages: FrontendMessages;
   /** Undefined until it has started. */
   application: string | undefined;
+  /** The message with the SQL that it carries out. */
+  statement: Uint8Array | undefined;
   /** Undefined while the engine is in the middle of its messages. */
   status: TransactionStatus | undefined;
   isWaiting: boolean;
@@ -50,8 +67,9 @@ export class PostgresWireServer {
   readonly #options: EngineServerOptions;
   readonly #server: Server;
   readonly #sessions = new Set<Session>();
-  readonly #waiting: Session[] = [];
+  readonly #waiting = new TurnQueue<Session>();
   #owner: Session | undefined;
+  #isTurnDue = false;
   #silence: Timer | undefined;
 
   constructor(options: EngineServerOptions) {
@@ -89,6 +107,7 @@ export class PostgresWireServer {
       socket,
       messages: new FrontendMessages(),
       application: undefined,
+      statement: undefined,
       status: 'idle',
       isWaiting: false,
       hasLeft: false,
@@ -111,9 +130,10 @@ export class PostgresWireServer {
       this.#serve(session);
     } else if (!session.isWaiting) {
       session.isWaiting = true;
-      this.#waiting.push(session);
+      const traffic = trafficOf(session.application ?? '') ?? 'api';
+      this.#waiting.push(session, traffic, this.#options.clock.monotonicMs());
     }
-    this.#takeTurns();
+    this.#scheduleTurn();
   }
 
   /** Whether the session has started and may be served. */
@@ -135,15 +155,25 @@ export class PostgresWireServer {
     }
   }
 
-  #takeTurns(): void {
-    while (this.#owner === undefined) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      next.isWaiting = false;
-      if (next.hasLeft) continue;
-      this.#owner = next;
-      this.#serve(next);
-    }
+  /** After everything that has arrived is read: the most urgent of it goes first. */
+  #scheduleTurn(): void {
+    if (this.#isTurnDue || this.#owner !== undefined || this.#waiting.length === 0) return;
+    this.#isTurnDue = true;
+    setImmediate(() => {
+      this.#isTurnDue = false;
+      this.#takeTurn();
+    });
+  }
+
+  #takeTurn(): void {
+    if (this.#owner !== undefined) return;
+    let next = this.#waiting.take(this.#options.clock.monotonicMs());
+    while (next?.hasLeft === true) next = this.#waiting.take(this.#options.clock.monotonicMs());
+    if (next === undefined) return;
+    next.isWaiting = false;
+    this.#owner = next;
+    this.#serve(next);
+    this.#scheduleTurn();
   }
 
   /** Runs the owner's messages one at a time (the engine loses the rest of a batch after an error) until none is
@@ -158,7 +188,7 @@ export class PostgresWireServer {
         this.#leave(session);
         return;
       }
-      const answer = this.#execute(message);
+      const answer = this.#executeFor(session, message);
       if (answer === undefined) return;
       session.status = statusAfter(answer);
       session.socket.write(answer);
@@ -187,7 +217,7 @@ export class PostgresWireServer {
     this.#silence?.cancel();
     if (session.status !== 'idle' && !this.#rollBack(session)) return;
     this.#release(session);
-    this.#takeTurns();
+    this.#scheduleTurn();
   }
 
   /** Resets the engine: ends a half-sent statement, then the transaction. */
@@ -206,14 +236,27 @@ export class PostgresWireServer {
   }
 
   #release(session: Session): void {
-    // A client may have changed settings, which would stay in our session.
-    if (session.application !== APPLICATION_NAME) {
+    // Others may have made settings that would live on in our session.
+    if (trafficOf(session.application ?? '') === undefined) {
       if (this.#execute(queryMessage('discard all')) === undefined) return;
     }
     this.#owner = undefined;
   }
 
-  /** Undefined if the engine broke; no client is served after that. */
+  #executeFor(session: Session, message: Uint8Array): Uint8Array | undefined {
+    const { clock, onSlow } = this.#options;
+    if (isStatement(message)) session.statement = message;
+    const startedMs = clock.monotonicMs();
+    const answer = this.#execute(message);
+    const ms = clock.monotonicMs() - startedMs;
+    const traffic = trafficOf(session.application ?? '');
+    if (ms > STATEMENT_MS_MAX && traffic !== undefined && session.statement !== undefined) {
+      onSlow?.({ traffic, ms, sql: statementText(session.statement) });
+    }
+    return answer;
+  }
+
+  /** Undefined if the engine broke; nobody is served after that. */
   #execute(message: Uint8Array): Uint8Array | undefined {
     try {
       return this.#options.engine.execute(message);

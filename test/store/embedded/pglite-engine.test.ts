@@ -16,7 +16,7 @@ import {
   START_PARAMETERS,
 } from '../../../src/store/embedded/pglite-engine.ts';
 import { queryMessage, statusAfter } from '../../../src/store/embedded/wire-protocol.ts';
-import { PostgresWireServer } from '../../../src/store/embedded/wire-server.ts';
+import { PostgresWireServer, type SlowStatement } from '../../../src/store/embedded/wire-server.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { TEST_CACHE } from '../databases.ts';
 
@@ -107,6 +107,11 @@ describe('taking turns', () => {
   let clock: FakeClock;
   let folder = '';
   const faults: unknown[] = [];
+  const slow: SlowStatement[] = [];
+  const execute = (message: Uint8Array): Uint8Array => {
+    if (Buffer.from(message).includes('slow')) clock.advance(51);
+    return engine.execute(message);
+  };
   const open: (Client | Pool)[] = [];
 
   beforeAll(async () => {
@@ -114,7 +119,10 @@ describe('taking turns', () => {
     mkdirSync(folder);
     engine = await openPgliteEngine(await cluster('turns/postgres'));
     clock = new FakeClock();
-    server = new PostgresWireServer({ engine, clock, broken: (error) => faults.push(error) });
+    const timed = { ...engine, execute: (message: Uint8Array) => execute(message) };
+    const broken = (error: unknown): void => void faults.push(error);
+    const onSlow = (statement: SlowStatement): void => void slow.push(statement);
+    server = new PostgresWireServer({ engine: timed, clock, broken, onSlow });
     await server.listen(join(folder, '.s.PGSQL.5432'));
   });
   beforeEach(async () => {
@@ -222,6 +230,36 @@ describe('taking turns', () => {
     await lost;
     expect((await answer).rows).toEqual([{ n: 0 }]);
     expect(clock.timers).toBe(0);
+  });
+
+  it('serves calls before the API and the API before maintenance', async () => {
+    const holder = await connected();
+    await holder.query('begin');
+    const [maintenance, api, call] = [
+      await connected('patchbay-maintenance'),
+      await connected('patchbay'),
+      await connected('patchbay-calls'),
+    ];
+    const order: string[] = [];
+    const ask = (client: Client, name: string): Promise<unknown> =>
+      client.query('select 1').then(() => order.push(name));
+    const asked = [ask(maintenance, 'maintenance'), ask(api, 'api'), ask(call, 'call')];
+    await connected(); // What was sent before has arrived.
+    await holder.query('commit');
+    await Promise.all(asked);
+    expect(order).toEqual(['call', 'api', 'maintenance']);
+  });
+
+  it('reports a statement beside calls that everybody has waited for', async () => {
+    slow.splice(0);
+    const client = await connected();
+    await client.query('select 1 as slow');
+    await client.query('select $1::int as slow', [2]);
+    await (await connected('psql')).query('select 3 as slow');
+    expect(slow).toEqual([
+      { traffic: 'api', ms: 51, sql: 'select 1 as slow' },
+      { traffic: 'api', ms: 51, sql: 'select $1::int as slow' },
+    ]);
   });
 
   it("lets a stranger's settings last one transaction", async () => {
