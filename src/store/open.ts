@@ -33,6 +33,7 @@ import { CredentialRepository, resealCredentials } from './library/credentials.t
 import { resealTools } from './library/sealed-headers.ts';
 import { ToolRepository } from './library/tools.ts';
 import { ReportRepository } from './runs/reports.ts';
+import { RunCountMaintenance } from './runs/run-count-maintenance.ts';
 import { IdempotentRunStarts } from './runs/run-starts.ts';
 import { runStore } from './runs/run-store.ts';
 import { TextChatRepository } from './runs/text-chats.ts';
@@ -65,7 +66,9 @@ export interface OpenStoreOptions {
   log: Log;
   /** Another process of this gateway runs the embedded database, and migrates it. */
   isShared?: boolean | undefined;
-  /** The name of this process among the nodes of one server: the same after a restart, never used by two at
+  /** What this process works for: at the embedded engine calls are served first. Default: `api`. */
+  traffic?: 'calls' | 'api' | undefined;
+  /** This process among the nodes of one server: the same after a restart, never used by two at
    *  once. Default: host name and data folder. */
   node?: string | undefined;
   /** For a worker: the process that started it, whose name is the start of its own. */
@@ -103,7 +106,8 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
   const keys = secretKeys(options, dataFolder);
   const identity = { node: options.node ?? nodeName(dataFolder), epoch: newEpoch(random) };
   const engine = await openEngine(options, dataFolder);
-  const db = openDatabase(engine.target, { ready: engine.ready, clock, log });
+  const { traffic = 'api' } = options;
+  const db = openDatabase(engine.target, { traffic, ready: engine.ready, clock, log });
   const secrets = new SecretBox(keys, random);
   const context = { ...identity, db, clock, time, random, secrets, callLimit, log };
   const place = await openPlace(context, { options, dataFolder, isAlone: engine.isAlone });
@@ -121,6 +125,8 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
     throw error;
   }
   if (engine.isAlone) upkeep.start();
+  const counts = new RunCountMaintenance(context, { clock, log });
+  if (options.gateway === undefined) counts.start();
   const files = new LocalFileStore(join(dataFolder, 'files'), { clock, random });
   await files.removeUnfinished().catch((error: unknown) => {
     log.warn({ err: error }, 'uploads that were cut off could not be removed');
@@ -141,6 +147,7 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
     alive: () => isAlive(db, clock),
     close: async () => {
       await upkeep.stop();
+      await counts.stop();
       await place.presence.stop().catch((error: unknown) => {
         log.warn({ err: error }, 'the node did not say goodbye');
       });

@@ -193,6 +193,17 @@ export interface RunTable {
   tokens: GeneratedAlways<number | null>;
 }
 
+/** Written by triggers. */
+export interface RunCountTable {
+  organization_id: string;
+  workflow_id: string;
+  /** `0`: of no campaign. */
+  campaign_id: string;
+  /** `-infinity`: of all days. */
+  day: ColumnType<Date, string, string>;
+  runs: string;
+}
+
 export interface StartKeyTable {
   organization_id: string;
   key: string;
@@ -316,6 +327,7 @@ export interface Tables {
   workflow_triggers: WorkflowTriggerTable;
   nodes: NodeTable;
   runs: RunTable;
+  run_counts: RunCountTable;
   start_keys: StartKeyTable;
   text_chats: TextChatTable;
   text_chat_turns: TextChatTurnTable;

@@ -1,11 +1,12 @@
-// Reports over the stored runs. Tables are read page by page behind a cursor; sums and distributions
-// are one walk over an index each.
+// Reports over the stored runs. Tables are read page by page behind a cursor; sums walk an index in pieces
+// of some days each, so that others get their turn at the database in between.
 
 import { sql } from 'kysely';
 import { isObject } from '../../std/json.ts';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
-import { matches, namesRows } from './run-conditions.ts';
+import { isOwned, matches, namesRows } from './run-conditions.ts';
+import { spansOfRuns } from './run-counts.ts';
 import type { RunFilter, RunScope } from './run-filters.ts';
 
 /** One completed call, as a report shows it. */
@@ -56,6 +57,8 @@ const ROWS_MAX = 500;
 const VARIABLES_MAX = 200;
 /** Runs that are looked through for variables at a time, so that nobody waits long for the engine. */
 const RUNS_LOOKED_AT_MAX = 5_000;
+/** Runs that are summed up at a time: some five milliseconds. */
+const RUNS_SUMMED_MAX = 20_000;
 /** Different dispositions of a day. */
 const DISPOSITIONS_MAX = 1_000;
 
@@ -82,7 +85,7 @@ export class ReportRepository {
     filter: RunFilter,
     after: ReportRow | undefined,
   ): Promise<ReportRow[]> {
-    if (!namesRows(scope, filter)) return [];
+    if (!(await this.#mayMatch(scope, filter))) return [];
     const rows = await this.#finished(scope, filter, after)
       .select(['id', 'campaign_id', 'workflow_id', 'definition_id', 'created_at', 'disposition'])
       .select(['duration_s', 'call_tags'])
@@ -113,7 +116,7 @@ export class ReportRepository {
 
   /** Names of the variables that were extracted in those runs, sorted; at most two hundred. */
   async variables(scope: RunScope, filter: RunFilter): Promise<string[]> {
-    if (!namesRows(scope, filter)) return [];
+    if (!(await this.#mayMatch(scope, filter))) return [];
     const names = new Set<string>();
     let after: Cursor | undefined;
     do {
@@ -170,23 +173,19 @@ export class ReportRepository {
     return finished.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`);
   }
 
+  async #mayMatch(scope: RunScope, filter: RunFilter): Promise<boolean> {
+    return namesRows(scope, filter) && (await isOwned(this.#context, scope));
+  }
+
   /** Of every run that matches. */
   async sums(scope: RunScope, filter: RunFilter): Promise<UsageSums> {
-    if (!namesRows(scope, filter)) return NOTHING;
-    const row = await this.#context.db
-      .selectFrom('runs')
-      .where((of) => matches(of, scope, filter))
-      .select((of) => [
-        of.fn.countAll<string>().as('calls'),
-        of.fn.coalesce(of.fn.sum<number>('duration_s'), sql<number>`0`).as('seconds'),
-        of.fn.coalesce(of.fn.sum<number>('tokens'), sql<number>`0`).as('tokens'),
-      ])
-      .executeTakeFirstOrThrow();
-    return {
-      calls: Number(row.calls),
-      durationS: Number(row.seconds),
-      tokens: Number(row.tokens),
-    };
+    if (!(await this.#mayMatch(scope, filter))) return NOTHING;
+    const span = { from: filter.createdFrom, to: filter.createdTo, runs: RUNS_SUMMED_MAX };
+    const sums: Summed[] = [];
+    for (const piece of await spansOfRuns(this.#context, scope, span)) {
+      sums.push(await this.#within(scope, filter, piece).select(SUMS).executeTakeFirstOrThrow());
+    }
+    return sumOf(sums);
   }
 
   /** For each of `spans`, which follow one another. */
@@ -194,39 +193,37 @@ export class ReportRepository {
     const [first] = spans;
     const last = spans.at(-1);
     if (first === undefined || last === undefined) return [];
-    if (!namesRows(scope, {})) return spans.map(() => NOTHING);
+    if (!(await this.#mayMatch(scope, {}))) return spans.map(() => NOTHING);
     const begins = spans.map(({ from }) => from);
-    const rows = await this.#context.db
+    const whole = { from: first.from, to: last.to, runs: RUNS_SUMMED_MAX };
+    const rows: (Summed & { span: number })[] = [];
+    for (const piece of await spansOfRuns(this.#context, scope, whole)) {
+      rows.push(
+        ...(await this.#within(scope, {}, piece)
+          .where('created_at', '>=', first.from)
+          .where('created_at', '<', last.to)
+          .select(sql<number>`width_bucket(created_at, ${begins}::timestamptz[])`.as('span'))
+          .select(SUMS)
+          .groupBy('span')
+          .execute()),
+      );
+    }
+    return spans.map((_span, i) => sumOf(rows.filter(({ span }) => Number(span) === i + 1)));
+  }
+
+  #within(scope: RunScope, filter: RunFilter, { from, to }: Span) {
+    return this.#context.db
       .selectFrom('runs')
-      .where((of) => matches(of, scope, {}))
-      .where('created_at', '>=', first.from)
-      .where('created_at', '<', last.to)
-      .select((of) => [
-        sql<number>`width_bucket(created_at, ${begins}::timestamptz[])`.as('span'),
-        of.fn.countAll<string>().as('calls'),
-        of.fn.coalesce(of.fn.sum<number>('duration_s'), sql<number>`0`).as('seconds'),
-        of.fn.coalesce(of.fn.sum<number>('tokens'), sql<number>`0`).as('tokens'),
-      ])
-      .groupBy('span')
-      .execute();
-    const bySpan = new Map(rows.map((row) => [Number(row.span), row]));
-    return spans.map((_span, i) => {
-      const row = bySpan.get(i + 1);
-      if (row === undefined) return NOTHING;
-      const { calls, seconds, tokens } = row;
-      return { calls: Number(calls), durationS: Number(seconds), tokens: Number(tokens) };
-    });
+      .where((of) => matches(of, scope, filter))
+      .where('created_at', '>=', from)
+      .where('created_at', '<', to);
   }
 
   /** Of the completed runs that began in `span`. */
-  async day(scope: RunScope, { from, to }: Span): Promise<DayOfCalls> {
+  async day(scope: RunScope, span: Span): Promise<DayOfCalls> {
     const lengths = [...LENGTHS_S, Number.POSITIVE_INFINITY].map(() => 0);
-    if (!namesRows(scope, {})) return { calls: 0, dispositions: [], lengths };
-    const completed = this.#context.db
-      .selectFrom('runs')
-      .where((of) => matches(of, scope, { completed: true }))
-      .where('created_at', '>=', from)
-      .where('created_at', '<', to);
+    if (!(await this.#mayMatch(scope, {}))) return { calls: 0, dispositions: [], lengths };
+    const completed = this.#within(scope, { completed: true }, span);
     const byDisposition = await completed
       .select((of) => [
         of.fn.coalesce('disposition', sql<string>`'unknown'`).as('disposition'),
@@ -267,6 +264,29 @@ export class ReportRepository {
       .execute();
     return new Map(rows.map(({ id, name }) => [id, name]));
   }
+}
+
+interface Summed {
+  calls: string;
+  seconds: number;
+  tokens: number;
+}
+
+const SUMS = [
+  sql<string>`count(*)`.as('calls'),
+  sql<number>`coalesce(sum(duration_s), 0)`.as('seconds'),
+  sql<number>`coalesce(sum(tokens), 0)`.as('tokens'),
+] as const;
+
+function sumOf(pieces: readonly Summed[]): UsageSums {
+  return pieces.reduce(
+    (sum, { calls, seconds, tokens }) => ({
+      calls: sum.calls + Number(calls),
+      durationS: sum.durationS + Number(seconds),
+      tokens: sum.tokens + Number(tokens),
+    }),
+    NOTHING,
+  );
 }
 
 interface LookedThrough {

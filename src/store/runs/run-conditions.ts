@@ -3,6 +3,7 @@
 
 import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely';
 import { isRowId, jsonText } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
 import type { Tables } from '../db/tables.ts';
 import type { RunFilter, RunScope } from './run-filters.ts';
 
@@ -14,11 +15,32 @@ export function namesRows(scope: RunScope, filter: RunFilter): boolean {
   return ids.every((id) => id === undefined || isRowId(id));
 }
 
+/** Whether the agent or the campaign of the scope is the organization's: the indexes of their runs need not say. */
+export async function isOwned(
+  { db }: Pick<StoreContext, 'db'>,
+  { organizationId, workflowId, campaignId }: RunScope,
+): Promise<boolean> {
+  const isOf = (table: 'workflows' | 'campaigns', id: string | undefined) =>
+    id === undefined
+      ? sql<boolean>`true`
+      : sql<boolean>`exists (select from ${sql.table(table)}
+          where id = ${id} and organization_id = ${organizationId})`;
+  if (workflowId === undefined && campaignId === undefined) return true;
+  const { rows } = await sql<{ owned: boolean }>`
+    select ${isOf('workflows', workflowId)} and ${isOf('campaigns', campaignId)} as owned`.execute(
+    db,
+  );
+  return rows[0]?.owned ?? false;
+}
+
 type Of = ExpressionBuilder<Tables, 'runs'>;
 type Condition = ExpressionWrapper<Tables, 'runs', SqlBool>;
 
+/** The organization of an agent or campaign is for `isOwned` to check. */
 export function matches(of: Of, scope: RunScope, filter: RunFilter): Condition {
-  const conditions = [of('organization_id', '=', scope.organizationId)];
+  const { organizationId, workflowId, campaignId } = scope;
+  const isWide = workflowId === undefined && campaignId === undefined;
+  const conditions = isWide ? [of('organization_id', '=', organizationId)] : [];
   conditions.push(...idsIn(of, scope), ...idsIn(of, filter));
   if (filter.id !== undefined) conditions.push(of('id', '=', filter.id));
   return of.and([...conditions, ...ranges(of, filter), ...choices(of, filter)]);
@@ -50,7 +72,12 @@ function choices(of: Of, filter: RunFilter): Condition[] {
   const { dispositions, modes, tags, direction, completed } = filter;
   const conditions: Condition[] = [];
   const oneOf = (column: 'disposition' | 'mode', values: readonly string[] | undefined): void => {
-    if (values !== undefined) conditions.push(of(column, '=', of.fn.any(of.val([...values]))));
+    const [only] = values ?? [];
+    // A single value leaves the index its order.
+    if (values?.length === 1 && only !== undefined) conditions.push(of(column, '=', only));
+    else if (values !== undefined) {
+      conditions.push(of(column, '=', of.fn.any(of.val([...values]))));
+    }
   };
   const contains = (column: 'caller_number' | 'called_number', part: string | undefined): void => {
     if (part !== undefined) {

@@ -1,10 +1,12 @@
-// A page of runs, filtered and sorted, and their total. The page's ids come from an index that covers all filters;
-// only the runs of the page are read.
+// A page of runs, filtered and sorted, and how many there are in all. The page's ids come out of an
+// index that holds whatever a filter may ask for; only the runs that are shown are read. The total of an
+// unfiltered list is kept (run-counts.ts).
 
 import { sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
 import type { StoreContext } from '../db/store-context.ts';
-import { matches, namesRows } from './run-conditions.ts';
+import { isOwned, matches, namesRows } from './run-conditions.ts';
+import { countRuns, startOfPage } from './run-counts.ts';
 import type { RunPage, RunScope } from './run-filters.ts';
 import { isOpen, toRun } from './runs.ts';
 
@@ -36,22 +38,22 @@ const SHOWN = [
   'ended_at',
 ] as const;
 
-/** Logs are included for runs that are not completed. Runs without a duration (still open) are last in both
- *  orders; ties are ordered by age. */
+/** Up to here a page is found by walking from the first run; the others begin at their day. */
+const WALKED_MAX = 1_000;
+
+/** Logs come with runs that are not completed. Runs without a length (still open) are last in both orders; ties go
+ *  by age. */
 export async function listRuns(
-  { db }: StoreContext,
+  context: Pick<StoreContext, 'db'>,
   scope: RunScope,
   page: RunPage,
 ): Promise<{ runs: Run[]; total: number }> {
-  if (!namesRows(scope, page.filter)) return { runs: [], total: 0 };
-  const matching = db.selectFrom('runs').where((of) => matches(of, scope, page.filter));
-  const order = page.descending ? 'desc' : 'asc';
-  const sorted =
-    page.sortBy === 'duration'
-      ? matching.orderBy('duration_s', (by) => by[order]().nullsLast())
-      : matching.orderBy('created_at', order);
-  const ids = sorted.orderBy('id', order).select('id').limit(page.limit).offset(page.offset);
-  const shown = await ids.execute();
+  const { db } = context;
+  if (!namesRows(scope, page.filter) || !(await isOwned(context, scope))) {
+    return { runs: [], total: 0 };
+  }
+  const isWhole = Object.values(page.filter).every((each) => each === undefined);
+  const shown = await idsOf(context, scope, { ...page, isWhole });
   const rows =
     shown.length === 0
       ? []
@@ -59,12 +61,51 @@ export async function listRuns(
           .selectFrom('runs')
           .select(SHOWN)
           .select(sql<Run['logs']>`case when ${isOpen()} then logs else '{}' end`.as('logs'))
-          .where('id', '=', (of) => of.fn.any(of.val(shown.map(({ id }) => id))))
+          .where('id', '=', (of) => of.fn.any(of.val(shown)))
           .execute();
-  const { count } = await matching
+  const total = isWhole
+    ? await countRuns(context, scope)
+    : await countMatching(context, scope, page);
+  const byId = new Map(rows.map((row) => [row.id, toRun(row)]));
+  return { runs: shown.flatMap((id) => byId.get(id) ?? []), total };
+}
+
+async function idsOf(
+  context: Pick<StoreContext, 'db'>,
+  scope: RunScope,
+  page: RunPage & { isWhole: boolean },
+): Promise<string[]> {
+  const { sortBy, descending, limit, offset, isWhole } = page;
+  const order = descending ? 'desc' : 'asc';
+  const matching = context.db.selectFrom('runs').where((of) => matches(of, scope, page.filter));
+  if (sortBy === 'duration') {
+    const sorted = matching
+      .orderBy('duration_s', (by) => by[order]().nullsLast())
+      .orderBy('id', order);
+    return (await sorted.select('id').limit(limit).offset(offset).execute()).map(({ id }) => id);
+  }
+  const sorted = matching.orderBy('created_at', order).orderBy('id', order).select('id');
+  const isFar = isWhole && offset > WALKED_MAX;
+  const start = isFar ? await startOfPage(context, scope, { offset, descending }) : undefined;
+  if (isFar && start === undefined) return [];
+  const from =
+    start === undefined
+      ? sorted.offset(offset)
+      : descending
+        ? sorted.where('created_at', '<', start.before).offset(start.skipped)
+        : sorted.where('created_at', '>=', start.from).offset(start.skipped);
+  return (await from.limit(limit).execute()).map(({ id }) => id);
+}
+
+async function countMatching(
+  { db }: Pick<StoreContext, 'db'>,
+  scope: RunScope,
+  { filter }: RunPage,
+): Promise<number> {
+  const { count } = await db
+    .selectFrom('runs')
+    .where((of) => matches(of, scope, filter))
     .select((run) => run.fn.countAll<string>().as('count'))
     .executeTakeFirstOrThrow();
-  const byId = new Map(rows.map((row) => [row.id, toRun(row)]));
-  const runs = shown.flatMap(({ id }) => byId.get(id) ?? []);
-  return { runs, total: Number(count) };
+  return Number(count);
 }

@@ -1,0 +1,50 @@
+// Counts the runs of one agent and day after the other anew, in the background: triggers keep the figures
+// (run-counts.ts), but not while they are switched off, as for a replica or a restored table.
+
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
+import { JobLoop } from '../../std/job-loop.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import { dayToRecount, type RecountedDay, recountDay } from './run-counts.ts';
+
+const EVERY_MS = 60_000;
+/** Each a transaction of its own: a hundred agents of a year are through within a day. */
+const DAYS_MAX = 25;
+const STOP_MS_MAX = 5_000;
+
+export class RunCountMaintenance {
+  readonly #context: Pick<StoreContext, 'db'>;
+  readonly #log: Log;
+  readonly #loop: JobLoop;
+  #last: RecountedDay | undefined;
+
+  constructor(context: Pick<StoreContext, 'db'>, { clock, log }: { clock: Clock; log: Log }) {
+    this.#context = context;
+    this.#log = log;
+    this.#loop = new JobLoop({
+      clock,
+      everyMs: EVERY_MS,
+      run: () => this.step(),
+      onError: (error) => log.warn({ err: error }, 'runs were not counted anew'),
+    });
+  }
+
+  start(): void {
+    this.#loop.startAfter(EVERY_MS);
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop(STOP_MS_MAX);
+  }
+
+  /** The next days; after the last of all from the first on. */
+  async step(): Promise<void> {
+    for (let days = 0; days < DAYS_MAX; days++) {
+      this.#last = await dayToRecount(this.#context, this.#last);
+      if (this.#last === undefined) return;
+      const { workflowId, day } = this.#last;
+      if (!(await recountDay(this.#context, workflowId, day))) continue;
+      this.#log.warn({ workflowId, day }, 'the kept number of runs was wrong, and is right now');
+    }
+  }
+}
