@@ -112,7 +112,7 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
       await campaigns.start(on.organizationId, campaign.id);
       await campaigns.finishSync(campaign.id);
       const wanted = {
-        ...{ count: 1, openMax: 10, ratePerSecond: 2, horizonMs: 1_000, leaseMs: 30_000 },
+        ...{ count: 1, openMax: 10, ratePerSecond: 2, horizonMs: 1_000_000, leaseMs: 30_000 },
         configuration: { id: on.configurationId, callsPerSecond: 2 },
       };
       const [first] = await contacts.claim(campaign.id, wanted);
@@ -121,9 +121,14 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
       expect(await other.store.contacts.releaseClaims(undefined)).toBe(0);
       const [running] = await other.store.contacts.running(1_000);
       expect(running?.isDue).toBe(true);
+      // As if the pace had a call every 500 s: a busy machine takes less between two statements, and a clock
+      // that is 90 s off would show.
+      await client.query(`
+        update campaigns set dial_next_at = clock_timestamp() + interval '500 seconds'
+        where id = '${campaign.id}'`);
       const [next] = await other.store.contacts.claim(campaign.id, wanted);
-      expect(next?.waitMs).toBeGreaterThan(0);
-      expect(next?.waitMs).toBeLessThanOrEqual(500);
+      expect(next?.waitMs).toBeGreaterThan(450_000);
+      expect(next?.waitMs).toBeLessThanOrEqual(500_000);
       const call = { mode: 'twilio', callType: 'outbound', providerCallId: null } as const;
       const facts = { initialContext: {}, gatheredContext: {}, logs: {} };
       const made = { ...on, ...call, ...facts, campaignId: campaign.id, name: 'WR-1' };
