@@ -39,6 +39,7 @@ export async function startCallWorker(
       providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
     if (!isTaken) refuseUpgrade(socket, '404 Not Found');
   });
+  store.onReentered = () => void control.endTakenCalls(store);
   relayToApi(link, callDeps.events.live, clock);
   if (link.number === PBX_WORKER) await control.pbxLines.start();
   const serving = serveWorkerCalls(link, callWorker(), clock);

@@ -26,6 +26,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   await resealSecrets(store, log);
   const callDeps = open.calls;
   const control = createCallControl(callDeps);
+  store.onReentered = () => void control.endTakenCalls(store);
   const jobs = new BackgroundJobs(
     config,
     { ...callDeps, ...callDeps.http, llm: speech.llm, store },

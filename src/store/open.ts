@@ -88,7 +88,7 @@ export interface StoreHandle extends Store {
   readonly links: FileLinks;
   /** Keys that sign users' tokens, the newest first; the same at every start. */
   readonly tokenKeys: readonly Buffer[];
-  /** This process. */
+  /** This process, by its first epoch. */
   readonly node: string;
   readonly epoch: string;
   /** Seals every stored secret by the newest key; gives how many rows changed. */
@@ -101,6 +101,7 @@ export interface StoreHandle extends Store {
  *  MIGRATION_CHANGED, MIGRATION_UNKNOWN. */
 export async function openStore(options: OpenStoreOptions): Promise<StoreHandle> {
   const { clock, random, log, callLimit, time = databaseTime } = options;
+  let handle: StoreHandle | undefined;
   const dataFolder = resolve(options.dataFolder);
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const keys = secretKeys(options, dataFolder);
@@ -109,8 +110,12 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
   const { traffic = 'api' } = options;
   const db = openDatabase(engine.target, { traffic, ready: engine.ready, clock, log });
   const secrets = new SecretBox(keys, random);
-  const context = { ...identity, db, clock, time, random, secrets, callLimit, log };
-  const place = await openPlace(context, { options, dataFolder, isAlone: engine.isAlone });
+  const context: StoreContext = {
+    ...{ ...identity, formerEpochs: [], db, clock, time, random, secrets, callLimit, log },
+  };
+  const onReentered = (): void => handle?.onReentered?.();
+  const { isAlone } = engine;
+  const place = await openPlace(context, { options, dataFolder, isAlone, onReentered });
   const upkeep = new DatabaseMaintenance(engine.target, { clock, log });
   const closeAll = async (): Promise<void> => {
     await db.destroy();
@@ -131,7 +136,7 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
   await files.removeUnfinished().catch((error: unknown) => {
     log.warn({ err: error }, 'uploads that were cut off could not be removed');
   });
-  return {
+  handle = {
     ...repositories(context),
     files,
     links: new FileLinks({ keys, clock, basePath: options.filesPath ?? '/api/v1/files' }),
@@ -154,6 +159,7 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
       await closeAll();
     },
   };
+  return handle;
 }
 
 /** The gateway on this data folder, among the nodes of one server. */
@@ -169,12 +175,17 @@ function newEpoch(random: Random): string {
 /** Distinguishes processes with the same name. */
 async function openPlace(
   context: StoreContext,
-  of: { options: OpenStoreOptions; dataFolder: string; isAlone: boolean },
+  of: {
+    options: OpenStoreOptions;
+    dataFolder: string;
+    isAlone: boolean;
+    onReentered: () => void;
+  },
 ): Promise<{ presence: NodeHeartbeat; close: () => Promise<void> }> {
-  const { options, dataFolder, isAlone } = of;
-  const { gateway, databaseUrl, log, onReplaced } = options;
-  const open = (around: Surroundings): NodeHeartbeat =>
-    new NodeHeartbeat(context, around, { log, onReplaced });
+  const { options, dataFolder, isAlone, onReentered } = of;
+  const { gateway, databaseUrl, log, random, onReplaced } = options;
+  const to = { log, newEpoch: () => newEpoch(random), onReplaced, onReentered };
+  const open = (around: Surroundings): NodeHeartbeat => new NodeHeartbeat(context, around, to);
   const nothing = (): Promise<void> => Promise.resolve();
   if (isAlone) return { presence: open({ kind: 'alone' }), close: nothing };
   if (gateway !== undefined) {
@@ -233,7 +244,7 @@ function secretKeys(
   return [first, ...rest];
 }
 
-function repositories(context: StoreContext): Omit<Store, 'alive' | 'close'> {
+function repositories(context: StoreContext): Omit<Store, 'alive' | 'close' | 'onReentered'> {
   return {
     accounts: new AccountRepository(context),
     campaigns: campaignStore(context),

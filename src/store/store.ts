@@ -43,6 +43,8 @@ export interface Store {
   readonly afterworks: PostCallJobStore;
   readonly deliveries: DeliveryStore;
   readonly signingSecrets: SigningSecretStore;
+  /** Called when this process was declared dead and goes on: others may have taken runs of it (`runs.taken`). */
+  onReentered?: (() => void) | undefined;
   /** False if the database does not answer within a second. */
   alive(): Promise<boolean>;
   close(): Promise<void>;

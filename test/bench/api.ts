@@ -1,5 +1,5 @@
 // What the control API carries: a gateway of its own on either engine, with 100,000 runs and a campaign of
-// 100,000 contacts, asked over sixteen connections.
+// 100,000 contacts, asked over sixteen connections, and lists of runs fifty times a second (open loop).
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,21 +10,32 @@ import { ApiClient } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type EngineName, engines, startDatabase } from '../store/databases.ts';
-import { type LoadFigures, loadApi } from './http-load.ts';
+import { type LoadFigures, loadApi, loadApiOpenLoop } from './http-load.ts';
 
 const RUNS = 100_000;
 const CONTACTS = 100_000;
 const REQUESTS = 2_000;
 /** Each leaves an open call behind. */
 const STARTS = 500;
+/** Of clients who do not wait for one another. */
+const OPEN_LOOP = { perSecond: 50, seconds: 20 };
 const ACCOUNT_SID = `AC${'6'.repeat(32)}`;
 const NUMBER = '+15550100999';
 
-/** Engines that are not on this machine are left out. */
-export async function benchApi(): Promise<Record<string, number>> {
+export interface ApiBench {
+  /** Default: those of this machine. */
+  engines?: readonly EngineName[];
+  /** Default: 100,000. */
+  runs?: number;
+  /** Of each run. Default: none, lists read no event. */
+  events?: number;
+}
+
+export async function benchApi(of: ApiBench = {}): Promise<Record<string, number>> {
+  const { runs = RUNS, events = 0 } = of;
   const figures: Record<string, number> = {};
-  for (const engine of engines()) {
-    for (const [what, load] of Object.entries(await measure(engine))) {
+  for (const engine of of.engines ?? engines()) {
+    for (const [what, load] of Object.entries(await measure(engine, { runs, events }))) {
       figures[`${engine}: ${what} (requests/s)`] = load.requestsPerSecond;
       figures[`${engine}: ${what} p50 (ms)`] = load.p50Ms;
       figures[`${engine}: ${what} p99 (ms)`] = load.p99Ms;
@@ -33,7 +44,12 @@ export async function benchApi(): Promise<Record<string, number>> {
   return figures;
 }
 
-async function measure(engine: EngineName): Promise<Record<string, LoadFigures>> {
+interface Stored {
+  runs: number;
+  events: number;
+}
+
+async function measure(engine: EngineName, stored: Stored): Promise<Record<string, LoadFigures>> {
   const database = await startDatabase(engine);
   const { target, dataFolder } = database;
   const gateway = await Gateway.start({
@@ -56,7 +72,7 @@ async function measure(engine: EngineName): Promise<Record<string, LoadFigures>>
     const apiKey = await gateway.firstKey();
     const api = new ApiClient(gateway.url, apiKey);
     const agent = await setUp(api, provider.url);
-    const seeded = await seed(client, agent.id);
+    const seeded = await seed(client, agent.id, stored);
     return await ask({ url: gateway.url, apiKey }, agent, seeded);
   } finally {
     await client.end();
@@ -67,6 +83,7 @@ async function measure(engine: EngineName): Promise<Record<string, LoadFigures>>
 }
 
 interface Seeded {
+  runs: number;
   firstRunId: number;
   campaignId: string;
 }
@@ -74,7 +91,7 @@ interface Seeded {
 async function ask(
   server: { url: string; apiKey: string },
   agent: { id: string; uuid: string },
-  { firstRunId, campaignId }: Seeded,
+  { runs, firstRunId, campaignId }: Seeded,
 ): Promise<Record<string, LoadFigures>> {
   const get = (path: (index: number) => string, requests = REQUESTS): Promise<LoadFigures> =>
     loadApi(server, requests, (index) => ({ method: 'GET', path: path(index) }));
@@ -83,15 +100,23 @@ async function ask(
     { attribute: 'duration', type: 'numberRange', value: { min: 30, max: 90 } },
   ]);
   const filtered = `filters=${encodeURIComponent(filters)}&sort_by=duration`;
+  const open = (path: (index: number) => string): Promise<LoadFigures> =>
+    loadApiOpenLoop(server, OPEN_LOOP, (index) => ({ method: 'GET', path: path(index) }));
+  const runsOf = `/workflow/${agent.id}/runs`;
+  const list = {
+    newest: () => runsOf,
+    filtered: (index: number) => `${runsOf}?page=${1 + (index % 5)}&${filtered}`,
+    any: (index: number) => `${runsOf}?page=${1 + ((index * 7_919) % (runs / 50))}`,
+  };
   return {
     'run detail': await get(
-      (index) => `/workflow/${agent.id}/runs/${firstRunId + ((index * 7_919) % RUNS)}`,
+      (index) => `/workflow/${agent.id}/runs/${firstRunId + ((index * 7_919) % runs)}`,
     ),
-    'run list of 100,000, newest': await get(() => `/workflow/${agent.id}/runs`, REQUESTS / 10),
-    'run list of 100,000, filtered and sorted': await get(
-      (index) => `/workflow/${agent.id}/runs?page=${1 + (index % 5)}&${filtered}`,
-      REQUESTS / 10,
-    ),
+    'run list, newest': await get(list.newest, REQUESTS / 10),
+    'run list, filtered and sorted': await get(list.filtered, REQUESTS / 10),
+    'run list, newest, 50 a second': await open(list.newest),
+    'run list, filtered and sorted, 50 a second': await open(list.filtered),
+    'run list, any page, 50 a second': await open(list.any),
     'progress of 100,000 contacts': await get(
       () => `/campaign/${campaignId}/progress`,
       REQUESTS / 10,
@@ -122,7 +147,7 @@ async function setUp(api: ApiClient, url: string): Promise<{ id: string; uuid: s
 }
 
 /** Runs of a year, with the feedback items of a short talk. */
-async function seed(client: Client, workflowId: string): Promise<Seeded> {
+async function seed(client: Client, workflowId: string, { runs, events }: Stored): Promise<Seeded> {
   const item = { type: 'rtf-bot-text', payload: { text: 'How may I help you today?' }, turn: 1 };
   const logs = { realtime_feedback_events: Array.from({ length: 20 }, () => item) };
   await client.query(
@@ -136,12 +161,17 @@ async function seed(client: Client, workflowId: string): Promise<Seeded> {
      from workflows w join workflow_versions v on v.workflow_id = w.id,
        generate_series(1, $3::int) n
      where w.id = $1`,
-    [workflowId, JSON.stringify(logs), RUNS],
+    [workflowId, JSON.stringify(logs), runs],
+  );
+  await client.query(
+    `insert into run_events (run_id, seq, at, media_ms, body)
+     select id, seq, 1, seq * 100, $1 from runs, generate_series(1, $2::int) seq`,
+    [JSON.stringify({ type: 'bot.text', text: 'How may I help you today?' }), events],
   );
   const { rows } = await client.query('select min(id) as id from runs');
   const campaignId = await seedCampaign(client, workflowId);
   await client.query('vacuum analyze');
-  return { firstRunId: Number(rows[0]?.id), campaignId };
+  return { runs, firstRunId: Number(rows[0]?.id), campaignId };
 }
 
 /** Half of them called, some twice. */

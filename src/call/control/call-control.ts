@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts';
 import { callsRefused } from '../../metrics/metrics.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
+import type { Store } from '../../store/store.ts';
 import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
 import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
 import type { CallService, StartCall, StartedCall, TestCall } from '../call-service.ts';
@@ -44,6 +45,7 @@ export class CallControl implements CallService {
     this.campaignCalls = campaignCalls;
     this.textChats = textChats;
     this.pbxLines = pbxLines;
+    deps.events.onTaken = (runIds) => this.#endTaken(runIds);
   }
 
   get activeCalls(): number {
@@ -112,6 +114,33 @@ export class CallControl implements CallService {
   /** A media socket asks for admission (transport's `authorize`). */
   admit(path: MediaPath, headers: Record<string, string | undefined>): Promise<MediaAdmission> {
     return this.#deps.connect.admissions.admit(path, headers);
+  }
+
+  /** Others may have taken calls of this process, which seemed dead to them. Never rejects. */
+  async endTakenCalls(store: Pick<Store, 'runs'>): Promise<void> {
+    const { connect, log } = this.#deps;
+    const { registry } = connect;
+    const ids = [
+      ...registry.sessions().map(({ plan }) => plan.run.id),
+      ...registry.unconnected().map(({ run }) => run.id),
+    ];
+    try {
+      this.#endTaken(await store.runs.taken(ids));
+    } catch (error) {
+      log.error({ err: error }, 'calls that others have taken not looked up');
+    }
+  }
+
+  /** The run is closed by who took it; the call ends here as well. */
+  #endTaken(runIds: readonly string[]): void {
+    const { connect, log } = this.#deps;
+    for (const runId of runIds) {
+      const session = connect.registry.session(runId);
+      connect.registry.removeUnconnected(runId);
+      if (session === undefined) continue;
+      log.warn({ runId }, 'another process has taken this call, which ends here');
+      void session.end('unexpected_error', 'gateway');
+    }
   }
 
   /** Takes no new call and waits for the running ones; after `limitMs` they are ended. */

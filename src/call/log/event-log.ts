@@ -19,7 +19,8 @@ const WAITING_MAX = 200_000;
 const RETRY_MS = 1_000;
 
 export interface EventSink {
-  appendEvents(events: readonly CallEvent[]): Promise<void>;
+  /** Gives the runs that another process has taken over: their events are not stored. */
+  appendEvents(events: readonly CallEvent[]): Promise<readonly string[]>;
   events(runId: string): Promise<CallEvent[]>;
 }
 
@@ -36,6 +37,8 @@ export interface RunLog {
 export class EventLog {
   /** Watchers of this process's calls. */
   readonly live = new LiveWatchers();
+  /** Called with runs that another process has taken over from this one, as it seemed dead. Must not throw. */
+  onTaken: ((runIds: readonly string[]) => void) | undefined;
   readonly #sink: EventSink;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -122,8 +125,9 @@ export class EventLog {
     let size = BATCH_MAX;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, size);
+      let taken: readonly string[];
       try {
-        await this.#sink.appendEvents(batch);
+        taken = await this.#sink.appendEvents(batch);
         size = BATCH_MAX;
       } catch (error) {
         if (!isOfStore(error) && batch.length > 1) {
@@ -137,8 +141,12 @@ export class EventLog {
         return;
       }
       this.#waiting.splice(0, batch.length);
-      eventsStored.inc({ result: 'stored' }, batch.length);
-      this.live.notifyStored(batch.map(({ runId }) => runId));
+      const stored = batch.filter(({ runId }) => !taken.includes(runId));
+      eventsStored.inc({ result: 'stored' }, stored.length);
+      this.live.notifyStored(stored.map(({ runId }) => runId));
+      if (taken.length === 0) continue;
+      eventsStored.inc({ result: 'fenced' }, batch.length - stored.length);
+      this.onTaken?.(taken);
     }
   }
   /** The first of the queued events. */

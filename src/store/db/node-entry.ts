@@ -19,7 +19,8 @@ const LOOK_MS = 250;
 /** A killed process needs a moment to end. */
 const DYING_MS_MAX = 500;
 
-export type EntryContext = NodeIdentity & Pick<StoreContext, 'db' | 'clock' | 'time'>;
+export type EntryContext = NodeIdentity &
+  Pick<StoreContext, 'db' | 'clock' | 'time' | 'formerEpochs'>;
 
 /** Another proof that a process is alive, beside heartbeats. */
 export interface EpochWitness {
@@ -41,9 +42,9 @@ export async function enterWorker(context: EntryContext, gateway: NodeIdentity):
   const { rows } = await sql`
     insert into nodes (name, epoch, started_at, seen_at)
     select ${node}, ${epoch}::bigint, ${time()}, ${time()} from nodes
-    where name = ${gateway.node} and epoch = ${gateway.epoch}
+    where ${isProcess(gateway)}
     on conflict (name) do update
-      set epoch = excluded.epoch, started_at = excluded.started_at, seen_at = excluded.seen_at
+      set epoch = excluded.epoch, process_epoch = null, started_at = excluded.started_at, seen_at = excluded.seen_at
     returning name`.execute(db);
   return rows.length > 0;
 }
@@ -65,8 +66,45 @@ export async function enterNamed(
     return insertNode({ ...context, db: tx });
   });
   if (!hasEntered) throw taken(context.node);
-  for (const { epoch } of first) if (epoch !== null) witness.forget(epoch);
+  for (const { processEpoch } of first) if (processEpoch !== null) witness.forget(processEpoch);
   return first.length === 0 ? undefined : Math.round(context.clock.monotonicMs() - from);
+}
+
+/** Enters again a process whose row is gone, as others declared it dead: its open runs that none of them has taken are
+ *  its own under the new epoch. `wait`: the gateway of this worker has to be first. */
+export async function reenter(
+  context: EntryContext,
+  { gateway, epoch: next }: { gateway: NodeIdentity | undefined; epoch: string },
+): Promise<'entered' | 'wait' | 'replaced'> {
+  const { db, node, epoch, time, formerEpochs = [] } = context;
+  const first = formerEpochs[0] ?? epoch;
+  const entry = await db.transaction().execute(async (tx) => {
+    if (gateway !== undefined) {
+      const there = await sql<{ own: boolean }>`
+        select ${isProcess(gateway)} as own from nodes where name = ${gateway.node}`.execute(tx);
+      const [row] = there.rows;
+      if (row?.own !== true) return row === undefined ? 'wait' : 'replaced';
+    }
+    const { rows } = await sql`
+      insert into nodes (name, epoch, process_epoch, started_at, seen_at)
+      values (${node}, ${next}, ${first}, ${time()}, ${time()})
+      on conflict do nothing returning name`.execute(tx);
+    if (rows.length === 0) return 'replaced';
+    await sql`
+      update runs set owner_epoch = ${next}
+      where owner_node = ${node} and owner_epoch = ${epoch}
+        and state <> 'completed' and not is_idle`.execute(tx);
+    return 'entered';
+  });
+  if (entry !== 'entered') return entry;
+  context.formerEpochs = [...formerEpochs, epoch];
+  context.epoch = next;
+  return entry;
+}
+
+/** The row of this process, whatever its epoch is. */
+function isProcess({ node, epoch }: NodeIdentity): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(name = ${node} and coalesce(process_epoch, epoch) = ${epoch})`;
 }
 
 /** Not by their names alone: another process may have taken them since. */
@@ -98,6 +136,8 @@ function isNamed(node: string): RawBuilder<SqlBool> {
 interface Sign {
   name: string;
   epoch: string | null;
+  /** Its first, by which its socket is known. */
+  processEpoch: string | null;
   /** To the microsecond. */
   seenAt: string;
   /** Of the version that knew no epochs, and perhaps alive. */
@@ -110,7 +150,7 @@ async function signsOfLife(
   { isLocked } = { isLocked: false },
 ): Promise<Sign[]> {
   const { rows } = await sql<Sign>`
-    select name, epoch, seen_at::text as "seenAt",
+    select name, epoch, coalesce(process_epoch, epoch) as "processEpoch", seen_at::text as "seenAt",
       epoch is null and seen_at > ${shifted(time(), -DEAD_AFTER_MS)} as "isFormer"
     from nodes where ${isNamed(node)}
     order by name ${isLocked ? sql`for update` : sql``}`.execute(db);
@@ -126,8 +166,8 @@ async function untilDead(
   const { clock, db, node } = context;
   if (first.length === 0) return first;
   const own = first.find(({ name }) => name === node);
-  // Its workers ended with it.
-  if ((await isAlive(own?.epoch, witness, context)) === false) return first;
+  // With it ended its workers.
+  if ((await isAlive(own?.processEpoch, witness, context)) === false) return first;
   const silenceMs = first.some(({ isFormer }) => isFormer) ? FORMER_SILENCE_MS : SILENCE_MS;
   const until = clock.monotonicMs() + silenceMs;
   for (;;) {

@@ -1,6 +1,6 @@
-// The heartbeat of a gateway: writes the database's time to its row every few seconds. A node without a heartbeat
-// is dead, and another node closes its runs. A process whose row belongs to another process has been replaced, and
-// must end.
+// The heartbeat of a gateway: it writes the database's time to its row every few seconds. A node without one is
+// dead, and its runs are another's to close. A process that was declared dead goes on under a new epoch; one whose row
+// is another's has been replaced, and must end.
 
 import { sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -13,14 +13,17 @@ import {
   enterAlone,
   enterNamed,
   enterWorker,
-  insertNode,
+  reenter,
 } from './node-entry.ts';
 import type { NodeIdentity } from './store-context.ts';
 
 /** With a locked data folder no other process waits for a heartbeat; each is a write to the disk. */
 const LOCKED_BEAT_MS = 15_000;
 
-/** How a process acquires its name. */
+/** Beats that a worker waits for its gateway, which was declared dead as well, to enter again. */
+const WAITS_MAX = 30;
+
+/** Among which others a process gets its name. */
 export type Surroundings =
   /** The database belongs to this process. */
   | { kind: 'alone' }
@@ -34,18 +37,29 @@ export class NodeHeartbeat {
   readonly #surroundings: Surroundings;
   readonly #log: Log;
   readonly #onReplaced: ((error: GatewayError) => void) | undefined;
+  readonly #onReentered: (() => void) | undefined;
+  readonly #newEpoch: () => string;
+  #waits = 0;
   readonly #loop: JobLoop;
 
-  /** `onReplaced` is called once, with NODE_REPLACED. */
+  /** `onReplaced` is called once, with NODE_REPLACED; `onReentered` when others may have taken runs of this process,
+   *  which goes on. */
   constructor(
     context: EntryContext,
     surroundings: Surroundings,
-    to: { log: Log; onReplaced?: ((error: GatewayError) => void) | undefined },
+    to: {
+      log: Log;
+      newEpoch: () => string;
+      onReplaced?: ((error: GatewayError) => void) | undefined;
+      onReentered?: (() => void) | undefined;
+    },
   ) {
     this.#context = context;
     this.#surroundings = surroundings;
     this.#log = to.log;
     this.#onReplaced = to.onReplaced;
+    this.#onReentered = to.onReentered;
+    this.#newEpoch = to.newEpoch;
     this.#loop = new JobLoop({
       clock: context.clock,
       everyMs: this.#beatMs,
@@ -99,22 +113,22 @@ export class NodeHeartbeat {
       .where('epoch', '=', epoch)
       .executeTakeFirst();
     if (numUpdatedRows > 0n || this.#loop.hasStopped) return;
-    if (await this.#isTakenBack()) {
-      this.#log.warn({ node }, 'the row of this node was gone, and is there again');
+    const entry = await reenter(this.#context, { gateway: this.#gateway, epoch: this.#newEpoch() });
+    if (entry === 'wait' && this.#waits < WAITS_MAX) {
+      this.#waits += 1;
+      return;
+    }
+    if (entry === 'entered') {
+      this.#waits = 0;
+      this.#log.warn({ node }, 'this node was declared dead, and goes on under a new epoch');
+      this.#onReentered?.();
       return;
     }
     this.#loop.cancel();
     this.#onReplaced?.(new GatewayError('NODE_REPLACED', { node }));
   }
 
-  /** If the name is free, it is still this process's. */
-  async #isTakenBack(): Promise<boolean> {
-    const { db, node } = this.#context;
-    const named = await db.selectFrom('nodes').select('name').where('name', '=', node).execute();
-    if (named.length > 0) return false;
-    const around = this.#surroundings;
-    return around.kind === 'worker'
-      ? enterWorker(this.#context, around.gateway)
-      : insertNode(this.#context);
+  get #gateway(): NodeIdentity | undefined {
+    return this.#surroundings.kind === 'worker' ? this.#surroundings.gateway : undefined;
   }
 }

@@ -12,11 +12,13 @@ import type { Tables } from './tables.ts';
 export interface NodeIdentity {
   /** The name in `nodes` and `runs.owner_node`; its successor has it too. */
   node: string;
-  /** Its epoch, as digits. */
+  /** Its own number, as digits. A process that was declared dead goes on under a new one. */
   epoch: string;
 }
 
 export interface StoreContext extends NodeIdentity {
+  /** Under which this process was declared dead. */
+  formerEpochs?: string[];
   db: Kysely<Tables>;
   /** For times that only this process compares, and for display. */
   clock: Clock;

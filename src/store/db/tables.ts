@@ -153,6 +153,7 @@ export interface WorkflowTriggerTable {
 export interface NodeTable {
   name: string;
   epoch: string | null;
+  process_epoch: Generated<string | null>;
   started_at: Date;
   seen_at: Date;
 }
@@ -170,6 +171,7 @@ export interface RunTable {
   provider_call_id: string | null;
   owner_node: string;
   owner_epoch: string | null;
+  fenced_epochs: Generated<string[] | null>;
   initial_context: JsonColumn<Fields>;
   gathered_context: JsonColumn<Fields>;
   usage_info: ColumnType<Fields | null, string | null, string | null>;

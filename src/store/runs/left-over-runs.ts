@@ -2,7 +2,7 @@
 // this process has checked before, since then. (A jump of the clock would otherwise make all nodes seem dead until
 // their next heartbeat.)
 
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
 import { shifted } from '../db/database-time.ts';
 import { DEAD_AFTER_MS } from '../db/node-entry.ts';
@@ -28,27 +28,37 @@ export class LeftOverRuns {
     this.#context = context;
   }
 
-  /** Takes them over, so that of several nodes one closes each. Oldest first. */
+  /** Takes them over, so that of several nodes one closes each, and declares the others dead: their rows go, and what
+   *  they still write about these runs is refused (run-fencing.ts). Oldest first. */
   async take(): Promise<Run[]> {
     const before = this.#seen;
     this.#seen = await this.#look();
     const { db, node, epoch } = this.#context;
-    // A process of the version that knew no epochs leaves those of others beside its name.
-    const { rows } = await sql<Selectable<RunTable>>`
-      with living as materialized (${this.#living(before)})
-      update runs set owner_node = ${node}, owner_epoch = ${epoch} where id in (
-        select id from runs
-        where ${isOpen()}
-          and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)
-          and not exists (
-            select from living
-            where living.name = runs.owner_node
-              and (living.epoch is null or living.epoch = runs.owner_epoch)
-          )
-        order by id limit ${TAKEN_MAX}
-        for update skip locked
-      )
-      returning *`.execute(db);
+    const rows = await db.transaction().execute(async (tx) => {
+      // Whoever reports at this moment waits here, and learns that it is dead: it may not keep runs that are taken.
+      await sql`
+        delete from nodes where (name, epoch) is distinct from (${node}, ${epoch}::bigint)
+          and not (${this.#isLiving(before)})`.execute(tx);
+      // A process of the version that knew no epochs leaves those of others beside its name.
+      const taken = await sql<Selectable<RunTable>>`
+        update runs set owner_node = ${node}, owner_epoch = ${epoch},
+          fenced_epochs = case when owner_epoch is null then fenced_epochs
+            else array_append(fenced_epochs, owner_epoch) end
+        where id in (
+          select id from runs
+          where ${isOpen()}
+            and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)
+            and not exists (
+              select from nodes
+              where nodes.name = runs.owner_node
+                and (nodes.epoch is null or nodes.epoch = runs.owner_epoch)
+            )
+          order by id limit ${TAKEN_MAX}
+          for update skip locked
+        )
+        returning *`.execute(tx);
+      return taken.rows;
+    });
     return rows.map(toRun).sort((one, other) => Number(one.id) - Number(other.id));
   }
 
@@ -58,13 +68,11 @@ export class LeftOverRuns {
     return { names: rows.map(({ name }) => name), at: rows.map(({ at }) => at) };
   }
 
-  #living(before: Seen | undefined) {
+  #isLiving(before: Seen | undefined): RawBuilder<SqlBool> {
     const since = shifted(this.#context.time(), -DEAD_AFTER_MS);
-    if (before === undefined) return sql`select name, epoch from nodes where seen_at >= ${since}`;
-    return sql`
-      select nodes.name, epoch from nodes
-      left join unnest(${before.names}::text[], ${before.at}::timestamptz[]) as before (name, at)
-        on before.name = nodes.name
-      where seen_at >= ${since} or before.at is distinct from seen_at`;
+    if (before === undefined) return sql<SqlBool>`seen_at >= ${since}`;
+    return sql<SqlBool>`seen_at >= ${since} or not exists (
+      select from unnest(${before.names}::text[], ${before.at}::timestamptz[]) as before (name, at)
+      where before.name = nodes.name and before.at = seen_at)`;
   }
 }

@@ -1,11 +1,14 @@
-// A run's append-only log of events. Writing a batch again changes nothing, so a writer without an answer repeats
-// it. Events of a deleted run (a dial that was given back) are dropped: they must not block those of other calls.
+// A run's append-only log of events. Writing a batch again changes nothing, so a writer that got no
+// answer sends it once more. Events of a run that is gone (a dial that was given back) are left out: they
+// are nobody's, and must not keep those of other calls from being stored. So are those of a run that was
+// taken from this process (run-fencing.ts).
 
 import { type Selectable, sql } from 'kysely';
 import type { CallEvent } from '../../model/call-event.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunEventTable } from '../db/tables.ts';
+import { isTaken } from './run-fencing.ts';
 import type { EventCursor } from './run-filters.ts';
 
 /** Rows in one statement: some hundred kilobytes. */
@@ -13,20 +16,31 @@ const ROWS_MAX = 1_000;
 /** Events read of one run. Twenty minutes of a talkative call are a few thousand. */
 const EVENTS_READ_MAX = 100_000;
 
-/** Throws STORE_UNAVAILABLE, STORE_FULL; the batch may be repeated then. */
+/** Gives the runs that were taken from this process, whose events are not stored. Throws STORE_UNAVAILABLE,
+ *  STORE_FULL; what was not written may be sent again. */
 export async function appendEvents(
-  { db }: StoreContext,
+  context: StoreContext,
   events: readonly CallEvent[],
-): Promise<void> {
+): Promise<readonly string[]> {
+  const taken = new Set<string>();
   for (let from = 0; from < events.length; from += ROWS_MAX) {
-    const rows = events.slice(from, from + ROWS_MAX);
-    await sql`
-      insert into run_events (run_id, seq, at, media_ms, body)
-      select fresh.* from json_to_recordset(${jsonText(rows.map(toRow))}::json)
-        as fresh (run_id bigint, seq integer, at bigint, media_ms double precision, body json)
-      where exists (select from runs where runs.id = fresh.run_id)
-      on conflict (run_id, seq) do nothing`.execute(db);
+    const batch = events.slice(from, from + ROWS_MAX);
+    const { rows } = await sql<{ id: string }>`
+      with fresh as materialized (
+        select * from json_to_recordset(${jsonText(batch.map(toRow))}::json)
+          as fresh (run_id bigint, seq integer, at bigint, media_ms double precision, body json)
+      ), known as materialized (
+        select id, ${isTaken(context)} as is_taken from runs
+        where id in (select run_id from fresh)
+      ), stored as (
+        insert into run_events (run_id, seq, at, media_ms, body)
+        select fresh.* from fresh join known on known.id = fresh.run_id and not is_taken
+        on conflict (run_id, seq) do nothing
+      )
+      select id from known where is_taken`.execute(context.db);
+    for (const { id } of rows) taken.add(id);
   }
+  return [...taken];
 }
 
 function toRow({ runId, seq, at, mediaMs, body }: CallEvent): object {

@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
+import { isTaken } from './run-fencing.ts';
 
 export interface RunOwner {
   /** Its name in `nodes`. It may be dead. */
@@ -25,12 +26,13 @@ export async function runOwner(
   return row && { node: row.owner_node, isOwn: row.owner_node === node };
 }
 
-/** A call without media belongs to this node from now on, whichever dialled it. Nothing is written for a run of
- *  this node. */
-export async function adoptRun({ db, node, epoch }: StoreContext, id: string): Promise<void> {
+/** A call that has no media yet is this node's from now on, whichever placed it. Nothing is written for a run that
+ *  is this node's. */
+export async function adoptRun(context: StoreContext, id: string): Promise<void> {
   if (!isRowId(id)) return;
+  const { db, node, epoch } = context;
   await sql`
     update runs set owner_node = ${node}, owner_epoch = ${epoch}
-    where id = ${id} and state = 'initialized'
+    where id = ${id} and state = 'initialized' and not ${isTaken(context)}
       and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)`.execute(db);
 }

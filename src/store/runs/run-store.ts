@@ -5,6 +5,7 @@ import { withContext } from '../db/with-context.ts';
 import { listActiveCalls, newestRunId, runsToFollow } from './active-calls.ts';
 import { LeftOverRuns } from './left-over-runs.ts';
 import { appendEvents, readEvents, readEventsAfter } from './run-events.ts';
+import { takenRuns } from './run-fencing.ts';
 import { listRuns } from './run-list.ts';
 import { adoptRun, runOwner } from './run-owners.ts';
 import { findByToken, publicToken, publicTokens } from './run-tokens.ts';
@@ -39,6 +40,7 @@ export function runStore(context: StoreContext) {
     activeCalls: listActiveCalls,
     owner: runOwner,
     adopt: adoptRun,
+    taken: takenRuns,
     countOpen: countOpenRuns,
     appendEvents,
     events: readEvents,

@@ -10,6 +10,7 @@ import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import type { NewRun, StartedRun } from './new-run.ts';
+import { isTaken } from './run-fencing.ts';
 
 /** Contexts, logs and annotations are merged by top-level key; every other field replaces. */
 export interface RunPatch {
@@ -192,7 +193,8 @@ export async function findByProviderCall(
   return row === undefined ? undefined : toRun(row);
 }
 
-/** A completed run keeps its state, disposition, duration and end. */
+/** A completed run keeps its state, disposition, duration and end. A run that was taken from this process gets its
+ *  recording, which only this process has, and nothing else: undefined. */
 export async function patchRun(
   context: StoreContext,
   id: string,
@@ -202,9 +204,21 @@ export async function patchRun(
   const changes = changesOf(patch, context);
   if (changes.length === 0) return findRun(context, id);
   const { rows } = await sql<Selectable<RunTable>>`
-    update runs set ${sql.join(changes)} where id = ${id} returning *`.execute(context.db);
+    update runs set ${sql.join(changes)} where id = ${id} and not ${isTaken(context)}
+    returning *`.execute(context.db);
   const [row] = rows;
-  return row === undefined ? undefined : toRun(row);
+  if (row !== undefined) return toRun(row);
+  if (patch.recordingKey !== undefined) await addRecording(context, id, patch.recordingKey);
+  return undefined;
+}
+
+async function addRecording({ db }: StoreContext, id: string, key: string): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ recording_key: key })
+    .where('id', '=', id)
+    .where('recording_key', 'is', null)
+    .execute();
 }
 
 /** Patches a run that is `initialized`. False, without a change, if it is in another state or there is none with
@@ -217,7 +231,8 @@ export async function patchInitialized(
   if (!isRowId(id)) return false;
   const { rows } = await sql`
     update runs set ${sql.join(changesOf(patch, context))}
-    where id = ${id} and state = 'initialized' returning id`.execute(context.db);
+    where id = ${id} and state = 'initialized' and not ${isTaken(context)}
+    returning id`.execute(context.db);
   return rows.length > 0;
 }
 
@@ -270,6 +285,7 @@ type RunRow = Omit<
   Selectable<RunTable>,
   | 'owner_node'
   | 'owner_epoch'
+  | 'fenced_epochs'
   | 'caller_number'
   | 'called_number'
   | 'call_tags'

@@ -10,6 +10,8 @@ import { quietLog } from '../../fakes/quiet-log.ts';
 
 /** The store takes no event of it. */
 const REFUSED = '13';
+/** Another process has taken it over. */
+const TAKEN = '14';
 
 /** A store of events that can be told to fail, and that notices events out of order. */
 class FakeSink {
@@ -17,7 +19,7 @@ class FakeSink {
   failures = 0;
   batches = 0;
 
-  async appendEvents(events: readonly CallEvent[]): Promise<void> {
+  async appendEvents(events: readonly CallEvent[]): Promise<readonly string[]> {
     await Promise.resolve();
     if (this.failures > 0) {
       this.failures -= 1;
@@ -25,7 +27,9 @@ class FakeSink {
     }
     if (events.some(({ runId }) => runId === REFUSED)) throw new Error('violates a constraint');
     this.batches += 1;
-    this.stored.push(...events);
+    const kept = events.filter(({ runId }) => runId !== TAKEN);
+    this.stored.push(...kept);
+    return kept.length === events.length ? [] : [TAKEN];
   }
 
   async events(runId: string): Promise<CallEvent[]> {
@@ -78,6 +82,18 @@ describe('the event log', () => {
     }
     await clock.advanceAsync(3_000, 100);
     expect(sink.stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+  });
+
+  it('names the runs that another process has taken, once their events are refused', async () => {
+    const { clock, sink, events } = setUp();
+    const taken: string[] = [];
+    events.onTaken = (runIds) => taken.push(...runIds);
+    (await events.open(TAKEN, { isNew: true })).append(digit('1'), 0);
+    (await events.open('1', { isNew: true })).append(digit('2'), 0);
+    clock.advance(200);
+    await events.flush();
+    expect(taken).toEqual([TAKEN]);
+    expect(sink.stored.map(({ runId }) => runId)).toEqual(['1']);
   });
 
   it('keeps events in order while the database is away, and loses none', async () => {

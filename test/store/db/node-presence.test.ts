@@ -55,8 +55,14 @@ describe.each(engines())('nodes on %s', (engine) => {
     const context = { db: db(), clock: own, time: steeredTime(() => clock), node, epoch };
     const replaced: GatewayError[] = [];
     const { log, lines } = quietLog();
-    const onReplaced = (error: GatewayError): void => void replaced.push(error);
-    return { presence: new NodeHeartbeat(context, around, { log, onReplaced }), replaced, lines };
+    const to = {
+      log,
+      newEpoch: () => `${node.length}77`,
+      onReplaced: (error: GatewayError): void => void replaced.push(error),
+      onReentered: (): void => void reentries.push(context.epoch),
+    };
+    const reentries: string[] = [];
+    return { presence: new NodeHeartbeat(context, around, to), replaced, reentries, lines };
   }
 
   // Those of these tests: the store itself reports, too.
@@ -224,15 +230,41 @@ describe.each(engines())('nodes on %s', (engine) => {
     expect(await epochs()).toEqual({ n: '2' });
   });
 
-  it('whose row is gone put it there again', async () => {
-    const { presence, replaced, lines } = process('n', '1');
+  it('that were declared dead enter again under a new epoch', async () => {
+    const { presence, replaced, reentries, lines } = process('n', '1');
     await presence.start();
     await at.sql('delete from nodes');
     clock.advance(BEAT_MS);
-    await expect.poll(epochs, POLL).toEqual({ n: '1' });
+    await expect.poll(epochs, POLL).toEqual({ n: '177' });
+    await expect.poll(() => reentries, POLL).toEqual(['177']);
     await expect.poll(() => lines(), POLL).toMatchObject([{ level: 'warn', node: 'n' }]);
     expect(replaced).toEqual([]);
     await presence.stop();
+    expect(await epochs()).toEqual({});
+  });
+
+  it('that are workers enter again after their gateway, which they know by its first epoch', async () => {
+    const gateway = { node: 'n', epoch: '1' };
+    const own = process('n', '1');
+    await own.presence.start();
+    const around: Surroundings = { kind: 'worker', gateway, isEmbedded: false };
+    const workerClock = new FakeClock();
+    const worker = process('n#2', '6', around, workerClock);
+    await worker.presence.start();
+    await at.sql('delete from nodes');
+    workerClock.advance(BEAT_MS);
+    await expect.poll(() => workerClock.timers, POLL).toBe(1);
+    expect(await epochs()).toEqual({});
+    clock.advance(BEAT_MS);
+    await expect.poll(epochs, POLL).toEqual({ n: '177' });
+    workerClock.advance(BEAT_MS);
+    await expect.poll(epochs, POLL).toEqual({ n: '177', 'n#2': '377' });
+    expect(worker.replaced).toEqual([]);
+    // One that is started now as well.
+    const late = process('n#3', '8', around, new FakeClock());
+    await late.presence.start();
+    expect(await epochs()).toEqual({ n: '177', 'n#2': '377', 'n#3': '8' });
+    for (const { presence } of [late, worker, own]) await presence.stop();
   });
 
   it('that are workers have their names of the gateway that started them', async () => {

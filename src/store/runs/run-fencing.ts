@@ -1,0 +1,32 @@
+// Fencing: a process that was declared dead while it stood still may have lost runs to another, which has closed them.
+// What it still has to say about these is refused; its other runs are its own as before.
+
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { isRowId } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+
+/** Whether the row of `runs` was taken from this process. */
+export function isTaken({
+  epoch,
+  formerEpochs = [],
+}: Pick<StoreContext, 'epoch' | 'formerEpochs'>): RawBuilder<SqlBool> {
+  const own = [...formerEpochs, epoch];
+  // It may have come back by the death of the other.
+  return sql<SqlBool>`coalesce(
+    runs.fenced_epochs && ${own}::bigint[] and runs.owner_epoch is distinct from ${epoch}::bigint,
+    false)`;
+}
+
+/** Those of `ids` that were taken from this process. */
+export async function takenRuns(
+  context: StoreContext,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await context.db
+    .selectFrom('runs')
+    .select('id')
+    .where('id', '=', (of) => of.fn.any(of.val(ids.filter(isRowId))))
+    .where(isTaken(context))
+    .execute();
+  return rows.map(({ id }) => id);
+}
