@@ -31,7 +31,11 @@ export class BackgroundJobs {
       clock,
       random,
       log,
-      syncNext: (signal) => syncNext({ store, files: store.files, log }, signal),
+      syncNext: (signal) =>
+        syncNext(
+          { store, files: store.files, log, hasOtherNodes: config.databaseUrl !== undefined },
+          signal,
+        ),
       interruptedExtra: config.interruptedCallsExtra,
     });
     this.#afterCalls = new PostCallDispatcher(deps);

@@ -18,6 +18,8 @@ const RULES = { requiredColumns: [] };
 export interface SyncDeps {
   store: Pick<Store, 'campaigns' | 'contacts'>;
   files: FileStore;
+  /** Files may lie on the disks of other nodes. */
+  hasOtherNodes: boolean;
   log: Log;
 }
 
@@ -33,6 +35,9 @@ export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boo
     await checkSource(deps.files, sourceId, RULES);
     await storeContacts(deps, campaign, signal);
   } catch (error) {
+    if (codeOf(causeOf(error)) === 'FILE_NOT_FOUND' && (await waitsForFile(deps, campaign))) {
+      return true;
+    }
     if (!isOfFile(error)) throw error;
     const failed = await deps.store.campaigns.failSync(id, error.message);
     if (failed !== undefined) deps.log.warn({ campaignId: id }, 'a contact file is unusable');
@@ -40,7 +45,21 @@ export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boo
   return true;
 }
 
-/** Whether the fault is in the file, so that reading it again cannot help. */
+/** The file may lie on the disk of another node. False if there is none, or that has taken too long. */
+async function waitsForFile(
+  { store, hasOtherNodes, log }: SyncDeps,
+  { id }: Campaign,
+): Promise<boolean> {
+  if (!hasOtherNodes || !(await store.campaigns.waitForFile(id))) return false;
+  log.warn({ campaignId: id }, 'the contact file is not on this node, the campaign waits for it');
+  return true;
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error ? error.cause : undefined;
+}
+
+/** Whether the file is to blame, so that reading it again cannot help. */
 function isOfFile(error: unknown): error is Error {
   const code = codeOf(error);
   return (

@@ -37,6 +37,10 @@ export const resourceErrors = {
     text: 'Another gateway runs as node {node} from now on, and has closed the calls of this one, which stops. Give each a name of its own in PATCHBAY_NODE.',
   },
   STORE_UNAVAILABLE: { retry: true, text: 'The database does not answer' },
+  STORE_POOLER: {
+    retry: false,
+    text: 'The connection pooler before the database refuses the startup parameter {parameter}. Add pgbouncer=1 to the query of DATABASE_URL.',
+  },
   STORE_FULL: { retry: true, text: 'The disk is full' },
   MIGRATION_CHANGED: {
     retry: false,
@@ -47,6 +51,10 @@ export const resourceErrors = {
     text: 'The database was written by a newer version (migration {name}). Start that version.',
   },
   SECRET_KEY_MISSING: { retry: false, text: 'No key with id {keyId} to open a stored secret' },
+  SECRET_KEYS_DIFFER: {
+    retry: false,
+    text: 'The secrets in this database are sealed by a key (id {keyId}) that this node does not have. Set PATCHBAY_SECRET_KEYS to the keys of the other nodes; a node without this setting has its key in the file secret.key of its data folder.',
+  },
   SECRET_UNREADABLE: { retry: false, text: 'A stored secret cannot be opened: {field}' },
 
   // Credentials

@@ -37,6 +37,7 @@ import { RunCountMaintenance } from './runs/run-count-maintenance.ts';
 import { IdempotentRunStarts } from './runs/run-starts.ts';
 import { runStore } from './runs/run-store.ts';
 import { TextChatRepository } from './runs/text-chats.ts';
+import { checkSecretKeys, noteSealingKey } from './secrets/key-check.ts';
 import { SecretBox } from './secrets/secret-box.ts';
 import { deriveKey, parseSecretKeys, readKeyFile, type SecretKey } from './secrets/secret-keys.ts';
 import type { Store } from './store.ts';
@@ -97,8 +98,8 @@ export interface StoreHandle extends Store {
   oversizedVersions(): AsyncGenerator<OversizedVersion>;
 }
 
-/** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE, NODE_NAME_TAKEN, NODE_REPLACED,
- *  MIGRATION_CHANGED, MIGRATION_UNKNOWN. */
+/** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_POOLER, STORE_UNAVAILABLE, NODE_NAME_TAKEN,
+ *  NODE_REPLACED, SECRET_KEYS_DIFFER, MIGRATION_CHANGED, MIGRATION_UNKNOWN. */
 export async function openStore(options: OpenStoreOptions): Promise<StoreHandle> {
   const { clock, random, log, callLimit, time = databaseTime } = options;
   let handle: StoreHandle | undefined;
@@ -124,6 +125,8 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
   };
   try {
     await migrate(engine.target, ownMigrations(), { clock, log });
+    const isFirst = options.gateway === undefined;
+    if (options.databaseUrl !== undefined && isFirst) await checkSecretKeys(db, keys);
     await place.presence.start();
   } catch (error) {
     await closeAll();
@@ -142,12 +145,16 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
     links: new FileLinks({ keys, clock, basePath: options.filesPath ?? '/api/v1/files' }),
     tokenKeys: keys.map((key) => deriveKey(key, 'user tokens')),
     ...identity,
-    resealSecrets: async () =>
-      (await resealConfigurations(context)) +
-      (await resealSigningSecrets(context)) +
-      (await resealCredentials(context)) +
-      (await resealTools(context)) +
-      (await resealWorkflows(context)),
+    resealSecrets: async () => {
+      const resealed =
+        (await resealConfigurations(context)) +
+        (await resealSigningSecrets(context)) +
+        (await resealCredentials(context)) +
+        (await resealTools(context)) +
+        (await resealWorkflows(context));
+      await noteSealingKey(db, keys[0]);
+      return resealed;
+    },
     oversizedVersions: () => oversizedVersions(context),
     alive: () => isAlive(db, clock),
     close: async () => {

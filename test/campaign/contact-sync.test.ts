@@ -13,7 +13,7 @@ describe.each(engines())('a started campaign on the %s engine', (engine) => {
   let deps: SyncDeps;
 
   beforeEach(() => {
-    deps = { store: test.store, files: test.store.files, log: test.log };
+    deps = { store: test.store, files: test.store.files, hasOtherNodes: false, log: test.log };
   });
 
   async function started(text: string | null): Promise<string> {
@@ -72,6 +72,35 @@ describe.each(engines())('a started campaign on the %s engine', (engine) => {
       expect(campaign?.sourceError).toMatch(text === null ? /^Failed to access/ : /rows: 1202\./);
       expect(await rows(id)).toEqual([]);
     }
+  });
+
+  it('waits for the node that has its file, and fails when none has had it for a day', async () => {
+    const shared = { ...deps, hasOtherNodes: true };
+    const id = await started(null);
+    expect(await syncNext(shared, never)).toBe(true);
+    const waiting = await get(id);
+    expect(waiting).toMatchObject({
+      state: 'syncing',
+      sourceSync: 'in_progress',
+      sourceError: null,
+    });
+    expect(waiting?.logs.at(-1)).toMatchObject({ level: 'warning', event: 'source_waits' });
+    // This node leaves the next try to the others.
+    expect(await syncNext(shared, never)).toBe(false);
+    test.clock.advance(30_000);
+    expect(await syncNext(shared, never)).toBe(true);
+    expect((await get(id))?.logs).toHaveLength(waiting?.logs.length ?? 0);
+    // Another one has looked in vain: it is this one's turn at once.
+    await test.sql(`update campaigns set sync_missed_node = 'another' where id = $1`, [id]);
+    await test.store.files.write(waiting?.sourceId ?? '', Buffer.from(list(3)));
+    expect(await syncNext(shared, never)).toBe(true);
+    expect(await get(id)).toMatchObject({ state: 'running', totalRows: 3 });
+
+    const lost = await started(null);
+    await syncNext(shared, never);
+    test.clock.advance(86_400_000);
+    await syncNext(shared, never);
+    expect(await get(lost)).toMatchObject({ state: 'failed', sourceSync: 'failed' });
   });
 
   it('fails if its file is somebody else’s, which is not read', async () => {

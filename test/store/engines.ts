@@ -49,7 +49,7 @@ export function withStore(engine: EngineName = 'embedded'): TestStore {
     client = await database.connect();
     const open = client;
     test.sql = async (text, values = []) => (await open.query(text, values)).rows;
-  }, 30_000);
+  }, 120_000); // A busy machine takes half a minute to start an engine.
 
   beforeEach(async () => {
     test.clock = new FakeClock();
@@ -65,7 +65,7 @@ export function withStore(engine: EngineName = 'embedded'): TestStore {
     await client?.end();
     await test.store?.close();
     await database?.stop();
-  }, 30_000);
+  }, 120_000); // A busy machine takes half a minute to start an engine.
   return test;
 }
 

@@ -16,7 +16,7 @@ import {
   markCampaignStarted,
   updateCampaign,
 } from './campaigns.ts';
-import { claimSync, failSync, finishSync, renewSync } from './contact-sync-claims.ts';
+import { claimSync, failSync, finishSync, renewSync, waitForFile } from './contact-sync-claims.ts';
 
 export type CampaignStore = ReturnType<typeof campaignStore>;
 
@@ -34,6 +34,7 @@ export function campaignStore(context: StoreContext) {
     queue: queueOf,
     claimSync,
     renewSync,
+    waitForFile,
     finishSync,
     failSync,
     redial: createRedialCampaign,

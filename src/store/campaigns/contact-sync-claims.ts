@@ -11,6 +11,12 @@ import { logged, names, toCampaign } from './campaigns.ts';
 
 /** A process that stores nothing for this long is dead, or may be replaced without harm. */
 const LEASE_MS = 30_000;
+/** A node whose disk does not have a file looks for it again after this time. */
+const MISSED_MS = 30_000;
+/** The node that has the file may be away for repair, not for ever. */
+const MISSED_MS_MAX = 86_400_000;
+/** Contacts that are deleted at a time, so that nobody waits long for the engine. */
+const DELETED_MAX = 2_000;
 
 /** The oldest campaign with an unread file that no process reads, of any organization; paused ones too. The
  *  claim lasts until half a minute after the last batch. */
@@ -18,7 +24,7 @@ export async function claimSync(context: StoreContext): Promise<Campaign | undef
   const { db } = context;
   const row = await db
     .updateTable('campaigns')
-    .set({ sync_lease_until: leaseEnd(context) })
+    .set({ sync_lease_until: leaseEnd(context), sync_missed_node: null })
     .where('id', '=', (of) =>
       of
         .selectFrom('campaigns as next')
@@ -28,6 +34,8 @@ export async function claimSync(context: StoreContext): Promise<Campaign | undef
           next.or([
             next('next.sync_lease_until', 'is', null),
             next('next.sync_lease_until', '<=', context.time()),
+            // Another node does not have the file.
+            next('next.sync_missed_node', '<>', context.node),
           ]),
         )
         .orderBy('next.id')
@@ -53,8 +61,35 @@ export async function renewSync(context: StoreContext, id: string): Promise<bool
   return numUpdatedRows > 0n;
 }
 
-/** All contacts are stored. `syncing` to `running`, or to `completed` without any contact; a campaign that was
- *  paused meanwhile stays paused. Undefined if the file was not to be read. */
+/** This node does not have the file: another one takes the campaign up, or this one after half a minute. False after a
+ *  day of that, or if the file is no longer to be read. */
+export async function waitForFile(context: StoreContext, id: string): Promise<boolean> {
+  if (!isRowId(id)) return false;
+  const { db, node } = context;
+  const now = context.time();
+  const waiting = logged(context, {
+    level: 'warning',
+    event: 'source_waits',
+    message:
+      'The contact file is not on the node that looked for it: the campaign waits for one that has it',
+  });
+  const { numUpdatedRows } = await db
+    .updateTable('campaigns')
+    .set({
+      sync_lease_until: shifted(now, MISSED_MS),
+      sync_missed_node: node,
+      sync_missed_since: sql`coalesce(sync_missed_since, ${now})`,
+      logs: sql`case when sync_missed_since is null then ${waiting} else logs end`,
+    })
+    .where('id', '=', id)
+    .where('source_sync', '=', 'in_progress')
+    .where(sql<boolean>`coalesce(sync_missed_since > ${shifted(now, -MISSED_MS_MAX)}, true)`)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** All contacts are stored. `syncing` to `running`, or to `completed` without any; a campaign that was
+ *  paused meanwhile stays so. Undefined if the file was not to be read. */
 export async function finishSync(context: StoreContext, id: string): Promise<Campaign | undefined> {
   if (!isRowId(id)) return undefined;
   const now = new Date(context.clock.now());
@@ -92,6 +127,8 @@ export async function failSync(
   error: string,
 ): Promise<Campaign | undefined> {
   if (!isRowId(id)) return undefined;
+  // Before it fails: after a kill in between the file is read anew.
+  while ((await renewSync(context, id)) && (await deleteSomeContacts(context, id)));
   return context.db.transaction().execute(async (tx) => {
     const row = await tx
       .updateTable('campaigns')
@@ -115,6 +152,21 @@ export async function failSync(
     await tx.deleteFrom('campaign_contacts').where('campaign_id', '=', id).execute();
     return toCampaign(row);
   });
+}
+
+/** False if there were none. */
+async function deleteSomeContacts({ db }: StoreContext, id: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('campaign_contacts')
+    .where('id', 'in', (of) =>
+      of
+        .selectFrom('campaign_contacts')
+        .select('id')
+        .where('campaign_id', '=', id)
+        .limit(DELETED_MAX),
+    )
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
 }
 
 function leaseEnd({ time }: StoreContext): RawBuilder<Date> {

@@ -46,8 +46,12 @@ export function connectionConfig(target: DatabaseTarget, traffic: Traffic): Pool
     ? {
         connectionString: target.url,
         application_name: APPLICATION_NAMES[traffic],
-        statement_timeout: STATEMENT_MS_MAX,
-        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+        ...(isPooled(target.url)
+          ? {}
+          : {
+              statement_timeout: STATEMENT_MS_MAX,
+              idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+            }),
         keepAlive: true,
       }
     : {
@@ -56,6 +60,14 @@ export function connectionConfig(target: DatabaseTarget, traffic: Traffic): Pool
         database: 'postgres',
         application_name: APPLICATION_NAMES[traffic],
       };
+}
+
+/** `?pgbouncer=1`: a pooler is between us and the server, which refuses startup parameters. The timeouts of a statement
+ *  are then those of the role; our own wait for an answer ends all the same. Nothing else here needs a session:
+ *  statements are unnamed, and there is no LISTEN, no advisory lock and no setting beyond a transaction. */
+function isPooled(url: string): boolean {
+  const asked = URL.canParse(url) ? new URL(url).searchParams.get('pgbouncer') : null;
+  return asked !== null && asked !== '0' && asked !== 'false';
 }
 
 export interface DatabaseOptions {
@@ -104,6 +116,9 @@ export function asStoreError(error: unknown): unknown {
   error.detail = undefined;
   error.where = undefined;
   error.internalQuery = undefined;
+  const [, parameter] =
+    /unsupported startup parameter(?: in options)?: (\w+)/.exec(error.message) ?? [];
+  if (parameter !== undefined) return new GatewayError('STORE_POOLER', { parameter }, error);
   if (error.code === '53100') return new GatewayError('STORE_FULL', {}, error);
   const unavailable = /^(08|53|57|58|40001|40P01|25P03|55P03)/.test(error.code ?? '');
   return unavailable ? new GatewayError('STORE_UNAVAILABLE', {}, error) : error;

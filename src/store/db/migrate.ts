@@ -38,7 +38,6 @@ export async function migrate(
   const client = new Client({
     ...connectionConfig(target, 'api'),
     connectionTimeoutMillis: 5_000,
-    statement_timeout: MIGRATION_MS_MAX,
     query_timeout: MIGRATION_MS_MAX,
   });
   client.on('error', (error) => log.warn({ err: error }, 'the migration connection was lost'));
@@ -46,6 +45,7 @@ export async function migrate(
     await client.connect();
     await createTable(client);
     await client.query('begin');
+    await client.query(`set local statement_timeout = ${MIGRATION_MS_MAX}`);
     await client.query('lock table migrations in access exclusive mode');
     const applied = await appliedMigrations(client);
     check(migrations, applied);

@@ -2,7 +2,7 @@
 // it has lost the calls that the other took meanwhile, and no more than these.
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -29,6 +29,8 @@ describe.runIf(engines().includes('server'))('a node that stood still', () => {
     const messages: Record<string, unknown>[] = [];
     const said = (kind: string) => messages.find((message) => message['kind'] === kind);
     const { path, execArgv } = entryPoint('./stopped-node-process.ts', import.meta.url);
+    // Nodes that share a database have the same keys.
+    copyFileSync(join(at.dataFolder, 'secret.key'), join(folder, 'secret.key'));
     const facts = [target.url, folder, on.organizationId, on.workflowId, on.definitionId];
     child = fork(path, facts, { execArgv });
     child.on('message', (message: Record<string, unknown>) => void messages.push(message));

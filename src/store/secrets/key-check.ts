@@ -1,0 +1,40 @@
+// Whether this node has the key by which the secrets in a shared database are sealed. The first node stores a proof of
+// its key there; a node that has other keys, such as the file of its own data folder, must not start.
+
+import { type Kysely, sql } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { deriveKey, type SecretKey } from './secret-keys.ts';
+
+interface KeyProof {
+  keyId: string;
+  proof: string;
+}
+
+/** Throws SECRET_KEYS_DIFFER. */
+export async function checkSecretKeys<T>(
+  db: Kysely<T>,
+  keys: readonly [SecretKey, ...SecretKey[]],
+): Promise<void> {
+  const own = proofOf(keys[0]);
+  await sql`
+    insert into secret_key_check (key_id, proof) values (${own.keyId}, ${own.proof})
+    on conflict do nothing`.execute(db);
+  const { rows } = await sql<KeyProof>`
+    select key_id as "keyId", proof from secret_key_check`.execute(db);
+  for (const { keyId, proof } of rows) {
+    if (keys.some((key) => proofOf(key).proof === proof)) continue;
+    throw new GatewayError('SECRET_KEYS_DIFFER', { keyId });
+  }
+}
+
+/** From now on nodes need this key: every secret is sealed by it. */
+export async function noteSealingKey<T>(db: Kysely<T>, key: SecretKey): Promise<void> {
+  const { keyId, proof } = proofOf(key);
+  await sql`
+    update secret_key_check set key_id = ${keyId}, proof = ${proof}
+    where proof <> ${proof}`.execute(db);
+}
+
+function proofOf(key: SecretKey): KeyProof {
+  return { keyId: key.id, proof: deriveKey(key, 'key check').toString('hex') };
+}
