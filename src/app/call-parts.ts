@@ -153,7 +153,9 @@ function connectServices(parts: CallParts): ConnectServices {
     unconnected,
     watchdog,
     preparation: new CallPreparation({ planner, registry, unconnected, tokens, publicUrl }),
-    admissions: new MediaAdmissions({ registry, starts, tokens, publicUrl, clock, log }),
+    admissions: new MediaAdmissions({
+      ...{ registry, starts, tokens, unconnected, publicUrl, clock, log },
+    }),
     providerEvents: new ProviderEvents({ store, providers, events, registry, unconnected, clock }),
   };
 }

@@ -18,8 +18,8 @@ const RULES = { requiredColumns: [] };
 export interface SyncDeps {
   store: Pick<Store, 'campaigns' | 'contacts'>;
   files: FileStore;
-  /** Files may lie on the disks of other nodes. */
-  hasOtherNodes: boolean;
+  /** Files may lie on the disks of other nodes. Default: no. */
+  hasOtherNodes?: boolean;
   log: Log;
 }
 
@@ -47,7 +47,7 @@ export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boo
 
 /** The file may lie on the disk of another node. False if there is none, or that has taken too long. */
 async function waitsForFile(
-  { store, hasOtherNodes, log }: SyncDeps,
+  { store, hasOtherNodes = false, log }: SyncDeps,
   { id }: Campaign,
 ): Promise<boolean> {
   if (!hasOtherNodes || !(await store.campaigns.waitForFile(id))) return false;

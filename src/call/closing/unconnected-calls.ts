@@ -71,8 +71,8 @@ export class UnconnectedCalls {
     });
   }
 
-  /** Contract §7.6: a call that could not be started leaves a completed run with the reason. Never rejects: the
-   *  media watchdog closes a run that stays open. */
+  /** Contract §7.6: a call that could not be begun leaves a completed run that says what went wrong. Never rejects:
+   *  while the store is away the call is hung up at once, and its run is closed when the store is back. */
   async fail(call: UnconnectedCall, error: unknown): Promise<void> {
     const { store, list, clock, log } = this.#deps;
     const { id } = call.run;
@@ -87,8 +87,17 @@ export class UnconnectedCalls {
       });
       await this.end(call, { reason: 'error', by: 'gateway', fault });
     } catch (failure) {
-      log.error({ err: failure, runId: id }, 'failed call not closed');
+      log.error({ err: failure, runId: id }, 'failed call not closed yet');
+      await this.#failLater(call, fault);
     }
+  }
+
+  async #failLater(call: UnconnectedCall, fault: { code: string; message: string }): Promise<void> {
+    const { closing, hangUps } = this.#deps;
+    const { run, provider } = call;
+    if (run.providerCallId !== null) await hangUps.attempt(call, run.providerCallId, run.id);
+    const ending = { reason: 'error', by: 'gateway', fault, provider: provider.name } as const;
+    await closing.endSurely(run, ending);
   }
 
   /** Ends a call that no gateway will answer any more. Throws if the store is away. */

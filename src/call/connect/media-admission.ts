@@ -10,6 +10,7 @@ import { SocketMediaSession } from '../../telephony/provider/socket-media-sessio
 import { CLOSE } from '../../transport/media-socket.ts';
 import type { MediaTokenStore } from '../../transport/media-token.ts';
 import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
+import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
 import type { CallSession } from '../session/session.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 import type { CallRegistry } from './call-registry.ts';
@@ -21,6 +22,7 @@ export interface MediaAdmissionsDeps {
   registry: CallRegistry;
   starts: SessionStarts;
   tokens: MediaTokenStore;
+  unconnected: UnconnectedCalls;
   publicUrl: string;
   clock: Clock;
   log: Log;
@@ -92,7 +94,11 @@ export class MediaAdmissions {
   }
 
   async #begin(plan: CallPlan, isAnswered: boolean): Promise<BegunSession | Refused> {
-    const begun = await this.#deps.starts.begin(plan, isAnswered);
+    const begun = await this.#deps.starts.begin(plan, isAnswered).catch((error: unknown) => {
+      // Its media were refused for this, and nobody else knows of the call.
+      void this.#deps.unconnected.fail(plan, error);
+      throw error;
+    });
     if (begun === 'no-run') return refuse(CLOSE.notFound, 'run');
     return begun === 'closed' ? refuse(CLOSE.conflict, 'run state') : begun;
   }

@@ -26,7 +26,8 @@ const CONNECTIONS_SHARED_MAX = 5;
 const CONNECT_MS_MAX = 5_000;
 /** Wait for the report of the embedded engine's death. */
 const RECONNECT_MS_MAX = 500;
-/** Wait for the restart of the engine, where no report arrives. */
+/** For the engine to be started again, where no news of it arrive; for a server that is restarted: a provider waits 10 to
+ *  15 s for the answer to a call. */
 const RECONNECT_SHARED_MS_MAX = 5_000;
 const RECONNECT_STEP_MS = 50;
 /** One statement at the server; the client waits a little longer for its answer. */
@@ -124,13 +125,19 @@ export function asStoreError(error: unknown): unknown {
   return unavailable ? new GatewayError('STORE_UNAVAILABLE', {}, error) : error;
 }
 
-/** How long to wait for a lost engine. */
-const RECONNECT_MS = { server: 0, embedded: RECONNECT_MS_MAX, shared: RECONNECT_SHARED_MS_MAX };
+/** How long a lost database is waited for, from when it was lost: in a longer outage everything fails at once. */
+const RECONNECT_MS = {
+  server: RECONNECT_SHARED_MS_MAX,
+  embedded: RECONNECT_MS_MAX,
+  shared: RECONNECT_SHARED_MS_MAX,
+};
 
 class CheckedPool implements PostgresPool {
   readonly #pool: Pool;
   readonly #reconnectMsMax: number;
   readonly #options: DatabaseOptions;
+  /** Undefined while it answers. */
+  #lostAtMs: number | undefined;
 
   constructor(pool: Pool, target: DatabaseTarget, options: DatabaseOptions) {
     this.#pool = pool;
@@ -139,17 +146,25 @@ class CheckedPool implements PostgresPool {
   }
 
   async connect(): Promise<PostgresPoolClient> {
+    return new CheckedClient(await this.#connect(), () => this.#connect());
+  }
+
+  async #connect(): Promise<PoolClient> {
     const { clock, ready } = this.#options;
-    const giveUpAt = clock.monotonicMs() + this.#reconnectMsMax;
+    const begunAtMs = clock.monotonicMs();
     for (;;) {
       await ready();
       try {
-        return new CheckedClient(await this.#pool.connect());
+        const client = await this.#pool.connect();
+        this.#lostAtMs = undefined;
+        return client;
       } catch (error) {
-        const isOver = clock.monotonicMs() >= giveUpAt;
-        if (isOver || error instanceof DatabaseError) throw asStoreError(error);
+        const now = clock.monotonicMs();
+        this.#lostAtMs ??= now;
+        const isOver = now >= Math.min(this.#lostAtMs, begunAtMs) + this.#reconnectMsMax;
+        if (isOver || !isStarting(error)) throw asStoreError(error);
       }
-      // The engine died and this process has no report yet. Nothing was sent, so nothing is sent twice.
+      // Nothing was sent, so nothing is sent twice.
       await new Promise<void>((resolve) => clock.after(RECONNECT_STEP_MS, resolve));
     }
   }
@@ -159,31 +174,62 @@ class CheckedPool implements PostgresPool {
   }
 }
 
-/** One use of a connection. After a deadline or a broken socket the connection is discarded. */
-class CheckedClient implements PostgresPoolClient {
-  readonly #client: PoolClient;
-  #broken = false;
+/** Whether the database may be there in a moment: nobody answers, or it says that it starts or stops. */
+function isStarting(error: unknown): boolean {
+  return !(error instanceof DatabaseError) || /^57P0[123]$/.test(error.code ?? '');
+}
 
-  constructor(client: PoolClient) {
+/** One use of a connection. After a deadline or a broken socket the connection is thrown away. */
+class CheckedClient implements PostgresPoolClient {
+  readonly #reconnect: () => Promise<PoolClient>;
+  /** Undefined once it is given back. */
+  #client: PoolClient | undefined;
+  #broken = false;
+  /** A statement was sent, so that another connection is not in the same state. */
+  #isUsed = false;
+
+  constructor(client: PoolClient, reconnect: () => Promise<PoolClient>) {
     this.#client = client;
+    this.#reconnect = reconnect;
   }
 
   query(cursor: never): never;
   query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   async query(text: string, values: readonly unknown[] = []): Promise<unknown> {
+    const isFirst = !this.#isUsed;
+    this.#isUsed = true;
     try {
-      return await this.#client.query(text, values.map(acceptable));
+      return await this.#client?.query(text, values.map(acceptable));
     } catch (error) {
-      if (!(error instanceof DatabaseError) || /^(57P|08)/.test(error.code ?? '')) {
-        this.#broken = true;
+      this.#broken = isUnusable(error);
+      // An idle connection may have been lost, to a restart of the database, before anybody here knew.
+      if (!isFirst || !isConnectionLost(error) || !CHANGES_NOTHING.test(text)) {
+        throw asStoreError(error);
       }
-      throw asStoreError(error);
     }
+    this.release();
+    this.#client = await this.#reconnect();
+    this.#broken = false;
+    return this.query(text, values);
   }
 
   release(): void {
-    this.#client.release(this.#broken);
+    this.#client?.release(this.#broken);
+    this.#client = undefined;
   }
+}
+
+/** Sent once more it does no harm. */
+const CHANGES_NOTHING = /^\s*(select|begin|start transaction)\b/i;
+
+/** Not an answer that is late: the database may be busy with the statement. */
+function isConnectionLost(error: unknown): boolean {
+  if (error instanceof DatabaseError) return /^57P0[123]$/.test(error.code ?? '');
+  return error instanceof Error && /terminated|ECONNRESET|EPIPE/.test(error.message);
+}
+
+function isUnusable(error: unknown): boolean {
+  return !(error instanceof DatabaseError) || /^(57P|08)/.test(error.code ?? '');
 }
 
 function acceptable(value: unknown): unknown {

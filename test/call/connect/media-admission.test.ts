@@ -1,6 +1,7 @@
 // Who gets in with a media socket, and what the others learn. Source: contract §7.4.
 
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { mediaFaults } from '../../../src/metrics/metrics.ts';
 import {
   CALL,
@@ -137,6 +138,28 @@ describe('a media socket', () => {
       expect(await knock(harness, url)).toBe(4409);
     }
     expect(harness.callControl.activeCalls).toBe(0);
+  });
+
+  it('is refused while the store is away: the call is hung up, and its run closed when it is back', async () => {
+    const room = await held.room.prepare();
+    const url = await ringing(room);
+    const { runId } = pathOf(url);
+    const { runs } = room.deps.store;
+    const { patch, patchInitialized, appendCallback, appendEvents } = runs;
+    const away = () => Promise.reject(new GatewayError('STORE_UNAVAILABLE'));
+    Object.assign(runs, { patch: away, patchInitialized: away, appendCallback: away });
+    runs.appendEvents = away;
+    await expect(knock(room, url)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await room.until(() => room.hangUps.length > 0);
+    expect(room.switchboard.activeCalls).toBe(0);
+    expect((await room.run(runId)).state).toBe('initialized');
+    Object.assign(runs, { patch, patchInitialized, appendCallback, appendEvents });
+    await room.pass(20_100);
+    const done = await room.ended({ id: runId });
+    expect(done).toMatchObject({ state: 'completed', disposition: 'error' });
+    expect((await room.events(done)).map(({ body }) => body)).toContainEqual(
+      expect.objectContaining({ type: 'fault', code: 'STORE_UNAVAILABLE' }),
+    );
   });
 
   it('is refused when its run is there no more', async () => {

@@ -56,6 +56,29 @@ describe.runIf(engines().includes('server'))('nodes at one server', () => {
     await start(NEW);
   }, 60_000);
 
+  it('wait a moment for a server that is started again, and no longer', async () => {
+    const pooler = await Pooler.before(server.url);
+    const store = await start(NEW, `${pooler.url}?pgbouncer=1`);
+    await pooler.close();
+    const asked = store.accounts.concurrentCallLimit('1');
+    await new Promise((resolve) => systemClock.after(700, () => resolve(undefined)));
+    await pooler.listen();
+    expect(await asked).toBeGreaterThanOrEqual(0);
+    await pooler.close();
+    const failed = await store.accounts.concurrentCallLimit('1').catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    // It is known to be away: the next one need not wait.
+    const from = systemClock.monotonicMs();
+    await expect(store.accounts.concurrentCallLimit('1')).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    });
+    expect(systemClock.monotonicMs() - from).toBeLessThan(4_000);
+    await pooler.listen();
+    expect(await store.accounts.concurrentCallLimit('1')).toBeGreaterThanOrEqual(0);
+    await open.pop()?.close();
+    await pooler.close();
+  }, 60_000);
+
   it('are told what to do where a pooler refuses startup parameters, and work through it then', async () => {
     const pooler = await Pooler.before(server.url);
     try {
@@ -82,49 +105,58 @@ const PASSED_ON = new Set([
 
 /** Stands before a server on a unix socket as PgBouncer does at the beginning of a connection. */
 class Pooler {
-  readonly url: string;
+  readonly #folder: string;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #port = 0;
 
-  private constructor(server: Server, url: string) {
-    this.#server = server;
-    this.url = url;
+  private constructor(serverUrl: string) {
+    this.#folder = new URL(serverUrl).searchParams.get('host') ?? '';
+    this.#server = createServer((client) => this.#accept(client));
   }
 
   static async before(serverUrl: string): Promise<Pooler> {
-    const folder = new URL(serverUrl).searchParams.get('host') ?? '';
-    const sockets = new Set<Socket>();
-    const server = createServer((client) => {
-      sockets.add(client);
-      client.on('error', () => undefined);
-      const startup = new FrontendMessages();
-      client.once('data', (chunk: Buffer) => {
-        startup.push(chunk);
-        const message = startup.startup();
-        const names = message?.kind === 'start' ? [...message.settings.keys()] : [];
-        const refused = names.find((name) => !PASSED_ON.has(name.toLowerCase()));
-        if (refused !== undefined) {
-          client.end(fatal('08P01', `unsupported startup parameter: ${refused}`));
-          return;
-        }
-        const backend = connect(join(folder, '.s.PGSQL.5432'));
-        sockets.add(backend);
-        backend.on('error', () => client.destroy());
-        backend.write(chunk);
-        client.pipe(backend).pipe(client);
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    const pooler = new Pooler(server, `postgresql://postgres@127.0.0.1:${port}/postgres`);
-    for (const socket of sockets) pooler.#sockets.add(socket);
-    pooler.#server.on('connection', (socket) => pooler.#sockets.add(socket));
+    const pooler = new Pooler(serverUrl);
+    await pooler.listen();
     return pooler;
   }
 
+  get url(): string {
+    return `postgresql://postgres@127.0.0.1:${this.#port}/postgres`;
+  }
+
+  /** On the same port as before. */
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
+    const address = this.#server.address();
+    if (typeof address === 'object' && address !== null) this.#port = address.port;
+  }
+
   async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
     for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
+    this.#sockets.clear();
+    await closed;
+  }
+
+  #accept(client: Socket): void {
+    this.#sockets.add(client);
+    client.on('error', () => undefined);
+    client.once('data', (chunk: Buffer) => {
+      const messages = new FrontendMessages();
+      messages.push(chunk);
+      const startup = messages.startup();
+      const names = startup?.kind === 'start' ? [...startup.settings.keys()] : [];
+      const refused = names.find((name) => !PASSED_ON.has(name.toLowerCase()));
+      if (refused !== undefined) {
+        client.end(fatal('08P01', `unsupported startup parameter: ${refused}`));
+        return;
+      }
+      const backend = connect(join(this.#folder, '.s.PGSQL.5432'));
+      this.#sockets.add(backend);
+      backend.on('error', () => client.destroy());
+      backend.write(chunk);
+      client.pipe(backend).pipe(client);
+    });
   }
 }
