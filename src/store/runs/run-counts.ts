@@ -1,5 +1,5 @@
 // How many runs there are, without counting them: the sums that triggers keep beside the runs for each agent,
-// campaign and day (migrations/016). A page far back begins at the day that it lies in, not at the newest run.
+// campaign and day (migrations/017). A page far back begins at the day that it lies in, not at the newest run.
 
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { StoreContext } from '../db/store-context.ts';
