@@ -52,7 +52,7 @@ export function isCallWorker(number: number): boolean {
   return number !== SUPERVISOR && number !== API;
 }
 
-/** A process in logs, metrics and node names. */
+/** The name of a process in logs, metrics and node names. */
 export function processName(number: number): string {
   if (number === SUPERVISOR) return 'supervisor';
   return number === API ? 'api' : String(number);

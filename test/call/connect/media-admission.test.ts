@@ -141,23 +141,23 @@ describe('a media socket', () => {
   });
 
   it('is refused while the store is away: the call is hung up, and its run closed when it is back', async () => {
-    const room = await held.room.prepare();
-    const url = await ringing(room);
+    const harness = await held.harness.prepare();
+    const url = await ringing(harness);
     const { runId } = pathOf(url);
-    const { runs } = room.deps.store;
+    const { runs } = harness.deps.store;
     const { patch, patchInitialized, appendCallback, appendEvents } = runs;
     const away = () => Promise.reject(new GatewayError('STORE_UNAVAILABLE'));
     Object.assign(runs, { patch: away, patchInitialized: away, appendCallback: away });
     runs.appendEvents = away;
-    await expect(knock(room, url)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    await room.until(() => room.hangUps.length > 0);
-    expect(room.switchboard.activeCalls).toBe(0);
-    expect((await room.run(runId)).state).toBe('initialized');
+    await expect(knock(harness, url)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await harness.until(() => harness.hangUps.length > 0);
+    expect(harness.callControl.activeCalls).toBe(0);
+    expect((await harness.run(runId)).state).toBe('initialized');
     Object.assign(runs, { patch, patchInitialized, appendCallback, appendEvents });
-    await room.pass(20_100);
-    const done = await room.ended({ id: runId });
+    await harness.pass(20_100);
+    const done = await harness.ended({ id: runId });
     expect(done).toMatchObject({ state: 'completed', disposition: 'error' });
-    expect((await room.events(done)).map(({ body }) => body)).toContainEqual(
+    expect((await harness.events(done)).map(({ body }) => body)).toContainEqual(
       expect.objectContaining({ type: 'fault', code: 'STORE_UNAVAILABLE' }),
     );
   });

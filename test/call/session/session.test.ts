@@ -250,21 +250,21 @@ describe('a service or a disk that fails', () => {
   });
 
   it('and is taken over by another process ends here too, while others go on', async () => {
-    const room = await held.room.prepare();
-    const { run } = await room.inboundCall();
-    await room.switchboard.endTakenCalls(room.deps.store);
-    expect(room.switchboard.activeCalls).toBe(1);
-    await room.at.sql(
+    const harness = await held.harness.prepare();
+    const { run } = await harness.inboundCall();
+    await harness.callControl.endTakenCalls(harness.deps.store);
+    expect(harness.callControl.activeCalls).toBe(1);
+    await harness.at.sql(
       `update runs set owner_node = 'other', owner_epoch = 5, fenced_epochs = array[owner_epoch]
        where id = $1`,
       [run.id],
     );
-    await room.switchboard.endTakenCalls(room.deps.store);
-    await room.until(() => room.switchboard.activeCalls === 0);
+    await harness.callControl.endTakenCalls(harness.deps.store);
+    await harness.until(() => harness.callControl.activeCalls === 0);
     // It is the other's to close.
-    await room.pass(1_000);
-    expect((await room.run(run.id)).state).toBe('running');
-    expect((await room.events(run)).map(({ body }) => body.type)).not.toContain('call.ended');
+    await harness.pass(1_000);
+    expect((await harness.run(run.id)).state).toBe('running');
+    expect((await harness.events(run)).map(({ body }) => body.type)).not.toContain('call.ended');
   });
 
   it('and has the store away at the end completes the run when it is back', async () => {
